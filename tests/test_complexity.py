@@ -10,7 +10,6 @@ from bestarm.policies.thresholds import heuristic_threshold, lucb1_threshold
 from bestarm.problems.complexity import (
     Cell,
     complexity_ratios,
-    fraction_of_instances,
     gaps,
     lucb_complexity,
     m_lingape_complexity,
@@ -194,6 +193,14 @@ def test_an_instance_depends_on_the_seed_the_cell_and_its_number_only():
     np.testing.assert_array_equal(two.loc[one.index, "ratio"], one["ratio"])
     other = complexity_ratios([small], l1_designs, n_instances=30, seed=8)
     assert not np.isin(other["ratio"], one["ratio"]).any()
+
+
+def fraction_of_instances(ratios, sigma):
+    """Return how often H(m-LinGapE (2)) <= H(UGapE) in each cell (Table 4)."""
+    cell = ["n_arms", "n_best", "n_features", "normalisation"]
+    favourable = ratios.assign(favourable=sigma**2 * ratios["ratio"] <= 1.0).groupby(cell, sort=False)["favourable"]
+    counts = favourable.agg(n_instances="size", n_favourable="sum").reset_index()
+    return counts.assign(fraction=counts["n_favourable"] / counts["n_instances"])
 
 
 @pytest.fixture(scope="module")

@@ -432,7 +432,7 @@ def test_search_goes_on_when_evaluations_fail(drive, policy):
     problem = Unreliable("unreliable", EASY.features, EASY.theta, SIGMA)
     run = drive(policy, problem, Streams.first(3, seed=SEED, instance=problem.label), 20_000)
     assert run.stopped.all()
-    assert correct(problem.means, run.recommended).all()
+    assert correct(problem, run.recommended).all()
     assert (run.state.pulls.sum(axis=1) < [len(p) for p in run.pulls]).all()
 
 
@@ -561,7 +561,7 @@ def test_confidence_event_and_lemmas_4_and_5_on_whole_runs(drive):
     run = drive(policy, problem, Streams.first(20, seed=SEED, instance=problem.label), on_round=check)
     assert n_rounds > 100
     assert run.stopped.all()
-    assert correct(problem.means, run.recommended).all()
+    assert correct(problem, run.recommended).all()
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -693,7 +693,7 @@ def test_recommendation_is_valid_at_any_time_and_disturbs_nothing():
             check()
         check()
         np.testing.assert_array_equal(pulled.sum(axis=1), quiet["pulls"])
-        np.testing.assert_array_equal(correct(EASY.means, policy.recommend(state)), quiet["correct"])
+        np.testing.assert_array_equal(correct(EASY, policy.recommend(state)), quiet["correct"])
 
 
 def test_a_recommendation_is_kept_when_the_search_goes_on():

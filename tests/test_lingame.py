@@ -322,7 +322,7 @@ def test_search_goes_on_when_every_first_evaluation_fails(drive):
     problem = FirstPlateLost(EASY.label, EASY.features, EASY.theta, SIGMA)
     run = drive(LinGame(), problem, Streams.first(5, seed=SEED, instance=EASY.label), 5000)
     assert run.stopped.all()
-    assert correct(problem.means, run.recommended).all()
+    assert correct(problem, run.recommended).all()
 
 
 def test_as_published_is_a_set_of_named_deviations():

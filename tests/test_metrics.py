@@ -1,5 +1,7 @@
 """What is measured of a recommendation."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 from bestarm.metrics import correct, simple_regret
 
-MEANS = np.array([[0.9, 0.5, 0.5, 0.1]])
+ARMS = SimpleNamespace(means=np.array([[0.9, 0.5, 0.5, 0.1]]))
 
 
 @pytest.mark.parametrize(
@@ -26,16 +28,16 @@ MEANS = np.array([[0.9, 0.5, 0.5, 0.1]])
 )
 def test_table_of_recommendations(recommended, epsilon, is_correct, regret):
     """Four arms with a tie at the second place."""
-    assert correct(MEANS, np.array([recommended]), epsilon) == is_correct
-    np.testing.assert_allclose(simple_regret(MEANS, np.array([recommended])), regret, atol=1e-12)
+    assert correct(ARMS, np.array([recommended]), epsilon) == is_correct
+    np.testing.assert_allclose(simple_regret(ARMS, np.array([recommended])), regret, atol=1e-12)
 
 
 def test_means_may_differ_between_replications():
     """The same recommendation is right in one replication and wrong in the other."""
-    means = np.array([[1.0, 0.0, 0.2], [0.0, 1.0, 0.2]])
+    arms = SimpleNamespace(means=np.array([[1.0, 0.0, 0.2], [0.0, 1.0, 0.2]]))
     recommended = np.array([[0], [0]])
-    np.testing.assert_array_equal(correct(means, recommended), [1, 0])
-    np.testing.assert_array_equal(simple_regret(means, recommended), [0, 1])
+    np.testing.assert_array_equal(correct(arms, recommended), [1, 0])
+    np.testing.assert_array_equal(simple_regret(arms, recommended), [0, 1])
 
 
 @given(seed=st.integers(0, 2**32 - 1), n_arms=st.integers(2, 8), n_replications=st.integers(1, 5))
@@ -43,8 +45,8 @@ def test_only_sets_without_regret_are_always_correct(seed, n_arms, n_replication
     """Regret is never negative; no regret implies a correct set; without ties the two agree."""
     rng = np.random.default_rng(seed)
     n_best = int(rng.integers(1, n_arms))
-    means = rng.standard_normal((1, n_arms))
+    arms = SimpleNamespace(means=rng.standard_normal((1, n_arms)))
     recommended = np.stack([rng.permutation(n_arms)[:n_best] for _ in range(n_replications)])
-    regret = simple_regret(means, recommended)
+    regret = simple_regret(arms, recommended)
     assert (regret >= -1e-12).all()
-    np.testing.assert_array_equal(correct(means, recommended) == 1, regret < 1e-12)
+    np.testing.assert_array_equal(correct(arms, recommended) == 1, regret < 1e-12)

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bestarm import metrics
 from bestarm.experiments import code_hash as hashing
 from bestarm.experiments import definitions, run, store
 from bestarm.experiments.code_hash import code_hash, imported_modules, reached_modules, syntax_digest
@@ -501,11 +502,11 @@ def test_a_change_below_a_result_changes_its_hash_and_a_change_beside_it_does_no
     assert hash_now() != before
 
 
-def test_a_bug_fix_never_reuses_old_rows(copied_package, tmp_path):
-    """The key follows the code of the policy, the problem, the loop and the metrics."""
+def test_a_bug_fix_never_reuses_old_rows(copied_package, monkeypatch):
+    """The key follows the code of the policy, the problem, the loop and the metrics used, not of other metrics."""
     small = experiment()
     key = cell_key(small, small.series[0], SEED)
-    for module in ("policies/gifa_round", "problems/linear_bandit", "experiments/simulate", "metrics"):
+    for module in ("policies/gifa_round", "problems/linear_bandit", "experiments/simulate"):
         path = copied_package / f"{module}.py"
         source = path.read_text(encoding="utf-8")
         path.write_text(source + "\nFIXED = True\n", encoding="utf-8")
@@ -514,6 +515,14 @@ def test_a_bug_fix_never_reuses_old_rows(copied_package, tmp_path):
         path.write_text(source, encoding="utf-8")
     hashing._imports_of.cache_clear()
     assert cell_key(small, small.series[0], SEED) == key
+
+    def mended(problem, recommended):
+        return correct(problem, recommended) + 0.0
+
+    monkeypatch.setattr(metrics, "regret_of_another_paper", mended, raising=False)
+    assert cell_key(small, small.series[0], SEED) == key
+    monkeypatch.setattr(metrics, "correct", mended)
+    assert cell_key(small, small.series[0], SEED) != key
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -78,7 +78,7 @@ def test_a_request_with_padding_pulls_what_it_counts():
     for i in range(5):
         counts = np.where(np.array(n_rounds)[:, None] > i, [[2, 1]], 0)
         sums[:, [2, 1]] += PROBLEM.rewards(Ask(np.tile([2, 1], (5, 1)), counts), pulled, streams_of(5))
-    np.testing.assert_array_equal(frame["correct"], correct(PROBLEM.means, sums.argmax(axis=1)[:, None]))
+    np.testing.assert_array_equal(frame["correct"], correct(PROBLEM, sums.argmax(axis=1)[:, None]))
     assert set(frame["correct"]) == {0, 1}
 
 

@@ -24,7 +24,9 @@ def shared() -> Any:
 
 
 def take_rows(state: Any, rows: IntArray) -> Any:
-    """Return a state that holds only some of its replications."""
+    """Return a state, or an array with the leading axis R, that holds only some of its replications."""
+    if isinstance(state, np.ndarray):
+        return state[rows]
     kept = {
         f.name: getattr(state, f.name)[rows]
         for f in fields(state)
@@ -39,7 +41,7 @@ class Ask(NamedTuple):
     Attributes
     ----------
     arms : ndarray of int64, shape (R, b)
-        Arm identities; b may differ from round to round.
+        Arm identities, of cells their heap numbers (`bestarm.partition`); b may differ from round to round.
     counts : ndarray of int64, shape (R, b)
         How often each arm is to be pulled; 0 is padding (ragged supports, finished replications).
     """
@@ -96,6 +98,10 @@ class Arms:
         """Dimension of the features."""
         return self.features.shape[-1]
 
+    def no_pulls(self, n_replications: int) -> IntArray:
+        """Return the tally before the first pull: how often each arm was pulled, shape (R, n_arms)."""
+        return np.zeros((n_replications, self.n_arms), dtype=np.int64)
+
     def feature_sets(self, n_replications: int) -> tuple[FloatArray, IntArray]:
         """Return the features as sets, shape (n_sets, n_arms, n_features), and which of them each replication has.
 
@@ -128,8 +134,8 @@ class Policy(Protocol[State]):
         """Name in the paper; it also keys the policy's own random draws."""
         ...
 
-    def start(self, arms: Arms, streams: Streams) -> State:
-        """Return the state before the first pull, for the replications of ``streams``."""
+    def start(self, arms: Any, streams: Streams) -> State:
+        """Return the state before the first pull; ``arms`` are `Arms`, or the cells of a `Partition`."""
         ...
 
     def ask(self, state: State) -> Ask:
@@ -158,19 +164,23 @@ class Problem(Protocol):
         ...
 
     @property
-    def arms(self) -> Arms:
-        """What a policy may know."""
+    def arms(self) -> Any:
+        """What a policy may know: `Arms`, or the cells of a `Partition`; both make the tally of pulls."""
         ...
 
-    @property
-    def means(self) -> FloatArray:
-        """Expected rewards, shape (1 or R, n_arms)."""
-        ...
-
-    def rewards(self, asked: Ask, pulled: IntArray, streams: Streams) -> FloatArray:
-        """Return sums of rewards, shape (R, b), and add the pulls to ``pulled``, shape (R, n_arms)."""
+    def rewards(self, asked: Ask, pulled: Any, streams: Streams) -> FloatArray:
+        """Return sums of rewards, shape (R, b), and add the pulls to the tally ``pulled``."""
         ...
 
     def take(self, rows: IntArray) -> Self:
         """Return the problem for a subset of the replications."""
+        ...
+
+
+class FiniteProblem(Problem, Protocol):
+    """A problem with finitely many arms, `Arms`, whose expected rewards can be listed."""
+
+    @property
+    def means(self) -> FloatArray:
+        """Expected rewards, shape (1 or R, n_arms)."""
         ...

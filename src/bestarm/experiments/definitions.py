@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, get_args
@@ -12,11 +10,10 @@ from typing import Any, Literal, get_args
 import yaml
 
 from bestarm import metrics
-from bestarm.interface import Policy, Problem
+from bestarm.experiments.construct import Convention, Series, construct, make_series
 from bestarm.paths import PAPERS, ROOT
 
 Profile = Literal["smoke", "laptop", "paper"]
-Convention = Literal["as_written", "as_published"]
 
 
 @cache
@@ -33,15 +30,6 @@ def ledger(paper: str) -> dict[str, Any]:
 def project_seed() -> int:
     """Return the seed in ``params.yaml``."""
     return int(yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["seed"])
-
-
-@dataclass(frozen=True)
-class Series:
-    """One curve or box: a policy under one convention."""
-
-    label: str
-    convention: Convention
-    policy: Policy[Any]
 
 
 @dataclass(frozen=True)
@@ -68,6 +56,8 @@ class Experiment:
         What searches.
     data : {"real", "synthetic", "stand-in"}
         What the rewards are.
+    every : int, optional
+        Record each replication every so many rounds as well.
     """
 
     paper: str
@@ -77,46 +67,11 @@ class Experiment:
     block_size: int
     max_pulls: int
     metrics: tuple[str, ...]
-    problem: Problem
+    problem: Any
     problem_spec: dict[str, Any]
     series: tuple[Series, ...]
     data: str
-
-
-def _make(spec: dict[str, Any], room: str) -> Any:
-    """Call the function that ``make: module.function`` names in a room of the package, with the other settings."""
-    settings = dict(spec)
-    module_name, _, function_name = str(settings.pop("make", "")).partition(".")
-    function = _find(room, module_name, function_name)
-    accepted = inspect.signature(function).parameters
-    if not any(p.kind is p.VAR_KEYWORD for p in accepted.values()):
-        unknown = sorted(set(settings) - set(accepted))
-        if unknown:
-            raise ValueError(
-                f"{room}.{module_name}.{function_name} has no setting {', '.join(unknown)}; "
-                f"it has: {', '.join(accepted)}."
-            )
-    try:
-        return function(**settings)
-    except TypeError as error:
-        raise ValueError(f"{room}.{module_name}.{function_name}: {error}; settings were {settings}.") from error
-
-
-def _find(room: str, module_name: str, function_name: str) -> Callable[..., Any]:
-    try:
-        module = importlib.import_module(f"bestarm.{room}.{module_name}")
-    except ModuleNotFoundError as error:
-        raise ValueError(f"unknown module {module_name!r} in {room}: {error}.") from error
-    public = {
-        name: value
-        for name, value in vars(module).items()
-        if callable(value) and not name.startswith("_") and getattr(value, "__module__", "") == module.__name__
-    }
-    if function_name not in public:
-        raise ValueError(
-            f"unknown name {function_name!r} in {room}.{module_name}; it has: {', '.join(sorted(public))}."
-        )
-    return public[function_name]
+    every: int | None = None
 
 
 def load_experiment(paper: str, name: str, profile: Profile, *, stand_in: bool = False) -> Experiment:
@@ -155,15 +110,14 @@ def load_experiment(paper: str, name: str, profile: Profile, *, stand_in: bool =
         if metric not in known_metrics:
             raise ValueError(f"unknown metric {metric!r}; bestarm.metrics has: {', '.join(known_metrics)}.")
     problem_spec = spec["stand_in"] if stand_in else spec["problem"]
-    series = []
+    scale = spec["profiles"][profile]
+    problem = construct(problem_spec, "problems")
+    series: list[Series] = []
     for convention in spec["conventions"]:
         if convention not in get_args(Convention):
             raise ValueError(f"convention must be one of {', '.join(get_args(Convention))}, got {convention!r}.")
         for label, settings in spec["series"].items():
-            policy = _make({"label": label} | spec.get("every_series", {}) | settings, "policies")
-            series.append(Series(label, convention, policy if convention == "as_written" else policy.as_published()))
-    scale = spec["profiles"][profile]
-    problem = _make(problem_spec, "problems")
+            series += make_series(label, convention, spec.get("every_series", {}) | settings, problem_spec, scale)
     return Experiment(
         paper=paper,
         name=name,
@@ -176,4 +130,5 @@ def load_experiment(paper: str, name: str, profile: Profile, *, stand_in: bool =
         problem_spec=problem_spec,
         series=tuple(series),
         data=getattr(problem, "data", "synthetic"),
+        every=spec.get("every"),
     )

@@ -5,7 +5,6 @@ In a ledger such an experiment reads ``rows: {make: monitored.monitored_rows, pr
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,9 +12,9 @@ import joblib
 import pandas as pd
 
 from bestarm import metrics
-from bestarm.experiments.definitions import Series
+from bestarm.experiments.construct import Convention, Series, construct, make_series
 from bestarm.experiments.simulate import MAX_PULLS, simulate
-from bestarm.interface import Problem
+from bestarm.interface import FiniteProblem
 from bestarm.policies.gifa import Gifa
 from bestarm.policies.gifa_monitor import FINDINGS, GifaMonitor, no_findings
 from bestarm.streams import Streams
@@ -23,29 +22,23 @@ from bestarm.streams import Streams
 METRICS = {"correct": metrics.correct, "simple_regret": metrics.simple_regret}
 
 
-def _make(room: str, spec: Mapping[str, Any]) -> Any:
-    module_name, _, function_name = spec["make"].partition(".")
-    module = importlib.import_module(f"bestarm.{room}.{module_name}")
-    return getattr(module, function_name)(**{k: v for k, v in spec.items() if k != "make"})
-
-
 def parts(
     problem: Mapping[str, Any],
     series: Mapping[str, Mapping[str, Any]],
     every_series: Mapping[str, Any],
-    conventions: Sequence[str] = ("as_written",),
-) -> tuple[Problem, tuple[Series, ...]]:
+    conventions: Sequence[Convention] = ("as_written",),
+) -> tuple[FiniteProblem, tuple[Series, ...]]:
     """Return the problem and the algorithms that a ledger's ``rows`` describe, as for ordinary experiments."""
-    made = []
-    for convention in conventions:
-        for label, settings in series.items():
-            policy: Gifa = _make("policies", {"label": label, **every_series, **settings})
-            policy = policy if convention == "as_written" else policy.as_published()
-            made.append(Series(label, convention, policy))  # type: ignore[arg-type]
-    return _make("problems", problem), tuple(made)
+    made = [
+        one
+        for convention in conventions
+        for label, settings in series.items()
+        for one in make_series(label, convention, {**every_series, **settings}, problem, {})
+    ]
+    return construct(dict(problem), "problems"), tuple(made)
 
 
-def observe(policy: Gifa, problem: Problem, streams: Streams, max_pulls: int = MAX_PULLS) -> pd.DataFrame:
+def observe(policy: Gifa, problem: FiniteProblem, streams: Streams, max_pulls: int = MAX_PULLS) -> pd.DataFrame:
     """Return the final rows of some replications, as `simulate` does, with the findings as further columns."""
     findings = no_findings(len(streams.replications))
     frame = simulate(
@@ -62,7 +55,7 @@ def monitored_rows(
     replications: int,
     seed: int,
     *,
-    conventions: Sequence[str] = ("as_written",),
+    conventions: Sequence[Convention] = ("as_written",),
     workers: int = 1,
 ) -> pd.DataFrame:
     """Return the final rows of every algorithm on a problem, each under observation.

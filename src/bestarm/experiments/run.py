@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import os
+import textwrap
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -17,7 +19,7 @@ import pandas as pd
 
 from bestarm import metrics
 from bestarm.datasets.registry import checksums
-from bestarm.experiments.code_hash import code_hash
+from bestarm.experiments.code_hash import code_hash, syntax_digest
 from bestarm.experiments.definitions import Experiment, Series
 from bestarm.experiments.simulate import simulate
 from bestarm.experiments.store import Store
@@ -36,19 +38,27 @@ def data_files(experiment: Experiment) -> tuple[str, ...]:
     return tuple(module.DATA_FILES)
 
 
+def _metric_digest(name: str) -> str:
+    return syntax_digest(textwrap.dedent(inspect.getsource(getattr(metrics, name))))
+
+
 def cell_key(experiment: Experiment, series: Series, seed: int) -> str:
     """Return what the rows of one series are a function of: its specification, the data, and the code it reaches."""
-    room = f"bestarm.problems.{experiment.problem_spec['make'].partition('.')[0]}"
+    problem_spec = series.problem_spec or experiment.problem_spec
+    room = f"bestarm.problems.{problem_spec['make'].partition('.')[0]}"
     specification = {
-        "problem": experiment.problem_spec,
+        "problem": [problem_spec, series.convention if series.problem_deviates else "as_written"],
         "instance": experiment.problem.label,
         "data": checksums(*data_files(experiment)),
         "policy": [type(series.policy).__qualname__, asdict(series.policy)],  # type: ignore[call-overload]
-        "metrics": experiment.metrics,
+        "metrics": {
+            m: syntax_digest(textwrap.dedent(inspect.getsource(getattr(metrics, m)))) for m in experiment.metrics
+        },
+        "every": experiment.every,
         "max_pulls": experiment.max_pulls,
         "block_size": experiment.block_size,
         "seed": seed,
-        "code": code_hash([type(series.policy).__module__, room, "bestarm.experiments.simulate", "bestarm.metrics"]),
+        "code": code_hash([type(series.policy).__module__, room, "bestarm.experiments.simulate"]),
     }
     return hashlib.sha256(json.dumps(specification, sort_keys=True).encode()).hexdigest()[:32]
 
@@ -66,10 +76,11 @@ def _simulate_block(
     began = time.perf_counter()
     frame = simulate(
         series.policy,
-        experiment.problem.take(replications),
+        (series.problem or experiment.problem).take(replications),
         streams,
         metrics={name: getattr(metrics, name) for name in experiment.metrics},
         max_pulls=experiment.max_pulls,
+        every=experiment.every if series.budget is None else None,
     )
     frame["seconds"] = (time.perf_counter() - began) / (stop - start)
     store.write(key, start, stop, frame)
@@ -81,7 +92,8 @@ def _reusable(committed: pd.DataFrame | None, key: str, start: int, stop: int) -
         return None
     rows = committed[(committed["key"] == key) & committed["replication"].between(start, stop - 1)]
     whole = rows["replication"].nunique() == stop - start
-    rows = rows.drop(columns=["key", "convention", "series", "data"]).drop_duplicates(["replication", "round"])
+    rows = rows.drop(columns=["key", "convention", "series", "data", "budget"], errors="ignore")
+    rows = rows.drop_duplicates(["replication", "round"])
     return rows if whole else None
 
 
@@ -121,7 +133,9 @@ def run_experiment(
     -------
     DataFrame
         One row for each convention, series, replication and recorded round: ``convention, series, replication, round,
-        pulls, stopped``, the metrics, ``seconds`` (mean wall time of a replication), ``data``, ``key``.
+        pulls, stopped``, the metrics, ``seconds`` (mean wall time of a replication), ``data``, ``key``. Where the
+        regret is followed over budgets there is a column ``budget``: the pulls of an anytime policy so far, or the
+        budget that a run was given.
     """
     blocks = Store(store)
     cells = [(series, cell_key(experiment, series, seed)) for series in experiment.series]
@@ -150,6 +164,8 @@ def run_experiment(
         rows = pd.concat([found[key, start] for start, _ in _blocks(experiment)], ignore_index=True)
         rows.insert(0, "series", series.label)
         rows.insert(0, "convention", series.convention)
+        if experiment.every is not None or series.budget is not None:
+            rows.insert(2, "budget", rows["pulls"] if series.budget is None else series.budget)
         frames.append(rows.assign(data=experiment.data, key=key))
     return pd.concat(frames, ignore_index=True)
 

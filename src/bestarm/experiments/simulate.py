@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import FloatArray, IntArray, Policy, Problem, take_rows
-from bestarm.metrics import Metric
 from bestarm.streams import Streams
+
+Metric = Callable[[Any, IntArray], FloatArray]
 
 MAX_PULLS = 10_000_000
 
@@ -39,7 +40,7 @@ def simulate(
     streams : Streams
         Names the replications and their random numbers.
     metrics : mapping of str to function
-        Each maps (means, recommended) to one value for each replication, see `bestarm.metrics`.
+        Each maps (problem, recommended) to one value for each replication, see `bestarm.metrics`.
     max_pulls : int
         A replication that would ask beyond so many pulls is cut and marked ``stopped = False``.
     every : int, optional
@@ -58,7 +59,7 @@ def simulate(
     if every is not None and every < 1:
         raise ValueError(f"every must be at least 1, got {every}.")
     state = policy.start(problem.arms, streams)
-    pulled = np.zeros((len(streams.replications), problem.arms.n_arms), dtype=np.int64)
+    pulled = problem.arms.no_pulls(len(streams.replications))
     pulls = np.zeros(len(streams.replications), dtype=np.int64)
     over = np.zeros(len(streams.replications), dtype=np.bool_)
     rows: list[dict[str, Any]] = []
@@ -87,7 +88,8 @@ def simulate(
             kept = np.flatnonzero(~over)
             state, problem, streams = take_rows(state, kept), problem.take(kept), streams.take(kept)
             asked = type(asked)(asked.arms[kept], asked.counts[kept])
-            pulled, pulls, over, asked_pulls = pulled[kept], pulls[kept], over[kept], asked_pulls[kept]
+            pulled = take_rows(pulled, kept)
+            pulls, over, asked_pulls = pulls[kept], over[kept], asked_pulls[kept]
         elif cut.any():
             asked = type(asked)(asked.arms, np.where(over[:, None], 0, asked.counts))
         policy.tell(state, asked, problem.rewards(asked, pulled, streams))
@@ -109,7 +111,7 @@ def _rows(
     streams: Streams,
     metrics: Mapping[str, Metric],
 ) -> dict[str, Any]:
-    values: dict[str, FloatArray] = {name: metric(problem.means, recommended)[kept] for name, metric in metrics.items()}
+    values: dict[str, FloatArray] = {name: metric(problem, recommended)[kept] for name, metric in metrics.items()}
     return {
         "replication": streams.replications[kept],
         "round": np.full(len(kept), n_rounds),

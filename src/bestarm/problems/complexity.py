@@ -282,19 +282,3 @@ def complexity_ratios(
     )
     rows = [row for some in found for row in some]
     return pd.DataFrame(rows, columns=[*Cell._fields, "normalisation", "instance", "ratio", "n_fallbacks"])
-
-
-def fraction_of_instances(ratios: pd.DataFrame, sigma: float) -> pd.DataFrame:
-    """Return how often H(m-LinGapE (2)) <= H(UGapE) among `complexity_ratios` ([1]_, Table 4).
-
-    The table that the paper prints has ``sigma=1``, its experiments 1/2. One row per cell and normalisation, with the
-    columns ``n_arms, n_best, n_features, normalisation, sigma, n_instances, n_favourable, fraction``; a ``sigma`` that
-    is not positive raises a ValueError.
-    """
-    if not 0 < sigma < np.inf:
-        raise ValueError(f"sigma must be positive, got {sigma}.")
-    cell = [*Cell._fields, "normalisation"]
-    favourable = ratios.assign(favourable=sigma**2 * ratios["ratio"] <= 1.0).groupby(cell, sort=False)["favourable"]
-    counts = favourable.agg(n_instances="size", n_favourable="sum").reset_index()
-    counts.insert(len(cell), "sigma", sigma)
-    return counts.assign(fraction=counts["n_favourable"] / counts["n_instances"])

@@ -16,16 +16,17 @@ from statsmodels.stats.proportion import proportion_confint
 
 from bestarm.designs.l1_design import l1_designs
 from bestarm.experiments.computed import is_computed
-from bestarm.experiments.definitions import Series, ledger, load_experiment
+from bestarm.experiments.construct import Series
+from bestarm.experiments.definitions import ledger, load_experiment
 from bestarm.experiments.monitored import parts
-from bestarm.interface import FloatArray, Problem
+from bestarm.interface import FiniteProblem, FloatArray
 from bestarm.policies.gifa import Gifa
 from bestarm.problems.complexity import m_lingape_complexity, m_lingape_optimised_complexity, sample_complexity_bound
 from bestarm.reporting.summaries import COLUMNS, QUANTILES, mean_interval
 from bestarm.streams import Streams
 
 
-def parts_of(paper: str, name: str, *, stand_in: bool = False) -> tuple[Problem, tuple[Series, ...]]:
+def parts_of(paper: str, name: str, *, stand_in: bool = False) -> tuple[FiniteProblem, tuple[Series, ...]]:
     """Return the problem and the algorithms of an experiment, observed or not."""
     if is_computed(paper, name):
         rows = ledger(paper)["experiments"][name]["rows"]
@@ -116,7 +117,7 @@ def lemma_2_values(pulls: Sequence[int], angles: FloatArray, regulariser: float,
     ).reindex(columns=COLUMNS)
 
 
-def theorem_2(problem: Problem, series: Series) -> tuple[float, float]:
+def theorem_2(problem: FiniteProblem, series: Series) -> tuple[float, float]:
     """Return the complexity constant of m-LinGapE and the bound on its sample complexity ([1]_, Theorem 2).
 
     Raises

@@ -1,0 +1,125 @@
+"""From what a ledger writes to problems, policies and series of them."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+from bestarm.interface import Policy, Problem
+
+Convention = Literal["as_written", "as_published"]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One curve or box: a policy under one convention.
+
+    Attributes
+    ----------
+    label : str
+        Name in the figure.
+    convention : {"as_written", "as_published"}
+        Whose algorithm it is: the paper's, or its code's.
+    policy : Policy
+        What searches.
+    problem, problem_spec : Problem and dict, optional
+        What is searched and how the ledger writes it, where that is not the experiment's own.
+    budget : int, optional
+        The budget that the policy was given, where a curve is made of one run for each budget.
+    """
+
+    label: str
+    convention: Convention
+    policy: Policy[Any]
+    problem: Problem | None = None
+    problem_spec: dict[str, Any] | None = None
+    budget: int | None = None
+
+    @property
+    def problem_deviates(self) -> bool:
+        """Whether the problem itself has named deviations of the authors' code."""
+        return self.convention == "as_published" and hasattr(self.problem, "as_published")
+
+
+def construct(spec: dict[str, Any], room: str) -> Any:
+    """Call the function that ``make: module.function`` names in a room of the package, with the other settings."""
+    settings = dict(spec)
+    module_name, _, function_name = str(settings.pop("make", "")).partition(".")
+    function = _find(room, module_name, function_name)
+    accepted = inspect.signature(function).parameters
+    if not any(p.kind is p.VAR_KEYWORD for p in accepted.values()):
+        unknown = sorted(set(settings) - set(accepted))
+        if unknown:
+            raise ValueError(
+                f"{room}.{module_name}.{function_name} has no setting {', '.join(unknown)}; "
+                f"it has: {', '.join(accepted)}."
+            )
+    try:
+        return function(**settings)
+    except TypeError as error:
+        raise ValueError(f"{room}.{module_name}.{function_name}: {error}; settings were {settings}.") from error
+
+
+def _find(room: str, module_name: str, function_name: str) -> Callable[..., Any]:
+    try:
+        module = importlib.import_module(f"bestarm.{room}.{module_name}")
+    except ModuleNotFoundError as error:
+        raise ValueError(f"unknown module {module_name!r} in {room}: {error}.") from error
+    public = {
+        name: value
+        for name, value in vars(module).items()
+        if callable(value) and not name.startswith("_") and getattr(value, "__module__", "") == module.__name__
+    }
+    if function_name not in public:
+        raise ValueError(
+            f"unknown name {function_name!r} in {room}.{module_name}; it has: {', '.join(sorted(public))}."
+        )
+    return public[function_name]
+
+
+@lru_cache(maxsize=64)
+def _problem(spec: str, convention: Convention) -> Problem:
+    problem = construct(json.loads(spec), "problems")
+    deviates = convention == "as_published" and hasattr(problem, "as_published")
+    return problem.as_published() if deviates else problem
+
+
+def make_series(
+    label: str,
+    convention: Convention,
+    settings: Mapping[str, Any],
+    problem_spec: Mapping[str, Any],
+    scale: Mapping[str, Any],
+) -> list[Series]:
+    """Return the series that one line of a ledger describes: one, or one for each budget.
+
+    Parameters
+    ----------
+    label, convention : str
+        See `Series`.
+    settings : mapping
+        ``make`` and the policy's settings. ``problem`` holds settings in which this series' problem differs from the
+        experiment's; ``budgets: [first, last]`` asks for one run for each budget, ``budgets: {at: [...]}`` for some.
+    problem_spec : mapping
+        The experiment's problem.
+    scale : mapping
+        The profile; its ``budgets`` replace those of the settings.
+    """
+    settings = {"label": label} | dict(settings)
+    spec = {**problem_spec, **settings.pop("problem", {})}
+    budgets = settings.pop("budgets", None)
+    if budgets is not None:
+        budgets = scale.get("budgets", budgets)
+        budgets = budgets["at"] if isinstance(budgets, Mapping) else range(budgets[0], budgets[1] + 1)
+    problem = _problem(json.dumps(spec, sort_keys=True), convention)
+    found = []
+    for budget in budgets or [None]:
+        policy = construct(settings if budget is None else settings | {"budget": int(budget)}, "policies")
+        policy = policy if convention == "as_written" else policy.as_published()
+        found.append(Series(label, convention, policy, problem, spec, budget))
+    return found

@@ -1,0 +1,232 @@
+r"""A box divided again and again into K equal parts: the arms of a continuous problem are the cells of this tree.
+
+A cell is named by its heap number: the root is 0, the children of cell c are Kc + 1, ..., Kc + K. The cells of one
+depth have the same shape, because each division cuts the side that is longest at that depth.
+
+References
+----------
+.. [1] Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022. Section 2, Appendix E.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, get_args
+
+import numpy as np
+from numba import njit
+
+from bestarm.interface import FloatArray, IntArray
+
+Feedback = Literal["representatives", "average", "integral"]
+
+
+@dataclass
+class CellTally:
+    """How often each cell was pulled: a list for each replication, since there are too many cells for an array.
+
+    Attributes
+    ----------
+    cells, counts : ndarray of int64, shape (R, capacity)
+        Heap numbers in the order of their first pull, and their pulls.
+    n_cells : ndarray of int64, shape (R,)
+        How many entries are in use.
+    """
+
+    cells: IntArray
+    counts: IntArray
+    n_cells: IntArray
+
+    def add(self, cells: IntArray, counts: IntArray) -> IntArray:
+        """Add pulls, shape (R, b), and return how often each of these cells had been pulled before, shape (R, b)."""
+        while self.n_cells.max(initial=0) + cells.shape[1] > self.cells.shape[1]:
+            self.cells = np.concatenate([self.cells, np.zeros_like(self.cells)], axis=1)
+            self.counts = np.concatenate([self.counts, np.zeros_like(self.counts)], axis=1)
+        return _add_pulls(self.cells, self.counts, self.n_cells, cells, counts)
+
+
+@njit(cache=True)
+def _add_pulls(known: IntArray, pulls: IntArray, n_known: IntArray, cells: IntArray, counts: IntArray) -> IntArray:
+    before = np.zeros_like(cells)
+    for r in range(cells.shape[0]):
+        for j in range(cells.shape[1]):
+            if counts[r, j] == 0:
+                continue
+            place = n_known[r]
+            for k in range(n_known[r]):
+                if known[r, k] == cells[r, j]:
+                    place = k
+                    break
+            if place == n_known[r]:
+                known[r, place] = cells[r, j]
+                pulls[r, place] = 0
+                n_known[r] += 1
+            before[r, j] = pulls[r, place]
+            pulls[r, place] += counts[r, j]
+    return before
+
+
+@dataclass(frozen=True)
+class Partition:
+    r"""The cells of a box, and what is observed of a cell.
+
+    Parameters
+    ----------
+    arity : int
+        K, into how many parts a cell is divided.
+    n_representatives : int
+        S, the representative points of a cell: the centres of S equal parts. The parts are cut by the prime factors of
+        S, the largest first, each cutting the longest side left; in one dimension they are S equal intervals.
+    lower, upper : tuple of float
+        Corners of the box.
+    feedback : {"representatives", "average", "integral"}
+        What the mean reward of a cell is: the average of f over its representatives ([1]_, Equation 1), over the whole
+        cell, or the integral over it ([1]_, Appendix D).
+
+    Raises
+    ------
+    ValueError
+        If K < 2 or S < 1, or if a side has no positive, finite length.
+    """
+
+    arity: int = 2
+    n_representatives: int = 1
+    lower: tuple[float, ...] = (0.0,)
+    upper: tuple[float, ...] = (1.0,)
+    feedback: Feedback = "representatives"
+
+    def __post_init__(self) -> None:
+        if self.arity < 2:
+            raise ValueError(f"arity K must be at least 2, got {self.arity}: a cell with one child is not divided.")
+        if self.n_representatives < 1:
+            raise ValueError(f"n_representatives S must be at least 1, got {self.n_representatives}.")
+        if self.feedback not in get_args(Feedback):
+            raise ValueError(f"feedback must be one of {', '.join(get_args(Feedback))}, got {self.feedback!r}.")
+        if len(self.lower) != len(self.upper) or not self.lower:
+            raise ValueError(f"lower and upper need one entry for each dimension, got {self.lower} and {self.upper}.")
+        for low, high in zip(self.lower, self.upper, strict=True):
+            if not (np.isfinite(low) and np.isfinite(high) and low < high):
+                raise ValueError(f"a side must go from a smaller to a larger number, got [{low}, {high}].")
+
+    @property
+    def n_dimensions(self) -> int:
+        """Dimension of the space."""
+        return len(self.lower)
+
+    @cached_property
+    def deepest(self) -> int:
+        """The greatest depth whose heap numbers fit into int64 and whose cells floating point can tell apart."""
+        depth, n_cells = 0, 1
+        sides = np.subtract(self.upper, self.lower)
+        spacing = 8.0 * np.spacing(np.maximum(np.abs(self.lower), np.abs(self.upper)))
+        while n_cells * self.arity < 2**61:
+            longest = int(np.argmax(sides))
+            sides[longest] /= self.arity
+            if sides[longest] < self.n_representatives * spacing[longest]:
+                break
+            depth, n_cells = depth + 1, n_cells * self.arity
+        return depth
+
+    @cached_property
+    def _cuts(self) -> IntArray:
+        """Which side is cut at each depth, shape (deepest,)."""
+        sides, cuts = np.subtract(self.upper, self.lower), []
+        for _ in range(self.deepest):
+            cuts.append(int(np.argmax(np.round(sides / sides.max(), 9))))  # equal sides are equal up to rounding
+            sides[cuts[-1]] /= self.arity
+        return np.array(cuts, dtype=np.int64)
+
+    @cached_property
+    def _first_numbers(self) -> IntArray:
+        """Heap number of the first cell of each depth, shape (deepest + 2,)."""
+        return np.cumsum(np.array([0] + [self.arity**h for h in range(self.deepest + 1)], dtype=np.int64))
+
+    @cached_property
+    def n_cuts(self) -> IntArray:
+        """How often each side is cut down to each depth, shape (deepest + 1, d)."""
+        cut = self._cuts[:, None] == np.arange(self.n_dimensions)
+        return np.concatenate([np.zeros((1, self.n_dimensions), dtype=np.int64), np.cumsum(cut, axis=0)])
+
+    def depth(self, cells: IntArray) -> IntArray:
+        """Return the depth h of cells."""
+        return np.searchsorted(self._first_numbers, cells, side="right") - 1
+
+    def index(self, cells: IntArray) -> IntArray:
+        """Return the index i of cells within their depth."""
+        return cells - self._first_numbers[self.depth(cells)]
+
+    def cell(self, depth: int, index: int) -> int:
+        """Return the heap number of cell (h, i)."""
+        if not (0 <= depth <= self.deepest and 0 <= index < self.arity**depth):
+            raise ValueError(f"there is no cell ({depth}, {index}) with K = {self.arity}.")
+        return int(self._first_numbers[depth]) + index
+
+    def children(self, cells: IntArray) -> IntArray:
+        """Return the children of cells, shape (..., K)."""
+        return self.arity * np.asarray(cells)[..., None] + np.arange(1, self.arity + 1)
+
+    def parent(self, cells: IntArray) -> IntArray:
+        """Return the parents of cells; the root's is -1."""
+        return np.where(np.asarray(cells) > 0, (np.asarray(cells) - 1) // self.arity, -1)
+
+    def widths(self, depth: IntArray) -> FloatArray:
+        """Return the sides of the cells of a depth, shape (..., d)."""
+        return np.subtract(self.upper, self.lower) * float(self.arity) ** -self.n_cuts[depth]
+
+    def coordinates(self, cells: IntArray) -> IntArray:
+        """Return which of the equal pieces of each side of the box a cell is, shape (..., d)."""
+        cells = np.asarray(cells, dtype=np.int64)
+        depth = self.depth(cells)
+        rest, found = self.index(cells), np.zeros((*cells.shape, self.n_dimensions), dtype=np.int64)
+        scale = np.ones((*cells.shape, self.n_dimensions), dtype=np.int64)
+        for level in range(int(depth.max(initial=0)), 0, -1):  # the last digit belongs to the deepest cut
+            here, side = depth >= level, self._cuts[level - 1]
+            digit = np.where(here, rest % self.arity, 0)
+            rest = np.where(here, rest // self.arity, rest)
+            found[..., side] += digit * scale[..., side]
+            scale[..., side] = np.where(here, scale[..., side] * self.arity, scale[..., side])
+        return found
+
+    def bounds(self, cells: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the lower and the upper corners of cells, each of shape (..., d)."""
+        widths = self.widths(self.depth(np.asarray(cells)))
+        lower = np.asarray(self.lower) + self.coordinates(cells) * widths
+        return lower, lower + widths
+
+    def centres(self, cells: IntArray) -> FloatArray:
+        """Return the centres of cells, shape (..., d)."""
+        lower, upper = self.bounds(cells)
+        return (lower + upper) / 2.0
+
+    @cached_property
+    def _pieces(self) -> list[IntArray]:
+        """Into how many parts the representatives of each depth divide each side, one array (d,) for each depth."""
+        factors, rest, factor = [], self.n_representatives, 2
+        while rest > 1:
+            while rest % factor == 0:
+                factors.append(factor)
+                rest //= factor
+            factor += 1
+        found = []
+        for depth in range(self.deepest + 1):
+            pieces, sides = np.ones(self.n_dimensions, dtype=np.int64), self.widths(np.array(depth))
+            for factor in reversed(factors):
+                pieces[int(np.argmax(np.round(sides / pieces / sides.max(), 9)))] *= factor
+            found.append(pieces)
+        return found
+
+    def representatives(self, cells: IntArray) -> FloatArray:
+        """Return the representative points of cells, shape (..., S, d)."""
+        cells = np.asarray(cells, dtype=np.int64)
+        lower, upper = self.bounds(cells)
+        depth, offsets = self.depth(cells), np.empty((*cells.shape, self.n_representatives, self.n_dimensions))
+        for h in np.unique(depth):
+            sides = [(np.arange(n) + 0.5) / n for n in self._pieces[h]]
+            offsets[depth == h] = np.stack([g.ravel() for g in np.meshgrid(*sides, indexing="ij")], axis=1)
+        return lower[..., None, :] + offsets * (upper - lower)[..., None, :]
+
+    def no_pulls(self, n_replications: int) -> CellTally:
+        """Return the tally before the first pull."""
+        empty = np.zeros((n_replications, 64), dtype=np.int64)
+        return CellTally(empty, empty.copy(), np.zeros(n_replications, dtype=np.int64))
