@@ -37,3 +37,38 @@ def simple_regret(problem: Any, recommended: IntArray) -> FloatArray:
     best = np.sort(means, axis=1)[:, -n_best:].sum(axis=1)
     found = np.take_along_axis(np.broadcast_to(means, (len(recommended), means.shape[1])), recommended, axis=1)
     return np.asarray(best - found.sum(axis=1))
+
+
+def aggregated_regret(problem: Any, recommended: IntArray) -> FloatArray:
+    """Return f(x*) minus the average of f that a reward of the recommended cell is about (GPOO, Definition 2)."""
+    return np.asarray(problem.best[1] - problem.cell_values(recommended)[:, 0])
+
+
+def centre_regret(problem: Any, recommended: IntArray) -> FloatArray:
+    """Return f(x*) minus f at the centre of the recommended cell."""
+    centres = problem.partition.centres(recommended)
+    return np.asarray(problem.best[1] - problem.evaluate(centres)[:, 0])
+
+
+def cell_regret(problem: Any, recommended: IntArray) -> FloatArray:
+    """Return f(x*) minus the average of f over the whole recommended cell."""
+    return np.asarray(problem.best[1] - problem.cell_averages(recommended)[:, 0])
+
+
+def depth(problem: Any, recommended: IntArray) -> FloatArray:
+    """Return the depth of the recommended cell."""
+    return np.asarray(problem.partition.depth(recommended)[:, 0], dtype=np.float64)
+
+
+def distance_to_optimum(problem: Any, recommended: IntArray) -> FloatArray:
+    """Return the distance from x* to the recommended cell, 0 inside, in the largest coordinate."""
+    lower, upper = problem.partition.bounds(recommended)
+    where = problem.best[0][:, None, :]
+    return np.asarray(np.maximum(np.maximum(lower - where, where - upper), 0.0).max(axis=-1)[:, 0])
+
+
+def off_peak(problem: Any, recommended: IntArray) -> FloatArray:
+    """Return 1 where the recommended cell does not meet the interval around x* in which f >= f(x*) - 0.05, else 0."""
+    lower, upper = problem.partition.bounds(recommended)
+    low, high = problem.peak[:, 0], problem.peak[:, 1]
+    return np.asarray((upper[:, 0, 0] < low) | (lower[:, 0, 0] > high), dtype=np.float64)

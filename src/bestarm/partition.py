@@ -148,6 +148,11 @@ class Partition:
         cut = self._cuts[:, None] == np.arange(self.n_dimensions)
         return np.concatenate([np.zeros((1, self.n_dimensions), dtype=np.int64), np.cumsum(cut, axis=0)])
 
+    @property
+    def numbering(self) -> tuple[IntArray, IntArray, IntArray, int]:
+        """What compiled code needs to read heap numbers: first of each depth, side cut there, `n_cuts` and K."""
+        return self._first_numbers, self._cuts, self.n_cuts, self.arity
+
     def depth(self, cells: IntArray) -> IntArray:
         """Return the depth h of cells."""
         return np.searchsorted(self._first_numbers, cells, side="right") - 1

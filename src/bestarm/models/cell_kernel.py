@@ -1,0 +1,198 @@
+r"""Covariances of the mean rewards of cells, each computed once and shared by all replications.
+
+The mean rewards of two cells u and v have the covariance :math:`\bar k(u, v)=a^\top k(X_u, X_v)\,a` ([1]_, Equation 4),
+so a Gaussian process observed through averages is ordinary Gaussian process regression on cells. A stationary kernel
+makes it a function of the two depths and the distance of the centres.
+
+References
+----------
+.. [1] Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from bestarm.interface import BoolArray, FloatArray, IntArray
+from bestarm.kernels import Kernel, box_average
+from bestarm.partition import Partition
+
+_AT_ONCE = 2_000_000  # covariances of points that are in memory at the same time
+
+
+@njit(cache=True)
+def _place(key: IntArray, mask: int) -> np.int64:
+    """Return where a key is looked for first (FNV-1a, mixed once more)."""
+    code = np.uint64(1469598103934665603)
+    for part in key:
+        code = (code ^ np.uint64(part)) * np.uint64(1099511628211)
+        code ^= code >> np.uint64(29)
+    return np.int64(code & np.uint64(mask))
+
+
+@njit(cache=True)
+def _find(
+    first: IntArray,
+    second: IntArray,
+    first_numbers: IntArray,
+    cuts: IntArray,
+    n_cuts: IntArray,
+    arity: int,
+    stationary: bool,
+    keys: IntArray,
+    used: BoolArray,
+    room: int,
+    slots: IntArray,
+    is_new: BoolArray,
+) -> tuple[int, int]:
+    """Look pairs up in an open hash table and enter those that are not there, until ``room`` is full.
+
+    Returns the number of the pair at which it stopped, and how many it entered.
+    """
+    d, width, mask = n_cuts.shape[1], keys.shape[1], keys.shape[0] - 1
+    key, here, there = np.empty(width, np.int64), np.empty(d, np.int64), np.empty(d, np.int64)
+    entered = 0
+    for i in range(len(first)):
+        u, v = min(first[i], second[i]), max(first[i], second[i])  # the smaller number is not the deeper cell
+        key[0], key[1] = u, v
+        if stationary:
+            h = 0
+            while first_numbers[h + 1] <= u:
+                h += 1
+            deeper = h
+            while first_numbers[deeper + 1] <= v:
+                deeper += 1
+            key[0], key[1] = h, deeper
+            _coordinates(u - first_numbers[h], h, cuts, arity, here)
+            _coordinates(v - first_numbers[deeper], deeper, cuts, arity, there)
+            for j in range(d):  # twice the distance of the centres, in sides of the deeper cell
+                scale = arity ** (n_cuts[deeper, j] - n_cuts[h, j])
+                key[2 + j] = abs(2 * there[j] + 1 - (2 * here[j] + 1) * scale)
+        slot = _place(key, mask)
+        while True:
+            if not used[slot]:
+                if entered == room:
+                    return i, entered
+                used[slot] = True
+                is_new[i] = True
+                entered += 1
+                for j in range(width):
+                    keys[slot, j] = key[j]
+                break
+            same = True
+            for j in range(width):
+                same &= keys[slot, j] == key[j]
+            if same:
+                break
+            slot = (slot + 1) & mask
+        slots[i] = slot
+    return len(first), entered
+
+
+@njit(cache=True)
+def _coordinates(index: int, depth: int, cuts: IntArray, arity: int, found: IntArray) -> None:
+    """Write which of the equal pieces of each side a cell is, from the digits of its index."""
+    found[:] = 0
+    power = arity ** (depth - 1) if depth > 0 else 0
+    for level in range(depth):
+        side = cuts[level]
+        found[side] = found[side] * arity + index // power
+        index %= power
+        power //= arity
+
+
+@njit(cache=True)
+def _enter(old: IntArray, keys: IntArray, used: BoolArray) -> IntArray:
+    slots, mask = np.empty(len(old), np.int64), keys.shape[0] - 1
+    for i in range(len(old)):
+        slot = _place(old[i], mask)
+        while used[slot]:
+            slot = (slot + 1) & mask
+        used[slot] = True
+        keys[slot] = old[i]
+        slots[i] = slot
+    return slots
+
+
+class CellKernel:
+    r"""The covariance function of cells.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Covariance function of f: `bestarm.kernels.Stationary`, or a GPy kernel.
+    partition : Partition
+        The cells, and what is observed of them; integrals are handled as averages with other noise.
+    independent : bool
+        Whether different cells are taken to be independent: no cell then teaches anything of another.
+
+    Attributes
+    ----------
+    n_computed : int
+        How many covariances were computed.
+    """
+
+    def __init__(self, kernel: Kernel, partition: Partition, *, independent: bool = False) -> None:
+        self.kernel, self.partition, self.independent = kernel, partition, independent
+        self._stationary = hasattr(kernel, "K_of_r")
+        self.n_computed = 0
+        width = 2 + (partition.n_dimensions if self._stationary else 0)
+        self._keys = np.zeros((4096, width), dtype=np.int64)
+        self._used = np.zeros(4096, dtype=np.bool_)
+        self._values = np.zeros(4096)
+
+    def __call__(self, first: IntArray, second: IntArray) -> FloatArray:
+        """Return the covariances of pairs of cells, both of shape (n,)."""
+        first, second = np.ascontiguousarray(first), np.ascontiguousarray(second)
+        slots, is_new = np.empty(len(first), dtype=np.int64), np.zeros(len(first), dtype=np.bool_)
+        while True:
+            room = len(self._keys) // 2 - self.n_computed
+            done, entered = _find(
+                first, second, *self.partition.numbering, self._stationary, self._keys, self._used, room, slots, is_new
+            )
+            self.n_computed += entered
+            new = np.flatnonzero(is_new)
+            self._values[slots[new]] = self._compute(first[new], second[new])
+            if done == len(first):
+                return self._values[slots]
+            self._enlarge()  # every slot has moved, so the pairs are looked up again
+            is_new[:] = False
+
+    def _enlarge(self) -> None:
+        old_keys, old_values = self._keys[self._used], self._values[self._used]
+        capacity = 4 * len(self._keys)
+        self._keys = np.zeros((capacity, old_keys.shape[1]), dtype=np.int64)
+        self._used, self._values = np.zeros(capacity, dtype=np.bool_), np.zeros(capacity)
+        slots = _enter(old_keys, self._keys, self._used)
+        self._values[slots] = old_values
+
+    def _compute(self, first: IntArray, second: IntArray) -> FloatArray:
+        if self.partition.feedback != "representatives":
+            boxes = (*self.partition.bounds(first), *self.partition.bounds(second))
+            found = box_average(self.kernel, *boxes)
+        else:
+            found = np.empty(len(first))
+            step = max(1, _AT_ONCE // self.partition.n_representatives**2)
+            for begin in range(0, len(first), step):
+                some = slice(begin, begin + step)
+                x, y = self.partition.representatives(first[some]), self.partition.representatives(second[some])
+                found[some] = self._average(x, y)
+        if not np.isfinite(found).all():
+            place = int(np.flatnonzero(~np.isfinite(found))[0])
+            raise ValueError(
+                f"the kernel gives {found[place]} for the covariance of cells {first[place]} and {second[place]}; a "
+                "kernel must be finite everywhere in the box."
+            )
+        return np.where(first == second, found, 0.0) if self.independent else found
+
+    def _average(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        """Return the average covariance of the points of each pair, shapes (n, S, d)."""
+        if self._stationary:
+            lengthscale = np.asarray(getattr(self.kernel, "lengthscale", 1.0))
+            squared = (((x[:, :, None, :] - y[:, None, :, :]) / lengthscale) ** 2).sum(axis=-1)
+            kernel: Any = self.kernel
+            return np.asarray(kernel.K_of_r(np.sqrt(squared))).mean(axis=(1, 2))
+        return np.array([self.kernel.K(a, b).mean() for a, b in zip(x, y, strict=True)])

@@ -1,0 +1,236 @@
+r"""GPTree: the Gaussian process tree search of Shekhar and Javidi, with the constants of their analysis.
+
+References
+----------
+.. [1] Shekhar, Javidi. "Gaussian process bandits with adaptive discretization". Electronic Journal of Statistics 2018.
+.. [2] Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022. Section 5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from bestarm.designs.partition_tree import EXPANDED, LEAF, expand, largest
+from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
+from bestarm.kernels import Stationary
+from bestarm.models.cell_kernel import CellKernel
+from bestarm.models.cell_posterior import CellPosterior, introduce, new_posterior
+from bestarm.partition import Partition
+from bestarm.policies.gpoo import as_kernel, check_partition, learn, lemma1_beta, noise_of_average, published_beta
+from bestarm.streams import Streams
+
+Beta = Literal["budget", "published", "gpoo", "gpoo_published"]
+
+
+@dataclass
+class GpTreeState(CellPosterior):
+    """What GPTree knows of R replications; ``incumbent`` is the slot first divided at the greatest depth."""
+
+    incumbent: IntArray
+    partition: Partition = field(metadata={"shared": True})
+
+
+@dataclass(frozen=True)
+class GpTree:
+    r"""GPTree ([1]_, tree algorithm).
+
+    The leaf with the largest :math:`I=\min\{\mu+\beta_n\sigma,\ \mu_{pa}+\beta_n\sigma_{pa}+V_{h-1}\}+V_h` is divided
+    at no cost if :math:`\beta_n\sigma\leq V_h` and :math:`h\leq h_{\max}`, else evaluated.
+
+    Parameters
+    ----------
+    label : str
+        Name in the paper; keys random ties.
+    budget : int
+        n, evaluations.
+    kernel : Kernel or dict
+        Covariance function of f.
+    sigma : float
+        Standard deviation of the noise of a reward.
+    holder : float
+        :math:`\alpha`, exponent of the canonical metric's modulus g.
+    slope : float, optional
+        g(r) = slope * r; default :math:`\sqrt v/\ell`, which bounds the canonical metric of a squared exponential
+        kernel. *Deviation*: 0.1 in the authors' code.
+    cell_ratio, cell_radius : float
+        :math:`\rho` and :math:`v_1`: cells at depth h lie in balls of radius :math:`v_1\rho^h`; default 1/K and half of
+        the longest side. *Deviation*: 1/2 and 1.
+    risk_exponent : float
+        u: the events of the analysis hold with probability :math:`1-e^{-u}`.
+    c2, c3, metric_dimension : float
+        :math:`C_2, C_3, D_1`.
+    theta : float
+        Risk in :math:`\beta_n`, as in Lemma 1 of [2]_.
+    beta : {"budget", "published", "gpoo", "gpoo_published"}
+        :math:`\beta_n=\sqrt{2\log(Mn^2\pi^2/6\theta)}`; *deviation*: :math:`0.25\sqrt{\log n+u}`; the square root of
+        GPOO's growing :math:`\beta_t`, as written or as published, an ablation.
+    model_noise_variance : float, optional
+        Noise variance that the model believes; default ``sigma**2``. *Deviation*: 0.005.
+    noise_in_width : bool
+        *Deviation*: widths are those of a new reward.
+    root_evaluated_first : bool
+        *Deviation*: the root is evaluated before anything is divided.
+    first_divided : bool
+        *Deviation*: recommend the first node divided at the greatest depth, not the one of largest posterior mean.
+
+    Raises
+    ------
+    ValueError
+        For a value out of range.
+    """
+
+    label: str
+    budget: int
+    kernel: Any = field(default_factory=lambda: Stationary("rbf", 0.1, 0.05))
+    sigma: float = 0.1
+    holder: float = 1.0
+    slope: float | None = None
+    cell_ratio: float | None = None
+    cell_radius: float | None = None
+    risk_exponent: float = 2.0
+    c2: float = 1.0
+    c3: float = 1.0
+    metric_dimension: float = 1.0
+    theta: float = 0.1
+    beta: Beta = "budget"
+    model_noise_variance: float | None = None
+    noise_in_width: bool = False
+    root_evaluated_first: bool = False
+    first_divided: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernel", as_kernel(self.kernel))
+        if self.budget < 1:
+            raise ValueError(f"budget must be at least 1 evaluation, got {self.budget}.")
+        if not 0 < self.theta < 1:
+            raise ValueError(f"theta must lie in (0, 1), got {self.theta}.")
+        for name in ("sigma", "holder", "slope", "cell_ratio", "cell_radius", "model_noise_variance"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ValueError(f"{name} must be positive, got {value}.")
+        if self.cell_ratio is not None and self.cell_ratio >= 1:
+            raise ValueError(f"cell_ratio must lie in (0, 1), got {self.cell_ratio}: cells shrink with depth.")
+        if self.beta not in get_args(Beta):
+            raise ValueError(f"beta must be one of {', '.join(get_args(Beta))}, got {self.beta!r}.")
+
+    @property
+    def noise_variance(self) -> float:
+        """Noise variance that the model believes."""
+        return self.sigma**2 if self.model_noise_variance is None else self.model_noise_variance
+
+    def as_published(self) -> GpTree:
+        """Return the algorithm with the named deviations and the constants of the authors' code."""
+        return replace(
+            self,
+            holder=0.5,
+            slope=0.1,
+            cell_ratio=0.5,
+            cell_radius=1.0,
+            beta="gpoo_published" if self.beta == "gpoo" else "published",
+            model_noise_variance=0.005,
+            noise_in_width=True,
+            root_evaluated_first=True,
+            first_divided=True,
+        )
+
+    def max_depth(self, partition: Partition) -> float:
+        r"""Return :math:`h_{\max}=\log n\,(1+1/\alpha)/(2\alpha\log(1/\rho))` of [1]_."""
+        ratio = self._ratio(partition)
+        return float(np.log(self.budget) * (1.0 + 1.0 / self.holder) / (2.0 * self.holder * np.log(1.0 / ratio)))
+
+    def variation(self, depths: IntArray, partition: Partition) -> FloatArray:
+        r"""Return :math:`V_h`, how much f may vary in a cell ([1]_, Claim 2); a negative radicand counts as 0."""
+        depths = np.asarray(depths, dtype=np.float64)
+        radius = self.cell_radius or float(np.max(np.subtract(partition.upper, partition.lower))) / 2.0
+        modulus = self._slope() * radius * self._ratio(partition) ** depths
+        c4 = self.c2 + 2.0 * np.log(self.budget**2 * np.pi**2 / 6.0)
+        radicand = 2.0 * self.risk_exponent + c4 + depths * np.log(partition.arity)
+        radicand = radicand + 4.0 * self.metric_dimension * np.log(1.0 / modulus)
+        return 4.0 * modulus * (np.sqrt(np.maximum(radicand, 0.0)) + self.c3)
+
+    def _ratio(self, partition: Partition) -> float:
+        return 1.0 / partition.arity if self.cell_ratio is None else self.cell_ratio
+
+    def _slope(self) -> float:
+        if self.slope is not None:
+            return self.slope
+        return float(np.sqrt(np.min(np.asarray(self.kernel.variance))) / np.min(np.asarray(self.kernel.lengthscale)))
+
+    def multiplier(self, n_rounds: IntArray, partition: Partition) -> FloatArray:
+        r"""Return what multiplies :math:`\sigma`, shape of ``n_rounds``."""
+        depth = int(min(self.max_depth(partition), partition.deepest))
+        t = np.maximum(n_rounds, 1)
+        if self.beta == "published":
+            return np.full(np.shape(t), 0.25 * np.sqrt(np.log(self.budget) + self.risk_exponent))
+        if self.beta == "gpoo_published":
+            return np.sqrt(published_beta(t))
+        t = np.full_like(t, self.budget) if self.beta == "budget" else t
+        return np.sqrt(lemma1_beta(t, self.theta, partition.arity, depth))
+
+    def start(self, arms: Partition, streams: Streams) -> GpTreeState:
+        """Return the state before the first evaluation."""
+        check_partition(self.label, arms)
+        covariance = CellKernel(self.kernel, arms)
+        return GpTreeState(
+            **new_posterior(streams.replications, self.budget, covariance, streams.key(self.label)),
+            incumbent=np.zeros(len(streams.replications), dtype=np.int64),
+            partition=arms,
+        )
+
+    def upper_bounds(self, state: GpTreeState) -> tuple[FloatArray, FloatArray]:
+        r"""Return :math:`\beta_n\sigma` and the index I of all nodes, each of shape (R, capacity)."""
+        partition = state.partition
+        noise = noise_of_average(partition, state.depths, self.noise_variance) if self.noise_in_width else 0.0
+        multiplier = self.multiplier(state.n_rounds, partition)[:, None]
+        widths = multiplier * np.sqrt(np.maximum(state.variances, 0.0) + noise)
+        upper, parents = state.means + widths, np.maximum(state.parents, 0)
+        variation = self.variation(np.arange(-1, int(state.depths.max()) + 1), partition)  # of depths -1, 0, 1, ...
+        by_parent = np.take_along_axis(upper, parents, axis=1) + variation[state.depths]
+        index = np.where(state.parents >= 0, np.minimum(upper, by_parent), upper)
+        return widths, index + variation[state.depths + 1]
+
+    def ask(self, state: GpTreeState) -> Ask:
+        """Divide leaves as long as the best one's variation outweighs its uncertainty, then ask for the best one."""
+        partition = state.partition
+        searching = state.n_rounds < self.budget
+        if self.root_evaluated_first:
+            searching = searching & (state.n_rounds > 0)
+        deepest = min(self.max_depth(partition), partition.deepest - 1)
+        while True:
+            widths, index = self.upper_bounds(state)
+            among = state.status == LEAF
+            state.chosen[:] = largest(index, among, state.cells, state.key, state.replications, state.n_rounds, False)
+            here = np.arange(len(state.chosen)), state.chosen
+            depths = state.depths[here]
+            divided = searching & (widths[here] <= self.variation(depths, partition)) & (depths <= deepest)
+            rows = np.flatnonzero(divided)
+            if not len(rows):
+                break
+            slots = state.chosen[rows]
+            state.incumbent[rows] = np.where(
+                depths[rows] > state.depths[rows, state.incumbent[rows]], slots, state.incumbent[rows]
+            )
+            children = expand(state, partition, rows, slots)
+            introduce(state, np.repeat(rows, partition.arity), children.ravel())
+        return Ask(state.cells[here][:, None], (state.n_rounds < self.budget).astype(np.int64)[:, None])
+
+    def tell(self, state: GpTreeState, asked: Ask, totals: FloatArray) -> None:
+        """Learn a reward."""
+        learn(state, np.where(asked.counts[:, 0] > 0, totals[:, 0], np.nan), self.noise_variance)
+        state.n_rounds += asked.counts[:, 0]
+
+    def finished(self, state: GpTreeState) -> BoolArray:
+        """Return which replications have spent the budget."""
+        return state.n_rounds >= self.budget
+
+    def recommend(self, state: GpTreeState) -> IntArray:
+        """Return the recommended cells, shape (R, 1): the root before the first division."""
+        slots = state.incumbent
+        if not self.first_divided:
+            deepest = np.where(state.status == EXPANDED, state.depths, -1).max(axis=1)
+            among = (state.status == EXPANDED) & (state.depths == deepest[:, None])
+            slots = largest(state.means, among, state.cells, state.key, state.replications, state.n_rounds, False)
+        return np.take_along_axis(state.cells, np.maximum(slots, 0)[:, None], axis=1)

@@ -1,0 +1,326 @@
+r"""GPOO: Gaussian process optimistic optimisation with aggregated feedback.
+
+References
+----------
+.. [1] Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022. Algorithm 1, Lemma 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from bestarm.designs.partition_tree import EXPANDED, LEAF, expand, largest
+from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
+from bestarm.kernels import Kernel, Stationary
+from bestarm.models.cell_kernel import CellKernel
+from bestarm.models.cell_posterior import CellPosterior, introduce, new_posterior, observe
+from bestarm.partition import Partition
+from bestarm.streams import Streams
+
+Beta = Literal["lemma1", "published"]
+Recommendation = Literal["deepest", "leaf", "lower_bound", "at_expansion"]
+
+
+def lemma1_beta(n_rounds: IntArray, theta: float, arity: int, max_depth: int) -> FloatArray:
+    r"""Return :math:`\beta_t=2\log(M\pi_t/\theta)`, :math:`M=\sum_h K^h` and :math:`\pi_t=\pi^2t^2/6` (Lemma 1)."""
+    n_cells = sum(float(arity) ** h for h in range(max_depth + 1))
+    return 2.0 * np.log(n_cells * np.pi**2 * np.asarray(n_rounds, dtype=np.float64) ** 2 / (6.0 * theta))
+
+
+def published_beta(n_rounds: IntArray) -> FloatArray:
+    r"""Return :math:`0.1\log(\pi^2t^2/0.6)`, which the authors' code has in the place of Lemma 1's."""
+    return 0.1 * np.log(np.pi**2 * np.asarray(n_rounds, dtype=np.float64) ** 2 / 0.6)
+
+
+def as_kernel(kernel: Any) -> Kernel:
+    """Return a kernel from settings (``family, variance, lengthscale``), or the kernel that was given."""
+    return Stationary(**kernel) if isinstance(kernel, dict) else kernel
+
+
+@dataclass
+class GpooState(CellPosterior):
+    """What GPOO knows of R replications.
+
+    Attributes
+    ----------
+    deepest : ndarray of int64, shape (R,)
+        Greatest depth of an expanded node, -1 before the first expansion.
+    incumbent : ndarray of int64, shape (R,)
+        Slot that the published code would recommend.
+    reported : ndarray of int64, shape (R,)
+        Heap number of what it reports.
+    born : ndarray of int64, shape (R,)
+        Slots from this one on were made since the last evaluation.
+    """
+
+    deepest: IntArray
+    incumbent: IntArray
+    reported: IntArray
+    born: IntArray
+    partition: Partition = field(metadata={"shared": True})
+
+
+@dataclass(frozen=True)
+class Gpoo:
+    r"""GPOO ([1]_, Algorithm 1).
+
+    Each round evaluates the leaf with the largest :math:`b=\mu+\beta_t^{1/2}\sigma+\delta(h)` and divides it if
+    :math:`\delta(h)\geq\beta_t^{1/2}\sigma` after the evaluation and :math:`h\leq h_{\max}`.
+
+    Parameters
+    ----------
+    label : str
+        Name in the paper; keys random ties.
+    budget : int
+        N, evaluations.
+    kernel : Kernel or dict
+        Covariance function of f, known: `bestarm.kernels.Stationary`, its settings, or a GPy kernel.
+    sigma : float
+        Standard deviation of the noise of a reward.
+    delta_scale, delta_ratio : float
+        c and :math:`\rho` of :math:`\delta(h)=c\rho^h`, how much f may vary in a cell, in units of reward. In d > 1
+        dimensions a side is halved once in d depths, so :math:`\rho=2^{-1/d}` is natural.
+    max_depth : int
+        :math:`h_{\max}`; nodes down to this depth may be divided.
+    theta : float
+        Risk in (0, 1) of Lemma 1.
+    beta : {"lemma1", "published"}
+        :math:`\beta_t`. *Deviation*: the authors' code has :math:`0.1\log(\pi^2t^2/0.6)`.
+    constant_beta : bool
+        Use :math:`\beta_N` in every round; no published algorithm, it isolates what GPTree is said to suffer from.
+    model_noise_variance : float, optional
+        Noise variance that the model believes; default ``sigma**2``. *Deviation*: 0.005 in the authors' code.
+    noise_in_width : bool
+        *Deviation*: widths are those of a new reward, :math:`(\sigma_v^2+\text{noise})^{1/2}`.
+    root_divided_first : bool
+        *Deviation*: the root is never evaluated; it is divided at once and each child evaluated once.
+    late_children : bool
+        *Deviation*: children cannot be chosen in the round after their parent's division.
+    late_beta : bool
+        *Deviation*: the index of round t has :math:`\beta_{t-1}`.
+    recommendation : {"deepest", "leaf", "lower_bound", "at_expansion"}
+        Largest posterior mean among the deepest divided nodes (the paper's); among all leaves; largest lower bound
+        :math:`\mu-\beta_t^{1/2}\sigma` among all nodes; *deviation*: the deepest node divided so far, replaced by an
+        equally deep one if its mean is larger at that moment, and reported one division late.
+    width_before : bool
+        Divide by the width before the evaluation, the other reading of Algorithm 1, line 6.
+    random_ties : bool
+        Break ties at random, not in favour of the shallowest and then the first cell.
+    independent_cells : bool
+        Take different cells to be independent, so that no cell teaches anything of another; an ablation.
+
+    Raises
+    ------
+    ValueError
+        For a value out of range.
+    """
+
+    label: str
+    budget: int
+    kernel: Any = field(default_factory=lambda: Stationary("rbf", 0.1, 0.05))
+    sigma: float = 0.1
+    delta_scale: float = 14.0
+    delta_ratio: float = 0.5
+    max_depth: int = 10
+    theta: float = 0.1
+    beta: Beta = "lemma1"
+    constant_beta: bool = False
+    model_noise_variance: float | None = None
+    noise_in_width: bool = False
+    root_divided_first: bool = False
+    late_children: bool = False
+    late_beta: bool = False
+    recommendation: Recommendation = "deepest"
+    width_before: bool = False
+    random_ties: bool = False
+    independent_cells: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernel", as_kernel(self.kernel))
+        if self.budget < 1:
+            raise ValueError(f"budget must be at least 1 evaluation, got {self.budget}.")
+        if not self.sigma > 0:
+            raise ValueError(f"sigma must be positive, got {self.sigma}.")
+        if not self.noise_variance > 0:
+            raise ValueError(f"model_noise_variance must be positive, got {self.model_noise_variance}.")
+        if not self.delta_scale > 0:
+            raise ValueError(f"delta_scale must be positive, got {self.delta_scale}: it bounds how much f varies.")
+        if not 0 < self.delta_ratio < 1:
+            raise ValueError(f"delta_ratio must lie in (0, 1), got {self.delta_ratio}: cells shrink with depth.")
+        if self.max_depth < 0:
+            raise ValueError(f"max_depth must be at least 0, got {self.max_depth}.")
+        if not 0 < self.theta < 1:
+            raise ValueError(f"theta must lie in (0, 1), got {self.theta}: it is the risk of Lemma 1.")
+        for name, kind in (("beta", Beta), ("recommendation", Recommendation)):
+            if getattr(self, name) not in get_args(kind):
+                raise ValueError(f"{name} must be one of {', '.join(get_args(kind))}, got {getattr(self, name)!r}.")
+
+    @property
+    def noise_variance(self) -> float:
+        """Noise variance that the model believes."""
+        return self.sigma**2 if self.model_noise_variance is None else self.model_noise_variance
+
+    def as_published(self) -> Gpoo:
+        """Return the algorithm with the named deviations of the authors' code."""
+        return replace(
+            self,
+            beta="published",
+            model_noise_variance=0.005,
+            noise_in_width=True,
+            root_divided_first=True,
+            late_children=True,
+            late_beta=True,
+            recommendation="at_expansion" if self.recommendation == "deepest" else self.recommendation,
+        )
+
+    def delta(self, depths: IntArray) -> FloatArray:
+        r"""Return :math:`\delta(h)`, in units of reward."""
+        return self.delta_scale * self.delta_ratio ** np.asarray(depths, dtype=np.float64)
+
+    def beta_of(self, n_rounds: IntArray, arity: int) -> FloatArray:
+        r"""Return :math:`\beta_t`."""
+        t: IntArray = np.full_like(n_rounds, self.budget) if self.constant_beta else np.maximum(n_rounds, 1)
+        return published_beta(t) if self.beta == "published" else lemma1_beta(t, self.theta, arity, self.max_depth)
+
+    def start(self, arms: Partition, streams: Streams) -> GpooState:
+        """Return the state before the first evaluation."""
+        check_partition(self.label, arms)
+        n = len(streams.replications)
+        covariance = CellKernel(self.kernel, arms, independent=self.independent_cells)
+        state = GpooState(
+            **new_posterior(streams.replications, self.budget, covariance, streams.key(self.label)),
+            deepest=np.full(n, -1, dtype=np.int64),
+            incumbent=np.zeros(n, dtype=np.int64),
+            reported=np.zeros(n, dtype=np.int64),
+            born=np.full(n, np.iinfo(np.int64).max),
+            partition=arms,
+        )
+        if self.root_divided_first:
+            self._divide(state, np.arange(n), np.zeros(n, dtype=np.int64))
+        return state
+
+    def widths(self, state: GpooState, n_rounds: IntArray) -> FloatArray:
+        r"""Return :math:`CI_t=\beta_t^{1/2}\sigma` of all nodes, shape (R, capacity)."""
+        noise = self._noise(state, state.depths) if self.noise_in_width else 0.0
+        beta = self.beta_of(n_rounds, state.partition.arity)
+        return np.sqrt(beta[:, None] * (np.maximum(state.variances, 0.0) + noise))
+
+    def bounds(self, state: GpooState) -> FloatArray:
+        """Return the b-values that decide the next evaluation, shape (R, capacity); only leaves have one."""
+        return state.means + self.widths(state, state.n_rounds + (not self.late_beta)) + self.delta(state.depths)
+
+    def ask(self, state: GpooState) -> Ask:
+        """Ask for the leaf with the largest b-value; the published code divides the last one just before."""
+        arity = state.partition.arity
+        late = self.root_divided_first or self.late_children
+        state.born[:] = np.iinfo(np.int64).max
+        if late:
+            self._divide_if_due(state, state.chosen, state.n_rounds >= (arity if self.root_divided_first else 1))
+        among = state.status == LEAF
+        if self.late_children:
+            among &= np.arange(among.shape[1]) < state.born[:, None]
+        state.chosen[:] = largest(
+            self.bounds(state), among, state.cells, state.key, state.replications, state.n_rounds, self.random_ties
+        )
+        if self.root_divided_first and (state.n_rounds < arity).all():
+            state.chosen[:] = 1 + state.n_rounds  # the children of the root, in order
+        asked = np.take_along_axis(state.cells, state.chosen[:, None], axis=1)
+        return Ask(asked, (state.n_rounds < self.budget).astype(np.int64)[:, None])
+
+    def tell(self, state: GpooState, asked: Ask, totals: FloatArray) -> None:
+        """Learn a reward, and divide the evaluated cell if its variation outweighs its uncertainty."""
+        counts, arity = asked.counts[:, 0], state.partition.arity
+        if (counts > 1).any():
+            raise ValueError("GPOO evaluates one cell once a round; ask and tell must agree.")
+        rewards = np.where(counts > 0, totals[:, 0], np.nan)
+        width_before = self.widths(state, state.n_rounds + 1) if self.width_before else None
+        learn(state, rewards, self.noise_variance)
+        state.n_rounds += counts
+        if self.recommendation == "at_expansion":
+            first = self.root_divided_first & (state.n_rounds <= arity)
+            slots = np.where(first, state.chosen, state.incumbent)
+            state.reported[:] = np.take_along_axis(state.cells, slots[:, None], axis=1)[:, 0]
+        if self.root_divided_first and (state.n_rounds == arity).all():
+            # after the first K evaluations the code picks a leaf, and tests it before evaluating it
+            state.chosen[:] = largest(
+                self.bounds(state), state.status == LEAF, state.cells, state.key, state.replications, state.n_rounds,
+                self.random_ties,
+            )  # fmt: skip
+        if not (self.root_divided_first or self.late_children):
+            self._divide_if_due(state, state.chosen, counts > 0, width_before)
+
+    def finished(self, state: GpooState) -> BoolArray:
+        """Return which replications have spent the budget."""
+        return state.n_rounds >= self.budget
+
+    def recommend(self, state: GpooState) -> IntArray:
+        """Return the recommended cells, shape (R, 1): the root before the first division."""
+        if self.recommendation == "at_expansion":
+            return state.reported[:, None].copy()
+        values = state.means
+        if self.recommendation == "deepest":
+            among = (state.status == EXPANDED) & (state.depths == state.deepest[:, None])
+        elif self.recommendation == "leaf":
+            among = state.status == LEAF
+        else:
+            among, values = state.live, values - self.widths(state, state.n_rounds)
+        slots = largest(values, among, state.cells, state.key, state.replications, state.n_rounds, False)
+        return np.take_along_axis(state.cells, np.maximum(slots, 0)[:, None], axis=1)
+
+    def _noise(self, state: GpooState, depths: IntArray) -> FloatArray:
+        return noise_of_average(state.partition, depths, self.noise_variance)
+
+    def _divide_if_due(
+        self, state: GpooState, slots: IntArray, allowed: BoolArray, widths: FloatArray | None = None
+    ) -> None:
+        """Divide nodes whose possible variation is at least their width (Algorithm 1, lines 6 to 9)."""
+        widths = self.widths(state, state.n_rounds) if widths is None else widths
+        slots = np.maximum(slots, 0)
+        width = np.take_along_axis(widths, slots[:, None], axis=1)[:, 0]
+        depth = np.take_along_axis(state.depths, slots[:, None], axis=1)[:, 0]
+        leaf = np.take_along_axis(state.status, slots[:, None], axis=1)[:, 0] == LEAF
+        rows = np.flatnonzero(allowed & leaf & (self.delta(depth) >= width) & (depth <= self.max_depth))
+        if len(rows):
+            self._divide(state, rows, slots[rows])
+
+    def _divide(self, state: GpooState, rows: IntArray, slots: IntArray) -> None:
+        depths = state.depths[rows, slots]
+        incumbents = state.incumbent[rows]
+        deeper = depths > state.depths[rows, incumbents]
+        as_deep = depths == state.depths[rows, incumbents]
+        better = state.means[rows, slots] > state.means[rows, incumbents]
+        state.incumbent[rows] = np.where(deeper | (as_deep & better), slots, incumbents)
+        state.born[rows] = np.minimum(state.born[rows], state.n_nodes[rows])
+        children = expand(state, state.partition, rows, slots)
+        introduce(state, np.repeat(rows, state.partition.arity), children.ravel())
+        state.deepest[rows] = np.maximum(state.deepest[rows], depths)
+        # a divided node can still be recommended while none is deeper; the others need no posterior any more
+        state.live &= ~((state.status == EXPANDED) & (state.depths < state.deepest[:, None]))
+
+
+def check_partition(label: str, arms: Any) -> None:
+    """Refuse arms that are no cells."""
+    if not isinstance(arms, Partition):
+        raise ValueError(f"{label} searches the cells of a bestarm.partition.Partition, got {type(arms).__name__}.")
+
+
+def noise_of_average(partition: Partition, depths: IntArray, noise_variance: float) -> FloatArray:
+    """Return the noise variance of a cell's average reward: an integral is the average times the volume."""
+    if partition.feedback != "integral":
+        return np.full(np.shape(depths), noise_variance)
+    return noise_variance / partition.widths(depths).prod(axis=-1) ** 2
+
+
+def learn(state: Any, rewards: FloatArray, noise_variance: float) -> None:
+    """Learn the reward of the chosen node of each replication, shape (R,); NaN teaches nothing."""
+    partition, slots = state.partition, np.maximum(state.chosen, 0)
+    depths = np.take_along_axis(state.depths, slots[:, None], axis=1)[:, 0]
+    if partition.feedback == "integral":
+        rewards = rewards / partition.widths(depths).prod(axis=-1)
+    observe(state, slots, rewards, noise_of_average(partition, depths, noise_variance))
+    rows = np.flatnonzero(np.isfinite(rewards))
+    state.draws[rows, slots[rows]] += 1
+    state.totals[rows, slots[rows]] += rewards[rows]

@@ -1,0 +1,149 @@
+r"""Controls that search the equal cells of one depth: uniform, random, and upper confidence bounds of a GP.
+
+Beside GPOO they show what its tree is worth: the uniform search has the same model and no tree, the random one neither.
+
+References
+----------
+.. [1] Srinivas, Krause, Kakade, Seeger. "Gaussian Process Optimization in the Bandit Setting". ICML 2010. GP-UCB.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from bestarm.designs.partition_tree import LEAF, largest
+from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
+from bestarm.kernels import Stationary
+from bestarm.models.cell_kernel import CellKernel
+from bestarm.models.cell_posterior import CellPosterior, introduce, new_posterior
+from bestarm.partition import Partition
+from bestarm.policies.gpoo import as_kernel, check_partition, learn, lemma1_beta
+from bestarm.streams import Streams, uniform
+
+Order = Literal["uniform", "random", "upper_bound"]
+
+
+@dataclass
+class GridState(CellPosterior):
+    """What a grid search knows of R replications."""
+
+    partition: Partition = field(metadata={"shared": True})
+    order: IntArray = field(metadata={"shared": True})  # slots in the order of the uniform search
+
+
+@dataclass(frozen=True)
+class GridSearch:
+    r"""Search the :math:`K^h` cells of one depth.
+
+    Parameters
+    ----------
+    label : str
+        Name in the figures; keys the random search's draws.
+    budget : int
+        N, evaluations.
+    depth : int
+        h; the cells have the same size.
+    order : {"uniform", "random", "upper_bound"}
+        Evaluate the cells in an order that is even at any time (the digits of the index, reversed), again and again; at
+        random; or the cell with the largest :math:`\mu+\beta_t^{1/2}\sigma`, with the finite set's
+        :math:`\beta_t=2\log(|D|t^2\pi^2/6\theta)` ([1]_, Theorem 1).
+    by_posterior : bool
+        Recommend the largest posterior mean of all cells, else the largest empirical mean of the evaluated ones.
+    kernel, sigma, theta
+        The model, the noise of a reward and the risk.
+
+    Raises
+    ------
+    ValueError
+        For a value out of range.
+    """
+
+    label: str
+    budget: int
+    depth: int = 6
+    order: Order = "uniform"
+    by_posterior: bool = True
+    kernel: Any = field(default_factory=lambda: Stationary("rbf", 0.1, 0.05))
+    sigma: float = 0.1
+    theta: float = 0.1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernel", as_kernel(self.kernel))
+        if self.budget < 1:
+            raise ValueError(f"budget must be at least 1 evaluation, got {self.budget}.")
+        if self.depth < 1:
+            raise ValueError(f"depth must be at least 1, got {self.depth}: the root alone is no grid.")
+        if not self.sigma > 0:
+            raise ValueError(f"sigma must be positive, got {self.sigma}.")
+        if not 0 < self.theta < 1:
+            raise ValueError(f"theta must lie in (0, 1), got {self.theta}.")
+        if self.order not in get_args(Order):
+            raise ValueError(f"order must be one of {', '.join(get_args(Order))}, got {self.order!r}.")
+
+    def as_published(self) -> GridSearch:
+        """Return the policy itself: it is no algorithm of the paper."""
+        return self
+
+    def start(self, arms: Partition, streams: Streams) -> GridState:
+        """Return the state before the first evaluation."""
+        check_partition(self.label, arms)
+        if self.depth > arms.deepest or arms.arity**self.depth > 100_000:
+            raise ValueError(f"a grid of depth {self.depth} has {arms.arity}^{self.depth} cells; take a smaller depth.")
+        n, n_cells = len(streams.replications), arms.arity**self.depth
+        covariance = CellKernel(self.kernel, arms)
+        state = GridState(
+            **new_posterior(streams.replications, self.budget, covariance, streams.key(self.label), capacity=n_cells),
+            partition=arms,
+            order=_reversed_digits(n_cells, arms.arity),
+        )
+        state.cells[:] = arms.cell(self.depth, 0) + np.arange(n_cells)
+        state.depths[:], state.status[:], state.n_nodes[:] = self.depth, LEAF, n_cells
+        rows, slots = np.divmod(np.arange(n * n_cells), n_cells)
+        introduce(state, rows, slots)
+        return state
+
+    def ask(self, state: GridState) -> Ask:
+        """Ask for the next cell."""
+        n_cells = len(state.order)
+        if self.order == "uniform":
+            state.chosen[:] = state.order[state.n_rounds % n_cells]
+        elif self.order == "random":
+            draws = [uniform(state.key, r, 0, t) for r, t in zip(state.replications, state.n_rounds, strict=True)]
+            state.chosen[:] = (n_cells * np.array(draws)).astype(np.int64)
+        else:
+            beta = lemma1_beta(state.n_rounds + 1, self.theta / n_cells, 2, 0)
+            values = state.means + np.sqrt(beta[:, None] * np.maximum(state.variances, 0.0))
+            state.chosen[:] = largest(
+                values, state.live, state.cells, state.key, state.replications, state.n_rounds, False
+            )
+        asked = np.take_along_axis(state.cells, state.chosen[:, None], axis=1)
+        return Ask(asked, (state.n_rounds < self.budget).astype(np.int64)[:, None])
+
+    def tell(self, state: GridState, asked: Ask, totals: FloatArray) -> None:
+        """Learn a reward."""
+        learn(state, np.where(asked.counts[:, 0] > 0, totals[:, 0], np.nan), self.sigma**2)
+        state.n_rounds += asked.counts[:, 0]
+
+    def finished(self, state: GridState) -> BoolArray:
+        """Return which replications have spent the budget."""
+        return state.n_rounds >= self.budget
+
+    def recommend(self, state: GridState) -> IntArray:
+        """Return the recommended cells, shape (R, 1): the root before the first evaluation."""
+        with np.errstate(invalid="ignore"):
+            values = state.means if self.by_posterior else state.totals / state.draws
+        among = state.live if self.by_posterior else state.draws > 0
+        slots = largest(values, among, state.cells, state.key, state.replications, state.n_rounds, False)
+        cells = np.take_along_axis(state.cells, np.maximum(slots, 0)[:, None], axis=1)
+        return np.where(state.draws.sum(axis=1, keepdims=True) > 0, cells, 0)
+
+
+def _reversed_digits(n_cells: int, arity: int) -> IntArray:
+    """Return the order in which any beginning of the cells lies evenly: indices by their reversed digits."""
+    order = np.zeros(1, dtype=np.int64)
+    while len(order) < n_cells:
+        order = np.concatenate([order + digit * (n_cells // (len(order) * arity)) for digit in range(arity)])
+    return order
