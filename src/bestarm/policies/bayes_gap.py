@@ -1,0 +1,258 @@
+r"""BayesGap: Bayesian gap-based exploration with a fixed budget, on arms that a Gaussian process relates.
+
+The posterior is kept in arm space: with the prior covariance :math:`\eta^2 G` of the means and noise of variance
+:math:`\sigma^2`, the matrix :math:`\eta^2 G/\sigma^2` obeys the recursion of a design with unit noise, whatever the kernel.
+
+References
+----------
+.. [1] Hoffman, Shahriari, de Freitas. "On correlation and budget constraints in model-based bandit optimization with
+   application to automatic machine learning". AISTATS 2014. Algorithm 1, Theorem 1.
+.. [2] Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022. Section 8,
+   Appendices D.1 and E.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+
+from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
+from bestarm.kernels import Stationary
+from bestarm.policies import bayes_gap_round
+from bestarm.policies.fixed_budget import check_budget
+from bestarm.policies.gifa_round import learn
+from bestarm.streams import Streams
+
+ArmKernel = Literal["linear", "exponential", "rbf", "matern32", "matern52", "empirical"]
+
+
+def prior_gram(
+    features: FloatArray, kernel: ArmKernel, lengthscale: float, squared_distance: bool = False
+) -> FloatArray:
+    r"""Return the covariances G of the arms' means before any reward, up to the prior's scale.
+
+    Parameters
+    ----------
+    features : ndarray, shape (..., n_arms, n_features)
+        Arm features.
+    kernel : {"linear", "exponential", "rbf", "matern32", "matern52", "empirical"}
+        :math:`X X^\top`; a stationary kernel; or the sample covariance of two arms over their features.
+    lengthscale : float
+        :math:`\ell` of a stationary kernel, in units of the features.
+    squared_distance : bool
+        :math:`e^{-\|x-x'\|^2/\ell}` for the exponential kernel :math:`e^{-\|x-x'\|/\ell}`.
+
+    Returns
+    -------
+    ndarray, shape (..., n_arms, n_arms)
+
+    Raises
+    ------
+    ValueError
+        If the empirical covariance is asked of a single feature.
+    """
+    if kernel == "linear":
+        return features @ np.swapaxes(features, -1, -2)
+    if kernel == "empirical":
+        if features.shape[-1] < 2:
+            raise ValueError("kernel 'empirical' needs at least 2 features, got 1; take 'linear'.")
+        centred = features - features.mean(axis=-1, keepdims=True)
+        return centred @ np.swapaxes(centred, -1, -2) / (features.shape[-1] - 1.0)
+    if kernel == "exponential" and squared_distance:
+        return Stationary("rbf", 1.0, float(np.sqrt(lengthscale / 2.0))).K(features)
+    return Stationary(kernel, 1.0, lengthscale).K(features)
+
+
+@dataclass
+class BayesGapState:
+    r"""What BayesGap knows of R replications.
+
+    Attributes
+    ----------
+    gram : ndarray, shape (R, K, K)
+        Posterior covariance of the means, in units of :math:`\sigma^2`.
+    means : ndarray, shape (R, K)
+        Posterior means.
+    pulls : ndarray of int64, shape (R, K)
+        Successful pulls of each arm.
+    spent : ndarray of int64, shape (R,)
+        Pulls that were asked for, failed ones included.
+    information : ndarray, shape (R,)
+        :math:`(B-K)/\sigma^2+\kappa/\eta^2` of Theorem 1.
+    smallest_bound : ndarray, shape (R,)
+        The least :math:`B_{J(t)}(t)` so far.
+    recommended : ndarray of int64, shape (R, 1)
+        The J of that round; -1 before the first.
+    """
+
+    gram: FloatArray
+    means: FloatArray
+    pulls: IntArray
+    spent: IntArray
+    information: FloatArray
+    smallest_bound: FloatArray
+    recommended: IntArray
+    replications: IntArray
+    key: np.uint64 = shared()
+    initialised: bool = shared()
+
+
+@dataclass(frozen=True)
+class BayesGap:
+    r"""BayesGap ([1]_, Algorithm 1) with its exploration estimated anew in every round.
+
+    With posterior means :math:`\hat\mu` and standard deviations :math:`\hat\sigma`, bounds :math:`U,L=\hat\mu\pm\beta
+    \hat\sigma` and :math:`B_k=\max_{i\neq k}U_i-L_k`: J minimises B, j maximises U over the others, the one with the
+    larger :math:`\hat\sigma` is pulled. Returned is J of the round with the smallest :math:`B_J`; a round looks at the
+    data before its pull, so the last reward has no part in it.
+
+    .. math:: \beta^2=\frac{(B-K)/\sigma^2+\kappa/\eta^2}{4\hat H},\quad \kappa=\sum_k\|x_k\|^{-2},\quad
+              \hat H=\sum_k\max(\tfrac12(\hat\Delta_k+\varepsilon),\varepsilon)^{-2}
+
+    A negative :math:`\beta^2` (a budget far below the number of arms) counts as 0. An arm at the origin, whose mean is
+    known, has no part in :math:`\kappa`. With a kernel, :math:`\|x_k\|^2` is the k-th diagonal entry of its matrix.
+
+    Parameters
+    ----------
+    budget : int
+        B, at least 1.
+    sigma : float
+        Standard deviation of the noise, in units of reward.
+    label : str
+        Name in the paper; keys the random ties.
+    kernel : {"linear", "exponential", "rbf", "matern32", "matern52", "empirical"}
+        Covariance of the arms' means, see `prior_gram`.
+    lengthscale : float
+        Of a stationary kernel, in units of the features.
+    prior_scale : float
+        :math:`\eta`, standard deviation of the parameter.
+    epsilon : float
+        Slack of the guarantee, in units of reward, at least 0; by default next to 0, as in Appendix D.1 of [2]_. With 0
+        itself an estimated gap of 0 makes :math:`\beta=0`.
+    initialise : bool
+        *Deviation*: pull every arm once first, as the published code does.
+    inverse_square : bool
+        *Deviation* if False: :math:`\hat H` without its power -2, as in the published code.
+    root : bool
+        *Deviation* if False: the right-hand side above is taken for :math:`\beta`, as in the published code.
+    variance_as_width : bool
+        *Deviation*: :math:`\hat\sigma^2` for :math:`\hat\sigma` everywhere, as in the published code.
+    squared_distance : bool
+        *Deviation*: the exponential kernel is :math:`e^{-\|x-x'\|^2/\ell}`, as in the published code.
+    gram_as_features : bool
+        *Deviation*: the rows of the kernel's matrix G are taken for features, so the covariance is :math:`G G^\top`; in
+        the published code with Matérn kernels.
+    ties_in_order : bool
+        *Deviation*: of equal arms take the first, as the published code does.
+
+    Raises
+    ------
+    ValueError
+        For a value out of range.
+    """
+
+    budget: int
+    sigma: float
+    label: str = "BayesGap"
+    kernel: ArmKernel = "linear"
+    lengthscale: float = 1.0
+    prior_scale: float = 1.0
+    epsilon: float = 1e-6
+    initialise: bool = False
+    inverse_square: bool = True
+    root: bool = True
+    variance_as_width: bool = False
+    squared_distance: bool = False
+    gram_as_features: bool = False
+    ties_in_order: bool = False
+
+    def __post_init__(self) -> None:
+        check_budget(self.label, self.budget)
+        if self.kernel not in get_args(ArmKernel):
+            raise ValueError(f"kernel must be one of {', '.join(get_args(ArmKernel))}, got {self.kernel!r}.")
+        for name in ("sigma", "prior_scale", "lengthscale"):
+            if not 0 < getattr(self, name) < np.inf:
+                raise ValueError(f"{name} must be positive and finite, got {getattr(self, name)}.")
+        if not 0 <= self.epsilon < np.inf:
+            raise ValueError(f"epsilon must be at least 0, got {self.epsilon}.")
+
+    def as_published(self) -> BayesGap:
+        """Return the algorithm with the named deviations of the authors' code, its prior scale and slack."""
+        return replace(
+            self,
+            prior_scale=50.0,
+            epsilon=0.0,
+            initialise=True,
+            inverse_square=False,
+            root=False,
+            variance_as_width=True,
+            squared_distance=True,
+            gram_as_features=self.kernel in ("matern32", "matern52"),
+            ties_in_order=True,
+        )
+
+    def start(self, arms: Arms, streams: Streams) -> BayesGapState:
+        """Return the state before the first pull; with ``initialise`` the budget must reach for every arm."""
+        n_arms, n_replications = arms.n_arms, len(streams.replications)
+        if self.initialise:
+            check_budget(self.label, self.budget, n_arms, "one pull of every arm")
+        features, feature_set = arms.feature_sets(n_replications)
+        gram = prior_gram(features, self.kernel, self.lengthscale, self.squared_distance)
+        if self.gram_as_features:
+            gram = gram @ gram.transpose(0, 2, 1)
+        squared_norms = np.einsum("skk->sk", gram)
+        placed = squared_norms > 0.0
+        kappa = np.where(placed, 1.0 / np.where(placed, squared_norms, 1.0), 0.0).sum(axis=1)
+        information = (self.budget - n_arms) / self.sigma**2 + kappa / self.prior_scale**2
+        return BayesGapState(
+            gram=(gram * (self.prior_scale / self.sigma) ** 2)[feature_set],
+            means=np.zeros((n_replications, n_arms)),
+            pulls=arms.no_pulls(n_replications),
+            spent=np.zeros(n_replications, dtype=np.int64),
+            information=information[feature_set],
+            smallest_bound=np.full(n_replications, np.inf),
+            recommended=np.full((n_replications, 1), -1, dtype=np.int64),
+            replications=streams.replications,
+            key=streams.key(f"ties of {self.label}"),
+            initialised=not self.initialise,
+        )
+
+    def ask(self, state: BayesGapState) -> Ask:
+        """Choose, where budget is left, the less known of the best arm and its rival."""
+        n_replications, n_arms = state.means.shape
+        if not state.initialised:
+            arms = np.tile(np.arange(n_arms), (n_replications, 1))
+            return Ask(arms, np.ones_like(arms))
+        return Ask(
+            self._choose(state, state.spent, state.smallest_bound, state.recommended),
+            (~self.finished(state)[:, None]).astype(np.int64),
+        )
+
+    def tell(self, state: BayesGapState, asked: Ask, totals: FloatArray) -> None:
+        """Update the posterior; a total that is NaN (a failed evaluation) teaches nothing and costs its pulls."""
+        state.spent += asked.counts.sum(axis=1)
+        learn(state.gram, state.means, state.pulls, asked.arms, asked.counts, totals, True)
+        state.initialised = True
+
+    def finished(self, state: BayesGapState) -> BoolArray:
+        """Return which replications have spent their budget."""
+        return state.spent >= self.budget
+
+    def recommend(self, state: BayesGapState) -> IntArray:
+        """Return J of the round with the smallest bound, shape (R, 1); of the present where there was no round."""
+        if (state.recommended >= 0).all():
+            return state.recommended.copy()
+        bound, present = np.full_like(state.smallest_bound, np.inf), state.recommended.copy()
+        self._choose(state, np.minimum(state.spent, self.budget - 1), bound, present)
+        return np.where(state.recommended >= 0, state.recommended, present)
+
+    def _choose(self, state: BayesGapState, time: IntArray, bound: FloatArray, recommended: IntArray) -> IntArray:
+        arms = np.zeros((len(state.means), 1), dtype=np.int64)
+        bayes_gap_round.choose(
+            state.gram, state.means, self.sigma, state.information, self.epsilon, self.inverse_square, self.root,
+            self.variance_as_width, self.ties_in_order, state.key, state.replications, time, self.budget, bound,
+            recommended, arms,
+        )  # fmt: skip
+        return arms

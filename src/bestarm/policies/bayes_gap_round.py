@@ -1,0 +1,99 @@
+"""One round of BayesGap, compiled, over replications; arrays and rules are those of `bestarm.policies.bayes_gap`.
+
+References
+----------
+.. [1] Hoffman, Shahriari, de Freitas. "On correlation and budget constraints in model-based bandit optimization with
+   application to automatic machine learning". AISTATS 2014. Algorithm 1, Theorem 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from bestarm.interface import FloatArray, IntArray
+from bestarm.policies.fixed_budget import largest
+
+
+@njit(cache=True)
+def largest_of_the_others(values: FloatArray) -> FloatArray:
+    """Return the largest value over all other positions, for each position."""
+    first, second, place = -np.inf, -np.inf, 0
+    for k in range(len(values)):
+        if values[k] > first:
+            first, second, place = values[k], first, k
+        elif values[k] > second:
+            second = values[k]
+    others = np.full(len(values), first)
+    others[place] = second
+    return others
+
+
+@njit(cache=True)
+def estimated_hardness(means: FloatArray, widths: FloatArray, epsilon: float, inverse_square: bool) -> float:
+    """Return H with gaps from three-sigma bounds, |max_{j != k} (mean_j + 3 w_j) - (mean_k - 3 w_k)| ([1]_)."""
+    others = largest_of_the_others(means + 3.0 * widths)
+    hardness = 0.0
+    for k in range(len(means)):
+        gap = abs(others[k] - (means[k] - 3.0 * widths[k]))
+        half = max((gap + epsilon) / 2.0, epsilon)
+        if not inverse_square:
+            hardness += half
+        else:
+            hardness += 1.0 / half**2 if half > 0.0 else np.inf
+    return hardness
+
+
+@njit(cache=True)
+def exploration(information: float, hardness: float, root: bool) -> float:
+    """Return beta: the root of information / (4 H) ([1]_, Theorem 1), 0 where nothing can be told apart."""
+    squared = max(information, 0.0) / (4.0 * hardness) if hardness > 0.0 else 0.0
+    return np.sqrt(squared) if root else squared
+
+
+@njit(cache=True)
+def choose(
+    gram: FloatArray,
+    means: FloatArray,
+    sigma: float,
+    information: FloatArray,
+    epsilon: float,
+    inverse_square: bool,
+    root: bool,
+    variance: bool,
+    in_order: bool,
+    key: np.uint64,
+    replications: IntArray,
+    spent: IntArray,
+    budget: int,
+    smallest_bound: FloatArray,
+    recommended: IntArray,
+    arms: IntArray,
+) -> None:
+    """Compute B_k, J and j, write the one of the two that is less known, and keep J if its bound is the least so far.
+
+    A replication without budget is left as it is.
+    """
+    n_replications, n_arms = means.shape
+    widths, allowed = np.empty(n_arms), np.ones(n_arms, dtype=np.bool_)
+    pair = np.zeros(n_arms, dtype=np.bool_)
+    for r in range(n_replications):
+        if spent[r] >= budget:
+            continue
+        replication, time, mu = replications[r], spent[r], means[r]
+        for k in range(n_arms):
+            squared = sigma**2 * max(gram[r, k, k], 0.0)
+            widths[k] = squared if variance else np.sqrt(squared)
+        hardness = estimated_hardness(mu, widths, epsilon, inverse_square)
+        beta = exploration(information[r], hardness, root)
+        upper = mu + beta * widths
+        bounds = largest_of_the_others(upper) - (mu - beta * widths)
+        best = largest(-bounds, allowed, in_order, key, replication, time, 0)
+        allowed[best] = False
+        rival = largest(upper, allowed, in_order, key, replication, time, 1)
+        allowed[best] = True
+        if bounds[best] < smallest_bound[r]:
+            smallest_bound[r], recommended[r, 0] = bounds[best], best
+        pair[best], pair[rival] = True, True
+        arms[r, 0] = largest(widths, pair, in_order, key, replication, time, 2)
+        pair[best], pair[rival] = False, False
