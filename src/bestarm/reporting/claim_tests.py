@@ -28,7 +28,7 @@ class Comparison:
     n: int
 
 
-def _one_sided(distance: float, error: float, n: int) -> tuple[float, float]:
+def one_sided(distance: float, error: float, n: int) -> tuple[float, float]:
     """Return p for "the distance is negative" and for "it is positive"."""
     if error == 0.0:
         return (0.5, 0.5) if distance == 0.0 else (float(distance > 0), float(distance < 0))
@@ -56,11 +56,11 @@ def compare_means(left: pd.Series, right: pd.Series, test: Mapping[str, Any], na
     effect = float(np.log(left.mean() / right.mean()))
     reach = float(stats.t.ppf(0.975, n - 1)) * error
     if "below" in test:
-        p, p_opposite = _one_sided(effect - float(np.log(test["below"])), error, n)
+        p, p_opposite = one_sided(effect - float(np.log(test["below"])), error, n)
     else:
         low, high = np.log(test["similar"])
-        below, above_low = _one_sided(effect - low, error, n)
-        below_high, above = _one_sided(effect - high, error, n)
+        below, above_low = one_sided(effect - low, error, n)
+        below_high, above = one_sided(effect - high, error, n)
         p, p_opposite = max(above_low, below_high), min(1.0, 2.0 * min(below, above))
     return Comparison(name, np.exp(effect), np.exp(effect - reach), np.exp(effect + reach), p, p_opposite, n)
 
@@ -131,8 +131,8 @@ def compare_proportions(name: str, k: int, n: int, printed: float, printed_n: in
     ours, theirs = (k + 1) / (n + 2), (printed * printed_n + 1) / (printed_n + 2)
     error = np.sqrt(ours * (1 - ours) / (n + 2) + theirs * (1 - theirs) / (printed_n + 2))
     difference = ours - theirs
-    below, above_low = _one_sided(difference + margin, error, n)
-    below_high, above = _one_sided(difference - margin, error, n)
+    below, above_low = one_sided(difference + margin, error, n)
+    below_high, above = one_sided(difference - margin, error, n)
     p, p_opposite = max(above_low, below_high), min(1.0, 2.0 * min(below, above))
     low, high = difference - 1.96 * error, difference + 1.96 * error
     return Comparison(f"{name}, minus the printed {printed}", k / n - printed, low, high, p, p_opposite, n)
@@ -170,7 +170,7 @@ def _mean(test: Mapping[str, Any], rows: Mapping[str, pd.DataFrame]) -> list[Com
         for series in rows[e]["series"].unique():
             pulls = pulls_of(rows[e], series)
             n, error = len(pulls), float(pulls.std(ddof=1) / np.sqrt(len(pulls)))
-            p_opposite, p = _one_sided(pulls.mean() - test["above"], error, n)
+            p_opposite, p = one_sided(pulls.mean() - test["above"], error, n)
             reach = float(stats.t.ppf(0.975, n - 1)) * error
             mean = float(pulls.mean())
             found.append(Comparison(f"{e}: {series}", mean, mean - reach, mean + reach, p, p_opposite, n))
@@ -217,8 +217,9 @@ def untested(needed: Sequence[str], rows: Mapping[str, pd.DataFrame], profiles: 
 
 def experiments_of(test: Mapping[str, Any]) -> list[str]:
     """Return the experiments that a claim rests on."""
-    if "pairs" in test:
-        return sorted({pair[0] for pair in test["pairs"]})
+    for entries in ("pairs", "triples", "series"):
+        if entries in test:
+            return sorted({entry[0] for entry in test[entries]})
     if "experiment" in test:
         return [test["experiment"]]
     if test["kind"] in ("gap", "printed_error_rates"):

@@ -29,6 +29,7 @@ from bestarm.reporting.claim_tests import (
 from bestarm.reporting.complexity_claims import nine_eighths, order_of_constants, table5
 from bestarm.reporting.controls import control_caveat
 from bestarm.reporting.drug_claims import drug_misfit, recorded_hit_ratios, simulated_hit_ratios
+from bestarm.reporting.regret_claims import REGRET_TESTS, describe_regret
 from bestarm.reporting.theory_claims import DESCRIPTIONS, THEORY
 
 DATA_MISSING = "data unavailable"
@@ -57,7 +58,7 @@ ARITHMETIC: dict[str, Callable[[str, Mapping[str, Any]], tuple[bool, str]]] = {
     "recorded_hit_ratios": recorded_hit_ratios,
     **THEORY,
 }
-TESTS = STATISTICAL | {"hit_ratios": simulated_hit_ratios}
+TESTS = STATISTICAL | REGRET_TESTS | {"hit_ratios": simulated_hit_ratios}
 
 
 def evaluate(
@@ -89,7 +90,7 @@ def evaluate(
             test = entry["test"] | entry["test"].get(convention, {})
             line = {"id": identity, "convention": convention, "claim": entry["claim"], "where": entry["where"]}
             line |= {
-                "test": DESCRIPTIONS.get(test["kind"]) or describe(test),
+                "test": DESCRIPTIONS.get(test["kind"]) or describe_regret(test) or describe(test),
                 "caveat": control_caveat(entry, rows, profiles, convention),
             }
             needed = experiments_of(test)
@@ -140,5 +141,7 @@ def _decide(line: pd.Series) -> pd.Series:
     found = decisive(comparisons, verdict)
     line["verdict"] = verdict
     line["effect"], line["low"], line["high"] = found.effect, found.low, found.high
-    line["n"], line["decided_by"] = found.n, found.name
+    held = sum(c.p < LEVEL for c in comparisons)  # each for itself, unadjusted
+    count = f" ({held} of {len(comparisons)} comparisons hold)" if len(comparisons) > 1 else ""
+    line["n"], line["decided_by"] = found.n, found.name + count
     return line

@@ -11,7 +11,7 @@ import pandas as pd
 from bestarm.problems.drug_data import DrugData, anti_epileptic, published_drug_data
 from bestarm.problems.drug_log_check import linear_misfit
 from bestarm.problems.drug_simulator import hit_ratio
-from bestarm.reporting.claim_tests import Comparison, _one_sided
+from bestarm.reporting.claim_tests import Comparison, one_sided
 from bestarm.reporting.drug_summaries import hit_ratios
 from bestarm.reporting.summaries import mean_interval
 
@@ -76,8 +76,8 @@ def _compare(differences: np.ndarray, margin: float | None, name: str) -> Compar
     error = float(differences.std(ddof=1) / np.sqrt(n))
     low, high = mean_interval(pd.Series(differences))[1:]
     if margin is None:
-        p_opposite, p = _one_sided(mean, error, n)
+        p_opposite, p = one_sided(mean, error, n)
         return Comparison(name, mean, low, high, p, p_opposite, n)
-    below, above_low = _one_sided(mean + margin, error, n)
-    below_high, above = _one_sided(mean - margin, error, n)
+    below, above_low = one_sided(mean + margin, error, n)
+    below_high, above = one_sided(mean - margin, error, n)
     return Comparison(name, mean, low, high, max(above_low, below_high), min(1.0, 2.0 * min(below, above)), n)

@@ -28,6 +28,14 @@ APPEARANCE: dict[str, tuple[str, str]] = {
     "LUCB (sampling both arms)": ("#A34800", "h"),
     "UGapE": ("#E69F00", "X"),
     "LinGame": ("#CC79A7", "*"),
+    "GPOO (S = 1)": ("#0072B2", "o"),
+    "GPOO (S = 10)": ("#56B4E9", "s"),
+    "StoOO": ("#D55E00", "^"),
+    "AVE-StoOO": ("#E69F00", "v"),
+    "GPTree": ("#009E73", "D"),
+    "GP-UCB on 64 cells": ("#CC79A7", "P"),
+    "Uniform search with the GP": ("0.35", "X"),
+    "Random search": ("0.65", "h"),
 }
 OTHER = ("0.6", "d")
 VERDICT_COLOURS = {
