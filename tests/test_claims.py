@@ -101,7 +101,7 @@ def test_a_claim_over_several_comparisons_needs_all_of_them():
     frames = {"e": rows({"a": 50.0, "b": 100.0, "c": 99.0})}
     found = verdict({"kind": "ratio", "below": 0.6, "pairs": [["e", "a", "b"], ["e", "c", "b"]]}, frames)
     assert found["verdict"] == "contradicted"
-    assert found["decided_by"] == "e: c / b"
+    assert found["decided_by"] == "e: c / b (1 of 2 comparisons hold)"
 
 
 def test_holm_adjusts_over_the_claims_of_a_convention():
