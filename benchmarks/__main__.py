@@ -1,6 +1,8 @@
 """Run every benchmark and print its table: ``python -m benchmarks``."""
 
-from benchmarks import topm
+from benchmarks import gpoo, topm
 
 if __name__ == "__main__":
-    topm.main()
+    for subject in (topm, gpoo):
+        subject.main()
+        print()

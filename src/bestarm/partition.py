@@ -67,6 +67,29 @@ def _add_pulls(known: IntArray, pulls: IntArray, n_known: IntArray, cells: IntAr
     return before
 
 
+@njit(cache=True)
+def coordinates_of(index: int, depth: int, cuts: IntArray, arity: int, found: IntArray) -> None:
+    """Write which of the equal pieces of each side a cell (h, i) is, from the digits of its index."""
+    found[:] = 0
+    power = arity ** (depth - 1) if depth > 0 else 0
+    for level in range(depth):
+        side = cuts[level]
+        found[side] = found[side] * arity + index // power
+        index %= power
+        power //= arity
+
+
+@njit(cache=True)
+def _coordinates(cells: IntArray, first_numbers: IntArray, cuts: IntArray, n_cuts: IntArray, arity: int) -> IntArray:
+    found = np.empty((len(cells), n_cuts.shape[1]), np.int64)
+    for i in range(len(cells)):
+        h = 0
+        while first_numbers[h + 1] <= cells[i]:
+            h += 1
+        coordinates_of(cells[i] - first_numbers[h], h, cuts, arity, found[i])
+    return found
+
+
 @dataclass(frozen=True)
 class Partition:
     r"""The cells of a box, and what is observed of a cell.
@@ -177,25 +200,20 @@ class Partition:
 
     def widths(self, depth: IntArray) -> FloatArray:
         """Return the sides of the cells of a depth, shape (..., d)."""
-        return np.subtract(self.upper, self.lower) * float(self.arity) ** -self.n_cuts[depth]
+        return self._widths[depth]
+
+    @cached_property
+    def _widths(self) -> FloatArray:
+        return np.subtract(self.upper, self.lower) * float(self.arity) ** -self.n_cuts
 
     def coordinates(self, cells: IntArray) -> IntArray:
         """Return which of the equal pieces of each side of the box a cell is, shape (..., d)."""
-        cells = np.asarray(cells, dtype=np.int64)
-        depth = self.depth(cells)
-        rest, found = self.index(cells), np.zeros((*cells.shape, self.n_dimensions), dtype=np.int64)
-        scale = np.ones((*cells.shape, self.n_dimensions), dtype=np.int64)
-        for level in range(int(depth.max(initial=0)), 0, -1):  # the last digit belongs to the deepest cut
-            here, side = depth >= level, self._cuts[level - 1]
-            digit = np.where(here, rest % self.arity, 0)
-            rest = np.where(here, rest // self.arity, rest)
-            found[..., side] += digit * scale[..., side]
-            scale[..., side] = np.where(here, scale[..., side] * self.arity, scale[..., side])
-        return found
+        cells = np.ascontiguousarray(cells, dtype=np.int64)
+        return _coordinates(cells.ravel(), *self.numbering).reshape(*cells.shape, self.n_dimensions)
 
     def bounds(self, cells: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the lower and the upper corners of cells, each of shape (..., d)."""
-        widths = self.widths(self.depth(np.asarray(cells)))
+        widths = self._widths[self.depth(np.asarray(cells))]
         lower = np.asarray(self.lower) + self.coordinates(cells) * widths
         return lower, lower + widths
 
@@ -205,31 +223,28 @@ class Partition:
         return (lower + upper) / 2.0
 
     @cached_property
-    def _pieces(self) -> list[IntArray]:
-        """Into how many parts the representatives of each depth divide each side, one array (d,) for each depth."""
+    def _offsets(self) -> FloatArray:
+        """Where the representatives of each depth lie in a cell, as parts of its sides, shape (deepest + 1, S, d)."""
         factors, rest, factor = [], self.n_representatives, 2
         while rest > 1:
             while rest % factor == 0:
                 factors.append(factor)
                 rest //= factor
             factor += 1
-        found = []
-        for depth in range(self.deepest + 1):
-            pieces, sides = np.ones(self.n_dimensions, dtype=np.int64), self.widths(np.array(depth))
+        found = np.empty((self.deepest + 1, self.n_representatives, self.n_dimensions))
+        for depth, widths in enumerate(self._widths):
+            pieces = np.ones(self.n_dimensions, dtype=np.int64)
             for factor in reversed(factors):
-                pieces[int(np.argmax(np.round(sides / pieces / sides.max(), 9)))] *= factor
-            found.append(pieces)
+                pieces[int(np.argmax(np.round(widths / pieces / widths.max(), 9)))] *= factor
+            sides = [(np.arange(n) + 0.5) / n for n in pieces]
+            found[depth] = np.stack([g.ravel() for g in np.meshgrid(*sides, indexing="ij")], axis=1)
         return found
 
     def representatives(self, cells: IntArray) -> FloatArray:
         """Return the representative points of cells, shape (..., S, d)."""
-        cells = np.asarray(cells, dtype=np.int64)
-        lower, upper = self.bounds(cells)
-        depth, offsets = self.depth(cells), np.empty((*cells.shape, self.n_representatives, self.n_dimensions))
-        for h in np.unique(depth):
-            sides = [(np.arange(n) + 0.5) / n for n in self._pieces[h]]
-            offsets[depth == h] = np.stack([g.ravel() for g in np.meshgrid(*sides, indexing="ij")], axis=1)
-        return lower[..., None, :] + offsets * (upper - lower)[..., None, :]
+        depth = self.depth(cells)
+        pieces = self.coordinates(cells)[..., None, :] + self._offsets[depth]
+        return np.asarray(self.lower) + pieces * self._widths[depth][..., None, :]
 
     def no_pulls(self, n_replications: int) -> CellTally:
         """Return the tally before the first pull."""

@@ -18,7 +18,7 @@ from numba import njit
 
 from bestarm.interface import BoolArray, FloatArray, IntArray
 from bestarm.kernels import Kernel, box_average
-from bestarm.partition import Partition
+from bestarm.partition import Partition, coordinates_of
 
 _AT_ONCE = 2_000_000  # covariances of points that are in memory at the same time
 
@@ -66,8 +66,8 @@ def _find(
             while first_numbers[deeper + 1] <= v:
                 deeper += 1
             key[0], key[1] = h, deeper
-            _coordinates(u - first_numbers[h], h, cuts, arity, here)
-            _coordinates(v - first_numbers[deeper], deeper, cuts, arity, there)
+            coordinates_of(u - first_numbers[h], h, cuts, arity, here)
+            coordinates_of(v - first_numbers[deeper], deeper, cuts, arity, there)
             for j in range(d):  # twice the distance of the centres, in sides of the deeper cell
                 scale = arity ** (n_cuts[deeper, j] - n_cuts[h, j])
                 key[2 + j] = abs(2 * there[j] + 1 - (2 * here[j] + 1) * scale)
@@ -90,18 +90,6 @@ def _find(
             slot = (slot + 1) & mask
         slots[i] = slot
     return len(first), entered
-
-
-@njit(cache=True)
-def _coordinates(index: int, depth: int, cuts: IntArray, arity: int, found: IntArray) -> None:
-    """Write which of the equal pieces of each side a cell is, from the digits of its index."""
-    found[:] = 0
-    power = arity ** (depth - 1) if depth > 0 else 0
-    for level in range(depth):
-        side = cuts[level]
-        found[side] = found[side] * arity + index // power
-        index %= power
-        power //= arity
 
 
 @njit(cache=True)

@@ -92,7 +92,7 @@ def observe(posterior: CellPosterior, slots: IntArray, rewards: FloatArray, nois
     """
     taught = np.isfinite(rewards)
     rows, nodes = np.nonzero(posterior.live & taught[:, None])
-    asked = np.take_along_axis(posterior.cells, np.maximum(slots, 0)[:, None], axis=1)[:, 0]
+    asked = posterior.cells[np.arange(len(slots)), slots]
     cross = posterior.covariance(asked[rows], posterior.cells[rows, nodes])
     starts = np.searchsorted(rows, np.arange(len(taught) + 1))
     failed = _observe(

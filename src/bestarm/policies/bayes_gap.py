@@ -1,7 +1,8 @@
 r"""BayesGap: Bayesian gap-based exploration with a fixed budget, on arms that a Gaussian process relates.
 
 The posterior is kept in arm space: with the prior covariance :math:`\eta^2 G` of the means and noise of variance
-:math:`\sigma^2`, the matrix :math:`\eta^2 G/\sigma^2` obeys the recursion of a design with unit noise, whatever the kernel.
+:math:`\sigma^2`, the matrix :math:`\eta^2 G/\sigma^2` obeys the recursion of a design with unit noise, whatever the
+kernel.
 
 References
 ----------
@@ -63,6 +64,17 @@ def prior_gram(
     if kernel == "exponential" and squared_distance:
         return Stationary("rbf", 1.0, float(np.sqrt(lengthscale / 2.0))).K(features)
     return Stationary(kernel, 1.0, lengthscale).K(features)
+
+
+def _gram_of_eigenvectors(gram: FloatArray) -> FloatArray:
+    """Return X X' for X = V D^(1/2) by the general eigenvalue solver.
+
+    Eigenvalues below 0 by rounding, as singular matrices have them, count as 0. The published code then computes with
+    NaN and returns the first arm; that is left out.
+    """
+    values, vectors = np.linalg.eig(gram)
+    features = vectors.real * np.sqrt(np.maximum(values.real, 0.0))[..., None, :]
+    return np.asarray(features @ np.swapaxes(features, -1, -2))
 
 
 @dataclass
@@ -135,6 +147,8 @@ class BayesGap:
         *Deviation*: pull every arm once first, as the published code does.
     inverse_square : bool
         *Deviation* if False: :math:`\hat H` without its power -2, as in the published code.
+    absolute_gaps : bool
+        *Deviation* if False: an estimated gap may be negative, as in the published code, and then counts as 0.
     root : bool
         *Deviation* if False: the right-hand side above is taken for :math:`\beta`, as in the published code.
     variance_as_width : bool
@@ -144,8 +158,12 @@ class BayesGap:
     gram_as_features : bool
         *Deviation*: the rows of the kernel's matrix G are taken for features, so the covariance is :math:`G G^\top`; in
         the published code with Matérn kernels.
+    general_eigenvectors : bool
+        *Deviation*: features are :math:`V D^{1/2}` by a solver for matrices that need not be symmetric, as in the
+        published code with the exponential and the empirical kernel. Where an eigenvalue repeats its V is not
+        orthogonal, so the covariance is not G and arms that are alike are not treated alike; how depends on LAPACK.
     ties_in_order : bool
-        *Deviation*: of equal arms take the first, as the published code does.
+        *Deviation*: of equal arms take the first, and J before an equally well known j, as the published code does.
 
     Raises
     ------
@@ -162,10 +180,12 @@ class BayesGap:
     epsilon: float = 1e-6
     initialise: bool = False
     inverse_square: bool = True
+    absolute_gaps: bool = True
     root: bool = True
     variance_as_width: bool = False
     squared_distance: bool = False
     gram_as_features: bool = False
+    general_eigenvectors: bool = False
     ties_in_order: bool = False
 
     def __post_init__(self) -> None:
@@ -186,10 +206,12 @@ class BayesGap:
             epsilon=0.0,
             initialise=True,
             inverse_square=False,
+            absolute_gaps=False,
             root=False,
             variance_as_width=True,
             squared_distance=True,
             gram_as_features=self.kernel in ("matern32", "matern52"),
+            general_eigenvectors=self.kernel in ("exponential", "empirical"),
             ties_in_order=True,
         )
 
@@ -202,6 +224,8 @@ class BayesGap:
         gram = prior_gram(features, self.kernel, self.lengthscale, self.squared_distance)
         if self.gram_as_features:
             gram = gram @ gram.transpose(0, 2, 1)
+        if self.general_eigenvectors:
+            gram = _gram_of_eigenvectors(gram)
         squared_norms = np.einsum("skk->sk", gram)
         placed = squared_norms > 0.0
         kappa = np.where(placed, 1.0 / np.where(placed, squared_norms, 1.0), 0.0).sum(axis=1)
@@ -251,8 +275,8 @@ class BayesGap:
     def _choose(self, state: BayesGapState, time: IntArray, bound: FloatArray, recommended: IntArray) -> IntArray:
         arms = np.zeros((len(state.means), 1), dtype=np.int64)
         bayes_gap_round.choose(
-            state.gram, state.means, self.sigma, state.information, self.epsilon, self.inverse_square, self.root,
-            self.variance_as_width, self.ties_in_order, state.key, state.replications, time, self.budget, bound,
-            recommended, arms,
+            state.gram, state.means, self.sigma, state.information, self.epsilon, self.inverse_square,
+            self.absolute_gaps, self.root, self.variance_as_width, self.ties_in_order, state.key, state.replications,
+            time, self.budget, bound, recommended, arms,
         )  # fmt: skip
         return arms

@@ -14,6 +14,8 @@ from numba import njit
 from bestarm.interface import FloatArray, IntArray
 from bestarm.policies.fixed_budget import largest
 
+_ROUNDING = 1e-10
+
 
 @njit(cache=True)
 def largest_of_the_others(values: FloatArray) -> FloatArray:
@@ -30,12 +32,16 @@ def largest_of_the_others(values: FloatArray) -> FloatArray:
 
 
 @njit(cache=True)
-def estimated_hardness(means: FloatArray, widths: FloatArray, epsilon: float, inverse_square: bool) -> float:
+def estimated_hardness(
+    means: FloatArray, widths: FloatArray, epsilon: float, inverse_square: bool, absolute: bool
+) -> float:
     """Return H with gaps from three-sigma bounds, |max_{j != k} (mean_j + 3 w_j) - (mean_k - 3 w_k)| ([1]_)."""
     others = largest_of_the_others(means + 3.0 * widths)
     hardness = 0.0
     for k in range(len(means)):
-        gap = abs(others[k] - (means[k] - 3.0 * widths[k]))
+        gap = others[k] - (means[k] - 3.0 * widths[k])
+        if absolute:
+            gap = abs(gap)
         half = max((gap + epsilon) / 2.0, epsilon)
         if not inverse_square:
             hardness += half
@@ -59,6 +65,7 @@ def choose(
     information: FloatArray,
     epsilon: float,
     inverse_square: bool,
+    absolute: bool,
     root: bool,
     variance: bool,
     in_order: bool,
@@ -84,7 +91,7 @@ def choose(
         for k in range(n_arms):
             squared = sigma**2 * max(gram[r, k, k], 0.0)
             widths[k] = squared if variance else np.sqrt(squared)
-        hardness = estimated_hardness(mu, widths, epsilon, inverse_square)
+        hardness = estimated_hardness(mu, widths, epsilon, inverse_square, absolute)
         beta = exploration(information[r], hardness, root)
         upper = mu + beta * widths
         bounds = largest_of_the_others(upper) - (mu - beta * widths)
@@ -94,6 +101,9 @@ def choose(
         allowed[best] = True
         if bounds[best] < smallest_bound[r]:
             smallest_bound[r], recommended[r, 0] = bounds[best], best
-        pair[best], pair[rival] = True, True
-        arms[r, 0] = largest(widths, pair, in_order, key, replication, time, 2)
-        pair[best], pair[rival] = False, False
+        if in_order:  # of two that are known equally well, J
+            arms[r, 0] = best if widths[best] >= (1.0 - _ROUNDING) * widths[rival] else rival
+        else:
+            pair[best], pair[rival] = True, True
+            arms[r, 0] = largest(widths, pair, False, key, replication, time, 2)
+            pair[best], pair[rival] = False, False

@@ -26,7 +26,7 @@ def check_budget(label: str, budget: int, at_least: int = 1, what_for: str = "on
     """
     if budget != int(budget) or budget < at_least:
         raise ValueError(
-            f"{label}: budget must be a whole number of at least {at_least} ({what_for}), got {budget}; raise the budget."
+            f"{label}: budget must be a whole number of at least {at_least} ({what_for}), got {budget}; raise it."
         )
 
 

@@ -204,9 +204,11 @@ class Gpoo:
 
     def widths(self, state: GpooState, n_rounds: IntArray) -> FloatArray:
         r"""Return :math:`CI_t=\beta_t^{1/2}\sigma` of all nodes, shape (R, capacity)."""
-        noise = self._noise(state, state.depths) if self.noise_in_width else 0.0
-        beta = self.beta_of(n_rounds, state.partition.arity)
-        return np.sqrt(beta[:, None] * (np.maximum(state.variances, 0.0) + noise))
+        return self._width(state.variances, state.depths, n_rounds[:, None], state.partition)
+
+    def _width(self, variances: FloatArray, depths: IntArray, n_rounds: IntArray, partition: Partition) -> FloatArray:
+        noise = noise_of_average(partition, depths, self.noise_variance) if self.noise_in_width else 0.0
+        return np.sqrt(self.beta_of(n_rounds, partition.arity) * (np.maximum(variances, 0.0) + noise))
 
     def bounds(self, state: GpooState) -> FloatArray:
         """Return the b-values that decide the next evaluation, shape (R, capacity); only leaves have one."""
@@ -227,8 +229,8 @@ class Gpoo:
         )
         if self.root_divided_first and (state.n_rounds < arity).all():
             state.chosen[:] = 1 + state.n_rounds  # the children of the root, in order
-        asked = np.take_along_axis(state.cells, state.chosen[:, None], axis=1)
-        return Ask(asked, (state.n_rounds < self.budget).astype(np.int64)[:, None])
+        asked = state.cells[np.arange(len(state.chosen)), state.chosen]
+        return Ask(asked[:, None], (state.n_rounds < self.budget).astype(np.int64)[:, None])
 
     def tell(self, state: GpooState, asked: Ask, totals: FloatArray) -> None:
         """Learn a reward, and divide the evaluated cell if its variation outweighs its uncertainty."""
@@ -242,7 +244,7 @@ class Gpoo:
         if self.recommendation == "at_expansion":
             first = self.root_divided_first & (state.n_rounds <= arity)
             slots = np.where(first, state.chosen, state.incumbent)
-            state.reported[:] = np.take_along_axis(state.cells, slots[:, None], axis=1)[:, 0]
+            state.reported[:] = state.cells[np.arange(len(slots)), slots]
         if self.root_divided_first and (state.n_rounds == arity).all():
             # after the first K evaluations the code picks a leaf, and tests it before evaluating it
             state.chosen[:] = largest(
@@ -268,21 +270,21 @@ class Gpoo:
         else:
             among, values = state.live, values - self.widths(state, state.n_rounds)
         slots = largest(values, among, state.cells, state.key, state.replications, state.n_rounds, False)
-        return np.take_along_axis(state.cells, np.maximum(slots, 0)[:, None], axis=1)
-
-    def _noise(self, state: GpooState, depths: IntArray) -> FloatArray:
-        return noise_of_average(state.partition, depths, self.noise_variance)
+        return state.cells[np.arange(len(slots)), np.maximum(slots, 0)][:, None]
 
     def _divide_if_due(
         self, state: GpooState, slots: IntArray, allowed: BoolArray, widths: FloatArray | None = None
     ) -> None:
         """Divide nodes whose possible variation is at least their width (Algorithm 1, lines 6 to 9)."""
-        widths = self.widths(state, state.n_rounds) if widths is None else widths
         slots = np.maximum(slots, 0)
-        width = np.take_along_axis(widths, slots[:, None], axis=1)[:, 0]
-        depth = np.take_along_axis(state.depths, slots[:, None], axis=1)[:, 0]
-        leaf = np.take_along_axis(state.status, slots[:, None], axis=1)[:, 0] == LEAF
-        rows = np.flatnonzero(allowed & leaf & (self.delta(depth) >= width) & (depth <= self.max_depth))
+        here = np.arange(len(slots)), slots
+        depth = state.depths[here]
+        if widths is None:
+            width = self._width(state.variances[here], depth, state.n_rounds, state.partition)
+        else:
+            width = widths[here]
+        due = (self.delta(depth) >= width) & (depth <= self.max_depth)
+        rows = np.flatnonzero(allowed & due & (state.status[here] == LEAF))
         if len(rows):
             self._divide(state, rows, slots[rows])
 
@@ -317,7 +319,7 @@ def noise_of_average(partition: Partition, depths: IntArray, noise_variance: flo
 def learn(state: Any, rewards: FloatArray, noise_variance: float) -> None:
     """Learn the reward of the chosen node of each replication, shape (R,); NaN teaches nothing."""
     partition, slots = state.partition, np.maximum(state.chosen, 0)
-    depths = np.take_along_axis(state.depths, slots[:, None], axis=1)[:, 0]
+    depths = state.depths[np.arange(len(slots)), slots]
     if partition.feedback == "integral":
         rewards = rewards / partition.widths(depths).prod(axis=-1)
     observe(state, slots, rewards, noise_of_average(partition, depths, noise_variance))

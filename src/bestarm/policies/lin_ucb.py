@@ -86,8 +86,9 @@ class LinUcbState:
 class LinUcb:
     r"""LinUCB ([2]_) that stops when its budget is spent and returns the most pulled arm ([1]_, Section 8).
 
-    Pulls the arm with the largest :math:`x^\top\hat\theta + \alpha\sqrt{x^\top A^{-1}x}`, where :math:`A = \rho I + \sum
-    x x^\top` and :math:`\hat\theta = A^{-1}\sum x y`; all arms share it. Starts with no data, hence with a longest arm.
+    Pulls the arm with the largest :math:`x^\top\hat\theta + \alpha\sqrt{x^\top A^{-1}x}`, where :math:`A = \rho I +
+    \sum x x^\top` and :math:`\hat\theta = A^{-1}\sum x y`; all arms share it. The first pull, without data, is of a
+    longest arm.
 
     Parameters
     ----------
@@ -143,10 +144,9 @@ class LinUcb:
         """Return the state before the first pull."""
         n_replications = len(streams.replications)
         features, feature_set = arms.feature_sets(n_replications)
+        gram = features @ features.transpose(0, 2, 1)
         if self.disjoint:
-            gram = (features**2).sum(axis=-1)
-        else:
-            gram = features @ features.transpose(0, 2, 1)
+            gram = np.einsum("skk->sk", gram)
         return LinUcbState(
             gram=(gram / self.regulariser)[feature_set],
             means=np.zeros((n_replications, arms.n_arms)),

@@ -1,0 +1,201 @@
+r"""UCB-GLM with a fixed budget: the baseline of the GSE paper for logistic rewards.
+
+References
+----------
+.. [1] Li, Lu, Zhou. "Provably Optimal Algorithms for Generalized Linear Contextual Bandits". ICML 2017. Algorithm 1,
+   Theorem 2.
+.. [2] Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022. Section 8.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+
+from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
+from bestarm.policies import ucb_glm_round
+from bestarm.policies.fixed_budget import check_budget, most_pulled
+from bestarm.streams import Streams
+
+Opening = Literal["random", "each_arm"]
+_RANK_TOLERANCE = 1e-9
+
+
+def theoretical_alpha(
+    n_features: int | IntArray, budget: int, delta: float, sigma: float = 0.5, kappa: float = 0.25
+) -> FloatArray:
+    r"""Return :math:`\frac{\sigma}{\kappa}\sqrt{\frac d2\ln(1+\frac{2B}d)+\ln\frac1\delta}` ([1]_, Theorem 2).
+
+    ``sigma`` is the sub-Gaussian scale of a reward in [0, 1]; ``kappa`` bounds the slope of the link from below. Its
+    default is the slope at 0, the most that a logistic link has, as other implementations take it.
+    """
+    d = np.maximum(n_features, 1)  # arms at the origin span nothing
+    return np.asarray(sigma / kappa * np.sqrt(d / 2.0 * np.log1p(2.0 * budget / d) - np.log(delta)))
+
+
+@dataclass
+class UcbGlmState:
+    r"""What UCB-GLM knows of R replications.
+
+    Attributes
+    ----------
+    theta : ndarray, shape (R, d)
+        Last estimate, in coordinates of the arms' span, where the next search starts.
+    pulls, totals : ndarray, shape (R, K)
+        Successful pulls of each arm and the sums of their rewards.
+    spent : ndarray of int64, shape (R,)
+        Pulls that were asked for, failed ones included.
+    alpha : ndarray, shape (R,)
+        Factor of the bonus.
+    features : ndarray, shape (n_sets, K, d)
+        Coordinates of the arms in their span; the last are 0 where a set has less than the highest rank.
+    ranks : ndarray of int64, shape (n_sets,)
+        Dimension of each span.
+    """
+
+    theta: FloatArray
+    pulls: IntArray
+    totals: FloatArray
+    spent: IntArray
+    alpha: FloatArray
+    replications: IntArray
+    feature_set: IntArray
+    features: FloatArray = shared()
+    ranks: IntArray = shared()
+    key: np.uint64 = shared()
+    initialised: bool = shared()
+
+
+@dataclass(frozen=True)
+class UcbGlm:
+    r"""UCB-GLM ([1]_) for logistic rewards that stops when its budget is spent and returns the most pulled arm ([2]_).
+
+    Pulls random arms until the smallest eigenvalue of :math:`V=\sum xx^\top` reaches 1, then the arm with the largest
+    :math:`x^\top\hat\theta+\alpha\|x\|_{V^{-1}}`, where :math:`\hat\theta` maximises the likelihood of all rewards.
+    Arms are taken in coordinates of their span, so V can be inverted whatever the number of features.
+
+    Parameters
+    ----------
+    budget : int
+        Pulls, at least 1.
+    label : str
+        Name in the paper; keys the random ties and the random pulls.
+    alpha : float, optional
+        Exploration, on the scale of :math:`x^\top\theta`; default `theoretical_alpha` with the rank of the arms.
+    delta : float
+        Risk in (0, 1) behind the default of ``alpha``.
+    opening : {"random", "each_arm"}
+        Random pulls, or (*deviation* of the published code) one pull of every arm; if some of those fail, random pulls
+        until V has full rank.
+    least_eigenvalue : float
+        Where the random pulls end; 1 in [1]_.
+    root : bool
+        *Deviation* if False: the bonus is :math:`\alpha\,x^\top V^{-1}x`, as in the published code.
+    ties_in_order : bool
+        *Deviation*: of equal arms take the first, as the published code does.
+    regulariser : float
+        :math:`\rho \geq 0` in :math:`V=\rho I+\sum xx^\top`; 0 in [1]_ and in the published code.
+    ridge : float
+        Penalty :math:`\lambda\|\theta\|^2/2` of the likelihood, positive: without it the estimate does not exist while
+        the rewards can be separated, as they always can be at the start.
+
+    Raises
+    ------
+    ValueError
+        For a value out of range; in `tell`, for rewards outside [0, 1].
+    """
+
+    budget: int
+    label: str = "UCB-GLM"
+    alpha: float | None = None
+    delta: float = 0.05
+    opening: Opening = "random"
+    least_eigenvalue: float = 1.0
+    root: bool = True
+    ties_in_order: bool = False
+    regulariser: float = 0.0
+    ridge: float = 1e-4
+
+    def __post_init__(self) -> None:
+        check_budget(self.label, self.budget)
+        if self.opening not in get_args(Opening):
+            raise ValueError(f"opening must be one of {', '.join(get_args(Opening))}, got {self.opening!r}.")
+        if not 0 < self.delta < 1:
+            raise ValueError(f"delta must lie in (0, 1), got {self.delta}: it is the risk behind the default of alpha.")
+        if self.alpha is not None and not 0 <= self.alpha < np.inf:
+            raise ValueError(f"alpha must be at least 0 and finite, got {self.alpha}; None takes it from delta.")
+        if not (0 <= self.regulariser < np.inf and 0 <= self.least_eigenvalue < np.inf):
+            raise ValueError(
+                "regulariser and least_eigenvalue must be at least 0 and finite, got "
+                f"{self.regulariser} and {self.least_eigenvalue}."
+            )
+        if not 0 < self.ridge < np.inf:
+            raise ValueError(f"ridge must be positive, got {self.ridge}; 1e-4 keeps separated rewards apart.")
+
+    def as_published(self) -> UcbGlm:
+        """Return the algorithm with the named deviations of the authors' code, and its alpha."""
+        return replace(self, alpha=0.5, opening="each_arm", root=False, ties_in_order=True, regulariser=0.0)
+
+    def start(self, arms: Arms, streams: Streams) -> UcbGlmState:
+        """Return the state before the first pull; one pull of every arm must fit into the budget if it is asked for."""
+        n_replications = len(streams.replications)
+        if self.opening == "each_arm":
+            check_budget(self.label, self.budget, arms.n_arms, "one pull of every arm")
+        features, feature_set = arms.feature_sets(n_replications)
+        _, stretches, axes = np.linalg.svd(features, full_matrices=False)
+        spans = stretches > _RANK_TOLERANCE * stretches[:, :1]
+        ranks = spans.sum(axis=1)
+        coordinates = features @ axes.transpose(0, 2, 1) * spans[:, None, :]
+        alpha = theoretical_alpha(ranks, self.budget, self.delta)
+        if self.alpha is not None:
+            alpha = np.full(len(ranks), float(self.alpha))
+        return UcbGlmState(
+            theta=np.zeros((n_replications, coordinates.shape[2])),
+            pulls=arms.no_pulls(n_replications),
+            totals=np.zeros((n_replications, arms.n_arms)),
+            spent=np.zeros(n_replications, dtype=np.int64),
+            alpha=alpha[feature_set],
+            replications=streams.replications,
+            feature_set=feature_set,
+            features=np.ascontiguousarray(coordinates),
+            ranks=ranks.astype(np.int64),
+            key=streams.key(f"ties of {self.label}"),
+            initialised=self.opening == "random",
+        )
+
+    def ask(self, state: UcbGlmState) -> Ask:
+        """Choose a random arm or the most optimistic one where budget is left."""
+        n_replications, n_arms = state.pulls.shape
+        if not state.initialised:
+            arms = np.tile(np.arange(n_arms), (n_replications, 1))
+            return Ask(arms, np.ones_like(arms))
+        arms, stopped = np.zeros((n_replications, 1), dtype=np.int64), self.finished(state)
+        ucb_glm_round.choose(
+            state.features, state.ranks, state.feature_set, state.pulls, state.totals, state.theta, state.alpha,
+            self.ridge, self.regulariser, self.least_eigenvalue if self.opening == "random" else 0.0, self.root,
+            self.ties_in_order, state.key, state.replications, state.spent, stopped, arms,
+        )  # fmt: skip
+        return Ask(arms, (~stopped[:, None]).astype(np.int64))
+
+    def tell(self, state: UcbGlmState, asked: Ask, totals: FloatArray) -> None:
+        """Add up the rewards; a total that is NaN (a failed evaluation) teaches nothing and costs its pulls."""
+        outside = (totals < 0.0) | (totals > asked.counts)
+        if (outside & (asked.counts > 0)).any():
+            r, j = np.argwhere(outside & (asked.counts > 0))[0]
+            raise ValueError(
+                f"{self.label} models rewards in [0, 1], got a sum of {totals[r, j]} from {asked.counts[r, j]} pulls "
+                f"of arm {asked.arms[r, j]}; rescale the rewards, or take a policy for linear rewards such as LinUCB."
+            )
+        state.spent += asked.counts.sum(axis=1)
+        ucb_glm_round.tally(state.pulls, state.totals, asked.arms, asked.counts, totals)
+        state.initialised = True
+
+    def finished(self, state: UcbGlmState) -> BoolArray:
+        """Return which replications have spent their budget."""
+        return state.spent >= self.budget
+
+    def recommend(self, state: UcbGlmState) -> IntArray:
+        """Return the most pulled arm, shape (R, 1)."""
+        return most_pulled(state.pulls, self.ties_in_order, state.key, state.replications, state.spent, 1)
