@@ -1,8 +1,8 @@
 """Run every benchmark and print its table: ``python -m benchmarks``."""
 
-from benchmarks import gpoo, topm
+from benchmarks import gpoo, structured_baselines, topm
 
 if __name__ == "__main__":
-    for subject in (topm, gpoo):
+    for subject in (topm, gpoo, structured_baselines):
         subject.main()
         print()

@@ -1,8 +1,8 @@
 """GPOO: one run of 80 evaluations, against refitting the Gaussian process in every round.
 
 The naive run is what one would write with GPy from the paper: in every round a new model of all observations so far,
-then one prediction for each leaf. With single feedback that is `GPy.models.GPRegression`; with averages GPy has none, so the
-covariance of all representatives is averaged and factorised anew. Both make the same evaluations.
+then one prediction for each leaf. With single feedback that is `GPy.models.GPRegression`; with averages GPy has none,
+so the covariance of all representatives is averaged and factorised anew. Both make the same evaluations.
 """
 
 from __future__ import annotations

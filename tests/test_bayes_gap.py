@@ -111,7 +111,7 @@ POLICIES = {
     "first pass": replace(PLAIN, initialise=True),
     "hardness": replace(PLAIN, inverse_square=False),
     "gaps below 0": replace(PLAIN, absolute_gaps=False, epsilon=0.3),
-    "eigenvectors": replace(PLAIN, kernel="empirical", general_eigenvectors=True),
+    "eigenvectors": replace(PLAIN, kernel="exponential", initialise=True, general_eigenvectors=True),
     "no root": replace(PLAIN, root=False),
     "variance": replace(PLAIN, variance_as_width=True),
     "squared distance": replace(PLAIN, kernel="exponential", squared_distance=True),
@@ -221,6 +221,21 @@ def test_first_arm_is_drawn_uniformly_where_all_are_alike(drive):
     assert stats.chisquare(np.bincount(first, minlength=5)).pvalue > 1e-3
     ordered = drive(BayesGap(1, SIGMA, ties_in_order=True), problem, streams.take(np.arange(5)))
     assert ordered.pulls == [[0]] * 5
+
+
+def test_answer_is_that_of_the_round_with_the_smallest_bound(drive):
+    """The bound of the answer never rises, the answer changes only where it falls, and the last J is often another."""
+    problem = LinearBandit("canonical", np.eye(6), np.zeros(6), SIGMA)
+    streams = Streams.first(30, seed=SEED, instance="bound")
+    seen: list[tuple[np.ndarray, np.ndarray]] = []
+    run = drive(
+        BayesGap(60, SIGMA).as_published(), problem, streams,
+        on_round=lambda state: seen.append((state.smallest_bound.copy(), state.recommended[:, 0].copy())),
+    )  # fmt: skip
+    bounds, answers = (np.array(part)[1:] for part in zip(*seen, strict=True))  # from the end of the first pass on
+    assert (np.diff(bounds, axis=0) <= 0).all()
+    assert not (np.diff(answers, axis=0) != 0)[np.diff(bounds, axis=0) == 0].any()
+    assert (run.state.means.argmax(axis=1) != run.recommended[:, 0]).sum() > 3
 
 
 def test_gaps_below_zero_count_as_the_slack():

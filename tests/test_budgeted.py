@@ -253,10 +253,13 @@ def test_padding_is_not_a_pull(name):
     wide = Ask(np.pad(asked.arms, ((0, 0), (0, 2))), np.pad(asked.counts, ((0, 0), (0, 2))))
     totals = asked.counts * 0.5
     policy.tell(plain, asked, totals)
+    np.testing.assert_array_equal(plain.spent, asked.counts.sum(axis=1))
     policy.tell(padded, wide, np.pad(totals, ((0, 0), (0, 2)), constant_values=(0, 99.0)))
     for key in ("gram", "means", "totals", "pulls", "spent", "log_volume"):
         if hasattr(plain, key):
             np.testing.assert_array_equal(getattr(plain, key), getattr(padded, key))
+    policy.tell(padded, Ask(asked.arms, 0 * asked.counts), 0 * totals)
+    np.testing.assert_array_equal(padded.spent, plain.spent)
 
 
 @each_policy
@@ -334,7 +337,8 @@ def naive_lingape(policy: Budgeted, problem: LinearBandit, streams: Streams) -> 
         bound = means - means[i] + naive_radius(policy, A, x, len(history)) * width
         bound[i] = -np.inf
         j = int(np.argmax(bound))
-        if len(history) == policy.budget or (policy.stops_early and bound[j] <= 0):
+        stale = policy.policy.stale_pair
+        if len(history) == policy.budget or (policy.stops_early and not stale and bound[j] <= 0):
             return history, i
         y = x[i] - x[j]
         if policy.policy.selection == "greedy":
@@ -348,6 +352,10 @@ def naive_lingape(policy: Budgeted, problem: LinearBandit, streams: Streams) -> 
                 if uniform(ties, replication, len(history), (n_arms + 2) * n_arms + a) < 1 / n:
                     chosen = a
             pull(chosen)
+        if stale:  # the old pair with the new data
+            inverse = np.linalg.inv(A)
+            if naive_radius(policy, A, x, len(history)) * np.sqrt(y @ inverse @ y) <= y @ inverse @ b:
+                return history, i
 
 
 LINGAPE = {
@@ -357,6 +365,7 @@ LINGAPE = {
     "greedy to the end": lingape_greedy(60, sigma=SIGMA, delta=0.9, norm_bound=2.0, stops_early=False),
     "other regulariser": lingape_greedy(90, sigma=SIGMA, delta=0.4, regulariser=0.2, norm_bound=0.5),
     "explicit": lingape_greedy(200, sigma=SIGMA, delta=0.4, radius="explicit"),
+    "stale pair": lingape_greedy(150, sigma=SIGMA, delta=0.4, stale_pair=True),
     "own": lingape_greedy(90, sigma=SIGMA, delta=0.4, radius="own"),
     "radius alone": replace(lingape_greedy(200, sigma=SIGMA, delta=0.4, radius="explicit"), published_radius=True),
     "as published": lingape_greedy(200, sigma=SIGMA, delta=0.4).as_published(),
@@ -421,6 +430,8 @@ def test_log_volume_is_the_growth_of_the_determinant(seed, n_arms, n_features):
         design = 0.3 * np.eye(n_features) + features.T @ np.diag(state.pulls[r]) @ features
         expected = np.linalg.slogdet(design)[1] - n_features * np.log(0.3)
         assert state.log_volume[r] == pytest.approx(expected, abs=1e-9)
+    radius = np.sqrt(2 * np.log(n_arms**2 / 0.05) + state.log_volume) + np.sqrt(0.3) / 0.5
+    np.testing.assert_allclose(state.threshold(1.0), radius)  # of the data with the last reward
 
 
 @settings(deadline=None, max_examples=50)
@@ -435,6 +446,31 @@ def test_the_explicit_radius_is_the_larger_one(seed, n_features, rho):
     radius = explicit_radius(Arms(features), policy.policy.delta, SIGMA, rho, 1.0)(float(N.sum()))
     pairs = 2 if n_features == 1 else 1  # for d = 1 the explicit form carries K^2 / delta only once under the root
     assert radius * SIGMA * np.sqrt(pairs) >= naive_radius(policy, A, features, N.sum()) - 1e-9
+
+
+def test_radius_follows_the_replications_that_go_on(drive):
+    """With the rule applied after the pull, which needs the radius, where replications have been dropped before it."""
+    problem, policy = instance(21, 5, 3), LINGAPE["stale pair"]
+    streams = Streams.first(16, seed=SEED, instance=problem.label)
+    frame = rows(policy, problem, streams)
+    assert frame["pulls"].tolist() == [len(p) for p in drive(policy, problem, streams).pulls]
+    assert frame["pulls"].nunique() > 5
+
+
+def test_presets():
+    """LinGapE with the settings of Xu et al.; the published one is named differences."""
+    written = lingape(50, delta=0.4)
+    assert (written.label, written.radius, written.stops_early) == ("LinGapE", "determinant", True)
+    assert (written.policy.n_best, written.policy.selection, written.policy.regulariser) == (1, "optimised", 1.0)
+    assert lingape_greedy(50).label == "LinGapE-Greedy"
+    assert lingape_greedy(50).policy.selection == "greedy"
+    published = written.as_published()
+    assert published.policy.design_regulariser == 1e-8
+    assert (published.radius, published.published_radius, published.stops_early) == ("explicit", True, False)
+    assert published.policy.norm_bound == 2.0
+    assert replace(
+        published, policy=written.policy, radius="determinant", stops_early=True, published_radius=False
+    ) == (written)
 
 
 def test_radius_of_the_published_code():

@@ -114,9 +114,8 @@ class Budgeted:
     def as_published(self) -> Budgeted:
         r"""Return the algorithm with the deviations of the code of [1]_: explicit radius, :math:`\rho=10^{-8}`, S = 2.
 
-        The budget alone ends the search.
-        Its optimised rule also forbids negative weights in the linear program, which then has no solution in general;
-        that is left out.
+        The budget alone ends the search. The published optimised rule also forbids negative weights in the linear
+        program, which then has no solution in general; that is left out.
         """
         policy = replace(self.policy, regulariser=1e-8, threshold_regulariser=1e-8, norm_bound=2.0)
         return replace(self, policy=policy, radius="explicit", stops_early=False, published_radius=True)
