@@ -208,7 +208,7 @@ class Partition:
 
     def coordinates(self, cells: IntArray) -> IntArray:
         """Return which of the equal pieces of each side of the box a cell is, shape (..., d)."""
-        cells = np.ascontiguousarray(cells, dtype=np.int64)
+        cells = np.asarray(cells, dtype=np.int64)
         return _coordinates(cells.ravel(), *self.numbering).reshape(*cells.shape, self.n_dimensions)
 
     def bounds(self, cells: IntArray) -> tuple[FloatArray, FloatArray]:
