@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from scipy.linalg import solve_triangular
 
 from bestarm.designs.partition_tree import NODES, PartitionTree, new_tree
 from bestarm.interface import BoolArray, FloatArray, IntArray
@@ -192,3 +193,21 @@ def _introduce(
             variance -= total * total
         means[r, v], variances[r, v] = mean, variance
         begin += n_observed[r]
+
+
+def predict_points(posterior: CellPosterior, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the posterior means and variances of f at points of shape (n, d), each of shape (R, n).
+
+    Covers cells with representatives; O(R n t (S + t)).
+    """
+    kernel, partition = posterior.covariance.kernel, posterior.covariance.partition
+    means, variances = np.zeros((len(posterior.cells), len(x))), np.zeros((len(posterior.cells), len(x)))
+    prior = np.array([kernel.K(point[None])[0, 0] for point in x])
+    for r, t in enumerate(posterior.n_observed):
+        known, places = np.unique(posterior.observed[r, :t], return_inverse=True)
+        points = partition.representatives(known)
+        cross = kernel.K(points.reshape(-1, x.shape[1]), x).reshape(len(known), -1, len(x)).mean(axis=1)[places]
+        whitened = solve_triangular(posterior.factor[r, :t, :t], cross, lower=True)
+        means[r] = posterior.residuals[r, :t] @ whitened
+        variances[r] = prior - (whitened**2).sum(axis=0)
+    return means, variances
