@@ -12,7 +12,7 @@ from bestarm.experiments.definitions import ledger
 from bestarm.paths import FIGURES, PAPERS, ROOT
 from bestarm.reporting import readme
 from bestarm.reporting.comparison import compare_folders, compare_values
-from bestarm.reporting.figures import APPEARANCE, display_label, sample_complexity_figure, use_style, verdict_figure
+from bestarm.reporting.figures import APPEARANCE, sample_complexity_figure, use_style, verdict_figure
 from bestarm.reporting.section import markdown_table
 from bestarm.reporting.summaries import COLUMNS, agreement_with_recorded, mean_interval, summarise_sample_complexity
 

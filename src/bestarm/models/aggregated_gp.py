@@ -5,7 +5,7 @@ Used alone, for many replications at once; the search over cells has its own for
 
 References
 ----------
-.. [1] Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022. Equation 4, Appendices B, D.
+.. [1] Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022. Equation 4, Appendix B.
 .. [2] Rasmussen, Williams. "Gaussian Processes for Machine Learning". MIT Press 2006. Algorithm 2.1.
 """
 
@@ -85,7 +85,7 @@ class AggregatedGP:
         Raises
         ------
         ValueError
-            For shapes that do not fit, numbers that are not finite, or a covariance matrix that is not positive definite.
+            For shapes that do not fit, numbers that are not finite, or a covariance that is not positive definite.
         """
         rewards = np.atleast_2d(np.asarray(rewards, dtype=np.float64))
         n_replications = len(rewards)
@@ -156,8 +156,8 @@ class Posterior:
                 pivot = cross[i, row] + self.gp.noise_variance - new @ new
                 if not pivot > 1e-12 * self.gp.noise_variance:
                     raise ValueError(
-                        f"the covariance matrix is not positive definite: pivot {row} of replication {r} is {pivot:.3g}. "
-                        "Check that the kernel is a covariance function, or raise noise_variance."
+                        f"the covariance matrix is not positive definite: pivot {row} of replication {r} is "
+                        f"{pivot:.3g}. Check that the kernel is a covariance function, or raise noise_variance."
                     )
                 factor[r, row, :row], factor[r, row, row] = new, np.sqrt(pivot)
                 residuals[r, row] = (rewards[r, i] - new @ residuals[r, :row]) / factor[r, row, row]
@@ -199,7 +199,7 @@ class Posterior:
     def sample(
         self, points: FloatArray, n_samples: int, streams: Streams, averaging: FloatArray | None = None
     ) -> FloatArray:
-        """Return draws of averages of f, shape (R, n_samples, m), by Cholesky with a jitter of 1e-10 of the variance."""
+        """Return draws of averages of f, shape (R, n_samples, m), by Cholesky; the jitter is 1e-10 of the variance."""
         means, covariance = self.predict(points, averaging)[0], self.covariance(points, averaging)
         key, m = streams.key("posterior draws"), means.shape[1]
         found = np.empty((len(means), n_samples, m))
@@ -212,7 +212,7 @@ class Posterior:
 
     @property
     def log_marginal_likelihood(self) -> FloatArray:
-        """Log density of the rewards under the prior, shape (R,) ([2]_, Algorithm 2.1); failed ones have no part in it."""
+        """Log density of the rewards that did not fail under the prior, shape (R,) ([2]_, Algorithm 2.1)."""
         taught = np.abs(self.averaging).sum(axis=2) > 0
         logs = np.log(np.einsum("rtt->rt", self.factor)) + 0.5 * np.log(2.0 * np.pi)
         return -np.asarray((np.where(taught, logs, 0.0) + 0.5 * self.residuals**2).sum(axis=1))

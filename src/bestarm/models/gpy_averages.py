@@ -24,7 +24,7 @@ def averages_kernel(base: Any, points: FloatArray, averaging: FloatArray) -> Any
     """
     from GPy.kern import Kern  # seconds to import, and only needed here
 
-    class Averages(Kern):  # type: ignore[misc]
+    class Averages(Kern):
         """The kernel of the averages; gradients are passed on to the base kernel."""
 
         def __init__(self) -> None:

@@ -20,7 +20,7 @@ def tree_stepper(values: pd.DataFrame, curve: pd.DataFrame) -> Any:
     curve : DataFrame
         f: ``x, value``.
     """
-    import ipywidgets  # only needed where a person looks
+    import ipywidgets  # type: ignore[import-untyped]  # only needed where a person looks
 
     trees = values[values["panel"].str.startswith("tree")]
     panels = {int(str(name).removeprefix("tree, t = ")): mine for name, mine in trees.groupby("panel")}
