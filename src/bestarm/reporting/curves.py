@@ -12,6 +12,7 @@ from bestarm.reporting.figures import APPEARANCE, OTHER, display_label
 
 # Variants of algorithms that the paper's own figures do not show
 VARIANTS: dict[str, tuple[str, str]] = {
+    "GPOO (S = 4)": ("#004C78", "p"),
     "m-LinGapE (greedy, no initialisation)": ("#56B4E9", "8"),
 }
 GREYS = (("0.0", "o"), ("0.45", "s"), ("0.7", "^"), ("0.85", "D"))

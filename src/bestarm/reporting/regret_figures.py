@@ -32,7 +32,7 @@ def draw_function(axis: Axes, values: pd.DataFrame) -> Axes:
     return axis
 
 
-def draw_regret(axis: Axes, values: pd.DataFrame, order: Sequence[str], *, band: str, every: int = 10) -> Axes:
+def draw_regret(axis: Axes, values: pd.DataFrame, order: Sequence[str], *, band: str) -> Axes:
     """Draw mean regret against the budget with a band.
 
     Parameters
@@ -45,8 +45,6 @@ def draw_regret(axis: Axes, values: pd.DataFrame, order: Sequence[str], *, band:
         Series, in the order of the legend.
     band : {"interval", "standard deviation"}
         Half-width of the band: the 95% interval of the mean, or one standard deviation over runs.
-    every : int
-        Budgets between two markers.
     """
     for number, label in enumerate(order):
         mine = values[values["series"] == label]
@@ -58,9 +56,10 @@ def draw_regret(axis: Axes, values: pd.DataFrame, order: Sequence[str], *, band:
             spread = mine[mine["statistic"] == "standard deviation"].sort_values("x")["value"].to_numpy()
             low, high = mean - spread, mean + spread
         colour, marker = appearance(label)
+        every = max(1, len(x) // 8)
         axis.fill_between(x, low, high, color=colour, alpha=0.18, lw=0)
         axis.plot(
-            x, mean, color=colour, ls=LINES[number % len(LINES)], marker=marker, markevery=(number, every), ms=5,
+            x, mean, color=colour, ls=LINES[number % len(LINES)], marker=marker, markevery=(number % every, every), ms=5,
             mec="black", mew=0.4, lw=1.4, label=label,
         )  # fmt: skip
     return axis
@@ -116,7 +115,7 @@ def regret_figure(
                 axis.set_ylim(-0.05, 1.0)
                 axis.axhline(0.0, color="0.8", lw=0.8, zorder=0)
     handles, labels = axes[-1, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(order), 5), fontsize=8)
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(order), 1 + 2 * len(titles)), fontsize=8)
     words = "95% interval of the mean" if band == "interval" else "one standard deviation over runs"
     figure.suptitle(f"Band: {words} · {profile} profile", fontsize=8, x=0.99, ha="right")
     return figure

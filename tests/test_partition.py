@@ -1,0 +1,271 @@
+"""Cells of a divided box: heap numbers, geometry against a naive recursion, representatives, limits, tallies."""
+
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bestarm.partition import Partition
+
+sides = st.lists(
+    st.tuples(st.floats(-5.0, 5.0), st.sampled_from([0.1, 0.3, 0.5, 1.0, 1.0, 2.0, 7.0])), min_size=1, max_size=3
+)
+
+ONE = st.just(1)
+
+
+@st.composite
+def partitions(draw, s=ONE):
+    """Any K, d and box; sides of equal length are common."""
+    found = draw(sides)
+    lower = tuple(low for low, _ in found)
+    return Partition(draw(st.integers(2, 5)), draw(s), lower, tuple(low + width for low, width in found))
+
+
+def cells_of(partition, depth):
+    """Return the heap numbers of one depth."""
+    return np.arange(partition.arity**depth) + partition.cell(depth, 0)
+
+
+def naive_boxes(partition, depth):
+    """Divide boxes again and again along their longest side, the first of those that are equal up to rounding."""
+    boxes = [(np.array(partition.lower), np.array(partition.upper))]
+    for _ in range(depth):
+        divided = []
+        for lower, upper in boxes:
+            widths = upper - lower
+            longest = next(j for j in range(len(widths)) if widths[j] >= widths.max() * (1 - 1e-9))
+            edges = np.linspace(lower[longest], upper[longest], partition.arity + 1)
+            for low, high in pairwise(edges):
+                child = lower.copy(), upper.copy()
+                child[0][longest], child[1][longest] = low, high
+                divided.append(child)
+        boxes = divided
+    return boxes
+
+
+@settings(max_examples=60, deadline=None)
+@given(partition=partitions(), depth=st.integers(0, 4))
+def test_cells_are_those_of_the_naive_division(partition, depth):
+    lower, upper = partition.bounds(cells_of(partition, depth))
+    expected = naive_boxes(partition, depth)
+    np.testing.assert_allclose(lower, [box[0] for box in expected], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(upper, [box[1] for box in expected], rtol=0, atol=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(partition=partitions(), depth=st.integers(0, 5), seed=st.integers(0, 2**31))
+def test_the_cells_of_a_depth_partition_the_box(partition, depth, seed):
+    """Equal volumes that add up, no two cells in one place, and every point in exactly one cell."""
+    cells = cells_of(partition, depth)
+    lower, upper = partition.bounds(cells)
+    volume = np.prod(np.subtract(partition.upper, partition.lower))
+    np.testing.assert_allclose(np.prod(upper - lower, axis=1), volume / len(cells), rtol=1e-9)
+    assert len({tuple(row) for row in partition.coordinates(cells)}) == len(cells)
+    span = np.subtract(partition.upper, partition.lower)
+    x = partition.lower + span * np.random.default_rng(seed).random((20, partition.n_dimensions))
+    inside = ((lower <= x[:, None]) & (x[:, None] < upper)).all(axis=2)
+    np.testing.assert_array_equal(inside.sum(axis=1), 1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(partition=partitions(), depth=st.integers(0, 12), place=st.floats(0, 0.999999))
+def test_heap_numbers_name_parents_and_children(partition, depth, place):
+    """Children Kc + 1, ..., Kc + K; (h, i) to number and back; children fill the parent from its lower corner on."""
+    index = int(place * partition.arity**depth)
+    cell = partition.cell(depth, index)
+    assert cell == sum(partition.arity**h for h in range(depth)) + index
+    assert int(partition.depth(np.array(cell))) == depth
+    assert int(partition.index(np.array(cell))) == index
+    children = partition.children(np.array(cell))
+    np.testing.assert_array_equal(children, partition.arity * cell + 1 + np.arange(partition.arity))
+    np.testing.assert_array_equal(partition.depth(children), depth + 1)
+    np.testing.assert_array_equal(partition.index(children), partition.arity * index + np.arange(partition.arity))
+    np.testing.assert_array_equal(partition.parent(children), cell)
+    lower, upper = partition.bounds(children)
+    whole = partition.bounds(np.array(cell))
+    tolerance = {"rtol": 0, "atol": 1e-14 * (np.abs(partition.lower).max() + np.abs(partition.upper).max())}
+    np.testing.assert_allclose(lower[0], whole[0], **tolerance)
+    np.testing.assert_allclose(upper[-1], whole[1], **tolerance)
+    cut = np.flatnonzero(partition.n_cuts[depth + 1] != partition.n_cuts[depth])
+    assert len(cut) == 1
+    np.testing.assert_allclose(lower[1:, cut], upper[:-1, cut], **tolerance)
+    np.testing.assert_allclose(partition.centres(children), (lower + upper) / 2, **tolerance)
+    np.testing.assert_allclose(partition.widths(np.array(depth + 1)), upper[0] - lower[0], **tolerance)
+
+
+def test_the_root_is_the_box_and_has_no_parent():
+    partition = Partition(3, 2, (-1.0, 2.0), (1.0, 5.0))
+    assert partition.cell(0, 0) == 0
+    assert int(partition.parent(np.array(0))) == -1
+    np.testing.assert_array_equal(partition.bounds(np.array(0)), (partition.lower, partition.upper))
+    np.testing.assert_array_equal(partition.parent(np.arange(7)), [-1, 0, 0, 0, 1, 1, 1])
+
+
+def test_methods_keep_the_shape_of_what_they_are_given():
+    """A single cell, a matrix of cells, and no cells at all."""
+    partition = Partition(2, 3, (0.0, 0.0), (1.0, 2.0))
+    for shape in ((), (4,), (2, 3), (0,)):
+        cells = np.arange(1, 1 + int(np.prod(shape))).reshape(shape)
+        assert partition.coordinates(cells).shape == (*shape, 2)
+        assert partition.centres(cells).shape == (*shape, 2)
+        assert partition.children(cells).shape == (*shape, 2)
+        assert partition.representatives(cells).shape == (*shape, 3, 2)
+        assert partition.parent(cells).shape == shape
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    arity=st.integers(2, 5),
+    s=st.integers(1, 30),
+    depth=st.integers(0, 8),
+    place=st.floats(0, 0.999),
+    low=st.floats(-2, 2),
+)
+def test_on_an_interval_the_representatives_are_the_centres_of_s_equal_parts(arity, s, depth, place, low):
+    """a + (i - 1/2)(b - a)/S."""
+    partition = Partition(arity, s, (low,), (low + 1.5,))
+    cell = np.array(partition.cell(depth, int(place * arity**depth)))
+    a, b = (float(corner[0]) for corner in partition.bounds(cell))
+    expected = [a + (i - 0.5) * (b - a) / s for i in range(1, s + 1)]
+    np.testing.assert_allclose(partition.representatives(cell)[:, 0], expected, rtol=0, atol=1e-13)
+
+
+@settings(max_examples=80, deadline=None)
+@given(partition=partitions(s=st.integers(1, 40)), depth=st.integers(0, 6), place=st.floats(0, 0.999))
+def test_representatives_are_the_centres_of_a_grid_of_equal_parts(partition, depth, place):
+    """A full grid with equal steps, half a step from each face: so the parts have equal volume and fill the cell."""
+    cell = np.array(partition.cell(depth, int(place * partition.arity**depth)))
+    lower, upper = partition.bounds(cell)
+    found = (partition.representatives(cell) - lower) / (upper - lower)
+    assert ((found > 0) & (found < 1)).all()
+    pieces = [len(np.unique(np.round(found[:, j], 6))) for j in range(partition.n_dimensions)]
+    assert np.prod(pieces) == partition.n_representatives
+    grid = np.meshgrid(*((np.arange(n) + 0.5) / n for n in pieces), indexing="ij")
+    expected = np.stack([g.ravel() for g in grid], axis=1)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(found.mean(axis=0), 0.5, atol=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(partition=partitions(), depth=st.integers(0, 8), place=st.floats(0, 0.999))
+def test_a_single_representative_is_the_centre(partition, depth, place):
+    cell = np.array(partition.cell(depth, int(place * partition.arity**depth)))
+    found = partition.representatives(cell)
+    assert found.shape == (1, partition.n_dimensions)
+    np.testing.assert_allclose(found[0], partition.centres(cell), rtol=0, atol=1e-14 * 20)
+
+
+@pytest.mark.parametrize(
+    ("s", "upper", "pieces"),
+    [
+        (4, (1.0, 1.0), (2, 2)),
+        (6, (1.0, 1.0), (3, 2)),  # 3 first, on the first of equal sides; then 2 on the other, now the longer
+        (6, (1.0, 4.0), (1, 6)),
+        (5, (1.0, 1.0), (5, 1)),
+        (8, (1.0, 1.0, 1.0), (2, 2, 2)),
+        (12, (1.0, 2.0), (2, 6)),  # 3 on the longer side leaves 2/3 of it, so 2 on the other and 2 again on it
+    ],
+)
+def test_prime_factors_cut_the_longest_side_left(s, upper, pieces):
+    points = Partition(2, s, (0.0,) * len(upper), upper).representatives(np.array(0))
+    assert tuple(len(np.unique(np.round(points[:, j], 9))) for j in range(len(upper))) == pieces
+
+
+@settings(max_examples=40, deadline=None)
+@given(partition=partitions(s=st.sampled_from([1, 2, 7, 10])), seed=st.integers(0, 2**31))
+def test_floating_point_tells_the_deepest_cells_apart(partition, seed):
+    """Of the first, the last and pairs of neighbours of the greatest depth no two centres or points are equal."""
+    h = partition.deepest
+    last = partition.arity**h - 1
+    some = np.random.default_rng(seed).integers(0, last, 20)
+    places = np.unique(np.concatenate([[0, last], some, some + 1]))
+    cells = np.array([partition.cell(h, int(i)) for i in places])
+    np.testing.assert_array_equal(partition.index(cells), places)
+    lower, upper = partition.bounds(cells)
+    centres = partition.centres(cells)
+    assert ((lower < centres) & (centres < upper)).all()
+    assert len(np.unique(centres, axis=0)) == len(cells)
+    points = partition.representatives(cells)
+    assert ((lower[:, None] <= points) & (points <= upper[:, None])).all()
+    flat = points.reshape(-1, partition.n_dimensions)
+    assert len(np.unique(flat, axis=0)) == len(flat)
+
+
+def test_the_greatest_depth_ends_where_numbers_or_cells_do():
+    """On [0, 1] with K = 2 the spacing of doubles at 1 ends it; far from 0 sooner; in three dimensions int64 does."""
+    assert 45 <= Partition(2).deepest <= 52
+    assert Partition(2, 10).deepest < Partition(2).deepest
+    assert Partition(2, 1, (1e6,), (1e6 + 1.0,)).deepest < Partition(2).deepest - 15
+    deep = Partition(2, 1, (0.0,) * 3, (1.0,) * 3)
+    assert deep.deepest == 60
+    assert deep.cell(60, 2**60 - 1) < 2**62
+
+
+@pytest.mark.parametrize(
+    ("settings_", "message"),
+    [
+        ({"arity": 1}, "arity K must be at least 2, got 1"),
+        ({"n_representatives": 0}, "n_representatives S must be at least 1, got 0"),
+        ({"feedback": "median"}, "feedback must be one of representatives, average, integral, got 'median'"),
+        ({"lower": (0.0,), "upper": (1.0, 1.0)}, "one entry for each dimension"),
+        ({"lower": (), "upper": ()}, "one entry for each dimension"),
+        ({"lower": (1.0,), "upper": (1.0,)}, r"smaller to a larger number, got \[1.0, 1.0\]"),
+        ({"lower": (0.0, 2.0), "upper": (1.0, 1.0)}, r"smaller to a larger number, got \[2.0, 1.0\]"),
+        ({"upper": (np.inf,)}, "smaller to a larger number"),
+        ({"lower": (np.nan,)}, "smaller to a larger number"),
+    ],
+)
+def test_degenerate_boxes_are_refused(settings_, message):
+    with pytest.raises(ValueError, match=message):
+        Partition(**settings_)
+
+
+@pytest.mark.parametrize(("depth", "index"), [(-1, 0), (2, 4), (2, -1), (60, 0)])
+def test_cells_that_do_not_exist_are_refused(depth, index):
+    with pytest.raises(ValueError, match=rf"there is no cell \({depth}, {index}\) with K = 2"):
+        Partition(2).cell(depth, index)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**31),
+    n_replications=st.integers(1, 4),
+    n_rounds=st.integers(1, 12),
+    width=st.integers(1, 9),
+    n_cells=st.sampled_from([3, 40, 2**62]),
+)
+def test_tallies_are_those_of_a_dictionary(seed, n_replications, n_rounds, width, n_cells):
+    """The same cell again in a round and in later rounds, padding with count 0, more cells than there is room for."""
+    rng = np.random.default_rng(seed)
+    tally = Partition(2).no_pulls(n_replications)
+    judge = [Counter() for _ in range(n_replications)]
+    for _ in range(n_rounds):
+        cells = rng.integers(0, n_cells, (n_replications, width))
+        counts = rng.integers(0, 4, (n_replications, width))
+        before = tally.add(cells, counts)
+        for r in range(n_replications):
+            for j in range(width):
+                if counts[r, j]:  # of padding nothing is promised
+                    assert before[r, j] == judge[r][cells[r, j]]
+                    judge[r][cells[r, j]] += counts[r, j]
+    for r, expected in enumerate(judge):
+        n = tally.n_cells[r]
+        assert n == len(expected)
+        kept = dict(zip(tally.cells[r, :n].tolist(), tally.counts[r, :n].tolist(), strict=True))
+        assert kept == dict(expected)
+        assert list(kept) == list(expected)  # in the order of the first pull
+
+
+def test_a_tally_grows_beyond_its_first_room():
+    tally = Partition(2).no_pulls(2)
+    room = tally.cells.shape[1]
+    cells = np.arange(2 * 3 * room).reshape(2, 3 * room)
+    tally.add(cells[:, :room], np.ones((2, room), dtype=np.int64))
+    tally.add(cells, np.full((2, 3 * room), 2))
+    np.testing.assert_array_equal(tally.n_cells, 3 * room)
+    np.testing.assert_array_equal(tally.cells[:, : 3 * room], cells)
+    np.testing.assert_array_equal(tally.counts[0, [0, room - 1, room, 3 * room - 1]], [3, 3, 2, 2])
