@@ -217,6 +217,21 @@ def test_best_arity_and_trend_on_grids_with_a_known_answer():
     assert "S = 10, 20, 30" in some.name
 
 
+def test_rate_recovers_a_known_slope():
+    """Mean regret (N/log N)^-0.6 with five per cent of noise."""
+    power = {"power": lambda t, rng: np.where(t > 1, (np.maximum(t, 2) / np.log(np.maximum(t, 2))) ** -0.6, 1.0)}
+    clean = table(power)
+    noise = 1.0 + 0.05 * np.random.default_rng(3).standard_normal(len(clean))
+    rows = {"e": clean.assign(regret=clean["regret"] * noise)}
+    spec = {"kind": "rate", "metric": "regret", "series": [["e", "power"]], "budgets": [4, 8, 16, 32]}
+    (found,) = REGRET_TESTS["rate"](spec | {"slope": -0.5}, rows)
+    assert found.effect == pytest.approx(-0.6, abs=0.02)
+    assert found.low < -0.6 < found.high
+    assert found.p < 0.001
+    (steeper,) = REGRET_TESTS["rate"](spec | {"slope": -0.7}, rows)
+    assert steeper.p_opposite < 0.001
+
+
 def test_a_claim_of_the_ledger_gets_a_verdict_from_these_tests():
     claims = {
         "A": {
@@ -243,7 +258,7 @@ def test_a_claim_of_the_ledger_gets_a_verdict_from_these_tests():
 def test_every_kind_of_test_has_words():
     fields = {
         "at_most": 1, "share_above": 0.1, "below": 1, "level": 1, "ratio": 1, "arity": 3, "more_than": 1, "part": 0.5,
-        "between": [0, 1], "need": 2, "metric": "x",
+        "between": [0, 1], "need": 2, "slope": -1, "metric": "x",
     }  # fmt: skip
     assert all(describe_regret({"kind": kind, **fields}) for kind in REGRET_TESTS)
     assert describe_regret({"kind": "ratio"}) == ""

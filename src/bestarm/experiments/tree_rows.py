@@ -59,6 +59,7 @@ def node_rows(policy: Gpoo, problem: CellBandit, state: Any) -> pd.DataFrame:
             "draws": state.draws[0, slots],
             "mean": state.means[0, slots],
             "width": widths,
+            "sd": np.sqrt(np.maximum(state.variances[0, slots], 0.0)),
             "delta": policy.delta(depths),
             "bound": bounds,
             "truth": problem.cell_values(cells[None])[0],

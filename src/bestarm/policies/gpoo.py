@@ -204,9 +204,12 @@ class Gpoo:
 
     def widths(self, state: GpooState, n_rounds: IntArray) -> FloatArray:
         r"""Return :math:`CI_t=\beta_t^{1/2}\sigma` of all nodes, shape (R, capacity)."""
-        return self._width(state.variances, state.depths, n_rounds[:, None], state.partition)
+        return self.widths_of(state.variances, state.depths, n_rounds[:, None], state.partition)
 
-    def _width(self, variances: FloatArray, depths: IntArray, n_rounds: IntArray, partition: Partition) -> FloatArray:
+    def widths_of(
+        self, variances: FloatArray, depths: IntArray, n_rounds: IntArray, partition: Partition
+    ) -> FloatArray:
+        r"""Return :math:`\beta_t^{1/2}\sigma` for given variances, depths and rounds, which broadcast."""
         noise = noise_of_average(partition, depths, self.noise_variance) if self.noise_in_width else 0.0
         return np.sqrt(self.beta_of(n_rounds, partition.arity) * (np.maximum(variances, 0.0) + noise))
 
@@ -280,7 +283,7 @@ class Gpoo:
         here = np.arange(len(slots)), slots
         depth = state.depths[here]
         if widths is None:
-            width = self._width(state.variances[here], depth, state.n_rounds, state.partition)
+            width = self.widths_of(state.variances[here], depth, state.n_rounds, state.partition)
         else:
             width = widths[here]
         due = (self.delta(depth) >= width) & (depth <= self.max_depth)

@@ -259,6 +259,29 @@ def _gap_closed(test: Mapping[str, Any], rows: Mapping[str, pd.DataFrame]) -> li
     return found
 
 
+def _rate(test: Mapping[str, Any], rows: Mapping[str, pd.DataFrame]) -> list[Comparison]:
+    """Test whether log mean regret falls with log(N/log N) at least as steeply as ``slope``, by the bootstrap."""
+    found, generator = [], np.random.default_rng(_SEED)
+    for e, series in test["series"]:
+        mine = rows[e][(rows[e]["series"] == series) & rows[e]["budget"].isin(test["budgets"])]
+        table = mine.pivot(index="replication", columns="budget", values=test["metric"])
+        budgets, n = table.columns.to_numpy(dtype=np.float64), len(table)
+        x = np.log(budgets / np.log(budgets))
+        x = x - x.mean()
+
+        def slope(means: FloatArray, x: FloatArray = x) -> FloatArray:
+            return np.asarray(np.log(np.maximum(means, 1e-9)) @ x / (x @ x))
+
+        chosen = generator.multinomial(n, np.full(n, 1.0 / n), size=_RESAMPLES) / n
+        resampled = slope(chosen @ table.to_numpy())
+        p = float((1 + (resampled > test["slope"]).sum()) / (1 + _RESAMPLES))
+        p_opposite = float((1 + (resampled <= test["slope"]).sum()) / (1 + _RESAMPLES))
+        low, high = np.quantile(resampled, [0.025, 0.975])
+        name = f"{e}: slope of {series} for N = {budgets[0]:.0f} to {budgets[-1]:.0f}"
+        found.append(Comparison(name, float(slope(table.mean().to_numpy())), float(low), float(high), p, p_opposite, n))
+    return found
+
+
 REGRET_TESTS: dict[str, Callable[[Mapping[str, Any], Mapping[str, pd.DataFrame]], list[Comparison]]] = {
     "smaller": _smaller,
     "between": _between,
@@ -270,6 +293,7 @@ REGRET_TESTS: dict[str, Callable[[Mapping[str, Any], Mapping[str, pd.DataFrame]]
     "falls_with_size": _falls_with_size,
     "misses_more": _misses_more,
     "gap_closed": _gap_closed,
+    "rate": _rate,
 }
 
 
@@ -297,6 +321,8 @@ def describe_regret(test: Mapping[str, Any]) -> str:
             return f"mean {metric} falls with S within (K, N), Page's exact trend test"
         case "misses_more":
             return f"more runs with {metric} above {test['more_than']}, McNemar's exact test"
+        case "rate":
+            return f"log mean {metric} falls with log(N / log N) with a slope of at most {test['slope']}, bootstrap"
         case "gap_closed":
             return f"the change closes at least {test['part']} of the gap in {metric}, paired t-test"
     return ""

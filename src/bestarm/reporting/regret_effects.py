@@ -174,7 +174,7 @@ def effects_table(values: pd.DataFrame, statistics: Sequence[str], change: str) 
                     "function": panel,
                     "algorithm": series,
                     "measure": statistic,
-                    "as written": f"{mine.loc['', 'value']:.3f}",
+                    "as written": f"{float(mine['value'].loc['']):.3f}",
                     change: f"{added['value']:+.3f} [{added['low']:+.3f}, {added['high']:+.3f}]",
                 }
             )

@@ -59,8 +59,8 @@ def draw_regret(axis: Axes, values: pd.DataFrame, order: Sequence[str], *, band:
         every = max(1, len(x) // 8)
         axis.fill_between(x, low, high, color=colour, alpha=0.18, lw=0)
         axis.plot(
-            x, mean, color=colour, ls=LINES[number % len(LINES)], marker=marker, markevery=(number % every, every), ms=5,
-            mec="black", mew=0.4, lw=1.4, label=label,
+            x, mean, color=colour, ls=LINES[number % len(LINES)], marker=marker, ms=5, mec="black", mew=0.4, lw=1.4,
+            markevery=(number % every, every), label=label,
         )  # fmt: skip
     return axis
 
