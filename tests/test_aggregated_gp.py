@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from bestarm.kernels import Stationary, box_average, box_point_average
 from bestarm.models.aggregated_gp import AggregatedGP, average_cells
+from bestarm.models.cell_averages import observed_averages
 from bestarm.models.gpy_averages import averages_kernel, fit_hyperparameters
 from bestarm.partition import Partition
 from bestarm.streams import Streams
@@ -233,6 +234,124 @@ def test_hyperparameters_are_recovered_from_averages():
         fit_hyperparameters(start.to_gpy(1), points, rewards[:2], averaging[:2])
 
 
+def test_the_start_and_the_result_of_a_fit_are_of_one_kind():
+    """Our kernel in, our kernel out, with the numbers that GPy's own kernel gets."""
+    points = np.linspace(0, 1, 30)[:, None]
+    rewards = np.sin(9 * points[:, 0]) + 0.1 * np.random.default_rng(1).standard_normal(30)
+    start = Stationary("matern52", 1.0, 0.5)
+    ours, noise = fit_hyperparameters(start, points, rewards)
+    theirs, same_noise = fit_hyperparameters(start.to_gpy(1), points, rewards)
+    assert ours.family == "matern52"
+    assert (ours.variance, ours.lengthscale, noise) == (theirs.variance[0], theirs.lengthscale[0], same_noise)
+    with pytest.raises(ValueError, match=r"averaging \(t, n\) = \(30, 30\), got \(30, 1\) and \(2, 30\)"):
+        fit_hyperparameters(start, points, rewards, np.zeros((2, 30)))
+
+
+@pytest.mark.parametrize("feedback", ["average", "integral"])
+@pytest.mark.parametrize("d", [1, 2])
+def test_averages_over_whole_cells_are_those_of_the_closed_form(feedback, d):
+    """Cells of many sizes, judged by Equation 4 on the closed form of Appendix D; prediction at cells and at points."""
+    kernel, noise = Stationary("rbf", 0.5, 0.3), 0.01
+    partition = Partition(2, 1, (0.0,) * d, (1.0, 0.7)[:d], feedback=feedback)
+    rng = np.random.default_rng(11)
+    cells, others = rng.integers(0, 60, 12), np.array([0, 3, 40])
+    rewards, x = rng.standard_normal(12), rng.random((4, d)) * 0.7
+
+    def size(numbers):
+        lower, upper = partition.bounds(numbers)
+        return (upper - lower).prod(axis=1) if feedback == "integral" else np.ones(len(numbers))
+
+    def between(first, second):
+        boxes = [corner[:, None] for corner in partition.bounds(first)] + list(partition.bounds(second))
+        return box_average(kernel, *boxes) * np.outer(size(first), size(second))
+
+    lower, upper = (corner[:, None] for corner in partition.bounds(cells))
+    q = between(cells, cells) + noise * np.eye(12)
+    posterior = AggregatedGP(kernel, noise).fit(*_with(rewards, *observed_averages(partition, cells, 0.3)))
+    found = [posterior.predict(*observed_averages(partition, others, 0.3)), posterior.predict(x)]
+    crosses = between(cells, others), box_point_average(kernel, lower, upper, x) * size(cells)[:, None]
+    for (mean, variance), cross, prior in zip(found, crosses, (np.diag(between(others, others)), 0.5), strict=True):
+        np.testing.assert_allclose(mean[0], cross.T @ np.linalg.solve(q, rewards), rtol=1e-8)
+        expected = prior - (cross * np.linalg.solve(q, cross)).sum(axis=0)
+        np.testing.assert_allclose(variance[0], expected, rtol=1e-8, atol=1e-12)
+
+
+def _with(rewards, points, averaging):
+    return points, rewards, averaging
+
+
+def test_many_averages_are_predicted_as_few_are():
+    """300 of them, in no order, so that their points are spread over the pieces in which they are predicted."""
+    points, averaging, rewards, *_ = some_data(12)
+    rng = np.random.default_rng(13)
+    targets = rng.random((200, 2))
+    weights = np.where(rng.random((300, 200)) < 0.02, rng.random((300, 200)), 0.0)
+    posterior = AggregatedGP(KERNELS[1], 0.1).fit(points, rewards, averaging)
+    mean, variance = posterior.predict(targets, weights)
+    expected, covariance = dense(KERNELS[1], 0.1, points, averaging, rewards, targets, weights)
+    np.testing.assert_allclose(mean[0], expected, rtol=1e-8, atol=1e-13)
+    np.testing.assert_allclose(variance[0], np.diag(covariance), rtol=1e-8, atol=1e-13)
+
+
+def test_known_and_repeated_points_can_be_drawn():
+    """The posterior covariance is singular there: a draw passes through the data and repeats itself."""
+    x = np.linspace(0, 1, 30)[:, None]
+    rewards = np.sin(6 * x[:, 0])
+    posterior = AggregatedGP(Stationary("rbf", 1.0, 0.2), 1e-8).fit(x, rewards)
+    draws = posterior.sample(np.concatenate([x, x]), 5, Streams.first(1, seed=2))[0]
+    np.testing.assert_allclose(draws[:, :30], np.tile(rewards, (5, 1)), atol=6e-4)  # six noise standard deviations
+    np.testing.assert_allclose(draws[:, 30:], draws[:, :30], atol=2e-4)  # the jitter's is 1e-5
+    np.testing.assert_allclose(posterior.sample(x[:7], 5, Streams.first(1, seed=2))[0], draws[:, :7], atol=1e-9)
+
+
+def test_replications_draw_with_their_own_streams():
+    points, averaging, rewards, targets, _ = some_data(14)
+    gp, streams = AggregatedGP(RBF, 0.05), Streams.first(3, seed=4)
+    together = gp.fit(points, np.tile(rewards, (3, 1)), averaging).sample(targets, 2, streams)
+    alone = gp.fit(points, rewards, averaging).sample(targets, 2, streams.take(np.array([2])))
+    np.testing.assert_allclose(together[2], alone[0], rtol=1e-10)
+    assert np.abs(together[1] - together[2]).min() > 0
+    for n in (1, 2):
+        with pytest.raises(ValueError, match=rf"streams must have 3 replications, got {n}"):
+            gp.prior(3, 2).sample(targets, 1, Streams.first(n))
+
+
+def test_a_reward_of_nothing_is_noise_but_a_failed_one_is_no_reward():
+    """Neither moves the posterior; only the first has a density."""
+    points, averaging, rewards, targets, _ = some_data(15)
+    gp = AggregatedGP(RBF, 0.05)
+    before = gp.fit(points, rewards, averaging)
+    failed = before.update(points[:1], np.array([np.nan]))
+    noise = before.update(points[:1], np.array([0.1]), np.zeros((1, 1)))
+    for posterior in (failed, noise):
+        np.testing.assert_allclose(posterior.predict(targets), before.predict(targets), rtol=1e-12)
+    assert failed.log_marginal_likelihood[0] == pytest.approx(before.log_marginal_likelihood[0])
+    density = -0.5 * (0.1**2 / 0.05 + np.log(2 * np.pi * 0.05))
+    assert noise.log_marginal_likelihood[0] == pytest.approx(before.log_marginal_likelihood[0] + density)
+
+
+@pytest.mark.parametrize("noise", [1e-12, 1e-15, 1e-18])
+def test_repeats_whose_noise_is_lost_to_rounding_are_refused(noise):
+    """At 1e-14 the mean of 50 repeats would come out as 0.35 instead of 0.5."""
+    gp, x = AggregatedGP(Stationary("rbf", 1.0, 0.2), noise), np.zeros((50, 1))
+    with pytest.raises(ValueError, match=r"pivot 1 of replication 0 .* If rewards repeat others, or nearly, raise"):
+        gp.fit(x, np.linspace(0, 1, 50))
+
+
+def test_repeats_that_are_not_refused_have_the_right_mean():
+    """Just above the limit: 50 repeats at noise 1e-10 of the variance; rounding is 50 eps / 1e-10."""
+    gp, x = AggregatedGP(Stationary("rbf", 1.0, 0.2), 1e-10), np.zeros((50, 1))
+    mean = gp.fit(x, np.linspace(0, 1, 50)).predict(x[:1])[0]
+    assert mean[0, 0] == pytest.approx(0.5, abs=1e-4)
+
+
+class NoNumber:
+    """Gives NaN."""
+
+    def K(self, X, X2=None):
+        return np.full((len(X), len(X if X2 is None else X2)), np.nan)
+
+
 class Negative:
     """No covariance function."""
 
@@ -256,6 +375,19 @@ class Negative:
             "points must have 1 coordinates",
         ),
         (lambda x, y: AggregatedGP(RBF, 1.0).fit(x, y).predict(x, np.ones((1, 3))), "averaging must have 4 columns"),
+        (lambda x, y: AggregatedGP(RBF, 1.0).fit(x, y).predict(np.ones((3, 2))), "must have 1 coordinates, got 2"),
+        (
+            lambda x, y: AggregatedGP(RBF, 1.0).fit(np.tile(x, 2), y).predict(x),
+            "must have 2 coordinates, got 1",
+        ),
+        (lambda x, y: AggregatedGP(RBF, 1.0).prior(1, 2).update(x, y), "must have 2 coordinates, got 1"),
+        (
+            lambda x, y: AggregatedGP(RBF, 1.0).prior(3).update(x, np.zeros((2, 4))),
+            r"rewards must have one axis, or two with 3 replications, got \(2, 4\)",
+        ),
+        (lambda x, y: AggregatedGP(RBF, 1.0).fit(x, y[None, None]), "rewards must have one axis, or two"),
+        (lambda x, y: AggregatedGP(NoNumber(), 1.0).fit(x, y), "kernel must give a finite covariance"),
+        (lambda x, y: AggregatedGP(NoNumber(), 1.0).prior().predict(x), "kernel must give a finite covariance"),
         (
             lambda x, y: AggregatedGP(Negative(), 0.5).fit(x, y),
             "not positive definite: pivot 0 of replication 0 is -0.5",

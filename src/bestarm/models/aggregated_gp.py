@@ -21,6 +21,10 @@ from bestarm.kernels import Kernel
 from bestarm.partition import Partition
 from bestarm.streams import Streams, standard_normal
 
+_AT_ONCE = 128  # averages that are predicted together, which bounds the covariances in memory
+_DISTINGUISHABLE = 1e-11  # a conditional variance under this share of the variance has lost its digits to rounding
+_JITTER = 1e-10  # share of the prior variance that is added before a draw: a posterior covariance may be singular
+
 
 def average_cells(partition: Partition, cells: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return the points, shape (t S, d), and the averaging matrix, shape (t, t S), of cells, shape (t,) ([1]_)."""
@@ -88,9 +92,8 @@ class AggregatedGP:
             For shapes that do not fit, numbers that are not finite, or a covariance that is not positive definite.
         """
         rewards = np.atleast_2d(np.asarray(rewards, dtype=np.float64))
-        n_replications = len(rewards)
-        points = _replicated(points, n_replications, "points")
-        return self.prior(n_replications, points.shape[2]).update(points, rewards, averaging)
+        n_dimensions = np.shape(points)[-1] if np.ndim(points) else 1
+        return self.prior(len(rewards), n_dimensions).update(points, rewards, averaging)
 
 
 @dataclass(frozen=True)
@@ -102,11 +105,11 @@ class Posterior:
     gp : AggregatedGP
         The prior.
     points, averaging : ndarray, shapes (R, n, d) and (R, t, n)
-        X and A.
+        X and A; the rows of rewards that failed are 0.
     factor : ndarray, shape (R, t, t)
         Cholesky factor L of :math:`A k(X,X) A^\\top+\\sigma^2I`.
     rewards, residuals : ndarray, shape (R, t)
-        Y and :math:`L^{-1}Y`.
+        Y, NaN where it failed, and :math:`L^{-1}Y`, 0 there.
     """
 
     gp: AggregatedGP
@@ -121,110 +124,159 @@ class Posterior:
 
         Parameters are those of `AggregatedGP.fit`; ``averaging`` is over the new points alone.
         """
-        n_replications, known = len(self.rewards), self.rewards.shape[1]
-        rewards = np.broadcast_to(
-            np.atleast_2d(np.asarray(rewards, dtype=np.float64)), (n_replications, np.shape(rewards)[-1])
+        n_replications, known, n_known = len(self.rewards), self.rewards.shape[1], self.points.shape[1]
+        rewards = np.atleast_2d(np.asarray(rewards, dtype=np.float64))
+        rewards = _replicated(
+            rewards[0] if rewards.ndim == 2 and len(rewards) == 1 else rewards, n_replications, "rewards", 2
         )
-        points = _replicated(points, n_replications, "points")
-        if averaging is None:
-            averaging = np.eye(points.shape[1])
-        averaging = _replicated(averaging, n_replications, "averaging")
+        if np.isinf(rewards).any():
+            raise ValueError("rewards must be numbers, or NaN for an evaluation that failed; got an infinite one.")
+        points, averaging = self._targets(points, averaging)
         if averaging.shape[1:] != (rewards.shape[1], points.shape[1]):
             raise ValueError(
                 f"averaging must have a row for each reward and a column for each point, ({rewards.shape[1]}, "
                 f"{points.shape[1]}), got {averaging.shape[1:]}."
             )
-        if known and points.shape[2] != self.points.shape[2]:
-            raise ValueError(f"points must have {self.points.shape[2]} coordinates, got {points.shape[2]}.")
-        taught = np.isfinite(rewards)
-        if np.isinf(rewards).any():
-            raise ValueError("rewards must be numbers, or NaN for an evaluation that failed; got an infinite one.")
-        averaging = np.where(taught[:, :, None], averaging, 0.0)  # what failed is a reward 0 of nothing at all
-        rewards = np.where(taught, rewards, 0.0)
-        all_points = np.concatenate([self.points, points], axis=1)
-        t, n = known + rewards.shape[1], all_points.shape[1]
+        averaging = np.where(np.isnan(rewards)[:, :, None], 0.0, averaging)  # what failed is a reward 0 of nothing
+        t, n = known + rewards.shape[1], n_known + points.shape[1]
         all_averaging = np.zeros((n_replications, t, n))
-        all_averaging[:, :known, : self.points.shape[1]] = self.averaging
-        all_averaging[:, known:, self.points.shape[1] :] = averaging
+        all_averaging[:, :known, :n_known], all_averaging[:, known:, n_known:] = self.averaging, averaging
         factor, residuals = np.zeros((n_replications, t, t)), np.zeros((n_replications, t))
         factor[:, :known, :known], residuals[:, :known] = self.factor, self.residuals
         for r in range(n_replications):
-            cross = averaging[r] @ self.gp.kernel.K(points[r], all_points[r]) @ all_averaging[r].T
-            for i in range(rewards.shape[1]):
+            own = averaging[r] @ _covariances(self.gp.kernel, points[r]) @ averaging[r].T
+            covariances = np.hstack([self._cross(r, points[r], averaging[r]).T, own])
+            for i, reward in enumerate(np.where(np.isnan(rewards[r]), 0.0, rewards[r])):
                 row = known + i
-                new = solve_triangular(factor[r, :row, :row], cross[i, :row], lower=True) if row else np.zeros(0)
-                pivot = cross[i, row] + self.gp.noise_variance - new @ new
-                if not pivot > 1e-12 * self.gp.noise_variance:
-                    raise ValueError(
-                        f"the covariance matrix is not positive definite: pivot {row} of replication {r} is "
-                        f"{pivot:.3g}. Check that the kernel is a covariance function, or raise noise_variance."
-                    )
-                factor[r, row, :row], factor[r, row, row] = new, np.sqrt(pivot)
-                residuals[r, row] = (rewards[r, i] - new @ residuals[r, :row]) / factor[r, row, row]
+                l21, diagonal = _new_row(factor[r, :row, :row], covariances[i], self.gp.noise_variance, r)
+                factor[r, row, :row], factor[r, row, row] = l21, diagonal
+                residuals[r, row] = (reward - l21 @ residuals[r, :row]) / diagonal
+        all_points = np.concatenate([self.points, points], axis=1)
         all_rewards = np.concatenate([self.rewards, rewards], axis=1)
         return Posterior(self.gp, all_points, all_averaging, factor, all_rewards, residuals)
 
-    def _whitened(self, points: FloatArray, averaging: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return L^-1 A k(X, X_*) A_*^T, shape (R, t, m), and A_* k(X_*, X_*) A_*^T, shape (R, m, m)."""
-        prior = np.stack([a @ self.gp.kernel.K(x) @ a.T for x, a in zip(points, averaging, strict=True)])
-        found = np.zeros((len(self.rewards), self.rewards.shape[1], averaging.shape[1]))
-        for r in range(len(self.rewards)):
-            if self.rewards.shape[1]:
-                cross = self.averaging[r] @ self.gp.kernel.K(self.points[r], points[r]) @ averaging[r].T
-                found[r] = solve_triangular(self.factor[r], cross, lower=True)
-        return found, prior
-
     def _targets(self, points: FloatArray, averaging: FloatArray | None) -> tuple[FloatArray, FloatArray]:
-        points = _replicated(points, len(self.rewards), "points")
-        if averaging is None:
-            averaging = np.eye(points.shape[1])
-        averaging = _replicated(averaging, len(self.rewards), "averaging")
+        """Return points and averaging with the leading axis R, refusing what does not fit."""
+        n_replications = len(self.rewards)
+        points = _finite(_replicated(points, n_replications, "points", 3), "points")
+        if points.shape[2] != self.points.shape[2]:
+            raise ValueError(f"points must have {self.points.shape[2]} coordinates, got {points.shape[2]}.")
+        averaging = np.eye(points.shape[1]) if averaging is None else averaging
+        averaging = _finite(_replicated(averaging, n_replications, "averaging", 3), "averaging")
         if averaging.shape[2] != points.shape[1]:
             raise ValueError(
-                f"averaging must have {points.shape[1]} columns, one for each point, got {averaging.shape}."
+                f"averaging must have {points.shape[1]} columns, one for each point, got {averaging.shape[1:]}."
             )
         return points, averaging
 
+    def _cross(self, r: int, points: FloatArray, averaging: FloatArray) -> FloatArray:
+        """Return A k(X, X_*) A_*^T of one replication, shape (t, m)."""
+        if not self.rewards.shape[1]:
+            return np.zeros((0, len(averaging)))
+        return np.asarray(self.averaging[r] @ _covariances(self.gp.kernel, self.points[r], points) @ averaging.T)
+
+    def _whitened(self, r: int, points: FloatArray, averaging: FloatArray) -> FloatArray:
+        """Return L^-1 A k(X, X_*) A_*^T of one replication, shape (t, m)."""
+        cross = self._cross(r, points, averaging)
+        return np.asarray(solve_triangular(self.factor[r], cross, lower=True)) if len(cross) else cross
+
     def predict(self, points: FloatArray, averaging: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
-        """Return the posterior means and variances of averages of f, each of shape (R, m); by default at the points."""
-        whitened, prior = self._whitened(*self._targets(points, averaging))
-        means = np.einsum("rtm,rt->rm", whitened, self.residuals)
-        return means, np.maximum(np.einsum("rmm->rm", prior) - (whitened**2).sum(axis=1), 0.0)
+        """Return the posterior means and variances of averages of f, each of shape (R, m); by default at the points.
+
+        A variance that rounding has made negative is 0.
+        """
+        points, averaging = self._targets(points, averaging)
+        n_replications, m = averaging.shape[:2]
+        means, variances = np.empty((n_replications, m)), np.empty((n_replications, m))
+        for r in range(n_replications):
+            for begin in range(0, m, _AT_ONCE):
+                rows = slice(begin, begin + _AT_ONCE)
+                used = np.flatnonzero(averaging[r, rows].any(axis=0))
+                x, a = points[r, used], averaging[r, rows][:, used]
+                whitened = self._whitened(r, x, a)
+                prior = ((a @ _covariances(self.gp.kernel, x)) * a).sum(axis=1)
+                means[r, rows] = self.residuals[r] @ whitened
+                variances[r, rows] = np.maximum(prior - (whitened**2).sum(axis=0), 0.0)
+        return means, variances
 
     def covariance(self, points: FloatArray, averaging: FloatArray | None = None) -> FloatArray:
         """Return the posterior covariances of averages of f, shape (R, m, m)."""
-        whitened, prior = self._whitened(*self._targets(points, averaging))
-        return np.asarray(prior - np.einsum("rtm,rtk->rmk", whitened, whitened))
+        return self._covariance(*self._targets(points, averaging))[0]
+
+    def _covariance(self, points: FloatArray, averaging: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the posterior covariances, shape (R, m, m), and the prior variances, shape (R, m)."""
+        n_replications, m = averaging.shape[:2]
+        found, prior = np.empty((n_replications, m, m)), np.empty((n_replications, m))
+        for r in range(n_replications):
+            before = averaging[r] @ _covariances(self.gp.kernel, points[r]) @ averaging[r].T
+            whitened = self._whitened(r, points[r], averaging[r])
+            found[r], prior[r] = before - whitened.T @ whitened, np.diag(before)
+        return found, prior
 
     def sample(
         self, points: FloatArray, n_samples: int, streams: Streams, averaging: FloatArray | None = None
     ) -> FloatArray:
-        """Return draws of averages of f, shape (R, n_samples, m), by Cholesky; the jitter is 1e-10 of the variance."""
-        means, covariance = self.predict(points, averaging)[0], self.covariance(points, averaging)
+        """Return draws of averages of f, shape (R, n_samples, m), by Cholesky; jitter: 1e-10 of the prior variance.
+
+        The first draws do not depend on how many there are, nor do their first entries on the points that follow.
+        """
+        if len(streams.replications) != len(self.rewards):
+            raise ValueError(f"streams must have {len(self.rewards)} replications, got {len(streams.replications)}.")
+        means = self.predict(points, averaging)[0]
+        covariance, prior = self._covariance(*self._targets(points, averaging))
         key, m = streams.key("posterior draws"), means.shape[1]
         found = np.empty((len(means), n_samples, m))
         for r, replication in enumerate(streams.replications):
-            scale = float(np.trace(covariance[r])) / m
-            factor = np.linalg.cholesky(covariance[r] + 1e-10 * max(scale, 1e-300) * np.eye(m))
+            factor = np.linalg.cholesky(covariance[r] + np.diag(_JITTER * prior[r]))
             normals = [[standard_normal(key, replication, j, i) for j in range(m)] for i in range(n_samples)]
-            found[r] = means[r] + np.array(normals) @ factor.T
+            found[r] = means[r] + np.reshape(normals, (n_samples, m)) @ factor.T
         return found
 
     @property
     def log_marginal_likelihood(self) -> FloatArray:
-        """Log density of the rewards that did not fail under the prior, shape (R,) ([2]_, Algorithm 2.1)."""
-        taught = np.abs(self.averaging).sum(axis=2) > 0
+        """Log density of the rewards under the prior, shape (R,) ([2]_, Algorithm 2.1), of those that did not fail."""
         logs = np.log(np.einsum("rtt->rt", self.factor)) + 0.5 * np.log(2.0 * np.pi)
-        return -np.asarray((np.where(taught, logs, 0.0) + 0.5 * self.residuals**2).sum(axis=1))
+        return -np.asarray((np.where(np.isnan(self.rewards), 0.0, logs) + 0.5 * self.residuals**2).sum(axis=1))
 
 
-def _replicated(values: FloatArray, n_replications: int, name: str) -> FloatArray:
-    """Return an array with the leading axis R, refusing what is not finite or has another number of replications."""
+def _new_row(factor: FloatArray, covariances: FloatArray, noise_variance: float, r: int) -> tuple[FloatArray, float]:
+    """Return the row that a new reward appends to L: l_21 by forward substitution, and l_22 ([1]_, Appendix B)."""
+    t = len(factor)
+    l21 = np.asarray(solve_triangular(factor, covariances[:t], lower=True)) if t else np.zeros(0)
+    variance = covariances[t] + noise_variance
+    pivot = float(variance - l21 @ l21)
+    if not pivot > _DISTINGUISHABLE * variance:
+        raise ValueError(
+            f"the covariance matrix is not positive definite: pivot {t} of replication {r} is {pivot:.3g}, its "
+            f"variance {variance:.3g}. If rewards repeat others, or nearly, raise noise_variance (now "
+            f"{noise_variance:.3g}); otherwise check that the kernel is a covariance function."
+        )
+    return l21, float(np.sqrt(pivot))
+
+
+def _covariances(kernel: Kernel, x: FloatArray, y: FloatArray | None = None) -> FloatArray:
+    """Return the covariances of points of shapes (n, d) and (m, d), or of one set; they must be finite."""
+    found = np.asarray(kernel.K(x, y))
+    if found.shape != (len(x), len(x if y is None else y)) or not np.isfinite(found).all():
+        raise ValueError(
+            f"the kernel must give a finite covariance for each pair of points, shape "
+            f"{(len(x), len(x if y is None else y))}; got shape {found.shape}, finite: {np.isfinite(found).all()}."
+        )
+    return found
+
+
+def _replicated(values: FloatArray, n_replications: int, name: str, n_axes: int) -> FloatArray:
+    """Return an array with the leading axis R, refusing one of another number of axes or of replications."""
     values = np.asarray(values, dtype=np.float64)
-    if values.ndim == 2:
+    if values.ndim == n_axes - 1:
         values = np.broadcast_to(values, (n_replications, *values.shape))
-    if values.ndim != 3 or len(values) != n_replications:
-        raise ValueError(f"{name} must have two axes, or three with {n_replications} replications, got {values.shape}.")
+    if values.ndim != n_axes or len(values) != n_replications:
+        axes = "one axis, or two" if n_axes == 2 else "two axes, or three"
+        raise ValueError(f"{name} must have {axes} with {n_replications} replications, got {values.shape}.")
+    return values
+
+
+def _finite(values: FloatArray, name: str) -> FloatArray:
     if not np.isfinite(values).all():
         raise ValueError(f"{name} must be finite, got {values[~np.isfinite(values)][0]}.")
     return values

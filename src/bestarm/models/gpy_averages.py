@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bestarm.interface import FloatArray
+from bestarm.kernels import Stationary
 
 
 def averages_kernel(base: Any, points: FloatArray, averaging: FloatArray) -> Any:
@@ -61,27 +63,42 @@ def averages_kernel(base: Any, points: FloatArray, averaging: FloatArray) -> Any
 
 
 def fit_hyperparameters(
-    kernel: Any, points: FloatArray, rewards: FloatArray, averaging: FloatArray, *, noise_variance: float = 0.01
+    kernel: Any,
+    points: FloatArray,
+    rewards: FloatArray,
+    averaging: FloatArray | None = None,
+    *,
+    noise_variance: float = 0.01,
 ) -> tuple[Any, float]:
-    """Return a GPy kernel and a noise variance that maximise the likelihood of averages, found by GPy.
+    """Return a kernel and a noise variance that maximise the likelihood of averages, found by GPy from one start.
+
+    GPy's own model adds 1e-8 to the noise variance.
 
     Parameters
     ----------
-    kernel : GPy.kern.Kern
-        Where to start (`bestarm.kernels.Stationary.to_gpy` makes one); a copy is fitted.
+    kernel : Stationary or GPy.kern.Kern
+        Where to start; what is returned is of the same kind.
     points, rewards, averaging : ndarray, shapes (n, d), (t,) and (t, n)
-        X, Y and A.
+        X, Y and A; by default every reward is that of one point.
     noise_variance : float
         Where to start.
 
     Raises
     ------
     ValueError
-        If there are fewer rewards than hyper-parameters, or numbers that are not finite.
+        If there are fewer rewards than hyper-parameters, shapes that do not fit, or numbers that are not finite.
+    RuntimeError
+        If GPy's optimiser stops at its largest number of evaluations.
     """
     from GPy.models import GPRegression
 
-    base = kernel.copy()
+    base = kernel.to_gpy(np.shape(points)[-1]) if isinstance(kernel, Stationary) else kernel.copy()
+    averaging = np.eye(len(points)) if averaging is None else averaging
+    if np.ndim(points) != 2 or np.shape(averaging) != (len(rewards), len(points)):
+        raise ValueError(
+            f"points must have shape (n, d) and averaging (t, n) = {(len(rewards), len(points))}, got "
+            f"{np.shape(points)} and {np.shape(averaging)}; replications are fitted one by one."
+        )
     if not (np.isfinite(points).all() and np.isfinite(rewards).all() and np.isfinite(averaging).all()):
         raise ValueError("points, rewards and averaging must be finite; leave out the rewards that failed.")
     if len(rewards) <= base.size:
@@ -95,4 +112,8 @@ def fit_hyperparameters(
             noise_var=noise_variance,
         )
         model.optimize()
+    if "Maximum" in str(model.optimization_runs[-1].status):
+        raise RuntimeError("GPy's optimiser did not converge; start from a kernel nearer to the data.")
+    if isinstance(kernel, Stationary):
+        base = replace(kernel, variance=float(base.variance[0]), lengthscale=float(base.lengthscale[0]))
     return base, float(model.likelihood.variance[0])

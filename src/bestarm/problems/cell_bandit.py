@@ -20,8 +20,6 @@ from bestarm.kernels import quadrature
 from bestarm.partition import CellTally, Partition
 from bestarm.streams import Streams, standard_normal
 
-GRID_SIZE = 1000  # the paper looks for the optimum on so many points, ends included (Appendix E)
-
 
 @njit(cache=True)
 def _noisy_totals(
@@ -58,7 +56,10 @@ class CellBandit:
     sigma : float
         Standard deviation of a reward, in units of f.
     optimum : tuple of (point, value), optional
-        Where f is largest and how large; default: the best of 1000 points, in one dimension.
+        Where f is largest and how large; default: the best of ``n_points`` points, in one dimension.
+    n_points : int
+        How many points of the interval, ends included, are searched for the optimum; 1000 in [1]_ (Appendix E), so that
+        a regret can be slightly negative.
 
     Raises
     ------
@@ -72,6 +73,7 @@ class CellBandit:
     partition: Partition
     sigma: float = 0.1
     optimum: tuple[tuple[float, ...], float] | None = None
+    n_points: int = 1000
 
     def __post_init__(self) -> None:
         if not self.sigma > 0:
@@ -118,7 +120,7 @@ class CellBandit:
         """Where f is largest, shape (1 or R, d), and how large, shape (1 or R,)."""
         if self.optimum is not None:
             return np.array([self.optimum[0]], dtype=np.float64), np.array([self.optimum[1]])
-        grid = np.linspace(self.partition.lower[0], self.partition.upper[0], GRID_SIZE)[:, None]
+        grid = np.linspace(self.partition.lower[0], self.partition.upper[0], self.n_points)[:, None]
         values = self._on(grid)
         places = values.argmax(axis=1)
         return grid[places], values[np.arange(len(values)), places]
@@ -133,7 +135,7 @@ class CellBandit:
     @cached_property
     def peak(self) -> FloatArray:
         r"""Ends of the interval around :math:`x^*` in which :math:`f\geq f^*-0.05`, shape (1 or R, 2); d = 1."""
-        grid = np.linspace(self.partition.lower[0], self.partition.upper[0], 10 * GRID_SIZE)
+        grid = np.linspace(self.partition.lower[0], self.partition.upper[0], 10_000)
         where, best = self.best
         ends = []
         for high, x in zip(self._on(grid[:, None]) >= best[:, None] - 0.05, where[:, 0], strict=True):

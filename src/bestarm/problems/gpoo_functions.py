@@ -90,11 +90,12 @@ def reward_function(
     n_representatives: int = 1,
     feedback: Feedback = "representatives",
     sigma: float = 0.1,
+    n_points: int = 1000,
 ) -> DesignedBandit:
     """Return f1, f2 or f3 of [1]_ on [0, 1]; the length-scale is 0.05, of f3 0.01, unless it is given."""
     design = Design(name, lengthscale or (0.01 if name == "f3" else 0.05), conditioning_variance, n_regions)
     partition = Partition(arity, n_representatives, feedback=feedback)
-    return DesignedBandit(f"GPOO {name}", design.function(), partition, sigma, design=design)
+    return DesignedBandit(f"GPOO {name}", design.function(), partition, sigma, n_points=n_points, design=design)
 
 
 def two_peaks(*, arity: int = 2, n_representatives: int = 1, sigma: float = 0.1) -> CellBandit:

@@ -100,6 +100,8 @@ def evaluate(
                     table.append(line | _arithmetic(paper, test, rows))
                 continue
             mine = {e: rows[e][rows[e]["convention"] == convention] for e in available}
+            if available and all(mine[e].empty for e in available):
+                continue  # these experiments do not exist in this convention
             reason = untested(needed, mine, profiles)
             if reason:
                 table.append(line | {"verdict": "untested", "decided_by": reason})
