@@ -301,3 +301,16 @@ def test_figures_show_every_series_and_panel():
         "N = 20, as written, n = 60",
     ]
     plt.close(figure)
+
+
+def test_a_statement_that_must_always_hold_is_decided_on_the_runs_of_the_event():
+    """One run beyond the bound is enough; a run outside of the event does not count."""
+    from bestarm.reporting.theory_claims import decide
+
+    rows = pd.DataFrame(
+        {"convention": "as_written", "series": "A", "event_share": [0.5, 0.9, 1.2], "draws_share": [0.4, 0.8, 7.0]}
+    )
+    test = {"kind": "always", "metric": "draws_share", "experiments": ["e"], "series": ["A"]}
+    assert decide("gpoo", {"e": rows}, test) == (True, "0 of 2 runs beyond the bound; at most 0.8 times the bound")
+    rows.loc[0, "draws_share"] = 1.5
+    assert decide("gpoo", {"e": rows}, test)[0] is False

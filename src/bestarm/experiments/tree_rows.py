@@ -218,31 +218,38 @@ def pattern_rows(
     -------
     DataFrame
         ``convention, series, replication, budget``, and the root mean squared errors ``error`` and ``smoothed_error``
-        on 1000 points.
+        on 500 points.
     """
+    chosen = all_series(problem, series, every_series or {}, conventions)
+    found = joblib.Parallel(n_jobs=max(1, min(workers, len(chosen))))(
+        joblib.delayed(_pattern_of)(one, replications, seed, budgets, width) for one in chosen
+    )
+    return pd.concat(found, ignore_index=True)
+
+
+def _pattern_of(one: Series, replications: int, seed: int, budgets: Sequence[int], width: float) -> pd.DataFrame:
     frames: list[pd.DataFrame] = []
-    for one in all_series(problem, series, every_series or {}, conventions):
-        bandit: Any = one.problem
-        x = np.linspace(bandit.partition.lower[0], bandit.partition.upper[0], 1000)
-        truth = bandit.evaluate(x[:, None])
-        low = np.maximum(x - width / 2, bandit.partition.lower[0])
-        high = np.minimum(x + width / 2, bandit.partition.upper[0])
-        smooth = bandit.function.average(low[:, None], high[:, None])
+    bandit: Any = one.problem
+    x = np.linspace(bandit.partition.lower[0], bandit.partition.upper[0], 500)
+    truth = bandit.evaluate(x[:, None])
+    low = np.maximum(x - width / 2, bandit.partition.lower[0])
+    high = np.minimum(x + width / 2, bandit.partition.upper[0])
+    smooth = bandit.function.average(low[:, None], high[:, None])
 
-        def look(state: Any, one: Series = one, at: Any = x, f: Any = truth, box: Any = smooth) -> None:
-            if int(state.n_rounds[0]) in budgets:
-                means, _ = predict_points(state, at[:, None])
-                frames.append(
-                    pd.DataFrame(
-                        {
-                            "replication": state.replications,
-                            "budget": int(state.n_rounds[0]),
-                            "error": np.sqrt(((means - f) ** 2).mean(axis=1)),
-                            "smoothed_error": np.sqrt(((means - box) ** 2).mean(axis=1)),
-                        }
-                    ).assign(convention=one.convention, series=one.label)
+    def look(state: Any) -> None:
+        if int(state.n_rounds[0]) in budgets:
+            means, _ = predict_points(state, x[:, None])
+            frames.append(
+                pd.DataFrame(
+                    {
+                        "replication": state.replications,
+                        "budget": int(state.n_rounds[0]),
+                        "error": np.sqrt(((means - truth) ** 2).mean(axis=1)),
+                        "smoothed_error": np.sqrt(((means - smooth) ** 2).mean(axis=1)),
+                    }
                 )
+            )
 
-        streams = Streams(seed, bandit.label, np.arange(replications))
-        simulate(TreeMonitor(one.policy, look), bandit.take(streams.replications), streams, metrics={})
-    return pd.concat(frames, ignore_index=True)
+    streams = Streams(seed, bandit.label, np.arange(replications))
+    simulate(TreeMonitor(one.policy, look), bandit.take(streams.replications), streams, metrics={})
+    return pd.concat(frames, ignore_index=True).assign(convention=one.convention, series=one.label)

@@ -17,7 +17,7 @@ from statsmodels.stats.proportion import proportion_confint
 from bestarm.interface import FloatArray
 from bestarm.reporting.claim_tests import Comparison, one_sided
 
-_RESAMPLES = 4000
+_RESAMPLES = 2000
 _SEED = 20220222
 
 

@@ -91,6 +91,14 @@ def event_frequency(rows: Rows, test: Mapping[str, Any]) -> Decision:
     return holds, f"{text} (95% upper limit {upper:.3f})"
 
 
+def always(rows: Rows, test: Mapping[str, Any]) -> Decision:
+    """Decide that a share of a bound never exceeds 1, in the runs in which the event held (elsewhere it is 0)."""
+    mine = on_event(_chosen(rows, test))
+    shares = mine[test["metric"]]
+    beyond = int((shares > 1.0).sum())
+    return beyond == 0, f"{beyond} of {len(shares)} runs beyond the bound; at most {shares.max():.3g} times the bound"
+
+
 def bound(paper: str, rows: Rows, test: Mapping[str, Any]) -> Decision:
     """Decide Theorem 2: no run on the event exceeds the bound."""
     worst, where, n, beyond = 0.0, "", 0, 0
@@ -116,6 +124,7 @@ DECISIONS: dict[str, Callable[[Rows, Mapping[str, Any]], Decision]] = {
     "lemma_5": lemma_5,
     "theorem_1": theorem_1,
     "event_frequency": event_frequency,
+    "always": always,
 }
 
 
@@ -159,4 +168,5 @@ DESCRIPTIONS = {
     "theorem_1": "checked on every run in which the gap indices were good",
     "event_frequency": "frequency of runs with a bad index or a wrong answer, at most δ",
     "theorem_2": "every run compared with its bound",
+    "always": "checked on every run in which the event held",
 }
