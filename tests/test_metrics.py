@@ -7,7 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bestarm import metrics
 from bestarm.metrics import correct, simple_regret
+from bestarm.partition import Partition
+from bestarm.problems.cell_bandit import CellBandit
 
 ARMS = SimpleNamespace(means=np.array([[0.9, 0.5, 0.5, 0.1]]))
 
@@ -50,3 +53,23 @@ def test_only_sets_without_regret_are_always_correct(seed, n_arms, n_replication
     regret = simple_regret(arms, recommended)
     assert (regret >= -1e-12).all()
     np.testing.assert_array_equal(correct(arms, recommended) == 1, regret < 1e-12)
+
+
+def test_cells_are_measured_by_what_they_contain():
+    """f(x) = 1 - |x - 0.7| on [0, 1], cells of depth 2: the third quarter holds the optimum."""
+    bandit = CellBandit("tent", lambda x: 1.0 - np.abs(x[:, 0] - 0.7), Partition(2, 2))
+    cells = np.array([[bandit.partition.cell(2, i)] for i in range(4)])
+    best = bandit.best[1][0]
+    points = bandit.partition.representatives(cells[:, 0])[..., 0]
+    values = 1.0 - np.abs(points - 0.7)
+    np.testing.assert_allclose(metrics.aggregated_regret(bandit, cells), best - values.mean(axis=1))
+    np.testing.assert_allclose(
+        metrics.centre_regret(bandit, cells), best - (1 - np.abs([0.125 - 0.7, 0.375 - 0.7, 0.625 - 0.7, 0.875 - 0.7]))
+    )
+    np.testing.assert_allclose(metrics.cell_regret(bandit, cells)[0], best - (1 - (0.7 - 0.125)), atol=1e-12)
+    np.testing.assert_allclose(
+        metrics.cell_regret(bandit, cells)[2], best - (1 - (0.2**2 + 0.05**2) / 2 / 0.25), atol=1e-4
+    )
+    np.testing.assert_array_equal(metrics.depth(bandit, cells), 2)
+    np.testing.assert_allclose(metrics.distance_to_optimum(bandit, cells), [0.45, 0.2, 0.0, 0.05], atol=1e-3)
+    np.testing.assert_array_equal(metrics.off_peak(bandit, cells), [1, 1, 0, 0])  # the peak is [0.65, 0.75]

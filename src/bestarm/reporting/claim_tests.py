@@ -218,7 +218,7 @@ def untested(needed: Sequence[str], rows: Mapping[str, pd.DataFrame], profiles: 
 def experiments_of(test: Mapping[str, Any]) -> list[str]:
     """Return the experiments that a claim rests on."""
     for entries in ("pairs", "triples", "series"):
-        if entries in test:
+        if entries in test and not isinstance(test[entries][0], str):  # else series of the test's experiments
             return sorted({entry[0] for entry in test[entries]})
     if "experiment" in test:
         return [test["experiment"]]
