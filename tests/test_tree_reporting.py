@@ -14,6 +14,8 @@ from bestarm.reporting.feedback_figures import cell_statistics, feedback_values
 from bestarm.reporting.regret_effects import (
     effects_figure,
     effects_table,
+    ranking_table,
+    ranking_values,
     regret_effects,
     setting_values,
     settings_figure,
@@ -181,3 +183,16 @@ def test_settings_are_read_from_the_series_names():
     figure = settings_figure(values, "title")
     assert [t.get_text() for t in figure.axes[0].get_xticklabels()] == ["c = 1", "c = 2"]
     plt.close(figure)
+
+
+def test_rankings_count_the_comparisons_that_intervals_decide():
+    """One setting is better than the rival by 0.2, the other equal on average but for independent noise."""
+    rows = audit().rename(columns={"regret": "aggregated_regret"})
+    settings = rows[rows["series"].isin(["A", "B"])].copy()
+    settings["series"] = settings["series"].map({"A": "S = 1, c = 1", "B": "S = 1, c = 2"})
+    rival = rows[rows["series"] == "A"].assign(series="StoOO")
+    rival["aggregated_regret"] += 0.1 * np.repeat(np.random.default_rng(1).standard_normal((1, 40)), 2, axis=0).ravel()
+    values = ranking_values(settings, rival, {"S = 1": ["StoOO"]}, "f1", "smoke")
+    table = ranking_table(values).set_index("setting")
+    assert table.loc["c = 2", ["better", "worse", "undecided"]].tolist() == [1, 0, 0]
+    assert table.loc["c = 1", ["better", "worse", "undecided"]].tolist() == [0, 0, 1]

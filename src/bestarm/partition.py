@@ -240,6 +240,11 @@ class Partition:
             found[depth] = np.stack([g.ravel() for g in np.meshgrid(*sides, indexing="ij")], axis=1)
         return found
 
+    @property
+    def shapes(self) -> tuple[FloatArray, FloatArray]:
+        """Sides of the cells of each depth, (deepest + 1, d), and where their representatives lie, as parts of them."""
+        return self._widths, self._offsets
+
     def representatives(self, cells: IntArray) -> FloatArray:
         """Return the representative points of cells, shape (..., S, d)."""
         depth = self.depth(cells)

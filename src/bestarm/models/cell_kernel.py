@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from bestarm.interface import BoolArray, FloatArray, IntArray
-from bestarm.kernels import Kernel, box_average
+from bestarm.kernels import Kernel, Stationary, box_average
 from bestarm.partition import Partition, coordinates_of
 
 _AT_ONCE = 2_000_000  # covariances of points that are in memory at the same time
@@ -105,6 +105,44 @@ def _enter(old: IntArray, keys: IntArray, used: BoolArray) -> IntArray:
     return slots
 
 
+@njit(cache=True)
+def _average_covariances(
+    coordinates: IntArray,
+    depths: IntArray,
+    widths: FloatArray,
+    offsets: FloatArray,
+    family: str,
+    variance: float,
+    lengthscale: float,
+) -> FloatArray:
+    """Return the averages of a stationary kernel over the representatives of pairs of cells, S^2 evaluations each.
+
+    The first half of the cells are the first of each pair, the second half the second.
+    """
+    n, size, d = len(depths) // 2, offsets.shape[1], offsets.shape[2]
+    found = np.empty(n)
+    for i in range(n):
+        h, other_h, total = depths[i], depths[n + i], 0.0
+        for s in range(size):
+            for other in range(size):
+                squared = 0.0
+                for j in range(d):
+                    x = (coordinates[i, j] + offsets[h, s, j]) * widths[h, j]
+                    y = (coordinates[n + i, j] + offsets[other_h, other, j]) * widths[other_h, j]
+                    squared += (x - y) ** 2
+                r = np.sqrt(squared) / lengthscale
+                if family == "rbf":
+                    total += np.exp(-0.5 * r * r)
+                elif family == "matern52":
+                    total += (1.0 + np.sqrt(5.0) * r + 5.0 / 3.0 * r * r) * np.exp(-np.sqrt(5.0) * r)
+                elif family == "matern32":
+                    total += (1.0 + np.sqrt(3.0) * r) * np.exp(-np.sqrt(3.0) * r)
+                else:
+                    total += np.exp(-r)
+        found[i] = variance * total / size**2
+    return found
+
+
 class CellKernel:
     r"""The covariance function of cells.
 
@@ -158,9 +196,18 @@ class CellKernel:
         self._values[slots] = old_values
 
     def _compute(self, first: IntArray, second: IntArray) -> FloatArray:
+        if not len(first):
+            return np.zeros(0)
         if self.partition.feedback != "representatives":
             boxes = (*self.partition.bounds(first), *self.partition.bounds(second))
             found = box_average(self.kernel, *boxes)
+        elif isinstance(self.kernel, Stationary):
+            cells = np.concatenate([first, second])
+            widths, offsets = self.partition.shapes
+            found = _average_covariances(
+                self.partition.coordinates(cells), self.partition.depth(cells), widths, offsets, self.kernel.family,
+                self.kernel.variance, self.kernel.lengthscale,
+            )  # fmt: skip
         else:
             found = np.empty(len(first))
             step = max(1, _AT_ONCE // self.partition.n_representatives**2)

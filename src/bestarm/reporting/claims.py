@@ -29,6 +29,7 @@ from bestarm.reporting.claim_tests import (
 from bestarm.reporting.complexity_claims import nine_eighths, order_of_constants, table5
 from bestarm.reporting.controls import control_caveat
 from bestarm.reporting.drug_claims import drug_misfit, recorded_hit_ratios, simulated_hit_ratios
+from bestarm.reporting.gpoo_claims import GPOO_CLAIMS
 from bestarm.reporting.regret_claims import REGRET_TESTS, describe_regret
 from bestarm.reporting.theory_claims import DESCRIPTIONS, THEORY
 
@@ -57,6 +58,7 @@ ARITHMETIC: dict[str, Callable[[str, Mapping[str, Any]], tuple[bool, str]]] = {
     "drug_misfit": drug_misfit,
     "recorded_hit_ratios": recorded_hit_ratios,
     **THEORY,
+    **GPOO_CLAIMS,
 }
 TESTS = STATISTICAL | REGRET_TESTS | {"hit_ratios": simulated_hit_ratios}
 

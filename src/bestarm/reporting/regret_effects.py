@@ -179,3 +179,49 @@ def effects_table(values: pd.DataFrame, statistics: Sequence[str], change: str) 
                 }
             )
     return pd.DataFrame(lines)
+
+
+def ranking_values(
+    settings: pd.DataFrame, others: pd.DataFrame, rivals: Mapping[str, Sequence[str]], panel: str, profile: str
+) -> pd.DataFrame:
+    """Return how GPOO under each setting stands against other algorithms: paired differences of mean regret.
+
+    Parameters
+    ----------
+    settings : DataFrame
+        Rows whose series are "S = s, setting".
+    others : DataFrame
+        Rows of the other algorithms on the same function, hence on the same noise.
+    rivals : mapping
+        For each "S = s" the series of ``others`` that it is compared with.
+    panel, profile : str
+        Function; scale.
+
+    Returns
+    -------
+    DataFrame
+        Columns of a figure's CSV: x is the setting, the series "S = s against rival", the statistic the measure; a
+        value below 0 is in GPOO's favour.
+    """
+    budgets, table = set(settings["budget"]) & set(range(10, 81)), []
+    measure = {"over": [10, 80]}
+    for convention, mine in settings[settings["budget"].isin(budgets)].groupby("convention", sort=False):
+        theirs = others[(others["convention"] == convention) & others["budget"].isin(budgets)]
+        for label in mine["series"].unique():
+            size, _, setting = label.partition(", ")
+            for rival in rivals[size]:
+                values = values_of(mine, label, "aggregated_regret", measure)
+                mean, low, high = mean_interval(values - values_of(theirs, rival, "aggregated_regret", measure))
+                line = {"panel": panel, "series": f"{size} against {rival}", "x": setting, "value": mean, "low": low}
+                line |= {"high": high, "n": len(values), "convention": convention, "profile": profile}
+                table.append(line | {"statistic": measure_text(measure), "data": "synthetic"})
+    return pd.DataFrame(table).reindex(columns=COLUMNS)
+
+
+def ranking_table(values: pd.DataFrame) -> pd.DataFrame:
+    """Return for each setting in how many comparisons GPOO is better, worse, or neither (95% interval)."""
+    verdict = np.select([values["high"] < 0, values["low"] > 0], ["better", "worse"], "undecided")
+    counts = pd.crosstab([values["convention"], values["x"]], verdict).reindex(columns=["better", "worse", "undecided"])
+    order = values[["convention", "x"]].drop_duplicates()
+    counts = counts.fillna(0).astype(int).reindex(pd.MultiIndex.from_frame(order))
+    return counts.reset_index().rename(columns={"x": "setting"})
