@@ -43,6 +43,7 @@ def test_every_notebook_has_a_stage_and_every_committed_output_a_maker():
     made = {out for stage in STAGES.values() for out in outs_of(stage)}
     files = {str(p.relative_to(ROOT)) for folder in (FIGURES, RESULTS) for p in folder.glob("*/*.*")}
     assert files == made
+    assert {d for stage in STAGES.values() for d in stage["deps"] if d.startswith(("results/", "figures/"))} <= made
     assert {notebook_of_stage(stage) for stage in STAGES.values()} == set(COMMITTED)
 
 

@@ -19,6 +19,7 @@ from bestarm.streams import uniform
 
 _MOST_STEPS = 50
 _SMALLEST_STEP = 1e-8
+_LEAST_GAIN = 0.25
 _ROUNDING = 1e-9
 
 
@@ -98,10 +99,11 @@ def log_likelihood(z: FloatArray, counts: FloatArray, totals: FloatArray, theta:
 def fit_logistic(x: FloatArray, counts: FloatArray, totals: FloatArray, ridge: float, theta: FloatArray) -> int:
     """Maximise the penalised likelihood from ``theta`` on, in place; return the number of Newton steps.
 
-    A step is halved while the likelihood falls; the search ends when no entry moves by more than 1e-8.
+    A step is halved until the likelihood gains a quarter of what its slope promises (Armijo), else Newton's
+    method can cycle between two points; the search ends when no entry moves by more than 1e-8.
     """
     d = x.shape[1]
-    weights, step, trial = np.empty(len(x)), np.empty(d), np.empty(d)
+    weights, step, gradient, trial = np.empty(len(x)), np.empty(d), np.empty(d), np.empty(d)
     z = linear_predictor(x, theta)
     value = log_likelihood(z, counts, totals, theta, ridge)
     for n_steps in range(_MOST_STEPS):
@@ -116,14 +118,16 @@ def fit_logistic(x: FloatArray, counts: FloatArray, totals: FloatArray, ridge: f
         hessian = design(x, weights, ridge)
         if not factorise(hessian):
             return n_steps
+        gradient[:] = step
         solve_lower(hessian, step)
         solve_upper(hessian, step)
+        promised = _LEAST_GAIN * np.sum(gradient * step)
         size, longest = 1.0, np.abs(step).max() if d > 0 else 0.0
         while True:
             trial[:] = theta + size * step
             z = linear_predictor(x, trial)
             reached = log_likelihood(z, counts, totals, trial, ridge)
-            if reached >= value - 1e-12 * (1.0 + abs(value)) or size * longest < _SMALLEST_STEP:
+            if reached >= value + size * promised - 1e-12 * (1.0 + abs(value)) or size * longest < _SMALLEST_STEP:
                 break
             size /= 2.0
         theta[:], value = trial, reached

@@ -28,7 +28,8 @@ def draw_function(axis: Axes, values: pd.DataFrame) -> Axes:
         axis.plot(best["x"].astype(float), best["value"], "o", color="#C00000", mec="black", ms=6, zorder=4)
     axis.set(xlabel="x", ylabel="f(x)", xlim=(0, 1))
     if values["convention"].nunique() > 1:
-        axis.legend(fontsize=8, loc="best")
+        axis.set_ylim(top=1.3)
+        axis.legend(fontsize=8, loc="upper center", ncols=2)
     return axis
 
 
