@@ -21,7 +21,7 @@ def compare_values(old: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
     Series of str
         One of ``OUTCOMES``, indexed by panel, series, x, statistic and convention.
     """
-    left, right = (frame.astype(dict.fromkeys(KEYS, str)).set_index(KEYS) for frame in (old, new))
+    left, right = (_keyed(frame) for frame in (old, new))
     both = left.merge(right, how="outer", left_index=True, right_index=True, suffixes=("_old", "_new"))
     a, b = (pd.to_numeric(both[f"value_{v}"], errors="coerce").to_numpy(dtype=np.float64) for v in ("old", "new"))
     widths = [(both[f"high_{v}"] - both[f"low_{v}"]).to_numpy(dtype=np.float64) for v in ("old", "new")]
@@ -30,7 +30,13 @@ def compare_values(old: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
     near = np.abs(a - b) <= 0.5 * np.nan_to_num(width)
     equal = (both["value_old"].astype(str) == both["value_new"].astype(str)).to_numpy()
     outcome = np.select([only_new, only_old, equal, near], ["new", "missing", OUTCOMES[0], OUTCOMES[1]], "beyond")
-    return pd.Series(outcome, index=both.index)
+    return pd.Series(outcome, index=both.reset_index("occurrence").index)
+
+
+def _keyed(frame: pd.DataFrame) -> pd.DataFrame:
+    """Index values by their keys and, where a point was observed several times, by which of them they are."""
+    frame = frame.astype(dict.fromkeys(KEYS, str))
+    return frame.assign(occurrence=frame.groupby(KEYS).cumcount()).set_index([*KEYS, "occurrence"])
 
 
 def compare_folders(old: Path, new: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
