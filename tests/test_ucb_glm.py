@@ -12,8 +12,9 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from bestarm.interface import Ask
+from bestarm.models.logistic import design, factorise, fit_logistic, log_likelihood
 from bestarm.policies.ucb_glm import UcbGlm, theoretical_alpha
-from bestarm.policies.ucb_glm_round import design, factorise, fit_logistic, is_at_least, log_likelihood
+from bestarm.policies.ucb_glm_round import is_at_least
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.streams import Streams, uniform
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -31,6 +31,12 @@ class Series:
         What is searched and how the ledger writes it, where that is not the experiment's own.
     budget : int, optional
         The budget that the policy was given, where a curve is made of one run for each budget.
+    cell : dict
+        The settings of the problem that the experiment varies, and their values here.
+    instance : str, optional
+        Name of the instance, which keys the noise, where it is not that of the experiment's problem.
+    n_replications : int, optional
+        Replications, where they are fewer than the experiment's.
     """
 
     label: str
@@ -39,6 +45,9 @@ class Series:
     problem: Problem | None = None
     problem_spec: dict[str, Any] | None = None
     budget: int | None = None
+    cell: dict[str, Any] = field(default_factory=dict)
+    instance: str | None = None
+    n_replications: int | None = None
 
     @property
     def problem_deviates(self) -> bool:
@@ -95,8 +104,10 @@ def make_series(
     settings: Mapping[str, Any],
     problem_spec: Mapping[str, Any],
     scale: Mapping[str, Any],
+    cell: Mapping[str, Any] | None = None,
+    draws: str = "",
 ) -> list[Series]:
-    """Return the series that one line of a ledger describes: one, or one for each budget.
+    """Return the series that one line of a ledger describes, in one cell: one, or one for each budget.
 
     Parameters
     ----------
@@ -104,22 +115,54 @@ def make_series(
         See `Series`.
     settings : mapping
         ``make`` and the policy's settings. ``problem`` holds settings in which this series' problem differs from the
-        experiment's; ``budgets: [first, last]`` asks for one run for each budget, ``budgets: {at: [...]}`` for some.
+        experiment's; ``budgets: [first, last]`` asks for one run for each budget, ``budgets: {at: [...]}`` for some,
+        ``budgets: {per_arm: [...]}`` for multiples of the problem's ``n_arms``; ``within: {n_arms: 16}`` leaves out
+        cells with more.
     problem_spec : mapping
         The experiment's problem.
     scale : mapping
-        The profile; its ``budgets`` replace those of the settings.
+        The profile; its ``budgets`` replace those of the settings, its ``fewer: {n_arms: {64: 200}}`` are the
+        replications of cells with at least so much of a setting.
+    cell : mapping, optional
+        Settings of the problem in this cell of the experiment's ``vary``.
+    draws : str
+        Added to the name of the instance: other noise for a tuning run.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name or setting, or budgets per arm of a problem without ``n_arms``.
     """
+    cell = dict(cell or {})
     settings = {"label": label} | dict(settings)
-    spec = {**problem_spec, **settings.pop("problem", {})}
+    if any(cell[name] > most for name, most in settings.pop("within", {}).items()):
+        return []
+    own = settings.pop("problem", {})
+    spec = {**problem_spec, **cell, **own}
     budgets = settings.pop("budgets", None)
     if budgets is not None:
-        budgets = scale.get("budgets", budgets)
-        budgets = budgets["at"] if isinstance(budgets, Mapping) else range(budgets[0], budgets[1] + 1)
+        budgets = _budgets(scale.get("budgets", budgets), spec)
+    instance = None
+    if cell or draws:
+        base = _problem(json.dumps({**problem_spec, **cell}, sort_keys=True), "as_written")
+        instance = f"{base.label} {draws}".strip()
+    fewer = [n for name, steps in scale.get("fewer", {}).items() for at, n in steps.items() if cell.get(name, 0) >= at]
     problem = _problem(json.dumps(spec, sort_keys=True), convention)
     found = []
     for budget in budgets or [None]:
         policy = construct(settings if budget is None else settings | {"budget": int(budget)}, "policies")
         policy = policy if convention == "as_written" else policy.as_published()
-        found.append(Series(label, convention, policy, problem, spec, budget))
+        found.append(
+            Series(label, convention, policy, problem, spec, budget, cell, instance, min(fewer) if fewer else None)
+        )
     return found
+
+
+def _budgets(asked: Any, spec: Mapping[str, Any]) -> Sequence[int]:
+    if not isinstance(asked, Mapping):
+        return range(asked[0], asked[1] + 1)
+    if "per_arm" not in asked:
+        return list(asked["at"])
+    if "n_arms" not in spec:
+        raise ValueError(f"budgets per arm need a problem with n_arms; its settings are {', '.join(spec)}.")
+    return [int(ratio * spec["n_arms"]) for ratio in asked["per_arm"]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, get_args
@@ -49,7 +50,7 @@ class Experiment:
     metrics : tuple of str
         Names in `bestarm.metrics`.
     problem : Problem
-        What is searched.
+        What is searched; the first cell of an experiment that varies its settings.
     problem_spec : dict
         The problem as the ledger writes it.
     series : tuple of Series
@@ -58,6 +59,8 @@ class Experiment:
         What the rewards are.
     every : int, optional
         Record each replication every so many rounds as well.
+    varied : tuple of str
+        Settings of the problem that differ from cell to cell; rows have a column for each.
     """
 
     paper: str
@@ -72,6 +75,7 @@ class Experiment:
     series: tuple[Series, ...]
     data: str
     every: int | None = None
+    varied: tuple[str, ...] = ()
 
 
 def load_experiment(paper: str, name: str, profile: Profile, *, stand_in: bool = False) -> Experiment:
@@ -111,13 +115,17 @@ def load_experiment(paper: str, name: str, profile: Profile, *, stand_in: bool =
             raise ValueError(f"unknown metric {metric!r}; bestarm.metrics has: {', '.join(known_metrics)}.")
     problem_spec = spec["stand_in"] if stand_in else spec["problem"]
     scale = spec["profiles"][profile]
-    problem = construct(problem_spec, "problems")
+    first = {name: values[0] for name, values in spec.get("vary", {}).items()}
+    problem = construct(problem_spec | first, "problems")
     series: list[Series] = []
+    varied = {name: scale.get("vary", {}).get(name, values) for name, values in spec.get("vary", {}).items()}
+    cells = [dict(zip(varied, values, strict=True)) for values in itertools.product(*varied.values())]
     for convention in spec["conventions"]:
         if convention not in get_args(Convention):
             raise ValueError(f"convention must be one of {', '.join(get_args(Convention))}, got {convention!r}.")
-        for label, settings in spec["series"].items():
-            series += make_series(label, convention, spec.get("every_series", {}) | settings, problem_spec, scale)
+        for (label, settings), cell in itertools.product(spec["series"].items(), cells):
+            whole = spec.get("every_series", {}) | settings
+            series += make_series(label, convention, whole, problem_spec, scale, cell, spec.get("draws", ""))
     return Experiment(
         paper=paper,
         name=name,
@@ -131,4 +139,5 @@ def load_experiment(paper: str, name: str, profile: Profile, *, stand_in: bool =
         series=tuple(series),
         data=getattr(problem, "data", "synthetic"),
         every=spec.get("every"),
+        varied=tuple(varied),
     )

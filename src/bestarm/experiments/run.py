@@ -48,7 +48,7 @@ def cell_key(experiment: Experiment, series: Series, seed: int) -> str:
     room = f"bestarm.problems.{problem_spec['make'].partition('.')[0]}"
     specification = {
         "problem": [problem_spec, series.convention if series.problem_deviates else "as_written"],
-        "instance": experiment.problem.label,
+        "instance": instance_of(experiment, series),
         "data": checksums(*data_files(experiment)),
         "policy": [type(series.policy).__qualname__, asdict(series.policy)],  # type: ignore[call-overload]
         "metrics": {
@@ -63,8 +63,13 @@ def cell_key(experiment: Experiment, series: Series, seed: int) -> str:
     return hashlib.sha256(json.dumps(specification, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _blocks(experiment: Experiment) -> list[tuple[int, int]]:
-    n, size = experiment.n_replications, experiment.block_size
+def instance_of(experiment: Experiment, series: Series) -> str:
+    """Return the name of the instance, which keys the noise: series compared on one instance share it."""
+    return experiment.problem.label if series.instance is None else series.instance
+
+
+def _blocks(experiment: Experiment, series: Series) -> list[tuple[int, int]]:
+    n, size = min(experiment.n_replications, series.n_replications or experiment.n_replications), experiment.block_size
     return [(start, min(start + size, n)) for start in range(0, n, size)]
 
 
@@ -72,7 +77,7 @@ def _simulate_block(
     experiment: Experiment, series: Series, seed: int, store: Store, key: str, start: int, stop: int
 ) -> None:
     replications = np.arange(start, stop, dtype=np.int64)
-    streams = Streams(seed, experiment.problem.label, replications)
+    streams = Streams(seed, instance_of(experiment, series), replications)
     began = time.perf_counter()
     frame = simulate(
         series.policy,
@@ -86,13 +91,16 @@ def _simulate_block(
     store.write(key, start, stop, frame)
 
 
-def _reusable(committed: pd.DataFrame | None, key: str, start: int, stop: int) -> pd.DataFrame | None:
+def _reusable(
+    committed: pd.DataFrame | None, key: str, start: int, stop: int, measured: tuple[str, ...]
+) -> pd.DataFrame | None:
     """Return the committed rows of a block if they were made by this very specification and code."""
     if committed is None:
         return None
     rows = committed[(committed["key"] == key) & committed["replication"].between(start, stop - 1)]
     whole = rows["replication"].nunique() == stop - start
-    rows = rows.drop(columns=["key", "convention", "series", "data", "budget"], errors="ignore")
+    wanted = [c for c in rows.columns if c in _COLUMNS or c in measured]
+    rows = rows[wanted].drop(columns=["key", "convention", "series", "data"])
     rows = rows.drop_duplicates(["replication", "round"])
     return rows if whole else None
 
@@ -135,20 +143,22 @@ def run_experiment(
         One row for each convention, series, replication and recorded round: ``convention, series, replication, round,
         pulls, stopped``, the metrics, ``seconds`` (mean wall time of a replication), ``data``, ``key``. Where the
         regret is followed over budgets there is a column ``budget``: the pulls of an anytime policy so far, or the
-        budget that a run was given.
+        budget that a run was given. There is a column for each setting of the problem that the experiment varies.
     """
     blocks = Store(store)
     cells = [(series, cell_key(experiment, series, seed)) for series in experiment.series]
     if committed is not None and not _COLUMNS.union(experiment.metrics) <= set(committed.columns):
         committed = None
     # two series of equal key (a policy without deviations, in both conventions) are one computation
-    jobs = {(key, start): (series, key, start, stop) for series, key in cells for start, stop in _blocks(experiment)}
+    jobs = {
+        (key, start): (series, key, start, stop) for series, key in cells for start, stop in _blocks(experiment, series)
+    }
     found: dict[tuple[str, int], pd.DataFrame] = {}
     todo: list[tuple[Series, str, int, int]] = []
     for series, key, start, stop in jobs.values():
         block = blocks.read(key, start, stop)
         if block is None:
-            block = _reusable(committed, key, start, stop)
+            block = _reusable(committed, key, start, stop, experiment.metrics)
         if block is None:
             todo.append((series, key, start, stop))
         else:
@@ -161,11 +171,13 @@ def run_experiment(
         found[key, start] = block
     frames: list[pd.DataFrame] = []
     for series, key in cells:
-        rows = pd.concat([found[key, start] for start, _ in _blocks(experiment)], ignore_index=True)
+        rows = pd.concat([found[key, start] for start, _ in _blocks(experiment, series)], ignore_index=True)
         rows.insert(0, "series", series.label)
         rows.insert(0, "convention", series.convention)
         if experiment.every is not None or series.budget is not None:
             rows.insert(2, "budget", rows["pulls"] if series.budget is None else series.budget)
+        for name in experiment.varied:
+            rows.insert(2, name, series.cell[name])
         frames.append(rows.assign(data=experiment.data, key=key))
     return pd.concat(frames, ignore_index=True)
 

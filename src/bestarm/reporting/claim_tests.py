@@ -220,6 +220,8 @@ def experiments_of(test: Mapping[str, Any]) -> list[str]:
     for entries in ("pairs", "triples", "series"):
         if entries in test and not isinstance(test[entries][0], str):  # else series of the test's experiments
             return sorted({entry[0] for entry in test[entries]})
+    if "cells" in test:
+        return sorted({cell["experiment"] for cell in test["cells"]})
     if "experiment" in test:
         return [test["experiment"]]
     if test["kind"] in ("gap", "printed_error_rates"):

@@ -17,6 +17,7 @@ from statsmodels.stats.multitest import multipletests
 
 from bestarm.datasets.registry import DataUnavailable
 from bestarm.experiments.definitions import load_experiment
+from bestarm.reporting.accuracy_claims import ACCURACY_TESTS, describe_accuracy
 from bestarm.reporting.claim_tests import (
     LEVEL,
     STATISTICAL,
@@ -60,7 +61,7 @@ ARITHMETIC: dict[str, Callable[[str, Mapping[str, Any]], tuple[bool, str]]] = {
     **THEORY,
     **GPOO_CLAIMS,
 }
-TESTS = STATISTICAL | REGRET_TESTS | {"hit_ratios": simulated_hit_ratios}
+TESTS = STATISTICAL | REGRET_TESTS | ACCURACY_TESTS | {"hit_ratios": simulated_hit_ratios}
 
 
 def evaluate(
@@ -92,7 +93,10 @@ def evaluate(
             test = entry["test"] | entry["test"].get(convention, {})
             line = {"id": identity, "convention": convention, "claim": entry["claim"], "where": entry["where"]}
             line |= {
-                "test": DESCRIPTIONS.get(test["kind"]) or describe_regret(test) or describe(test),
+                "test": DESCRIPTIONS.get(test["kind"])
+                or describe_regret(test)
+                or describe_accuracy(test)
+                or describe(test),
                 "caveat": control_caveat(entry, rows, profiles, convention),
             }
             needed = experiments_of(test)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from bestarm.reporting.accuracy_claims import ACCURACY_TESTS
 from bestarm.reporting.claim_tests import LEVEL, STATISTICAL, decisive, experiments_of, joint_p, untested
 from bestarm.reporting.figures import effect_text
 from bestarm.reporting.regret_claims import REGRET_TESTS
@@ -33,7 +34,7 @@ def evaluate_control(
     reason = untested(experiments_of(test), mine, profiles)
     if reason:
         return line | {"outcome": "untested", "decided_by": reason}
-    comparisons = (STATISTICAL | REGRET_TESTS)[test["kind"]](test, mine)
+    comparisons = (STATISTICAL | REGRET_TESTS | ACCURACY_TESTS)[test["kind"]](test, mine)
     p, p_opposite = joint_p(comparisons)
     verdict = "reproduced" if p < LEVEL else "contradicted" if p_opposite < LEVEL else "inconclusive"
     found = decisive(comparisons, verdict)

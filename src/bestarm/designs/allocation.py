@@ -1,0 +1,133 @@
+"""How a stage's pulls are spread over the live arms: a design and a rounding, chosen by name.
+
+References
+----------
+.. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022. Sections 6
+   and 8, Appendices C and H.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from bestarm.designs.cluster_allocation import cluster_counts
+from bestarm.designs.greedy_design import greedy_counts
+from bestarm.designs.optimal_design import DesignRule, optimal_design
+from bestarm.designs.rounding import RoundingMethod, round_design, uniform_counts
+from bestarm.interface import BoolArray, FloatArray, IntArray
+
+Allocation = Literal[
+    "uniform", "g-optimal", "frank-wolfe", "published-grid", "kumar-yildirim", "wynn", "fedorov", "greedy",
+    "published-greedy", "clusters",
+]  # fmt: skip
+
+DESIGNS: dict[str, DesignRule] = {
+    "g-optimal": DesignRule("d-optimal"),
+    "frank-wolfe": DesignRule("frank-wolfe", max_steps=200),
+    "published-grid": DesignRule("grid", max_steps=100),
+    "kumar-yildirim": DesignRule("d-optimal", start="kumar-yildirim"),
+    "wynn": DesignRule("wynn"),
+    "fedorov": DesignRule("d-optimal", tolerance=1e-3),
+}
+
+# allocation and rounding in the code published with [1]_
+PUBLISHED: dict[str, tuple[Allocation, RoundingMethod]] = {
+    "g-optimal": ("published-grid", "ceiling"),
+    "frank-wolfe": ("published-grid", "ceiling"),
+    "wynn": ("fedorov", "multinomial"),
+    "greedy": ("published-greedy", "apportionment"),
+}
+
+
+@dataclass(frozen=True)
+class AllocationRule:
+    """A way to spread pulls.
+
+    Parameters
+    ----------
+    name : str
+        "uniform"; an optimal design, by its solver: "g-optimal" (steps on the determinant with away steps, which reach
+        the optimum), "frank-wolfe" ([1]_, Algorithm 2 to the letter), "published-grid" (its published form),
+        "kumar-yildirim" (their start, Appendix C), "wynn" (steps of 1, 1/2, 1/3, ...), "fedorov" (the published form
+        of Wynn's method); "greedy" (Soare et al. 2014), "published-greedy" (with an intercept); "clusters"
+        (Appendix H).
+    rounding : {"apportionment", "ceiling", "multinomial", "allen-zhu"}
+        From a design's weights to whole numbers; only optimal designs are rounded.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name.
+    """
+
+    name: Allocation
+    rounding: RoundingMethod = "apportionment"
+
+    def __post_init__(self) -> None:
+        for value, known in ((self.name, get_args(Allocation)), (self.rounding, get_args(RoundingMethod))):
+            if value not in known:
+                raise ValueError(f"allocation and rounding must be among {', '.join(known)}, got {value!r}.")
+
+    def counts(
+        self,
+        features: FloatArray,
+        feature_set: IntArray,
+        live: BoolArray,
+        budget: IntArray,
+        key: np.uint64,
+        replications: IntArray,
+        stage: int,
+    ) -> IntArray:
+        """Return how often to pull each arm, shape (R, K).
+
+        Designs that use no random numbers are solved once for each set of features and live arms, whoever has them.
+
+        Parameters
+        ----------
+        features : ndarray, shape (n_sets, K, d)
+            Sets of features.
+        feature_set : ndarray of int64, shape (R,)
+            Which of them each replication has.
+        live : ndarray of bool, shape (R, K)
+            Arms that may be pulled.
+        budget : ndarray of int64, shape (R,)
+            Pulls of the stage.
+        key, replications, stage
+            Name the random choices.
+        """
+        if self.name == "uniform":
+            return uniform_counts(live, budget, key, replications, stage)
+        if self.name == "clusters":
+            return cluster_counts(
+                features[feature_set], live, budget, key=key, replications=replications, time=stage
+            )  # fmt: skip
+        if self.name in ("greedy", "published-greedy"):
+            first, same = _distinct(feature_set, live, budget)
+            counts = greedy_counts(
+                features[feature_set[first]], live[first], budget[first], intercept=self.name == "published-greedy"
+            )
+            return counts[same]
+        rule = DESIGNS[self.name]
+        if rule.start == "uniform":
+            first, same = _distinct(feature_set, live)
+        else:
+            first = same = np.arange(len(live))
+        design = optimal_design(
+            features[feature_set[first]], live[first], rule, key=key, replications=replications[first]
+        )  # fmt: skip
+        return round_design(
+            design.weights[same], budget, self.rounding, key, replications, stage,
+            features[feature_set] if self.rounding == "allen-zhu" else None,
+        )  # fmt: skip
+
+
+def _distinct(feature_set: IntArray, live: BoolArray, budget: IntArray | None = None) -> tuple[IntArray, IntArray]:
+    """Return the first replication of each kind, and of which kind each replication is."""
+    columns = [feature_set[:, None].view(np.uint8).reshape(len(live), -1), np.packbits(live, axis=1)]
+    if budget is not None:
+        columns.append(budget[:, None].view(np.uint8).reshape(len(live), -1))
+    _, first, same = np.unique(np.concatenate(columns, axis=1), axis=0, return_index=True, return_inverse=True)
+    return first, same.reshape(-1)

@@ -1,0 +1,196 @@
+r"""Frank-Wolfe steps for optimal designs, compiled: one problem each.
+
+A design :math:`\pi` over arms z, in coordinates of their span, has information :math:`V(\pi)=\sum_i\pi_iz_iz_i^\top`,
+and gives arm i the leverage :math:`g_i=z_i^\top V(\pi)^{-1}z_i`. A step moves :math:`\pi` to
+:math:`(1-\gamma)\pi+\gamma e_s`; with :math:`c_i=z_i^\top V^{-1}z_s` the leverages become
+
+.. math:: h_i(\gamma)=\frac1{1-\gamma}\Big(g_i-\frac{\gamma c_i^2}{1-\gamma+\gamma g_s}\Big),
+
+so a step costs :math:`O(nd+d^2)` and no inversion. A negative :math:`\gamma` moves away from arm s.
+
+References
+----------
+.. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022.
+   Algorithm 2, Appendix C.
+.. [2] Wolfe. "Convergence Theory in Nonlinear Programming". 1970; Atwood. "Sequences Converging to D-Optimal Designs of
+   Experiments". Annals of Statistics 1973. Away steps.
+.. [3] Kumar, Yildirim. "Minimum-Volume Enclosing Ellipsoids and Core Sets". JOTA 2005. Algorithm 3.1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from bestarm.interface import FloatArray
+from bestarm.streams import standard_normal
+
+FRANK_WOLFE, GRID, D_OPTIMAL, WYNN = 0, 1, 2, 3
+
+_REFRESH = 50  # steps between inversions, against the growth of rounding
+_GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
+_SECTIONS = 60
+_GRID_SIZE, _GRID_RATIO, _GRID_GAIN = 24, 0.75, 1e-6
+_STALLED = 1e-12
+
+
+@njit(cache=True)
+def information_inverse(z: FloatArray, weights: FloatArray, inverse: FloatArray, leverage: FloatArray) -> None:
+    """Write V(pi)^-1 and the leverages."""
+    n, d = z.shape
+    v = np.zeros((d, d))
+    for i in range(n):
+        if weights[i] > 0.0:
+            for k in range(d):
+                for m in range(d):
+                    v[k, m] += weights[i] * z[i, k] * z[i, m]
+    inverse[:] = np.linalg.inv(v)
+    u = z @ inverse
+    for i in range(n):
+        leverage[i] = np.sum(u[i] * z[i])
+
+
+@njit(cache=True)
+def largest_after(leverage: FloatArray, c: FloatArray, gain: float, step: float) -> float:
+    """Return max_i h_i(gamma); ``gain`` is g_s."""
+    if step >= 1.0:
+        return np.inf
+    factor = step / (1.0 - step + step * gain)
+    most = 0.0
+    for i in range(len(c)):
+        most = max(most, leverage[i] - factor * c[i] * c[i])
+    return most / (1.0 - step)
+
+
+@njit(cache=True)
+def golden_section(leverage: FloatArray, c: FloatArray, gain: float) -> float:
+    """Return the gamma in [0, 1) with the smallest max_i h_i; the function is convex."""
+    low, high = 0.0, 1.0
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_left, at_right = largest_after(leverage, c, gain, left), largest_after(leverage, c, gain, right)
+    for _ in range(_SECTIONS):
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - _GOLDEN * (high - low)
+            at_left = largest_after(leverage, c, gain, left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + _GOLDEN * (high - low)
+            at_right = largest_after(leverage, c, gain, right)
+    middle = 0.5 * (low + high)
+    return middle if largest_after(leverage, c, gain, middle) < leverage.max() else 0.0
+
+
+@njit(cache=True)
+def best_on_grid(leverage: FloatArray, c: FloatArray, gain: float) -> tuple[float, bool]:
+    """Return the best of the steps 0.75^k, k < 24, and whether the smallest one still gains a millionth."""
+    least, chosen, last = np.inf, 0.0, np.inf
+    for k in range(_GRID_SIZE):
+        step = _GRID_RATIO**k
+        last = largest_after(leverage, c, gain, step)
+        if last < least:
+            least, chosen = last, step
+    return chosen, last <= leverage.max() - _GRID_GAIN
+
+
+@njit(cache=True)
+def move(
+    z: FloatArray, weights: FloatArray, inverse: FloatArray, leverage: FloatArray, s: int, step: float, c: FloatArray
+) -> None:
+    """Move the design by ``step`` towards arm s, and update the inverse and the leverages, in place."""
+    n, d = z.shape
+    u = inverse @ z[s]
+    denominator = 1.0 - step + step * leverage[s]
+    factor, scale = step / denominator, 1.0 / (1.0 - step)
+    for k in range(d):
+        for m in range(d):
+            inverse[k, m] = scale * (inverse[k, m] - factor * u[k] * u[m])
+    for i in range(n):
+        leverage[i] = scale * (leverage[i] - factor * c[i] * c[i])
+        weights[i] *= 1.0 - step
+    weights[s] = max(weights[s] + step, 0.0)
+
+
+@njit(cache=True)
+def kumar_yildirim(z: FloatArray, key: np.uint64, replication: int) -> FloatArray:
+    """Return uniform weights on as many arms as the rank: each the farthest along a random direction ([3]_).
+
+    Each direction is orthogonal to the arms chosen so far, so the arms span everything.
+    """
+    n, d = z.shape
+    weights, basis = np.zeros(n), np.zeros((d, d))
+    for k in range(d):
+        direction = np.empty(d)
+        for m in range(d):
+            direction[m] = standard_normal(key, replication, m, k)
+        for _ in range(2):
+            for j in range(k):
+                direction -= np.sum(direction * basis[j]) * basis[j]
+        chosen = int(np.argmax(np.abs(z @ direction)))
+        weights[chosen] = 1.0 / d
+        basis[k] = z[chosen]
+        for _ in range(2):
+            for j in range(k):
+                basis[k] -= np.sum(basis[k] * basis[j]) * basis[j]
+        basis[k] /= np.sqrt(np.sum(basis[k] ** 2))
+    return weights
+
+
+@njit(cache=True)
+def _d_step(weights: FloatArray, leverage: FloatArray, s: int, d: int) -> tuple[int, float]:
+    """Return the arm and the step that raise det V most: towards the largest leverage, or away from the smallest."""
+    away, smallest = -1, np.inf
+    for i in range(len(weights)):
+        if weights[i] > 0.0 and leverage[i] < smallest:
+            away, smallest = i, leverage[i]
+    if d - smallest <= leverage[s] - d or weights[away] >= 1.0:
+        return s, (leverage[s] / d - 1.0) / (leverage[s] - 1.0)
+    drop = -weights[away] / (1.0 - weights[away])
+    return away, max((smallest / d - 1.0) / (smallest - 1.0), drop) if smallest > 1.0 else drop
+
+
+@njit(cache=True)
+def solve(z: FloatArray, weights: FloatArray, rule: int, tolerance: float, max_steps: int) -> tuple[int, bool, float]:
+    """Improve a design in place; return the steps, whether the largest leverage is at most (1 + tolerance) d, and it.
+
+    Parameters
+    ----------
+    z : ndarray, shape (n, d)
+        Arms in coordinates of their span, d = rank.
+    weights : ndarray, shape (n,)
+        The start; its arms span everything.
+    rule : int
+        ``FRANK_WOLFE`` (exact line search on the largest leverage), ``GRID`` (the published line search), ``D_OPTIMAL``
+        (exact line search on the determinant, with away steps [2]_), ``WYNN`` (steps 1/(k + 1), k the points so far).
+    """
+    n, d = z.shape
+    inverse, leverage, c = np.empty((d, d)), np.empty(n), np.empty(n)
+    n_points = np.sum(weights > 0.0)
+    information_inverse(z, weights, inverse, leverage)
+    taken = 0
+    while taken < max_steps:
+        if taken % _REFRESH == _REFRESH - 1:
+            information_inverse(z, weights, inverse, leverage)
+        s = int(np.argmax(leverage))
+        if leverage[s] <= (1.0 + tolerance) * d:
+            break
+        chosen, goes_on = s, True
+        if rule == D_OPTIMAL:
+            chosen, step = _d_step(weights, leverage, s, d)
+        elif rule == WYNN:
+            step = 1.0 / (n_points + taken + 1.0)
+        else:
+            c[:] = z @ (inverse @ z[s])
+            if rule == FRANK_WOLFE:
+                step = golden_section(leverage, c, leverage[s])
+            else:
+                step, goes_on = best_on_grid(leverage, c, leverage[s])
+            goes_on = goes_on and step > _STALLED
+        if not goes_on:
+            break
+        c[:] = z @ (inverse @ z[chosen])
+        move(z, weights, inverse, leverage, chosen, step, c)
+        taken += 1
+    information_inverse(z, weights, inverse, leverage)
+    most = leverage.max()
+    return taken, most <= (1.0 + tolerance) * d * (1.0 + 1e-9), most

@@ -1,0 +1,76 @@
+"""Coordinates of arms in their span: elimination leaves fewer arms than features, and V is then singular.
+
+References
+----------
+.. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022. Section 4.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from bestarm.interface import FloatArray
+
+_ROUNDING = 1e-9
+_PUBLISHED_COLUMNS = 3
+
+
+@njit(cache=True)
+def span_basis(x: FloatArray) -> FloatArray:
+    """Return an orthonormal basis of the span of the arms, shape (d, rank), by pivoted Gram-Schmidt, O(n d rank).
+
+    An arm within a billionth of the longest arm's norm of the span so far adds nothing. Coordinates are ``x @ basis``.
+
+    Parameters
+    ----------
+    x : ndarray, shape (n, d)
+        Arms; all may be zero, the rank is then 0.
+    """
+    n, d = x.shape
+    rest = x.copy()
+    squares = np.empty(n)
+    for i in range(n):
+        squares[i] = np.sum(rest[i] ** 2)
+    limit = _ROUNDING * np.sqrt(squares.max()) if n > 0 else 0.0
+    basis = np.empty((min(n, d), d))
+    rank = 0
+    while rank < len(basis):
+        longest = int(np.argmax(squares))
+        direction = rest[longest].copy()
+        for _ in range(2):  # once more against rounding
+            for j in range(rank):
+                direction -= np.sum(direction * basis[j]) * basis[j]
+        norm = np.sqrt(np.sum(direction**2))
+        if norm <= limit or norm == 0.0:
+            break
+        basis[rank] = direction / norm
+        for i in range(n):
+            along = 0.0
+            for k in range(d):
+                along += rest[i, k] * basis[rank, k]
+            squares[i] = 0.0
+            for k in range(d):
+                rest[i, k] -= along * basis[rank, k]
+                squares[i] += rest[i, k] ** 2
+        rank += 1
+    return np.ascontiguousarray(basis[:rank].T)
+
+
+@njit(cache=True)
+def published_coordinates(x: FloatArray) -> FloatArray:
+    """Return the arms as the code published with [1]_ projects them: at most three columns are left.
+
+    Where the rank is below the number of columns, the first columns become the coordinates along the singular
+    directions, and all from the fourth on are dropped; with fewer than three directions an old column stays.
+    """
+    u, s, _ = np.linalg.svd(x, full_matrices=False)
+    rank = 0
+    for value in s:
+        if value > _ROUNDING * s[0]:
+            rank += 1
+    if rank == x.shape[1]:
+        return x.copy()
+    found = x.copy()
+    found[:, :rank] = u[:, :rank] * s[:rank]
+    return np.ascontiguousarray(found[:, : min(_PUBLISHED_COLUMNS, x.shape[1])])

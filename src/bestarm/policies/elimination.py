@@ -1,0 +1,205 @@
+"""What policies share that eliminate arms in stages: a stage's pulls are fixed before its first reward is seen.
+
+References
+----------
+.. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022.
+   Algorithm 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+import numpy as np
+from numba import njit
+
+from bestarm.designs.projection import published_coordinates
+from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
+from bestarm.policies.fixed_budget import largest
+from bestarm.streams import Streams, uniform
+
+Projection = Literal["span", "published", "none"]
+Estimator = Callable[[FloatArray, IntArray, BoolArray, IntArray, FloatArray], FloatArray]
+
+_EQUAL = 1e-10
+
+
+def check_projection(projection: str) -> None:
+    """Refuse an unknown projection."""
+    if projection not in get_args(Projection):
+        raise ValueError(f"projection must be one of {', '.join(get_args(Projection))}, got {projection!r}.")
+
+
+@dataclass
+class EliminationState:
+    r"""What a policy that eliminates in stages knows of R replications.
+
+    Attributes
+    ----------
+    live : ndarray of bool, shape (R, K)
+        Arms not yet eliminated.
+    means : ndarray, shape (R, K)
+        Estimates from the last stage; 0 before the first.
+    budgets, sizes : ndarray of int64, shape (R, n_stages)
+        Pulls of each stage, and how many arms it leaves.
+    spent : ndarray of int64, shape (R,)
+        Pulls that were asked for, failed ones included.
+    feature_set : ndarray of int64, shape (R,)
+        Which set of features each replication has.
+    replications : ndarray of int64, shape (R,)
+        Identities.
+    stage : int
+        Stages that are over; the same for all replications.
+    features : ndarray, shape (n_sets, K, d)
+        Sets of features.
+    key : uint64
+        Of the random choices.
+    """
+
+    live: BoolArray
+    means: FloatArray
+    budgets: IntArray
+    sizes: IntArray
+    spent: IntArray
+    feature_set: IntArray
+    replications: IntArray
+    features: FloatArray = shared()
+    key: np.uint64 = shared()
+    stage: int = field(default=0)
+
+    @property
+    def n_stages(self) -> int:
+        """Number of stages."""
+        return self.budgets.shape[1]
+
+
+def start(arms: Arms, budgets: IntArray, sizes: IntArray, label: str, streams: Streams) -> EliminationState:
+    """Return the state before the first stage.
+
+    Parameters
+    ----------
+    arms : Arms
+        The arms.
+    budgets, sizes : ndarray of int64, shape (n_sets, n_stages)
+        Pulls of each stage and the arms it leaves, for each set of features.
+    label : str
+        Keys the random choices.
+    streams : Streams
+        The replications.
+    """
+    n_replications = len(streams.replications)
+    features, feature_set = arms.feature_sets(n_replications)
+    return EliminationState(
+        live=np.ones((n_replications, arms.n_arms), dtype=np.bool_),
+        means=np.zeros((n_replications, arms.n_arms)),
+        budgets=budgets[feature_set],
+        sizes=sizes[feature_set],
+        spent=np.zeros(n_replications, dtype=np.int64),
+        feature_set=feature_set,
+        replications=streams.replications,
+        features=features,
+        key=streams.key(f"ties of {label}"),
+    )
+
+
+def finished(state: EliminationState) -> BoolArray:
+    """Return which replications have one arm left, or no stage."""
+    if state.stage >= state.n_stages:
+        return np.ones(len(state.live), dtype=np.bool_)
+    return np.asarray((state.live.sum(axis=1) == 1) | (state.budgets[:, state.stage] == 0))
+
+
+def ask_for(counts: IntArray) -> Ask:
+    """Return the request for so many pulls of each arm, shape (R, K), without the arms that nobody pulls."""
+    pulled = counts > 0
+    width = max(1, int(pulled.sum(axis=1).max()))
+    arms = np.argsort(~pulled, axis=1, kind="stable")[:, :width]
+    return Ask(arms, np.take_along_axis(counts, arms, axis=1))
+
+
+def by_arm(asked: Ask, totals: FloatArray, n_arms: int) -> tuple[IntArray, FloatArray]:
+    """Return what was pulled and what it paid, arm by arm, shapes (R, K); NaN stays NaN."""
+    counts = np.zeros((len(totals), n_arms), dtype=np.int64)
+    sums = np.zeros((len(totals), n_arms))
+    np.put_along_axis(counts, asked.arms, asked.counts, axis=1)
+    np.put_along_axis(sums, asked.arms, totals, axis=1)
+    return counts, sums
+
+
+def seen_features(state: EliminationState, rows: IntArray, projection: str) -> tuple[FloatArray, IntArray]:
+    """Return the sets of features that a stage sees, and which of them each of some replications has.
+
+    The published projection depends on the live arms; otherwise designs and estimates project by themselves.
+    """
+    if projection != "published":
+        return state.features, state.feature_set[rows]
+    seen = np.zeros((len(rows), *state.features.shape[1:]))
+    for i, r in enumerate(rows):
+        live = state.live[r]
+        x = published_coordinates(np.ascontiguousarray(state.features[state.feature_set[r]][live]))
+        seen[i, live, : x.shape[1]] = x
+    return seen, np.arange(len(rows))
+
+
+def learn(
+    state: EliminationState, asked: Ask, totals: FloatArray, fit: Estimator, projection: str, in_order: bool
+) -> None:
+    """Estimate the live arms from the rewards of this stage, and eliminate; a total that is NaN teaches nothing."""
+    counts, sums = by_arm(asked, totals, state.live.shape[1])
+    going = np.flatnonzero(counts.any(axis=1))
+    features, feature_set = seen_features(state, going, projection)
+    live = state.live[going]
+    state.means[going] = fit(features, feature_set, live, counts[going], sums[going])
+    sizes = state.sizes[going, state.stage]
+    keep_largest(live, state.means[going], sizes, in_order, state.key, state.replications[going], state.stage)
+    state.live[going] = live
+    state.spent += asked.counts.sum(axis=1)
+    state.stage += 1
+
+
+@njit(cache=True)
+def keep_largest(
+    live: BoolArray,
+    means: FloatArray,
+    sizes: IntArray,
+    in_order: bool,
+    key: np.uint64,
+    replications: IntArray,
+    stage: int,
+) -> None:
+    """Eliminate all but the ``sizes`` live arms with the largest estimates of each row, in place.
+
+    Estimates that agree to ten digits tie; of tied arms a random one stays, or the first if ``in_order``.
+    """
+    n_arms = live.shape[1]
+    for r in range(len(live)):
+        arms = np.flatnonzero(live[r])
+        if len(arms) <= sizes[r]:
+            continue
+        limit = np.sort(means[r][arms])[len(arms) - sizes[r]]
+        slack = _EQUAL * max(1.0, abs(limit))
+        n_left = sizes[r]
+        for a in arms:
+            if means[r, a] > limit + slack:
+                n_left -= 1
+        tied = arms[np.abs(means[r][arms] - limit) <= slack]
+        if not in_order:
+            draws = np.array([uniform(key, replications[r], n_arms + stage, a) for a in tied])
+            tied = tied[np.argsort(draws)]
+        for a in arms:
+            live[r, a] = means[r, a] > limit + slack
+        for a in tied[:n_left]:
+            live[r, a] = True
+
+
+@njit(cache=True)
+def best_live(
+    live: BoolArray, means: FloatArray, in_order: bool, key: np.uint64, replications: IntArray, stage: int
+) -> IntArray:
+    """Return the live arm with the largest estimate of every replication, shape (R, 1); ties at random."""
+    arms = np.empty((len(live), 1), dtype=np.int64)
+    for r in range(len(live)):
+        arms[r, 0] = largest(means[r], live[r], in_order, key, replications[r], stage, 1)
+    return arms

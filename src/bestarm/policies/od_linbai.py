@@ -1,0 +1,149 @@
+r"""OD-LinBAI: sequential elimination with G-optimal designs of few arms, the rival of GSE with a known bound.
+
+References
+----------
+.. [1] Yang, Tan. "Minimax Optimal Fixed-Budget Best Arm Identification in Linear Bandits". NeurIPS 2022.
+.. [2] Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022.
+   Section 7, Appendix E.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bestarm.designs.allocation import DESIGNS, Allocation, AllocationRule
+from bestarm.designs.projection import span_basis
+from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
+from bestarm.models.least_squares import least_squares_means
+from bestarm.policies import elimination
+from bestarm.policies.elimination import EliminationState
+from bestarm.policies.fixed_budget import check_budget
+from bestarm.streams import Streams
+
+
+def schedule(n_arms: int, rank: int, budget: int, *, as_published: bool = False) -> tuple[int, list[int]]:
+    r"""Return m, which sets the pulls of a stage, and the arms that the stages leave ([1]_, Algorithm 1).
+
+    There are :math:`R=\lceil\log_2d\rceil` stages, at least 1; stage r leaves :math:`\lceil d/2^r\rceil` arms;
+    :math:`m=\lfloor(B-\min(K,d(d+1)/2)-\sum_{r=1}^{R-1}\lceil d/2^r\rceil)/R\rfloor`, so that the stages, each of
+    :math:`\sum_i\lceil m\pi_i\rceil` pulls, cannot overspend if their supports are no larger than [1]_ requires.
+
+    Parameters
+    ----------
+    n_arms, rank : int
+        K, and d, the dimension of the arms' span.
+    budget : int
+        B.
+    as_published : bool
+        The code of [2]_: the sum has one term less, and m is at most :math:`\lfloor B/R\rfloor`.
+    """
+    n_stages = max(1, int(np.ceil(np.log2(max(rank, 1)))))
+    sizes = [-(-rank // 2**r) for r in range(1, n_stages + 1)]
+    sizes[-1] = 1
+    later = sum(sizes[: n_stages - 1 - as_published] if n_stages > 1 else [])
+    m = (budget - min(n_arms, rank * (rank + 1) // 2) - later) // n_stages
+    return (min(m, budget // n_stages) if as_published else m), sizes
+
+
+@dataclass(frozen=True)
+class OdLinBai:
+    r"""OD-LinBAI ([1]_): halve the dimension, not the arms.
+
+    In each stage solve for the G-optimal design of the live arms, pull arm i :math:`\lceil m\pi_i\rceil` times, fit
+    least squares to this stage's rewards, keep the :math:`\lceil d/2^r\rceil` arms with the largest estimates. Where m
+    is not positive, the budget buys no stage and the recommended arm is random.
+
+    Parameters
+    ----------
+    budget : int
+        B, at least 1.
+    label : str
+        Name in the paper; keys the random choices.
+    allocation : str
+        Solver of the design, see `bestarm.designs.allocation`; the default starts from few arms and so ends with few.
+    exact : bool
+        Spend :math:`\lfloor B/R\rfloor` in each stage by efficient apportionment, in the place of the rule for m.
+    projection : {"span", "published", "none"}
+        As in `bestarm.policies.gse.Gse`.
+    published_schedule : bool
+        *Deviation*: see `schedule`.
+    ties_in_order : bool
+        *Deviation*: of equal arms the first stays.
+    """
+
+    budget: int
+    label: str = "OD-LinBAI"
+    allocation: Allocation = "kumar-yildirim"
+    exact: bool = False
+    projection: str = "span"
+    published_schedule: bool = False
+    ties_in_order: bool = False
+
+    def __post_init__(self) -> None:
+        check_budget(self.label, self.budget)
+        if self.allocation not in DESIGNS:
+            raise ValueError(f"allocation must be one of {', '.join(DESIGNS)}, got {self.allocation!r}.")
+        elimination.check_projection(self.projection)
+
+    def as_published(self) -> OdLinBai:
+        """Return the algorithm with the named deviations of the code of [2]_; its solver was as good as ours."""
+        return replace(
+            self,
+            projection="published" if self.projection == "span" else self.projection,
+            published_schedule=True,
+            ties_in_order=True,
+        )
+
+    def start(self, arms: Arms, streams: Streams) -> EliminationState:
+        """Return the state before the first stage."""
+        sets = arms.features if arms.features.ndim == 3 else arms.features[None]
+        plans = [
+            schedule(arms.n_arms, span_basis(x).shape[1], self.budget, as_published=self.published_schedule)
+            for x in sets
+        ]
+        n_stages = max(len(sizes) for _, sizes in plans)
+        budgets = np.zeros((len(sets), n_stages), dtype=np.int64)
+        sizes = np.ones((len(sets), n_stages), dtype=np.int64)
+        for s, (m, left) in enumerate(plans):
+            budgets[s, : len(left)] = self.budget // len(left) if self.exact else max(m, 0)
+            sizes[s, : len(left)] = left
+        return elimination.start(arms, budgets, sizes, self.label, streams)
+
+    def ask(self, state: EliminationState) -> Ask:
+        """Choose the pulls of the next stage."""
+        counts = np.zeros(state.live.shape, dtype=np.int64)
+        going = np.flatnonzero(~elimination.finished(state))
+        if len(going) > 0:
+            features, feature_set = elimination.seen_features(state, going, self.projection)
+            budgets, rest = state.budgets[going, state.stage], (state.key, state.replications[going], state.stage)
+            rule = AllocationRule(self.allocation, "apportionment" if self.exact else "ceiling")
+            found = rule.counts(features, feature_set, state.live[going], budgets, *rest)
+            # a numerical design can have more arms than the least support, for which the rule for m saves pulls
+            most = budgets + self._largest_support(state, going)
+            over = found.sum(axis=1) > most
+            if over.any():
+                exactly = AllocationRule(self.allocation).counts(features, feature_set, state.live[going], most, *rest)
+                found[over] = exactly[over]
+            counts[going] = found
+        return elimination.ask_for(counts)
+
+    @staticmethod
+    def _largest_support(state: EliminationState, rows: IntArray) -> IntArray:
+        ranks = np.array([span_basis(x).shape[1] for x in state.features])[state.feature_set[rows]]
+        return np.minimum(state.live[rows].sum(axis=1), ranks * (ranks + 1) // 2)
+
+    def tell(self, state: EliminationState, asked: Ask, totals: FloatArray) -> None:
+        """Fit the stage's rewards and eliminate; totals that are NaN (failed) teach nothing."""
+        elimination.learn(state, asked, totals, least_squares_means, self.projection, self.ties_in_order)
+
+    def finished(self, state: EliminationState) -> BoolArray:
+        """Return which replications have one arm left, or no budget for a stage."""
+        return elimination.finished(state)
+
+    def recommend(self, state: EliminationState) -> IntArray:
+        """Return the live arm with the largest estimate, shape (R, 1)."""
+        return elimination.best_live(
+            state.live, state.means, self.ties_in_order, state.key, state.replications, state.stage
+        )  # fmt: skip

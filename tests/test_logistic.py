@@ -1,0 +1,76 @@
+"""Logistic scores of arms: against statsmodels, under separation, and what is refused."""
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy.special import expit
+
+from bestarm.models.logistic import logistic_scores
+
+
+def data(seed: int, n_replications: int = 6, n_arms: int = 7, d: int = 3, most: int = 60):
+    """Return features, counts and successes with overlap."""
+    rng = np.random.default_rng(seed)
+    features = rng.uniform(-1, 1, (n_replications, n_arms, d))
+    counts = rng.integers(20, most, (n_replications, n_arms))
+    successes = rng.binomial(counts, expit(features @ rng.standard_normal(d))).astype(float)
+    return features, counts, successes
+
+
+def test_scores_are_those_of_statsmodels():
+    """Next to no ridge, overlapping data."""
+    features, counts, successes = data(0)
+    live = np.ones(counts.shape, dtype=bool)
+    found = logistic_scores(features, np.arange(6), live, counts, successes, ridge=1e-9)
+    for r in range(6):
+        table = np.column_stack([successes[r], counts[r] - successes[r]])
+        fitted = sm.GLM(table, features[r], family=sm.families.Binomial()).fit(tol=1e-12)
+        np.testing.assert_allclose(found[r], features[r] @ fitted.params, atol=1e-6)
+
+
+def test_independent_arms_get_their_own_logits():
+    """As many features as arms: the maximum likelihood estimate of each probability is its frequency."""
+    counts, successes = np.array([[10, 20, 40]]), np.array([[3.0, 10.0, 31.0]])
+    features = np.random.default_rng(1).standard_normal((1, 3, 5))
+    found = logistic_scores(features, np.zeros(1, int), np.ones((1, 3), bool), counts, successes, ridge=1e-9)
+    np.testing.assert_allclose(expit(found), successes / counts, atol=1e-6)
+
+
+def test_separated_rewards_are_ranked_and_finite():
+    """No maximum likelihood estimate exists; the ridge keeps the order of the frequencies and a finite score."""
+    counts, successes = np.array([[4, 4, 4, 4]]), np.array([[0.0, 1.0, 3.0, 4.0]])
+    found = logistic_scores(np.eye(4)[None], np.zeros(1, int), np.ones((1, 4), bool), counts, successes)
+    assert np.isfinite(found).all()
+    assert (np.diff(found[0]) > 0).all()
+
+
+def test_dead_arms_and_failed_evaluations_are_left_out():
+    """They are as if they had not been pulled; dead arms score 0."""
+    features, counts, successes = data(2)
+    live = np.ones(counts.shape, dtype=bool)
+    live[:, 0] = False
+    failed = successes.copy()
+    failed[:, 1] = np.nan
+    found = logistic_scores(features, np.arange(6), live, counts, failed)
+    fewer = counts * [0, 0, 1, 1, 1, 1, 1]
+    expected = logistic_scores(features, np.arange(6), live, fewer, successes * (fewer > 0))
+    np.testing.assert_array_equal(found, expected)
+    assert (found[:, 0] == 0).all()
+
+
+@pytest.mark.parametrize(("total", "words"), [(0.5, "0.5 from 3"), (-1.0, "-1.0 from 3"), (4.0, "4.0 from 3")])
+def test_rewards_that_are_not_0_or_1_are_refused(total, words):
+    """One error that names the total, the rule and the remedy."""
+    counts, totals = np.full((2, 3), 3), np.ones((2, 3))
+    totals[1, 2] = total
+    with pytest.raises(ValueError, match=rf"rewards of 0 or 1, got a total of {words} pulls at index \(1, 2\); use a"):
+        logistic_scores(np.eye(3)[None], np.zeros(2, int), np.ones((2, 3), bool), counts, totals)
+
+
+@pytest.mark.parametrize("ridge", [0.0, -1.0, np.inf, np.nan])
+def test_a_ridge_that_is_not_positive_is_refused(ridge):
+    """Without it, separated rewards have no estimate."""
+    with pytest.raises(ValueError, match="ridge must be positive, got"):
+        logistic_scores(
+            np.eye(2)[None], np.zeros(1, int), np.ones((1, 2), bool), np.ones((1, 2), int), np.ones((1, 2)), ridge
+        )
