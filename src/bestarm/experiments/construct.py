@@ -117,7 +117,7 @@ def make_series(
         ``make`` and the policy's settings. ``problem`` holds settings in which this series' problem differs from the
         experiment's; ``budgets: [first, last]`` asks for one run for each budget, ``budgets: {at: [...]}`` for some,
         ``budgets: {per_arm: [...]}`` for multiples of the problem's ``n_arms``; ``within: {n_arms: 16}`` leaves out
-        cells with more.
+        cells with more; ``replications`` are this series', where they are fewer.
     problem_spec : mapping
         The experiment's problem.
     scale : mapping
@@ -137,6 +137,7 @@ def make_series(
     settings = {"label": label} | dict(settings)
     if any(cell[name] > most for name, most in settings.pop("within", {}).items()):
         return []
+    most_runs = [settings.pop("replications")] if "replications" in settings else []
     own = settings.pop("problem", {})
     spec = {**problem_spec, **cell, **own}
     budgets = settings.pop("budgets", None)
@@ -146,7 +147,9 @@ def make_series(
     if cell or draws:
         base = _problem(json.dumps({**problem_spec, **cell}, sort_keys=True), "as_written")
         instance = f"{base.label} {draws}".strip()
-    fewer = [n for name, steps in scale.get("fewer", {}).items() for at, n in steps.items() if cell.get(name, 0) >= at]
+    fewer = most_runs + [
+        n for name, steps in scale.get("fewer", {}).items() for at, n in steps.items() if cell.get(name, 0) >= at
+    ]
     problem = _problem(json.dumps(spec, sort_keys=True), convention)
     found = []
     for budget in budgets or [None]:

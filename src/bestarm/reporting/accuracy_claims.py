@@ -98,11 +98,12 @@ def _count_wins(
     resampled = np.zeros(_RESAMPLES)
     n = 0
     for _, table in cells_of(test, rows):
-        complete = table.dropna(axis=1)
-        judge, n = wins(complete), len(complete)
-        held.append(bool(judge(complete.mean().to_numpy()[None])[0]))
-        chosen = generator.multinomial(n, np.full(n, 1.0 / n), size=_RESAMPLES) / n
-        resampled += judge(chosen @ complete.to_numpy())
+        judge, n = wins(table), len(table)
+        held.append(bool(judge(table.mean().to_numpy()[None])[0]))
+        there = table.notna().to_numpy(dtype=np.float64)  # some series have fewer runs
+        chosen = generator.multinomial(n, np.full(n, 1.0 / n), size=_RESAMPLES).astype(np.float64)
+        means = (chosen @ table.fillna(0.0).to_numpy()) / np.maximum(chosen @ there, 1.0)
+        resampled += judge(means)
     m = len(held)
     resampled /= m
     share = float(test["share"])

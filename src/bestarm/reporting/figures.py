@@ -36,6 +36,21 @@ APPEARANCE: dict[str, tuple[str, str]] = {
     "GP-UCB on 64 cells": ("#CC79A7", "P"),
     "Uniform search with the GP": ("0.35", "X"),
     "Random search": ("0.65", "h"),
+    "GSE-Lin": ("#56B4E9", "o"),
+    "GSE-Lin-FWG": ("#0072B2", "s"),
+    "GSE-Lin-Greedy": ("#004C78", "p"),
+    "GSE-Lin-Wynn": ("#7FA8D9", "d"),
+    "GSE-Log": ("#009E73", "^"),
+    "GSE-Log-FWG": ("#00664A", "v"),
+    "LinUCB": ("#E69F00", "X"),
+    "UCB-GLM": ("#E69F00", "X"),
+    "LinGapE": ("#D55E00", "P"),
+    "LinGapE-Greedy": ("#A34800", "h"),
+    "BayesGap-Lin": ("#E7B8D3", "<"),
+    "BayesGap-exp": ("#CC79A7", "*"),
+    "BayesGap-M": ("#8A4A70", ">"),
+    "Peace": ("0.35", "D"),
+    "OD-LinBAI": ("#F0E442", "D"),
 }
 OTHER = ("0.6", "d")
 VERDICT_COLOURS = {
