@@ -117,7 +117,8 @@ def make_series(
         ``make`` and the policy's settings. ``problem`` holds settings in which this series' problem differs from the
         experiment's; ``budgets: [first, last]`` asks for one run for each budget, ``budgets: {at: [...]}`` for some,
         ``budgets: {per_arm: [...]}`` for multiples of the problem's ``n_arms``; ``within: {n_arms: 16}`` leaves out
-        cells with more; ``replications`` are this series', where they are fewer.
+        cells with more; ``replications`` are this series', where they are fewer;
+        ``as_published`` holds settings that replace others under that convention.
     problem_spec : mapping
         The experiment's problem.
     scale : mapping
@@ -135,7 +136,14 @@ def make_series(
     """
     cell = dict(cell or {})
     settings = {"label": label} | dict(settings)
-    if any(cell[name] > most for name, most in settings.pop("within", {}).items()):
+    published = settings.pop("as_published", {})
+    if convention == "as_published":
+        settings |= published
+    within = settings.pop("within", {})
+    unknown = sorted(set(within) - {*problem_spec, *cell})
+    if unknown:
+        raise ValueError(f"within: the problem has no setting {', '.join(unknown)}; it has: {', '.join(problem_spec)}.")
+    if any({**problem_spec, **cell}[name] > most for name, most in within.items()):
         return []
     most_runs = [settings.pop("replications")] if "replications" in settings else []
     own = settings.pop("problem", {})

@@ -1,0 +1,171 @@
+r"""Peace with a fixed budget: the approximation that the GSE paper runs, and how well it can be solved.
+
+References
+----------
+.. [1] Katz-Samuels, Jain, Karnin, Jamieson. "An Empirical Process Approach to the Union Bound: Practical Algorithms for
+   Combinatorial and Linear Bandits". NeurIPS 2020.
+.. [2] Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022. Section 7,
+   Appendix E.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+from numba import njit
+
+from bestarm.designs.projection import span_basis
+from bestarm.designs.rounding import random_order
+from bestarm.designs.width_design import exponentiated_gradient, mirror_descent
+from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
+from bestarm.models.least_squares import least_squares_means
+from bestarm.policies import elimination
+from bestarm.policies.elimination import EliminationState
+from bestarm.policies.fixed_budget import check_budget
+from bestarm.streams import Streams
+
+Solver = Literal["mirror", "optimised"]
+
+_N_DRAWS, _N_STEPS = 64, 200
+
+
+@njit(cache=True)
+def _allocate(
+    features: FloatArray,
+    feature_set: IntArray,
+    live: BoolArray,
+    means: FloatArray,
+    budget: IntArray,
+    optimised: bool,
+    shift: float,
+    delta: float,
+    inflate: bool,
+    key: np.uint64,
+    replications: IntArray,
+    stage: int,
+    counts: IntArray,
+) -> None:
+    n_arms = live.shape[1]
+    for r in range(len(live)):
+        arms = np.flatnonzero(live[r])
+        x = features[feature_set[r]][arms]
+        z = x @ span_basis(x)
+        n, d = z.shape
+        share = np.full(n, 1.0 / n)
+        n_steps = 1.0
+        if d > 0:
+            estimates = means[r][arms]
+            best = int(np.argmax(estimates))
+            directions = np.empty((n, d))
+            for i in range(n):
+                directions[i] = (z[best] - z[i]) / (shift + estimates[best] - estimates[i])
+            if optimised:
+                share = exponentiated_gradient(z, directions, key, replications[r], stage, _N_DRAWS, _N_STEPS)
+            else:
+                share = mirror_descent(z, directions, key, replications[r], stage, shift, delta)
+                n_steps = min(100.0, max(10.0, 2.0 * np.log(d) ** 2 * d**3 / (shift**2 * delta**2)))
+        if inflate:
+            share = share * (np.floor(n_steps) + 1.0) / np.floor(n_steps)
+        spent = 0
+        for i in range(n):
+            counts[r, arms[i]] = int(budget[r] * share[i] + 1e-9)
+            spent += counts[r, arms[i]]
+        order = random_order(key, replications[r], n_arms + stage, 0, n)
+        for i in range(max(budget[r] - spent, 0)):
+            counts[r, arms[order[i % n]]] += 1
+
+
+@dataclass(frozen=True)
+class Peace:
+    r"""Peace with a fixed budget, as approximated in [2]_.
+
+    In each of :math:`\lfloor\log_2K\rfloor` stages spread :math:`\lfloor B/\lfloor\log_2K\rfloor\rfloor` pulls by the
+    design that makes :math:`E\max_z(z_0-z)^\top A(\lambda)^{-1/2}\xi/(b+\hat\theta^\top(z_0-z))` small, where
+    :math:`\hat\theta` comes from the stage before and :math:`z_0` is its best arm; then keep half of the arms by least
+    squares on the stage's rewards. The objective is that of the fixed-confidence algorithm of [1]_.
+
+    Parameters
+    ----------
+    budget : int
+        B, at least the number of stages.
+    label : str
+        Name in the paper; keys the random choices.
+    solver : {"mirror", "optimised"}
+        Stochastic mirror descent with the step of [2]_, which hardly leaves the uniform design; or exponentiated
+        gradients on 64 common draws, which reach the optimum.
+    shift : float
+        b, in units of reward.
+    delta : float
+        Sets the number of mirror steps.
+    inflated_average : bool
+        *Deviation*: the sum of T + 1 iterates is divided by T, as in the published code, so a stage can overspend.
+    ties_in_order : bool
+        *Deviation*: of equal arms the first stays.
+
+    Raises
+    ------
+    ValueError
+        For a value out of range.
+    """
+
+    budget: int
+    label: str = "Peace"
+    solver: Solver = "mirror"
+    shift: float = 1.0
+    delta: float = 0.8
+    inflated_average: bool = False
+    ties_in_order: bool = False
+
+    def __post_init__(self) -> None:
+        check_budget(self.label, self.budget)
+        if self.solver not in get_args(Solver):
+            raise ValueError(f"solver must be one of {', '.join(get_args(Solver))}, got {self.solver!r}.")
+        for name in ("shift", "delta"):
+            if not 0 < getattr(self, name) < np.inf:
+                raise ValueError(f"{name} must be positive and finite, got {getattr(self, name)}.")
+
+    def as_published(self) -> Peace:
+        """Return the algorithm with the named deviations of the code of [2]_."""
+        return replace(self, inflated_average=True, ties_in_order=True)
+
+    def start(self, arms: Arms, streams: Streams) -> EliminationState:
+        """Return the state before the first stage."""
+        n_stages = max(1, int(arms.n_arms).bit_length() - 1)
+        check_budget(self.label, self.budget, n_stages, f"one pull in each of {n_stages} stages")
+        sizes = np.maximum(1, arms.n_arms // 2 ** np.arange(1, n_stages + 1))
+        sizes[-1] = 1
+        budgets = np.full(n_stages, self.budget // n_stages)
+        n_sets = len(arms.features) if arms.features.ndim == 3 else 1
+        return elimination.start(
+            arms, np.tile(budgets, (n_sets, 1)), np.tile(sizes, (n_sets, 1)), self.label, streams
+        )  # fmt: skip
+
+    def ask(self, state: EliminationState) -> Ask:
+        """Choose the pulls of the next stage."""
+        counts = np.zeros(state.live.shape, dtype=np.int64)
+        going = np.flatnonzero(~elimination.finished(state))
+        if len(going) > 0:
+            found = counts[going]
+            _allocate(
+                state.features, state.feature_set[going], state.live[going], state.means[going],
+                state.budgets[going, state.stage], self.solver == "optimised", self.shift, self.delta,
+                self.inflated_average, state.key, state.replications[going], state.stage, found,
+            )  # fmt: skip
+            counts[going] = found
+        return elimination.ask_for(counts)
+
+    def tell(self, state: EliminationState, asked: Ask, totals: FloatArray) -> None:
+        """Fit the stage's rewards and eliminate; totals that are NaN (failed) teach nothing."""
+        elimination.learn(state, asked, totals, least_squares_means, "span", self.ties_in_order)
+
+    def finished(self, state: EliminationState) -> BoolArray:
+        """Return which replications have one arm left."""
+        return elimination.finished(state)
+
+    def recommend(self, state: EliminationState) -> IntArray:
+        """Return the live arm with the largest estimate, shape (R, 1)."""
+        return elimination.best_live(
+            state.live, state.means, self.ties_in_order, state.key, state.replications, state.stage
+        )  # fmt: skip
