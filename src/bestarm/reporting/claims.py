@@ -31,6 +31,7 @@ from bestarm.reporting.complexity_claims import nine_eighths, order_of_constants
 from bestarm.reporting.controls import control_caveat
 from bestarm.reporting.drug_claims import drug_misfit, recorded_hit_ratios, simulated_hit_ratios
 from bestarm.reporting.gpoo_claims import GPOO_CLAIMS
+from bestarm.reporting.gse_claims import GSE_CLAIMS, GSE_DESCRIPTIONS
 from bestarm.reporting.regret_claims import REGRET_TESTS, describe_regret
 from bestarm.reporting.theory_claims import DESCRIPTIONS, THEORY
 
@@ -60,6 +61,7 @@ ARITHMETIC: dict[str, Callable[[str, Mapping[str, Any]], tuple[bool, str]]] = {
     "recorded_hit_ratios": recorded_hit_ratios,
     **THEORY,
     **GPOO_CLAIMS,
+    **GSE_CLAIMS,
 }
 TESTS = STATISTICAL | REGRET_TESTS | ACCURACY_TESTS | {"hit_ratios": simulated_hit_ratios}
 
@@ -93,7 +95,7 @@ def evaluate(
             test = entry["test"] | entry["test"].get(convention, {})
             line = {"id": identity, "convention": convention, "claim": entry["claim"], "where": entry["where"]}
             line |= {
-                "test": DESCRIPTIONS.get(test["kind"])
+                "test": (DESCRIPTIONS | GSE_DESCRIPTIONS).get(test["kind"])
                 or describe_regret(test)
                 or describe_accuracy(test)
                 or describe(test),

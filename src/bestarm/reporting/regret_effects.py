@@ -83,10 +83,12 @@ def draw_effects(axis: Axes, values: pd.DataFrame) -> Axes:
     return axis
 
 
-def effects_figure(values: pd.DataFrame, statistic: str, titles: Mapping[str, str]) -> Figure:
-    """Return forests side by side, a column for each panel: differences of mean regret at one measure.
+def effects_figure(
+    values: pd.DataFrame, statistic: str, titles: Mapping[str, str], *, quantity: str = "regret"
+) -> Figure:
+    """Return forests side by side, a column for each panel: differences of the mean of a quantity at one measure.
 
-    The number beside an algorithm's name is its own mean regret.
+    The number beside an algorithm's name is its own mean.
     """
     mine = values[values["statistic"] == statistic]
     n_lines = max(len(forest_lines(mine[mine["panel"] == panel])) for panel in titles)
@@ -97,7 +99,7 @@ def effects_figure(values: pd.DataFrame, statistic: str, titles: Mapping[str, st
     for axis, (panel, title) in zip(axes.ravel(), titles.items(), strict=True):
         draw_effects(axis, mine[mine["panel"] == panel])
         axis.set_title(title)
-        axis.set_xlabel(f"change of regret, {statistic},\nwith 95% interval, n = {int(mine['n'].min())}")
+        axis.set_xlabel(f"change of {quantity}, {statistic},\nwith 95% interval, n = {int(mine['n'].min())}")
     figure.supxlabel(f"{mine['profile'].iloc[0]} profile", fontsize=8)
     return figure
 
