@@ -1,8 +1,8 @@
 """Run every benchmark and print its table: ``python -m benchmarks``."""
 
-from benchmarks import gpoo, structured_baselines, topm
+from benchmarks import gpoo, gse, structured_baselines, topm
 
 if __name__ == "__main__":
-    for subject in (topm, gpoo, structured_baselines):
+    for subject in (topm, gpoo, gse, structured_baselines):
         subject.main()
         print()

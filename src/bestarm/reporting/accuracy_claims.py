@@ -32,7 +32,7 @@ def cells_of(test: Mapping[str, Any], rows: Mapping[str, pd.DataFrame]) -> Itera
         For a cell without rows.
     """
     for entry in test["cells"]:
-        settings = {k: v if isinstance(v, Sequence) else [v] for k, v in entry.items() if k != "experiment"}
+        settings = {k: v if isinstance(v, list) else [v] for k, v in entry.items() if k != "experiment"}
         for values in itertools.product(*settings.values()):
             where = dict(zip(settings, values, strict=True))
             found = in_cells(rows[entry["experiment"]], where)

@@ -15,7 +15,7 @@ from matplotlib.ticker import FixedLocator, NullLocator
 from bestarm.reporting.figures import APPEARANCE, CONVENTION_TITLES, OTHER
 from bestarm.reporting.regret_figures import LINES
 
-_SHIFT = 0.05  # of a step of the axis, between series, so that intervals do not hide each other
+_SPREAD = 0.3  # of a step of the axis, from first to last series, so that intervals do not hide each other
 
 
 def draw_accuracy(
@@ -41,7 +41,7 @@ def draw_accuracy(
     shown = [label for label in order if label in set(mine["series"])]
     for number, label in enumerate(shown):
         line = mine[mine["series"] == label].sort_values("x")
-        x = np.array([where.index(v) for v in line["x"]]) + _SHIFT * (number - 0.5 * (len(shown) - 1))
+        x = np.array([where.index(v) for v in line["x"]]) + _SPREAD * (number / max(len(shown) - 1, 1) - 0.5)
         middle = line["value"].to_numpy()
         reach = np.abs(np.array([middle - line["low"], line["high"] - middle]))
         colour, marker = APPEARANCE.get(label, OTHER)
@@ -84,10 +84,9 @@ def accuracy_figure(
     """
     conventions = [c for c in CONVENTION_TITLES if c in set(values["convention"])]
     panels = list(dict.fromkeys(values["panel"]))
-    figure, axes = plt.subplots(
-        len(conventions), len(panels), figsize=(1.2 + 3.6 * len(panels), 0.9 + 2.7 * len(conventions)), squeeze=False,
-        sharey=statistic == "accuracy",
-    )  # fmt: skip
+    size = (max(7.0, 1.2 + 3.6 * len(panels)), 0.9 + 2.7 * len(conventions))
+    shared = statistic == "accuracy"
+    figure, axes = plt.subplots(len(conventions), len(panels), figsize=size, squeeze=False, sharey=shared)
     places = sorted(values["x"].unique())
     for row, convention in enumerate(conventions):
         for column, panel in enumerate(panels):

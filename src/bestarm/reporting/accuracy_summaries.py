@@ -25,7 +25,7 @@ def in_cells(rows: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
     kept = np.ones(len(rows), dtype=np.bool_)
     for name, values in where.items():
         column = rows["budget"] / rows["n_arms"] if name == "per_arm" else rows[name]
-        kept &= column.isin(values if isinstance(values, Sequence) else [values]).to_numpy()
+        kept &= column.isin(values if isinstance(values, list) else [values]).to_numpy()
     return rows[kept]
 
 

@@ -42,7 +42,7 @@ def allocation_values(x: FloatArray, designs: Mapping[str, FloatArray], profile:
 def allocation_figure(values: pd.DataFrame) -> Figure:
     """Return the arms in the plane, a panel for each design; a disc's area is the weight of its arm."""
     panels = list(dict.fromkeys(values["panel"]))
-    figure, axes = plt.subplots(1, len(panels), figsize=(3.4 * len(panels), 3.5), squeeze=False, sharey=True)
+    figure, axes = plt.subplots(1, len(panels), figsize=(3.4 * len(panels), 3.9), squeeze=False)
     for axis, panel in zip(axes[0], panels, strict=True):
         mine = values[values["panel"] == panel].pivot(index=["series", "x"], columns="statistic", values="value")
         mine = mine.reset_index()
@@ -52,7 +52,9 @@ def allocation_figure(values: pd.DataFrame) -> Figure:
             lw=0.6, zorder=3,
         )  # fmt: skip
         axis.set_title(f"{panel}\nlargest leverage {mine['leverage'].max():.2f}", fontsize=9)
-        axis.set(xlabel="first feature", aspect="equal")
+        axis.set(xlabel="first feature")
+        axis.margins(0.15)
+        axis.set_aspect("equal", adjustable="datalim")
         axis.axhline(0.0, color="0.85", lw=0.8, zorder=0)
         axis.axvline(0.0, color="0.85", lw=0.8, zorder=0)
     axes[0, 0].set_ylabel("second feature")
