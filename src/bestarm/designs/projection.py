@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from bestarm.interface import FloatArray
+from bestarm.interface import BoolArray, FloatArray, IntArray
 
 _ROUNDING = 1e-9
 _PUBLISHED_COLUMNS = 3
@@ -62,7 +62,8 @@ def published_coordinates(x: FloatArray) -> FloatArray:
     """Return the arms as the code published with [1]_ projects them: at most three columns are left.
 
     Where the rank is below the number of columns, the first columns become the coordinates along the singular
-    directions, and all from the fourth on are dropped; with fewer than three directions an old column stays.
+    directions, and all from the fourth on are dropped; with fewer than three directions an old column stays. Where
+    singular values are equal, which directions come first is LAPACK's choice.
     """
     u, s, _ = np.linalg.svd(x, full_matrices=False)
     rank = 0
@@ -73,4 +74,22 @@ def published_coordinates(x: FloatArray) -> FloatArray:
         return x.copy()
     found = x.copy()
     found[:, :rank] = u[:, :rank] * s[:rank]
+    for i in range(len(found)):
+        for k in range(rank):
+            if abs(found[i, k]) <= _ROUNDING * s[0]:  # rounding errors, which a solver would take for features
+                found[i, k] = 0.0
     return np.ascontiguousarray(found[:, : min(_PUBLISHED_COLUMNS, x.shape[1])])
+
+
+@njit(cache=True)
+def published_columns(
+    columns: FloatArray, n_columns: IntArray, live: BoolArray, seen: FloatArray, n_seen: IntArray
+) -> None:
+    """Write what is left of the columns of every replication's live arms after one more published projection."""
+    for r in range(len(live)):
+        arms = np.flatnonzero(live[r])
+        x = published_coordinates(np.ascontiguousarray(columns[r][arms][:, : n_columns[r]]))
+        n_seen[r] = x.shape[1]
+        seen[r] = 0.0
+        for i in range(len(arms)):
+            seen[r, arms[i], : n_seen[r]] = x[i]

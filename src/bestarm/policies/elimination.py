@@ -15,7 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 from numba import njit
 
-from bestarm.designs.projection import published_coordinates
+from bestarm.designs.projection import published_columns
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
 from bestarm.policies.fixed_budget import largest
 from bestarm.streams import Streams, uniform
@@ -50,6 +50,8 @@ class EliminationState:
         Which set of features each replication has.
     replications : ndarray of int64, shape (R,)
         Identities.
+    columns, n_columns : ndarray, shapes (R, K, d) and (R,)
+        What the published projection has left of the features, stage after stage; else empty.
     stage : int
         Stages that are over; the same for all replications.
     features : ndarray, shape (n_sets, K, d)
@@ -65,6 +67,8 @@ class EliminationState:
     spent: IntArray
     feature_set: IntArray
     replications: IntArray
+    columns: FloatArray
+    n_columns: IntArray
     features: FloatArray = shared()
     key: np.uint64 = shared()
     stage: int = field(default=0)
@@ -75,7 +79,9 @@ class EliminationState:
         return self.budgets.shape[1]
 
 
-def start(arms: Arms, budgets: IntArray, sizes: IntArray, label: str, streams: Streams) -> EliminationState:
+def start(
+    arms: Arms, budgets: IntArray, sizes: IntArray, label: str, streams: Streams, projection: str = "span"
+) -> EliminationState:
     """Return the state before the first stage.
 
     Parameters
@@ -88,9 +94,12 @@ def start(arms: Arms, budgets: IntArray, sizes: IntArray, label: str, streams: S
         Keys the random choices.
     streams : Streams
         The replications.
+    projection : {"span", "published", "none"}
+        Whose columns are to be remembered.
     """
     n_replications = len(streams.replications)
     features, feature_set = arms.feature_sets(n_replications)
+    columns = features[feature_set] if projection == "published" else np.zeros((n_replications, 0, 0))
     return EliminationState(
         live=np.ones((n_replications, arms.n_arms), dtype=np.bool_),
         means=np.zeros((n_replications, arms.n_arms)),
@@ -99,6 +108,8 @@ def start(arms: Arms, budgets: IntArray, sizes: IntArray, label: str, streams: S
         spent=np.zeros(n_replications, dtype=np.int64),
         feature_set=feature_set,
         replications=streams.replications,
+        columns=columns,
+        n_columns=np.full(n_replications, columns.shape[2]),
         features=features,
         key=streams.key(f"ties of {label}"),
     )
@@ -131,16 +142,18 @@ def by_arm(asked: Ask, totals: FloatArray, n_arms: int) -> tuple[IntArray, Float
 def seen_features(state: EliminationState, rows: IntArray, projection: str) -> tuple[FloatArray, IntArray]:
     """Return the sets of features that a stage sees, and which of them each of some replications has.
 
-    The published projection depends on the live arms; otherwise designs and estimates project by themselves.
+    The published projection depends on the live arms of all stages; otherwise designs and estimates project by
+    themselves.
     """
     if projection != "published":
         return state.features, state.feature_set[rows]
-    seen = np.zeros((len(rows), *state.features.shape[1:]))
-    for i, r in enumerate(rows):
-        live = state.live[r]
-        x = published_coordinates(np.ascontiguousarray(state.features[state.feature_set[r]][live]))
-        seen[i, live, : x.shape[1]] = x
-    return seen, np.arange(len(rows))
+    return _published(state, rows)[0], np.arange(len(rows))
+
+
+def _published(state: EliminationState, rows: IntArray) -> tuple[FloatArray, IntArray]:
+    seen, n_seen = np.empty(state.columns[rows].shape), np.empty(len(rows), dtype=np.int64)
+    published_columns(state.columns[rows], state.n_columns[rows], state.live[rows], seen, n_seen)
+    return seen, n_seen
 
 
 def learn(
@@ -151,6 +164,8 @@ def learn(
     going = np.flatnonzero(counts.any(axis=1))
     features, feature_set = seen_features(state, going, projection)
     live = state.live[going]
+    if projection == "published":
+        state.columns[going], state.n_columns[going] = _published(state, going)
     state.means[going] = fit(features, feature_set, live, counts[going], sums[going])
     sizes = state.sizes[going, state.stage]
     keep_largest(live, state.means[going], sizes, in_order, state.key, state.replications[going], state.stage)
@@ -171,7 +186,9 @@ def keep_largest(
 ) -> None:
     """Eliminate all but the ``sizes`` live arms with the largest estimates of each row, in place.
 
-    Estimates that agree to ten digits tie; of tied arms a random one stays, or the first if ``in_order``.
+    Estimates that agree to ten digits tie; of tied arms a random one stays, or the first if ``in_order``. A stage that
+    taught nothing, with every estimate 0, leaves random arms in any case: there the published code ranks
+    rounding errors.
     """
     n_arms = live.shape[1]
     for r in range(len(live)):
@@ -185,7 +202,7 @@ def keep_largest(
             if means[r, a] > limit + slack:
                 n_left -= 1
         tied = arms[np.abs(means[r][arms] - limit) <= slack]
-        if not in_order:
+        if not in_order or np.abs(means[r][arms]).max() == 0.0:
             draws = np.array([uniform(key, replications[r], n_arms + stage, a) for a in tied])
             tied = tied[np.argsort(draws)]
         for a in arms:

@@ -135,7 +135,7 @@ class Gse:
         budgets, sizes = self.schedule(arms.n_arms)
         n_sets = len(arms.features) if arms.features.ndim == 3 else 1
         return elimination.start(
-            arms, np.tile(budgets, (n_sets, 1)), np.tile(sizes, (n_sets, 1)), self.label, streams
+            arms, np.tile(budgets, (n_sets, 1)), np.tile(sizes, (n_sets, 1)), self.label, streams, self.projection
         )  # fmt: skip
 
     def ask(self, state: EliminationState) -> Ask:

@@ -109,7 +109,7 @@ class OdLinBai:
         for s, (m, left) in enumerate(plans):
             budgets[s, : len(left)] = self.budget // len(left) if self.exact else max(m, 0)
             sizes[s, : len(left)] = left
-        return elimination.start(arms, budgets, sizes, self.label, streams)
+        return elimination.start(arms, budgets, sizes, self.label, streams, self.projection)
 
     def ask(self, state: EliminationState) -> Ask:
         """Choose the pulls of the next stage."""

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from scipy import stats
 
 from bestarm.reporting.figures import APPEARANCE, CONVENTION_TITLES, OTHER
@@ -99,7 +100,9 @@ def effects_figure(
     for axis, (panel, title) in zip(axes.ravel(), titles.items(), strict=True):
         draw_effects(axis, mine[mine["panel"] == panel])
         axis.set_title(title)
-        axis.set_xlabel(f"change of {quantity}, {statistic},\nwith 95% interval, n = {int(mine['n'].min())}")
+        what = quantity if statistic == quantity else f"{quantity}, {statistic}"
+        axis.set_xlabel(f"change of {what},\nwith 95% interval, n = {int(mine['n'].min())}")
+        axis.xaxis.set_major_locator(MaxNLocator(5))
     figure.supxlabel(f"{mine['profile'].iloc[0]} profile", fontsize=8)
     return figure
 
