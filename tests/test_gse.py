@@ -9,9 +9,11 @@ from bestarm.designs.allocation import DESIGNS, AllocationRule
 from bestarm.experiments.simulate import simulate
 from bestarm.interface import Arms, Ask
 from bestarm.metrics import correct
+from bestarm.policies import elimination
 from bestarm.policies.gse import Gse, n_stages
 from bestarm.policies.od_linbai import OdLinBai, schedule
 from bestarm.problems.linear_bandit import LinearBandit
+from bestarm.problems.structured_instances import adaptive_instance
 from bestarm.streams import Streams
 
 ALLOCATIONS = ("uniform", "g-optimal", "frank-wolfe", "kumar-yildirim", "wynn", "greedy", "clusters")
@@ -275,3 +277,57 @@ def test_an_allocation_that_is_no_design_is_refused():
     """OD-LinBAI needs weights."""
     with pytest.raises(ValueError, match=r"allocation must be one of g-optimal, .*got 'uniform'"):
         OdLinBai(10, allocation="uniform")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The published projection
+
+
+def test_the_published_projection_remembers_what_it_dropped():
+    """From the second stage on three columns are left; an arm that became the origin stays there."""
+    problem = LinearBandit("basis", np.eye(16), np.linspace(1, 0, 16), 1.0)
+    policy = Gse(16 * 40, projection="published", ties_in_order=True)
+    streams = Streams.first(3, instance=problem.label)
+    state, pulled = policy.start(problem.arms, streams), problem.arms.no_pulls(3)
+    assert (state.n_columns == 16).all()
+    zeros = np.zeros((3, 16), dtype=bool)
+    for stage in range(4):
+        asked = policy.ask(state)
+        before = state.live.copy()
+        policy.tell(state, asked, problem.rewards(asked, pulled, streams))
+        assert (state.n_columns == (16 if stage == 0 else 3)).all()
+        now = before & (np.abs(state.columns).max(axis=2) == 0)
+        assert (now[zeros & before]).all()
+        zeros |= now
+    assert zeros.any()
+
+
+def test_features_that_span_everything_are_left_alone():
+    """Below full elimination the published projection changes nothing, arm by arm."""
+    problem = sphere(9, 32, 3)
+    plain, published = (run(Gse(320, projection=p), problem, 50) for p in ("span", "published"))
+    np.testing.assert_array_equal(plain["arm"], published["arm"])
+
+
+def test_a_stage_that_learns_nothing_keeps_random_arms():
+    """Also where equal arms are taken in order: the published code would rank rounding errors."""
+    live, means = np.ones((400, 4), dtype=bool), np.zeros((400, 4))
+    sizes, rows = np.ones(400, dtype=np.int64), np.arange(400)
+    elimination.keep_largest(live, means, sizes, True, np.uint64(1), rows, 0)
+    assert live.sum(axis=0).min() > 60
+    live, means = np.ones((400, 4), dtype=bool), np.tile([0.5, 1.0, 1.0, 0.2], (400, 1))
+    elimination.keep_largest(live, means, sizes, True, np.uint64(1), rows, 0)
+    assert live[:, 1].all()
+    live = np.ones((400, 4), dtype=bool)
+    elimination.keep_largest(live, means, sizes, False, np.uint64(1), rows, 0)
+    assert 140 < live[:, 1].sum() < 260
+    assert (live[:, 1] ^ live[:, 2]).all()
+
+
+def test_on_the_adaptive_instance_projection_and_ties_together_favour_the_first_arm():
+    """A fact of the published code: the duel of two nearly equal arms becomes a tie, and the best arm has index 0."""
+    problem = adaptive_instance(8)
+    alone = run(Gse(160, projection="published"), problem, 1500)["correct"].mean()
+    both = run(Gse(160, projection="published", ties_in_order=True), problem, 1500)["correct"].mean()
+    assert alone < 0.45
+    assert both > alone + 0.15

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from scipy import optimize
 
+from bestarm.designs.projection import span_basis
 from bestarm.designs.width_design import exponentiated_gradient, mirror_descent, mirror_step, normals, width
 from bestarm.experiments.simulate import simulate
 from bestarm.interface import Ask
 from bestarm.metrics import correct
 from bestarm.policies.peace import Peace
+from bestarm.policies.peace_width import PeaceWidth, squared_width
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.streams import Streams
 
@@ -174,3 +176,49 @@ def test_a_naive_call_of_ask_changes_nothing():
     first, second = policy.ask(state), policy.ask(state)
     assert isinstance(first, Ask)
     np.testing.assert_array_equal(first.counts, second.counts)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Rounds by the Gaussian width
+
+
+def test_a_round_keeps_the_longest_prefix_of_half_the_width():
+    """The width of what is kept is within the limit, that of one arm more is not; two arms stay."""
+    bandit, policy = problem(6, 12, 4), PeaceWidth(400)
+    streams = Streams.first(4, instance=bandit.label)
+    state, pulled, shrunk = policy.start(bandit.arms, streams), bandit.arms.no_pulls(4), 0
+    while not policy.finished(state).all():
+        asked = policy.ask(state)
+        before, item = state.live.copy(), state.round
+        policy.tell(state, asked, bandit.rewards(asked, pulled, streams))
+        for r in range(4):
+            if before[r].sum() == 2:
+                assert state.live[r].sum() == 2
+                continue
+            order = np.flatnonzero(before[r])[np.argsort(-state.means[r][before[r]])]
+            kept = int(state.live[r].sum())
+            assert set(order[:kept]) == set(np.flatnonzero(state.live[r]))
+            limit = max(1.0, np.ceil(state.gamma[r] / 2))
+            z = bandit.features @ span_basis(bandit.features)
+
+            def gamma(n, r=r, z=z, order=order, item=item):
+                return squared_width(z, order[:n], state.key, r, item, np.empty(12))
+
+            assert kept == 1 or gamma(kept) <= limit
+            if kept < len(order):
+                shrunk += 1
+                assert gamma(kept + 1) > limit
+    assert shrunk > 0
+
+
+def test_rounds_by_the_width_keep_the_budget_and_find_the_best_arm():
+    """Pooled rewards; blocks do not matter; little noise, no error."""
+    assert run(PeaceWidth(100), problem(7, 9, 3, sigma=1e-6), 4)["correct"].all()
+    noisy = problem(8, 9, 3, sigma=1.0)
+    rows = run(PeaceWidth(100), noisy, 4)
+    assert (rows["pulls"] <= 100).all()
+    metrics = {"arm": lambda _, recommended: recommended[:, 0].astype(float)}
+    part = simulate(PeaceWidth(100), noisy, Streams(0, noisy.label, np.array([1, 3])), metrics=metrics)
+    np.testing.assert_array_equal(part["arm"], rows["arm"][[1, 3]])
+    with pytest.raises(ValueError, match=r"at least 2 \(one pull in each of 2 rounds\), got 1"):
+        PeaceWidth(1).start(problem(0, 3, 2).arms, Streams.first(1))
