@@ -1,9 +1,9 @@
 """GSE, its designs and Peace: against loops over replications, a general solver, and a Kronecker system.
 
 The naive GSE is what one would write with NumPy from the paper, one replication after the other: Algorithm 2 with a
-matrix inversion for each candidate of its line search, and least squares on all pulls; its line search stalls after a few
-steps, where ours goes on to the optimum. Peace's rival is the published way to differentiate a matrix root: a d^2 x d^2
-system in every iteration, and SciPy's SLSQP for the mirror step.
+matrix inversion for each candidate of its line search, and least squares on all pulls; its line search stalls after a
+few steps, where ours goes on to the optimum. Peace's rival is the published way to differentiate a matrix root: a d^2
+x d^2 system in every iteration, and SciPy's SLSQP for the mirror step.
 """
 
 from __future__ import annotations

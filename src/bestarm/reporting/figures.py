@@ -50,7 +50,7 @@ APPEARANCE: dict[str, tuple[str, str]] = {
     "BayesGap-exp": ("#CC79A7", "*"),
     "BayesGap-M": ("#8A4A70", ">"),
     "Peace": ("0.35", "D"),
-    "OD-LinBAI": ("#F0E442", "D"),
+    "OD-LinBAI": ("#F0E442", "^"),
 }
 OTHER = ("0.6", "d")
 VERDICT_COLOURS = {
