@@ -39,6 +39,26 @@ def simple_regret(problem: Any, recommended: IntArray) -> FloatArray:
     return np.asarray(best - found.sum(axis=1))
 
 
+def rank(problem: Any, recommended: IntArray) -> FloatArray:
+    """Return one more than the number of arms with a larger mean than the recommended one."""
+    means = problem.means
+    found = np.take_along_axis(np.broadcast_to(means, (len(recommended), means.shape[1])), recommended[:, :1], axis=1)
+    return np.asarray(1.0 + (means > found).sum(axis=1))
+
+
+def arm_count(problem: Any, recommended: IntArray) -> FloatArray:
+    """Return the number of arms."""
+    return np.full(len(recommended), float(problem.means.shape[1]))
+
+
+def relative_regret(problem: Any, recommended: IntArray) -> FloatArray:
+    """Return the simple regret of the recommended arm over the range of the means."""
+    means = problem.means
+    found = np.take_along_axis(np.broadcast_to(means, (len(recommended), means.shape[1])), recommended[:, :1], axis=1)
+    best = means.max(axis=1)
+    return np.asarray((best - found[:, 0]) / (best - means.min(axis=1)))
+
+
 def aggregated_regret(problem: Any, recommended: IntArray) -> FloatArray:
     """Return f(x*) minus the average of f that a reward of the recommended cell is about (GPOO, Definition 2)."""
     return np.asarray(problem.best[1] - problem.cell_values(recommended)[:, 0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
+import zipfile
 import zlib
 from functools import cache
 from pathlib import Path
@@ -83,7 +84,8 @@ def fetch(name: str) -> Path:
                 return _checked(path, entry["sha256"], name)
     if "url" not in entry:
         raise DataUnavailable(
-            f"{name!r} is neither in {RAW_DATA} nor in {data_mirror()}, and it has no official address."
+            f"{name!r} is neither in {RAW_DATA} nor in {data_mirror()}, and it has no official address. "
+            f"It comes from: {entry['origin']}."
         )
     if os.environ.get("BESTARM_OFFLINE"):
         raise DataUnavailable(f"{name!r} is neither in {RAW_DATA} nor in {data_mirror()}, and BESTARM_OFFLINE is set.")
@@ -95,12 +97,12 @@ def _download(name: str, entry: dict[str, Any]) -> Path:
     import requests
 
     pooch.get_logger().setLevel("WARNING")
-    target = RAW_DATA / entry["path"]
+    target, member = RAW_DATA / entry["path"], entry.get("member")
     try:
-        pooch.retrieve(
+        found = pooch.retrieve(
             entry["url"],
-            known_hash=f"sha256:{entry['sha256']}",
-            fname=target.name,
+            known_hash=None if member else f"sha256:{entry['sha256']}",
+            fname=f"{name}.zip" if member else target.name,
             path=target.parent,
             downloader=pooch.HTTPDownloader(timeout=TIMEOUT_SECONDS),
         )
@@ -114,7 +116,26 @@ def _download(name: str, entry: dict[str, Any]) -> Path:
             f"{entry['url']} is not the registered {name!r} ({error}). "
             f"Nothing was kept; put the right file at {target}."
         ) from error
-    return target
+    return _unpacked(Path(found), member, target, name, entry) if member else target
+
+
+def _unpacked(archive: Path, member: str, target: Path, name: str, entry: dict[str, Any]) -> Path:
+    """Take one file out of a downloaded archive, and keep nothing that is not the registered one."""
+    try:
+        with zipfile.ZipFile(archive) as files:
+            content = files.read(member)
+    except (OSError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+        raise DataDamaged(f"{entry['url']} has no readable {member!r} ({error}). Put {name!r} at {target}.") from error
+    finally:
+        archive.unlink(missing_ok=True)
+    if hashlib.sha256(content).hexdigest() != entry["sha256"]:
+        raise DataDamaged(
+            f"{member!r} in {entry['url']} is not the registered {name!r}. Nothing was kept; put the right file at "
+            f"{target}."
+        )
+    temporary = target.with_name(target.name + ".part")
+    temporary.write_bytes(content)
+    return temporary.rename(target)
 
 
 def available(*names: str) -> bool:

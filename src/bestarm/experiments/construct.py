@@ -60,7 +60,7 @@ def construct(spec: dict[str, Any], room: str) -> Any:
     settings = dict(spec)
     module_name, _, function_name = str(settings.pop("make", "")).partition(".")
     function = _find(room, module_name, function_name)
-    accepted = inspect.signature(function).parameters
+    accepted = accepted_settings(spec, room)
     if not any(p.kind is p.VAR_KEYWORD for p in accepted.values()):
         unknown = sorted(set(settings) - set(accepted))
         if unknown:
@@ -72,6 +72,12 @@ def construct(spec: dict[str, Any], room: str) -> Any:
         return function(**settings)
     except TypeError as error:
         raise ValueError(f"{room}.{module_name}.{function_name}: {error}; settings were {settings}.") from error
+
+
+def accepted_settings(spec: Mapping[str, Any], room: str) -> Mapping[str, inspect.Parameter]:
+    """Return the settings of the function that ``make: module.function`` names."""
+    module_name, _, function_name = str(spec.get("make", "")).partition(".")
+    return inspect.signature(_find(room, module_name, function_name)).parameters
 
 
 def _find(room: str, module_name: str, function_name: str) -> Callable[..., Any]:
@@ -123,7 +129,8 @@ def make_series(
         The experiment's problem.
     scale : mapping
         The profile; its ``budgets`` replace those of the settings, its ``fewer: {n_arms: {64: 200}}`` are the
-        replications of cells with at least so much of a setting.
+        replications of cells with at least so much of a setting; its ``settings`` replace those of every policy that
+        has them, so that what costs time (steps, rounds) can be cut.
     cell : mapping, optional
         Settings of the problem in this cell of the experiment's ``vary``.
     draws : str
@@ -136,6 +143,7 @@ def make_series(
     """
     cell = dict(cell or {})
     settings = {"label": label} | dict(settings)
+    settings |= {k: v for k, v in scale.get("settings", {}).items() if k in accepted_settings(settings, "policies")}
     published = settings.pop("as_published", {})
     if convention == "as_published":
         settings |= published

@@ -61,6 +61,8 @@ class Experiment:
         Record each replication every so many rounds as well.
     varied : tuple of str
         Settings of the problem that differ from cell to cell; rows have a column for each.
+    watch : str, optional
+        An observer of every policy, ``module.Class`` of ``bestarm.policies``; rows have a column for each finding.
     """
 
     paper: str
@@ -76,6 +78,7 @@ class Experiment:
     data: str
     every: int | None = None
     varied: tuple[str, ...] = ()
+    watch: str | None = None
 
 
 def load_experiment(paper: str, name: str, profile: Profile, *, stand_in: bool = False) -> Experiment:
@@ -114,7 +117,8 @@ def load_experiment(paper: str, name: str, profile: Profile, *, stand_in: bool =
         if metric not in known_metrics:
             raise ValueError(f"unknown metric {metric!r}; bestarm.metrics has: {', '.join(known_metrics)}.")
     problem_spec = spec["stand_in"] if stand_in else spec["problem"]
-    scale = spec["profiles"][profile]
+    scale = dict(spec["profiles"][profile])
+    scale["settings"] = spec.get("settings", {}) | scale.get("settings", {})
     first = {name: values[0] for name, values in spec.get("vary", {}).items()}
     problem = construct(problem_spec | first, "problems")
     series: list[Series] = []
@@ -140,4 +144,5 @@ def load_experiment(paper: str, name: str, profile: Profile, *, stand_in: bool =
         data=getattr(problem, "data", "synthetic"),
         every=spec.get("every"),
         varied=tuple(varied),
+        watch=spec.get("watch"),
     )

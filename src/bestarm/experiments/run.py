@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import inspect
 import json
 import os
@@ -38,8 +39,18 @@ def data_files(experiment: Experiment) -> tuple[str, ...]:
     return tuple(module.DATA_FILES)
 
 
-def _metric_digest(name: str) -> str:
-    return syntax_digest(textwrap.dedent(inspect.getsource(getattr(metrics, name))))
+def _observer(watch: str) -> Callable[[Any, Any], Any]:
+    """Return the class ``module.Class`` of bestarm.policies that watches a policy on a problem."""
+    module, _, name = watch.partition(".")
+    return getattr(importlib.import_module(f"bestarm.policies.{module}"), name)
+
+
+def _measured(experiment: Experiment) -> tuple[str, ...]:
+    """Return the columns that an experiment adds to its rows: metrics, and what its observer finds."""
+    if experiment.watch is None:
+        return experiment.metrics
+    module = importlib.import_module(f"bestarm.policies.{experiment.watch.partition('.')[0]}")
+    return (*experiment.metrics, *module.FINDINGS)
 
 
 def cell_key(experiment: Experiment, series: Series, seed: int) -> str:
@@ -60,6 +71,8 @@ def cell_key(experiment: Experiment, series: Series, seed: int) -> str:
         "seed": seed,
         "code": code_hash([type(series.policy).__module__, room, "bestarm.experiments.simulate"]),
     }
+    if experiment.watch is not None:
+        specification["watch"] = code_hash([f"bestarm.policies.{experiment.watch.partition('.')[0]}"])
     return hashlib.sha256(json.dumps(specification, sort_keys=True).encode()).hexdigest()[:32]
 
 
@@ -79,14 +92,20 @@ def _simulate_block(
     replications = np.arange(start, stop, dtype=np.int64)
     streams = Streams(seed, instance_of(experiment, series), replications)
     began = time.perf_counter()
+    problem = (series.problem or experiment.problem).take(replications)
+    policy: Any = series.policy
+    if experiment.watch is not None:
+        policy = _observer(experiment.watch)(policy, problem)
     frame = simulate(
-        series.policy,
-        (series.problem or experiment.problem).take(replications),
+        policy,
+        problem,
         streams,
         metrics={name: getattr(metrics, name) for name in experiment.metrics},
         max_pulls=experiment.max_pulls,
         every=experiment.every if series.budget is None else None,
     )
+    if experiment.watch is not None:
+        frame = frame.merge(policy.findings(replications), "left", ["replication", "round"], validate="one_to_one")
     frame["seconds"] = (time.perf_counter() - began) / (stop - start)
     store.write(key, start, stop, frame)
 
@@ -143,11 +162,12 @@ def run_experiment(
         One row for each convention, series, replication and recorded round: ``convention, series, replication, round,
         pulls, stopped``, the metrics, ``seconds`` (mean wall time of a replication), ``data``, ``key``. Where the
         regret is followed over budgets there is a column ``budget``: the pulls of an anytime policy so far, or the
-        budget that a run was given. There is a column for each setting of the problem that the experiment varies.
+        budget that a run was given. There is a column for each setting of the problem that the experiment varies, and
+        one for each finding of its observer.
     """
     blocks = Store(store)
     cells = [(series, cell_key(experiment, series, seed)) for series in experiment.series]
-    if committed is not None and not _COLUMNS.union(experiment.metrics) <= set(committed.columns):
+    if committed is not None and not _COLUMNS.union(_measured(experiment)) <= set(committed.columns):
         committed = None
     # two series of equal key (a policy without deviations, in both conventions) are one computation
     jobs = {
@@ -158,7 +178,7 @@ def run_experiment(
     for series, key, start, stop in jobs.values():
         block = blocks.read(key, start, stop)
         if block is None:
-            block = _reusable(committed, key, start, stop, experiment.metrics)
+            block = _reusable(committed, key, start, stop, _measured(experiment))
         if block is None:
             todo.append((series, key, start, stop))
         else:

@@ -220,8 +220,11 @@ def experiments_of(test: Mapping[str, Any]) -> list[str]:
     for entries in ("pairs", "triples", "series"):
         if entries in test and not isinstance(test[entries][0], str):  # else series of the test's experiments
             return sorted({entry[0] for entry in test[entries]})
+    if "contrasts" in test:
+        return sorted({e for pair in test["contrasts"] for entry in pair for e in entry["experiments"]})
     if "cells" in test:
-        return sorted({cell["experiment"] for cell in test["cells"]})
+        named = {cell["experiment"] for cell in test["cells"]}
+        return sorted(named | {test[side] for side in ("left_in", "right_in") if side in test})
     if "experiment" in test:
         return [test["experiment"]]
     if test["kind"] in ("gap", "printed_error_rates"):

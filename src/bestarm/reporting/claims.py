@@ -18,6 +18,7 @@ from statsmodels.stats.multitest import multipletests
 from bestarm.datasets.registry import DataUnavailable
 from bestarm.experiments.definitions import load_experiment
 from bestarm.reporting.accuracy_claims import ACCURACY_TESTS, describe_accuracy
+from bestarm.reporting.batch_claims import BATCH_TESTS, describe_batches
 from bestarm.reporting.claim_tests import (
     LEVEL,
     STATISTICAL,
@@ -32,6 +33,8 @@ from bestarm.reporting.controls import control_caveat
 from bestarm.reporting.drug_claims import drug_misfit, recorded_hit_ratios, simulated_hit_ratios
 from bestarm.reporting.gpoo_claims import GPOO_CLAIMS
 from bestarm.reporting.gse_claims import GSE_CLAIMS, GSE_DESCRIPTIONS
+from bestarm.reporting.oae_claims import OAE_CLAIMS, OAE_DESCRIPTIONS
+from bestarm.reporting.oae_theory_claims import OAE_THEORY_CLAIMS, OAE_THEORY_DESCRIPTIONS
 from bestarm.reporting.regret_claims import REGRET_TESTS, describe_regret
 from bestarm.reporting.theory_claims import DESCRIPTIONS, THEORY
 
@@ -62,8 +65,11 @@ ARITHMETIC: dict[str, Callable[[str, Mapping[str, Any]], tuple[bool, str]]] = {
     **THEORY,
     **GPOO_CLAIMS,
     **GSE_CLAIMS,
+    **OAE_CLAIMS,
+    **OAE_THEORY_CLAIMS,
 }
-TESTS = STATISTICAL | REGRET_TESTS | ACCURACY_TESTS | {"hit_ratios": simulated_hit_ratios}
+KINDS_IN_WORDS = DESCRIPTIONS | GSE_DESCRIPTIONS | OAE_DESCRIPTIONS | OAE_THEORY_DESCRIPTIONS
+TESTS = STATISTICAL | REGRET_TESTS | ACCURACY_TESTS | BATCH_TESTS | {"hit_ratios": simulated_hit_ratios}
 
 
 def evaluate(
@@ -95,9 +101,10 @@ def evaluate(
             test = entry["test"] | entry["test"].get(convention, {})
             line = {"id": identity, "convention": convention, "claim": entry["claim"], "where": entry["where"]}
             line |= {
-                "test": (DESCRIPTIONS | GSE_DESCRIPTIONS).get(test["kind"])
+                "test": KINDS_IN_WORDS.get(test["kind"])
                 or describe_regret(test)
                 or describe_accuracy(test)
+                or describe_batches(test)
                 or describe(test),
                 "caveat": control_caveat(entry, rows, profiles, convention),
             }

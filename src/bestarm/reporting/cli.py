@@ -1,4 +1,4 @@
-"""The command line: ``bestarm notebook | notebooks | repro | figure | pipeline | readme | report``."""
+"""The command line: ``bestarm notebook | notebooks | experiment | repro | figure | pipeline | readme | report``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from bestarm.reporting.readme import write_readme
 from bestarm.reporting.rebuild import rebuild, redraw
 from bestarm.reporting.report import make_report
 from bestarm.reporting.runner import NotebookFailed, notebooks_of, refresh_notebook, run_notebook
+from bestarm.reporting.section import Section
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -21,6 +22,10 @@ def _parser() -> argparse.ArgumentParser:
     notebook.add_argument("--profile", default="smoke", choices=["smoke", "laptop", "paper"])
     notebooks = commands.add_parser("notebooks", help="refresh the text outputs of the committed notebooks")
     notebooks.add_argument("--paper")
+    experiment = commands.add_parser("experiment", help="run one experiment and store its rows, with no figure")
+    experiment.add_argument("--paper", required=True)
+    experiment.add_argument("--name", required=True, help="key under experiments in papers/<paper>.yaml")
+    experiment.add_argument("--profile", default="paper", choices=["laptop", "paper"])
     repro = commands.add_parser("repro", help="rebuild from scratch and compare with the committed figures")
     repro.add_argument("--paper")
     repro.add_argument("--profile", default="laptop", choices=["smoke", "laptop"])
@@ -44,6 +49,10 @@ def main(arguments: list[str] | None = None) -> int:
                 for path in notebooks_of(given.paper):
                     refresh_notebook(path)
                     print(f"refreshed {path.parent.name}/{path.name}")
+            case "experiment":
+                section = Section(given.paper, given.profile, ".")
+                section.run(given.name)
+                section.save_results(given.name)
             case "repro":
                 return rebuild(given.paper, given.profile)
             case "figure":

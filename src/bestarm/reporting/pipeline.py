@@ -32,6 +32,8 @@ def modules_of_series(paper: str, experiments: list[str]) -> set[str]:
         problems = [spec["problem"], *([spec["stand_in"]] if "stand_in" in spec else [])]
         found |= {f"bestarm.problems.{p['make'].partition('.')[0]}" for p in problems}
         found |= {f"bestarm.policies.{s['make'].partition('.')[0]}" for s in spec["series"].values()}
+        if "watch" in spec:
+            found.add(f"bestarm.policies.{spec['watch'].partition('.')[0]}")
     return found
 
 

@@ -25,6 +25,8 @@ from bestarm.reporting.provenance import provenance
 
 _Data = TypeVar("_Data")
 
+PAPER_SCALE = "paper_scale"
+
 
 def tell_runner(line: str) -> bool:
     """Append a line to the runner's progress file, and return whether there is one."""
@@ -105,7 +107,7 @@ class Section:
         """Return the rows of an experiment, computing what is not stored yet."""
         committed = None
         if self.profile != "smoke" and not os.environ.get("BESTARM_FRESH"):
-            committed = read_rows(RESULTS / self.paper / f"{name}.parquet")
+            committed = read_rows(RESULTS / self.paper / self._scale(f"{name}.parquet"))
         store = QUICK / "store" if self.profile == "smoke" else Path(os.environ.get("BESTARM_STORE", STORE))
         seed, workers = project_seed(), 1 if self.profile == "smoke" else n_workers()
         if is_computed(self.paper, name):
@@ -162,10 +164,12 @@ class Section:
         self._save_values(folder, name, values, experiments)
 
     def verdicts(self, *identities: str) -> pd.DataFrame:
-        """Return the verdicts on some claims, by default all, from the rows run in this section."""
+        """Return the verdicts on some claims, by default all, each from the largest profile whose rows are there."""
         claims = self.claims()
         chosen = {i: claims[i] for i in (identities or claims)}
-        found = evaluate(self.paper, chosen, self.rows, dict.fromkeys(self.rows, self.profile))
+        larger = {name: rows for name in self.rows if (rows := self.paper_scale(name)) is not None}
+        profiles = dict.fromkeys(self.rows, self.profile) | dict.fromkeys(larger, "paper")
+        found = evaluate(self.paper, chosen, self.rows | larger, profiles)
         missing = found[found["decided_by"].astype(str).str.startswith(DATA_MISSING)]
         if len(missing) and self.profile != "smoke":
             self.data_missing = True  # what is saved from now on must not replace published verdicts
@@ -173,10 +177,20 @@ class Section:
         return found
 
     def load_results(self) -> None:
-        """Take the rows of every experiment that a claim or one of its controls rests on: stored, in smoke by a run."""
+        """Take the rows of every experiment that a claim or one of its controls rests on."""
         tests = [t["test"] for claim in self.claims().values() for t in (claim, *claim.get("controls", []))]
-        for name in dict.fromkeys(e for test in tests for e in experiments_of(test)):
-            stored = None if self.profile == "smoke" else read_rows(RESULTS / self.paper / f"{name}.parquet")
+        self.borrow(*dict.fromkeys(e for test in tests for e in experiments_of(test)))
+
+    def paper_scale(self, name: str) -> pd.DataFrame | None:
+        """Return the stored rows of an experiment at the paper's own scale, if there are any; none in a smoke run."""
+        return None if self.profile == "smoke" else read_rows(RESULTS / self.paper / PAPER_SCALE / f"{name}.parquet")
+
+    def borrow(self, *names: str) -> None:
+        """Take the rows of experiments that other sections run: stored ones, in the smoke profile by a run."""
+        for name in names:
+            stored = None
+            if self.profile != "smoke":
+                stored = read_rows(RESULTS / self.paper / self._scale(f"{name}.parquet"))
             if stored is None:
                 self.run(name)
             else:
@@ -202,8 +216,10 @@ class Section:
         )
         if (stand_in or self.data_missing) and self.profile != "smoke":
             return QUICK / kind / self.paper
-        base = ROOT / self.output_dir / kind / self.paper
-        return base / "paper_scale" if self.profile == "paper" and kind == "figures" else base
+        return ROOT / self.output_dir / kind / self.paper / self._scale("")
+
+    def _scale(self, name: str) -> Path:
+        return Path(PAPER_SCALE, name) if self.profile == "paper" else Path(name)
 
 
 def markdown_table(table: pd.DataFrame) -> str:

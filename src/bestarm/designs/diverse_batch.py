@@ -1,0 +1,103 @@
+r"""A batch that is good and spread out: greedy maximisation of a sum of scores plus a log determinant.
+
+References
+----------
+.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Algorithm 2.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+
+from bestarm.interface import BoolArray, FloatArray, IntArray
+
+Kernel = Literal["direction", "affine", "rbf"]
+JITTER = 1e-6
+
+
+def kernel_inputs(features: FloatArray, kernel: Kernel) -> FloatArray:
+    """Return what the kernel exp(-|u - v|^2) compares, shape (..., n_arms, p).
+
+    Parameters
+    ----------
+    features : ndarray, shape (..., n_arms, n_features)
+        Arms.
+    kernel : {"direction", "affine", "rbf"}
+        Arms over their norms, as printed: in one dimension that is the sign alone; arms with a one appended, over their
+        norms; arms with mean 0 and standard deviation 1.
+
+    Raises
+    ------
+    ValueError
+        For an unknown kernel.
+    """
+    if kernel not in get_args(Kernel):
+        raise ValueError(f"kernel must be one of {', '.join(get_args(Kernel))}, got {kernel!r}.")
+    if kernel == "rbf":
+        spread = features.std(axis=-2, keepdims=True)
+        return np.asarray((features - features.mean(axis=-2, keepdims=True)) / np.where(spread > 0, spread, 1.0))
+    if kernel == "affine":
+        features = np.concatenate([features, np.ones((*features.shape[:-1], 1))], axis=-1)
+    return np.asarray(features / np.maximum(np.linalg.norm(features, axis=-1, keepdims=True), 1e-12))
+
+
+def diverse_batch(
+    features: FloatArray,
+    feature_set: IntArray,
+    scores: FloatArray,
+    available: BoolArray,
+    order: FloatArray,
+    size: int,
+    diversity: float,
+    kernel: Kernel = "direction",
+) -> IntArray:
+    r"""Return batches chosen one arm after the other, each with the largest score plus gain in log determinant.
+
+    The determinant is that of the kernel matrix plus 10^-6 I: without it, three arms on a line, of which two have the
+    same sign, have determinant 0. Time is O(size^2 n_arms) a replication, by an incremental Cholesky factor.
+
+    Parameters
+    ----------
+    features : ndarray, shape (n_sets, n_arms, n_features)
+        Arms.
+    feature_set : ndarray of int64, shape (R,)
+        Which set each replication has.
+    scores, order : ndarray, shape (R, n_arms)
+        Predicted rewards (NaN last), and random draws that break ties.
+    available : ndarray of bool, shape (R, n_arms)
+        Arms not yet pulled.
+    size : int
+        Arms of the batch.
+    diversity : float
+        :math:`\lambda_{div}`, the weight of the log determinant.
+    kernel : {"direction", "affine", "rbf"}
+        See `kernel_inputs`.
+
+    Returns
+    -------
+    ndarray of int64, shape (R, size)
+        Arms in the order in which they were chosen; the first has the largest score.
+    """
+    points = kernel_inputs(features, kernel)
+    squares = (points**2).sum(axis=-1)
+    chosen = np.empty((len(scores), size), dtype=np.int64)
+    for r, s in enumerate(feature_set):
+        x, square = points[s], squares[s]
+        left = np.flatnonzero(available[r])
+        value = np.nan_to_num(scores[r, left], nan=-1.1e300, neginf=-1e300)
+        variance = np.full(len(left), 1.0 + JITTER)
+        factor = np.zeros((len(left), size))
+        for place in range(size):
+            gain = value if place == 0 else value + diversity * np.log(np.maximum(variance, JITTER))
+            ties = np.flatnonzero(gain == gain.max())
+            best = ties[np.argmax(order[r, left[ties]])]
+            chosen[r, place] = left[best]
+            distance = np.maximum(square[left] + square[left[best]] - 2.0 * (x[left] @ x[left[best]]), 0.0)
+            column = np.exp(-distance)
+            column[best] += JITTER
+            factor[:, place] = (column - factor @ factor[best]) / np.sqrt(max(variance[best], JITTER))
+            variance -= factor[:, place] ** 2
+            value[best] = -np.inf
+    return chosen

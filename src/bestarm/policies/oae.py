@@ -1,0 +1,154 @@
+r"""Optimistic arm elimination with networks: a fit rewarded for hoping, then the arms of which it hopes most.
+
+Greedy, MeanOpt, HingePNorm and MaxOpt differ in the objective and its strength alone; DetD spreads the batch.
+
+References
+----------
+.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Equations 2
+   and 3, Algorithms 1 and 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+
+from bestarm.designs.diverse_batch import Kernel, diverse_batch
+from bestarm.interface import FloatArray, IntArray
+from bestarm.models.mlp_fit import FitData, Objective, Training, diverged, fit_networks, predict
+from bestarm.policies.batch_search import BatchSearch, BatchState, top_batch
+
+MOST_MEMBERS = 2**8
+NETWORKS_A_ROUND = 2**16
+
+
+@dataclass(frozen=True)
+class NetworkSearch(BatchSearch):
+    """What searches with networks have in common.
+
+    Parameters
+    ----------
+    label, batch, rounds, standardise, device
+        As of `BatchSearch`.
+    hidden, steps, learning_rate, minibatch, pool_minibatch, bias
+        As of `Training`.
+    """
+
+    hidden: tuple[int, ...] = (100, 10)
+    steps: int = 5000
+    learning_rate: float = 0.01
+    minibatch: int = 10
+    pool_minibatch: int | None = None
+    bias: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.batch > MOST_MEMBERS:
+            raise ValueError(f"batch must be at most {MOST_MEMBERS}: networks are named by place; got {self.batch}.")
+        object.__setattr__(self, "hidden", tuple(self.hidden))
+        self.training()
+
+    def training(self, objective: Objective = "avg") -> Training:
+        """Return how networks are fitted."""
+        return Training(
+            self.hidden, self.steps, self.learning_rate, self.minibatch, objective, self.pool_minibatch, self.bias,
+            self.device,
+        )  # fmt: skip
+
+    def fit_and_predict(
+        self,
+        state: BatchState,
+        rewards: FloatArray,
+        optimism: FloatArray,
+        objective: Objective = "avg",
+        *,
+        arms: IntArray | None = None,
+        n_observed: IntArray | None = None,
+        place: int = 0,
+    ) -> FloatArray:
+        """Fit n networks for each replication and return their outputs for all arms, shape (R, n, n_arms).
+
+        Parameters
+        ----------
+        state : BatchState
+            What is known, and which arms are left.
+        rewards : ndarray, shape (R, n, n_known)
+            What each network is told.
+        optimism : ndarray, shape (n,)
+            Strength of each network's regulariser.
+        objective : {"avg", "sum", "hinge", "softmax"}
+            The regulariser.
+        arms, n_observed : ndarray of int64, optional
+            What the rewards belong to, where that is not what was observed.
+        place : int
+            Which fit of this round it is; it keys the draws.
+        """
+        n_rows, n, _ = rewards.shape
+        row = np.repeat(np.arange(n_rows), n)
+        n_pool = state.available.sum(axis=1)
+        pool = np.argsort(~state.available, axis=1, kind="stable")[:, : n_pool.max()]
+        data = FitData(
+            state.inputs, state.feature_set, state.arms if arms is None else arms,
+            state.n_observed if n_observed is None else n_observed, pool, n_pool, row, rewards.reshape(n_rows * n, -1),
+        )  # fmt: skip
+        items = state.round * NETWORKS_A_ROUND + place * MOST_MEMBERS + np.arange(n)
+        networks = np.stack([state.replications[row], np.tile(items, n_rows)], axis=1)
+        training = self.training(objective)
+        parameters = fit_networks(
+            training, data, np.tile(optimism, n_rows), state.streams.key(f"{self.label} networks"), networks
+        )
+        found = predict(training, data, parameters)
+        state.diverged |= diverged(found).reshape(n_rows, n).any(axis=1)
+        return found.reshape(n_rows, n, -1)
+
+
+@dataclass(frozen=True)
+class Oae(NetworkSearch):
+    r"""Greedy, MeanOpt, HingePNorm, MaxOpt: one network, regularised towards optimism ([1]_, Equation 3).
+
+    Parameters
+    ----------
+    objective : {"avg", "hinge", "softmax", "sum"}
+        MeanOpt, HingePNorm with p = 4, MaxOpt, and MeanOpt with a strength that grows with the arms left.
+    optimism : float
+        :math:`\lambda_{reg}`; 0 is Greedy.
+    diversity : float, optional
+        :math:`\lambda_{div}` of DetD; by default the batch is that of the largest outputs.
+    kernel : {"direction", "affine", "rbf"}
+        Of DetD, see `bestarm.designs.diverse_batch`.
+
+    Raises
+    ------
+    ValueError
+        For a negative strength, or a setting out of its range.
+    """
+
+    objective: Objective = "avg"
+    optimism: float = 0.0
+    diversity: float | None = None
+    kernel: Kernel = "direction"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0.0 <= self.optimism < np.inf:
+            raise ValueError(f"optimism must be at least 0 and finite, got {self.optimism}.")
+        if self.diversity is not None and not 0.0 < self.diversity < np.inf:
+            raise ValueError(
+                f"diversity must be positive and finite, or None for the plain batch; got {self.diversity}."
+            )
+
+        if self.kernel not in get_args(Kernel):
+            raise ValueError(f"kernel must be one of {', '.join(get_args(Kernel))}, got {self.kernel!r}.")
+
+    def choose(self, state: BatchState, size: int) -> IntArray:
+        """Return the batch of a fresh optimistic fit."""
+        fitted = self.fit_and_predict(state, state.rewards[:, None], np.array([self.optimism]), self.objective)
+        state.scores = fitted[:, 0]
+        ties = self._draws(state, "ties")
+        if self.diversity is None:
+            return top_batch(state.scores, state.available, ties, size)
+        return diverse_batch(
+            state.features, state.feature_set, state.scores, state.available, ties, size, self.diversity, self.kernel
+        )

@@ -1,0 +1,79 @@
+r"""Optimism from an ensemble: the largest output of several networks, fitted without a regulariser.
+
+The midpoint of an ensemble's range plus half of the range, which is what the paper writes, is its maximum.
+
+References
+----------
+.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023.
+   Section 4.1.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from bestarm.interface import FloatArray, IntArray
+from bestarm.policies.batch_search import BatchState, top_batch
+from bestarm.policies.oae import MOST_MEMBERS, NetworkSearch
+from bestarm.streams import standard_normal
+
+
+@njit(cache=True)
+def label_noise(key: np.uint64, replications: IntArray, item: int, n_members: int, n: int) -> FloatArray:
+    """Return N(0, 1) draws for the labels of every member, shape (R, n_members, n)."""
+    found = np.empty((len(replications), n_members, n))
+    for r in range(len(replications)):
+        for member in range(n_members):
+            for i in range(n):
+                found[r, member, i] = standard_normal(key, replications[r], item * n_members + member, i)
+    return found
+
+
+@dataclass(frozen=True)
+class EnsembleSearch(NetworkSearch):
+    """Ensemble and EnsembleNoiseY: the batch of the largest member-wise maxima ([1]_, Section 4.1.2).
+
+    Parameters
+    ----------
+    members : int
+        M, networks of the ensemble, from different initial weights.
+    label_noise : float
+        Standard deviation of what is added to the labels, anew for each member and round; 1 is EnsembleNoiseY.
+
+    Raises
+    ------
+    ValueError
+        For no member, or a negative noise.
+    """
+
+    members: int = 10
+    label_noise: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 1 <= self.members <= MOST_MEMBERS or not 0.0 <= self.label_noise < np.inf:
+            raise ValueError(
+                f"members must be at least 1 and at most {MOST_MEMBERS}, and label_noise at least 0 and finite; "
+                f"got {self.members} and {self.label_noise}."
+            )
+
+    def ensemble(
+        self, state: BatchState, arms: IntArray, rewards: FloatArray, n_observed: IntArray, place: int = 0
+    ) -> FloatArray:
+        """Return every member's outputs, shape (R, members, n_arms)."""
+        labels = np.repeat(rewards[:, None], self.members, axis=1)
+        if self.label_noise:
+            key, item = state.streams.key(f"{self.label} label noise"), state.round * (self.batch + 1) + place
+            labels = labels + self.label_noise * label_noise(
+                key, state.replications, item, self.members, labels.shape[2]
+            )
+        plain = np.zeros(self.members)
+        return self.fit_and_predict(state, labels, plain, arms=arms, n_observed=n_observed, place=place)
+
+    def choose(self, state: BatchState, size: int) -> IntArray:
+        """Return the batch of a fresh ensemble."""
+        state.scores = self.ensemble(state, state.arms, state.rewards, state.n_observed).max(axis=1)
+        return top_batch(state.scores, state.available, self._draws(state, "ties"), size)

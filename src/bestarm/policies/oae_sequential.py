@@ -1,0 +1,133 @@
+r"""A batch chosen arm after arm: each choice is followed by a virtual label between optimism and pessimism.
+
+References
+----------
+.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Algorithm 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bestarm.interface import FloatArray, IntArray
+from bestarm.policies.batch_search import BatchState, top_batch
+from bestarm.policies.oae import Oae
+from bestarm.policies.oae_ensemble import EnsembleSearch
+
+# state with virtual labels, place in the batch, whether a virtual label is needed → optimistic and pessimistic outputs
+Prediction = Callable[[BatchState, int, bool], tuple[FloatArray, FloatArray]]
+
+
+def sequential_batch(
+    state: BatchState, size: int, predict: Prediction, optimism_weight: float, draws: FloatArray
+) -> IntArray:
+    """Return a batch by Algorithm 3 of [1]_; virtual labels are forgotten at its end.
+
+    Parameters
+    ----------
+    state : BatchState
+        What is known; ``scores`` becomes the optimistic outputs at the first place.
+    size : int
+        Arms of the batch.
+    predict : callable
+        Fits to a state and returns optimistic and pessimistic outputs, shape (R, n_arms).
+    optimism_weight : float
+        Alpha: the virtual label is alpha times the optimistic plus (1 - alpha) times the pessimistic output.
+    draws : ndarray, shape (R, n_arms)
+        Random draws that break ties.
+    """
+    rows = np.arange(len(state.best))
+    room = np.zeros((len(rows), size))
+    virtual = replace(
+        state,
+        arms=np.concatenate([state.arms, room.astype(np.int64)], axis=1),
+        rewards=np.concatenate([state.rewards, room], axis=1),
+        n_observed=state.n_observed.copy(),
+        available=state.available.copy(),
+    )
+    chosen = np.empty((len(rows), size), dtype=np.int64)
+    for place in range(size):
+        labelled = place < size - 1  # no label is needed after the last arm
+        optimistic, pessimistic = predict(virtual, place, labelled)
+        if place == 0:
+            state.scores = optimistic
+        arm = top_batch(optimistic, virtual.available, draws, 1)[:, 0]
+        chosen[:, place] = arm
+        if labelled:
+            label = optimism_weight * optimistic[rows, arm] + (1.0 - optimism_weight) * pessimistic[rows, arm]
+            virtual.arms[rows, virtual.n_observed], virtual.rewards[rows, virtual.n_observed] = arm, label
+            virtual.n_observed += 1
+            virtual.available[rows, arm] = False
+    return chosen
+
+
+@dataclass(frozen=True)
+class SeqB(Oae):
+    """MeanOpt arm after arm: two networks a place, regularised towards optimism and towards pessimism.
+
+    Parameters
+    ----------
+    optimism_weight : float
+        Alpha of the virtual label.
+
+    Raises
+    ------
+    ValueError
+        If alpha is not in [0, 1].
+    """
+
+    optimism_weight: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_weight(self.optimism_weight)
+
+    def choose(self, state: BatchState, size: int) -> IntArray:
+        """Return a sequential batch."""
+
+        def predict(virtual: BatchState, place: int, labelled: bool) -> tuple[FloatArray, FloatArray]:
+            signs = np.array([1.0, -1.0])[: 1 + labelled]
+            rewards = np.repeat(virtual.rewards[:, None], len(signs), axis=1)
+            fitted = self.fit_and_predict(virtual, rewards, self.optimism * signs, self.objective, place=place)
+            return fitted[:, 0], fitted[:, -1]
+
+        return sequential_batch(state, size, predict, self.optimism_weight, self._draws(state, "ties"))
+
+
+@dataclass(frozen=True)
+class EnsembleSeqB(EnsembleSearch):
+    """Ensemble-SeqB and Ensemble-SeqB-NoiseY: one ensemble a place, its maximum optimistic, its minimum pessimistic.
+
+    Parameters
+    ----------
+    optimism_weight : float
+        Alpha of the virtual label.
+
+    Raises
+    ------
+    ValueError
+        If alpha is not in [0, 1].
+    """
+
+    optimism_weight: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_weight(self.optimism_weight)
+
+    def choose(self, state: BatchState, size: int) -> IntArray:
+        """Return a sequential batch."""
+
+        def predict(virtual: BatchState, place: int, labelled: bool) -> tuple[FloatArray, FloatArray]:
+            fitted = self.ensemble(virtual, virtual.arms, virtual.rewards, virtual.n_observed, place)
+            return fitted.max(axis=1), fitted.min(axis=1)
+
+        return sequential_batch(state, size, predict, self.optimism_weight, self._draws(state, "ties"))
+
+
+def _check_weight(weight: float) -> None:
+    if not 0.0 <= weight <= 1.0:
+        raise ValueError(f"optimism_weight must be between 0 and 1, got {weight}.")

@@ -1,0 +1,208 @@
+r"""Rows of batch searches to plotted values: batches until a top arm is found, and rewards batch by batch.
+
+References
+----------
+.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Appendix E.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.special import gammaln
+from statsmodels.stats.proportion import proportion_confint
+
+from bestarm.interface import FloatArray
+from bestarm.reporting.summaries import COLUMNS, mean_interval
+
+TAUS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
+MAIN_TAU = 0.01
+RANDOM_LAW = "RandomBatch, exact law"
+
+
+def n_good(tau: float, n_arms: float) -> int:
+    """Return how many arms are in the top quantile: the smallest number that is at least tau times all, at least 1."""
+    return max(1, int(np.ceil(tau * n_arms - 1e-9)))
+
+
+def marked_runs(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return which runs had a fit that diverged.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by ``series`` and ``replication``: ``beyond``, an output passed 10^4 in some round; ``broken``, a batch
+        was chosen by outputs that are no numbers.
+    """
+    beyond = rows["diverged"] > 0
+    broken = beyond & rows["optimistic"].isna()
+    flags = pd.DataFrame({"beyond": beyond, "broken": broken})
+    return flags.groupby([rows["series"], rows["replication"]], sort=False).any()
+
+
+def without_broken(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of one problem's runs without those in which a fit broke down; these enter no mean.
+
+    Runs whose outputs passed 10^4 stay: an unbounded objective leads there, and to leave them out would keep the runs
+    in which optimism happened to stay small.
+    """
+    broken = marked_runs(rows)["broken"]
+    runs = pd.MultiIndex.from_frame(rows[["series", "replication"]])
+    return rows[~broken.reindex(runs).to_numpy(dtype=np.bool_)]
+
+
+def first_hits(rows: pd.DataFrame, tau: float = MAIN_TAU) -> pd.DataFrame:
+    """Return when each run first saw an arm of the top quantile.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of one problem: ``series, replication, round, rank, arm_count``.
+    tau : float
+        Quantile.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by ``series`` and ``replication``: ``first``, the number of the batch, one more than there are where it
+        never was, and ``censored``, whether that is so.
+    """
+    good = n_good(tau, float(rows["arm_count"].iloc[0]))
+    runs = [rows["series"], rows["replication"]]
+    when = rows["round"].where((rows["rank"] <= good) & (rows["round"] > 0))
+    found = pd.DataFrame({"first": when.groupby(runs, sort=False).min()})
+    found["censored"] = found["first"].isna()
+    last = rows["round"].groupby(runs, sort=False).max()
+    found["first"] = found["first"].fillna(last + 1)
+    return found
+
+
+def random_survival(n_arms: int, tau: float, batch: int, rounds: int) -> FloatArray:
+    """Return the exact probability that random batches have found no top arm after t = 0, ..., ``rounds`` batches."""
+    good = n_good(tau, n_arms)
+    pulls = np.minimum(batch * np.arange(rounds + 1), n_arms)
+    left = n_arms - good - pulls
+    with np.errstate(invalid="ignore"):
+        log = gammaln(n_arms - good + 1) - gammaln(left + 1) - gammaln(n_arms + 1) + gammaln(n_arms - pulls + 1)
+    return np.asarray(np.where(left >= 0, np.exp(log), 0.0))
+
+
+def random_mean(n_arms: int, tau: float, batch: int, rounds: int) -> float:
+    """Return the mean number of batches until random batches find a top arm, ``rounds + 1`` where they do not."""
+    return float(random_survival(n_arms, tau, batch, rounds).sum())
+
+
+def summarise_hits(
+    rows: pd.DataFrame, panel: str, profile: str, *, batch: int, taus: Sequence[float] = TAUS
+) -> pd.DataFrame:
+    """Return the mean number of batches until a top arm, for each quantile, and how many runs never saw one.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of one problem, with the columns of `first_hits`, ``convention`` and ``data``.
+    panel, profile : str
+        The panel's name; the scale of the run.
+    batch : int
+        Arms in a batch, for the exact law of random batches.
+    taus : sequence of float
+        Quantiles, the abscissa.
+
+    Returns
+    -------
+    DataFrame
+        Columns of a figure's CSV; statistics ``batches``, with a 95% t-interval, ``censored``, ``runs beyond 10^4``,
+        ``broken runs``, and the exact mean of random batches as a series of its own.
+    """
+    n_arms, rounds = int(rows["arm_count"].iloc[0]), int(rows["round"].max())
+    n_runs = rows.groupby("series", sort=False)["replication"].nunique().to_dict()
+    kept, marks = without_broken(rows), marked_runs(rows)
+    base = {"panel": panel, "profile": profile, "convention": "as_written", "data": rows["data"].iloc[0]}
+    table = []
+    for tau in taus:
+        hits = first_hits(kept, tau)
+        for series, mine in hits.groupby(level="series", sort=False):
+            mean, low, high = mean_interval(mine["first"])
+            line = base | {"series": series, "x": tau, "n": len(mine)}
+            table.append(line | {"statistic": "batches", "value": mean, "low": low, "high": high})
+            table.append(line | {"statistic": "censored", "value": int(mine["censored"].sum())})
+        exact = base | {"series": RANDOM_LAW, "x": tau, "n": 0, "statistic": "batches"}
+        table.append(exact | {"value": random_mean(n_arms, tau, batch, rounds)})
+    for statistic, name in (("beyond", "runs beyond 10^4"), ("broken", "broken runs")):
+        for label, k in marks[statistic].groupby(level="series", sort=False).sum().to_dict().items():
+            if k:
+                line = {"series": label, "x": np.nan, "n": n_runs[label], "statistic": name, "value": k}
+                table.append(base | line)
+    return pd.DataFrame(table).reindex(columns=COLUMNS)
+
+
+def summarise_rewards(rows: pd.DataFrame, panel: str, profile: str) -> pd.DataFrame:
+    """Return the mean reward of each batch and the mean relative regret of the best arm so far, with 95% t-intervals.
+
+    x is the number of the batch; statistics ``reward`` and ``relative regret``.
+    """
+    kept = without_broken(rows)
+    kept = kept[kept["round"] > 0]
+    table = []
+    for (series, number), mine in kept.groupby(["series", "round"], sort=False):
+        line = {"panel": panel, "profile": profile, "convention": "as_written", "data": mine["data"].iloc[0]}
+        line |= {"series": series, "x": number, "n": len(mine)}
+        for statistic, column in (("reward", "reward"), ("relative regret", "relative_regret")):
+            mean, low, high = mean_interval(mine[column].astype(np.float64))
+            table.append(line | {"statistic": statistic, "value": mean, "low": low, "high": high})
+    return pd.DataFrame(table).reindex(columns=COLUMNS)
+
+
+def summarise_found(rows: pd.DataFrame, panel: str, profile: str, tau: float = MAIN_TAU) -> pd.DataFrame:
+    """Return the share of runs that have seen a top arm after each batch, with Wilson's 95% interval."""
+    kept = without_broken(rows)
+    hits = first_hits(kept, tau)
+    table = []
+    for series, mine in hits.groupby(level="series", sort=False):
+        for number in range(1, int(rows["round"].max()) + 1):
+            k, n = int(((mine["first"] <= number) & ~mine["censored"]).sum()), len(mine)
+            low, high = proportion_confint(k, n, method="wilson")
+            line = {"panel": panel, "series": series, "x": number, "statistic": "share found", "value": k / n}
+            line |= {"low": low, "high": high, "n": n, "convention": "as_written", "profile": profile}
+            table.append(line | {"data": rows["data"].iloc[0]})
+    return pd.DataFrame(table).reindex(columns=COLUMNS)
+
+
+def summarise_fits(rows: pd.DataFrame, profile: str, rates: dict[str, float]) -> pd.DataFrame:
+    """Return the median training error over the variance of the response, with its quartiles, step by step.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of `bestarm.experiments.network_fits.fit_rows`.
+    profile : str
+        Scale.
+    rates : dict
+        The step size of each class; rows of others are left out.
+    """
+    mine = rows[rows["learning_rate"] == rows["series"].map(rates)]
+    ratio = (mine["mse"] / mine["var"]).rename("ratio")
+    groups = mine.assign(ratio=ratio).groupby(["panel", "series", "x"], sort=False)
+    quantiles = {"low": 0.25, "value": 0.5, "high": 0.75}
+    found = pd.DataFrame({name: groups["ratio"].quantile(q) for name, q in quantiles.items()}).reset_index()
+    found["n"] = groups.size().to_numpy()
+    found["data"] = groups["data"].first().to_numpy()
+    found = found.assign(statistic="median MSE / variance", convention="as_written", profile=profile)
+    return found.reindex(columns=COLUMNS)
+
+
+def hits_table(values: pd.DataFrame, tau: float = MAIN_TAU) -> pd.DataFrame:
+    """Return mean batches with half-widths of their intervals, and censored runs, as text: series by panels."""
+    mine = values[np.isclose(values["x"].astype(float), tau)]
+    censored = mine[mine["statistic"] == "censored"].set_index(["panel", "series"])["value"]
+    lines: dict[str, dict[str, str]] = {}
+    for _, line in mine[mine["statistic"] == "batches"].iterrows():
+        lost = censored.get((line["panel"], line["series"]), 0)
+        text = f"{line['value']:.1f}"
+        if np.isfinite(line["low"]):
+            text += f" ± {0.5 * (line['high'] - line['low']):.1f}"
+        text += f" ({int(lost)} of {line['n']} never)" if lost else ""
+        lines.setdefault(str(line["series"]), {})[str(line["panel"])] = text
+    return pd.DataFrame(lines).T.rename_axis("series").reset_index().fillna("")

@@ -1,0 +1,323 @@
+"""Groups of networks: against one Sequential trained alone by Torch's Adam and autograd on the same draws."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+from torch import Tensor, nn
+
+from bestarm.models import mlp_fit
+from bestarm.models.minibatches import draw_minibatches
+from bestarm.models.mlp_batch import Mlp
+from bestarm.models.mlp_fit import DIVERGED, FitData, Training, diverged, fit_networks, predict
+from bestarm.streams import Streams, philox
+
+KEY = Streams.first(1, instance="networks").key("fit")
+
+
+def ragged(seed: int = 0, d: int = 3, n_arms: int = 40, members: int = 2) -> tuple[FitData, np.ndarray]:
+    """Return data of four replications, two feature sets, 1 to 25 observations and 30 to 3 arms left, and names."""
+    rng = np.random.default_rng(seed)
+    n_observed, n_pool = np.array([1, 4, 12, 25]), np.array([30, 12, 20, 3])
+    order = np.array([rng.permutation(n_arms) for _ in n_observed])
+    data = FitData(
+        features=torch.tensor(rng.standard_normal((2, n_arms, d)), dtype=torch.float32),
+        feature_set=np.array([0, 1, 1, 0]),
+        arms=order[:, :25],
+        n_observed=n_observed,
+        pool=np.ascontiguousarray(order[:, :-31:-1]),
+        n_pool=n_pool,
+        row=np.repeat(np.arange(4), members),
+        targets=rng.standard_normal((4 * members, 25)),
+    )
+    networks = np.stack([data.row + 10, np.tile(np.arange(members), 4)], axis=1)
+    return data, networks
+
+
+def objective_of(outputs: Tensor, objective: str, n_pool: int) -> Tensor:
+    """Return the acquisition objective of Section 4.1, estimated on a minibatch of the pool."""
+    if objective == "hinge":
+        return (outputs.clamp_min(0.0) ** 4).mean()
+    if objective == "softmax":
+        return torch.logsumexp(outputs, 0) - np.log(len(outputs)) + np.log(n_pool)
+    return outputs.mean() * (n_pool if objective == "sum" else 1)
+
+
+def train_alone(training: Training, data: FitData, g: int, optimism: float, name: np.ndarray) -> nn.Sequential:
+    """Return one network as anybody would train it: autograd, Torch's Adam, one step after the other."""
+    r, m, d = data.row[g], training.minibatch, data.features.shape[2]
+    shape, m_pool = Mlp(d, training.hidden), training.pool_size
+    modules: list[nn.Module] = []
+    for weights, biases in shape.layers(shape.xavier(KEY, name[None], training.bias)):
+        layer = nn.Linear(*weights.shape[1:])
+        layer.weight.data, layer.bias.data = weights[0].T.clone(), biases[0, 0].clone()
+        modules += [layer, nn.ReLU()]
+    network = nn.Sequential(*modules[:-1])
+    index = np.empty((training.steps, 1, m + m_pool), dtype=np.int64)
+    target = np.empty((training.steps, 1, m), dtype=np.float32)
+    draw_minibatches(
+        KEY, name[None], np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), data.arms[r : r + 1],
+        data.n_observed[r : r + 1], data.targets[g : g + 1].astype(np.float32), data.pool[r : r + 1],
+        data.n_pool[r : r + 1], 0, index, target,
+    )  # fmt: skip
+    used, used_pool = min(m, data.n_observed[r]), min(m_pool, data.n_pool[r])
+    x = data.features[data.feature_set[r]]
+    adam = torch.optim.Adam(network.parameters(), lr=training.learning_rate)
+    for s in range(training.steps):
+        known, free = index[s, 0, :used], index[s, 0, m : m + used_pool]
+        loss = ((network(x[known])[:, 0] - torch.from_numpy(target[s, 0, :used])) ** 2).mean()
+        if optimism:
+            loss = loss - optimism * objective_of(network(x[free])[:, 0], training.objective, data.n_pool[r])
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+    return network
+
+
+@pytest.mark.parametrize("objective", ["avg", "sum", "hinge", "softmax"])
+@pytest.mark.parametrize("hidden", [(), (10, 5), (100, 10), (6,)])
+def test_a_group_is_each_network_trained_alone(hidden, objective):
+    """With and without a regulariser, negative too, in one group; within 1e-4 of the spread after 40 steps."""
+    data, networks = ragged()
+    strengths = np.array([0.0, 0.1, -0.1, 0.01, 0.3, 0.0, -0.05, 1.0]) / (10 if objective == "sum" else 1)
+    training = Training(hidden, steps=40, objective=objective, bias=1.0)
+    found = predict(training, data, fit_networks(training, data, strengths, KEY, networks))
+    for g, strength in enumerate(strengths):
+        network = train_alone(training, data, g, strength, networks[g])
+        with torch.no_grad():
+            expected = network(data.features[data.feature_set[data.row[g]]])[:, 0].numpy()
+        np.testing.assert_allclose(found[g], expected, rtol=0, atol=1e-4 * max(1.0, np.ptp(expected)))
+
+
+def test_strength_0_is_a_plain_fit():
+    """Whatever the objective; in the company of optimistic networks too (2e-4: a sum of more terms, most of them 0)."""
+    data, networks = ragged()
+    plain = fit_networks(Training((10, 5), 80), data, np.zeros(8), KEY, networks)
+    for objective in ("sum", "hinge", "softmax"):
+        training = Training((10, 5), 80, objective=objective)
+        assert torch.equal(fit_networks(training, data, np.zeros(8), KEY, networks), plain)
+    mixed = fit_networks(Training((10, 5), 80), data, np.arange(8) % 2 * 0.1, KEY, networks)
+    torch.testing.assert_close(mixed[::2], plain[::2], rtol=0, atol=2e-4)
+    assert (mixed[1::2] - plain[1::2]).abs().amax(1).min() > 1e-3
+
+
+@pytest.mark.parametrize("d", [1, 12])
+@pytest.mark.parametrize("hidden", [(), (10, 5), (100, 10)])
+def test_networks_do_not_depend_on_their_company(hidden, d):
+    """Bit for bit in groups of 2, 3, 4 and 8, after 300 steps, which make any rounding visible; alone 1e-4 after 40."""
+    data, networks = ragged(d=d)
+    strengths = np.linspace(0.01, 0.1, 8)
+    for sizes, steps, error in (((2, 3, 4), 300, 0.0), ((1,), 40, 1e-4)):
+        training = Training(hidden, steps=steps)
+        together = fit_networks(training, data, strengths, KEY, networks)
+        for size in sizes:
+            for start in range(0, 8 if size != 3 else 6, size):
+                some = slice(start, start + size)
+                part = fit_networks(training, data.take(some), strengths[some], KEY, networks[some])
+                torch.testing.assert_close(part, together[some], rtol=0, atol=error)
+
+
+def test_memory_is_bounded_and_changes_nothing(monkeypatch):
+    """Groups of one, minibatches drawn step by step, predictions arm by arm: the same within 1e-4."""
+    data, networks = ragged()
+    strengths, training = np.full(8, 0.1), Training((10, 5), steps=60, objective="hinge")
+    groups: list[slice] = []
+    whole = fit_networks(training, data, strengths, KEY, networks, lambda step, group, _: groups.append(group))
+    assert set(map(str, groups)) == {"slice(0, 8, None)"}
+    predicted = predict(training, data, whole)
+    monkeypatch.setattr(mlp_fit, "MEMORY_BYTES", 256)
+    groups.clear()
+    pieces = fit_networks(training, data, strengths, KEY, networks, lambda step, group, _: groups.append(group))
+    assert len(set(map(str, groups))) == 8
+    torch.testing.assert_close(pieces, whole, rtol=0, atol=1e-4)
+    np.testing.assert_allclose(predict(training, data, pieces), predicted, rtol=0, atol=1e-3)
+
+
+def test_the_hook_sees_every_step():
+    """The parameters after the last step are the result; a fit of 7 steps is a fit of 20 seen early."""
+    data, networks = ragged()
+    seen: dict[int, Tensor] = {}
+    result = fit_networks(
+        Training((10, 5), steps=20), data, np.full(8, 0.1), KEY, networks,
+        lambda step, group, parameters: seen.update({step: parameters.clone()}),
+    )  # fmt: skip
+    assert list(seen) == list(range(1, 21))
+    assert torch.equal(seen[20], result)
+    assert torch.equal(seen[7], fit_networks(Training((10, 5), steps=7), data, np.full(8, 0.1), KEY, networks))
+
+
+def draws(n: int, m: int, n_pool: int, m_pool: int, n_steps: int, n_networks: int = 1, first: int = 0):
+    """Return drawn rows and targets of networks whose observations are rows 100, 101, ... and targets 0, 1, ..."""
+    index = np.full((n_steps, n_networks, m + m_pool), -1)
+    target = np.full((n_steps, n_networks, m), np.nan, dtype=np.float32)
+    names = np.stack([np.full(n_networks, 3), np.arange(n_networks)], axis=1)
+    draw_minibatches(
+        KEY, names, np.zeros(n_networks, dtype=np.int64), np.full(n_networks, 100), np.arange(20)[None], np.array([n]),
+        np.tile(np.arange(20, dtype=np.float32), (n_networks, 1)), np.arange(20, 50)[None], np.array([n_pool]), first,
+        index, target,
+    )  # fmt: skip
+    return index, target
+
+
+def test_minibatches_are_uniform_without_replacement():
+    """Chi-square tests of all triples and of (observation, arm) pairs at level 1e-4, seed fixed."""
+    index, target = draws(n=6, m=3, n_pool=5, m_pool=2, n_steps=6000, n_networks=2)
+    np.testing.assert_array_equal(index[..., :3] - 100, target)
+    known, free = np.sort(index[..., :3] - 100, axis=2), index[..., 3:] - 120
+    assert (np.diff(known) > 0).all()
+    assert (free[..., 0] != free[..., 1]).all()
+    assert (known < 6).all()
+    assert ((free >= 0) & (free < 5)).all()
+    for g in range(2):
+        triples = [(known[:, g] == np.array(t)).all(axis=1).sum() for t in combinations(range(6), 3)]
+        assert stats.chisquare(triples).pvalue > 1e-4
+        pairs = np.bincount(5 * (index[:, g, 0] - 100) + free[:, g, 0], minlength=30)
+        assert stats.chisquare(pairs).pvalue > 1e-4
+    between = np.bincount(6 * (index[:, 0, 0] - 100) + index[:, 1, 0] - 100, minlength=36)
+    assert stats.chisquare(between).pvalue > 1e-4
+    after = np.bincount(6 * (index[:-1, 0, 0] - 100) + index[1:, 0, 0] - 100, minlength=36)
+    assert stats.chisquare(after).pvalue > 1e-4
+
+
+def test_minibatches_are_padded_and_do_not_depend_on_their_chunk():
+    """With fewer observations than places all of them are used, then zeros; steps 50 to 99 alone are the same."""
+    index, target = draws(n=2, m=5, n_pool=1, m_pool=3, n_steps=100)
+    assert (np.sort(index[:, 0, :2], axis=1) == [100, 101]).all()
+    assert (index[:, 0, 5] == 120).all()
+    assert not index[:, 0, 2:5].any()
+    assert not index[:, 0, 6:].any()
+    assert not target[:, 0, 2:].any()
+    later, _ = draws(n=2, m=5, n_pool=1, m_pool=3, n_steps=50, first=50)
+    np.testing.assert_array_equal(later, index[50:])
+
+
+def test_xavier_bounds():
+    """Weights uniform within sqrt(6 / (in + out)), biases 0 or within 1 / sqrt(in); equal names, equal weights."""
+    shape = Mlp(7, (100, 10))
+    names = np.array([[r, i] for r in range(4) for i in range(5)])
+    for bias in (0.0, 1.0):
+        for weights, biases in shape.layers(shape.xavier(KEY, names, bias)):
+            before, after = weights.shape[1:]
+            reach = np.sqrt(6.0 / (before + after))
+            scaled = weights.numpy().ravel() / reach
+            assert 0.9 < np.abs(scaled).max() <= 1.0 + 1e-6
+            assert stats.kstest(scaled, "uniform", args=(-1.0, 2.0)).pvalue > 1e-4
+            assert np.abs(biases.numpy()).max() <= bias / np.sqrt(before) + 1e-6
+            assert biases.any() == bool(bias)
+    whole = shape.xavier(KEY, names)
+    assert torch.equal(whole[7:8], shape.xavier(KEY, names[7:8]))
+    assert len(torch.unique(whole, dim=0)) == len(names)
+    assert shape.n_parameters == 7 * 100 + 100 + 100 * 10 + 10 + 10 + 1 == whole.shape[1]
+
+
+def test_weights_share_no_bits_with_minibatches():
+    """The words behind the first weights would also be the minibatch of the same number."""
+    n, name = 1000, np.array([[3, 0]])
+    index = np.empty((n, 1, 1), dtype=np.int64)
+    arms = np.arange(2**20)[None]
+    draw_minibatches(
+        KEY, name, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), arms, np.array([2**20]),
+        np.zeros((1, 2**20), dtype=np.float32), arms[:, :0], np.zeros(1, dtype=np.int64), 0, index,
+        np.empty((n, 1, 1), dtype=np.float32),
+    )  # fmt: skip
+    weights = Mlp(4 * n, ()).xavier(KEY, name)[0, : 4 * n : 4].numpy()
+    assert abs(np.corrcoef(weights, index[:, 0, 0])[0, 1]) < 0.15  # 4.7 standard errors
+    assert philox(KEY, 0, 3, 0, 0) != philox(KEY, 0, 3, 0, 1)
+
+
+@pytest.mark.parametrize(("objective", "factor"), [("avg", 1), ("sum", 6)])
+def test_linear_class_has_the_closed_form(objective, factor):
+    """theta = theta_LS + n lambda / 2 (X'X)^-1 mu, in full batches; within 2e-3 after 4000 steps."""
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((20, 3))
+    y, n, strengths = rng.standard_normal(14), 14, np.array([0.0, 0.05, -0.1])
+    data = FitData(
+        torch.tensor(x[None], dtype=torch.float32), np.zeros(1, dtype=np.int64), np.arange(14)[None], np.array([14]),
+        np.arange(14, 20)[None], np.array([6]), np.zeros(3, dtype=np.int64), np.tile(y, (3, 1)),
+    )  # fmt: skip
+    training = Training((), steps=4000, learning_rate=0.003, minibatch=14, objective=objective, pool_minibatch=6)
+    networks = np.stack([np.zeros(3, dtype=np.int64), np.arange(3)], axis=1)
+    found = fit_networks(training, data, strengths, KEY, networks).numpy()
+    design = np.column_stack([x, np.ones(20)])
+    known, mean = design[:14], design[14:].mean(axis=0)
+    least_squares = np.linalg.lstsq(known, y, rcond=None)[0]
+    for theta, strength in zip(found, strengths, strict=True):
+        moved = n * factor * strength / 2 * np.linalg.solve(known.T @ known, mean)
+        np.testing.assert_allclose(theta, least_squares + moved, atol=2e-3)
+
+
+def test_optimism_raises_what_is_unknown_and_leaves_what_is_known():
+    """A network that is rewarded for hope predicts more on the pool; a pessimistic one less."""
+    data, networks = ragged(d=1)
+    training = Training((10, 5), steps=1000)
+    plain, hope, fear = (
+        predict(training, data, fit_networks(training, data, np.full(8, s), KEY, networks)) for s in (0.0, 0.1, -0.1)
+    )
+    for g, r in enumerate(data.row):
+        free = data.pool[r, : data.n_pool[r]]
+        assert hope[g, free].mean() > plain[g, free].mean() > fear[g, free].mean()
+
+
+def test_divergence_is_noticed():
+    """A quartic reward beats a quadratic penalty; outputs that are huge, infinite or not a number."""
+    data, networks = ragged()
+    training = Training((10, 5), steps=400, learning_rate=0.5, objective="hinge")
+    found = predict(training, data, fit_networks(training, data, np.full(8, 100.0), KEY, networks))
+    assert diverged(found).any()
+    limits = np.array([[0.0, DIVERGED], [0.0, -1.1 * DIVERGED], [np.nan, 0.0], [np.inf, 0.0]])
+    assert diverged(limits).tolist() == [False, True, True, True]
+
+
+def test_predictions_of_one_and_of_many_feature_sets():
+    """One shared set, or one each, in pieces: the plain evaluation of each network (float32)."""
+    data, networks = ragged()
+    training = Training((10, 5), steps=5)
+    parameters = fit_networks(training, data, np.zeros(8), KEY, networks)
+    found = predict(training, data, parameters)
+    for g, r in enumerate(data.row):
+        z = data.features[data.feature_set[r]]
+        layers = Mlp(3, (10, 5)).layers(parameters[g : g + 1])
+        for weights, biases in layers[:-1]:
+            z = (z @ weights[0] + biases[0]).relu()
+        np.testing.assert_allclose(found[g], (z @ layers[-1][0][0] + layers[-1][1][0])[:, 0].numpy(), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"steps": 0}, "steps and minibatch must be at least 1, got 0"),
+        ({"minibatch": 0}, "steps and minibatch"),
+        ({"learning_rate": 0.0}, "learning_rate must be positive and finite"),
+        ({"learning_rate": np.nan}, "learning_rate must be positive and finite"),
+        ({"learning_rate": np.inf}, "learning_rate must be positive and finite"),
+        ({"objective": "max"}, "objective must be one of avg, sum, hinge, softmax, got 'max'"),
+        ({"pool_minibatch": 0}, "pool_minibatch must be at least 1"),
+        ({"steps": np.nan}, "steps"),
+        ({"steps": 10.5}, "steps"),
+        ({"minibatch": np.nan}, "minibatch"),
+        ({"hidden": (10, 0)}, "every layer needs at least 1 unit"),
+    ],
+)
+def test_bad_settings(settings, words):
+    """One clear error each."""
+    with pytest.raises(ValueError, match=words):
+        Training(**settings)
+
+
+def test_a_device_that_is_not_there(monkeypatch):
+    """Said at once, with what to do."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ValueError, match="Torch finds no GPU here; set device to 'cpu'"):
+        Training(device="cuda")
+
+
+def test_bad_networks():
+    """No observation to learn from, or a layer without units."""
+    data, networks = ragged()
+    data.n_observed[1] = 0
+    with pytest.raises(ValueError, match="at least one observation"):
+        fit_networks(Training((), steps=1), data, np.zeros(8), KEY, networks)
+    with pytest.raises(ValueError, match="every layer needs at least 1 unit"):
+        Mlp(3, (10, 0))
