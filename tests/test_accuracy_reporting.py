@@ -161,7 +161,7 @@ def test_the_figure_shows_every_series_with_its_interval():
     (axis,) = figure.axes
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["C", "A", "B"]
     assert [tick.get_text() for tick in axis.get_xticklabels()] == ["4", "8", "16"]
-    assert "n = 800" in axis.get_title()
+    assert "n = 800" in axis.get_title() + axis.get_title(loc="left")
     drawn = axis.containers[1].lines[0].get_ydata()
     expected = values[(values["series"] == "A") & (values["statistic"] == "accuracy")].sort_values("x")["value"]
     np.testing.assert_allclose(drawn, expected)

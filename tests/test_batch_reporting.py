@@ -9,7 +9,7 @@ from scipy import stats
 from bestarm.experiments.definitions import ledger
 from bestarm.experiments.evolution import evolution_rows
 from bestarm.experiments.network_fits import chosen_rates, fit_rows
-from bestarm.reporting.batch_claims import BATCH_TESTS, best_of_others, describe_batches, measured
+from bestarm.reporting.batch_claims import BATCH_TESTS, best_of_others, describe_batches, divergence, measured
 from bestarm.reporting.batch_figures import fits_figure, look, panels
 from bestarm.reporting.batch_summaries import (
     RANDOM_LAW,
@@ -181,6 +181,32 @@ def test_distances_leave_out_the_random_batch():
     assert (measured(rows, "distance", 0.01)["A"] == 1.0).all()
 
 
+def test_methods_with_fewer_batches_are_not_counted_as_faster():
+    """Both sides are cut to the batches that both have: one that never finds counts one more than those."""
+    late = {"A": [7, 9, 9, 8], "C": [2, 3, 3, 2]}
+    short, long = made_rows(late, rounds=5), made_rows({"B": [7, 8, 9, 9]}, rounds=10)
+    test = {"kind": "ratio_of_means", "left": "A", "right": "B", "right_in": "long", "similar": [0.8, 1.25]}
+    (found,) = BATCH_TESTS["ratio_of_means"](test | {"cells": [{"experiment": "e"}]}, {"e": short, "long": long})
+    assert found.effect == pytest.approx(1.0)
+    values = summarise_hits(pd.concat([short, long]), "set", "laptop", batch=3, taus=[0.01]).set_index("series")
+    batches = values[values["statistic"] == "batches"]["value"]
+    assert batches["A"] == batches["B"] == 6
+    gain = {"kind": "gain_difference", "within": 0.2, "contrasts": [
+        [{"experiments": ["e"], "left": "A", "right": "C"}, {"experiments": ["e", "long"], "left": "B", "right": "C"}]
+    ]}  # fmt: skip
+    (found,) = BATCH_TESTS["gain_difference"](gain, {"e": short, "long": long})
+    assert found.effect == pytest.approx(0.0)
+
+
+def test_a_verdict_says_how_many_fits_passed_the_limit():
+    """Of the series that are compared, those marked; nothing where there are none."""
+    rows = made_rows({"A": FAST, "B": SLOW, "C": SLOW})
+    test = {"left": "A", "rights": ["B"], "cells": [{"experiment": "e", "name": "set"}]}
+    assert divergence(test, {"e": rows}) == ""
+    rows.loc[(rows["replication"] < 2) & (rows["round"] == 3) & (rows["series"] != "A"), "diverged"] = 1.0
+    assert divergence(test, {"e": rows}) == f"; fits passed 10⁴ in 2 of {len(FAST) + len(SLOW)} runs"
+
+
 def test_figures_draw_every_series_in_its_own_look():
     """One line and its errors for each series of each panel; looks differ within the paper's figures."""
     rows = made_rows({"RandomBatch": SLOW, "Greedy": FAST, "MeanOpt 0.1": FAST})
@@ -220,13 +246,17 @@ def test_step_sizes_of_the_ledger_follow_the_rule():
 
     stored = [read_rows(RESULTS / "oae" / f"{name}.parquet") for name in ("fits_synthetic", "fits_uci")]
     rows = pd.concat(stored)
-    names = {"synthetic_10_5": "NN 10-5", "synthetic_100_10": "NN 100-10", "synthetic_300_100": "NN 300-100"}
+    entries = ledger("oae")["experiments"]
+    names = {e: entry["settings"]["hidden"] for e, entry in entries.items() if "hidden" in entry.get("settings", {})}
+    names = {e: "NN " + "-".join(map(str, hidden)) if hidden else "linear" for e, hidden in names.items()}
+    names = {e: network for e, network in names.items() if not e.startswith("open_")}  # there it is what is varied
+    assert len(names) >= 18
     for profile, last in (("laptop", 200), ("paper", 5000)):
         chosen = chosen_rates(rows[rows["x"] <= last])
         rates = chosen[chosen["chosen"]].set_index("series")["learning_rate"]
-        for experiment, network in (names | {"bikes_linear": "linear"}).items():
-            settings = ledger("oae")["experiments"][experiment]["profiles"][profile]["settings"]
-            assert settings["learning_rate"] == rates[network], (profile, network)
+        for experiment, network in names.items():
+            settings = entries[experiment]["profiles"][profile].get("settings", {})
+            assert settings.get("learning_rate", 0.01) == rates[network], (profile, experiment)
 
 
 def test_evolution_counts_hills_and_sketches_the_first_run():
@@ -249,7 +279,8 @@ def test_figure_7_has_four_sets_and_four_rounds():
     rows = evolution_rows(problem, policy, [1, 2, 3, 4], 1, 5, steps=2)
     figure = evolution_figure(evolution_values(rows, "smoke"), "smoke")
     titles = [axis.get_title(loc="left") or axis.get_title() for axis in figure.axes]
-    assert titles[4:] == ["round 1", "round 2", "round 3", "round 4"]
+    assert [title.partition(":")[0] for title in titles[4:]] == [f"round {k}" for k in (1, 2, 3, 4)]
+    assert all(title.endswith(" of 4 hills") for title in titles[4:])
     plt.close(figure)
 
 
@@ -265,6 +296,6 @@ def test_variants_are_judged_by_the_same_tests():
     assert found[["variant", "verdict", "comparisons"]].to_numpy().tolist() == [
         ["one", "reproduced", 1], ["two", "contradicted", 1],
     ]  # fmt: skip
-    figure = variant_map(found)
+    figure = variant_map(found, "")
     assert len(figure.axes[0].patches) == 2
     plt.close(figure)

@@ -72,7 +72,7 @@ def test_replications_have_their_own_arms():
 
 
 def test_scores_and_diversity_are_one_augmented_kernel():
-    """log det K_aug[B] = sum of scores / lambda + log det K[B] for every batch of three, 1e-9."""
+    """log det K_aug[B] = sum of scores / lambda + log det K[B], 1e-9; so greedy determinants of K_aug are the batch."""
     rng = np.random.default_rng(1)
     features, scores, weight = rng.standard_normal((8, 2)), rng.standard_normal(8), 0.7
     matrix = kernel_matrix(features, "direction")
@@ -81,6 +81,11 @@ def test_scores_and_diversity_are_one_augmented_kernel():
         at = np.ix_(batch, batch)
         expected = scores[batch].sum() / weight + np.linalg.slogdet(matrix[at])[1]
         assert np.linalg.slogdet(augmented[at])[1] == pytest.approx(expected, abs=1e-9)
+    greedy: list[int] = []
+    while len(greedy) < 5:
+        left = [a for a in range(8) if a not in greedy]
+        greedy.append(max(left, key=lambda a: np.linalg.slogdet(augmented[np.ix_([*greedy, a], [*greedy, a])])[1]))
+    assert one_batch(features, scores, 5, weight) == greedy
 
 
 def test_on_a_line_the_printed_kernel_sees_signs_alone():

@@ -77,7 +77,7 @@ def train_alone(training: Training, data: FitData, g: int, optimism: float, name
 
 
 @pytest.mark.parametrize("objective", ["avg", "sum", "hinge", "softmax"])
-@pytest.mark.parametrize("hidden", [(), (10, 5), (100, 10), (6,)])
+@pytest.mark.parametrize("hidden", [(), (10, 5), (100, 10), (300, 100), (6,)])
 def test_a_group_is_each_network_trained_alone(hidden, objective):
     """With and without a regulariser, negative too, in one group; within 1e-4 of the spread after 40 steps."""
     data, networks = ragged()

@@ -16,6 +16,7 @@ from bestarm.policies.oae_ensemble import EnsembleSearch, label_noise
 from bestarm.policies.oae_sequential import EnsembleSeqB, SeqB, sequential_batch
 from bestarm.problems.landscapes import landscape
 from bestarm.problems.noiseless_arms import NoiselessArms
+from bestarm.problems.noisy_landscape import noisy_landscape
 from bestarm.streams import Streams
 
 SMALL = {"batch": 3, "rounds": 4, "hidden": (6,), "steps": 25, "standardise": True}
@@ -123,8 +124,8 @@ def test_ensemble_scores_are_the_maximum():
     assert np.ptp(outputs, axis=1).min() > 0
     asked = policy.ask(state)
     np.testing.assert_array_equal(state.scores, outputs.max(axis=1))
-    middle = (outputs.max(axis=1) + outputs.min(axis=1)) / 2
-    np.testing.assert_allclose(state.scores, middle + (outputs.max(axis=1) - middle), rtol=0, atol=1e-12)
+    middle, width = (outputs.max(axis=1) + outputs.min(axis=1)) / 2, np.ptp(outputs, axis=1) / 2
+    np.testing.assert_allclose(state.scores, middle + width, rtol=0, atol=1e-12)
     for r in range(3):
         left = np.flatnonzero(state.available[r])
         assert asked.arms[r].tolist() == sorted(left, key=lambda a: -state.scores[r, a])[:3]
@@ -181,8 +182,11 @@ def test_the_first_arm_of_a_sequential_batch_is_that_of_the_plain_one():
         (EnsembleSearch("one", **SMALL, members=3), EnsembleSeqB("one", **SMALL, members=3)),
     ):
         one, other = after_one_batch(plain, line()), after_one_batch(sequential, line())
-        np.testing.assert_array_equal(plain.ask(one).arms[:, 0], sequential.ask(other).arms[:, 0])
-        np.testing.assert_allclose(one.scores, other.scores, rtol=0, atol=1e-4)
+        chosen = sequential.ask(other).arms
+        np.testing.assert_array_equal(plain.ask(one).arms[:, 0], chosen[:, 0])
+        others = np.ones(other.scores.shape, dtype=bool)
+        np.put_along_axis(others, chosen[:, 1:], False, axis=1)  # these have the outputs of their own place
+        np.testing.assert_allclose(one.scores[others], other.scores[others], rtol=0, atol=1e-4)
 
 
 def test_virtual_labels_are_what_algorithm_3_says_and_are_forgotten():
@@ -213,6 +217,61 @@ def test_virtual_labels_are_what_algorithm_3_says_and_are_forgotten():
     for before, now in zip(kept, [state.arms, state.rewards, state.n_observed, state.available], strict=True):
         np.testing.assert_array_equal(now, before)
     np.testing.assert_array_equal(state.scores, hope)
+
+
+def test_seqb_hopes_and_fears(monkeypatch):
+    """Two networks a place, of strengths lambda and minus lambda; at the last place the hopeful one alone."""
+    from bestarm.policies import oae
+
+    strengths, fit = [], oae.fit_networks
+
+    def spy(training, data, optimism, key, networks):
+        strengths.append(optimism[data.row == 0].tolist())
+        return fit(training, data, optimism, key, networks)
+
+    policy = SeqB("SeqB", **SMALL, optimism=0.1)
+    state = after_one_batch(policy, line())
+    monkeypatch.setattr(oae, "fit_networks", spy)
+    policy.ask(state)
+    assert strengths == [[0.1, -0.1], [0.1, -0.1], [0.1]]
+
+
+def test_sequential_ensembles_label_by_the_mid_range(monkeypatch):
+    """Each virtual label is halfway between the members' largest and smallest output for its arm."""
+    policy = EnsembleSeqB("EnsembleSeqB", **SMALL, members=3)
+    state = after_one_batch(policy, line())
+    outputs, told, ensemble = [], [], EnsembleSeqB.ensemble
+
+    def spy(self, virtual, arms, rewards, n_observed, place=0):
+        told.append((arms.copy(), rewards.copy(), n_observed.copy()))
+        outputs.append(ensemble(self, virtual, arms, rewards, n_observed, place))
+        return outputs[-1]
+
+    monkeypatch.setattr(EnsembleSeqB, "ensemble", spy)
+    policy.ask(state)
+    rows = np.arange(3)
+    for place in (1, 2):
+        arms, rewards, known = told[place]
+        mine = outputs[place - 1][rows, :, arms[rows, known - 1]]
+        np.testing.assert_allclose(rewards[rows, known - 1], (mine.max(axis=1) + mine.min(axis=1)) / 2, atol=1e-12)
+        assert (np.ptp(mine, axis=1) > 0).all()
+
+
+def test_a_broken_fit_within_a_sequential_batch_is_noticed():
+    """Outputs that are no numbers at any place leave no scores, by which such runs are told."""
+    policy = SeqB("SeqB", **SMALL, optimism=0.1)
+    state = after_one_batch(policy, line())
+    hope = np.random.default_rng(0).standard_normal((3, 20))
+
+    def predict(virtual, place, labelled):
+        fear = np.full((3, 20), -2.0)
+        fear[1] = np.nan if place == 1 else -2.0
+        return hope + place, fear
+
+    chosen = sequential_batch(state, 3, predict, 0.5, np.zeros((3, 20)))
+    assert np.isnan(state.scores).all(axis=1).tolist() == [False, True, False]
+    rows = np.array([[0], [2]])
+    np.testing.assert_array_equal(state.scores[rows, chosen[[0, 2]]], hope[rows, chosen[[0, 2]]] + np.arange(3))
 
 
 def test_virtual_labels_never_reach_the_next_round():
@@ -455,3 +514,15 @@ def test_noisy_evaluations_average():
     np.testing.assert_allclose(seen.std(axis=0), 1.0, atol=4.5 / np.sqrt(2 * n))
     exact = replace(problem, sigma=0.0).rewards(asked, problem.arms.no_pulls(n), Streams.first(n))
     assert (exact == [1.0, 2.0]).all()
+
+
+def test_noisy_landscapes_have_the_arms_of_the_noiseless_ones():
+    """Algorithm 4 searches what Algorithm 1 does, and is judged by the responses without noise."""
+    runs = np.arange(3)
+    noisy = noisy_landscape("OneHillValleyOneDim", sigma=0.3, evaluations=4, n_arms=50).take(runs)
+    exact = landscape("OneHillValleyOneDim", n_arms=50).take(runs)
+    assert (noisy.features == exact.features).all()
+    assert (noisy.means == exact.means).all()
+    assert (noisy.sigma, noisy.evaluations) == (0.3, 4)
+    with pytest.raises(ValueError, match="sigma must be at least 0 and evaluations at least 1, got -1 and 1"):
+        noisy_landscape("OneHillValleyOneDim", sigma=-1)

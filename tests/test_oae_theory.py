@@ -1,26 +1,26 @@
 """The theory of OAE: exact linear searches against enumeration and dense algebra, learners against exact laws."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import beta
 
-from bestarm.experiments.oae_theory import (
+from bestarm.datasets.registry import DataUnavailable
+from bestarm.experiments.linear_optimism import bonuses, optimism_rows
+from bestarm.experiments.linear_regret import burn_in_rows, misspecified_rows, observed_run
+from bestarm.experiments.query_complexity import (
     COMMIT,
     MIXING,
     TRACE,
-    bonuses,
     bump_packing,
-    burn_in_rows,
     cover_order,
-    largest_promise,
     linear_queries,
-    misspecified_rows,
-    observed_run,
-    optimism_rows,
     query_rows,
 )
 from bestarm.policies.batch_search import RandomBatch
+from bestarm.policies.linear_batches import log_det_batches, optimistic_batches, sequential_batches
 from bestarm.policies.linear_oae import (
     EllipsoidOae,
     LinearDiverse,
@@ -28,13 +28,23 @@ from bestarm.policies.linear_oae import (
     LinearLogDet,
     LinearOae,
     LinearSeq,
-    log_det_batches,
-    optimistic_batches,
-    sequential_batches,
+)
+from bestarm.policies.regret_monitor import largest_promise
+from bestarm.problems.eluder_dimension import (
+    eluder_bounds,
+    independent_sequence,
+    least_independent,
+    longest_possible,
 )
 from bestarm.problems.sphere_arms import CloneArms, SphereArms, unit_vectors
 from bestarm.reporting import oae_theory_claims
-from bestarm.reporting.oae_theory_claims import OAE_THEORY_CLAIMS, OAE_THEORY_DESCRIPTIONS, query_bounds, slopes
+from bestarm.reporting.oae_theory_claims import (
+    OAE_THEORY_CLAIMS,
+    OAE_THEORY_DESCRIPTIONS,
+    query_bounds,
+    slopes,
+    wide_counts,
+)
 from bestarm.streams import Streams
 
 ROWS = np.arange(6)
@@ -86,6 +96,113 @@ def test_what_is_known_is_the_projection_of_the_parameter():
         radius = np.sqrt(1.0 - centre[r] @ centre[r])
         np.testing.assert_allclose(widths[r], radius * (np.eye(6) - projector), atol=1e-10)
     np.testing.assert_array_equal(state.rank, 4)
+
+
+def test_the_width_is_that_of_the_plausible_parameters():
+    """Against the dense formula, and attained by two plausible parameters that agree on all rewards."""
+    law, policy = SphereArms(40, 6), LinearOae("OAE", 2, 5)
+    state, problem, _ = at_round(policy, law, 2)
+    theta, arms = law.parameters(ROWS), np.tile(np.arange(40), (len(ROWS), 1))
+    found = policy.width(state, arms)
+    np.testing.assert_allclose(np.take_along_axis(found, state.arms[:, :4], axis=1), 0.0, atol=1e-7)
+    for r in ROWS:
+        x = problem.features[r, state.arms[r, :4]]
+        rest = problem.features[r] @ (np.eye(6) - np.linalg.pinv(x) @ x)
+        guess = np.linalg.pinv(x) @ state.rewards[r, :4]
+        np.testing.assert_allclose(
+            found[r], 2.0 * np.sqrt(1.0 - guess @ guess) * np.linalg.norm(rest, axis=1), atol=1e-7
+        )
+        arm = int(found[r].argmax())
+        step = np.sqrt(1.0 - guess @ guess) * rest[arm] / np.linalg.norm(rest[arm])
+        for other in (guess + step, guess - step):
+            assert np.linalg.norm(other) == pytest.approx(1.0)
+            np.testing.assert_allclose(x @ other, x @ theta[r])
+        assert 2.0 * step @ problem.features[r, arm] == pytest.approx(found[r, arm])
+
+
+def naive_widths(x, epsilon):
+    """Return a function of earlier arms: by how much functions may differ at all arms of the plane, by many angles."""
+    angle = np.linspace(0.0, np.pi, 40000, endpoint=False)
+    along = np.abs(np.column_stack([np.cos(angle), np.sin(angle)]) @ x.T)
+
+    def widths(before):
+        data = np.sqrt((along[:, sorted(before)] ** 2).sum(axis=1))
+        return (along * np.minimum(2.0, epsilon / np.maximum(data, 1e-300))[:, None]).max(axis=0)
+
+    return widths
+
+
+def naive_dimension(x, epsilon):
+    """Return the length of the longest independent sequence for this epsilon, of all sequences."""
+    widths = naive_widths(x, epsilon)
+
+    @cache
+    def longest(before):
+        return max(
+            (1 + longest(before | {a}) for a in np.flatnonzero(widths(before) > epsilon * (1 + 1e-6))), default=0
+        )
+
+    return longest(frozenset())
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.5])
+def test_the_least_independent_arm_is_that_of_all_angles(epsilon):
+    """Its width too; arms that depend on those before are struck."""
+    x = np.random.default_rng(2).uniform(-1.0, 1.0, (12, 2))
+    for before in ([], [0], [0, 3], [0, 3, 5]):
+        expected = naive_widths(x, epsilon)(before)
+        eigenvalues, vectors = np.linalg.eigh(x[before].T @ x[before])
+        live = np.ones(12, dtype=bool)
+        chosen, width = least_independent((x @ vectors) ** 2, np.maximum(eigenvalues, 0.0), epsilon, live)
+        np.testing.assert_array_equal(live, expected > epsilon * (1.0 + 1e-6))
+        assert not live[before].any()
+        assert chosen == np.where(live, expected, np.inf).argmin()
+        assert width == pytest.approx(expected[chosen], rel=1e-4)
+
+
+def test_the_eluder_dimension_lies_between_its_bounds():
+    """Of six arms in the plane, against all sequences of them; the greedy one is often the longest."""
+    rng, epsilons, equal = np.random.default_rng(4), [0.1, 0.3, 1.0], []
+    for _ in range(12):
+        x = rng.uniform(-0.7, 0.7, (6, 2))
+        lower, upper = eluder_bounds(x, epsilons)
+        exact = [max(naive_dimension(x, other) for other in epsilons[i:]) for i in range(3)]
+        assert (lower <= exact).all()
+        assert (exact <= upper).all()
+        equal.append(lower == exact)
+    assert np.mean(equal) > 0.5
+
+
+def test_eluder_dimensions_by_hand():
+    """Orthonormal arms, doubled ones, halves of halves, and arms too short for the class to differ."""
+    lower, upper = eluder_bounds(np.eye(5), [0.01, 1.9, 2.0])
+    np.testing.assert_array_equal(lower, [5, 5, 0])
+    np.testing.assert_array_equal(upper, [5, 5, 0])
+    np.testing.assert_array_equal(eluder_bounds(np.repeat(np.eye(3), 2, axis=0), [0.5])[0], [3])
+    halves = 0.5 ** np.arange(6)[:, None]  # an arm is independent if its square exceeds the sum of those before
+    np.testing.assert_array_equal(independent_sequence(halves, 0.1), [4, 3, 2, 1, 0])
+    lower, upper = eluder_bounds(halves, [0.1, 0.3])
+    np.testing.assert_array_equal(lower, [5, 3])
+    np.testing.assert_array_equal(upper, [5, 3])
+    assert longest_possible(np.ones((500, 1)), 0.1) < 30  # 500 arms, but the determinant does not allow it
+    with pytest.raises(ValueError, match="positive"):
+        eluder_bounds(np.eye(2), [0.0])
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_wide_arms_are_those_that_another_function_could_explain(search):
+    """Counted a round; without misspecification a batch that has some reveals a direction, whatever chose it."""
+    law, epsilons = SphereArms(60, 4), (0.05, 0.5)
+    monitor, _ = observed_run(search("search", 3, 6), law, ROWS, 0, epsilons=epsilons)
+    wide = monitor.table("wide")
+    assert wide.shape == (6, len(ROWS), 2)
+    np.testing.assert_array_equal(wide[0], 3)  # nothing is known of unit arms
+    assert (np.diff(wide, axis=2) <= 0).all()
+    assert ((wide > 0).sum(axis=0) <= 4).all()
+    assert (wide[4:] == 0).all()
+    random, _ = observed_run(RandomBatch("Random", 3, 6), law, ROWS, 0, epsilons=epsilons)
+    assert np.isnan(random.table("wide")).all()
+    assert observed_run(search("search", 3, 2), law, ROWS, 0)[0].table("wide").shape == (2, len(ROWS), 0)
 
 
 def test_almost_equal_arms_reveal_one_direction():
@@ -359,7 +476,7 @@ SMALL = {
     "burn": (burn_in_rows, (SERIES, 12, 3), {
         "instances": {
             "sphere": {"dimensions": [2, 4], "batches": [1, 2]}, "clones": {"dimensions": [4], "batches": [1, 2, 4]}
-        }, "n_arms": 60,
+        }, "n_arms": 60, "epsilons": [0.1, 1.0],
     }),
     "wrong": (misspecified_rows, ([0.0, 0.03, 0.1], 6, 3), {
         "dimensions": [3], "batches": [1, 2], "rounds": [6, 12], "n_arms": 100, "starts": 10
@@ -395,6 +512,20 @@ def test_rows_are_tidy_and_do_not_depend_on_the_workers(small_rows):
         optimism_rows({}, {"n_arms": 15, "batches": [2]}, {}, 2, 0)
 
 
+def test_rows_count_wide_arms_against_the_eluder_dimension(small_rows):
+    """The dimension is that of the arms, the same for every search; policies without a basis have no counts."""
+    found = wide_counts(small_rows["burn"])
+    assert set(found["series"]) == {"Vanilla", "Seq"}
+    assert (found["wide"] <= found["batch"] * found["n_features"]).all()
+    mine = found[(found["instance"] == "sphere") & (found["n_features"] == 4) & (found["replication"] == 2)]
+    lower, upper = eluder_bounds(SphereArms(60, 4, seed=3).take(np.array([2])).features[0], [0.1, 1.0])
+    for i, epsilon in enumerate((0.1, 1.0)):
+        assert set(mine.loc[mine["epsilon"] == epsilon, "low"]) == {lower[i]}
+        assert set(mine.loc[mine["epsilon"] == epsilon, "high"]) == {upper[i]}
+    with pytest.raises(DataUnavailable, match="no counts of wide arms"):
+        wide_counts(small_rows["burn"].filter(regex="^(?!wide)"))
+
+
 def test_slopes_of_a_power_law():
     """Exponents are found exactly where there is no noise; a factor with one value has none."""
     cells = [(d, b, r) for d in (2, 4, 8) for b in (1, 3) for r in range(5)]
@@ -420,6 +551,14 @@ def test_verdicts_on_the_small_rows(small_rows, monkeypatch):
     holds, text = decide("linear_burn_in", series="Random", instance="sphere", **burn)
     assert not holds
     assert "in d" in text
+    assert not decide("linear_burn_in", series="Vanilla", instance="sphere", attained=True, **burn)[0]
+    attained = {"experiment": "burn", "slack": 0.3, "late": 0.1, "attained": True}
+    assert decide("linear_burn_in", series="Vanilla", instance="clones", **attained)[0]
+    assert not decide("linear_burn_in", series="Seq", instance="clones", **attained)[0]
+    assert decide("wide_arms", experiments=["burn"], constant=12)[0]
+    holds, text = decide("wide_arms", experiments=["burn"], constant=0.1)
+    assert not holds
+    assert "b dim" in text
     clones = {"experiment": "burn", "instance": "clones", "vanilla": "Vanilla", "slack": 0.3, "most": 0.3}
     assert decide("batch_factor", spread=["Seq"], **clones)[0]
     assert not decide("batch_factor", spread=["Random"], **clones)[0]

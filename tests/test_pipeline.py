@@ -11,7 +11,15 @@ import yaml
 
 from bestarm.paths import FIGURES, NOTEBOOKS, RESULTS, ROOT
 from bestarm.reporting import runner
-from bestarm.reporting.pipeline import experiments_of_stage, load_pipeline, notebook_of_stage, required_deps
+from bestarm.reporting.pipeline import (
+    declared_claims,
+    experiments_of_stage,
+    load_pipeline,
+    notebook_of_stage,
+    notebook_source,
+    required_deps,
+    stage_parameters,
+)
 from bestarm.reporting.rebuild import redraw, stages_of
 
 STAGES = load_pipeline()["stages"]
@@ -32,6 +40,18 @@ def test_a_stage_declares_every_file_it_reaches(name):
 
 
 @pytest.mark.parametrize("name", STAGES)
+def test_a_stage_declares_the_claims_that_its_notebook_judges(name):
+    """Its own, each by name; all of them where the notebook reads all."""
+    stage = STAGES[name]
+    notebook = notebook_of_stage(stage)
+    keys = stage_parameters(stage).get(f"papers/{notebook.parent.name}.yaml", [])
+    assert [k for k in keys if k.startswith("claims")] == declared_claims(stage)
+    source = notebook_source(notebook)
+    reads_all = "load_results()" in source or "control_rows(section.claims()" in source
+    assert reads_all <= ("claims" in keys)
+
+
+@pytest.mark.parametrize("name", STAGES)
 def test_a_stage_keeps_its_outputs_in_git_and_through_failures(name):
     """`cache: false, persist: true` for each output."""
     for out in STAGES[name]["outs"]:
@@ -43,7 +63,8 @@ def test_every_notebook_has_a_stage_and_every_committed_output_a_maker():
     """Nothing is made by hand."""
     made = {out for stage in STAGES.values() for out in outs_of(stage)}
     files = {str(p.relative_to(ROOT)) for folder in (FIGURES, RESULTS) for p in folder.glob("*/*.*")}
-    assert files == made
+    large_figures = {str(p.relative_to(ROOT)) for p in FIGURES.glob("*/paper_scale/*.*")}
+    assert files | large_figures == made
     large = yaml.safe_load((ROOT / "paper_scale" / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
     made_large = {out for stage in large.values() for out in outs_of(stage)}
     assert {str(p.relative_to(ROOT)) for p in RESULTS.glob("*/paper_scale/*.*")} <= made_large

@@ -584,6 +584,11 @@ def test_an_experiment_is_what_its_ledger_says(ledger):
         ("conventions", ["as_printed"], "convention must be one of as_written, as_published, got 'as_printed'"),
         ("metrics", ["correct", "regret"], "unknown metric 'regret'; bestarm.metrics has: .*correct, .*simple_regret"),
         ("metrics", ["Metric"], "unknown metric 'Metric'"),
+        (
+            "profiles",
+            {"laptop": {"replications": 2, "settings": {"step": 9}}},
+            "experiment fig: no policy has a setting step; they have: n_best",
+        ),
         ("profiles", {"smoke": {"replications": 2}}, "fig has no profile 'laptop'; it has: smoke"),
     ],
 )

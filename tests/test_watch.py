@@ -11,6 +11,7 @@ from bestarm.experiments.run import cell_key, run_experiment
 from bestarm.experiments.store import write_parquet
 from bestarm.policies.batch_monitor import FINDINGS
 from bestarm.reporting import section as section_module
+from bestarm.reporting.claims import evaluate
 from bestarm.reporting.section import PAPER_SCALE, Section
 
 
@@ -62,13 +63,26 @@ def test_settings_reach_the_policies_that_have_them():
 
 
 def test_rows_at_the_papers_scale_decide(tmp_path, monkeypatch):
-    """Where they are stored, verdicts take them and not those of the laptop."""
+    """Where all of a claim's are stored, verdicts take them and not those of the laptop, and say so."""
     monkeypatch.setattr(section_module, "RESULTS", tmp_path)
     section = Section("oae", "laptop")
     section.rows["fits_synthetic"] = fits(0.01)
     assert section.verdicts("OAE-C30")["verdict"].item() == "contradicted"
     write_parquet(fits(0.5), tmp_path / "oae" / PAPER_SCALE / "fits_synthetic.parquet")
-    assert section.verdicts("OAE-C30")["verdict"].item() == "reproduced"
+    found = section.verdicts("OAE-C30")
+    assert found["verdict"].item() == "reproduced"
+    assert found["decided_by"].item().endswith("at the paper's own scale")
+
+
+def test_two_scales_are_not_compared():
+    """A claim about two experiments of which one is stored at the paper's scale is decided at the laptop's."""
+    rows = {"a": fits(0.5), "b": fits(0.5)}
+    test = {"kind": "misfit", "series": "NN 10-5", "learning_rate": 0.01, "above": 0.1, "panels": ["MultiValleyOneDim"]}
+    claims = {name: {"claim": "", "where": "", "test": test | {"experiment": "a"}} for name in ("one", "two")}
+    claims["two"]["test"] |= {"pairs": [["a"], ["b"]]}
+    profiles = dict.fromkeys(rows, "laptop")
+    found = evaluate("oae", claims, rows, profiles, {"a": fits(0.01)}).set_index("id")["verdict"]
+    assert found.to_dict() == {"one": "contradicted", "two": "reproduced"}
 
 
 def fits(error: float) -> pd.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, get_args
@@ -11,7 +12,7 @@ from typing import Any, Literal, get_args
 import yaml
 
 from bestarm import metrics
-from bestarm.experiments.construct import Convention, Series, construct, make_series
+from bestarm.experiments.construct import Convention, Series, accepted_settings, construct, make_series
 from bestarm.paths import PAPERS, ROOT
 
 Profile = Literal["smoke", "laptop", "paper"]
@@ -81,6 +82,18 @@ class Experiment:
     watch: str | None = None
 
 
+def _check_settings(paper: str, name: str, settings: Mapping[str, Any]) -> None:
+    """Refuse settings of a profile that no policy of the paper has; experiments may share profiles."""
+    if not settings:
+        return
+    specs = {s["make"]: s for e in ledger(paper)["experiments"].values() for s in e.get("series", {}).values()}
+    known = {key for spec in specs.values() for key in accepted_settings(spec, "policies")}
+    if unknown := sorted(set(settings) - known):
+        raise ValueError(
+            f"experiment {name}: no policy has a setting {', '.join(unknown)}; they have: {', '.join(sorted(known))}."
+        )
+
+
 def load_experiment(paper: str, name: str, profile: Profile, *, stand_in: bool = False) -> Experiment:
     """Build an experiment from its ledger.
 
@@ -119,6 +132,7 @@ def load_experiment(paper: str, name: str, profile: Profile, *, stand_in: bool =
     problem_spec = spec["stand_in"] if stand_in else spec["problem"]
     scale = dict(spec["profiles"][profile])
     scale["settings"] = spec.get("settings", {}) | scale.get("settings", {})
+    _check_settings(paper, name, scale["settings"])
     first = {name: values[0] for name, values in spec.get("vary", {}).items()}
     problem = construct(problem_spec | first, "problems")
     series: list[Series] = []

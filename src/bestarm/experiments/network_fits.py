@@ -147,7 +147,8 @@ def chosen_rates(rows: pd.DataFrame) -> pd.DataFrame:
         ``series, learning_rate, misfit, chosen``.
     """
     last = rows[rows["x"] == rows["x"].max()]
-    misfit = (last["mse"] / last["var"]).groupby([last["series"], last["learning_rate"]], sort=False).median()
+    ratio = (last["mse"] / last["var"]).fillna(np.inf)  # a fit that broke down is no reason to choose its step size
+    misfit = ratio.groupby([last["series"], last["learning_rate"]], sort=False).median()
     found = misfit.rename("misfit").reset_index()
     found["chosen"] = found["misfit"] == found.groupby("series")["misfit"].transform("min")
     return found

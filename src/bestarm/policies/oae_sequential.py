@@ -29,7 +29,8 @@ def sequential_batch(
     Parameters
     ----------
     state : BatchState
-        What is known; ``scores`` becomes the optimistic outputs at the first place.
+        What is known; ``scores`` becomes the optimistic outputs at the first place, for the arms chosen those at their
+        own place, and NaN if any output of any place was.
     size : int
         Arms of the batch.
     predict : callable
@@ -49,18 +50,22 @@ def sequential_batch(
         available=state.available.copy(),
     )
     chosen = np.empty((len(rows), size), dtype=np.int64)
+    broken = np.zeros(len(rows), dtype=np.bool_)
     for place in range(size):
         labelled = place < size - 1  # no label is needed after the last arm
         optimistic, pessimistic = predict(virtual, place, labelled)
         if place == 0:
-            state.scores = optimistic
+            state.scores = optimistic.copy()
         arm = top_batch(optimistic, virtual.available, draws, 1)[:, 0]
         chosen[:, place] = arm
+        state.scores[rows, arm] = optimistic[rows, arm]
+        broken |= np.isnan(optimistic).any(axis=1) | (labelled & np.isnan(pessimistic).any(axis=1))
         if labelled:
             label = optimism_weight * optimistic[rows, arm] + (1.0 - optimism_weight) * pessimistic[rows, arm]
             virtual.arms[rows, virtual.n_observed], virtual.rewards[rows, virtual.n_observed] = arm, label
             virtual.n_observed += 1
             virtual.available[rows, arm] = False
+    state.scores[broken] = np.nan
     return chosen
 
 

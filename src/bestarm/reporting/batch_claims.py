@@ -4,7 +4,7 @@ A test names ``cells``, a list of ``{experiment: e, <setting>: value or values, 
 cell. ``left`` and ``right`` are a series, or a list of settings of one method, of which the best is taken: for each run
 the one with the lowest mean over all *other* runs, so that no run chooses its own judge. ``lefts`` and ``rights`` are
 lists that must all hold. ``left_in`` and ``right_in`` name another experiment for one side, ``right_where`` settings in
-which its cell differs (then the runs are not paired).
+which its cell differs (then the runs are not paired). Sides are compared over the batches that both have.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from bestarm.reporting.batch_summaries import MAIN_TAU, first_hits, without_broken
+from bestarm.reporting.batch_summaries import MAIN_TAU, first_hits, marked_runs, shared_rounds, without_broken
 from bestarm.reporting.claim_tests import Comparison, compare_means, one_sided
 
 _RESAMPLES = 2000
@@ -33,17 +33,17 @@ def measured(rows: pd.DataFrame, metric: str, tau: float) -> pd.DataFrame:
     ----------
     rows : DataFrame
         Rows of one cell.
-    metric : {"first", "area", "distance"}
+    metric : {"first", "area", "reward", "distance"}
         Batches until a top arm, one more than there are where none was found; mean relative regret of the best arm so
-        far, over all batches; mean distance of two arms of a batch, from the second batch on.
+        far, over all batches; mean reward, and mean distance of two arms of a batch, both from the second batch on.
     tau : float
         Quantile of ``first``.
     """
     kept = without_broken(rows)
     if metric == "first":
         return first_hits(kept, tau)["first"].unstack("series")
-    column = {"area": "relative_regret", "distance": "distance"}[metric]
-    kept = kept[kept["round"] > (1 if metric == "distance" else 0)]
+    column = {"area": "relative_regret", "reward": "reward", "distance": "distance"}[metric]
+    kept = kept[kept["round"] > (0 if metric == "area" else 1)]
     return kept.groupby(["replication", "series"], sort=False)[column].mean().unstack("series").astype(np.float64)
 
 
@@ -73,6 +73,22 @@ def _cell(rows: pd.DataFrame, where: Mapping[str, Any], text: str) -> pd.DataFra
     return rows[kept]
 
 
+def _series(test: Mapping[str, Any]) -> tuple[Sequence[Side], Sequence[Side]]:
+    return test.get("lefts") or [test["left"]], test.get("rights") or [test["right"]]
+
+
+def _cells(test: Mapping[str, Any], rows: Rows) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
+    """Yield the name and both sides' rows of every cell of a test."""
+    for entry in test["cells"]:
+        e = entry["experiment"]
+        settings = {k: v if isinstance(v, list) else [v] for k, v in entry.items() if k != "experiment"}
+        for values in itertools.product(*settings.values()):
+            where = dict(zip(settings, values, strict=True))
+            text = ", ".join(map(str, (e, *where.values())))
+            left, right = rows[test.get("left_in", e)], rows[test.get("right_in", e)]
+            yield text, _cell(left, where, text), _cell(right, where | test.get("right_where", {}), text)
+
+
 def sides(test: Mapping[str, Any], rows: Rows) -> Iterator[tuple[str, pd.Series, pd.Series, bool]]:
     """Yield the name, both sides' values by run, and whether runs are paired, for every comparison of a test.
 
@@ -82,26 +98,28 @@ def sides(test: Mapping[str, Any], rows: Rows) -> Iterator[tuple[str, pd.Series,
         For a cell without rows.
     """
     metric, tau = test.get("metric", "first"), float(test.get("tau", MAIN_TAU))
-    for entry in test["cells"]:
-        e = entry["experiment"]
-        settings = {k: v if isinstance(v, list) else [v] for k, v in entry.items() if k != "experiment"}
-        for values in itertools.product(*settings.values()):
-            where = dict(zip(settings, values, strict=True))
-            text = ", ".join(map(str, (e, *where.values())))
-            against = where | test.get("right_where", {})
-            tables = [
-                measured(_cell(rows[test.get(f"{side}_in", e)], cell, text), metric, tau)
-                for side, cell in (("left", where), ("right", against))
-            ]
-            lefts, rights = test.get("lefts") or [test["left"]], test.get("rights") or [test["right"]]
-            pairs = zip(lefts, rights, strict=True) if test.get("matched") else itertools.product(lefts, rights)
-            for left, right in pairs:
-                first, second = best_of_others(tables[0], left), best_of_others(tables[1], right)
-                paired = "right_where" not in test
-                if paired:
-                    both = first.index.intersection(second.index)
-                    first, second = first[both], second[both]
-                yield f"{text}: {name_of(left)} / {name_of(right)}", first, second, paired
+    lefts, rights = _series(test)
+    for text, *cells in _cells(test, rows):
+        tables = [measured(cell, metric, tau) for cell in shared_rounds(*cells)]
+        pairs = zip(lefts, rights, strict=True) if test.get("matched") else itertools.product(lefts, rights)
+        for left, right in pairs:
+            first, second = best_of_others(tables[0], left), best_of_others(tables[1], right)
+            paired = "right_where" not in test
+            if paired:
+                both = first.index.intersection(second.index)
+                first, second = first[both], second[both]
+            yield f"{text}: {name_of(left)} / {name_of(right)}", first, second, paired
+
+
+def divergence(test: Mapping[str, Any], rows: Rows) -> str:
+    """Return in how many of the runs that a test compares some fit passed 10^4, in words; empty if in none."""
+    passed = n = 0
+    for _, *cells in _cells(test, rows) if "cells" in test else ():
+        for cell, side in zip(cells, _series(test), strict=True):
+            names = {name for one in side for name in ([one] if isinstance(one, str) else one)}
+            marks = marked_runs(cell[cell["series"].isin(names)])["beyond"]
+            passed, n = passed + int(marks.sum()), n + len(marks)
+    return f"; fits passed 10⁴ in {passed} of {n} runs" if passed else ""
 
 
 def _ratio_of_means(test: Mapping[str, Any], rows: Rows) -> list[Comparison]:
@@ -144,9 +162,9 @@ def _mostly(test: Mapping[str, Any], rows: Rows) -> list[Comparison]:
     return [Comparison(text, float(np.mean(held)), float(low), float(high), p, p_opposite, n)]
 
 
-def _gains(table: pd.DataFrame, method: Side, baseline: str) -> tuple[float, float, int]:
+def _gains(table: pd.DataFrame, method: Side, baseline: Side) -> tuple[float, float, int]:
     """Return 1 - mean(method) / mean(baseline), its standard error by the delta method, and n."""
-    left, right = best_of_others(table, method), table[baseline].dropna()
+    left, right = best_of_others(table, method), best_of_others(table, baseline)
     both = left.index.intersection(right.index)
     left, right = left[both], right[both]
     influence = -(left - left.mean()) / right.mean() + (right - right.mean()) * left.mean() / right.mean() ** 2
@@ -157,10 +175,13 @@ def _gain_difference(test: Mapping[str, Any], rows: Rows) -> list[Comparison]:
     """Test how two cells differ in a method's relative gain on a baseline: ``within`` a margin, or ``above`` it."""
     tau, found = float(test.get("tau", MAIN_TAU)), []
     for pair in test["contrasts"]:
-        gains = []
+        gains, cells = [], []
         for entry in pair:
             where = {k: v for k, v in entry.items() if k not in ("experiments", "left", "right")}
-            tables = [measured(_cell(rows[e], where, str(entry)), "first", tau) for e in entry["experiments"]]
+            cells += [_cell(rows[e], where, str(entry)) for e in entry["experiments"]]
+        cells = shared_rounds(*cells)
+        for entry in pair:
+            tables = [measured(cells.pop(0), "first", tau) for _ in entry["experiments"]]
             gains.append(_gains(pd.concat(tables, axis=1).T.groupby(level=0).first().T, entry["left"], entry["right"]))
         difference = gains[0][0] - gains[1][0]
         error, n = float(np.hypot(gains[0][1], gains[1][1])), min(gains[0][2], gains[1][2])
@@ -202,8 +223,9 @@ BATCH_TESTS: dict[str, Callable[[Mapping[str, Any], Rows], list[Comparison]]] = 
 }
 _METRICS = {
     "first": "batches until a top-{tau:.1%} arm",
-    "area": "mean regret over all batches",
-    "distance": "mean distance within a batch",
+    "area": "regret over all batches",
+    "reward": "reward over all batches but the first",
+    "distance": "distance within a batch",
 }
 
 
@@ -212,7 +234,7 @@ def describe_batches(test: Mapping[str, Any]) -> str:
     if test["kind"] not in BATCH_TESTS:
         return ""
     metric = _METRICS[test.get("metric", "first")].format(tau=float(test.get("tau", MAIN_TAU)))
-    bound = next((f"{k} {test[k]}" for k in ("below", "above", "similar", "within") if k in test), "")
+    bound = next((f"{k} {test[k]}" for k in ("below", "above", "similar", "within") if test.get(k) is not None), "")
     match test["kind"]:
         case "ratio_of_means":
             return f"ratio of mean {metric} {bound} in every comparison, paired t-test on the log scale"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,13 +24,14 @@ _ALGORITHMS = {
     "Ensemble": ("#0072B2", "s"),
 }
 _STRENGTHS: Mapping[str, tuple[str, str, str]] = {
-    "MeanOpt": ("#F0C36D", "#E69F00", "#9A5B00"),
-    "DetD": ("#C5E3B8", "#7FB86B", "#3C7A2B"),
-    "SeqB": ("#8FD8C4", "#009E73", "#00563F"),
-    "MaxOpt": ("#F5B79A", "#D55E00", "#7A3500"),
-    "HingePNorm": ("#C9C2E8", "#8478C9", "#463B8A"),
+    "MeanOpt": ("#EDBA55", "#E69F00", "#9A5B00"),
+    "DetD": ("#A3D08F", "#6AA855", "#3C7A2B"),
+    "SeqB": ("#6CC9AF", "#009E73", "#00563F"),
+    "MaxOpt": ("#EF9A6F", "#D55E00", "#7A3500"),
+    "HingePNorm": ("#AFA6DD", "#8478C9", "#463B8A"),
 }
 _MARKERS = {"0.001": "v", "0.01": "^", "0.1": "D"}
+_DASHED = ("SeqB", "Ensemble-SeqB", "Ensemble-SeqB-NoiseY", "DetD")  # what differs from a plain batch
 _CLASSES = {
     "linear": ("0.45", "x"),
     "NN 10-5": ("#E69F00", "o"),
@@ -49,15 +50,20 @@ def look(label: str) -> tuple[str, str]:
     algorithm, _, strength = name.partition(" ")
     if algorithm in _STRENGTHS and strength in _MARKERS:
         return _STRENGTHS[algorithm][list(_MARKERS).index(strength)], _MARKERS[strength]
-    return ("#3C7A2B", "*") if name == "DetD 0" else ("0.2", "d")
+    return ("#000000", "*") if name == "DetD 0" else ("0.2", "d")
 
 
-def draw_hits(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> Axes:
-    """Draw batches until a top arm against its quantile, the best to the right; random batches' exact law dashed."""
+def legend_label(label: str, beyond: Collection[str]) -> str:
+    """Return a series' name in a legend, with a dagger if some of its fits passed 10^4."""
+    return display_label(label, 40) + (" †" if label in beyond else "")
+
+
+def draw_hits(axis: Axes, values: pd.DataFrame, order: Sequence[str], beyond: Collection[str] = ()) -> Axes:
+    """Draw batches until a top arm against its quantile, the best to the right; random batches' exact law dotted."""
     mine = values[values["statistic"] == "batches"]
     exact = mine[mine["series"] == RANDOM_LAW]
-    axis.plot(exact["x"], exact["value"], ls="--", color="0.55", lw=1.2, label=RANDOM_LAW, zorder=1)
-    _draw_lines(axis, mine, order)
+    axis.plot(exact["x"], exact["value"], ls=":", color="0.55", lw=1.4, label=RANDOM_LAW, zorder=1)
+    _draw_lines(axis, mine, order, beyond)
     axis.set_xscale("log")
     axis.set_xlim(mine["x"].max() * 1.25, mine["x"].min() / 1.25)
     axis.set_xticks(sorted(mine["x"].unique()), [f"{t:g}" for t in sorted(mine["x"].unique())])
@@ -66,7 +72,9 @@ def draw_hits(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> Axes:
     return axis
 
 
-def draw_over_batches(axis: Axes, values: pd.DataFrame, order: Sequence[str], statistic: str) -> Axes:
+def draw_over_batches(
+    axis: Axes, values: pd.DataFrame, order: Sequence[str], statistic: str, beyond: Collection[str] = ()
+) -> Axes:
     """Draw a statistic against the number of the batch, its interval as a band."""
     mine = values[values["statistic"] == statistic]
     for label in order:
@@ -76,7 +84,7 @@ def draw_over_batches(axis: Axes, values: pd.DataFrame, order: Sequence[str], st
         every = max(1, len(line) // 8)
         axis.plot(
             line["x"], line["value"], color=colour, marker=marker, markevery=every, mec="black", mew=0.4, ms=5,
-            label=display_label(label, 40),
+            label=legend_label(label, beyond),
         )  # fmt: skip
     return axis
 
@@ -106,7 +114,7 @@ def fits_figure(values: pd.DataFrame, title: str) -> Figure:
     return figure
 
 
-def _draw_lines(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> None:
+def _draw_lines(axis: Axes, values: pd.DataFrame, order: Sequence[str], beyond: Collection[str] = ()) -> None:
     for number, label in enumerate(order):
         line = values[values["series"] == label]
         colour, marker = look(label)
@@ -114,8 +122,9 @@ def _draw_lines(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> None:
         spread = 1.0 + 0.012 * (number - (len(order) - 1) / 2)  # so that intervals do not hide each other
         axis.errorbar(
             line["x"].astype(float) * spread, line["value"], yerr=np.maximum(reach, 0.0), color=colour, marker=marker,
+            ls="--" if label.split(" ", maxsplit=1)[0] in _DASHED else "-",
             mec="black" if marker != "x" else colour, mew=0.5 if marker != "x" else 1.5, ms=5, capsize=2,
-            elinewidth=0.9, label=display_label(label, 40),
+            elinewidth=1.0, label=legend_label(label, beyond),
         )  # fmt: skip
 
 
@@ -138,7 +147,8 @@ def panels(
     statistics : sequence of str
         What each column draws: ``batches`` (against the quantile), else against the number of the batch.
     title : str
-        Above all panels: profile, number of runs, what was cut.
+        Above all panels: profile, number of runs, what was cut. How runs without a top arm count, and what a dagger
+        means, is added where it applies.
     width : float
         Inches of a panel.
     """
@@ -146,7 +156,12 @@ def panels(
     places = [(name, place) for name in names for place in range(len(columns))]
     n_columns = 2 if len(columns) == 1 and len(names) > 1 else len(columns)
     n_rows = -(-len(places) // n_columns)
-    figure, axes = plt.subplots(n_rows, n_columns, figsize=(width * n_columns, 3.0 * n_rows + 0.9), squeeze=False)
+    alike = len(columns) > 1 and set(statistics) == {"batches"}
+    figure, axes = plt.subplots(
+        n_rows, n_columns, figsize=(width * n_columns, 3.0 * n_rows + 0.9), squeeze=False,
+        sharey="row" if alike else False,
+    )  # fmt: skip
+    beyond = set(values.loc[values["statistic"] == "runs beyond 10^4", "series"])
     for axis in axes.flat[len(places) :]:
         axis.set_axis_off()
     for axis, (name, place) in zip(axes.flat, places, strict=False):
@@ -154,14 +169,16 @@ def panels(
         mine, statistic = values[values["panel"] == name], statistics[min(place, len(statistics) - 1)]
         there = [s for s in order if s in set(mine["series"])]
         if statistic == "batches":
-            draw_hits(axis, mine, there)
+            draw_hits(axis, mine, there, beyond)
             axis.set(xlabel="top quantile τ", ylabel="batches until a top arm\n(mean, 95% interval)")
         else:
-            draw_over_batches(axis, mine, there, statistic)
+            draw_over_batches(axis, mine, there, statistic, beyond)
             axis.set(xlabel="batch", ylabel=f"{statistic}\n(mean, 95% interval)")
         stand_in = " · stand-in data" if (mine["data"] == "stand-in").any() else ""
         axis.set_title(f"{name}{': ' + heading if heading else ''}{stand_in}", fontsize=9)
     for axis in axes[-1] if len(columns) > 1 else axes[-1, :1]:
         axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, fontsize=7)
+    title += " · a run without a top arm counts as one batch more than there are" * ("batches" in statistics)
+    title += " · † some fits passed 10⁴" * bool(beyond & {s for order in columns.values() for s in order})
     figure.suptitle(textwrap.fill(title, int(16 * width * n_columns / 1.4)), fontsize=8.5)
     return figure

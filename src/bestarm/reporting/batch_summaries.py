@@ -27,6 +27,15 @@ def n_good(tau: float, n_arms: float) -> int:
     return max(1, int(np.ceil(tau * n_arms - 1e-9)))
 
 
+def shared_rounds(*tables: pd.DataFrame) -> list[pd.DataFrame]:
+    """Return each table's rows up to the last batch that every series of all of them has.
+
+    Methods that are given fewer batches would otherwise be counted as faster where they never find a top arm.
+    """
+    last = min(rows.groupby("series", sort=False)["round"].max().min() for rows in tables)
+    return [rows[rows["round"] <= last] for rows in tables]
+
+
 def marked_runs(rows: pd.DataFrame) -> pd.DataFrame:
     """Return which runs had a fit that diverged.
 
@@ -102,7 +111,8 @@ def summarise_hits(
     Parameters
     ----------
     rows : DataFrame
-        Rows of one problem, with the columns of `first_hits`, ``convention`` and ``data``.
+        Rows of one problem, with the columns of `first_hits`, ``convention`` and ``data``; batches and runs that
+        not every series has are left out.
     panel, profile : str
         The panel's name; the scale of the run.
     batch : int
@@ -116,6 +126,9 @@ def summarise_hits(
         Columns of a figure's CSV; statistics ``batches``, with a 95% t-interval, ``censored``, ``runs beyond 10^4``,
         ``broken runs``, and the exact mean of random batches as a series of its own.
     """
+    (rows,) = shared_rounds(rows)
+    runs = rows.groupby("replication")["series"].nunique()
+    rows = rows[rows["replication"].isin(runs.index[runs == runs.max()])]
     n_arms, rounds = int(rows["arm_count"].iloc[0]), int(rows["round"].max())
     n_runs = rows.groupby("series", sort=False)["replication"].nunique().to_dict()
     kept, marks = without_broken(rows), marked_runs(rows)
@@ -194,7 +207,11 @@ def summarise_fits(rows: pd.DataFrame, profile: str, rates: dict[str, float]) ->
 
 
 def hits_table(values: pd.DataFrame, tau: float = MAIN_TAU) -> pd.DataFrame:
-    """Return mean batches with half-widths of their intervals, and censored runs, as text: series by panels."""
+    """Return mean batches with half-widths of their intervals, and censored runs, as text: series by panels.
+
+    A dagger says that some runs' fits passed 10^4.
+    """
+    beyond = values[values["statistic"] == "runs beyond 10^4"].set_index(["panel", "series"]).index
     mine = values[np.isclose(values["x"].astype(float), tau)]
     censored = mine[mine["statistic"] == "censored"].set_index(["panel", "series"])["value"]
     lines: dict[str, dict[str, str]] = {}
@@ -204,5 +221,6 @@ def hits_table(values: pd.DataFrame, tau: float = MAIN_TAU) -> pd.DataFrame:
         if np.isfinite(line["low"]):
             text += f" ± {0.5 * (line['high'] - line['low']):.1f}"
         text += f" ({int(lost)} of {line['n']} never)" if lost else ""
+        text += " †" if (line["panel"], line["series"]) in beyond else ""
         lines.setdefault(str(line["series"]), {})[str(line["panel"])] = text
     return pd.DataFrame(lines).T.rename_axis("series").reset_index().fillna("")

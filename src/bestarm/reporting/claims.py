@@ -8,7 +8,7 @@ claims of a paper at 5%. Intervals shown are plain 95% intervals of the comparis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,9 @@ import pandas as pd
 from statsmodels.stats.multitest import multipletests
 
 from bestarm.datasets.registry import DataUnavailable
-from bestarm.experiments.definitions import load_experiment
+from bestarm.experiments.definitions import ledger, load_experiment
 from bestarm.reporting.accuracy_claims import ACCURACY_TESTS, describe_accuracy
-from bestarm.reporting.batch_claims import BATCH_TESTS, describe_batches
+from bestarm.reporting.batch_claims import BATCH_TESTS, describe_batches, divergence
 from bestarm.reporting.claim_tests import (
     LEVEL,
     STATISTICAL,
@@ -73,7 +73,11 @@ TESTS = STATISTICAL | REGRET_TESTS | ACCURACY_TESTS | BATCH_TESTS | {"hit_ratios
 
 
 def evaluate(
-    paper: str, claims: Mapping[str, Any], rows: Mapping[str, pd.DataFrame], profiles: Mapping[str, str]
+    paper: str,
+    claims: Mapping[str, Any],
+    rows: Mapping[str, pd.DataFrame],
+    profiles: Mapping[str, str],
+    larger: Mapping[str, pd.DataFrame] | None = None,
 ) -> pd.DataFrame:
     """Return the verdict on each claim under each convention.
 
@@ -87,6 +91,9 @@ def evaluate(
         Rows of each experiment that was run.
     profiles : mapping of str to str
         The profile that each experiment was run at.
+    larger : mapping of str to DataFrame, optional
+        Rows at the paper's own scale. They decide the claims all of whose experiments are there, since methods at
+        different scales cannot be compared; ``decided_by`` says so.
 
     Returns
     -------
@@ -96,6 +103,7 @@ def evaluate(
         p-values are Holm-adjusted over the paper's statistical claims of one convention.
     """
     table: list[dict[str, Any]] = []
+    larger = larger or {}
     for convention in ("as_written", "as_published"):
         for identity, entry in claims.items():
             test = entry["test"] | entry["test"].get(convention, {})
@@ -109,20 +117,24 @@ def evaluate(
                 "caveat": control_caveat(entry, rows, profiles, convention),
             }
             needed = experiments_of(test)
-            available = [e for e in needed if e in rows]
+            line["at_scale"] = bool(needed) and all(e in larger for e in needed)
+            there = larger if line["at_scale"] else rows
+            available = [e for e in needed if e in there]
             if test["kind"] in ARITHMETIC:
                 if convention == "as_written" or convention in test:
                     table.append(line | _arithmetic(paper, test, rows))
                 continue
-            mine = {e: rows[e][rows[e]["convention"] == convention] for e in available}
+            mine = {e: there[e][there[e]["convention"] == convention] for e in available}
             if available and all(mine[e].empty for e in available):
                 continue  # these experiments do not exist in this convention
-            reason = untested(needed, mine, profiles)
+            reason = untested(needed, mine, dict.fromkeys(needed, "paper") if line["at_scale"] else profiles)
             if reason:
                 table.append(line | {"verdict": "untested", "decided_by": reason})
                 continue
             comparisons = TESTS[test["kind"]](test, mine)
             p, p_opposite = joint_p(comparisons)
+            line["remark"] = divergence(test, mine) if test["kind"] in BATCH_TESTS else ""
+            line["remark"] += _scale(paper, needed, profiles, line["at_scale"])
             table.append(line | {"comparisons": comparisons, "p": p, "p_opposite": p_opposite})
     frame = pd.DataFrame(table)
     for column in ("effect", "low", "high", "n", "p", "p_opposite", "decided_by", "comparisons"):
@@ -137,6 +149,15 @@ def evaluate(
     frame = frame.apply(_decide, axis=1)
     order = ["id", "convention", "verdict", "effect", "low", "high", "n", "p", "p_opposite", "decided_by"]
     return frame[[*order, "claim", "where", "test", "caveat"]]
+
+
+def _scale(paper: str, needed: Sequence[str], profiles: Mapping[str, str], at_scale: bool) -> str:
+    """Return at which scale a claim was decided, where the paper's own and the profile's policies differ."""
+    if at_scale:
+        return ", at the paper's own scale"
+    entries = [ledger(paper)["experiments"].get(e, {}).get("profiles", {}) for e in needed]
+    cut = any(p.get(profiles[e], {}).get("settings") for e, p in zip(needed, entries, strict=True))
+    return ", at the laptop's scale" if cut else ""
 
 
 def _arithmetic(paper: str, test: Mapping[str, Any], rows: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
@@ -160,5 +181,5 @@ def _decide(line: pd.Series) -> pd.Series:
     line["effect"], line["low"], line["high"] = found.effect, found.low, found.high
     held = sum(c.p < LEVEL for c in comparisons)  # each for itself, unadjusted
     count = f" ({held} of {len(comparisons)} comparisons hold)" if len(comparisons) > 1 else ""
-    line["n"], line["decided_by"] = found.n, found.name + count
+    line["n"], line["decided_by"] = found.n, found.name + count + line["remark"]
     return line

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from bestarm.reporting.pipeline import complete_deps
+from bestarm.reporting.pipeline import complete_stages
 from bestarm.reporting.readme import write_readme
 from bestarm.reporting.rebuild import rebuild, redraw
 from bestarm.reporting.report import make_report
@@ -32,7 +32,7 @@ def _parser() -> argparse.ArgumentParser:
     figure = commands.add_parser("figure", help="redraw one figure or table from stored rows")
     figure.add_argument("--paper", required=True)
     figure.add_argument("--fig", required=True, help="number of a figure, or a name such as tab03")
-    commands.add_parser("pipeline", help="complete the dependencies in dvc.yaml")
+    commands.add_parser("pipeline", help="complete the dependencies and claims in dvc.yaml")
     commands.add_parser("readme", help="bring the generated parts of README.md up to date")
     commands.add_parser("report", help="render executed notebooks and figures to HTML and PDF")
     return parser
@@ -58,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
             case "figure":
                 return redraw(given.paper, given.fig)
             case "pipeline":
-                complete_deps()
+                complete_stages()
             case "readme":
                 write_readme()
             case "report":

@@ -26,14 +26,15 @@ def evolution_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     DataFrame
         Columns of a figure's CSV; statistics ``response``, ``model`` and ``pulled``.
     """
+    first = rows[(rows["statistic"] == "hills") & (rows["replication"] == 0)].set_index("round")["value"]
     frames = []
     for name in LANDSCAPES:
         arms = landscape(name).take(np.zeros(1, dtype=np.int64))
         table = {"x": arms.features[0, :, 0], "value": arms.means[0], "panel": name, "statistic": "response"}
         frames.append(pd.DataFrame(table).assign(series="arms"))
     for number, mine in rows[rows["statistic"].isin(["model", "pulled"])].groupby("round"):
-        noted = mine[["x", "value", "statistic"]].assign(panel=f"round {number}", series=mine["series"])
-        frames.append(noted)
+        noted = mine[["x", "value", "statistic"]].assign(series=mine["series"])
+        frames.append(noted.assign(panel=f"round {number}: {first[number]:g} of 4 hills"))
     values = pd.concat(frames, ignore_index=True).assign(n=1, convention="as_written", profile=profile)
     return values.assign(data="synthetic").reindex(columns=COLUMNS)
 
@@ -61,5 +62,6 @@ def evolution_figure(values: pd.DataFrame, profile: str) -> Figure:
         row[0].set_ylabel("response")
     axes[1, 0].legend(fontsize=7)
     steps = "5000 steps a fit" if profile != "smoke" else "few steps a fit"
-    figure.suptitle(f"below: MeanOpt 0.001, NN 10-5, one run, {steps} · {profile} profile", fontsize=9)
+    about = f"below: the first run of MeanOpt 0.001 with NN 10-5 on MultiValleyOneDimHole, {steps}"
+    figure.suptitle(f"{about} · {profile} profile", fontsize=9)
     return figure

@@ -166,13 +166,17 @@ def effect_text(line: pd.Series) -> str:
 
 
 def verdict_figure(verdicts: pd.DataFrame) -> Figure:
-    """Return the verdicts as a table: one row for each claim, one column for each convention."""
+    """Return the verdicts as a table: one row for each claim, one column for each convention that there is."""
     claims = verdicts.drop_duplicates("id")
+    conventions = {c: title for c, title in CONVENTION_TITLES.items() if (verdicts["convention"] == c).any()}
     cells, colours = [], []
     for _, claim in claims.iterrows():
         mine = verdicts[verdicts["id"] == claim["id"]].set_index("convention")
-        texts, shades = [claim["id"], textwrap.fill(claim["claim"], 62)], ["white", "white"]
-        for convention in CONVENTION_TITLES:
+        texts, shades = (
+            [claim["id"], textwrap.fill(claim["claim"], 62 if len(conventions) > 1 else 84)],
+            ["white", "white"],
+        )
+        for convention in conventions:
             if convention in mine.index:
                 line = mine.loc[convention]
                 texts.append(f"{line['verdict']}\n{effect_text(line)}".strip())
@@ -187,7 +191,8 @@ def verdict_figure(verdicts: pd.DataFrame) -> Figure:
     axis.axis("off")
     table = axis.table(
         cellText=cells, cellColours=colours, cellLoc="left", loc="upper left", bbox=Bbox.from_bounds(0, 0, 1, 1),
-        colLabels=["claim", "in our words", *CONVENTION_TITLES.values()], colWidths=[0.11, 0.53, 0.18, 0.18],
+        colLabels=["claim", "in our words", *conventions.values()],
+        colWidths=[0.11, 0.89 - 0.18 * len(conventions), *[0.18] * len(conventions)],
     )  # fmt: skip
     table.auto_set_font_size(False)
     table.set_fontsize(8)

@@ -38,7 +38,7 @@ def regret_values(rows: Mapping[str, pd.DataFrame], profile: str) -> pd.DataFram
     return pd.DataFrame(table).reindex(columns=COLUMNS)
 
 
-def regret_figure(values: pd.DataFrame, panels: list[str], profile: str) -> Figure:
+def regret_figure(values: pd.DataFrame, panels: list[str], title: str) -> Figure:
     """Return regret against the size of a batch, both logarithmic, a panel for each instance and dimension."""
     figure, axes = plt.subplots(1, len(panels), figsize=(4.0 * len(panels), 3.6), squeeze=False)
     for axis, panel in zip(axes[0], panels, strict=True):
@@ -50,7 +50,7 @@ def regret_figure(values: pd.DataFrame, panels: list[str], profile: str) -> Figu
         axis.set_xlabel("batch size b")
     axes[0, 0].set_ylabel(f"regret (mean, 95% interval, n = {int(values['n'].max())})")
     axes[0, -1].legend(fontsize=7)
-    figure.suptitle(f"exact linear searches · {profile} profile", fontsize=9)
+    figure.suptitle(title, fontsize=9)
     return figure
 
 
@@ -72,18 +72,27 @@ def query_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     return frame.reindex(columns=COLUMNS)
 
 
-def query_figure(values: pd.DataFrame, profile: str) -> Figure:
+def query_figure(values: pd.DataFrame) -> Figure:
     """Return queries over d against epsilon, with the printed bound and the one that its proof supports."""
     d = values["panel"].str.removeprefix("d = ").astype(float)
     shown = values.assign(**{c: values[c] / d for c in ("value", "low", "high")})
     figure, axis = plt.subplots(figsize=(6.4, 4.2))
     epsilon = np.linspace(0.0, 0.95, 100)
-    axis.plot(epsilon, 1 - epsilon, color="black", ls="--", lw=1.2, label="printed bound, 1 - ε")
+    axis.plot(epsilon, 1 - epsilon, color="black", ls="--", lw=1.2, label="printed bound where ε ≥ 1/d: 1 - ε")
+    axis.axhline(1.0, color="black", lw=0.9, label="printed bound where ε < 1/d: 1")
     axis.plot(epsilon, (1 - epsilon) ** 2, color="black", ls=":", lw=1.5, label="(1 - ε)², which the proof supports")
     mine = shown[shown["statistic"] == "queries"]
     draw_curves(axis, mine, [s for s in _LOOKS if s in set(mine["series"])], looks=_LOOKS, joined=False)
+    small = mine[mine["x"] < 1.0 / mine["panel"].str.removeprefix("d = ").astype(float)]
+    for _, line in small.loc[small.groupby(["panel", "x"], sort=False)["value"].idxmin()].iterrows():
+        axis.annotate(
+            line["panel"], (line["x"], line["value"]), xytext=(0, -11), textcoords="offset points", ha="center",
+            fontsize=6,
+        )  # fmt: skip
     axis.set_xlabel("ε")
     axis.set_ylabel("queries / d (mean, 95% interval)")
     axis.legend(fontsize=7)
-    axis.set_title(f"linear class on the unit ball, d = 2 to 200, n = {int(values['n'].max())}")
+    axis.set_title(
+        f"linear class on the unit ball, n = {int(values['n'].max())}; d is written where ε < 1/d", fontsize=9
+    )
     return figure

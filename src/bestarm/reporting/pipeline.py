@@ -50,11 +50,14 @@ def required_deps(notebook: Path, experiments: list[str]) -> list[str]:
     return sorted(str(p.relative_to(ROOT)) for p in paths)
 
 
+def stage_parameters(stage: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the keys that a stage declares, by file of parameters."""
+    return {file: keys for entry in stage.get("params", []) for file, keys in entry.items()}
+
+
 def experiments_of_stage(stage: dict[str, Any]) -> list[str]:
     """Return the experiments whose ledger entries a stage declares as parameters."""
-    keys = [k for entry in stage.get("params", []) if isinstance(entry, dict) for v in entry.values() for k in v]
-    if "experiments" in keys:
-        return list(ledger(notebook_of_stage(stage).parent.name)["experiments"])
+    keys = [k for file_keys in stage_parameters(stage).values() for k in file_keys]
     return [k.removeprefix("experiments.") for k in keys if k.startswith("experiments.")]
 
 
@@ -68,13 +71,31 @@ def notebook_of_stage(stage: dict[str, Any]) -> Path:
     return ROOT / next(word for word in stage["cmd"].split() if word.endswith(".ipynb"))
 
 
-def complete_deps() -> None:
-    """Rewrite the ``deps`` of every stage in ``dvc.yaml`` to what it reaches, keeping other stages' results.
+def declared_claims(stage: dict[str, Any]) -> list[str]:
+    """Return the ledger's claims that a stage must declare as parameters: its notebook's, or all if it names all.
+
+    Each is named by itself: DVC copies every parameter into its lock file and reads and writes it whole at each stage.
+    """
+    notebook = notebook_of_stage(stage)
+    named = stage_parameters(stage).get(f"papers/{notebook.parent.name}.yaml", [])
+    if "claims" in named:
+        return ["claims"]
+    claims = ledger(notebook.parent.name)["claims"]
+    return [f"claims.{identity}" for identity, claim in claims.items() if claim["notebook"] == notebook.stem]
+
+
+def complete_stages() -> None:
+    """Rewrite the ``deps`` and claims of every stage in ``dvc.yaml`` to what it reaches, keeping other stages' results.
 
     The file is written anew in YAML's block style; only comment lines at its top survive.
     """
     pipeline = load_pipeline()
     for stage in pipeline["stages"].values():
+        ledger_file = f"papers/{notebook_of_stage(stage).parent.name}.yaml"
+        parameters = stage_parameters(stage)
+        kept = [k for k in parameters.get(ledger_file, []) if k.partition(".")[0] != "claims"]
+        parameters[ledger_file] = kept + declared_claims(stage)
+        stage["params"] = [{file: keys} for file, keys in parameters.items() if keys]
         results = [d for d in stage.get("deps", []) if d.startswith("results/")]
         stage["deps"] = results + required_deps(notebook_of_stage(stage), experiments_of_stage(stage))
     header = "".join(line for line in PIPELINE.read_text(encoding="utf-8").splitlines(True) if line.startswith("#"))

@@ -22,23 +22,26 @@ def papers_with_verdicts() -> list[str]:
 
 
 def scoreboard() -> str:
-    """Return the number of claims with each verdict, for every paper and convention, as a Markdown table."""
+    """Return the number of claims with each verdict, for every paper and convention that it has, in Markdown."""
     kinds = list(VERDICT_COLOURS)
     lines = ["| paper | convention | " + " | ".join(kinds) + " |", "| --- | --- |" + " --: |" * len(kinds)]
     for paper in papers_with_verdicts():
         verdicts = pd.read_csv(FIGURES / paper / "verdicts.csv")
         for convention, title in CONVENTION_TITLES.items():
             counts = verdicts.loc[verdicts["convention"] == convention, "verdict"].value_counts()
+            if counts.empty:
+                continue
             numbers = " | ".join(str(counts.get(kind, 0)) for kind in kinds)
             lines.append(f"| [{ledger(paper)['title']}](figures/{paper}/verdicts.md) | {title} | {numbers} |")
     return "\n".join(lines)
 
 
 def findings() -> str:
-    """Return the claims that are contradicted as written, or whose verdict depends on the convention."""
+    """Return the claims that are contradicted as written, or whose verdict depends on the convention, by paper."""
     lines = []
     for paper in papers_with_verdicts():
         verdicts = pd.read_csv(FIGURES / paper / "verdicts.csv").set_index(["id", "convention"])
+        lines += ["", f"**{ledger(paper)['title']}.** {ledger(paper).get('scale', '')}".strip(), ""]
         for identity in verdicts.index.unique("id"):
             mine = verdicts.loc[identity]
             labels = {c: mine.loc[c, "verdict"] for c in mine.index}
@@ -47,7 +50,7 @@ def findings() -> str:
                     f"{CONVENTION_TITLES[c]}: **{v}** {effect_text(mine.loc[c])}".strip() for c, v in labels.items()
                 ]
                 lines.append(f"* {identity}. {mine['claim'].iloc[0]} {'; '.join(parts)}.")
-    return "\n".join(lines)
+    return "\n".join(lines[1:])
 
 
 def gallery() -> str:

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from bestarm.datasets.registry import DataUnavailable, checksums
 from bestarm.experiments.computed import is_computed, run_computed
+from bestarm.experiments.construct import accepted_settings
 from bestarm.experiments.definitions import Experiment, Profile, ledger, load_experiment, project_seed
 from bestarm.experiments.run import data_files, n_workers, run_experiment
 from bestarm.experiments.store import read_rows, write_parquet
@@ -134,6 +135,22 @@ class Section:
         """Return what the ledger says of an experiment."""
         return ledger(self.paper)["experiments"][name]
 
+    def scale(self, *names: str) -> str:
+        """Return the scale of some experiments in words for a caption: runs, the profile's settings and its cuts."""
+        found: dict[str, dict[str, None]] = {}
+        for name in names:
+            entry = self.entry(name)
+            cut = entry["profiles"][self.profile]
+            known = {key for spec in entry.get("series", {}).values() for key in accepted_settings(spec, "policies")}
+            terms: dict[str, Any] = {"runs": self.rows[name]["replication"].nunique()}
+            terms |= {key: value for key, value in cut.get("settings", {}).items() if key in known}
+            for key, values in cut.get("vary", {}).items():
+                if not isinstance(values[0], str):
+                    terms[key] = f"{', '.join(map(str, values))} of {', '.join(map(str, entry['vary'][key]))}"
+            for key, value in terms.items():
+                found.setdefault(key.removeprefix("n_").replace("_", " "), {})[str(value)] = None
+        return ", ".join(f"{key} {' or '.join(values)}" for key, values in found.items()) + f"; {self.profile} profile"
+
     def claims(self) -> dict[str, Any]:
         """Return the paper's claims as the ledger writes them."""
         return ledger(self.paper)["claims"]
@@ -164,12 +181,11 @@ class Section:
         self._save_values(folder, name, values, experiments)
 
     def verdicts(self, *identities: str) -> pd.DataFrame:
-        """Return the verdicts on some claims, by default all, each from the largest profile whose rows are there."""
+        """Return the verdicts on some claims, by default all, each from the largest scale that all its rows have."""
         claims = self.claims()
         chosen = {i: claims[i] for i in (identities or claims)}
         larger = {name: rows for name in self.rows if (rows := self.paper_scale(name)) is not None}
-        profiles = dict.fromkeys(self.rows, self.profile) | dict.fromkeys(larger, "paper")
-        found = evaluate(self.paper, chosen, self.rows | larger, profiles)
+        found = evaluate(self.paper, chosen, self.rows, dict.fromkeys(self.rows, self.profile), larger)
         missing = found[found["decided_by"].astype(str).str.startswith(DATA_MISSING)]
         if len(missing) and self.profile != "smoke":
             self.data_missing = True  # what is saved from now on must not replace published verdicts
