@@ -9,6 +9,7 @@ from scipy import stats
 from bestarm.experiments.definitions import ledger
 from bestarm.experiments.evolution import evolution_rows
 from bestarm.experiments.network_fits import chosen_rates, fit_rows
+from bestarm.reporting import oae_claims
 from bestarm.reporting.batch_claims import BATCH_TESTS, best_of_others, describe_batches, divergence, measured
 from bestarm.reporting.batch_figures import fits_figure, look, panels
 from bestarm.reporting.batch_summaries import (
@@ -257,6 +258,18 @@ def test_step_sizes_of_the_ledger_follow_the_rule():
         for experiment, network in names.items():
             settings = entries[experiment]["profiles"][profile].get("settings", {})
             assert settings.get("learning_rate", 0.01) == rates[network], (profile, experiment)
+
+
+def test_the_cost_of_a_sequence_is_that_of_a_batch(monkeypatch):
+    """Five batches in 10 s against ten in 5 s are four times the time of a batch, whatever their numbers."""
+    slow = made_rows({"SeqB": FAST}, rounds=5).assign(seconds=10.0)
+    stored = {"s": slow, "p": made_rows({"MeanOpt": FAST}, rounds=10).assign(seconds=5.0)}
+    monkeypatch.setattr(oae_claims, "stored_rows", lambda *_: stored)
+    test = {"sequential": "s", "plain": "p", "ratios": {"SeqB": ["MeanOpt", 5]}}
+    holds, text = oae_claims.cost_of_sequence("oae", test | {"at_least": 2})
+    assert holds
+    assert "4.0 times the time of MeanOpt a batch for 5 times the networks" in text
+    assert not oae_claims.cost_of_sequence("oae", test | {"at_least": 5})[0]
 
 
 def test_evolution_counts_hills_and_sketches_the_first_run():

@@ -196,7 +196,8 @@ def verdict_figure(verdicts: pd.DataFrame) -> Figure:
     )  # fmt: skip
     table.auto_set_font_size(False)
     table.set_fontsize(8)
-    for (row, _), cell in table.get_celld().items():
+    for (row, column), cell in table.get_celld().items():
         cell.set_edgecolor("0.8")
+        cell.PAD = 0.02 if column == 1 else 0.1  # of the cell's width
         cell.set_height((1.4 if row == 0 else lines[row - 1] + 0.6) / (sum(lines) + 0.6 * len(lines) + 1.4))
     return figure

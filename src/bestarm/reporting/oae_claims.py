@@ -45,7 +45,10 @@ def hills_seen(paper: str, test: Mapping[str, Any]) -> Decision:
 
 
 def cost_of_sequence(paper: str, test: Mapping[str, Any]) -> Decision:
-    """Compare the time of a sequential batch with that of a plain one, within 30% of the ratio of their networks."""
+    """Decide whether a sequential batch takes at least ``at_least`` times as long as a plain one.
+
+    Networks are counted by a test of the policies; here is the time, which other work on the machine moves.
+    """
     names = [test["sequential"], test["plain"]]
     rows = stored_rows(paper, {"experiments": names})
     seconds = {
@@ -56,7 +59,7 @@ def cost_of_sequence(paper: str, test: Mapping[str, Any]) -> Decision:
     holds, texts = True, []
     for series, (base, networks) in test["ratios"].items():
         ratio = seconds[series] / seconds[base]
-        holds &= bool(0.7 * networks <= ratio <= 1.3 * networks)
+        holds &= bool(ratio >= test["at_least"])
         texts.append(f"{series}: {ratio:.1f} times the time of {base} a batch for {networks} times the networks")
     return holds, "; ".join(texts)
 
@@ -69,7 +72,7 @@ OAE_CLAIMS: dict[str, Callable[[str, Mapping[str, Any]], Decision]] = {
 OAE_DESCRIPTIONS = {
     "uci_sizes": "counting rows",
     "hills_seen": "median over runs of the hills on which an arm was pulled",
-    "cost_of_sequence": "ratio of mean times within 30% of the ratio of networks",
+    "cost_of_sequence": "ratio of mean times at least 2",
 }
 
 
