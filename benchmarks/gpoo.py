@@ -18,8 +18,8 @@ from bestarm.experiments.simulate import simulate
 from bestarm.interface import Ask
 from bestarm.policies.gpoo import Gpoo, lemma1_beta
 from bestarm.problems.cell_bandit import CellBandit
-from bestarm.problems.gpoo_functions import reward_function
 from bestarm.streams import Streams
+from bestarm_studies.gpoo.functions import reward_function
 
 REPEATS = 5
 

@@ -19,8 +19,8 @@ from bestarm.designs.optimal_design import DesignRule, optimal_design
 from bestarm.experiments.simulate import simulate
 from bestarm.policies.gse import Gse, n_stages
 from bestarm.policies.peace import Peace
-from bestarm.problems.structured_instances import adaptive_instance, sphere_instance
 from bestarm.streams import Streams
+from bestarm_studies.gse.instances import adaptive_instance, sphere_instance
 
 REPEATS = 3
 GRID = 0.75 ** np.arange(24)

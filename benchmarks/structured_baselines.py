@@ -127,7 +127,7 @@ def naive_ucb_glm(x: FloatArray, reward: Rewards, budget: int) -> int:
 
 POLICIES: dict[str, tuple[Callable[[int], Any], Callable[[FloatArray, Rewards, int], int], type]] = {
     "LinUCB": (lambda budget: LinUcb(budget, alpha=1.0), naive_lin_ucb, LinearBandit),
-    "LinUCB, disjoint": (lambda budget: LinUcb(budget).as_published(), naive_lin_ucb, LinearBandit),
+    "LinUCB, disjoint": (lambda budget: LinUcb(budget).as_coded(), naive_lin_ucb, LinearBandit),
     "BayesGap": (lambda budget: BayesGap(budget, 1.0), naive_bayes_gap, LinearBandit),
     "LinGapE-Greedy": (
         lambda budget: lingape_greedy(budget, sigma=1.0, delta=0.4, stops_early=False),

@@ -15,9 +15,10 @@ import pandas as pd
 from bestarm.experiments.simulate import simulate
 from bestarm.metrics import correct
 from bestarm.policies.gifa import Gifa, lingifa, lucb, m_lingape
-from bestarm.problems.drug_instance import stand_in_drug_instance
-from bestarm.problems.linear_bandit import LinearBandit, classic_instance
+from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.streams import Streams
+from bestarm_studies.linear_topm.drug.instance import stand_in_drug_instance
+from bestarm_studies.linear_topm.instances import classic_instance
 
 REPEATS = 5
 

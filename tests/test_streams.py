@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 from bestarm.interface import Ask
-from bestarm.problems.linear_bandit import classic_instance
 from bestarm.streams import Streams, philox, standard_normal, uniform
+from bestarm_studies.linear_topm.instances import classic_instance
 
 N_DRAWS = 20_000
 

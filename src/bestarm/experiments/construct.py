@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from bestarm.interface import Policy, Problem
 
-Convention = Literal["as_written", "as_published"]
+Convention = Literal["as_written", "as_coded"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Series:
     ----------
     label : str
         Name in the figure.
-    convention : {"as_written", "as_published"}
+    convention : {"as_written", "as_coded"}
         Whose algorithm it is: the paper's, or its code's.
     policy : Policy
         What searches.
@@ -52,7 +52,7 @@ class Series:
     @property
     def problem_deviates(self) -> bool:
         """Whether the problem itself has named deviations of the authors' code."""
-        return self.convention == "as_published" and hasattr(self.problem, "as_published")
+        return self.convention == "as_coded" and hasattr(self.problem, "as_coded")
 
 
 def construct(spec: dict[str, Any], room: str) -> Any:
@@ -100,8 +100,8 @@ def _find(room: str, module_name: str, function_name: str) -> Callable[..., Any]
 @lru_cache(maxsize=64)
 def _problem(spec: str, convention: Convention) -> Problem:
     problem = construct(json.loads(spec), "problems")
-    deviates = convention == "as_published" and hasattr(problem, "as_published")
-    return problem.as_published() if deviates else problem
+    deviates = convention == "as_coded" and hasattr(problem, "as_coded")
+    return problem.as_coded() if deviates else problem
 
 
 def make_series(
@@ -124,7 +124,7 @@ def make_series(
         experiment's; ``budgets: [first, last]`` asks for one run for each budget, ``budgets: {at: [...]}`` for some,
         ``budgets: {per_arm: [...]}`` for multiples of the problem's ``n_arms``; ``within: {n_arms: 16}`` leaves out
         cells with more; ``replications`` are this series', where they are fewer;
-        ``as_published`` holds settings that replace others under that convention.
+        ``as_coded`` holds settings that replace others under that convention.
     problem_spec : mapping
         The experiment's problem.
     scale : mapping
@@ -144,8 +144,8 @@ def make_series(
     cell = dict(cell or {})
     settings = {"label": label} | dict(settings)
     settings |= {k: v for k, v in scale.get("settings", {}).items() if k in accepted_settings(settings, "policies")}
-    published = settings.pop("as_published", {})
-    if convention == "as_published":
+    published = settings.pop("as_coded", {})
+    if convention == "as_coded":
         settings |= published
     within = settings.pop("within", {})
     unknown = sorted(set(within) - {*problem_spec, *cell})
@@ -170,7 +170,7 @@ def make_series(
     found = []
     for budget in budgets or [None]:
         policy = construct(settings if budget is None else settings | {"budget": int(budget)}, "policies")
-        policy = policy if convention == "as_written" else policy.as_published()
+        policy = policy if convention == "as_written" else policy.as_coded()
         found.append(
             Series(label, convention, policy, problem, spec, budget, cell, instance, min(fewer) if fewer else None)
         )

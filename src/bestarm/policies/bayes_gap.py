@@ -198,7 +198,7 @@ class BayesGap:
         if not 0 <= self.epsilon < np.inf:
             raise ValueError(f"epsilon must be at least 0, got {self.epsilon}.")
 
-    def as_published(self) -> BayesGap:
+    def as_coded(self) -> BayesGap:
         """Return the algorithm with the named deviations of the authors' code, its prior scale and slack."""
         return replace(
             self,

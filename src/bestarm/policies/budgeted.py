@@ -24,7 +24,7 @@ Radius = Literal["own", "determinant", "explicit"]
 
 
 def explicit_radius(
-    arms: Arms, delta: float, sigma: float, regulariser: float, norm_bound: float, *, as_published: bool = False
+    arms: Arms, delta: float, sigma: float, regulariser: float, norm_bound: float, *, as_coded: bool = False
 ) -> Threshold:
     r"""Return :math:`t \mapsto \sqrt{d\ln(K^2(1+tL^2)/(\rho\delta))} + \sqrt\rho S/\sigma`, a bound on that of [2]_.
 
@@ -40,13 +40,13 @@ def explicit_radius(
         :math:`\rho > 0`.
     norm_bound : float
         S, a bound on the norm of the parameter.
-    as_published : bool
+    as_coded : bool
         The code of [1]_: L = 1, and the root times :math:`\sigma` once more.
     """
     longest = np.atleast_1d((arms.features**2).sum(axis=-1).max(axis=-1))  # of each set of features
-    if as_published:
+    if as_coded:
         longest = np.ones_like(longest)
-    n_pairs, factor = arms.n_arms**2, sigma if as_published else 1.0
+    n_pairs, factor = arms.n_arms**2, sigma if as_coded else 1.0
     bias = np.sqrt(regulariser) * norm_bound / sigma
     return lambda t, feature_set=0: (
         factor * np.sqrt(arms.n_features * np.log(n_pairs * (1.0 + t * longest[feature_set]) / (regulariser * delta)))
@@ -111,7 +111,7 @@ class Budgeted:
         """Name of the algorithm."""
         return self.policy.label
 
-    def as_published(self) -> Budgeted:
+    def as_coded(self) -> Budgeted:
         r"""Return the algorithm with the deviations of the code of [1]_: explicit radius, :math:`\rho=10^{-8}`, S = 2.
 
         The budget alone ends the search. The published optimised rule also forbids negative weights in the linear
@@ -133,7 +133,7 @@ class Budgeted:
         if self.radius == "explicit":
             policy = self.policy
             state.threshold = explicit_radius(
-                arms, policy.delta, policy.sigma, self._rho, policy.norm_bound, as_published=self.published_radius
+                arms, policy.delta, policy.sigma, self._rho, policy.norm_bound, as_coded=self.published_radius
             )
         return state
 

@@ -165,7 +165,7 @@ class Gifa:
         """The regulariser of the design matrix."""
         return (self.sigma / 20.0) ** 2 if self.regulariser is None else self.regulariser
 
-    def as_published(self) -> Gifa:
+    def as_coded(self) -> Gifa:
         """Return the algorithm with the named deviations of the authors' code."""
         initialised = self.uses_features and self.initialise
         return replace(

@@ -66,7 +66,7 @@ class GpTree:
         Risk in :math:`\beta_n`, as in Lemma 1 of [2]_.
     beta : {"budget", "published", "gpoo", "gpoo_published"}
         :math:`\beta_n=\sqrt{2\log(Mn^2\pi^2/6\theta)}`; *deviation*: :math:`0.25\sqrt{\log n+u}`; the square root of
-        GPOO's growing :math:`\beta_t`, as written or as published, an ablation.
+        GPOO's growing :math:`\beta_t`, as written or as coded, an ablation.
     model_noise_variance : float, optional
         Noise variance that the model believes; default ``sigma**2``. *Deviation*: 0.005.
     noise_in_width : bool
@@ -121,7 +121,7 @@ class GpTree:
         """Noise variance that the model believes."""
         return self.sigma**2 if self.model_noise_variance is None else self.model_noise_variance
 
-    def as_published(self) -> GpTree:
+    def as_coded(self) -> GpTree:
         """Return the algorithm with the named deviations and the constants of the authors' code."""
         return replace(
             self,

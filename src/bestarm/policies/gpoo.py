@@ -163,7 +163,7 @@ class Gpoo:
         """Noise variance that the model believes."""
         return self.sigma**2 if self.model_noise_variance is None else self.model_noise_variance
 
-    def as_published(self) -> Gpoo:
+    def as_coded(self) -> Gpoo:
         """Return the algorithm with the named deviations of the authors' code."""
         return replace(
             self,

@@ -83,7 +83,7 @@ class GridSearch:
         if self.order not in get_args(Order):
             raise ValueError(f"order must be one of {', '.join(get_args(Order))}, got {self.order!r}.")
 
-    def as_published(self) -> GridSearch:
+    def as_coded(self) -> GridSearch:
         """Return the policy itself: it is no algorithm of the paper."""
         return self
 

@@ -104,7 +104,7 @@ class Gse:
     def _rule(self) -> AllocationRule:
         return AllocationRule(self.allocation, self.rounding)
 
-    def as_published(self) -> Gse:
+    def as_coded(self) -> Gse:
         """Return the algorithm with the named deviations of the authors' code."""
         allocation, rounding = PUBLISHED.get(self.allocation, (self.allocation, self.rounding))
         return replace(

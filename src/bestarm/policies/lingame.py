@@ -189,7 +189,7 @@ class LinGame:
         if not (self.sigma > 0 and self.regulariser > 0):
             raise ValueError(f"sigma and regulariser must be positive, got {self.sigma} and {self.regulariser}.")
 
-    def as_published(self) -> LinGame:
+    def as_coded(self) -> LinGame:
         """Return the algorithm with the named deviations of the code published with [3]_."""
         return replace(
             self,

@@ -23,7 +23,7 @@ from bestarm.policies.fixed_budget import check_budget
 from bestarm.streams import Streams
 
 
-def schedule(n_arms: int, rank: int, budget: int, *, as_published: bool = False) -> tuple[int, list[int]]:
+def schedule(n_arms: int, rank: int, budget: int, *, as_coded: bool = False) -> tuple[int, list[int]]:
     r"""Return m, which sets the pulls of a stage, and the arms that the stages leave ([1]_, Algorithm 1).
 
     There are :math:`R=\lceil\log_2d\rceil` stages, at least 1; stage r leaves :math:`\lceil d/2^r\rceil` arms;
@@ -36,15 +36,15 @@ def schedule(n_arms: int, rank: int, budget: int, *, as_published: bool = False)
         K, and d, the dimension of the arms' span.
     budget : int
         B.
-    as_published : bool
+    as_coded : bool
         The code of [2]_: the sum has one term less, and m is at most :math:`\lfloor B/R\rfloor`.
     """
     n_stages = max(1, int(np.ceil(np.log2(max(rank, 1)))))
     sizes = [-(-rank // 2**r) for r in range(1, n_stages + 1)]
     sizes[-1] = 1
-    later = sum(sizes[: n_stages - 1 - as_published] if n_stages > 1 else [])
+    later = sum(sizes[: n_stages - 1 - as_coded] if n_stages > 1 else [])
     m = (budget - min(n_arms, rank * (rank + 1) // 2) - later) // n_stages
-    return (min(m, budget // n_stages) if as_published else m), sizes
+    return (min(m, budget // n_stages) if as_coded else m), sizes
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class OdLinBai:
             raise ValueError(f"allocation must be one of {', '.join(DESIGNS)}, got {self.allocation!r}.")
         elimination.check_projection(self.projection)
 
-    def as_published(self) -> OdLinBai:
+    def as_coded(self) -> OdLinBai:
         """Return the algorithm with the named deviations of the code of [2]_; its solver was as good as ours."""
         return replace(
             self,
@@ -100,8 +100,7 @@ class OdLinBai:
         """Return the state before the first stage."""
         sets = arms.features if arms.features.ndim == 3 else arms.features[None]
         plans = [
-            schedule(arms.n_arms, span_basis(x).shape[1], self.budget, as_published=self.published_schedule)
-            for x in sets
+            schedule(arms.n_arms, span_basis(x).shape[1], self.budget, as_coded=self.published_schedule) for x in sets
         ]
         n_stages = max(len(sizes) for _, sizes in plans)
         budgets = np.zeros((len(sets), n_stages), dtype=np.int64)

@@ -126,7 +126,7 @@ class Peace:
             if not 0 < getattr(self, name) < np.inf:
                 raise ValueError(f"{name} must be positive and finite, got {getattr(self, name)}.")
 
-    def as_published(self) -> Peace:
+    def as_coded(self) -> Peace:
         """Return the algorithm with the named deviations of the code of [2]_."""
         return replace(self, inflated_average=True, ties_in_order=True)
 

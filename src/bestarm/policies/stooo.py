@@ -107,7 +107,7 @@ class Stooo:
         """Evaluations that are really spent."""
         return self.budget - self.one_evaluation_less
 
-    def as_published(self) -> Stooo:
+    def as_coded(self) -> Stooo:
         """Return the algorithm with the named deviations of the authors' code, one class for both algorithms."""
         rule: Recommendation = "first_divided" if self.recommendation == "mean" else self.recommendation
         return replace(self, rule="published", recommendation=rule, one_evaluation_less=True)

@@ -134,7 +134,7 @@ class UcbGlm:
         if not 0 < self.ridge < np.inf:
             raise ValueError(f"ridge must be positive, got {self.ridge}; 1e-4 keeps separated rewards apart.")
 
-    def as_published(self) -> UcbGlm:
+    def as_coded(self) -> UcbGlm:
         """Return the algorithm with the named deviations of the authors' code, and its alpha."""
         return replace(self, alpha=0.5, opening="each_arm", root=False, ties_in_order=True, regulariser=0.0)
 

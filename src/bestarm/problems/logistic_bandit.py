@@ -1,10 +1,4 @@
-r"""Logistic bandits: rewards 0 or 1 with :math:`P(1)=1/(1+e^{-x^\top\theta})`.
-
-References
-----------
-.. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022.
-   Section 8.4.
-"""
+r"""Logistic bandits: rewards 0 or 1 with :math:`P(1)=1/(1+e^{-x^\top\theta})`."""
 
 from __future__ import annotations
 
@@ -17,10 +11,7 @@ from numba import njit
 from scipy.special import expit
 
 from bestarm.interface import Arms, Ask, FloatArray, IntArray
-from bestarm.problems.structured_instances import check_sizes
-from bestarm.streams import Streams, standard_normal, uniform
-
-_LEAKED_DIMENSION = 4
+from bestarm.streams import Streams, uniform
 
 
 @njit(cache=True)
@@ -84,84 +75,3 @@ class LogisticBandit:
         features = self.features[rows] if self.features.ndim == 3 else self.features
         theta = self.theta[rows] if self.theta.ndim == 2 else self.theta
         return replace(self, features=features, theta=theta)
-
-
-@njit(cache=True)
-def _cube(key: np.uint64, replications: IntArray, n_arms: int, d: int) -> FloatArray:
-    """Return arms uniform in [-1/2, 1/2]^d, shape (R, K, d)."""
-    x = np.empty((len(replications), n_arms, d))
-    for r in range(len(replications)):
-        for a in range(n_arms):
-            for k in range(d):
-                x[r, a, k] = uniform(key, replications[r], a, k) - 0.5
-    return x
-
-
-@njit(cache=True)
-def _normal(key: np.uint64, replications: IntArray, d: int, scale: float) -> FloatArray:
-    theta = np.empty((len(replications), d))
-    for r in range(len(replications)):
-        for k in range(d):
-            theta[r, k] = scale * standard_normal(key, replications[r], 0, k)
-    return theta
-
-
-@dataclass(frozen=True)
-class LogisticInstances:
-    r"""Random logistic bandits ([1]_, Section 8.4), a new one for each replication; `take` draws them.
-
-    Parameters
-    ----------
-    label : str
-        Name of the law.
-    n_arms, n_features : int
-        K and d.
-    seed : int
-        Another seed, other instances.
-    published_scale : bool
-        *Deviation*: the entries of :math:`\theta` have the standard deviation 3/d, in the place of the variance 3/d.
-    leaks : bool
-        Whether, in the published code, the policies that run on these instances overwrite the dimension.
-    """
-
-    label: str
-    n_arms: int
-    n_features: int
-    seed: int = 0
-    published_scale: bool = False
-    leaks: bool = False
-
-    def as_published(self) -> LogisticInstances:
-        r"""Return the law of the published code: another scale of :math:`\theta`; with ``leaks``, four features."""
-        d = _LEAKED_DIMENSION if self.leaks else self.n_features
-        return replace(self, published_scale=True, n_features=d)
-
-    @property
-    def arms(self) -> Arms:
-        """Refuse: which arms there are depends on the replication."""
-        raise ValueError(f"{self.label}: arms differ by replication; call problem.take(streams.replications) first.")
-
-    def take(self, replications: IntArray) -> LogisticBandit:
-        """Return the instances of some replications, by their identities."""
-        streams = Streams(self.seed, self.label, np.asarray(replications, dtype=np.int64))
-        d, rows = self.n_features, streams.replications
-        scale = 3.0 / d if self.published_scale else np.sqrt(3.0 / d)
-        features = _cube(streams.key("features"), rows, self.n_arms, d)
-        return LogisticBandit(self.label, features, _normal(streams.key("theta"), rows, d, scale))
-
-
-def logistic_instance(
-    n_features: int, n_arms: int = 8, seed: int = 0, published_scale: bool = False, leaks: bool = False
-) -> LogisticInstances:
-    r"""Return arms uniform in :math:`[-1/2,1/2]^d` and :math:`\theta\sim N(0,\frac3dI_d)` ([1]_, Section 8.4).
-
-    Parameters
-    ----------
-    n_features, n_arms : int
-        d and K.
-    seed, published_scale, leaks
-        See `LogisticInstances`.
-    """
-    check_sizes(n_arms, n_features, 1.0)
-    label = f"logistic K={n_arms} d={n_features}{' published scale' * published_scale}"
-    return LogisticInstances(label, n_arms, n_features, seed, published_scale, leaks)

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from bestarm.interface import Arms, Ask, FloatArray, IntArray
-from bestarm.problems.linear_bandit import _gaussian_totals
+from bestarm.problems.linear_bandit import gaussian_totals
 from bestarm.streams import Streams
 
 
@@ -65,7 +65,7 @@ class NoiselessArms:
     def rewards(self, asked: Ask, pulled: IntArray, streams: Streams) -> FloatArray:
         """Return sums of rewards, shape (R, b), and add the pulls to the tally."""
         scale = self.sigma / np.sqrt(self.evaluations)
-        return _gaussian_totals(
+        return gaussian_totals(
             streams.key("noise"), streams.replications, asked.arms, asked.counts, pulled, self.means, scale
         )  # fmt: skip
 

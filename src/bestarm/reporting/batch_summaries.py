@@ -189,7 +189,7 @@ def summarise_fits(rows: pd.DataFrame, profile: str, rates: dict[str, float]) ->
     Parameters
     ----------
     rows : DataFrame
-        Rows of `bestarm.experiments.network_fits.fit_rows`.
+        Rows of `bestarm_studies.oae.network_fits.fit_rows`.
     profile : str
         Scale.
     rates : dict

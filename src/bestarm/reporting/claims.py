@@ -28,15 +28,15 @@ from bestarm.reporting.claim_tests import (
     joint_p,
     untested,
 )
-from bestarm.reporting.complexity_claims import nine_eighths, order_of_constants, table5
 from bestarm.reporting.controls import control_caveat
-from bestarm.reporting.drug_claims import drug_misfit, recorded_hit_ratios, simulated_hit_ratios
-from bestarm.reporting.gpoo_claims import GPOO_CLAIMS
-from bestarm.reporting.gse_claims import GSE_CLAIMS, GSE_DESCRIPTIONS
-from bestarm.reporting.oae_claims import OAE_CLAIMS, OAE_DESCRIPTIONS
-from bestarm.reporting.oae_theory_claims import OAE_THEORY_CLAIMS, OAE_THEORY_DESCRIPTIONS
 from bestarm.reporting.regret_claims import REGRET_TESTS, describe_regret
-from bestarm.reporting.theory_claims import DESCRIPTIONS, THEORY
+from bestarm_studies.gpoo.checks import GPOO_CLAIMS
+from bestarm_studies.gse.checks import GSE_CLAIMS, GSE_DESCRIPTIONS
+from bestarm_studies.linear_topm.checks import DESCRIPTIONS, THEORY
+from bestarm_studies.linear_topm.complexity_checks import nine_eighths, order_of_constants, table5
+from bestarm_studies.linear_topm.drug.checks import drug_misfit, recorded_hit_ratios, simulated_hit_ratios
+from bestarm_studies.oae.checks import OAE_CLAIMS, OAE_DESCRIPTIONS
+from bestarm_studies.oae.theory_checks import OAE_THEORY_CLAIMS, OAE_THEORY_DESCRIPTIONS
 
 DATA_MISSING = "data unavailable"
 
@@ -104,7 +104,7 @@ def evaluate(
     """
     table: list[dict[str, Any]] = []
     larger = larger or {}
-    for convention in ("as_written", "as_published"):
+    for convention in ("as_written", "as_coded"):
         for identity, entry in claims.items():
             test = entry["test"] | entry["test"].get(convention, {})
             line = {"id": identity, "convention": convention, "claim": entry["claim"], "where": entry["where"]}

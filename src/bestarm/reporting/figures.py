@@ -61,7 +61,7 @@ VERDICT_COLOURS = {
     "inconclusive": "#F3EDB5",
     "untested": "#E6E6E6",
 }
-CONVENTION_TITLES = {"as_written": "as written", "as_published": "as published"}
+CONVENTION_TITLES = {"as_written": "as written", "as_coded": "as coded"}
 
 
 def use_style() -> None:

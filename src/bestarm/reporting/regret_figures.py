@@ -18,7 +18,7 @@ LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2))
 
 
 def draw_function(axis: Axes, values: pd.DataFrame) -> Axes:
-    """Draw a reward function, ``statistic`` "f", with its optimum in red; as published it is dashed."""
+    """Draw a reward function, ``statistic`` "f", with its optimum in red; as coded it is dashed."""
     for convention, mine in values.groupby("convention"):
         curve, best = (mine[mine["statistic"] == name] for name in ("f", "optimum"))
         colour, line = ("black", "-") if convention == "as_written" else ("0.45", "--")

@@ -22,7 +22,7 @@ REQUIRED = ("profile", "output_dir")
 
 
 class NotebookFailed(RuntimeError):
-    """A cell raised; what was published before is untouched."""
+    """A cell raised; what was coded before is untouched."""
 
 
 def notebooks_of(paper: str | None = None) -> list[Path]:
@@ -118,7 +118,7 @@ def run_notebook(path: Path, profile: str, **parameters: Any) -> Path:
         except papermill.PapermillExecutionError as error:
             raise NotebookFailed(
                 f"{name} stopped in cell {error.exec_count}: {error.ename}: {error.evalue.rstrip('.')}. "
-                f"Nothing was published; the notebook so far is {temporary / path.name}."
+                f"Nothing was coded; the notebook so far is {temporary / path.name}."
             ) from error
     _publish(temporary, ROOT if profile != "smoke" else QUICK)
     executed.parent.mkdir(parents=True, exist_ok=True)

@@ -53,7 +53,7 @@ def summarise_sample_complexity(
         low, high = proportion_confint(errors, len(group), method="wilson")
         table.append(base | {"statistic": "error rate", "value": errors / len(group), "low": low, "high": high})
         table.append(base | {"statistic": "not stopped", "value": int((~group["stopped"]).sum())})
-        if recorded and series in recorded and convention == "as_published":
+        if recorded and series in recorded and convention == "as_coded":
             theirs, spread, _ = recorded[str(series)]
             reach = 1.96 * spread / np.sqrt(recorded["n"])
             authors = {"statistic": "authors' mean", "value": theirs, "low": theirs - reach, "high": theirs + reach}
@@ -70,7 +70,7 @@ def agreement_with_recorded(rows: pd.DataFrame, recorded: Mapping[str, Any]) -> 
         ``series, ours, authors, ratio, z, p`` (two-sided, not yet adjusted for the number of tests).
     """
     table = []
-    for series, group in rows[rows["convention"] == "as_published"].groupby("series", sort=False):
+    for series, group in rows[rows["convention"] == "as_coded"].groupby("series", sort=False):
         if series not in recorded:
             continue
         theirs, spread, _ = recorded[str(series)]

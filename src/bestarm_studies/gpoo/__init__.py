@@ -1,0 +1,1 @@
+"""Gaussian process bandits with aggregated feedback (Zhang, Tsuchida, Ong, AAAI 2022)."""

@@ -1,0 +1,73 @@
+"""What single points, averages and integrals of cells teach of a function: one posterior a panel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from bestarm.interface import Ask, IntArray
+from bestarm.kernels import Stationary
+from bestarm.models.aggregated_gp import AggregatedGP
+from bestarm.models.cell_averages import observed_averages
+from bestarm.partition import Partition
+from bestarm.problems.cell_bandit import CellBandit
+from bestarm.reporting.summaries import COLUMNS
+from bestarm.streams import Streams
+from bestarm_studies.gpoo.tree_figures import draw_posterior
+
+
+def feedback_values(
+    bandit: CellBandit, cells: IntArray, kernel: Stationary, streams: Streams, panel: str, profile: str
+) -> pd.DataFrame:
+    """Return the posterior of f after one reward of each cell, the rewards, and f, as plotted values.
+
+    Rewards of integrals are shown per volume, at the centres of their cells.
+    """
+    partition, x = bandit.partition, np.linspace(0.0, 1.0, 201)
+    asked = Ask(cells[None], np.ones((1, len(cells)), dtype=np.int64))
+    rewards = bandit.rewards(asked, partition.no_pulls(1), streams)
+    points, averaging = observed_averages(partition, cells, kernel.lengthscale)
+    posterior = AggregatedGP(kernel, bandit.sigma**2).fit(points, rewards, averaging)
+    means, variances = posterior.predict(x[:, None])
+    band = 2.0 * np.sqrt(variances[0])
+    volumes = partition.widths(partition.depth(cells)).prod(axis=-1) if partition.feedback == "integral" else 1.0
+    frames = [
+        pd.DataFrame({"statistic": "mean", "x": x, "value": means[0], "low": means[0] - band, "high": means[0] + band}),
+        pd.DataFrame({"statistic": "f", "x": x, "value": bandit.evaluate(x[:, None])}),
+        pd.DataFrame({"statistic": "observation", "x": partition.centres(cells)[:, 0], "value": rewards[0] / volumes}),
+    ]
+    found = pd.concat(frames, ignore_index=True).assign(panel=panel, series=panel, n=1, convention="as_written")
+    return found.assign(profile=profile, data="synthetic").reindex(columns=COLUMNS)
+
+
+def feedback_figure(values: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    """Return one posterior a panel, side by side, with a band of two standard deviations."""
+    figure, axes = plt.subplots(1, len(titles), figsize=(4.1 * len(titles), 3.4), sharey=True)
+    for axis, (panel, title) in zip(np.atleast_1d(axes), titles.items(), strict=True):
+        draw_posterior(axis, values[values["panel"] == panel])
+        axis.set_title(title)
+    handles, labels = np.atleast_1d(axes)[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8)
+    return figure
+
+
+def cell_statistics(kernel: Stationary, depths: range, sizes: list[int], sigma: float, profile: str) -> pd.DataFrame:
+    """Return the prior standard deviation of a cell's mean reward, for each S and for the whole cell, by depth.
+
+    For integrals the value is that of the integral, in the same units as the noise; x is the depth.
+    """
+    lines = []
+    kinds = [(f"S = {s}", Partition(2, s)) for s in sizes]
+    kinds += [("whole cell", Partition(2, feedback="average")), ("integral", Partition(2, feedback="integral"))]
+    for name, partition in kinds:
+        for depth in depths:
+            points, averaging = observed_averages(partition, np.array([partition.cell(depth, 0)]), kernel.lengthscale)
+            value = float(np.sqrt((averaging @ kernel.K(points) @ averaging.T)[0, 0]))
+            lines.append({"series": name, "x": depth, "value": value})
+    lines += [{"series": "noise", "x": depth, "value": sigma} for depth in depths]
+    found = pd.DataFrame(lines).assign(panel="prior", statistic="standard deviation", n=1, convention="as_written")
+    return found.assign(profile=profile, data="synthetic").reindex(columns=COLUMNS)

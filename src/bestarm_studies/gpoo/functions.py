@@ -1,0 +1,131 @@
+r"""The three reward functions of the GPOO paper: posterior means given points that its authors chose.
+
+References
+----------
+.. [1] Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022. Appendix E.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from bestarm.interface import FloatArray
+from bestarm.kernels import Stationary
+from bestarm.partition import Feedback, Partition
+from bestarm.problems.cell_bandit import CellBandit
+from bestarm.streams import Streams
+from bestarm_studies.gpoo.kernel_expansion import KernelExpansion, posterior_mean, prior_draws
+
+Name = Literal["f1", "f2", "f3"]
+_VARIANCE = 0.1
+
+
+@dataclass(frozen=True)
+class Design:
+    """How a reward function is made.
+
+    Parameters
+    ----------
+    name : {"f1", "f2", "f3"}
+        Figure 4 left (similar maxima), Figure 4 right (periodic-like), Figures 5 and 6 (a narrow peak).
+    lengthscale : float
+        Of the squared exponential kernel with variance 0.1 that makes the function.
+    conditioning_variance : float
+        Noise variance of the given points. The paper calls 0.005 a standard deviation; read so, f3 reaches 1.7.
+    n_regions : int
+        Into how many regions [0, 0.9] is divided for f2 and f3.
+    """
+
+    name: Name
+    lengthscale: float
+    conditioning_variance: float = 0.005
+    n_regions: int = 10
+
+    def __post_init__(self) -> None:
+        if self.name not in get_args(Name):
+            raise ValueError(f"name must be one of {', '.join(get_args(Name))}, got {self.name!r}.")
+
+    def points(self) -> tuple[FloatArray, FloatArray]:
+        """Return the given points, shape (n, 1), and the values there, shape (n,)."""
+        if self.name == "f1":
+            return np.array([[0.05], [0.2], [0.4], [0.65], [0.9]]), np.array([0.85, 0.1, 0.87, 0.05, 0.98])
+        edges = np.linspace(0.0, 0.9, self.n_regions + 1)
+        width = 0.9 / self.n_regions
+        centres = (edges[:-1] + edges[1:]) / 2.0
+        x = np.stack([centres, centres + 2.0 / 3.0 * width], axis=1).ravel()
+        y = np.tile([0.1, 0.2], self.n_regions)
+        if self.name == "f3":
+            x, y = np.append(x, [0.94, 0.945]), np.append(y, [0.1, 0.2])
+        return np.append(x, 0.95)[:, None], np.append(y, 0.9)
+
+    def function(self) -> KernelExpansion:
+        """Return the posterior mean."""
+        kernel = Stationary("rbf", _VARIANCE, self.lengthscale)
+        return posterior_mean(kernel, *self.points(), self.conditioning_variance)
+
+
+@dataclass(frozen=True)
+class DesignedBandit(CellBandit):
+    """A reward function of [1]_ with the design that it comes from."""
+
+    design: Any = None
+
+    def as_coded(self) -> DesignedBandit:
+        """Return the function that the authors' code makes: f1 is smoother, f2 and f3 have nine regions."""
+        changes = {"lengthscale": 0.1} if self.design.name == "f1" else {"n_regions": 9}
+        design = replace(self.design, **changes)
+        return replace(self, function=design.function(), design=design)
+
+
+def reward_function(
+    name: Name,
+    *,
+    lengthscale: float | None = None,
+    conditioning_variance: float = 0.005,
+    n_regions: int = 10,
+    arity: int = 2,
+    n_representatives: int = 1,
+    feedback: Feedback = "representatives",
+    sigma: float = 0.1,
+    n_points: int = 1000,
+) -> DesignedBandit:
+    """Return f1, f2 or f3 of [1]_ on [0, 1]; the length-scale is 0.05, of f3 0.01, unless it is given."""
+    design = Design(name, lengthscale or (0.01 if name == "f3" else 0.05), conditioning_variance, n_regions)
+    partition = Partition(arity, n_representatives, feedback=feedback)
+    return DesignedBandit(f"GPOO {name}", design.function(), partition, sigma, n_points=n_points, design=design)
+
+
+def two_peaks(*, arity: int = 2, n_representatives: int = 1, sigma: float = 0.1) -> CellBandit:
+    """Return a function on the unit square, beyond the paper: the posterior mean given eight points.
+
+    Two peaks differ by a tenth, as the two best ones of f1 do; the best point is found on a fine grid.
+    """
+    x = np.array([(0.2, 0.8), (0.75, 0.3), (0.1, 0.1), (0.9, 0.9), (0.5, 0.5), (0.2, 0.45), (0.5, 0.85), (0.45, 0.15)])
+    y = np.array([0.98, 0.87, 0.1, 0.05, 0.1, 0.1, 0.05, 0.1])
+    function = posterior_mean(Stationary("rbf", _VARIANCE, 0.15), x, y, 0.005)
+    side = np.linspace(0.0, 1.0, 501)
+    grid = np.stack([g.ravel() for g in np.meshgrid(side, side, indexing="ij")], axis=1)
+    values = np.concatenate([function(part) for part in np.array_split(grid, 50)])
+    best = int(values.argmax())
+    partition = Partition(arity, n_representatives, (0.0, 0.0), (1.0, 1.0))
+    return CellBandit("two peaks", function, partition, sigma, (tuple(grid[best].tolist()), float(values[best])))
+
+
+def prior_bandit(
+    n_functions: int,
+    seed: int,
+    *,
+    lengthscale: float = 0.05,
+    arity: int = 2,
+    n_representatives: int = 1,
+    sigma: float = 0.1,
+) -> CellBandit:
+    """Return one draw of the prior for each replication (Assumption 1), on [0, 1]."""
+    kernel = Stationary("rbf", _VARIANCE, lengthscale)
+    centres = np.linspace(0.0, 1.0, int(np.ceil(4.0 / lengthscale)) + 1)[:, None]
+    label = f"prior draws lengthscale={lengthscale:g}"
+    functions = prior_draws(kernel, centres, Streams.first(n_functions, seed=seed, instance=label))
+    return CellBandit(label, functions, Partition(arity, n_representatives), sigma)

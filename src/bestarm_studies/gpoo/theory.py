@@ -1,0 +1,164 @@
+r"""The analysis of GPOO as numbers: where its assumption holds, its regret bound, and what is measured beside it.
+
+References
+----------
+.. [1] Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022. Section 4, Appendix A.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from bestarm.interface import FloatArray
+from bestarm.policies.gpoo import Gpoo
+from bestarm.problems.cell_bandit import CellBandit
+from bestarm.reporting.curves import appearance
+from bestarm.reporting.summaries import COLUMNS, QUANTILES
+from bestarm_studies.gpoo.theory_rows import largest_slopes
+
+
+def assumption_table(problems: Mapping[str, CellBandit], scale: float, sizes: Sequence[int]) -> pd.DataFrame:
+    r"""Return where Assumption 3 holds for :math:`\delta(h)=c2^{-h}`: the largest slope of f, and the slope it allows.
+
+    A cell of width w has a point at distance :math:`w(1-1/2S)` from a representative, so :math:`L\leq c/(1-1/2S)`.
+    """
+    lines = []
+    for name, problem in problems.items():
+        slope = float(largest_slopes(problem)[0])
+        line = {"function": name, "largest slope": f"{slope:.1f}"}
+        for size in sizes:
+            allowed = scale / (1.0 - 0.5 / size)
+            line[f"S = {size}: at most"] = f"{allowed:.1f} ({'holds' if slope <= allowed else 'fails'})"
+        lines.append(line)
+    return pd.DataFrame(lines)
+
+
+def near_optimality(problem: CellBandit, radius_factor: float) -> tuple[float, float]:
+    r"""Return (d, C): the near-optimality dimension of f on an interval, counted on a grid ([1]_, Definition 4).
+
+    The largest number of disjoint balls of radius :math:`\eta\epsilon` with centres in
+    :math:`\{f\geq f^*-\epsilon\}` is counted greedily for :math:`\epsilon\in[10^{-3}, 1]`; d is the slope of its
+    logarithm against :math:`\log1/\epsilon`, at least 0, and C the smallest constant that then bounds every count.
+
+    Parameters
+    ----------
+    problem : CellBandit
+        One function on an interval.
+    radius_factor : float
+        :math:`\eta`.
+    """
+    x = np.linspace(problem.partition.lower[0], problem.partition.upper[0], 200_001)
+    values = problem.evaluate(x[:, None])
+    epsilons = np.geomspace(1e-3, 1.0, 25)
+    counts = []
+    for epsilon in epsilons:
+        inside = x[values >= values.max() - epsilon]
+        n, last = 0, -np.inf
+        while True:
+            place = int(np.searchsorted(inside, last + 2.0 * radius_factor * epsilon)) if n else 0
+            if place >= len(inside):
+                break
+            n, last = n + 1, float(inside[place])
+        counts.append(n)
+    slope = float(np.polyfit(np.log(1.0 / epsilons), np.log(counts), 1)[0])
+    dimension = max(slope, 0.0)
+    return dimension, float(np.max(np.array(counts) * epsilons**dimension))
+
+
+def theorem_bound(policy: Gpoo, budgets: Sequence[int], dimension: float, constant: float) -> FloatArray:
+    r"""Return :math:`3\delta(h_N)` of Theorem 1 for each budget; infinite where no depth satisfies its condition."""
+    found = []
+    for budget in budgets:
+        target = budget / float(policy.beta_of(np.array(budget), 2))
+        total, bound = 0.0, np.inf
+        for depth in range(200):
+            delta = float(policy.delta(np.array(depth)))
+            total += 2.0 * constant * (3.0 * delta) ** -dimension * policy.noise_variance / delta**2
+            if total >= target:
+                bound = 3.0 * delta
+                break
+        found.append(bound)
+    return np.array(found)
+
+
+def corollary_bounds(
+    policy: Gpoo, budgets: Sequence[int], dimension: float, constant: float
+) -> tuple[FloatArray, FloatArray]:
+    r"""Return Corollary 1's bound as printed, and as it follows from Theorem 1.
+
+    The sum of Theorem 1 is at most :math:`A'\delta(h)^{-(d+2)}` with
+    :math:`A'=3^{-d}KC\sigma^2/(1-\rho^{d+2})`. The printed constant has :math:`\rho^{-(d+2)}-1` in the denominator,
+    which makes it smaller by the factor :math:`\rho^{d+2}`, and lacks the factor 3 and the root.
+    """
+    power = 1.0 / (dimension + 2.0)
+    rates = np.array([float(policy.beta_of(np.array(n), 2)) / n for n in budgets])
+    head = 3.0**-dimension * 2.0 * constant * policy.noise_variance
+    ratio = policy.delta_ratio ** (dimension + 2.0)
+    printed = head / (1.0 / ratio - 1.0) * rates**power
+    return printed, 3.0 * (head / (1.0 - ratio) * rates) ** power
+
+
+def share_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return the distribution of the largest error in units of its width, and how often it stays below 1."""
+    table = []
+    for series, group in rows.groupby("series", sort=False):
+        base = {"panel": "event", "series": series, "x": "", "convention": "as_written", "profile": profile}
+        base |= {"n": len(group), "data": "synthetic"}
+        values = group["event_share"]
+        table += [base | {"statistic": name, "value": values.quantile(q)} for name, q in QUANTILES.items()]
+        table.append(base | {"statistic": "largest", "value": values.max()})
+        table.append(base | {"statistic": "share of runs in the event", "value": float((values <= 1.0).mean())})
+    return pd.DataFrame(table).reindex(columns=COLUMNS)
+
+
+def spread_values(rows: pd.DataFrame, sigma: float, variance: float, profile: str) -> pd.DataFrame:
+    """Return the posterior standard deviation of evaluated cells against their evaluations, with both bounds.
+
+    ``rows`` are nodes of `bestarm_studies.gpoo.trees.tree_rows`, with ``sd``; Proposition 2's bound is
+    sigma/sqrt(n), the tight one sqrt(c sigma^2/(sigma^2 + n c)) with the prior variance c of a point.
+    """
+    nodes = rows[(rows["kind"] == "node") & (rows["draws"] > 0) & rows["live"].astype(bool)]
+    measured = nodes.assign(x=nodes["draws"].astype(float), value=nodes["sd"], statistic="measured")
+    n = np.arange(1, int(nodes["draws"].max()) + 1)
+    bounds = pd.DataFrame({"x": n, "value": sigma / np.sqrt(n), "statistic": "Proposition 2", "series": "bound"})
+    tight = np.sqrt(variance * sigma**2 / (sigma**2 + n * variance))
+    tighter = pd.DataFrame({"x": n, "value": tight, "statistic": "tight bound", "series": "bound"})
+    found = pd.concat([measured[["x", "value", "statistic", "series"]], bounds, tighter], ignore_index=True)
+    found = found.assign(panel="variance", n=1, convention="as_written", profile=profile, data="synthetic")
+    return found.reindex(columns=COLUMNS)
+
+
+def draw_spread(axis: Axes, values: pd.DataFrame) -> Axes:
+    """Draw measured posterior standard deviations against the number of evaluations, under the two bounds."""
+    for name, line in (("Proposition 2", "-"), ("tight bound", "--")):
+        mine = values[values["statistic"] == name]
+        axis.plot(mine["x"].astype(float), mine["value"], color="black", ls=line, label=name)
+    for label, mine in values[values["statistic"] == "measured"].groupby("series", sort=False):
+        colour, marker = appearance(str(label))
+        axis.plot(mine["x"].astype(float), mine["value"], ls="", marker=marker, color=colour, ms=4.5, label=str(label))
+    axis.set(xlabel="evaluations of the cell", ylabel="posterior standard deviation", xscale="log", yscale="log")
+    axis.legend(fontsize=8)
+    return axis
+
+
+def draw_rate(axis: Axes, values: pd.DataFrame, bounds: pd.DataFrame) -> Axes:
+    """Draw mean regret against N/log N with its interval, and bounds as lines, on logarithmic axes."""
+    for label, mine in values[values["statistic"] == "mean"].groupby("series", sort=False):
+        colour, marker = appearance(str(label))
+        n = mine["x"].to_numpy(dtype=np.float64)
+        reach = np.array([mine["value"] - mine["low"], mine["high"] - mine["value"]])
+        axis.errorbar(
+            n / np.log(n), mine["value"], yerr=np.minimum(np.maximum(reach, 0.0), 0.99 * mine["value"].abs()),
+            color=colour, marker=marker, mec="black", mew=0.5, capsize=2, label=str(label),
+        )  # fmt: skip
+    for name, line in (("Theorem 1", "--"), ("Corollary 1, mended", ":"), ("Corollary 1, printed", "-.")):
+        mine = bounds[bounds["statistic"] == name]
+        n = mine["x"].to_numpy(dtype=np.float64)
+        axis.plot(n / np.log(n), mine["value"], color="0.3", ls=line, label=name)
+    axis.set(xlabel="N / log N", ylabel="aggregated regret", xscale="log", yscale="log")
+    axis.legend(fontsize=7)
+    return axis

@@ -1,0 +1,219 @@
+r"""Linear instances of the GSE paper: two fixed ones, and two that are drawn anew for each replication.
+
+References
+----------
+.. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022.
+   Section 8, Appendix E.3.
+.. [2] Yang, Tan. "Minimax Optimal Fixed-Budget Best Arm Identification in Linear Bandits". NeurIPS 2022. Section 5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numba import njit
+
+from bestarm.interface import Arms, FloatArray, IntArray
+from bestarm.problems.linear_bandit import LinearBandit
+from bestarm.streams import Streams, standard_normal, uniform
+
+Draw = Literal["sphere", "cube", "corner"]
+
+_LEAKED_DIMENSION = 4
+_CORNER_SPREAD = 0.09
+
+
+def check_sizes(n_arms: int, n_features: int, variance: float) -> None:
+    """Refuse fewer than two arms, no feature, or a variance that is not positive."""
+    if n_arms != int(n_arms) or n_arms < 2:
+        raise ValueError(f"n_arms must be a whole number of at least 2, got {n_arms}: one arm needs no search.")
+    if n_features != int(n_features) or n_features < 1:
+        raise ValueError(f"n_features must be a whole number of at least 1, got {n_features}.")
+    if not 0 < variance < np.inf:
+        raise ValueError(f"variance must be positive and finite, got {variance}; it is that of one reward.")
+
+
+def static_instance(gap: float, n_arms: int = 16, variance: float = 10.0) -> LinearBandit:
+    r"""Return the canonical basis with :math:`\theta=(\Delta,0,\dots,0)` ([1]_, Section 8.2): no structure at all.
+
+    Parameters
+    ----------
+    gap : float
+        :math:`\Delta>0`, in units of reward.
+    n_arms : int
+        K, also the number of features.
+    variance : float
+        Of a reward. [1]_ states none here; its code has 10.
+    """
+    check_sizes(n_arms, n_arms, variance)
+    if not 0 < gap < np.inf:
+        raise ValueError(f"gap must be positive and finite, got {gap}: with 0 every arm is best.")
+    theta = np.zeros(n_arms)
+    theta[0] = gap
+    return LinearBandit(f"static K={n_arms} gap={gap:g} variance={variance:g}", np.eye(n_arms), theta, variance**0.5)
+
+
+def adaptive_instance(n_arms: int, omega: float = 0.1, variance: float = 10.0) -> LinearBandit:
+    r"""Return the canonical basis and :math:`(\cos\omega,\sin\omega,0,\dots)`, :math:`\theta=e_1` ([1]_, Section 8.1).
+
+    The last arm is hard to tell from the first, and pulls of arm 2 tell them apart.
+
+    Parameters
+    ----------
+    n_arms : int
+        K, at least 3; there are K - 1 features.
+    omega : float
+        Angle in radians, in :math:`(0, \pi/2)`.
+    variance : float
+        Of a reward.
+    """
+    check_sizes(n_arms, n_arms - 1, variance)
+    if n_arms < 3:
+        raise ValueError(f"n_arms must be at least 3, got {n_arms}: a basis of two and the disturbing arm.")
+    if not 0 < omega < np.pi / 2:
+        raise ValueError(f"omega must lie in (0, pi/2), got {omega}.")
+    features = np.vstack([np.eye(n_arms - 1), np.zeros(n_arms - 1)])
+    features[-1, :2] = np.cos(omega), np.sin(omega)
+    label = f"adaptive K={n_arms} omega={omega:g} variance={variance:g}"
+    return LinearBandit(label, features, np.eye(n_arms - 1)[0].copy(), variance**0.5)
+
+
+@njit(cache=True)
+def _directions(key: np.uint64, replications: IntArray, n_arms: int, d: int, in_cube: bool) -> FloatArray:
+    """Return unit vectors, shape (R, K, d): uniform on the sphere, or uniform in a cube and then normalised."""
+    x = np.empty((len(replications), n_arms, d))
+    for r in range(len(replications)):
+        for a in range(n_arms):
+            square = 0.0
+            for k in range(d):
+                if in_cube:
+                    x[r, a, k] = 2.0 * uniform(key, replications[r], a, k) - 1.0
+                else:
+                    x[r, a, k] = standard_normal(key, replications[r], a, k)
+                square += x[r, a, k] ** 2
+            x[r, a] /= np.sqrt(square)
+    return x
+
+
+@njit(cache=True)
+def _near_closest_pair(x: FloatArray, key: np.uint64, replications: IntArray) -> FloatArray:
+    """Return theta = x_i + 0.01 (x_j - x_i), (i, j) the closest pair of each row, in random order."""
+    n_rows, n_arms, d = x.shape
+    theta = np.empty((n_rows, d))
+    for r in range(n_rows):
+        least, first, second = np.inf, 0, 1
+        for i in range(n_arms):
+            for j in range(i):
+                square = np.sum((x[r, i] - x[r, j]) ** 2)
+                if square < least:
+                    least, first, second = square, j, i
+        if uniform(key, replications[r], n_arms, 0) < 0.5:
+            first, second = second, first
+        theta[r] = x[r, first] + 0.01 * (x[r, second] - x[r, first])
+    return theta
+
+
+@njit(cache=True)
+def _corner(key: np.uint64, replications: IntArray, n_arms: int, spread: float) -> FloatArray:
+    """Return e_1, n_arms - 2 arms near the angle pi/4, and one at 3 pi/4."""
+    x = np.empty((len(replications), n_arms, 2))
+    for r in range(len(replications)):
+        for a in range(n_arms):
+            if a == 0:
+                angle = 0.0
+            elif a == n_arms - 1:
+                angle = 0.75 * np.pi
+            else:
+                angle = 0.25 * np.pi + spread * standard_normal(key, replications[r], a, 0)
+            x[r, a, 0], x[r, a, 1] = np.cos(angle), np.sin(angle)
+    return x
+
+
+@dataclass(frozen=True)
+class LinearInstances:
+    """Linear bandits of one law, a new one for each replication; `take` draws those of some replications.
+
+    An instance is a function of the label, the seed and the replication alone.
+
+    Parameters
+    ----------
+    label : str
+        Name of the law.
+    n_arms, n_features : int
+        K and d.
+    sigma : float
+        Standard deviation of a reward.
+    draw : {"sphere", "cube", "corner"}
+        How arms are drawn.
+    seed : int
+        Another seed, other instances.
+    leaks : bool
+        Whether, in the published code, the policies that run on these instances overwrite the dimension.
+    """
+
+    label: str
+    n_arms: int
+    n_features: int
+    sigma: float
+    draw: Draw
+    seed: int = 0
+    leaks: bool = False
+
+    def as_coded(self) -> LinearInstances:
+        """Return the law of the published code: a cube for the sphere; with ``leaks``, four features.
+
+        Its projection overwrites the dimension that the generator uses, with 4, in all replications but the first.
+        """
+        draw: Draw = "cube" if self.draw == "sphere" else self.draw
+        d = _LEAKED_DIMENSION if self.leaks and self.draw != "corner" else self.n_features
+        return replace(self, draw=draw, n_features=d)
+
+    @property
+    def arms(self) -> Arms:
+        """Refuse: which arms there are depends on the replication."""
+        raise ValueError(f"{self.label}: arms differ by replication; call problem.take(streams.replications) first.")
+
+    def take(self, replications: IntArray) -> LinearBandit:
+        """Return the instances of some replications, by their identities."""
+        streams = Streams(self.seed, self.label, np.asarray(replications, dtype=np.int64))
+        key, rows = streams.key("features"), streams.replications
+        if self.draw == "corner":
+            features = _corner(key, rows, self.n_arms, _CORNER_SPREAD)
+            theta = np.tile([1.0, 0.0], (len(rows), 1))
+        else:
+            features = _directions(key, rows, self.n_arms, self.n_features, self.draw == "cube")
+            theta = _near_closest_pair(features, streams.key("theta"), rows)
+        return LinearBandit(self.label, features, theta, self.sigma)
+
+
+def sphere_instance(
+    n_arms: int, n_features: int = 10, variance: float = 10.0, seed: int = 0, leaks: bool = False
+) -> LinearInstances:
+    r"""Return random unit arms, :math:`\theta=x_i+0.01(x_j-x_i)` for the closest pair ([1]_, Section 8.3).
+
+    Parameters
+    ----------
+    n_arms, n_features : int
+        K and d.
+    variance : float
+        Of a reward: 10 in Figure 3 by the code, 1 in Figure 6.
+    seed, leaks
+        See `LinearInstances`.
+    """
+    check_sizes(n_arms, n_features, variance)
+    label = f"sphere K={n_arms} d={n_features} variance={variance:g}"
+    return LinearInstances(label, n_arms, n_features, variance**0.5, "sphere", seed, leaks)
+
+
+def corner_instance(n_arms: int, variance: float = 1.0, seed: int = 0) -> LinearInstances:
+    r"""Return the corner case of [2]_ in the plane ([1]_, Appendix E.3).
+
+    The best arm is :math:`e_1=\theta`; one lies at the angle :math:`3\pi/4`, the others at :math:`\pi/4+\varphi` with
+    :math:`\varphi\sim N(0,0.09^2)`. Most pulls of a uniform allocation go where they tell least.
+    """
+    check_sizes(n_arms, 2, variance)
+    if n_arms < 3:
+        raise ValueError(f"n_arms must be at least 3, got {n_arms}: the best arm, one near pi/4 and one at 3 pi/4.")
+    return LinearInstances(f"corner K={n_arms} variance={variance:g}", n_arms, 2, variance**0.5, "corner", seed)

@@ -1,0 +1,1 @@
+"""Top-m identification for linear bandits (Réda, Kaufmann, Delahaye-Duriez, AISTATS 2021)."""

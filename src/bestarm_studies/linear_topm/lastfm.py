@@ -1,0 +1,77 @@
+"""Real Top-m instances whose linearity is approximate: Last.fm artists for one listener, and ten drugs.
+
+References
+----------
+.. [1] Réda, Tirinzoni, Degenne. "Dealing With Misspecification In Fixed-Confidence Linear Top-m Identification".
+   NeurIPS 2021.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bestarm.datasets.registry import fetch
+from bestarm_studies.linear_topm.lastfm_files import LinearRepresentation, read_linear_representation
+from bestarm_studies.linear_topm.misspecified import MisspecifiedBandit, unexplained_deviation
+
+DATA_FILES = ("lastfm-103", "lastfm-50", "drugs-linear")
+
+# name of the data file: arms, features, largest deviation of the true means from the linear prediction
+SIZES = {"lastfm-103": (103, 8, 0.206), "lastfm-50": (50, 7, 0.206), "drugs-linear": (10, 6, 0.02)}
+
+
+def _instance(name: str, found: LinearRepresentation, as_it_is: bool, sigma: float, data: str) -> MisspecifiedBandit:
+    if not as_it_is:
+        deviation = np.zeros(len(found.features))
+    elif found.truth is not None:
+        deviation = found.truth - found.features @ found.theta
+    else:
+        deviation = unexplained_deviation(found.features, SIZES[name][2])
+    label = f"{name} {'true' if as_it_is else 'linear'} means{' stand-in' * (data == 'stand-in')}"
+    return MisspecifiedBandit(label, found.features, found.theta, sigma, deviation=deviation, data=data)
+
+
+def _size(name: str) -> tuple[int, int, float]:
+    if name not in SIZES:
+        raise ValueError(f"name must be one of {', '.join(SIZES)}, got {name!r}.")
+    return SIZES[name]
+
+
+def lastfm_instance(name: str, as_it_is: bool, sigma: float = 0.5) -> MisspecifiedBandit:
+    """Return an instance on real features, with Gaussian noise.
+
+    Parameters
+    ----------
+    name : {"lastfm-103", "lastfm-50", "drugs-linear"}
+        Which arms. The drugs come without true means: theirs are the linear prediction and a deviation of the stated
+        size that no linear model can absorb.
+    as_it_is : bool
+        Whether the means are the true ones, else their linear prediction.
+    sigma : float, default=0.5
+        Standard deviation of a reward.
+
+    Raises
+    ------
+    DataUnavailable
+        If the file can be found nowhere; `stand_in_lastfm_instance` has the same schema.
+    ValueError
+        If the name is unknown or the file has another shape.
+    """
+    n_arms, n_features, _ = _size(name)
+    found = read_linear_representation(
+        fetch(name), n_arms=n_arms, n_features=n_features, with_truth=name != "drugs-linear"
+    )
+    return _instance(name, found, as_it_is, sigma, "real")
+
+
+def stand_in_lastfm_instance(name: str, as_it_is: bool, sigma: float = 0.5, seed: int = 0) -> MisspecifiedBandit:
+    """Return random data of the same shape, range and deviation, for use where the real files cannot be had."""
+    n_arms, n_features, level = _size(name)
+    rng = np.random.default_rng([seed, n_arms])
+    features = rng.standard_normal((n_arms, n_features))
+    theta = rng.standard_normal(n_features)
+    theta *= 0.2 / np.abs(features @ theta).max()
+    features[:, 0] += 0.4 * theta[0] / theta[0] ** 2  # mean prediction about 0.4, as in the real files
+    truth = features @ theta + unexplained_deviation(features, level, seed)
+    known = LinearRepresentation(features, theta, None if name == "drugs-linear" else truth)
+    return _instance(name, known, as_it_is, sigma, "stand-in")

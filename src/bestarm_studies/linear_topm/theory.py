@@ -1,0 +1,171 @@
+"""What the monitor found in an experiment, as tables and plotted values, beside what the Top-m paper proves.
+
+References
+----------
+.. [1] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Sections 3 and 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from statsmodels.stats.proportion import proportion_confint
+
+from bestarm.designs.l1_design import l1_designs
+from bestarm.experiments.computed import is_computed
+from bestarm.experiments.construct import Series
+from bestarm.experiments.definitions import ledger, load_experiment
+from bestarm.interface import FiniteProblem, FloatArray
+from bestarm.policies.gifa import Gifa
+from bestarm.reporting.summaries import COLUMNS, QUANTILES, mean_interval
+from bestarm.streams import Streams
+from bestarm_studies.linear_topm.complexity import (
+    m_lingape_complexity,
+    m_lingape_optimised_complexity,
+    sample_complexity_bound,
+)
+from bestarm_studies.linear_topm.monitored import parts
+
+
+def parts_of(paper: str, name: str, *, stand_in: bool = False) -> tuple[FiniteProblem, tuple[Series, ...]]:
+    """Return the problem and the algorithms of an experiment, observed or not."""
+    if is_computed(paper, name):
+        rows = ledger(paper)["experiments"][name]["rows"]
+        return parts(**{k: v for k, v in rows.items() if k != "make"})
+    experiment = load_experiment(paper, name, "laptop", stand_in=stand_in)
+    return experiment.problem, experiment.series
+
+
+def on_event(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs in which the event of [1]_, Section 4.2, held at every round."""
+    return rows[rows["event_share"] <= 1.0]
+
+
+def frequency_interval(count: int, n: int) -> tuple[float, float]:
+    """Return Clopper and Pearson's 95% interval of a frequency."""
+    low, high = proportion_confint(count, n, method="beta")
+    return float(low), float(high)
+
+
+def check_table(rows: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return how often each statement held: one line for each experiment and algorithm as written.
+
+    Lemmas 4 and 5 and Theorem 1 are counted on the runs in which their event held, as they are stated.
+    """
+    lines = []
+    for name, frame in rows.items():
+        for series, mine in frame[frame["convention"] == "as_written"].groupby("series", sort=False):
+            kept = on_event(mine)
+            good = mine[mine["good_share"] <= 1.0]
+            lines.append(
+                {
+                    "instance": name,
+                    "algorithm": series,
+                    "runs": len(mine),
+                    "rounds": int(mine["rounds"].sum()),
+                    "E failed": int((mine["event_share"] > 1.0).sum()),
+                    "E^GIFA failed": int((mine["good_share"] > 1.0).sum()),
+                    "Lemma 1 failed": int(mine["lemma_1"].sum()),
+                    "index order failed": int(mine["index_order"].sum()),
+                    "Lemma 2 failed": int(mine["lemma_2"].sum()),
+                    "Lemma 4 failed": int(kept["lemma_4"].sum()),
+                    "Lemma 5 failed": int(kept["lemma_5"].sum()),
+                    "Theorem 1 failed": int((good["within_epsilon"] == 0.0).sum()),
+                    "wrong answers": int((mine["within_epsilon"] == 0.0).sum()),
+                }
+            )
+    return pd.DataFrame(lines)
+
+
+def check_values(table: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return `check_table` in the columns of a figure's CSV."""
+    tidy = table.melt(["instance", "algorithm", "runs"], var_name="statistic")
+    tidy = tidy.rename(columns={"instance": "panel", "algorithm": "series", "runs": "n"})
+    return tidy.assign(convention="as_written", profile=profile, data="synthetic").reindex(columns=COLUMNS)
+
+
+def event_values(rows: pd.DataFrame, panel: str, profile: str) -> pd.DataFrame:
+    """Return the distribution of the largest error in units of the confidence width, and how often it passed 1."""
+    table: list[dict[str, Any]] = []
+    for (convention, series), mine in rows.groupby(["convention", "series"], sort=False):
+        base = {"panel": panel, "series": series, "n": len(mine), "convention": convention, "profile": profile}
+        base["data"] = mine["data"].iloc[0]
+        share = mine["event_share"]
+        quantiles = {name: float(share.quantile(q)) for name, q in QUANTILES.items()} | {"largest": float(share.max())}
+        table += [base | {"statistic": name, "value": value} for name, value in quantiles.items()]
+        for name, column in (("event failed", "event_share"), ("good indices failed", "good_share")):
+            failed = int((mine[column] > 1.0).sum())
+            low, high = frequency_interval(failed, len(mine))
+            table.append(base | {"statistic": name, "value": failed / len(mine), "low": low, "high": high})
+    return pd.DataFrame(table).reindex(columns=COLUMNS)
+
+
+def lemma_2_values(pulls: Sequence[int], angles: FloatArray, regulariser: float, profile: str) -> pd.DataFrame:
+    r"""Return both sides of Lemma 2 after n pulls of one arm of length 1 and none of any other.
+
+    The ratio :math:`\|y\|_{V^{-1}} \sqrt{n + \lambda} / \|y\|` must not exceed 1 whatever the angle between y and the
+    arm. One series for each n, x is the angle in degrees.
+    """
+    frames = []
+    for n in pulls:
+        along, across = np.cos(angles) ** 2 / (n + regulariser), np.sin(angles) ** 2 / regulariser
+        ratio = np.sqrt((along + across) * (n + regulariser))
+        frame = pd.DataFrame({"x": np.degrees(angles), "value": ratio, "low": ratio, "high": ratio})
+        frames.append(frame.assign(series=f"{n} pull" if n == 1 else f"{n} pulls"))
+    values = pd.concat(frames, ignore_index=True)
+    return values.assign(
+        panel="", statistic="ratio", n=1, convention="as_written", profile=profile, data="synthetic"
+    ).reindex(columns=COLUMNS)
+
+
+def theorem_2(problem: FiniteProblem, series: Series) -> tuple[float, float]:
+    """Return the complexity constant of m-LinGapE and the bound on its sample complexity ([1]_, Theorem 2).
+
+    Raises
+    ------
+    ValueError
+        If the series is not m-LinGapE with the largest-variance or the optimised rule.
+    """
+    policy = series.policy
+    if not isinstance(policy, Gifa) or policy.selection not in ("largest_variance", "both", "optimised"):
+        raise ValueError(f"Theorem 2 says nothing of {series.label!r}.")
+    means, settings = problem.means[0], {"sigma": policy.sigma, "epsilon": policy.epsilon}
+    if policy.selection == "optimised":
+        weights = l1_designs(problem.arms.features).weights
+        constant = m_lingape_optimised_complexity(means, policy.n_best, weights, **settings)
+    else:
+        constant = m_lingape_complexity(means, policy.n_best, **settings)
+    threshold = policy.start(problem.arms, Streams.first(1)).threshold
+    n_initial = problem.arms.n_arms if policy.initialise else 0
+    return constant, sample_complexity_bound(constant, threshold, n_initial)
+
+
+def bound_values(
+    paper: str, rows: Mapping[str, pd.DataFrame], names: Sequence[str], labels: Sequence[str], profile: str
+) -> pd.DataFrame:
+    """Return, for each experiment and m-LinGapE rule, constant, bound, mean sample complexity and slack.
+
+    The slack is the bound divided by the sample complexity of a run. ``panel`` is the experiment and x the constant H.
+    """
+    table: list[dict[str, Any]] = []
+    for name in names:
+        frame = rows[name][rows[name]["convention"] == "as_written"]
+        data = str(frame["data"].iloc[0])
+        problem, algorithms = parts_of(paper, name, stand_in=data == "stand-in")
+        for series in algorithms:
+            if series.label not in labels or series.convention != "as_written":
+                continue
+            pulls = frame.loc[frame["series"] == series.label, "pulls"].astype(np.float64)
+            constant, bound = theorem_2(problem, series)
+            base = {"panel": name, "series": series.label, "x": constant, "n": len(pulls), "profile": profile}
+            base |= {"convention": "as_written", "data": data}
+            mean, low, high = mean_interval(pulls)
+            slack, slack_low, slack_high = mean_interval(bound / pulls)
+            table.append(base | {"statistic": "mean", "value": mean, "low": low, "high": high})
+            table.append(base | {"statistic": "bound", "value": bound})
+            table.append(base | {"statistic": "mean slack", "value": slack, "low": slack_low, "high": slack_high})
+            table.append(base | {"statistic": "smallest slack", "value": bound / pulls.max()})
+    return pd.DataFrame(table).reindex(columns=COLUMNS)

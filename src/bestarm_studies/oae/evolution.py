@@ -1,0 +1,122 @@
+"""How MeanOpt explores a line: its model, the arms it has pulled, and the hills it has seen, round by round.
+
+References
+----------
+.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Figure 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bestarm.experiments.construct import construct
+from bestarm.experiments.simulate import simulate
+from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
+from bestarm.policies.batch_search import BatchState
+from bestarm.policies.oae import NetworkSearch
+from bestarm.streams import Streams
+from bestarm_studies.oae.landscapes import Landscape
+
+CENTRES = (-8.0, -3.0, 2.0, 7.0)
+
+
+@dataclass
+class Sketch:
+    """A batch search whose model and arms are noted in some rounds; it makes the same choices."""
+
+    policy: NetworkSearch
+    rounds: tuple[int, ...]
+    noted: dict[int, tuple[FloatArray, BoolArray]] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """Name of the policy."""
+        return self.policy.label
+
+    def start(self, arms: Arms, streams: Streams) -> BatchState:
+        """Start the policy."""
+        return self.policy.start(arms, streams)
+
+    def ask(self, state: BatchState) -> Ask:
+        """Let the policy choose."""
+        return self.policy.ask(state)
+
+    def tell(self, state: BatchState, asked: Ask, totals: FloatArray) -> None:
+        """Let the policy learn, and note its last model and all arms pulled so far."""
+        self.policy.tell(state, asked, totals)
+        if state.round in self.rounds:
+            self.noted[state.round] = (state.scores.copy(), ~state.available)
+
+    def finished(self, state: BatchState) -> BoolArray:
+        """Return which replications have stopped."""
+        return self.policy.finished(state)
+
+    def recommend(self, state: BatchState) -> IntArray:
+        """Return the recommended arm."""
+        return self.policy.recommend(state)
+
+
+def evolution_rows(
+    problem: Mapping[str, Any],
+    policy: Mapping[str, Any],
+    at: Sequence[int],
+    replications: int,
+    seed: int,
+    *,
+    steps: int | None = None,
+    workers: int = 1,
+) -> pd.DataFrame:
+    """Return what a search on four hills has seen after some rounds.
+
+    Parameters
+    ----------
+    problem, policy : mapping
+        As in the ledger's ordinary experiments; the problem is a landscape.
+    at : sequence of int
+        Rounds.
+    replications, seed : int
+        Runs; seed of the project.
+    steps : int, optional
+        Steps of a fit, in place of the policy's.
+    workers : int
+        Not used: all runs are one computation.
+
+    Returns
+    -------
+    DataFrame
+        ``convention, series, replication, round, statistic, x, value``. Statistic ``hills``: on how many of the four
+        hills, within one width of their centres, an arm was pulled. Of the first run alone: ``model`` and ``pulled``,
+        one row for each arm, and ``truth``.
+    """
+    law: Landscape = construct(dict(problem), "problems")
+    settings = {"label": "MeanOpt", **policy, "rounds": max(at)} | ({} if steps is None else {"steps": steps})
+    sketch = Sketch(construct(settings, "policies"), tuple(at))
+    streams = Streams.first(replications, seed=seed, instance=law.label)
+    arms = law.take(streams.replications)
+    simulate(sketch, arms, streams, metrics={})
+    x = arms.features[:, :, 0]
+    near = np.abs(x[:, :, None] - np.array(CENTRES)) <= law.width
+    order = np.argsort(x[0])
+    frames = [pd.DataFrame({"replication": 0, "round": 0, "statistic": "truth", "x": x[0], "value": arms.means[0]})]
+    for number, (scores, pulled) in sorted(sketch.noted.items()):
+        hills = (near & pulled[:, :, None]).any(axis=1).sum(axis=1)
+        table = {"replication": streams.replications, "statistic": "hills", "x": float(number), "value": hills}
+        frames.append(pd.DataFrame(table).assign(round=number))
+        model = {"replication": 0, "round": number, "statistic": "model", "x": x[0, order], "value": scores[0, order]}
+        seen = np.flatnonzero(pulled[0])
+        points = {
+            "replication": 0,
+            "round": number,
+            "statistic": "pulled",
+            "x": x[0, seen],
+            "value": arms.means[0, seen],
+        }
+        frames += [pd.DataFrame(model), pd.DataFrame(points)]
+    rows = pd.concat(frames, ignore_index=True)
+    rows["value"] = rows["value"].astype(np.float64)
+    return rows.assign(convention="as_written", series=str(settings["label"]))

@@ -1,0 +1,154 @@
+"""How well each class of networks fits each set of arms: the training error over the steps of a plain fit.
+
+In a ledger such an experiment reads ``rows: {make: network_fits.fit_rows, problems: ..., classes: ...}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import torch
+
+from bestarm.datasets.registry import DataUnavailable
+from bestarm.experiments.construct import construct
+from bestarm.models.mlp_fit import FitData, Training, fit_networks, predict
+from bestarm.problems.noiseless_arms import NoiselessArms
+from bestarm.streams import Streams
+from bestarm_studies.oae.uci import DATA_FILES as UCI_FILES
+
+DATA_FILES = UCI_FILES
+SEEN = 2000  # the training error of larger sets is that of so many of their arms
+
+
+def class_name(hidden: Sequence[int]) -> str:
+    """Return the paper's name of a class of networks."""
+    return "NN " + "-".join(map(str, hidden)) if len(hidden) else "linear"
+
+
+def problem_of(spec: Mapping[str, Any], replications: np.ndarray) -> NoiselessArms:
+    """Return a problem of the ledger for some replications; a stand-in where nobody has the data."""
+    try:
+        law = construct(dict(spec), "problems")
+    except DataUnavailable:
+        module, _, function = str(spec["make"]).partition(".")
+        law = construct(dict(spec) | {"make": f"{module}.stand_in_{function}"}, "problems")
+    return law.take(replications)
+
+
+def _fits(
+    name: str,
+    spec: Mapping[str, Any],
+    hidden: Sequence[int],
+    learning_rate: float,
+    n: int,
+    steps: int,
+    at: Sequence[int],
+    seed: int,
+) -> pd.DataFrame:
+    replications = np.arange(n, dtype=np.int64)
+    problem = problem_of(spec, replications)
+    features, feature_set = problem.arms.feature_sets(n)
+    if problem.features.ndim == 3:  # a line: the arms of each replication have their own mean and spread
+        features = (features - features.mean(axis=1, keepdims=True)) / features.std(axis=1, keepdims=True)
+    n_arms = features.shape[1]
+    arms = np.broadcast_to(np.arange(n_arms, dtype=np.int64), (n, n_arms))
+    responses = np.broadcast_to(problem.means, (n, n_arms))
+    data = FitData(
+        torch.tensor(features, dtype=torch.float32), feature_set, arms, np.full(n, n_arms), arms[:, :0],
+        np.zeros(n, dtype=np.int64), replications, responses,
+    )  # fmt: skip
+    seen = np.sort(np.random.default_rng(seed).permutation(n_arms)[:SEEN])
+    looked = FitData(
+        data.features[:, seen], feature_set, arms[:, : len(seen)], np.full(n, len(seen)), arms[:, :0],
+        np.zeros(n, dtype=np.int64), replications, responses[:, seen],
+    )  # fmt: skip
+    training = Training(tuple(hidden), steps, learning_rate)
+    found: list[pd.DataFrame] = []
+
+    def on_step(step: int, group: slice, parameters: torch.Tensor) -> None:
+        if step in wanted:
+            mine = FitData(
+                looked.features, feature_set, looked.arms, looked.n_observed, looked.pool, looked.n_pool,
+                replications[group], looked.targets[group],
+            )  # fmt: skip
+            error = ((predict(training, mine, parameters) - mine.targets) ** 2).mean(axis=1)
+            variance = responses[group].var(axis=1)
+            found.append(pd.DataFrame({"replication": replications[group], "x": step, "mse": error, "var": variance}))
+
+    wanted = {s for s in at if s <= steps}
+    key = Streams.first(n, seed=seed, instance=problem.label).key(f"{class_name(hidden)} plain fit")
+    names = np.stack([replications, np.zeros(n, dtype=np.int64)], axis=1)
+    fit_networks(training, data, np.zeros(n), key, names, on_step)
+    rows = pd.concat(found, ignore_index=True)
+    return rows.assign(series=class_name(hidden), panel=name, learning_rate=learning_rate, data=problem.data)
+
+
+def fit_rows(
+    problems: Mapping[str, Mapping[str, Any]],
+    classes: Sequence[Sequence[int]],
+    learning_rates: Sequence[float],
+    at: Sequence[int],
+    steps: int,
+    replications: int,
+    seed: int,
+    *,
+    fewer: Mapping[str, int] | None = None,
+    workers: int = 1,
+) -> pd.DataFrame:
+    """Return the training error of plain fits to all arms.
+
+    Parameters
+    ----------
+    problems : mapping
+        Name to a problem as the ledger writes it.
+    classes : sequence of sequences of int
+        Hidden layers of each class.
+    learning_rates : sequence of float
+        Step sizes of Adam.
+    at : sequence of int
+        Steps after which the error is looked at.
+    steps, replications, seed : int
+        Steps of a fit; fits of each class; seed of the project.
+    fewer : mapping, optional
+        Class name to a smaller number of fits.
+    workers : int, default=1
+        Processes; the rows do not depend on it.
+
+    Returns
+    -------
+    DataFrame
+        ``convention, series`` (the class), ``panel`` (the problem), ``learning_rate, replication, x`` (step), ``mse``,
+        ``var`` (variance of the response), ``data``.
+    """
+    cells = [
+        (name, spec, hidden, rate, min(replications, (fewer or {}).get(class_name(hidden), replications)))
+        for name, spec in problems.items()
+        for hidden in classes
+        for rate in learning_rates
+    ]
+    frames = joblib.Parallel(n_jobs=max(1, min(workers, len(cells))))(
+        joblib.delayed(_fits)(*cell, steps, at, seed) for cell in cells
+    )
+    return pd.concat(frames, ignore_index=True).assign(convention="as_written")
+
+
+def chosen_rates(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return, for each class and step size, the median over sets and fits of the last MSE over the variance.
+
+    The paper gives no step size; the one with the lowest median is taken, before any search is run.
+
+    Returns
+    -------
+    DataFrame
+        ``series, learning_rate, misfit, chosen``.
+    """
+    last = rows[rows["x"] == rows["x"].max()]
+    ratio = (last["mse"] / last["var"]).fillna(np.inf)  # a fit that broke down is no reason to choose its step size
+    misfit = ratio.groupby([last["series"], last["learning_rate"]], sort=False).median()
+    found = misfit.rename("misfit").reset_index()
+    found["chosen"] = found["misfit"] == found.groupby("series")["misfit"].transform("min")
+    return found

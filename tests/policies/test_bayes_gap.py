@@ -1,0 +1,328 @@
+"""BayesGap: a naive judge by Gaussian process regression on the history, closed forms, every deviation, refusals."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+
+from bestarm.policies.bayes_gap import BayesGap, prior_gram
+from bestarm.policies.bayes_gap_round import estimated_hardness, exploration, largest_of_the_others
+from bestarm.problems.linear_bandit import LinearBandit
+from bestarm.streams import Streams, standard_normal
+
+SEED = 20261120
+SIGMA = 0.8
+
+
+def instance(seed: int, n_arms: int, n_features: int) -> LinearBandit:
+    """Return arms in general position."""
+    rng = np.random.default_rng(seed)
+    features = rng.standard_normal((n_arms, n_features))
+    return LinearBandit(f"general {seed} {n_arms} {n_features}", features, rng.standard_normal(n_features), SIGMA)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The judge
+
+
+def naive_gram(policy: BayesGap, x: np.ndarray) -> np.ndarray:
+    """Return the kernel matrix entry by entry."""
+    scale = policy.lengthscale
+
+    def k(a: np.ndarray, b: np.ndarray) -> float:
+        distance = np.linalg.norm(a - b)
+        match policy.kernel:
+            case "linear":
+                return float(a @ b)
+            case "exponential" if policy.squared_distance:
+                return float(np.exp(-(distance**2) / scale))
+            case "exponential":
+                return float(np.exp(-distance / scale))
+            case "matern32":
+                root = np.sqrt(3) * distance / scale
+                return float((1 + root) * np.exp(-root))
+        return float(np.cov(a, b)[0, 1])
+
+    G = np.array([[k(a, b) for b in x] for a in x])
+    if policy.general_eigenvectors:
+        D, V = np.linalg.eig(G)
+        X = V @ np.diag(np.sqrt(D))
+        return X @ X.T
+    return G @ G if policy.gram_as_features else G
+
+
+def naive_bayes_gap(policy: BayesGap, problem: LinearBandit, streams: Streams) -> tuple[list[int], int]:
+    """Run BayesGap once; the posterior is that of a Gaussian process given the list of all rewards."""
+    (replication,), x, mu = streams.replications, problem.features, problem.means[0]
+    n_arms, sigma, eta, eps = len(x), policy.sigma, policy.prior_scale, policy.epsilon
+    arms = range(n_arms)
+    G = naive_gram(policy, x)
+    C = eta**2 * G
+    history: list[int] = []
+    y: list[float] = []
+    rounds: list[tuple[float, int]] = []
+
+    def pull(a: int) -> None:
+        number = history.count(a)
+        y.append(mu[a] + problem.sigma * standard_normal(streams.key("noise"), replication, a, number))
+        history.append(a)
+
+    if policy.initialise:
+        for a in arms:
+            pull(a)
+    kappa = sum(1 / G[k, k] for k in arms)
+    while True:
+        mean, cov = np.zeros(n_arms), C
+        if history:
+            gain = C[:, history] @ np.linalg.inv(C[np.ix_(history, history)] + sigma**2 * np.eye(len(history)))
+            mean, cov = gain @ np.array(y), C - gain @ C[history]
+        s = np.diag(cov) if policy.variance_as_width else np.sqrt(np.diag(cov))
+        power = -2 if policy.inverse_square else 1
+        H = 0.0
+        for k in arms:
+            gap = max(mean[j] + 3 * s[j] for j in arms if j != k) - (mean[k] - 3 * s[k])
+            if policy.absolute_gaps:
+                gap = abs(gap)
+            H += max((gap + eps) / 2, eps) ** power
+        beta = ((policy.budget - n_arms) / sigma**2 + kappa / eta**2) / (4 * H)
+        if policy.root:
+            beta = np.sqrt(beta)
+        U, L = mean + beta * s, mean - beta * s
+        B = [max(U[i] for i in arms if i != k) - L[k] for k in arms]
+        J = int(np.argmin(B))
+        j = max((k for k in arms if k != J), key=lambda k: U[k])
+        if len(history) == policy.budget:
+            return history, min(rounds)[1] if rounds else J
+        rounds.append((B[J], J))
+        pull(J if s[J] >= s[j] else j)
+
+
+PLAIN = BayesGap(50, SIGMA, prior_scale=2.0)
+POLICIES = {
+    "linear": PLAIN,
+    "slack": replace(PLAIN, epsilon=0.3),
+    "exponential": replace(PLAIN, kernel="exponential", lengthscale=1.5),
+    "Matérn": replace(PLAIN, kernel="matern32", lengthscale=2.0),
+    "empirical": replace(PLAIN, kernel="empirical"),
+    "first pass": replace(PLAIN, initialise=True),
+    "hardness": replace(PLAIN, inverse_square=False),
+    "gaps below 0": replace(PLAIN, absolute_gaps=False, epsilon=0.3),
+    "eigenvectors": replace(PLAIN, kernel="exponential", initialise=True, general_eigenvectors=True),
+    "no root": replace(PLAIN, root=False),
+    "variance": replace(PLAIN, variance_as_width=True),
+    "squared distance": replace(PLAIN, kernel="exponential", squared_distance=True),
+    "Gram matrix": replace(PLAIN, kernel="matern32", gram_as_features=True),
+    "order": replace(PLAIN, ties_in_order=True),
+    "published linear": PLAIN.as_coded(),
+    "published exponential": replace(PLAIN, kernel="exponential", lengthscale=5.0).as_coded(),
+    "published Matérn": replace(PLAIN, kernel="matern32", lengthscale=2.0).as_coded(),
+    "only the first pass": replace(PLAIN, initialise=True, budget=5),
+}
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_pulls_and_answers_are_those_of_the_naive_algorithm(drive, name):
+    """Every deviation alone and all together, three replications, five arms in four dimensions."""
+    problem, policy = instance(7, 5, 4), POLICIES[name]
+    streams = Streams.first(3, seed=SEED, instance=problem.label)
+    tied = policy.kernel in ("exponential", "matern32") and not policy.initialise and not policy.gram_as_features
+    policy = replace(policy, ties_in_order=True) if tied else policy  # all arms have one prior variance
+    fast = drive(policy, problem, streams)
+    for r in range(3):
+        pulls, answer = naive_bayes_gap(policy, problem, streams.take(np.array([r])))
+        assert fast.pulls[r] == pulls
+        assert fast.recommended[r, 0] == answer
+
+
+def test_linear_kernel_with_more_features_than_arms(drive):
+    """And with features of each replication."""
+    rng = np.random.default_rng(1)
+    features, theta = rng.standard_normal((3, 4, 7)), rng.standard_normal((3, 7))
+    streams = Streams.first(3, seed=SEED, instance="own")
+    fast = drive(PLAIN, LinearBandit("own", features, theta, SIGMA), streams)
+    for r in range(3):
+        alone = LinearBandit("own", features[r], theta[r], SIGMA)
+        pulls, answer = naive_bayes_gap(PLAIN, alone, streams.take(np.array([r])))
+        assert fast.pulls[r] == pulls
+        assert fast.recommended[r, 0] == answer
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Closed forms
+
+numbers = arrays(np.float64, st.integers(2, 7), elements=st.floats(-5, 5))
+
+
+@settings(deadline=None)
+@given(values=numbers)
+def test_largest_of_the_others(values):
+    """Against the definition, ties included."""
+    found = largest_of_the_others(values)
+    np.testing.assert_array_equal(found, [np.delete(values, k).max() for k in range(len(values))])
+
+
+@settings(deadline=None)
+@given(values=numbers, width=st.floats(0, 2), epsilon=st.floats(0.01, 1))
+def test_hardness_with_certain_means_is_that_of_the_gaps(values, width, epsilon):
+    """Width 0: H_eps of the gaps |max_{j != k} mean_j - mean_k|; a common width adds six of it inside the bars."""
+    gaps = np.array([np.delete(values, k).max() - values[k] for k in range(len(values))])
+    for w in (0.0, width):
+        half = np.maximum((np.abs(gaps + 6 * w) + epsilon) / 2, epsilon)
+        widths = np.full(len(values), w)
+        assert estimated_hardness(values, widths, epsilon, True, True) == pytest.approx((half**-2.0).sum(), rel=1e-9)
+        assert estimated_hardness(values, widths, epsilon, False, True) == pytest.approx(half.sum(), rel=1e-9)
+
+
+def test_exploration_is_theorem_1():
+    """By hand; 0 for a budget far below the number of arms, an infinite hardness, or none at all."""
+    assert exploration(12.0, 0.75, True) == pytest.approx(2.0)
+    assert exploration(12.0, 0.75, False) == pytest.approx(4.0)
+    assert exploration(-3.0, 1.0, True) == 0.0
+    assert exploration(5.0, np.inf, True) == 0.0
+    assert exploration(5.0, 0.0, True) == 0.0
+    assert estimated_hardness(np.zeros(2), np.zeros(2), 0.0, True, True) == np.inf
+
+
+def test_information_of_theorem_1():
+    """(B - K) / sigma^2 + kappa / eta^2, kappa over arms away from the origin."""
+    arms = LinearBandit("a", np.array([[2.0, 0], [0, 1], [0, 0]]), np.ones(2), 1.0).arms
+    policy = BayesGap(13, 2.0, prior_scale=3.0)
+    state = policy.start(arms, Streams.first(2, seed=SEED))
+    np.testing.assert_allclose(state.information, 10 / 4 + 1.25 / 9)
+    turned = replace(policy, kernel="exponential").start(arms, Streams.first(2, seed=SEED))
+    np.testing.assert_allclose(turned.information, 10 / 4 + 3 / 9)  # each arm has the variance 1
+
+
+def test_posterior_of_independent_arms(drive):
+    """On the canonical basis, S / (n + sigma^2/eta^2) and sigma^2 / (n + sigma^2/eta^2)."""
+    problem = LinearBandit("canonical", np.eye(4), np.array([1.0, 0.2, 0, -1]), SIGMA)
+    streams = Streams.first(3, seed=SEED, instance="canonical")
+    state = drive(BayesGap(40, SIGMA, prior_scale=1.7), problem, streams).state
+    for r in range(3):
+        for a in range(4):
+            n = state.pulls[r, a]
+            S = sum(
+                problem.means[0, a] + SIGMA * standard_normal(streams.key("noise"), r, a, number) for number in range(n)
+            )
+            weight = n + SIGMA**2 / 1.7**2
+            assert state.means[r, a] == pytest.approx(S / weight, abs=1e-12)
+            assert SIGMA**2 * state.gram[r, a, a] == pytest.approx(SIGMA**2 / weight, rel=1e-10)
+
+
+def test_first_arm_is_drawn_uniformly_where_all_are_alike(drive):
+    """Chi-square over 4000 replications; the first in order for the published code without its first pass."""
+    problem = LinearBandit("canonical", np.eye(5), np.zeros(5), SIGMA)
+    streams = Streams.first(4000, seed=SEED, instance="ties")
+    first = [p[0] for p in drive(BayesGap(1, SIGMA), problem, streams).pulls]
+    assert stats.chisquare(np.bincount(first, minlength=5)).pvalue > 1e-3
+    ordered = drive(BayesGap(1, SIGMA, ties_in_order=True), problem, streams.take(np.arange(5)))
+    assert ordered.pulls == [[0]] * 5
+
+
+def test_answer_is_that_of_the_round_with_the_smallest_bound(drive):
+    """The bound of the answer never rises, the answer changes only where it falls, and the last J is often another."""
+    problem = LinearBandit("canonical", np.eye(6), np.zeros(6), SIGMA)
+    streams = Streams.first(30, seed=SEED, instance="bound")
+    seen: list[tuple[np.ndarray, np.ndarray]] = []
+    run = drive(
+        BayesGap(60, SIGMA).as_coded(), problem, streams,
+        on_round=lambda state: seen.append((state.smallest_bound.copy(), state.recommended[:, 0].copy())),
+    )  # fmt: skip
+    bounds, answers = (np.array(part)[1:] for part in zip(*seen, strict=True))  # from the end of the first pass on
+    assert (np.diff(bounds, axis=0) <= 0).all()
+    assert not (np.diff(answers, axis=0) != 0)[np.diff(bounds, axis=0) == 0].any()
+    assert (run.state.means.argmax(axis=1) != run.recommended[:, 0]).sum() > 3
+
+
+def test_gaps_below_zero_count_as_the_slack():
+    """One arm certainly best: its own gap is -2, which counts 2 in absolute value and otherwise epsilon."""
+    means, widths = np.array([3.0, 1.0]), np.zeros(2)
+    assert estimated_hardness(means, widths, 0.1, False, True) == pytest.approx(1.05 + 1.05)
+    assert estimated_hardness(means, widths, 0.1, False, False) == pytest.approx(0.1 + 1.05)
+
+
+def test_published_code_pulls_j_of_the_best_arm_first_where_both_are_known_alike(drive):
+    """After the first pass over independent arms every arm is known equally well; the next pull is of the leader."""
+    problem = LinearBandit("canonical", np.eye(5), np.zeros(5), SIGMA)
+    streams = Streams.first(40, seed=SEED, instance="leader")
+    run = drive(BayesGap(6, SIGMA, initialise=True, ties_in_order=True), problem, streams)
+    for r in range(40):
+        rewards = [standard_normal(streams.key("noise"), r, a, 0) for a in range(5)]
+        assert run.pulls[r][5] == np.argmax(rewards)
+    free = drive(BayesGap(6, SIGMA, initialise=True), problem, streams)
+    rivals = sum(free.pulls[r][5] != run.pulls[r][5] for r in range(40))
+    assert 5 < rivals < 35
+
+
+def test_general_eigenvectors_break_the_symmetry_of_equal_arms():
+    """Where eigenvalues repeat the covariance is not the kernel's any more; where none does it is."""
+    equal, streams = LinearBandit("canonical", np.eye(16), np.zeros(16), 1.0).arms, Streams.first(1, seed=SEED)
+    policy = BayesGap(30, 1.0, kernel="exponential", lengthscale=1000.0, squared_distance=True)
+    plain, skewed = policy.start(equal, streams), replace(policy, general_eigenvectors=True).start(equal, streams)
+    assert np.ptp(np.diag(plain.gram[0])) < 1e-12
+    assert np.abs(skewed.gram - plain.gram).max() > 1e-4
+    general = instance(3, 6, 4).arms
+    same = replace(policy, general_eigenvectors=True, lengthscale=5.0).start(general, streams)
+    np.testing.assert_allclose(same.gram, replace(policy, lengthscale=5.0).start(general, streams).gram, atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "exponential", "rbf", "matern32", "matern52", "empirical"])
+def test_prior_covariances_are_symmetric_and_positive(kernel):
+    """For arms of each replication; of the stationary ones the diagonal is 1."""
+    features = np.random.default_rng(0).standard_normal((3, 6, 4))
+    gram = prior_gram(features, kernel, 0.7)
+    assert gram.shape == (3, 6, 6)
+    np.testing.assert_allclose(gram, gram.transpose(0, 2, 1), atol=1e-14)
+    assert np.linalg.eigvalsh(gram).min() > -1e-12
+    if kernel not in ("linear", "empirical"):
+        np.testing.assert_allclose(np.einsum("skk->sk", gram), 1.0)
+
+
+def test_scale_of_the_rewards_does_not_matter(drive):
+    """Rewards, noise, prior and slack in other units: the same pulls."""
+    problem = instance(9, 5, 3)
+    scaled = LinearBandit(problem.label, problem.features, 8 * problem.theta, 8 * SIGMA)
+    streams = Streams.first(5, seed=SEED, instance=problem.label)
+    small, large = BayesGap(60, SIGMA, epsilon=0.1), BayesGap(60, 8 * SIGMA, prior_scale=8.0, epsilon=0.8)
+    assert drive(small, problem, streams).pulls == drive(large, scaled, streams).pulls
+
+
+def test_published_preset_is_made_of_named_differences():
+    """Switching each back gives the algorithm as written."""
+    for kernel, as_features in (("linear", False), ("matern32", True), ("exponential", False)):
+        written = BayesGap(20, 1.0, kernel=kernel)
+        published = written.as_coded()
+        assert published.gram_as_features == as_features
+        assert published.general_eigenvectors == (kernel == "exponential")
+        back = replace(
+            published, prior_scale=1.0, epsilon=1e-6, initialise=False, inverse_square=True, absolute_gaps=True,
+            root=True, variance_as_width=False, squared_distance=False, gram_as_features=False,
+            general_eigenvectors=False, ties_in_order=False,
+        )  # fmt: skip
+        assert back == written
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"kernel": "cosine"}, "kernel must be one of linear"),
+        ({"sigma": 0.0}, "sigma must be positive"),
+        ({"prior_scale": np.inf}, "prior_scale must be positive"),
+        ({"lengthscale": -1.0}, "lengthscale must be positive"),
+        ({"epsilon": -0.1}, "epsilon must be at least 0"),
+    ],
+)
+def test_bad_settings_are_refused(settings, message):
+    """With the value and the rule."""
+    with pytest.raises(ValueError, match=message):
+        BayesGap(**({"budget": 10, "sigma": 1.0} | settings))
+
+
+def test_empirical_covariance_of_one_feature_is_refused():
+    """It would be 0 divided by 0."""
+    with pytest.raises(ValueError, match="needs at least 2 features"):
+        prior_gram(np.ones((3, 1)), "empirical", 1.0)

@@ -1,0 +1,333 @@
+"""GSE and OD-LinBAI: against naive runs on the same noise, their schedules, their budgets, and the theory's limits."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bestarm.designs.allocation import DESIGNS, AllocationRule
+from bestarm.experiments.simulate import simulate
+from bestarm.interface import Arms, Ask
+from bestarm.metrics import correct
+from bestarm.policies import elimination
+from bestarm.policies.gse import Gse, n_stages
+from bestarm.policies.od_linbai import OdLinBai, schedule
+from bestarm.problems.linear_bandit import LinearBandit
+from bestarm.streams import Streams
+from bestarm_studies.gse.instances import adaptive_instance
+
+ALLOCATIONS = ("uniform", "g-optimal", "frank-wolfe", "kumar-yildirim", "wynn", "greedy", "clusters")
+
+
+def sphere(seed: int, n_arms: int, d: int, sigma: float = 0.5, n_sets: int | None = None) -> LinearBandit:
+    """Return a bandit with random unit arms, one set for all or one for each replication."""
+    rng = np.random.default_rng(seed)
+    shape = (n_arms, d) if n_sets is None else (n_sets, n_arms, d)
+    x = rng.standard_normal(shape)
+    x /= np.linalg.norm(x, axis=-1, keepdims=True)
+    theta = rng.standard_normal(d if n_sets is None else (n_sets, d))
+    return LinearBandit(f"sphere {seed} {shape}", x, theta, sigma)
+
+
+def run(policy, problem, n: int, seed: int = 0):
+    """Return one row for each replication: arm, pulls, correct."""
+    streams = Streams(seed, problem.label, np.arange(n))
+    metrics = {"correct": correct, "arm": lambda _, recommended: recommended[:, 0].astype(float)}
+    return simulate(policy, problem, streams, metrics=metrics)
+
+
+def naive_gse(policy: Gse, problem: LinearBandit, replication: int) -> tuple[int, int]:
+    """Return the recommended arm and the pulls of one run, written as Algorithm 1 reads, with dense pseudo-inverses."""
+    streams = Streams(0, problem.label, np.array([replication]))
+    key = streams.key(f"ties of {policy.label}")
+    one = problem.take(np.array([replication])) if problem.features.ndim == 3 else problem
+    x = one.features[0] if one.features.ndim == 3 else one.features
+    live, n_arms = list(range(len(x))), len(x)
+    n = policy.budget // n_stages(n_arms, policy.eta)
+    pulled, spent = np.zeros((1, n_arms), dtype=np.int64), 0
+    for stage in range(n_stages(n_arms, policy.eta)):
+        mask = np.zeros((1, n_arms), dtype=bool)
+        mask[0, live] = True
+        counts = AllocationRule(policy.allocation, policy.rounding).counts(
+            x[None], np.zeros(1, dtype=np.int64), mask, np.array([n]), key, np.array([replication]), stage
+        )
+        totals = one.rewards(Ask(np.arange(n_arms)[None], counts), pulled, streams)
+        spent += counts.sum()
+        z, m = x[live], counts[0, live]
+        theta = np.linalg.pinv((z.T * m) @ z, rcond=1e-9, hermitian=True) @ z.T @ totals[0, live]
+        ranked = sorted(live, key=lambda a: -(x[a] @ theta))
+        live = sorted(ranked[: -(-len(live) // policy.eta)])
+    assert len(live) == 1
+    return live[0], int(spent)
+
+
+@pytest.mark.parametrize("allocation", ALLOCATIONS)
+@pytest.mark.parametrize(("n_arms", "d", "budget", "eta"), [(12, 4, 90, 2), (7, 9, 50, 2), (20, 3, 100, 3)])
+def test_gse_is_the_naive_one_on_the_same_noise(allocation, n_arms, d, budget, eta):
+    """Every allocation; replications that share the arms, and one set each."""
+    policy = Gse(budget, allocation=allocation, eta=eta)
+    for n_sets in (None, 6):
+        problem = sphere(n_arms, n_arms, d, n_sets=n_sets)
+        rows = run(policy, problem, 6)
+        for r in range(6):
+            arm, spent = naive_gse(policy, problem, r)
+            assert (rows["arm"][r], rows["pulls"][r]) == (arm, spent)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    n_arms=st.integers(2, 40), d=st.integers(1, 6), extra=st.integers(0, 60), eta=st.integers(2, 5),
+    allocation=st.sampled_from(ALLOCATIONS), seed=st.integers(0, 1000),
+)  # fmt: skip
+def test_the_budget_is_kept_and_one_arm_is_left(n_arms, d, extra, eta, allocation, seed):
+    """As written, for every allocation and any number of arms; s floor(B/s) pulls exactly."""
+    s = n_stages(n_arms, eta)
+    budget = s + extra
+    policy, problem = Gse(budget, allocation=allocation, eta=eta), sphere(seed, n_arms, d)
+    rows = run(policy, problem, 2)
+    assert (rows["pulls"] == s * (budget // s)).all()
+    assert rows["stopped"].all()
+
+
+def test_stages_and_what_they_leave():
+    """ceil(log_eta K) in whole numbers, where logarithms of floats go wrong; floor as coded."""
+    assert [n_stages(k, 2) for k in (2, 3, 4, 5, 8, 9, 1024)] == [1, 2, 2, 3, 3, 4, 10]
+    assert n_stages(243, 3) == 5
+    assert n_stages(125, 5) == 3
+    budgets, sizes = Gse(25).schedule(24)
+    assert budgets.tolist() == [5, 5, 5, 5, 5]
+    assert sizes.tolist() == [12, 6, 3, 2, 1]
+    budgets, sizes = Gse(28).as_coded().schedule(24)
+    assert budgets.tolist() == [5, 5, 6, 6, 6]
+    assert sizes.tolist() == [12, 6, 3, 1, 1]  # the last stage never comes
+
+
+def test_as_coded_loses_stages_and_overspends_by_rounding_up():
+    """Facts of the published code: K = 3 uses half its budget; ceilings spend more than the stage's budget."""
+    problem = sphere(0, 3, 2)
+    uniform = Gse(40, spends_remainder=True, rounds_down=True)
+    assert (run(uniform, problem, 5)["pulls"] == 20).all()
+    problem = sphere(1, 64, 10)
+    rows = run(Gse(100, allocation="g-optimal").as_coded(), problem, 5)
+    assert (rows["pulls"] > 150).all()
+    assert (run(Gse(100, allocation="g-optimal"), problem, 5)["pulls"] == 96).all()
+
+
+def test_independent_arms_make_every_allocation_sequential_halving():
+    """Linearly independent arms and budgets that divide: uniform, G-optimal, Wynn and greedy are the same."""
+    problem = LinearBandit("basis", np.eye(8), np.linspace(1, 0, 8), 1.0)
+    found = {
+        a: run(Gse(8 * 3 * 5, label="GSE", allocation=a), problem, 200)
+        for a in ("uniform", "g-optimal", "wynn", "greedy")
+    }
+    for rows in found.values():
+        np.testing.assert_array_equal(rows["arm"], found["uniform"]["arm"])
+
+
+def test_more_budget_less_error_and_the_bound_holds():
+    """Equation 3's bound, where it says something; error falls with B."""
+    problem = sphere(4, 8, 4, sigma=1.0)
+    gaps = np.sort(problem.means[0])[::-1]
+    gap, errors = gaps[0] - gaps[1], []
+    for budget in (60, 600, 6000):
+        error = 1 - run(Gse(budget, allocation="g-optimal"), problem, 1000)["correct"].mean()
+        bound = 4 * 3 * np.exp(-budget * gap**2 / (8 * 4 * 3))  # with the constant 8, which the proof supports
+        assert error <= min(1.0, bound) + 1e-9
+        errors.append(error)
+    assert errors[0] > errors[1] > errors[2]
+
+
+def test_nearly_noiseless_rewards_give_the_best_arm():
+    """Every allocation and both models."""
+    problem = sphere(5, 16, 4, sigma=1e-6)
+    for allocation in ALLOCATIONS:
+        assert run(Gse(200, allocation=allocation), problem, 3)["correct"].all()
+    assert run(OdLinBai(200), problem, 3)["correct"].all()
+
+
+def test_replications_do_not_depend_on_their_block():
+    """Replications 3 and 4 alone are rows 3 and 4 of five."""
+    for policy in (Gse(60), Gse(60, allocation="g-optimal"), Gse(60, allocation="clusters"), OdLinBai(60)):
+        problem = sphere(6, 10, 4)
+        whole = run(policy, problem, 5)
+        metrics = {"arm": lambda _, recommended: recommended[:, 0].astype(float)}
+        part = simulate(policy, problem, Streams(0, problem.label, np.array([3, 4])), metrics=metrics)
+        np.testing.assert_array_equal(part["arm"], whole["arm"][3:])
+
+
+def test_the_order_of_the_arms_does_not_matter_as_written():
+    """On arms that nobody can tell apart every arm is recommended equally often; as coded the first is favoured."""
+    problem = LinearBandit("equal", np.eye(4), np.zeros(4), 1e-12)
+    for policy in (Gse(40), Gse(40, allocation="g-optimal"), OdLinBai(40)):
+        frequencies = np.bincount(run(policy, problem, 2000)["arm"].astype(int), minlength=4) / 2000
+        assert np.abs(frequencies - 0.25).max() < 4.5 * np.sqrt(0.25 * 0.75 / 2000)
+    exact = LinearBandit("equal", np.eye(4), np.zeros(4), 1e-300)
+    assert (run(Gse(40).as_coded(), exact, 50)["arm"] == 0).all()
+
+
+def test_failed_evaluations_teach_nothing_and_cost_their_pulls():
+    """An arm whose evaluations fail keeps the estimate that the others give it."""
+    policy = Gse(40)
+    state = policy.start(Arms(np.eye(4)), Streams.first(2))
+    asked = policy.ask(state)
+    totals = asked.counts * np.where(asked.arms == 1, np.nan, asked.arms.astype(float))
+    policy.tell(state, asked, totals)
+    assert state.live.tolist() == [[False, False, True, True]] * 2
+    assert (state.spent == 20).all()
+
+
+def test_logistic_gse_needs_rewards_of_0_or_1():
+    """One clear error from the first stage."""
+    policy = Gse(20, model="logistic")
+    state = policy.start(Arms(np.eye(4)), Streams.first(1))
+    asked = policy.ask(state)
+    with pytest.raises(ValueError, match=r"rewards of 0 or 1, got a total of 0\.5"):
+        policy.tell(state, asked, np.full(asked.arms.shape, 0.5))
+
+
+def test_recommendation_is_valid_at_any_time():
+    """Before the first pull any arm, then the best of those left."""
+    policy = Gse(40)
+    state = policy.start(Arms(np.eye(4)), Streams.first(500))
+    assert set(policy.recommend(state)[:, 0]) == {0, 1, 2, 3}
+    asked = policy.ask(state)
+    policy.tell(state, asked, asked.counts * asked.arms.astype(float))
+    assert (policy.recommend(state) == 3).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"budget": 0}, "GSE: budget must be a whole number of at least 1"),
+        ({"budget": 10, "eta": 1}, "eta must be a whole number of at least 2, got 1"),
+        ({"budget": 10, "model": "probit"}, "model must be one of linear, logistic, got 'probit'"),
+        ({"budget": 10, "allocation": "best"}, "allocation and rounding must be among uniform.*got 'best'"),
+        ({"budget": 10, "rounding": "floor"}, "allocation and rounding must be among apportionment.*got 'floor'"),
+        ({"budget": 10, "projection": "half"}, "projection must be one of span, published, none, got 'half'"),
+        ({"budget": 10, "ridge": 0.0}, "ridge must be positive, got 0.0"),
+    ],
+)
+def test_settings_out_of_range_are_refused(settings, words):
+    """The value, the rule, the remedy."""
+    with pytest.raises(ValueError, match=words):
+        Gse(**settings)
+
+
+def test_a_budget_below_the_number_of_stages_is_refused():
+    """At the start, when the number of arms is known."""
+    with pytest.raises(ValueError, match=r"GSE: budget must be .* at least 5 \(one pull in each of 5 stages\), got 4"):
+        Gse(4).start(Arms(np.eye(32)), Streams.first(1))
+
+
+def test_ties_of_the_best_arm_and_zero_features():
+    """Duplicates of the best arm are as good; arms at the origin are predicted 0."""
+    x = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    problem = LinearBandit("duplicates", x, np.array([1.0, 0.3]), 0.05)
+    for allocation in ALLOCATIONS:
+        assert run(Gse(60, allocation=allocation), problem, 20)["correct"].all()
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# OD-LinBAI
+
+
+def test_the_schedule_of_od_linbai():
+    """m and the arms that each stage leaves, from the formula by hand."""
+    assert schedule(64, 10, 500) == ((500 - 55 - (5 + 3 + 2)) // 4, [5, 3, 2, 1])
+    assert schedule(8, 10, 100) == ((100 - 8 - 10) // 4, [5, 3, 2, 1])
+    assert schedule(24, 2, 25) == (25 - 3, [1])
+    assert schedule(5, 1, 25) == (24, [1])
+    assert schedule(64, 10, 100, as_coded=True) == (min((100 - 55 - 8) // 4, 25), [5, 3, 2, 1])
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    n_arms=st.integers(2, 70), d=st.integers(1, 12), budget=st.integers(1, 400), exact=st.booleans(),
+    allocation=st.sampled_from(list(DESIGNS)), seed=st.integers(0, 1000),
+)  # fmt: skip
+def test_od_linbai_never_overspends(n_arms, d, budget, exact, allocation, seed):
+    """Whatever design is solved for, rounding up included."""
+    problem = sphere(seed, n_arms, d)
+    if exact and budget < 5:
+        budget += 5
+    rows = run(OdLinBai(budget, exact=exact, allocation=allocation), problem, 2)
+    assert (rows["pulls"] <= budget).all()
+    assert rows["stopped"].all()
+
+
+def test_od_linbai_without_budget_for_a_stage_recommends_at_random():
+    """No pull is asked for."""
+    rows = run(OdLinBai(20), sphere(0, 60, 10), 400)
+    assert (rows["pulls"] == 0).all()
+    assert rows["arm"].nunique() > 50
+
+
+def test_od_linbai_in_two_dimensions_is_one_design():
+    """One stage with least squares on a G-optimal design: the corner case of the paper's Appendix E.3."""
+    angles = np.array([0.0, 0.8, 0.75, 0.85, 3 * np.pi / 4])
+    problem = LinearBandit("corner", np.column_stack([np.cos(angles), np.sin(angles)]), np.array([1.0, 0.0]), 1.0)
+    policy = OdLinBai(2500)
+    state = policy.start(problem.arms, Streams.first(3))
+    asked = policy.ask(state)
+    assert 2497 <= asked.counts[0].sum() <= 2500
+    assert run(policy, problem, 200)["correct"].mean() > 0.95
+
+
+def test_an_allocation_that_is_no_design_is_refused():
+    """OD-LinBAI needs weights."""
+    with pytest.raises(ValueError, match=r"allocation must be one of g-optimal, .*got 'uniform'"):
+        OdLinBai(10, allocation="uniform")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The published projection
+
+
+def test_the_published_projection_remembers_what_it_dropped():
+    """From the second stage on three columns are left; an arm that became the origin stays there."""
+    problem = LinearBandit("basis", np.eye(16), np.linspace(1, 0, 16), 1.0)
+    policy = Gse(16 * 40, projection="published", ties_in_order=True)
+    streams = Streams.first(3, instance=problem.label)
+    state, pulled = policy.start(problem.arms, streams), problem.arms.no_pulls(3)
+    assert (state.n_columns == 16).all()
+    zeros = np.zeros((3, 16), dtype=bool)
+    for stage in range(4):
+        asked = policy.ask(state)
+        before = state.live.copy()
+        policy.tell(state, asked, problem.rewards(asked, pulled, streams))
+        assert (state.n_columns == (16 if stage == 0 else 3)).all()
+        now = before & (np.abs(state.columns).max(axis=2) == 0)
+        assert (now[zeros & before]).all()
+        zeros |= now
+    assert zeros.any()
+
+
+def test_features_that_span_everything_are_left_alone():
+    """Below full elimination the published projection changes nothing, arm by arm."""
+    problem = sphere(9, 32, 3)
+    plain, published = (run(Gse(320, projection=p), problem, 50) for p in ("span", "published"))
+    np.testing.assert_array_equal(plain["arm"], published["arm"])
+
+
+def test_a_stage_that_learns_nothing_keeps_random_arms():
+    """Also where equal arms are taken in order: the published code would rank rounding errors."""
+    live, means = np.ones((400, 4), dtype=bool), np.zeros((400, 4))
+    sizes, rows = np.ones(400, dtype=np.int64), np.arange(400)
+    elimination.keep_largest(live, means, sizes, True, np.uint64(1), rows, 0)
+    assert live.sum(axis=0).min() > 60
+    live, means = np.ones((400, 4), dtype=bool), np.tile([0.5, 1.0, 1.0, 0.2], (400, 1))
+    elimination.keep_largest(live, means, sizes, True, np.uint64(1), rows, 0)
+    assert live[:, 1].all()
+    live = np.ones((400, 4), dtype=bool)
+    elimination.keep_largest(live, means, sizes, False, np.uint64(1), rows, 0)
+    assert 140 < live[:, 1].sum() < 260
+    assert (live[:, 1] ^ live[:, 2]).all()
+
+
+def test_on_the_adaptive_instance_projection_and_ties_together_favour_the_first_arm():
+    """A fact of the published code: the duel of two nearly equal arms becomes a tie, and the best arm has index 0."""
+    problem = adaptive_instance(8)
+    alone = run(Gse(160, projection="published"), problem, 1500)["correct"].mean()
+    both = run(Gse(160, projection="published", ties_in_order=True), problem, 1500)["correct"].mean()
+    assert alone < 0.45
+    assert both > alone + 0.15

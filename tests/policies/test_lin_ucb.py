@@ -1,0 +1,164 @@
+"""LinUCB, shared and disjoint: naive judges in feature space, closed forms, limits, refusals."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bestarm.policies.lin_ucb import LinUcb
+from bestarm.problems.linear_bandit import LinearBandit
+from bestarm.streams import Streams, standard_normal
+
+SEED = 20261120
+SIGMA = 0.8
+
+
+def instance(seed: int, n_arms: int, n_features: int) -> LinearBandit:
+    """Return arms in general position."""
+    rng = np.random.default_rng(seed)
+    features = rng.standard_normal((n_arms, n_features))
+    return LinearBandit(f"general {seed} {n_arms} {n_features}", features, rng.standard_normal(n_features), SIGMA)
+
+
+def naive_lin_ucb(policy: LinUcb, problem: LinearBandit, streams: Streams) -> list[int]:
+    """Run LinUCB once: one design for all arms, or one for each."""
+    (replication,), x, mu = streams.replications, problem.features, problem.means[0]
+    n_arms, d = x.shape
+    A = [policy.regulariser * np.eye(d) for _ in range(n_arms)]
+    b = [np.zeros(d) for _ in range(n_arms)]
+    N, history = np.zeros(n_arms, dtype=int), []
+    for _ in range(policy.budget):
+        index = []
+        for a in range(n_arms):
+            inverse = np.linalg.inv(A[a])
+            index.append(x[a] @ inverse @ b[a] + policy.exploration * np.sqrt(x[a] @ inverse @ x[a]))
+        best = max(index)
+        a = next(k for k in range(n_arms) if index[k] > best - 1e-9)
+        reward = mu[a] + problem.sigma * standard_normal(streams.key("noise"), replication, a, N[a])
+        for k in [a] if policy.disjoint else range(n_arms):
+            A[k] = A[k] + np.outer(x[a], x[a])
+            b[k] = b[k] + x[a] * reward
+        N[a] += 1
+        history.append(a)
+    return history
+
+
+POLICIES = {
+    "usual": LinUcb(60),
+    "small alpha": LinUcb(60, alpha=0.5),
+    "nearly greedy": LinUcb(40, alpha=0.05, regulariser=0.1),
+    "other settings": LinUcb(60, alpha=3.0, regulariser=4.0),
+    "disjoint alone": LinUcb(60, disjoint=True),
+    "order alone": LinUcb(60, ties_in_order=True),
+    "as coded": LinUcb(60).as_coded(),
+}
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize(("n_arms", "n_features"), [(7, 3), (4, 6)])
+def test_pulls_are_those_of_the_naive_algorithm(drive, name, n_arms, n_features):
+    """Three replications; the answer is one of the most pulled arms."""
+    problem, policy = instance(5, n_arms, n_features), POLICIES[name]
+    streams = Streams.first(3, seed=SEED, instance=problem.label)
+    fast = drive(policy, problem, streams)
+    for r in range(3):
+        pulls = naive_lin_ucb(policy, problem, streams.take(np.array([r])))
+        assert fast.pulls[r] == pulls
+        numbers = np.bincount(pulls, minlength=n_arms)
+        assert numbers[fast.recommended[r, 0]] == numbers.max()
+
+
+def test_published_code_takes_the_first_of_equal_arms(drive):
+    """On the canonical basis everything ties at the start, and the naive first arg max agrees to the end."""
+    problem = LinearBandit("canonical", np.eye(5), np.array([0.0, 0, 1, 0, 0]), SIGMA)
+    streams = Streams.first(3, seed=SEED, instance="canonical")
+    for policy in (LinUcb(40).as_coded(), LinUcb(40, ties_in_order=True)):
+        fast = drive(policy, problem, streams)
+        for r in range(3):
+            assert fast.pulls[r] == naive_lin_ucb(policy, problem, streams.take(np.array([r])))
+            assert fast.pulls[r][0] == 0
+            numbers = np.bincount(fast.pulls[r], minlength=5)
+            assert fast.recommended[r, 0] == np.argmax(numbers)
+
+
+def test_disjoint_estimates_have_a_closed_form(drive):
+    """Mean |x|^2 S / (1 + n |x|^2), variance |x|^2 / (1 + n |x|^2), from the arm's own rewards."""
+    problem = instance(2, 5, 3)
+    streams = Streams.first(2, seed=SEED, instance=problem.label)
+    state = drive(LinUcb(80, alpha=2.0, disjoint=True), problem, streams).state
+    squared = (problem.features**2).sum(axis=1)
+    for r in range(2):
+        for a in range(5):
+            n = state.pulls[r, a]
+            noise = [standard_normal(streams.key("noise"), r, a, i) for i in range(n)]
+            S = n * problem.means[0, a] + SIGMA * sum(noise)
+            assert state.means[r, a] == pytest.approx(squared[a] * S / (1 + n * squared[a]), abs=1e-12)
+            assert state.gram[r, a] == pytest.approx(squared[a] / (1 + n * squared[a]), rel=1e-12)
+
+
+def test_disjoint_and_shared_are_one_algorithm_on_orthogonal_arms(drive):
+    """Nothing can be shared there; same label, same ties."""
+    lengths = np.array([1.0, 0.7, 1.3, 1.0])
+    problem = LinearBandit("orthogonal", np.diag(lengths), np.array([0.5, 0.2, 0.1, 0.4]), SIGMA)
+    streams = Streams.first(10, seed=SEED, instance="orthogonal")
+    one, other = (drive(LinUcb(100, disjoint=disjoint), problem, streams) for disjoint in (False, True))
+    assert one.pulls == other.pulls
+    np.testing.assert_array_equal(one.recommended, other.recommended)
+
+
+def test_large_exploration_spreads_the_pulls_evenly(drive):
+    """On the canonical basis the bonus alone makes a round robin in random order, so all arms tie for the answer."""
+    problem = LinearBandit("canonical", np.eye(4), np.array([1.0, 0, 0, 0]), SIGMA)
+    run = drive(LinUcb(12, alpha=1e9), problem, Streams.first(2000, seed=SEED, instance="even"))
+    pulls = np.array(run.pulls).reshape(2000, 3, 4)
+    assert (np.sort(pulls, axis=2) == np.arange(4)).all()
+    for k in range(4):
+        assert stats.chisquare(np.bincount(pulls[:, 0, k], minlength=4)).pvalue > 1e-3
+    assert stats.chisquare(np.bincount(run.recommended[:, 0], minlength=4)).pvalue > 1e-3
+
+
+def test_exploration_factors():
+    """1 + sqrt(ln(2/delta)/2) by default; the published constant, about 0.513."""
+    assert LinUcb(10, delta=0.1).exploration == pytest.approx(1 + np.sqrt(np.log(20) / 2))
+    assert LinUcb(10, alpha=0.7).exploration == 0.7
+    assert LinUcb(10).as_coded().exploration == pytest.approx(0.51296, abs=1e-5)
+
+
+def test_published_preset_is_three_named_differences():
+    """Switching each back gives the algorithm as written."""
+    published = LinUcb(10, alpha=0.3).as_coded()
+    assert replace(published, disjoint=False, ties_in_order=False, alpha=0.3) == LinUcb(10, alpha=0.3)
+
+
+def test_sharing_what_arms_teach_of_each_other_pays():
+    """Fewer pulls than arms, in three dimensions: the shared form finds a better arm (paired over 300 instances)."""
+    rng = np.random.default_rng(1)
+    features = rng.standard_normal((300, 60, 3))
+    features /= np.linalg.norm(features, axis=2, keepdims=True)
+    problem = LinearBandit("many arms", features, features[np.arange(300), rng.integers(60, size=300)], SIGMA)
+    streams = Streams.first(300, seed=SEED, instance="many arms")
+    found = []
+    for disjoint in (False, True):
+        policy = LinUcb(40, alpha=1.0, disjoint=disjoint)
+        state, pulled = policy.start(problem.arms, streams), np.zeros((300, 60), dtype=np.int64)
+        while not policy.finished(state).all():
+            asked = policy.ask(state)
+            policy.tell(state, asked, problem.rewards(asked, pulled, streams))
+        found.append(np.take_along_axis(problem.means, policy.recommend(state), axis=1)[:, 0])
+    assert stats.ttest_rel(found[0], found[1], alternative="greater").pvalue < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"alpha": -1.0}, "alpha must be at least 0"),
+        ({"alpha": np.nan}, "alpha must be at least 0"),
+        ({"delta": 0.0}, r"delta must lie in \(0, 1\)"),
+        ({"regulariser": 0.0}, "regulariser must be positive"),
+    ],
+)
+def test_bad_settings_are_refused(settings, message):
+    """With the value and the rule."""
+    with pytest.raises(ValueError, match=message):
+        LinUcb(10, **settings)

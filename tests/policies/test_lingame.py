@@ -1,0 +1,364 @@
+"""LinGame: AdaHedge, the closest alternative, a naive judge in feature space, refusals."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+from scipy.optimize import minimize
+from scipy.special import logsumexp, softmax
+
+from bestarm.experiments.simulate import simulate
+from bestarm.interface import Ask
+from bestarm.metrics import correct
+from bestarm.policies.lingame import LinGame, adahedge_gap, adahedge_weights, closest_alternative
+from bestarm.problems.linear_bandit import LinearBandit
+from bestarm.streams import Streams, standard_normal, uniform
+from bestarm_studies.linear_topm.instances import classic_instance
+
+SEED = 20261120
+SIGMA = 0.5
+HARD = classic_instance(3, 1, 0.1)
+EASY = classic_instance(3, 1, np.pi / 3)
+
+
+def rows(policy: LinGame, problem, streams: Streams, **settings):
+    """Return the final rows of a simulation."""
+    return simulate(policy, problem, streams, metrics={"correct": correct}, **settings)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# AdaHedge
+
+losses = arrays(np.float64, st.integers(2, 6), elements=st.floats(-20, 20))
+
+
+@settings(deadline=None)
+@given(total=losses, gap=st.floats(0.01, 100))
+def test_adahedge_weights_are_a_softmax(total, gap):
+    """Probabilities that favour small cumulative losses, also where they underflow."""
+    weights = adahedge_weights(total, gap)
+    assert weights.sum() == pytest.approx(1, abs=1e-12)
+    np.testing.assert_allclose(weights, softmax(-np.log(len(total)) / gap * total), rtol=1e-9, atol=1e-12)
+
+
+@settings(deadline=None)
+@given(total=losses, loss=losses, gap=st.floats(0.01, 100))
+def test_mixability_gap_is_the_loss_minus_the_mix_loss(total, loss, gap):
+    """Against logsumexp; never negative, never more than the range of the losses."""
+    n = min(len(total), len(loss))
+    total, loss = total[:n], loss[:n]
+    weights = adahedge_weights(total, gap)
+    found, eta = adahedge_gap(weights, loss, gap), np.log(n) / gap
+    with np.errstate(divide="ignore"):  # a weight may underflow to 0
+        expected = weights @ loss + logsumexp(np.log(weights) - eta * loss) / eta
+    assert 0 <= found <= np.ptp(loss) + 1e-9
+    assert found == pytest.approx(max(expected, 0), abs=1e-8)
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 2**32 - 1), n_actions=st.integers(2, 6), drift=st.floats(0, 1))
+def test_adahedge_has_little_regret(seed, n_actions, drift):
+    """Its regret is at most twice the sum of its mixability gaps, which grows like the square root of time."""
+    rng = np.random.default_rng(seed)
+    n = 300
+    loss = np.clip(rng.random((n, n_actions)) + drift * np.linspace(0, 1, n_actions), 0, 2)
+    total, gap, suffered = np.zeros(n_actions), 0.01, 0.0
+    for row in loss:
+        weights = adahedge_weights(total, gap)
+        suffered += weights @ row
+        gap += adahedge_gap(weights, row, gap)
+        total += row
+    regret = suffered - total.min()
+    assert regret <= 2 * gap + 1e-9
+    scale = np.ptp(loss, axis=1).max()
+    assert regret <= scale * (np.sqrt(n * np.log(n_actions)) + 16 / 3 * np.log(n_actions) + 2) + 0.02
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Closest alternative
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 2**32 - 1), n_arms=st.integers(2, 5), n_features=st.integers(1, 3))
+def test_closest_alternative_is_the_minimum_over_the_half_spaces(seed, n_arms, n_features):
+    """Against a numerical minimisation, for each other arm, over the models in which it is at least as good."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((max(n_arms, n_features + 1), n_features))
+    theta, weights = rng.standard_normal(n_features), rng.uniform(0.2, 2, len(x))
+    means = x @ theta
+    best = int(np.argmax(means))
+    design = (x.T * weights) @ x
+    arm, value, difference = closest_alternative(x, weights, means, best)
+
+    minima = {}
+    for a in range(len(x)):
+        if a != best:
+            d = x[a] - x[best]
+            start = theta - d * (d @ theta) / (d @ d)  # in the half-space, not the minimum
+            minima[a] = minimize(
+                lambda model: 0.5 * (theta - model) @ design @ (theta - model),
+                start,
+                jac=lambda model: design @ (model - theta),
+                constraints={"type": "ineq", "fun": lambda model, d=d: d @ model, "jac": lambda model, d=d: d},
+                method="SLSQP",
+                options={"ftol": 1e-14, "maxiter": 500},
+            )
+    nearest = min(minima, key=lambda a: minima[a].fun)
+    assert value == pytest.approx(minima[nearest].fun, rel=1e-4, abs=1e-8)
+    assert minima[arm].fun == pytest.approx(minima[nearest].fun, rel=1e-4, abs=1e-8)
+    alternative = x @ theta - difference
+    assert alternative[arm] == pytest.approx(alternative[best], abs=1e-9)  # on the border of the half-space
+    np.testing.assert_allclose(difference, x @ (theta - minima[arm].x), atol=2e-3)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The judge
+
+
+def naive_lingame(policy: LinGame, problem: LinearBandit, streams: Streams, cap: int) -> tuple[list[int], bool, int]:
+    """Run LinGame for one replication, in feature space; return its pulls, whether it stopped, and its answer."""
+    (replication,) = (int(r) for r in streams.replications)
+    x, mu = problem.features, problem.means[0]
+    n_arms, n_features = x.shape
+    arms = range(n_arms)
+    noise_key, ties_key = streams.key("noise"), streams.key(f"ties of {policy.label}")
+    sigma = policy.sigma if policy.noise_in_statistic else 1.0
+    N, sums, history = np.zeros(n_arms, dtype=int), np.zeros(n_arms), []
+    learners = {i: {"losses": np.zeros(n_arms), "Delta": 0.01} for i in arms}
+
+    def pull(a: int) -> None:
+        sums[a] += mu[a] + problem.sigma * standard_normal(noise_key, replication, a, N[a])
+        N[a] += 1
+        history.append(a)
+
+    def argmax(values, choice: int) -> int:
+        best, n_equal = 0, 1
+        for i in range(1, n_arms):
+            if values[i] > values[best]:
+                best, n_equal = i, 1
+            elif values[i] == values[best]:
+                n_equal += 1
+                if uniform(ties_key, replication, int(N.sum()), choice * n_arms + i) < 1 / n_equal:
+                    best = i
+        return best
+
+    for a in arms:
+        pull(a)
+    W = np.ones(n_arms)
+    while True:
+        t = N.sum()
+        V = policy.regulariser * np.eye(n_features) + x.T @ np.diag(N) @ x
+        V_inverse = np.linalg.inv(V)
+        theta = V_inverse @ (x.T @ sums)
+        i = argmax(x @ theta, 0)
+        others = [a for a in arms if a != i]
+        V_0_inverse = np.linalg.inv(x.T @ np.diag(N) @ x)
+        ratios = [
+            ((x[a] - x[i]) @ theta) ** 2 / (2 * sigma**2 * (x[a] - x[i]) @ V_0_inverse @ (x[a] - x[i])) for a in others
+        ]
+        if min(ratios) >= np.log((np.log(t) + 1) / policy.delta):
+            return history, True, i
+        learner = learners[i]
+        eta = np.log(n_arms) / learner["Delta"]
+        w = np.exp(-eta * (learner["losses"] - learner["losses"].min()))
+        w = w / w.sum()
+        V_w = x.T @ np.diag(np.maximum(w if policy.best_response == "learner" else N, 1e-12)) @ x
+        models = {}
+        for a in others:
+            d = x[a] - x[i]
+            step = np.linalg.inv(V_w) @ d
+            model = theta - (d @ theta) / (d @ step) * step
+            models[a] = (0.5 * (theta - model) @ V_w @ (theta - model), model)
+        _, model = min(models.values(), key=lambda pair: pair[0])
+        f = np.log(t)
+        gains = np.empty(n_arms)
+        for k in arms:
+            norm = x[k] @ V_inverse @ x[k] if policy.squared_norm else np.sqrt(x[k] @ V_inverse @ x[k])
+            optimistic = abs(x[k] @ (theta - model)) + np.sqrt(2 * f * norm * sigma**2)
+            gains[k] = min(optimistic**2 / (2 * sigma**2), f)
+        loss = -gains
+        mix = loss.min() - np.log((w * np.exp(-eta * (loss - loss.min()))).sum()) / eta
+        learner["Delta"] += max(w @ loss - mix, 0)
+        learner["losses"] += loss
+        W += w
+        a = argmax(t * w - N if policy.tracking == "D" else W - N, 1)
+        if len(history) + 1 > cap:
+            return history, False, i
+        pull(a)
+
+
+def assert_judged(drive, policy: LinGame, problem: LinearBandit, n_replications: int, cap: int) -> int:
+    """Compare fast and naive runs, pull by pull; return how many stopped."""
+    streams = Streams.first(n_replications, seed=SEED, instance=problem.label)
+    fast = drive(policy, problem, streams, cap)
+    for r in range(n_replications):
+        pulls, stopped, answer = naive_lingame(policy, problem, streams.take(np.array([r])), cap)
+        assert fast.pulls[r] == pulls, f"replication {r} of {policy}"
+        assert fast.stopped[r] == stopped
+        assert fast.recommended[r, 0] == answer
+    return int(fast.stopped.sum())
+
+
+@pytest.mark.parametrize("convention", ["as_written", "as_coded"])
+def test_both_conventions_agree_with_the_naive_algorithm_on_the_hard_instance(drive, convention):
+    """K = 3, omega = 0.1: three replications, up to 3000 pulls."""
+    policy = LinGame() if convention == "as_written" else LinGame().as_coded()
+    assert_judged(drive, policy, HARD, 3, 3000)
+
+
+def test_every_deviation_alone_agrees_with_the_naive_algorithm(drive):
+    """All 16 combinations of the named differences, on an instance on which they stop, two replications each."""
+    options = product(("C", "D"), ("learner", "counts"), (True, False), (True, False))
+    stopped = 0
+    for tracking, response, noise, squared in options:
+        policy = LinGame(
+            tracking=tracking, best_response=response, noise_in_statistic=noise, squared_norm=squared, regulariser=0.3
+        )
+        stopped += assert_judged(drive, policy, EASY, 2, 400)
+    assert stopped > 16
+
+
+def test_arms_in_general_position_agree_with_the_naive_algorithm(drive):
+    """Six arms in three dimensions: C-tracking of the learner, as coded, and another noise."""
+    rng = np.random.default_rng(4)
+    problem = LinearBandit("general", rng.standard_normal((6, 3)), rng.standard_normal(3), 1.5)
+    for policy in (LinGame(sigma=1.5), LinGame(sigma=1.5).as_coded()):
+        assert_judged(drive, policy, problem, 3, 300)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Behaviour
+
+
+def test_one_replication_equals_its_row_among_twenty(drive):
+    """R = 1 is the same algorithm: same pulls, same answer."""
+    streams = Streams.first(20, seed=SEED, instance=EASY.label)
+    many = drive(LinGame(), EASY, streams)
+    for r in (0, 13):
+        one = drive(LinGame(), EASY, streams.take(np.array([r])))
+        assert one.pulls[0] == many.pulls[r]
+        np.testing.assert_array_equal(one.recommended[0], many.recommended[r])
+
+
+def test_features_of_each_replication_equal_separate_runs():
+    """Features of shape (R, K, N) are R problems side by side."""
+    rng = np.random.default_rng(12)
+    features, theta = rng.standard_normal((4, 4, 2)), rng.standard_normal((4, 2))
+    streams = Streams.first(4, seed=SEED, instance="own arms")
+    frame = rows(LinGame(), LinearBandit("own arms", features, theta, SIGMA), streams, max_pulls=2000)
+    for r in range(4):
+        alone = LinearBandit("own arms", features[r], theta[r], SIGMA)
+        expected = rows(LinGame(), alone, streams.take(np.array([r])), max_pulls=2000)
+        assert frame.iloc[[r]].reset_index(drop=True).equals(expected)
+
+
+def test_more_features_than_arms_are_reduced_to_their_span(drive):
+    """A rotation into more dimensions changes nothing but rounding."""
+    basis = np.linalg.qr(np.random.default_rng(0).standard_normal((7, 2)))[0].T
+    wide = LinearBandit(EASY.label, EASY.features @ basis, EASY.theta @ basis, SIGMA)
+    streams = Streams.first(10, seed=SEED, instance=EASY.label)
+    assert drive(LinGame(), wide, streams).pulls == drive(LinGame(), EASY, streams).pulls
+
+
+@pytest.mark.parametrize("convention", ["as_written", "as_coded"])
+def test_best_arm_of_an_easy_instance_is_found(convention):
+    """Errors over 100 replications compatible with delta; every replication stops."""
+    policy = LinGame() if convention == "as_written" else LinGame().as_coded()
+    frame = rows(policy, EASY, Streams.first(100, seed=SEED, instance=EASY.label))
+    assert frame["stopped"].all()
+    errors = int((frame["correct"] == 0).sum())
+    assert stats.binomtest(errors, 100, policy.delta, alternative="greater").pvalue > 1e-3
+
+
+def test_taking_the_noise_for_twice_its_size_costs_pulls():
+    """The published statistic takes sigma = 1 for 1/2: more pulls on the same noise (paired t-test of the logs)."""
+    streams = Streams.first(40, seed=SEED, instance=EASY.label)
+    right = rows(LinGame(), EASY, streams)["pulls"]
+    wrong = rows(replace(LinGame(), noise_in_statistic=False), EASY, streams)["pulls"]
+    assert stats.ttest_rel(np.log(right), np.log(wrong), alternative="less").pvalue < 1e-3
+
+
+def test_recommendation_is_valid_at_any_time():
+    """An arm before the first pull, after each round and after the end."""
+    policy, streams = LinGame(), Streams.first(5, seed=SEED, instance=EASY.label)
+    state, pulled = policy.start(EASY.arms, streams), np.zeros((5, 3), dtype=np.int64)
+    n_rounds = 0
+    while not policy.finished(state).all():
+        asked = policy.ask(state)
+        policy.tell(state, asked, EASY.rewards(asked, pulled, streams))
+        recommended = policy.recommend(state)
+        assert recommended.shape == (5, 1)
+        assert ((recommended >= 0) & (recommended < 3)).all()
+        n_rounds += 1
+    assert n_rounds > 5
+
+
+def test_failed_evaluations_teach_nothing():
+    """A total of NaN leaves estimates and counts as they were."""
+    policy = LinGame()
+    state = policy.start(EASY.arms, Streams.first(1, seed=SEED))
+    gram = state.gram.copy()
+    asked = policy.ask(state)
+    policy.tell(state, asked, np.array([[np.nan, np.nan, 0.5]]))
+    np.testing.assert_array_equal(state.pulls, [[0, 0, 1]])
+    policy.tell(state, Ask(np.array([[1]]), np.array([[1]])), np.array([[np.nan]]))
+    np.testing.assert_array_equal(state.pulls, [[0, 0, 1]])
+    assert (state.gram != gram).any()
+
+
+def test_search_goes_on_when_every_first_evaluation_fails(drive):
+    """A laboratory whose first plate is lost still gets its answer."""
+
+    class FirstPlateLost(LinearBandit):
+        def rewards(self, asked, pulled, streams):
+            first = pulled.sum() == 0
+            totals = super().rewards(asked, pulled, streams)
+            return np.full_like(totals, np.nan) if first else totals
+
+    problem = FirstPlateLost(EASY.label, EASY.features, EASY.theta, SIGMA)
+    run = drive(LinGame(), problem, Streams.first(5, seed=SEED, instance=EASY.label), 5000)
+    assert run.stopped.all()
+    assert correct(problem, run.recommended).all()
+
+
+def test_as_coded_is_a_set_of_named_deviations():
+    """D-tracking of the counts, regulariser (sigma/20)^2, no noise in the statistic, a norm that is not squared."""
+    published = LinGame(sigma=0.4).as_coded()
+    assert (published.tracking, published.best_response) == ("D", "counts")
+    assert published.regulariser == pytest.approx(0.02**2)
+    assert not published.noise_in_statistic
+    assert not published.squared_norm
+    assert published.as_coded() == published
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"delta": 0.0}, r"delta must lie in \(0, 1\), got 0.0"),
+        ({"delta": 1.5}, r"delta must lie in \(0, 1\), got 1.5"),
+        ({"sigma": 0.0}, "sigma and regulariser must be positive, got 0.0 and 1.0"),
+        ({"regulariser": -1.0}, "sigma and regulariser must be positive, got 0.5 and -1.0"),
+        ({"tracking": "E"}, "tracking must be one of C, D, got 'E'"),
+        ({"best_response": "weights"}, "best_response must be one of learner, counts, got 'weights'"),
+        ({"threshold": "eq3"}, "threshold must be one of heuristic, eq2, lucb1, got 'eq3'"),
+    ],
+)
+def test_impossible_settings_are_refused(settings, message):
+    """One clear error, before anything runs."""
+    with pytest.raises(ValueError, match=message):
+        LinGame(**settings)
+
+
+@pytest.mark.parametrize("best", [[0, 2], [1]])
+def test_equal_arms_are_as_good_as_each_other(drive, best):
+    """Nothing can tell them apart, and nothing has to: whether or not they are the best, the game ends."""
+    x = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    problem = LinearBandit("equal arms", x, x[best[0]], SIGMA)
+    run = drive(LinGame(), problem, Streams.first(10, seed=SEED, instance=problem.label), 5000)
+    assert run.stopped.all()
+    assert set(run.recommended[:, 0]) <= set(best)

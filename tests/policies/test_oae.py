@@ -1,0 +1,528 @@
+"""Batch searches among noiseless arms: what a batch may hold, exact laws, limits in which two policies are one."""
+
+from dataclasses import replace
+from math import comb
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bestarm.experiments.simulate import simulate
+from bestarm.interface import Arms, Ask
+from bestarm.policies.batch_search import RandomBatch, top_batch
+from bestarm.policies.oae import Oae
+from bestarm.policies.oae_ensemble import EnsembleSearch, label_noise
+from bestarm.policies.oae_sequential import EnsembleSeqB, SeqB, sequential_batch
+from bestarm.problems.noiseless_arms import NoiselessArms
+from bestarm.streams import Streams
+from bestarm_studies.oae.batch_observer import FINDINGS, BatchMonitor
+from bestarm_studies.oae.landscapes import landscape
+from bestarm_studies.oae.noisy_landscape import noisy_landscape
+
+SMALL = {"batch": 3, "rounds": 4, "hidden": (6,), "steps": 25, "standardise": True}
+
+
+def policies(**settings):
+    """Return one of each kind, with small networks."""
+    s = SMALL | settings
+    frame = {k: s[k] for k in ("batch", "rounds")}
+    return [
+        RandomBatch("RandomBatch", **frame),
+        Oae("Greedy", **s),
+        Oae("MeanOpt", **s, optimism=0.1),
+        Oae("HingePNorm", **s, optimism=0.1, objective="hinge"),
+        Oae("MaxOpt", **s, optimism=0.1, objective="softmax"),
+        Oae("DetD", **s, optimism=0.1, diversity=1.0),
+        EnsembleSearch("Ensemble", **s, members=3),
+        EnsembleSearch("EnsembleNoiseY", **s, members=3, label_noise=1.0),
+        SeqB("SeqB", **s, optimism=0.1),
+        EnsembleSeqB("EnsembleSeqB", **s, members=3),
+    ]
+
+
+def line(n_arms: int = 20, n: int = 3) -> NoiselessArms:
+    """Return the arms of n replications under one hill."""
+    return landscape("OneHillValleyOneDim", n_arms).take(np.arange(n))
+
+
+def batches(policy, problem, n: int = 3, instance: str = "line") -> np.ndarray:
+    """Return the arms that each replication pulled, in order, shape (n, pulls)."""
+    state, pulled, found = started(policy, problem, n, instance), problem.arms.no_pulls(n), []
+    while not policy.finished(state).all():
+        asked = policy.ask(state)
+        found.append(asked.arms)
+        policy.tell(state, asked, problem.rewards(asked, pulled, Streams.first(n, instance=instance)))
+    return np.concatenate(found, axis=1)
+
+
+def started(policy, problem, n: int = 3, instance: str = "line"):
+    """Return the state before the first pull."""
+    return policy.start(problem.arms, Streams.first(n, instance=instance))
+
+
+def after_one_batch(policy, problem, n: int = 3):
+    """Return the state after the first batch."""
+    state = started(policy, problem, n)
+    asked = policy.ask(state)
+    policy.tell(state, asked, problem.rewards(asked, problem.arms.no_pulls(n), Streams.first(n, instance="line")))
+    return state
+
+
+@pytest.mark.parametrize("policy", policies(rounds=9), ids=lambda p: p.label)
+def test_no_arm_twice_and_the_last_batch_is_what_is_left(policy):
+    """20 arms in batches of 3: six full batches, then two arms; the policies stop by themselves."""
+    arms = batches(policy, line())
+    assert arms.shape == (3, 20)
+    assert (np.sort(arms, axis=1) == np.arange(20)).all()
+
+
+def test_the_first_batch_is_that_of_the_seed():
+    """Round 1 is the same for every policy, differs by replication and by instance; later rounds differ by policy."""
+    found = {p.label: batches(p, line()) for p in policies(rounds=3)}
+    for arms in found.values():
+        np.testing.assert_array_equal(arms[:, :3], found["RandomBatch"][:, :3])
+    assert len({arms.tobytes() for arms in found.values()}) >= 8
+    first = found["RandomBatch"][:, :3]
+    assert len(np.unique(first, axis=0)) == 3
+    assert (batches(policies()[0], line(), instance="other")[:, :3] != first).any()
+
+
+def test_replications_do_not_depend_on_their_block():
+    """Replication 2 alone is row 2 of three, for arms that all share and for arms of one's own."""
+    x = np.linspace(-2, 2, 20)[:, None]
+    shared = NoiselessArms("shared", x, np.sin(3 * x).T)
+    for policy in policies(rounds=3):
+        for problem in (line(), shared):
+            whole, part = (
+                simulate(policy, problem.take(rows), Streams(0, "line", rows), metrics={"arm": lambda _, a: a[:, 0]})
+                for rows in (np.arange(3), np.array([2]))
+            )
+            assert part["arm"][0] == whole["arm"][2]
+
+
+def test_random_batch_has_its_exact_law():
+    """P(T > t) = C(n - k, tb) / C(n, tb) for the first of k good arms; 4.5 standard errors, 4000 runs."""
+    n_arms, k, b, n = 30, 3, 4, 4000
+    problem = NoiselessArms("law", np.arange(n_arms, dtype=float)[:, None], np.arange(n_arms, dtype=float)[None])
+    arms = batches(RandomBatch("RandomBatch", b, 7), problem, n)
+    good = (arms >= n_arms - k).reshape(n, 7, b).any(axis=2)
+    for t in range(1, 7):
+        expected = comb(n_arms - k, t * b) / comb(n_arms, t * b)
+        found = (~good[:, :t]).all(axis=1).mean()
+        assert abs(found - expected) < 4.5 * np.sqrt(expected * (1 - expected) / n)
+    for place in (0, 5):
+        counts = np.bincount(arms[:, place], minlength=n_arms)
+        assert stats.chisquare(counts).pvalue > 1e-4
+
+
+def test_ensemble_scores_are_the_maximum():
+    """Midpoint plus half of the range, as the paper writes it (float rounding)."""
+    policy, problem = EnsembleSearch("Ensemble", **SMALL, members=5), line()
+    state = after_one_batch(policy, problem)
+    outputs = policy.ensemble(state, state.arms, state.rewards, state.n_observed)
+    assert outputs.shape == (3, 5, 20)
+    assert np.ptp(outputs, axis=1).min() > 0
+    asked = policy.ask(state)
+    np.testing.assert_array_equal(state.scores, outputs.max(axis=1))
+    middle, width = (outputs.max(axis=1) + outputs.min(axis=1)) / 2, np.ptp(outputs, axis=1) / 2
+    np.testing.assert_allclose(state.scores, middle + width, rtol=0, atol=1e-12)
+    for r in range(3):
+        left = np.flatnonzero(state.available[r])
+        assert asked.arms[r].tolist() == sorted(left, key=lambda a: -state.scores[r, a])[:3]
+
+
+def test_label_noise_is_normal_and_fresh():
+    """Mean 0, standard deviation 1, all of it uncorrelated: labels, members, rounds, replications; 4.5 errors."""
+    key = Streams.first(1, instance="noise").key("x")
+    draws = np.array([label_noise(key, np.arange(5), item, 10, 12) for item in range(40)])
+    flat = draws.ravel()
+    assert stats.kstest(flat, "norm").pvalue > 1e-4
+    assert abs(flat.mean()) < 4.5 / np.sqrt(flat.size)
+    assert abs(flat.std() - 1) < 4.5 / np.sqrt(2 * flat.size)
+    assert len(np.unique(flat)) == flat.size
+    for axis in range(4):
+        a, b = (np.take(draws, i, axis=axis).ravel() for i in (0, 1))
+        assert abs(np.corrcoef(a, b)[0, 1]) < 4.5 / np.sqrt(a.size)
+
+
+def test_noise_reaches_the_labels_anew_in_each_round_and_place(monkeypatch):
+    """What members are told minus what was observed; sigma scales it, 0 adds nothing."""
+    told = []
+
+    def spy(self, state, rewards, optimism, objective="avg", **others):
+        told.append((state.round, others["place"], rewards - state.rewards[:, None]))
+        return np.random.default_rng(len(told)).standard_normal((3, self.members, 20))
+
+    monkeypatch.setattr(EnsembleSearch, "fit_and_predict", spy)
+    for make, places in ((EnsembleSearch, [0]), (EnsembleSeqB, [0, 1, 2])):
+        told.clear()
+        batches(make("noisy", **SMALL, members=4, label_noise=1.0), line())
+        assert [(t, p) for t, p, _ in told] == [(t, p) for t in (1, 2, 3) for p in places]
+        noise = [n[:, :, :3].ravel() for *_, n in told]
+        assert len(np.unique(np.concatenate(noise))) == sum(map(len, noise))
+        whole = [n for *_, n in told]
+        told.clear()
+        batches(make("noisy", **SMALL, members=4, label_noise=0.5), line())
+        np.testing.assert_allclose(told[0][2], 0.5 * whole[0], rtol=0, atol=1e-12)
+        told.clear()
+        batches(make("noisy", **SMALL, members=4), line())
+        assert not any(n.any() for *_, n in told)
+
+
+def test_seqb_of_single_arms_is_meanopt():
+    """Batches of one under one label: the same arms, bit for bit."""
+    settings = SMALL | {"batch": 1, "rounds": 8, "label": "one", "optimism": 0.1}
+    np.testing.assert_array_equal(batches(SeqB(**settings), line()), batches(Oae(**settings), line()))
+
+
+def test_the_first_arm_of_a_sequential_batch_is_that_of_the_plain_one():
+    """MeanOpt's and the ensemble's; the scores left behind are the plain ones (1e-4: other company in the group)."""
+    for plain, sequential in (
+        (Oae("one", **SMALL, optimism=0.1), SeqB("one", **SMALL, optimism=0.1)),
+        (EnsembleSearch("one", **SMALL, members=3), EnsembleSeqB("one", **SMALL, members=3)),
+    ):
+        one, other = after_one_batch(plain, line()), after_one_batch(sequential, line())
+        chosen = sequential.ask(other).arms
+        np.testing.assert_array_equal(plain.ask(one).arms[:, 0], chosen[:, 0])
+        others = np.ones(other.scores.shape, dtype=bool)
+        np.put_along_axis(others, chosen[:, 1:], False, axis=1)  # these have the outputs of their own place
+        np.testing.assert_allclose(one.scores[others], other.scores[others], rtol=0, atol=1e-4)
+
+
+def test_virtual_labels_are_what_algorithm_3_says_and_are_forgotten():
+    """Alpha times the optimistic plus the rest of the pessimistic output; only the copy of the state loses the arm."""
+    policy = SeqB("SeqB", **SMALL, optimism=0.1)
+    state = after_one_batch(policy, line())
+    kept = [state.arms.copy(), state.rewards.copy(), state.n_observed.copy(), state.available.copy()]
+    hope = np.random.default_rng(0).standard_normal((3, 20))
+    seen = []
+
+    def predict(virtual, place, labelled):
+        seen.append((place, labelled, virtual.n_observed.copy(), virtual.available.sum(axis=1)))
+        if place:
+            last = virtual.n_observed - 1
+            arm, told = virtual.arms[np.arange(3), last], virtual.rewards[np.arange(3), last]
+            np.testing.assert_allclose(told, 0.25 * hope[np.arange(3), arm] + 0.75 * -2.0, rtol=0, atol=1e-12)
+            np.testing.assert_array_equal(virtual.rewards[:, :3], kept[1][:, :3])
+        return hope, np.full((3, 20), -2.0)
+
+    draws = np.random.default_rng(1).random((3, 20))
+    chosen = sequential_batch(state, 4, predict, 0.25, draws)
+    assert [s[0] for s in seen] == [0, 1, 2, 3]
+    assert [s[1] for s in seen] == [True, True, True, False]
+    for place, _, known, left in seen:
+        assert (known == 3 + place).all()
+        assert (left == 17 - place).all()
+    np.testing.assert_array_equal(chosen, top_batch(hope, state.available, draws, 4))
+    for before, now in zip(kept, [state.arms, state.rewards, state.n_observed, state.available], strict=True):
+        np.testing.assert_array_equal(now, before)
+    np.testing.assert_array_equal(state.scores, hope)
+
+
+def test_seqb_hopes_and_fears(monkeypatch):
+    """Two networks a place, of strengths lambda and minus lambda; at the last place the hopeful one alone."""
+    from bestarm.policies import oae
+
+    strengths, fit = [], oae.fit_networks
+
+    def spy(training, data, optimism, key, networks):
+        strengths.append(optimism[data.row == 0].tolist())
+        return fit(training, data, optimism, key, networks)
+
+    policy = SeqB("SeqB", **SMALL, optimism=0.1)
+    state = after_one_batch(policy, line())
+    monkeypatch.setattr(oae, "fit_networks", spy)
+    policy.ask(state)
+    assert strengths == [[0.1, -0.1], [0.1, -0.1], [0.1]]
+
+
+def test_sequential_ensembles_label_by_the_mid_range(monkeypatch):
+    """Each virtual label is halfway between the members' largest and smallest output for its arm."""
+    policy = EnsembleSeqB("EnsembleSeqB", **SMALL, members=3)
+    state = after_one_batch(policy, line())
+    outputs, told, ensemble = [], [], EnsembleSeqB.ensemble
+
+    def spy(self, virtual, arms, rewards, n_observed, place=0):
+        told.append((arms.copy(), rewards.copy(), n_observed.copy()))
+        outputs.append(ensemble(self, virtual, arms, rewards, n_observed, place))
+        return outputs[-1]
+
+    monkeypatch.setattr(EnsembleSeqB, "ensemble", spy)
+    policy.ask(state)
+    rows = np.arange(3)
+    for place in (1, 2):
+        arms, rewards, known = told[place]
+        mine = outputs[place - 1][rows, :, arms[rows, known - 1]]
+        np.testing.assert_allclose(rewards[rows, known - 1], (mine.max(axis=1) + mine.min(axis=1)) / 2, atol=1e-12)
+        assert (np.ptp(mine, axis=1) > 0).all()
+
+
+def test_a_broken_fit_within_a_sequential_batch_is_noticed():
+    """Outputs that are no numbers at any place leave no scores, by which such runs are told."""
+    policy = SeqB("SeqB", **SMALL, optimism=0.1)
+    state = after_one_batch(policy, line())
+    hope = np.random.default_rng(0).standard_normal((3, 20))
+
+    def predict(virtual, place, labelled):
+        fear = np.full((3, 20), -2.0)
+        fear[1] = np.nan if place == 1 else -2.0
+        return hope + place, fear
+
+    chosen = sequential_batch(state, 3, predict, 0.5, np.zeros((3, 20)))
+    assert np.isnan(state.scores).all(axis=1).tolist() == [False, True, False]
+    rows = np.array([[0], [2]])
+    np.testing.assert_array_equal(state.scores[rows, chosen[[0, 2]]], hope[rows, chosen[[0, 2]]] + np.arange(3))
+
+
+def test_virtual_labels_never_reach_the_next_round():
+    """After two rounds what is known is true."""
+    problem = line()
+    for policy in (SeqB("SeqB", **SMALL, optimism=0.1), EnsembleSeqB("EnsembleSeqB", **SMALL, members=3)):
+        state = after_one_batch(policy, problem)
+        asked = policy.ask(state)
+        policy.tell(state, asked, problem.rewards(asked, problem.arms.no_pulls(3), Streams.first(3)))
+        assert (state.n_observed == 6).all()
+        np.testing.assert_array_equal(state.arms[:, 3:6], asked.arms)
+        np.testing.assert_allclose(state.rewards[:, :6], np.take_along_axis(problem.means, state.arms[:, :6], axis=1))
+
+
+def test_networks_of_a_batch(monkeypatch):
+    """2b - 1 for SeqB, M b for its ensemble, M for an ensemble, one for MeanOpt; no name is used twice."""
+    from bestarm.policies import oae
+
+    names = []
+
+    def spy(training, data, optimism, key, networks):
+        names.append(networks[data.row == 0])
+        return fit(training, data, optimism, key, networks)
+
+    fit = oae.fit_networks
+    monkeypatch.setattr(oae, "fit_networks", spy)
+    for policy, expected in zip(policies(rounds=3)[6:], (3, 3, 2 * 3 - 1, 3 * 3), strict=True):
+        names.clear()
+        batches(policy, line())
+        found = np.concatenate(names)
+        assert len(found) == 2 * expected
+        assert len(np.unique(found, axis=0)) == len(found)
+
+
+def test_optimism_0_is_greedy():
+    """Bit for bit, under one label and whatever the objective; SeqB too for its first arm."""
+    greedy = batches(Oae("one", **SMALL), line())
+    for objective in ("sum", "hinge", "softmax"):
+        np.testing.assert_array_equal(batches(Oae("one", **SMALL, objective=objective), line()), greedy)
+    first = batches(SeqB("one", **SMALL), line())[:, 3]
+    np.testing.assert_array_equal(first, greedy[:, 3])
+
+
+def test_failed_evaluations_use_the_arm_up_and_teach_nothing():
+    """A round of failures is followed by another random batch; one failure leaves the others."""
+    for policy in policies(rounds=4):
+        state = started(policy, line())
+        asked = policy.ask(state)
+        policy.tell(state, asked, np.full(asked.arms.shape, np.nan))
+        assert (state.n_observed == 0).all()
+        again = policy.ask(state)
+        assert (np.diff(np.sort(np.concatenate([asked.arms, again.arms], axis=1), axis=1)) > 0).all()
+        totals = line().rewards(again, line().arms.no_pulls(3), Streams.first(3))
+        totals[:, 1] = np.nan
+        policy.tell(state, again, totals)
+        assert (state.n_observed == 2).all()
+        np.testing.assert_array_equal(state.arms[:, :2], again.arms[:, [0, 2]])
+        assert (state.available.sum(axis=1) == 14).all()
+        third = policy.ask(state)
+        for r in range(3):
+            assert state.available[r, third.arms[r]].all()
+        best = np.argmax(totals[:, [0, 2]], axis=1)
+        np.testing.assert_array_equal(policy.recommend(state)[:, 0], again.arms[:, [0, 2]][np.arange(3), best])
+
+
+def test_failures_in_one_replication_leave_the_others_alone():
+    """Unequal numbers of observations fit in one group: the row without failures does what it does alone."""
+    policy = Oae("MeanOpt", **SMALL, optimism=0.1)
+    problem, state = line(), started(policy, line())
+    clean = started(policy, line())
+    for s, fails in ((state, True), (clean, False)):
+        asked = policy.ask(s)
+        totals = problem.rewards(asked, problem.arms.no_pulls(3), Streams.first(3))
+        if fails:
+            totals[0, 0] = np.nan
+        policy.tell(s, asked, totals)
+    assert state.n_observed.tolist() == [2, 3, 3]
+    np.testing.assert_array_equal(policy.ask(state).arms[1:], policy.ask(clean).arms[1:])
+
+
+def test_ties_are_broken_at_random():
+    """Constant scores: every arm equally often (4.5 standard errors); by the replication's own draws."""
+    n = 3000
+    order = np.random.default_rng(0).random((n, 10))
+    available = np.ones((n, 10), dtype=bool)
+    available[:, 3] = False
+    chosen = top_batch(np.zeros((n, 10)), available, order, 2)
+    counts = np.bincount(chosen.ravel(), minlength=10)
+    assert counts[3] == 0
+    assert np.abs(np.delete(counts, 3) / n - 2 / 9).max() < 4.5 * np.sqrt(2 / 9 * 7 / 9 / n)
+    x = np.zeros((20, 1))
+    x[0] = 1.0
+    dead = NoiselessArms("dead", x, np.zeros((1, 20)))  # equal arms have equal outputs
+    arms = batches(Oae("Greedy", batch=3, rounds=2, hidden=(4,), steps=3), dead, 40)
+    assert len(np.unique(arms[:, 3:])) > 15
+
+
+def test_top_batch_puts_nan_last_but_before_what_is_gone():
+    """Larger first; infinite scores keep their places; arms not available never."""
+    scores = np.array([[1.0, np.nan, 3.0, np.inf, -np.inf, np.nan, 2.0]])
+    available = np.array([[True, True, True, True, True, True, False]])
+    order = np.linspace(0, 1, 7)[None]
+    assert top_batch(scores, available, order, 6).tolist() == [[3, 2, 0, 4, 5, 1]]
+    assert top_batch(np.full((1, 7), np.nan), available, order, 2).tolist() == [[5, 4]]
+
+
+def test_divergence_is_told_and_chooses_all_the_same():
+    """A step size beyond reason: the flag is up, the arms are valid; the next batch starts with the flag down."""
+    policy = Oae("wild", **(SMALL | {"steps": 300}), optimism=100.0, objective="hinge", learning_rate=10.0)
+    problem = line()
+    state = after_one_batch(policy, problem)
+    asked = policy.ask(state)
+    assert state.diverged.any()
+    assert all(len(set(row)) == 3 for row in asked.arms)
+    assert np.take_along_axis(state.available, asked.arms, axis=1).all()
+    calm = Oae("calm", **SMALL)
+    calm.ask(state)
+    assert not state.diverged.any()
+
+
+def test_standardised_features():
+    """Mean 0 and standard deviation 1 in each set; raw by default; a constant feature is named."""
+    problem = line()
+    inputs = started(Oae("a", **SMALL), problem).inputs.numpy()
+    np.testing.assert_allclose(inputs.mean(axis=1), 0.0, atol=1e-6)
+    np.testing.assert_allclose(inputs.std(axis=1), 1.0, atol=1e-6)
+    raw = started(Oae("a", batch=3, rounds=4), problem).inputs.numpy()
+    np.testing.assert_allclose(raw, problem.features, rtol=1e-6)
+    flat = np.column_stack([np.arange(10.0), np.full(10, 0.1)])
+    with pytest.raises(ValueError, match="feature 1 is the same for all arms"):
+        Oae("a", **SMALL).start(Arms(flat), Streams.first(1))
+    Oae("a", **(SMALL | {"standardise": False})).start(Arms(flat), Streams.first(1))
+
+
+def test_one_hill_is_climbed():
+    """Ten batches of three among 300 arms: the top 2% in most of 12 runs, where random batches need luck."""
+    settings = {"batch": 3, "rounds": 10, "hidden": (10, 5), "steps": 600, "standardise": True}
+    problem = landscape("OneHillValleyOneDim", 300).take(np.arange(12))
+    good = np.sort(problem.means, axis=1)[:, -6][:, None]
+    for policy in (
+        Oae("Greedy", **settings),
+        Oae("MeanOpt", **settings, optimism=0.01),
+        EnsembleSearch("Ensemble", **settings, members=4),
+    ):
+        arms = batches(policy, problem, 12)
+        reached = (np.take_along_axis(problem.means, arms, axis=1) >= good).any(axis=1)
+        assert reached.mean() >= 0.75  # a random search: 1 - C(294, 30) / C(300, 30) = 0.47
+
+
+class Rigged(RandomBatch):
+    """A search whose model is known beforehand, and diverges in round 1 alone."""
+
+    def choose(self, state, size):
+        state.scores = np.tile(np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0]) - 2.0 * (state.round == 2), (2, 1))
+        state.diverged |= state.round == 1
+        return top_batch(state.scores, state.available, state.scores, size)
+
+
+def test_monitor_findings_by_hand():
+    """Rewards, distances and optimism of batches of two among six arms; the choices are those of the policy."""
+    x = np.array([0.0, 1.0, 3.0, 4.0, 8.0, 8.0])[:, None]
+    problem = NoiselessArms("six", x, np.array([[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]]))
+    policy = Rigged("rigged", 2, 3)
+    monitor = BatchMonitor(policy, problem)
+    streams = Streams.first(2, instance="six")
+    watched = simulate(monitor, problem, streams, metrics={"arm": lambda _, a: a[:, 0]})
+    alone = simulate(policy, problem, streams, metrics={"arm": lambda _, a: a[:, 0]})
+    np.testing.assert_array_equal(watched["arm"], alone["arm"])
+    found = monitor.findings(streams.replications)
+    assert set(found.columns) == {"replication", "round", *FINDINGS}
+    assert found["round"].tolist() == [1, 1, 2, 2, 3, 3]
+    arms = batches(policy, problem, 2, instance="six").reshape(2, 3, 2)
+    for (r, t), rows in found.groupby(["replication", "round"]):
+        pair = arms[r, t - 1]
+        assert rows["reward"].item() == pytest.approx(problem.means[0, pair].mean())
+        assert rows["distance"].item() == pytest.approx(abs(x[pair[0], 0] - x[pair[1], 0]))
+    assert found.loc[found["round"] == 1, "optimistic"].isna().all()
+    assert (found.loc[found["round"] == 2, "optimistic"] == 1.0).all()
+    assert found["diverged"].tolist() == [0.0, 0.0, 1.0, 1.0, 0.0, 0.0]
+
+
+def test_monitor_is_not_optimistic_when_the_model_promises_too_little():
+    """The model's outputs over the batch against the best batch still to be had; NaN distance of single arms."""
+    problem = NoiselessArms("six", np.arange(6.0)[:, None], np.array([[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]]))
+
+    class Modest(Rigged):
+        def choose(self, state, size):
+            chosen = super().choose(state, size)
+            state.scores = state.scores - 1e-3
+            return chosen
+
+    monitor = BatchMonitor(Modest("modest", 1, 3), problem)
+    simulate(monitor, problem, Streams.first(2, instance="six"), metrics={})
+    found = monitor.findings(np.arange(2))
+    assert (found.loc[found["round"] == 2, "optimistic"] == 0.0).all()
+    assert found["distance"].isna().all()
+
+
+def test_what_is_left_over_was_chosen_without_a_model():
+    """The last batch takes all arms; no fit of an earlier round speaks for it."""
+    problem = NoiselessArms("six", np.arange(6.0)[:, None], np.array([[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]]))
+    monitor = BatchMonitor(Rigged("rigged", 2, 3), problem)
+    simulate(monitor, problem, Streams.first(2, instance="six"), metrics={})
+    found = monitor.findings(np.arange(2))
+    assert found.loc[found["round"] == 3, "optimistic"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("make", "settings", "words"),
+    [
+        (RandomBatch, {"batch": 0}, "batch and rounds must be at least 1"),
+        (RandomBatch, {"rounds": 0}, "batch and rounds must be at least 1"),
+        (Oae, {"optimism": -0.1}, "optimism must be at least 0"),
+        (Oae, {"optimism": np.nan}, "optimism must be at least 0"),
+        (Oae, {"diversity": 0.0}, "diversity must be positive"),
+        (Oae, {"steps": 0}, "steps and minibatch"),
+        (EnsembleSearch, {"members": 0}, "members must be at least 1"),
+        (EnsembleSearch, {"label_noise": -1.0}, "label_noise at least 0"),
+        (EnsembleSearch, {"members": 257}, "members"),
+        (EnsembleSeqB, {"batch": 257}, "batch"),
+        (SeqB, {"batch": 257, "optimism": 0.1}, "batch"),
+        (Oae, {"kernel": "linear", "diversity": 1.0}, "kernel must be one of"),
+        (SeqB, {"optimism_weight": 1.5}, "optimism_weight must be between 0 and 1"),
+        (EnsembleSeqB, {"optimism_weight": np.nan}, "optimism_weight must be between 0 and 1"),
+    ],
+)
+def test_bad_settings(make, settings, words):
+    """One clear error each, before anything is pulled."""
+    with pytest.raises(ValueError, match=words):
+        make(**({"label": "bad", "batch": 2, "rounds": 2} | settings))
+
+
+def test_noisy_evaluations_average():
+    """r evaluations with noise sigma: standard deviation sigma / sqrt(r) within 4.5 errors; none without noise."""
+    problem = NoiselessArms("noisy", np.eye(2), np.array([[1.0, 2.0]]), sigma=3.0, evaluations=9)
+    n = 4000
+    asked = Ask(np.tile([0, 1], (n, 1)), np.ones((n, 2), dtype=np.int64))
+    seen = problem.rewards(asked, problem.arms.no_pulls(n), Streams.first(n))
+    np.testing.assert_allclose(seen.mean(axis=0), [1.0, 2.0], atol=4.5 / np.sqrt(n))
+    np.testing.assert_allclose(seen.std(axis=0), 1.0, atol=4.5 / np.sqrt(2 * n))
+    exact = replace(problem, sigma=0.0).rewards(asked, problem.arms.no_pulls(n), Streams.first(n))
+    assert (exact == [1.0, 2.0]).all()
+
+
+def test_noisy_landscapes_have_the_arms_of_the_noiseless_ones():
+    """Algorithm 4 searches what Algorithm 1 does, and is judged by the responses without noise."""
+    runs = np.arange(3)
+    noisy = noisy_landscape("OneHillValleyOneDim", sigma=0.3, evaluations=4, n_arms=50).take(runs)
+    exact = landscape("OneHillValleyOneDim", n_arms=50).take(runs)
+    assert (noisy.features == exact.features).all()
+    assert (noisy.means == exact.means).all()
+    assert (noisy.sigma, noisy.evaluations) == (0.3, 4)
+    with pytest.raises(ValueError, match="sigma must be at least 0 and evaluations at least 1, got -1 and 1"):
+        noisy_landscape("OneHillValleyOneDim", sigma=-1)

@@ -1,0 +1,224 @@
+"""Peace: the gradient of a Gaussian width, the two solvers, and whole runs against a naive one."""
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from bestarm.designs.projection import span_basis
+from bestarm.designs.width_design import exponentiated_gradient, mirror_descent, mirror_step, normals, width
+from bestarm.experiments.simulate import simulate
+from bestarm.interface import Ask
+from bestarm.metrics import correct
+from bestarm.policies.peace import Peace
+from bestarm.policies.peace_width import PeaceWidth, squared_width
+from bestarm.problems.linear_bandit import LinearBandit
+from bestarm.streams import Streams
+
+KEY = np.uint64(11)
+
+
+def case(seed: int, n: int = 7, d: int = 4):
+    """Return arms, a design, directions and draws."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((n, d))
+    return x, rng.dirichlet(np.ones(n)), x[0] - x, rng.standard_normal((5, d))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_gradient_is_that_of_finite_differences_and_of_a_kronecker_system(seed):
+    """Two judges: central differences, and the derivative of a matrix root by d² equations."""
+    x, weights, directions, xi = case(seed)
+    gradient = np.empty(7)
+    value = width(x, weights, directions, xi, gradient)
+    a, d = (x.T * weights) @ x, 4
+    eigenvalues, q = np.linalg.eigh(a)
+    root = (q / np.sqrt(eigenvalues)) @ q.T
+    heights = directions @ root @ xi.T
+    assert value == pytest.approx(heights.max(axis=0).mean())
+    system = np.kron(root, np.eye(d)) + np.kron(np.eye(d), root)
+    for j in range(7):
+        step = 1e-6 * np.eye(7)[j]
+        above, below = (width(x, weights + s, directions, xi, np.empty(7)) for s in (step, -step))
+        assert gradient[j] == pytest.approx((above - below) / 2e-6, rel=1e-4, abs=1e-7)
+        right = -np.linalg.inv(a) @ np.outer(x[j], x[j]) @ np.linalg.inv(a)
+        change = np.linalg.solve(system, right.ravel()).reshape(d, d)
+        dense = np.mean([directions[heights[:, i].argmax()] @ change @ xi[i] for i in range(5)])
+        assert gradient[j] == pytest.approx(dense, rel=1e-8, abs=1e-10)
+
+
+def test_the_mirror_step_solves_its_problem():
+    """Against SLSQP on the simplex."""
+    rng = np.random.default_rng(0)
+    weights, gradient, floor, step = rng.dirichlet(np.ones(5)), rng.standard_normal(5), 0.125, 0.3
+    found = mirror_step(weights, gradient, step, floor)
+    base = weights / 2 + floor
+
+    def loss(w):
+        u = w / 2 + floor
+        return step * gradient @ w + np.sum(u * np.log(u / base) - u + base)
+
+    judge = optimize.minimize(
+        loss, weights, bounds=[(0, 1)] * 5, constraints={"type": "eq", "fun": lambda w: w.sum() - 1},
+        options={"ftol": 1e-14, "maxiter": 300},
+    )  # fmt: skip
+    np.testing.assert_allclose(found, judge.x, atol=3e-3)
+    assert found.sum() == pytest.approx(1.0)
+
+
+def test_the_published_steps_hardly_leave_the_uniform_design():
+    """A measured fact: in 20 dimensions no weight moves by a tenth of itself."""
+    x = np.random.default_rng(1).standard_normal((32, 20))
+    weights = mirror_descent(x, x[0] - x, KEY, 0, 0, 1.0, 0.8)
+    assert np.abs(32 * weights - 1).max() < 0.1
+
+
+def test_exponentiated_gradients_lower_the_width():
+    """On common draws it falls well below that of the uniform design, and a general solver finds little more."""
+    rng = np.random.default_rng(2)
+    angles = np.concatenate([0.3 * rng.standard_normal(9), [1.5]])
+    x = np.column_stack([np.cos(angles), np.sin(angles)])
+    xi = normals(KEY, 0, 0, 64, 2)
+    uniform = np.full(10, 0.1)
+    best = exponentiated_gradient(x, x[0] - x, KEY, 0, 0, 64, 200)
+    first, last = (width(x, w, x[0] - x, xi, np.empty(10)) for w in (uniform, best))
+    judge = optimize.minimize(
+        lambda w: width(x, np.maximum(w, 1e-6), x[0] - x, xi, np.empty(10)), uniform, bounds=[(1e-6, 1)] * 10,
+        constraints={"type": "eq", "fun": lambda w: w.sum() - 1}, options={"maxiter": 300},
+    )  # fmt: skip
+    assert last < 0.9 * first
+    assert last < judge.fun * 1.03
+
+
+def problem(seed: int = 0, n_arms: int = 8, d: int = 5, sigma: float = 0.5) -> LinearBandit:
+    """Return a bandit with random arms."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((n_arms, d))
+    return LinearBandit(f"peace {seed} {n_arms} {d}", x, rng.standard_normal(d), sigma)
+
+
+def run(policy, bandit, n: int):
+    """Return one row for each replication."""
+    metrics = {"correct": correct, "arm": lambda _, recommended: recommended[:, 0].astype(float)}
+    return simulate(policy, bandit, Streams(0, bandit.label, np.arange(n)), metrics=metrics)
+
+
+@pytest.mark.parametrize("solver", ["mirror", "optimised"])
+def test_runs_are_those_of_a_naive_one_on_the_same_noise(solver):
+    """Stage by stage with dense algebra; the allocation is taken from the policy and checked to halve and to spend."""
+    bandit, policy = problem(), Peace(90, solver=solver)
+    rows = run(policy, bandit, 5)
+    assert (rows["pulls"] == 90).all()
+    for r in range(5):
+        streams = Streams(0, bandit.label, np.array([r]))
+        state, pulled = policy.start(bandit.arms, streams), np.zeros((1, 8), dtype=np.int64)
+        live = set(range(8))
+        for left in (4, 2, 1):
+            asked = policy.ask(state)
+            used = asked.counts[0] > 0
+            assert set(asked.arms[0][used]) <= live
+            assert asked.counts.sum() == 30
+            totals = bandit.rewards(asked, pulled, streams)
+            x, n = bandit.features[asked.arms[0]], asked.counts[0]
+            theta = np.linalg.pinv((x.T * n) @ x, rcond=1e-9) @ x.T @ totals[0]
+            live = set(sorted(live, key=lambda a: -(bandit.features[a] @ theta))[:left])
+            policy.tell(state, asked, totals)
+            assert set(np.flatnonzero(state.live[0])) == live
+        assert live == {int(rows["arm"][r])}
+
+
+def test_little_noise_gives_the_best_arm_and_blocks_do_not_matter():
+    """Both solvers."""
+    for solver in ("mirror", "optimised"):
+        policy, bandit = Peace(60, solver=solver), problem(1, 16, 4, sigma=1e-6)
+        assert run(policy, bandit, 3)["correct"].all()
+        noisy = problem(2, 10, 3, sigma=1.0)
+        whole = run(policy, noisy, 4)["arm"].to_numpy()
+        metrics = {"arm": lambda _, recommended: recommended[:, 0].astype(float)}
+        part = simulate(policy, noisy, Streams(0, noisy.label, np.array([2, 3])), metrics=metrics)["arm"].to_numpy()
+        np.testing.assert_array_equal(part, whole[2:])
+
+
+def test_the_budget_is_kept_for_any_number_of_arms():
+    """As written never above; as coded a stage can spend 1% more."""
+    for n_arms in (2, 3, 5, 12, 33):
+        rows = run(Peace(200), problem(3, n_arms, 4), 3)
+        assert (rows["pulls"] <= 200).all()
+        assert rows["stopped"].all()
+    big = run(Peace(100_000).as_coded(), problem(4, 8, 6), 2)["pulls"]
+    assert (big > 100_000).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"budget": 0}, "Peace: budget must be a whole number of at least 1"),
+        ({"budget": 9, "solver": "adam"}, "solver must be one of mirror, optimised, got 'adam'"),
+        ({"budget": 9, "shift": 0.0}, r"shift must be positive and finite, got 0\.0"),
+        ({"budget": 9, "delta": np.inf}, "delta must be positive and finite, got inf"),
+    ],
+)
+def test_settings_out_of_range_are_refused(settings, words):
+    """The value and the rule."""
+    with pytest.raises(ValueError, match=words):
+        Peace(**settings)
+
+
+def test_a_budget_below_the_number_of_stages_is_refused():
+    """When the number of arms is known."""
+    with pytest.raises(ValueError, match=r"at least 5 \(one pull in each of 5 stages\), got 3"):
+        Peace(3).start(problem(0, 40).arms, Streams.first(1))
+
+
+def test_a_naive_call_of_ask_changes_nothing():
+    """Asking twice gives the same request."""
+    policy, bandit = Peace(60), problem(5)
+    state = policy.start(bandit.arms, Streams.first(3))
+    first, second = policy.ask(state), policy.ask(state)
+    assert isinstance(first, Ask)
+    np.testing.assert_array_equal(first.counts, second.counts)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Rounds by the Gaussian width
+
+
+def test_a_round_keeps_the_longest_prefix_of_half_the_width():
+    """The width of what is kept is within the limit, that of one arm more is not; two arms stay."""
+    bandit, policy = problem(6, 12, 4), PeaceWidth(400)
+    streams = Streams.first(4, instance=bandit.label)
+    state, pulled, shrunk = policy.start(bandit.arms, streams), bandit.arms.no_pulls(4), 0
+    while not policy.finished(state).all():
+        asked = policy.ask(state)
+        before, item = state.live.copy(), state.round
+        policy.tell(state, asked, bandit.rewards(asked, pulled, streams))
+        for r in range(4):
+            if before[r].sum() == 2:
+                assert state.live[r].sum() == 2
+                continue
+            order = np.flatnonzero(before[r])[np.argsort(-state.means[r][before[r]])]
+            kept = int(state.live[r].sum())
+            assert set(order[:kept]) == set(np.flatnonzero(state.live[r]))
+            limit = max(1.0, np.ceil(state.gamma[r] / 2))
+            z = bandit.features @ span_basis(bandit.features)
+
+            def gamma(n, r=r, z=z, order=order, item=item):
+                return squared_width(z, order[:n], state.key, r, item, np.empty(12))
+
+            assert kept == 1 or gamma(kept) <= limit
+            if kept < len(order):
+                shrunk += 1
+                assert gamma(kept + 1) > limit
+    assert shrunk > 0
+
+
+def test_rounds_by_the_width_keep_the_budget_and_find_the_best_arm():
+    """Pooled rewards; blocks do not matter; little noise, no error."""
+    assert run(PeaceWidth(100), problem(7, 9, 3, sigma=1e-6), 4)["correct"].all()
+    noisy = problem(8, 9, 3, sigma=1.0)
+    rows = run(PeaceWidth(100), noisy, 4)
+    assert (rows["pulls"] <= 100).all()
+    metrics = {"arm": lambda _, recommended: recommended[:, 0].astype(float)}
+    part = simulate(PeaceWidth(100), noisy, Streams(0, noisy.label, np.array([1, 3])), metrics=metrics)
+    np.testing.assert_array_equal(part["arm"], rows["arm"][[1, 3]])
+    with pytest.raises(ValueError, match=r"at least 2 \(one pull in each of 2 rounds\), got 1"):
+        PeaceWidth(1).start(problem(0, 3, 2).arms, Streams.first(1))

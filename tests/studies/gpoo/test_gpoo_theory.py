@@ -1,0 +1,128 @@
+"""The checked analysis of GPOO: bounds against their definitions, and the observer against a plain run."""
+
+import numpy as np
+import pytest
+
+from bestarm.experiments.simulate import simulate
+from bestarm.interface import Ask
+from bestarm.kernels import Stationary
+from bestarm.models.aggregated_gp import AggregatedGP, average_cells
+from bestarm.partition import Partition
+from bestarm.policies.gpoo import Gpoo
+from bestarm.problems.cell_bandit import CellBandit
+from bestarm.streams import Streams
+from bestarm_studies.gpoo.event_observer import EventMonitor
+from bestarm_studies.gpoo.functions import prior_bandit, reward_function
+from bestarm_studies.gpoo.theory import assumption_table, corollary_bounds, near_optimality, theorem_bound
+from bestarm_studies.gpoo.theory_rows import event_rows, largest_slopes, lipschitz_scale, mean_event_rows
+
+
+def parabola(curvature):
+    return CellBandit("parabola", lambda x: 1.0 - curvature * (x[:, 0] - 0.5) ** 2, Partition())
+
+
+def test_slopes_of_the_paper_s_functions():
+    """The steepest point of each, and so where Assumption 3 holds with 14 x 2^-h."""
+    slopes = {name: float(largest_slopes(reward_function(name))[0]) for name in ("f1", "f2", "f3")}
+    np.testing.assert_allclose(list(slopes.values()), [11.3, 16.9, 84.9], atol=0.1)
+    table = assumption_table({name: reward_function(name) for name in slopes}, 14.0, [1, 10]).set_index("function")
+    assert table.loc["f2"].tolist() == ["16.9", "28.0 (holds)", "14.7 (fails)"]
+    np.testing.assert_allclose(largest_slopes(parabola(3.0)), 3.0, rtol=1e-3)
+    assert lipschitz_scale(2.0, 1) == 1.0
+
+
+def test_near_optimality_of_a_parabola_is_one_half():
+    """{f >= 1 - eps} has width 2 sqrt(eps/a), so balls of radius eta eps number eps^-1/2 / (eta sqrt a)."""
+    dimension, constant = near_optimality(parabola(4.0), 0.05)
+    assert dimension == pytest.approx(0.5, abs=0.03)
+    assert constant == pytest.approx(1.0 / (0.05 * 2.0), rel=0.3)
+
+
+def test_theorem_1_picks_the_first_depth_that_pays_for_the_budget():
+    policy = Gpoo("GPOO", 1000, delta_scale=2.0)
+    budgets = [100, 10_000, 1_000_000]
+    found = theorem_bound(policy, budgets, 0.5, 3.0)
+    for budget, bound in zip(budgets, found, strict=True):
+        depth = round(np.log2(3.0 * 2.0 / bound))
+        delta = 2.0 * 2.0 ** -np.arange(depth + 1)
+        sums = np.cumsum(2 * 3.0 * (3 * delta) ** -0.5 * 0.01 / delta**2)
+        target = budget / policy.beta_of(np.array(budget), 2)
+        assert sums[-1] >= target
+        assert depth == 0 or sums[-2] < target
+    assert (np.diff(found) < 0).all()
+
+
+def test_the_mended_corollary_follows_from_theorem_1_and_the_printed_one_does_not():
+    """3 delta(h_N) never exceeds the mended bound; it exceeds the printed one."""
+    policy = Gpoo("GPOO", 1000, delta_scale=2.0)
+    budgets = np.unique(np.geomspace(50, 1e7, 60).astype(int)).tolist()
+    theorem = theorem_bound(policy, budgets, 0.4, 5.0)
+    printed, mended = corollary_bounds(policy, budgets, 0.4, 5.0)
+    below_root = np.array(theorem) < 3 * 2.0  # at depth 0 the bound is delta's, not the sum's
+    assert (np.array(theorem)[below_root] <= 2.0 * mended[below_root] * (1 + 1e-9)).all()
+    assert (np.array(theorem) > printed).any()
+
+
+def test_the_observer_changes_nothing_and_sees_the_largest_error():
+    """Against a dense posterior of all cells in every round of one run."""
+    problem = prior_bandit(3, 11, n_representatives=2)
+    policy = Gpoo("GPOO", 12, max_depth=3, delta_scale=30.0)
+    monitor = EventMonitor(policy, problem)
+    streams = Streams.first(3, seed=11, instance=problem.label)
+    watched = simulate(monitor, problem, streams, metrics={}, every=1)
+    assert watched["pulls"].max() == 12
+    r, cells = 1, np.arange(15)
+    partition, alone = problem.partition, problem.take(np.array([r]))
+    one = streams.take(np.array([r]))
+    state, tally = policy.start(partition, one), partition.no_pulls(1)
+    gp, seen, rewards, largest = AggregatedGP(policy.kernel, 0.01), [], [], 0.0
+    truth = alone.cell_values(cells[None])[0]
+    for t in range(1, 13):
+        asked = policy.ask(state)
+        posterior = gp.prior() if not seen else gp.fit(*_history(partition, seen, rewards))
+        mean, variance = posterior.predict(*average_cells(partition, cells))
+        width = np.sqrt(policy.beta_of(np.array(t), 2) * variance[0])
+        largest = max(largest, float((np.abs(mean[0] - truth) / width).max()))
+        reward = alone.rewards(Ask(asked.arms, asked.counts), tally, one)
+        policy.tell(state, asked, reward)
+        seen.append(int(asked.arms[0, 0]))
+        rewards.append(reward[0, 0])
+    assert monitor.largest_share[r] == pytest.approx(largest, rel=1e-6)
+    np.testing.assert_array_equal(monitor.state.observed[r], state.observed[0])
+
+
+def _history(partition, cells, rewards):
+    points, averaging = average_cells(partition, np.array(cells))
+    return points, np.array(rewards), averaging
+
+
+def test_event_rows_obey_the_lemmas_where_the_event_holds():
+    """Forty drawn functions: Lemma 3 and the mended Lemma 4 hold; Lemma 4 as printed fails at the root."""
+    rows = event_rows({"A": {}, "B": {"beta": "published"}}, 40, 3, budget=40, max_depth=5)
+    held = rows[(rows["series"] == "A") & (rows["event_share"] <= 1.0)]
+    assert len(held) >= 36
+    assert held["optimality_share"].max() <= 1.0
+    assert held["draws_share_mended"].max() <= 1.0
+    assert held["draws_share"].min() > 1.0
+    assert held["regret_share"].max() <= 1.0
+    other = rows[rows["series"] == "B"]
+    assert (other["event_share"] > 1.0).mean() > 0.9
+    assert other.loc[other["event_share"] > 1.0, "optimality_share"].eq(0.0).all()
+
+
+def test_drawn_functions_have_the_prior_s_moments_and_do_not_depend_on_their_number():
+    problem = prior_bandit(600, 5, lengthscale=0.1)
+    x = np.array([0.13, 0.131, 0.5])
+    values = problem.evaluate(np.broadcast_to(x[:, None], (600, 3, 1)))
+    expected = Stationary("rbf", 0.1, 0.1).K(x[:, None])
+    spread = np.sqrt((np.outer(np.diag(expected), np.diag(expected)) + expected**2) / 600)
+    assert (np.abs(np.cov(values.T) - expected) < 4.5 * spread).all()
+    fewer = prior_bandit(3, 5, lengthscale=0.1)
+    np.testing.assert_allclose(fewer.function.weights, problem.function.weights[:3])
+
+
+def test_the_means_of_ave_stooo_are_followed():
+    rows = mean_event_rows({"make": "gpoo_functions.reward_function", "name": "f1"}, [0.1, 0.5], 30, 2, budget=30)
+    means = rows.groupby("series")["event_share"].mean()
+    assert means["σ = 0.5"] == pytest.approx(5 * means["σ = 0.1"], rel=0.2)
+    assert (rows["event_share"] > 0).all()

@@ -1,0 +1,198 @@
+"""Trees as rows, their pictures, and the effects of changes, on cases whose answer is known."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from bestarm.models.aggregated_gp import AggregatedGP, average_cells
+from bestarm.policies.gpoo import Gpoo
+from bestarm.reporting import tree_figures
+from bestarm.reporting.regret_effects import (
+    effects_figure,
+    effects_table,
+    ranking_table,
+    ranking_values,
+    regret_effects,
+    setting_values,
+    settings_figure,
+)
+from bestarm.reporting.regret_summaries import function_values
+from bestarm.reporting.summaries import COLUMNS
+from bestarm.streams import Streams
+from bestarm_studies.gpoo.feedback_figures import cell_statistics, feedback_values
+from bestarm_studies.gpoo.functions import reward_function
+from bestarm_studies.gpoo.trees import growth_rows, pattern_rows, tree_rows
+
+PROBLEM = {"make": "gpoo_functions.reward_function", "name": "f2"}
+SERIES = {
+    "GPOO (S = 1)": {"make": "gpoo.Gpoo", "budget": 20},
+    "GPOO (S = 10)": {"make": "gpoo.Gpoo", "budget": 20, "problem": {"n_representatives": 10}},
+}
+
+
+@pytest.fixture(scope="module")
+def trees():
+    return tree_rows(PROBLEM, SERIES, 1, 5, rounds=[8, 21], conventions=("as_written", "as_coded"), posterior=True)
+
+
+def test_nodes_tell_what_algorithm_1_compares(trees):
+    """b = mean + width + delta in a leaf, the largest b is chosen, and the posterior is the dense one."""
+    nodes = trees[(trees["kind"] == "node") & (trees["convention"] == "as_written")]
+    for _, mine in nodes.groupby(["series", "round"]):
+        leaves = mine[mine["leaf"].astype(bool)]
+        np.testing.assert_allclose(leaves["bound"], leaves["mean"] + leaves["width"] + leaves["delta"], atol=1e-12)
+        chosen = leaves[leaves["chosen"].astype(bool)].iloc[0]
+        assert chosen["bound"] == pytest.approx(leaves["bound"].max(), abs=1e-8)
+        assert mine["draws"].sum() == mine["round"].iloc[0] - 1
+
+
+def test_the_posterior_of_f_is_that_of_the_model_used_alone(trees):
+    bandit = reward_function("f2", n_representatives=10)
+    mine = trees[(trees["series"] == "GPOO (S = 10)") & (trees["convention"] == "as_written") & (trees["round"] == 21)]
+    seen = mine[mine["kind"] == "observation"]
+    curve = mine[mine["kind"] == "posterior"]
+    # the cells in order, from the run itself
+    streams, policy = Streams(5, bandit.label, np.array([0])), Gpoo("GPOO", 20)
+    state, tally = policy.start(bandit.partition, streams), bandit.partition.no_pulls(1)
+    for _ in range(20):
+        asked = policy.ask(state)
+        policy.tell(state, asked, bandit.rewards(asked, tally, streams))
+    points, averaging = average_cells(bandit.partition, state.observed[0])
+    found = AggregatedGP(policy.kernel, 0.01).fit(points, seen["mean"].to_numpy(), averaging)
+    x = curve["low"].to_numpy()[:, None]
+    np.testing.assert_allclose(found.predict(x)[0][0], curve["mean"], atol=1e-8)
+    beta = policy.beta_of(np.array([20]), 2)[0]
+    np.testing.assert_allclose(np.sqrt(beta * found.predict(x)[1][0]), curve["width"], atol=1e-6)
+
+
+def test_tree_pictures_show_every_node_once(trees):
+    values = tree_figures.tree_values(trees, "smoke")
+    assert list(values.columns) == COLUMNS
+    mine = values[(values["panel"] == "tree, t = 21") & (values["series"] == "GPOO (S = 1)")]
+    mine = mine[mine["convention"] == "as_written"]
+    nodes = tree_figures.nodes_of(mine)
+    rows = trees[(trees["kind"] == "node") & (trees["round"] == 21) & (trees["series"] == "GPOO (S = 1)")]
+    rows = rows[rows["convention"] == "as_written"]
+    assert len(nodes) == len(rows)
+    np.testing.assert_allclose(sorted(nodes["mean"]), sorted(rows["mean"].astype(float)))
+    figure, axis = plt.subplots()
+    tree_figures.draw_tree(axis, mine)
+    edges = [line for line in axis.lines if len(line.get_xdata()) == 2 and line.get_linestyle() == "-"]
+    assert len(edges) >= len(rows) - 1
+    marks = sum(
+        len(line.get_xdata()) for line in axis.lines if line.get_label() in ("not evaluated", "once", "more than once")
+    )
+    assert marks == len(rows)
+    plt.close(figure)
+    for made in (
+        tree_figures.tree_figure(values[values["panel"].str.endswith("21")]),
+        tree_figures.adaptive_tree_figure(mine, curve(), "title"),
+        tree_figures.quantities_figure([("t = 21", mine)], curve(), 2.0),
+        tree_figures.small_multiples([("a", mine), ("b", mine), ("c", mine)], curve()),
+        tree_figures.roadmap_figure(),
+    ):
+        made.canvas.draw()
+        plt.close(made)
+
+
+def curve():
+    values = function_values(reward_function("f2"), "f2", "as_written", "smoke")
+    return values[values["statistic"] == "f"]
+
+
+def test_growth_counts_leaves_and_breadth_first_runs():
+    rows = growth_rows(PROBLEM, SERIES, 4, 5, conventions=("as_written", "as_coded"))
+    written = rows[(rows["convention"] == "as_written") & (rows["series"] == "GPOO (S = 1)")]
+    assert (written["n_leaves"] == 1 + written["n_divided"]).all()
+    assert written[written["round"] == 1]["n_leaves"].eq(1).all()
+    values = tree_figures.growth_values(rows, "f2", "smoke")
+    shares = values[values["statistic"].str.startswith("share")]
+    totals = shares.groupby(["convention", "series", "x"])["value"].sum()
+    np.testing.assert_allclose(totals, 1.0)
+    first = tree_figures.breadth_first_values(rows, "smoke").set_index(["convention", "series", "x"])["value"]
+    assert first["as_written", "GPOO (S = 1)", 7] == 4  # with delta = 14 the first seven are 0, 1, 1, 2, 2, 2, 2
+    spoilt = written.assign(chosen_depth=written["chosen_depth"].where(written["round"] != 3, 0))
+    assert tree_figures.breadth_first_values(spoilt, "smoke").set_index("x")["value"][7] == 0
+    figure = tree_figures.growth_figure(values)
+    assert len(figure.axes) == 8
+    plt.close(figure)
+
+
+def test_pattern_errors_are_distances_to_f_and_to_its_averages():
+    """With much data and little noise the model is near f; the two errors differ by the smoothing."""
+    many = {"A": {"make": "gpoo.Gpoo", "budget": 60, "delta_scale": 14.0}}
+    rows = pattern_rows({**PROBLEM, "sigma": 0.001}, many, 2, 5, budgets=[1, 60], width=0.03125)
+    early, late = (rows[rows["budget"] == b] for b in (1, 60))
+    assert late["error"].max() < 0.5 * early["error"].min()
+    assert (late["error"] != late["smoothed_error"]).all()
+
+
+def test_feedback_of_integrals_says_less():
+    values = {
+        name: feedback_values(
+            reward_function("f1", **given), np.arange(7, 15), Gpoo("G", 1).kernel, Streams.first(1), name, "smoke"
+        )
+        for name, given in {"average": {"feedback": "average"}, "integral": {"feedback": "integral"}}.items()
+    }
+    widths = {name: (v["high"] - v["low"]).mean() for name, v in values.items()}
+    assert widths["average"] < 0.7 * widths["integral"]
+    sizes = cell_statistics(Gpoo("G", 1).kernel, range(4), [1, 10], 0.1, "smoke").set_index(["series", "x"])["value"]
+    assert sizes["S = 1", 0] == pytest.approx(np.sqrt(0.1))
+    np.testing.assert_allclose(
+        [sizes["integral", h] for h in range(4)], [sizes["whole cell", h] / 2**h for h in range(4)]
+    )
+
+
+def audit():
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal(40)
+    frames = []
+    for label, level in (("A", 0.5), ("A | better", 0.3), ("A | same", 0.5), ("B", 0.2)):
+        for budget in (10, 20):
+            frame = pd.DataFrame({"replication": np.arange(40), "regret": level + 0.1 * noise + 0.001 * budget})
+            frames.append(frame.assign(series=label, budget=budget, convention="as_written", data="synthetic"))
+    return pd.concat(frames, ignore_index=True)
+
+
+def test_effects_are_paired_differences():
+    """Shared noise cancels: the change is exact, with an interval of no width; references show their own mean."""
+    values = regret_effects(audit(), "a", "smoke", [{"at": 20}, {"over": [10, 20]}], metric="regret")
+    table = values.set_index(["statistic", "series", "x"])
+    line = table.loc[("N = 20", "A", "better")]
+    np.testing.assert_allclose([line["value"], line["low"], line["high"]], -0.2, atol=1e-12)
+    assert table.loc[("N = 20", "A", "same"), "value"] == pytest.approx(0.0, abs=1e-12)
+    assert table.loc[("mean over N = 10-20", "B", ""), "value"] == pytest.approx(0.2 + 0.015, abs=0.05)
+    text = effects_table(values, ["N = 20"], "better")
+    assert text["better"].tolist() == ["-0.200 [-0.200, -0.200]"]
+    figure = effects_figure(values, "N = 20", {"a": "title"})
+    labels = [label.get_text().strip() for label in figure.axes[0].get_yticklabels()]
+    assert labels[1:3] == ["better", "same"]
+    plt.close(figure)
+
+
+def test_settings_are_read_from_the_series_names():
+    rows = audit().rename(columns={"regret": "aggregated_regret"})
+    names = {"A": "S = 1, c = 1", "A | better": "S = 1, c = 2", "A | same": "S = 10, c = 1", "B": "S = 10, c = 2"}
+    rows["series"] = rows["series"].map(names)
+    values = setting_values(rows, "f1", "smoke", [10, 20])
+    assert set(values["x"]) == {"c = 1", "c = 2"}
+    chosen = values[(values["series"] == "S = 10") & (values["x"] == "c = 2") & (values["statistic"] == "N = 20")]
+    mine = rows[(rows["series"] == "S = 10, c = 2") & (rows["budget"] == 20)]["aggregated_regret"]
+    assert chosen["value"].item() == pytest.approx(mine.mean())
+    figure = settings_figure(values, "title")
+    assert [t.get_text() for t in figure.axes[0].get_xticklabels()] == ["c = 1", "c = 2"]
+    plt.close(figure)
+
+
+def test_rankings_count_the_comparisons_that_intervals_decide():
+    """One setting is better than the rival by 0.2, the other equal on average but for independent noise."""
+    rows = audit().rename(columns={"regret": "aggregated_regret"})
+    settings = rows[rows["series"].isin(["A", "B"])].copy()
+    settings["series"] = settings["series"].map({"A": "S = 1, c = 1", "B": "S = 1, c = 2"})
+    rival = rows[rows["series"] == "A"].assign(series="StoOO")
+    rival["aggregated_regret"] += 0.1 * np.repeat(np.random.default_rng(1).standard_normal((1, 40)), 2, axis=0).ravel()
+    values = ranking_values(settings, rival, {"S = 1": ["StoOO"]}, "f1", "smoke")
+    table = ranking_table(values).set_index("setting")
+    assert table.loc["c = 2", ["better", "worse", "undecided"]].tolist() == [1, 0, 0]
+    assert table.loc["c = 1", ["better", "worse", "undecided"]].tolist() == [0, 0, 1]

@@ -1,0 +1,161 @@
+"""Instances of the GSE paper: what it states of them, their laws, and that each replication has its own."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import expit
+
+from bestarm.interface import Ask
+from bestarm.problems.logistic_bandit import LogisticBandit
+from bestarm.streams import Streams
+from bestarm_studies.gse.instances import (
+    adaptive_instance,
+    corner_instance,
+    sphere_instance,
+    static_instance,
+)
+from bestarm_studies.gse.logistic_instances import logistic_instance
+
+FAMILIES = {
+    "sphere": sphere_instance(12),
+    "cube": sphere_instance(12).as_coded(),
+    "corner": corner_instance(9),
+    "logistic": logistic_instance(5),
+}
+
+
+def test_fixed_instances_are_those_of_the_paper():
+    """Means and gaps from the text."""
+    static = static_instance(0.3)
+    np.testing.assert_array_equal(static.features, np.eye(16))
+    np.testing.assert_allclose(static.means[0], [0.3] + [0.0] * 15)
+    adaptive = adaptive_instance(8)
+    assert adaptive.features.shape == (8, 7)
+    np.testing.assert_allclose(adaptive.means[0], [1, 0, 0, 0, 0, 0, 0, np.cos(0.1)])
+    assert 1 - adaptive.means[0, -1] == pytest.approx(0.004996, abs=1e-6)
+    assert static.sigma**2 == adaptive.sigma**2 == pytest.approx(10)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_an_instance_depends_on_its_replication_alone(name):
+    """Not on how many there are, their order, or the process; another seed, another instance."""
+    family = FAMILIES[name]
+    whole = family.take(np.arange(30))
+    part = pickle.loads(pickle.dumps(family)).take(np.array([17, 4]))
+    np.testing.assert_array_equal(part.features, whole.features[[17, 4]])
+    np.testing.assert_array_equal(part.theta, whole.theta[[17, 4]])
+    np.testing.assert_array_equal(whole.take(np.array([17, 4])).means, part.means)
+    other = type(family)(**{**vars(family), "seed": 1}).take(np.arange(30))
+    assert (other.features != whole.features).any(axis=(1, 2)).all()
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_without_replications_there_are_no_arms(name):
+    """The error says what to call."""
+    with pytest.raises(ValueError, match=r"arms differ by replication; call problem\.take\(streams\.replications\)"):
+        FAMILIES[name].arms  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ["sphere", "cube"])
+def test_theta_lies_by_one_arm_of_the_closest_pair(name):
+    """Which is then the best arm, its neighbour the second; either may have the lower number."""
+    bandit = FAMILIES[name].take(np.arange(300))
+    np.testing.assert_allclose(np.linalg.norm(bandit.features, axis=2), 1.0)
+    first_is_best = 0
+    for x, theta, means in zip(bandit.features, bandit.theta, bandit.means, strict=True):
+        distances = np.linalg.norm(x[:, None] - x[None], axis=2) + 10 * np.eye(12)
+        pair = set(np.unravel_index(distances.argmin(), distances.shape))
+        order = np.argsort(-means)
+        assert set(order[:2]) == pair
+        np.testing.assert_allclose(theta, x[order[0]] + 0.01 * (x[order[1]] - x[order[0]]))
+        first_is_best += order[0] < order[1]
+    assert 0 < stats.binomtest(first_is_best, 300).pvalue > 1e-4
+
+
+def test_arms_are_uniform_on_the_sphere_and_not_so_from_a_cube():
+    """On the sphere a coordinate has the moments 1/d and 3/(d (d + 2)); normalising a cube changes the fourth."""
+    fourth = {}
+    for name in ("sphere", "cube"):
+        x = FAMILIES[name].take(np.arange(4000)).features
+        assert np.abs(x.mean(axis=(0, 1))).max() < 4.5 * np.sqrt(0.1 / x[..., 0].size)
+        second = (x**2).mean(axis=(0, 1))
+        assert np.abs(second - 0.1).max() < 5 * np.sqrt(0.02 / x[..., 0].size)
+        fourth[name] = (x**4).mean()
+    assert fourth["sphere"] == pytest.approx(3 / 120, rel=0.01)
+    assert fourth["cube"] < 0.95 * fourth["sphere"]
+
+
+def test_the_corner_case():
+    """The first arm is best, the last lies opposite, the others spread by 0.09 about pi/4."""
+    bandit = FAMILIES["corner"].take(np.arange(2000))
+    np.testing.assert_allclose(bandit.features[:, 0], np.tile([1.0, 0.0], (2000, 1)))
+    np.testing.assert_allclose(bandit.means[:, -1], np.cos(3 * np.pi / 4))
+    angles = np.arctan2(bandit.features[:, 1:-1, 1], bandit.features[:, 1:-1, 0])
+    assert stats.kstest(angles.ravel()[:5000], "norm", (np.pi / 4, 0.09)).pvalue > 1e-3
+    assert (bandit.means.argmax(axis=1) == 0).all()
+
+
+def test_leaking_instances_have_four_features_as_coded():
+    """A named deviation of the published code; the corner case has two in any case."""
+    assert sphere_instance(8, leaks=True).as_coded().take(np.arange(2)).features.shape == (2, 8, 4)
+    assert sphere_instance(8).as_coded().take(np.arange(2)).features.shape == (2, 8, 10)
+    assert logistic_instance(12, leaks=True).as_coded().take(np.arange(2)).features.shape == (2, 8, 4)
+    assert corner_instance(5).as_coded() == corner_instance(5)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Logistic rewards
+
+
+def test_logistic_instances_have_the_stated_law():
+    """Arms uniform in a cube; theta with variance 3/d as written, standard deviation 3/d as coded."""
+    bandit = logistic_instance(6).take(np.arange(3000))
+    assert stats.kstest(bandit.features.ravel()[:5000] + 0.5, "uniform").pvalue > 1e-3
+    assert stats.kstest(bandit.theta.ravel(), "norm", (0, np.sqrt(0.5))).pvalue > 1e-3
+    published = logistic_instance(6).as_coded().take(np.arange(3000))
+    np.testing.assert_allclose(published.theta, bandit.theta * 0.5 / np.sqrt(0.5))
+    np.testing.assert_allclose(bandit.means, expit(np.einsum("rkd,rd->rk", bandit.features, bandit.theta)))
+
+
+def test_pulls_at_once_are_the_single_pulls():
+    """The reward of pull number n of an arm is the same whoever asks for it and in which company."""
+    bandit = LogisticBandit("two", np.eye(2), np.array([0.0, 1.0]))
+    streams = Streams.first(50)
+    at_once = bandit.rewards(Ask(np.tile([0, 1], (50, 1)), np.tile([3, 2], (50, 1))), np.zeros((50, 2), int), streams)
+    tally, single = np.zeros((50, 2), int), np.zeros((50, 2))
+    for arm in (1, 0, 0, 1, 0):
+        asked = Ask(np.full((50, 1), arm), np.ones((50, 1), int))
+        single[:, arm] += bandit.rewards(asked, tally, streams)[:, 0]
+    np.testing.assert_array_equal(at_once, single)
+    assert (tally == [3, 2]).all()
+
+
+def test_successes_are_binomial():
+    """Against the exact law, by chi-square."""
+    bandit = LogisticBandit("one", np.array([[1.0], [2.0]]), np.array([0.7]))
+    n = 5000
+    asked = Ask(np.zeros((n, 1), int), np.full((n, 1), 6))
+    totals = bandit.rewards(asked, np.zeros((n, 2), int), Streams.first(n))[:, 0]
+    expected = n * stats.binom.pmf(np.arange(7), 6, expit(0.7))
+    assert stats.chisquare(np.bincount(totals.astype(int), minlength=7), expected).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("make", "settings", "words"),
+    [
+        (static_instance, {"gap": 0.0}, "gap must be positive and finite, got 0"),
+        (static_instance, {"gap": 1.0, "n_arms": 1}, "n_arms must be a whole number of at least 2, got 1"),
+        (static_instance, {"gap": 1.0, "variance": 0.0}, "variance must be positive and finite, got 0"),
+        (adaptive_instance, {"n_arms": 2}, "n_arms must be at least 3, got 2"),
+        (adaptive_instance, {"n_arms": 4, "omega": 2.0}, "omega must lie in"),
+        (sphere_instance, {"n_arms": 5, "n_features": 0}, "n_features must be a whole number of at least 1, got 0"),
+        (corner_instance, {"n_arms": 2}, "n_arms must be at least 3, got 2"),
+        (logistic_instance, {"n_features": 2.5}, "n_features must be a whole number of at least 1, got 2"),
+    ],
+)
+def test_settings_out_of_range_are_refused(make, settings, words):
+    """The value and the rule."""
+    with pytest.raises(ValueError, match=words):
+        make(**settings)

@@ -1,0 +1,161 @@
+"""What Figures 4 and 5 and Table 6 of the Top-m paper are made of, on stand-in data."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from bestarm.datasets.registry import DataUnavailable
+from bestarm.paths import QUICK
+from bestarm.reporting import drug_summaries as summaries
+from bestarm.reporting.figures import use_style
+from bestarm.reporting.section import Section
+from bestarm_studies.linear_topm.drug.boolean_network import Edge
+from bestarm_studies.linear_topm.drug.checks import _misfit, _recorded, simulated_hit_ratios
+from bestarm_studies.linear_topm.drug.data import DATA_FILES, anti_epileptic, stand_in_data
+from bestarm_studies.linear_topm.drug.figures import reward_figure
+from bestarm_studies.linear_topm.drug.log_check import baselines_from_binary, check_log, linear_misfit, n_rewards_met
+from bestarm_studies.linear_topm.drug.simulator import hit_ratio
+from bestarm_studies.linear_topm.drug.tables import reward_rows_of
+from bestarm_studies.oae.network_figure import CLOSEST, network_figure, place_genes
+
+
+@pytest.fixture(scope="module")
+def data():
+    return stand_in_data()
+
+
+@pytest.fixture(scope="module")
+def rows(data):
+    return reward_rows_of(data, 15, seed=3)
+
+
+def made_rows(scores, labels, in_paper=None, baseline=0.0):
+    """Return rows of tables of shape (R, n_patients, n_drugs)."""
+    table, patient, drug = (i.ravel() for i in np.indices(np.shape(scores)))
+    chosen = np.ones(len(labels), dtype=bool) if in_paper is None else np.array(in_paper)
+    frame = pd.DataFrame({"replication": table, "patient": patient, "reward": np.ravel(scores), "baseline": baseline})
+    return frame.assign(series=[f"drug {d}" for d in drug], label=np.array(labels)[drug], in_paper=chosen[drug])
+
+
+def test_a_recorded_stand_in_is_recomputed_where_the_real_one_is(data):
+    """All steps agree but those that are told to differ; a changed reward and a changed state are noticed."""
+    found = {check.quantity: (check.equal, check.n) for check in check_log(data)}
+    differing = {"treated state is a fixed point, genes of the drug held", "baseline, with a binary direction"}
+    assert all((equal == n) == (quantity not in differing) for quantity, (equal, n) in found.items())
+    damaged = data.log.treated.copy()
+    damaged[7] = 1 - damaged[7]
+    wrong = type(data)(**{**vars(data), "log": type(data.log)(**{**vars(data.log), "treated": damaged})})
+    after = {check.quantity: check.equal for check in check_log(wrong)}
+    assert after["treated state is a fixed point, no gene held"] == len(damaged) - 1
+    assert after["reward, from the recorded treated state"] == len(damaged) - 1
+
+
+def test_simulated_tables_do_not_depend_on_their_number(data, rows):
+    fewer = reward_rows_of(data, 4, seed=3)
+    simulated = rows[(rows["convention"] == "as_written") & (rows["replication"] < 4)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(simulated, fewer[fewer["convention"] == "as_written"].reset_index(drop=True))
+    recorded = rows[rows["convention"] == "as_coded"]
+    np.testing.assert_array_equal(recorded["reward"].to_numpy().reshape(data.rewards.shape), data.rewards)
+    assert set(rows["data"]) == {"stand-in"}
+
+
+def test_scores_hit_ratios_and_separation_by_hand():
+    """Two tables of two patients; drug 4 is no drug of the paper."""
+    scores = [[[0.9, 0.5, 0.2, 0.1, 0.0], [0.7, 0.5, 0.4, 0.1, 0.0]], [[0.1, 0.2, 0.6, 0.3, 0.9]] * 2]
+    rows = made_rows(scores, [1, 1, -1, -1, 1], [True] * 4 + [False])
+    means, labels = summaries.mean_scores(rows)
+    np.testing.assert_allclose(means[0], [0.8, 0.5, 0.3, 0.1, 0.0])
+    np.testing.assert_array_equal(labels, [1, 1, -1, -1, 1])
+    np.testing.assert_allclose(summaries.hit_ratios(rows[rows["in_paper"]], (1, 2, 4)), [[1, 1, 0.5], [0, 0, 0.5]])
+    gaps = summaries.separation(rows)
+    np.testing.assert_allclose(gaps[summaries.TEN], [0.45, -0.3])
+    np.testing.assert_allclose(gaps[summaries.ALL], [1.3 / 3 - 0.2, 0.4 - 0.45])
+    np.testing.assert_allclose(gaps[summaries.CHOSEN], [0.45, 0.55 - 0.45])
+
+
+def test_rewards_met_by_a_table_are_counted(data):
+    assert n_rewards_met(data, np.stack([data.rewards, data.rewards])).equal == data.rewards.size
+    assert n_rewards_met(data, data.rewards[None] + 1.0).equal == 0
+
+
+def test_values_of_figure_5_and_their_tables(data, rows):
+    """One mean for each drug and panel, hit ratios of the recorded table, stand-in label everywhere."""
+    values = summaries.reward_values(data, rows, "smoke", seed=3)
+    means = values[(values["panel"] == "recorded") & (values["statistic"] == "mean")]
+    np.testing.assert_allclose(means["value"], data.rewards.mean(axis=0))
+    assert set(values["data"]) == {"stand-in"}
+    table = summaries.hit_ratio_table(values).set_index("ranking")
+    expected = float(hit_ratio(data.rewards.mean(axis=0), anti_epileptic(data.drugs), 5))
+    assert table.loc[summaries.RECORDED, "HR@5"] == f"{expected:.2f}"
+    assert len(summaries.separation_table(values)) == 4
+    use_style()
+    figure = reward_figure(rows, values, summaries.separation(rows[rows["convention"] == "as_written"]))
+    titles = [axis.get_title(loc="left") for axis in figure.axes]
+    assert sum("stand-in data" in title for title in titles) == 3
+    plt.close(figure)
+
+
+def test_the_baseline_of_a_binary_direction_depends_on_its_signs(data):
+    """Printed zeros drop the genes that fall; signs keep them, and reverse the scores of a reversed signature."""
+    printed, signed = baselines_from_binary(data), baselines_from_binary(data, signed=True)
+    assert not np.allclose(printed, signed)
+    assert ((signed >= 0) & (signed <= 2)).all()
+
+
+def test_genes_are_placed_apart_and_near_their_neighbours():
+    """A hub with six leaves and a pair: everything placed, nothing overlapping, components separate."""
+    edges = [*(Edge("hub", f"leaf {i}", 1) for i in range(6)), Edge("a", "b", -1)]
+    places = place_genes(edges)
+    points = np.array(list(places.values()))
+    distances = np.linalg.norm(points[:, None] - points[None], axis=2) + 10 * np.eye(len(points))
+    assert set(places) == {"hub", "a", "b", *(f"leaf {i}" for i in range(6))}
+    assert distances.min() > 0.95 * CLOSEST
+    hub = np.array(places["hub"])
+    assert max(np.linalg.norm(hub - places[f"leaf {i}"]) for i in range(6)) < 1.5
+    assert place_genes(edges) == places
+
+
+def test_the_network_is_drawn_with_every_edge_and_gene(data):
+    figure = network_figure(data.network, "a network")
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert texts.count("") == len(data.network.edges)
+    assert set(data.network.genes) >= {text for text in texts if text} == set(place_genes(data.network.edges))
+    plt.close(figure)
+
+
+def test_table_6_counts_genes_and_runs(data):
+    table = summaries.observation_table(data, n_runs=10, seed=0)
+    assert table["perturbed gene"].tolist() == list(data.network.perturbed)
+    assert set(table["initial values"]) == {str(data.network.n_genes)}
+    assert all(text.endswith(" of 10") for text in table["random runs that explain it"])
+
+
+def test_claims_decide_in_both_directions(data):
+    """Independent features fit exactly; hit ratios against a baseline and against printed ones."""
+    assert linear_misfit(data)[0] == len(data.drugs)
+    assert _misfit(data, {"printed": 0.0})[0]
+    assert not _misfit(data, {"printed": 20.9})[0]
+    assert "HR@2" in _recorded(data, {"ranks": [2]})[1]
+    good = np.tile([0.9, 0.8, 0.2, 0.1], (20, 3, 1))
+    bad_baseline = made_rows(good, [1, 1, -1, -1]).assign(baseline=lambda r: -r["reward"])
+    (above,) = simulated_hit_ratios({"experiment": "e", "ranks": [2]}, {"e": bad_baseline})
+    assert (above.effect, above.p, above.p_opposite) == (1.0, 0.0, 1.0)
+    (near,) = simulated_hit_ratios({"experiment": "e", "printed": {2: 0.0}, "margin": 0.1}, {"e": bad_baseline})
+    assert near.p > 0.99
+    assert near.p_opposite < 1e-6
+
+
+def test_a_section_falls_back_on_stand_in_data_and_then_publishes_nothing(data, capsys):
+    """The pattern of `Section.run`, for data that belong to no experiment."""
+
+    def nobody_has_it():
+        raise DataUnavailable("nobody has it")
+
+    section = Section("linear_topm", "laptop")
+    assert section.take("drug_data", nobody_has_it, lambda: data, DATA_FILES) is data
+    assert "SKIPPED the real data of drug_data" in capsys.readouterr().out
+    assert section._folder("figures", ["drug_data"]) == QUICK / "figures" / "linear_topm"
+    section = Section("linear_topm", "laptop", "figures elsewhere")
+    section.take("drug_data", lambda: data, nobody_has_it, DATA_FILES)
+    assert "figures elsewhere" in str(section._folder("figures", ["drug_data"]))

@@ -1,0 +1,447 @@
+"""UCI tables, landscapes and fitted responses: what is read, what is refused, what the paper says of them."""
+
+import hashlib
+import zipfile
+
+import numpy as np
+import pytest
+from scipy.signal import argrelmax
+
+from bestarm.datasets import registry
+from bestarm.datasets.registry import DataDamaged, DataUnavailable, fetch
+from bestarm.models.mlp_fit import Training
+from bestarm.problems import fitted_response
+from bestarm.problems import uci_instance as uci_module
+from bestarm.problems.noiseless_arms import NoiselessArms
+from bestarm_studies.oae.fitted_response import stand_in_fitted_instance, teacher_response
+from bestarm_studies.oae.landscapes import HOLES, LANDSCAPES, four_hills, landscape, one_hill
+from bestarm_studies.oae.uci import UCI_SETS, read_uci, stand_in_uci_instance, uci_instance
+from bestarm_studies.oae.uci_tables import (
+    read_adult,
+    read_bank_marketing,
+    read_bike_sharing,
+    read_blog_feedback,
+    standard,
+)
+
+BIKES = """instant,dteday,season,temp,casual,registered,cnt
+1,2011-01-01,1,0.3,10,20,30
+2,2011-01-02,1,0.5,20,5,25
+3,2011-01-03,2,0.1,0,7,7
+4,2011-01-04,2,0.7,4,4,8
+"""
+BANK = """"age";"job";"duration";"nr.employed";"y"
+30;"admin.";100;5191;"no"
+40;"nonexistent";200;5000;"yes"
+50;"unknown";300;5191;"no"
+"""
+ADULT = """39, State-gov, 77516, Bachelors, 13, Never-married, Clerical, Own, White, Male, 2174, 0, 40, Cuba, <=50K
+50, ?, 83311, Bachelors, 13, Married, Exec, Husband, White, Male, 0, 0, 13, ?, >50K
+38, Private, 215646, HS-grad, 9, Divorced, Cleaners, Own, Black, Female, 0, 5, 40, Cuba, <=50K
+"""
+
+
+def blog(n: int, columns: int = 281) -> str:
+    """Return a table without a header whose row i holds i + j."""
+    return "\n".join(",".join(f"{i + j}.0" for j in range(columns)) for i in range(n)) + "\n"
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Return a function that writes a text and returns its path."""
+
+    def write(text: str):
+        path = tmp_path / "table.csv"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_bike_sharing(written):
+    """The date, the number and the target's parts are no features; numbers are standardised."""
+    table = read_bike_sharing(written(BIKES))
+    assert table.names == ("season", "temp")
+    assert table.target.tolist() == [30, 25, 7, 8]
+    np.testing.assert_allclose(table.features[:, 0], [-1, -1, 1, 1])
+    np.testing.assert_allclose(table.features.std(axis=0), 1.0)
+    with_parts = read_bike_sharing(written(BIKES), parts_of_target=True)
+    assert with_parts.names == ("season", "temp", "casual", "registered")
+
+
+def test_parts_of_the_target_make_a_linear_fit_exact(written):
+    """Least squares on casual and registered leave no residual (1e-9)."""
+    table = read_bike_sharing(written(BIKES), parts_of_target=True)
+    design = np.column_stack([table.features[:, 2:], np.ones(4)])
+    fitted = design @ np.linalg.lstsq(design, table.target, rcond=None)[0]
+    np.testing.assert_allclose(fitted, table.target, atol=1e-9)
+
+
+def test_bank_and_adult(written):
+    """Words become 0/1 columns, a question mark or 'nonexistent' is a word like another; targets are 0 and 1."""
+    bank = read_bank_marketing(written(BANK))
+    assert bank.names == ("age", "duration", "nr.employed", "job_admin.", "job_nonexistent", "job_unknown")
+    assert bank.target.tolist() == [0, 1, 0]
+    np.testing.assert_allclose(bank.features[:, 3:], np.eye(3))
+    adult = read_adult(written(ADULT))
+    assert adult.target.tolist() == [0, 1, 0]
+    assert "workclass_?" in adult.names
+    assert adult.features.shape == (3, 6 + 3 + 2 + 3 + 3 + 2 + 2 + 2 + 2)
+    words = adult.features[:, [i for i, name in enumerate(adult.names) if name.startswith("native-country_")]]
+    assert words.tolist() == [[0, 1], [1, 0], [0, 1]]
+
+
+def test_blog_feedback_loses_its_first_row(written):
+    """Which has no header, and is taken for one; the last column is the target."""
+    table = read_blog_feedback(written(blog(4)))
+    assert table.features.shape == (3, 280)
+    assert table.target.tolist() == [281, 282, 283]
+    np.testing.assert_allclose(table.features[:, 0], standard(np.arange(3.0)))
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "words"),
+    [
+        (read_bike_sharing, BIKES.replace("casual", "Casual"), "no column casual; it has: instant"),
+        (read_bike_sharing, BIKES.replace("0.5", ""), "row 1 has no value in column 'temp'"),
+        (read_bike_sharing, BIKES.replace("0.5", "nan"), "row 1 has no value in column 'temp'"),
+        (read_bike_sharing, BIKES + "5,2011-01-05\n", "row 4 has no value"),
+        (read_bike_sharing, BIKES + "5" * 40 + ",a" * 9 + "\n", "expected a table"),
+        (read_bike_sharing, "", "expected a table"),
+        (read_bank_marketing, BANK.replace(";", ","), "no column age, job"),
+        (read_bank_marketing, BANK.replace("200", ""), "row 1"),
+        (read_adult, ADULT.replace(", <=50K", "").replace(", >50K", ""), "expected 15 columns, found 14"),
+        (read_adult, ADULT.replace("215646", ""), "row 2"),
+        (read_blog_feedback, blog(3, 280), "expected 281 columns, found 280; is the file whole"),
+        (read_blog_feedback, blog(3).replace("5.0,6.0", "5.0,"), "expected 281 columns|has no value|expected a table"),
+        (read_blog_feedback, blog(3).replace("9.0", "x"), r"table\.csv"),
+    ],
+)
+def test_damaged_files_are_refused(written, read, text, words):
+    """A missing column, a missing value, another number of columns: one clear error with the file's name."""
+    with pytest.raises(ValueError, match=words) as caught:
+        read(written(text))
+    assert "table.csv" in str(caught.value)
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    """By its name."""
+    with pytest.raises(ValueError, match=r"nothing\.csv: expected a table"):
+        read_adult(tmp_path / "nothing.csv")
+
+
+def test_standard_columns():
+    """Mean 0, standard deviation 1; a constant becomes 0."""
+    found = standard(np.column_stack([np.arange(5.0), np.full(5, 7.0)]))
+    np.testing.assert_allclose(found[:, 0].std(), 1.0)
+    assert not found[:, 1].any()
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The real tables
+
+
+@pytest.mark.parametrize("name", UCI_SETS)
+def test_the_papers_sizes(name, monkeypatch):
+    """Rows as printed, features as documented, a standardised response; the same rows each time, others by seed."""
+    about = UCI_SETS[name]
+    if not registry.available(about.file):
+        pytest.skip(f"{about.file} cannot be had")
+    table = read_uci(name)
+    monkeypatch.setattr(uci_module, "read_uci", lambda *_, **__: table)
+    problem = uci_instance(name)
+    assert problem.features.shape == (about.printed[0], about.n_features)
+    assert problem.means.shape == (1, about.printed[0])
+    assert problem.means.mean() == pytest.approx(0.0, abs=1e-9)
+    assert problem.means.std() == pytest.approx(1.0)
+    assert problem.data == "real"
+    assert np.isfinite(problem.features).all()
+    assert uci_instance(name, n_arms=50).label == f"{name} K=50"
+    few, other = uci_instance(name, n_arms=50), uci_instance(name, n_arms=50, seed=1)
+    assert few.features.shape == (50, about.n_features)
+    np.testing.assert_array_equal(few.features, uci_instance(name, n_arms=50).features)
+    assert (few.features != other.features).any()
+    with pytest.raises(ValueError, match="n_arms must be between 2 and the"):
+        uci_instance(name, n_arms=10**6)
+
+
+def test_real_targets():
+    """Two classes where the paper says binary; 24.1% and 11.3% of them ones."""
+    if not registry.available("adult", "bank-marketing"):
+        pytest.skip("adult and bank-marketing cannot be had")
+    assert read_uci("Adult").target.mean() == pytest.approx(7841 / 32561)
+    assert read_uci("Bank").target.mean() == pytest.approx(4640 / 41188)
+
+
+@pytest.mark.parametrize("name", ["BikeSharingDay", "BikeSharingHour"])
+def test_parts_of_the_real_target_leak(name):
+    """With casual and registered the least-squares residual is 0 (1e-9 of the variance), without it is not."""
+    if not registry.available(UCI_SETS[name].file):
+        pytest.skip(f"{name} cannot be had")
+    for leaks in (True, False):
+        problem = uci_instance(name, parts_of_target=leaks)
+        assert problem.features.shape[1] == UCI_SETS[name].n_features + 2 * leaks
+        design = np.column_stack([problem.features, np.ones(problem.means.shape[1])])
+        residual = problem.means[0] - design @ np.linalg.lstsq(design, problem.means[0], rcond=None)[0]
+        assert (residual.var() < 1e-9) == leaks
+
+
+@pytest.mark.parametrize("make", [uci_instance, stand_in_uci_instance, read_uci])
+def test_unknown_sets(make):
+    """An unknown name, parts of a target that has none."""
+    with pytest.raises(ValueError, match="name must be one of BikeSharingDay"):
+        make("Iris")
+    with pytest.raises(ValueError, match="parts_of_target is for the two bicycle sets"):
+        make("Adult", parts_of_target=True)
+
+
+@pytest.mark.parametrize("name", UCI_SETS)
+def test_stand_ins_have_the_schema(name):
+    """As many features and at most 2000 rows, standardised, said to be a stand-in, reproducible."""
+    about, problem = UCI_SETS[name], stand_in_uci_instance(name)
+    assert problem.features.shape == (min(2000, about.n_rows), about.n_features)
+    assert problem.data == "stand-in"
+    assert problem.label != name
+    assert problem.means.std() == pytest.approx(1.0)
+    np.testing.assert_array_equal(problem.means, stand_in_uci_instance(name).means)
+    assert (problem.means != stand_in_uci_instance(name, seed=1).means).any()
+    assert stand_in_uci_instance(name, n_arms=10).features.shape == (10, about.n_features)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# One file of a downloaded archive
+
+
+@pytest.fixture
+def archive(monkeypatch, tmp_path):
+    """Return a function that serves bytes as the archive behind one registered file, and the folder of raw data."""
+    import pooch
+
+    content = BIKES.encode()
+    entry = {
+        "path": "bikes/day.csv", "url": "http://127.0.0.1:9/bikes.zip", "member": "folder/day.csv",
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }  # fmt: skip
+    monkeypatch.setattr(registry, "registry", lambda: {"bikes": entry})
+    monkeypatch.setattr(registry, "RAW_DATA", tmp_path / "raw")
+    monkeypatch.setenv("BESTARM_DATA", str(tmp_path / "mirror"))
+    monkeypatch.delenv("BESTARM_OFFLINE", raising=False)
+
+    def serve(members: dict[str, bytes] | None, raw: bytes = b"", cut: int | None = None):
+        def retrieve(url, known_hash, fname, path, downloader):
+            assert (url, known_hash) == (entry["url"], None)
+            path.mkdir(parents=True, exist_ok=True)
+            found = path / fname
+            found.write_bytes(raw)
+            if members is not None:
+                with zipfile.ZipFile(found, "w", zipfile.ZIP_DEFLATED) as files:
+                    for name, text in members.items():
+                        files.writestr(name, text)
+                if cut is not None:
+                    spoilt = bytearray(found.read_bytes())
+                    spoilt[cut : cut + 30] = b"\xff" * 30
+                    found.write_bytes(spoilt)
+            return str(found)
+
+        monkeypatch.setattr(pooch, "retrieve", retrieve)
+        return tmp_path / "raw"
+
+    return serve
+
+
+def kept(folder) -> list[str]:
+    """Return the names of all files below a folder."""
+    return sorted(p.name for p in folder.rglob("*") if p.is_file())
+
+
+def test_a_member_is_taken_out_of_its_archive(archive):
+    """And only it is kept; the next time it is found where it lies."""
+    raw = archive({"folder/day.csv": BIKES.encode(), "folder/hour.csv": b"more"})
+    path = fetch("bikes")
+    assert path == raw / "bikes/day.csv"
+    assert path.read_text() == BIKES
+    assert kept(raw) == ["day.csv"]
+    archive(None, raw=b"not asked again")
+    assert fetch("bikes") == path
+
+
+@pytest.mark.parametrize(
+    ("members", "raw", "cut"),
+    [
+        ({"folder/day.csv": b"another table"}, b"", None),
+        ({"folder/hour.csv": b"another file"}, b"", None),
+        (None, b"<html>no such file</html>", None),
+        (None, b"", None),
+        ({"folder/day.csv": BIKES.encode()}, b"", 44),
+    ],
+    ids=["wrong content", "no member", "no archive", "empty", "damaged stream"],
+)
+def test_a_wrong_archive_leaves_nothing_behind(archive, members, raw, cut):
+    """One clear error, no file."""
+    folder = archive(members, raw, cut)
+    with pytest.raises(DataDamaged, match="bikes"):
+        fetch("bikes")
+    assert kept(folder) == []
+
+
+def test_offline_nothing_is_asked(archive, monkeypatch):
+    """With BESTARM_OFFLINE the archive is not touched."""
+    archive({"folder/day.csv": BIKES.encode()})
+    monkeypatch.setenv("BESTARM_OFFLINE", "1")
+    with pytest.raises(DataUnavailable):
+        fetch("bikes")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Landscapes
+
+
+@pytest.mark.parametrize("name", LANDSCAPES)
+def test_arms_of_landscapes(name):
+    """1000 distinct arms in [-10, 10], uniform outside the hole, which is empty; their own in each replication."""
+    law = landscape(name)
+    problem = law.take(np.arange(20))
+    x = problem.features[..., 0]
+    assert x.shape == (20, 1000)
+    assert np.abs(x).max() <= 10
+    assert len(np.unique(x)) == x.size
+    np.testing.assert_array_equal(problem.means, law.evaluate(x))
+    low, high = HOLES["one" if name.startswith("One") else "four"]
+    inside = ((x > low) & (x < high)).sum()
+    assert (inside == 0) == name.endswith("Hole")
+    measure = 20 - (high - low) * name.endswith("Hole")
+    share = (x < -5).mean()
+    assert abs(share - 5 / measure) < 4.5 * np.sqrt(0.25 * 0.75 / x.size)
+    np.testing.assert_array_equal(law.take(np.array([7])).features[0], problem.features[7])
+    assert (landscape(name, seed=1).take(np.arange(1)).features != problem.features[:1]).all()
+
+
+def test_one_hill_has_one_summit():
+    """At 3, height 1, rising before and falling after; variance over uniform arms 0.18."""
+    x = np.linspace(-10, 10, 200_001)
+    y = one_hill(x)
+    assert x[y.argmax()] == pytest.approx(3.0, abs=1e-3)
+    assert y.max() == pytest.approx(1.0, abs=1e-3)
+    slopes = np.diff(y)
+    assert (slopes[x[:-1] < 2.999] > 0).all()
+    assert (slopes[x[:-1] > 3.001] < 0).all()
+    assert y.var() == pytest.approx(0.18, abs=0.006)
+    np.testing.assert_allclose(one_hill(np.array([1.5, 3.75])), [0.755, 0.932], atol=1e-3)
+
+
+def test_four_hills_have_four_summits():
+    """At -8, -3, 2 and 7, heights 0.55, 0.80, 0.65 and 1; variance 0.076; the hole's edges as documented."""
+    x = np.linspace(-10, 10, 20_001)
+    y = four_hills(x)
+    summits = argrelmax(y)[0]
+    np.testing.assert_allclose(x[summits], [-8, -3, 2, 7], atol=2e-3)
+    np.testing.assert_allclose(y[summits], [0.55, 0.80, 0.65, 1.00], atol=1e-4)
+    assert y.var() == pytest.approx(0.076, abs=2e-3)
+    np.testing.assert_allclose(four_hills(np.array([6.0, 7.25])), [0.539, 0.962], atol=1e-3)
+
+
+@pytest.mark.parametrize("name", LANDSCAPES[1::2])
+def test_the_best_arms_lie_right_of_the_hole(name):
+    """All of the top 1% in at least 98% of the replications; the summit itself has no arm."""
+    problem = landscape(name).take(np.arange(100))
+    x, high = problem.features[..., 0], HOLES["one" if name.startswith("One") else "four"][1]
+    top = np.take_along_axis(x, np.argsort(-problem.means, axis=1)[:, :10], axis=1)
+    assert (top >= high).all(axis=1).mean() >= 0.98
+
+
+def test_the_highest_hill_holds_the_best_arms():
+    """Without a hole the top 1% of the four hills is around 7."""
+    problem = landscape("MultiValleyOneDim").take(np.arange(100))
+    top = np.take_along_axis(problem.features[..., 0], np.argsort(-problem.means, axis=1)[:, :10], axis=1)
+    assert (np.abs(top - 7) < 1).all()
+
+
+def test_island_and_other_variants():
+    """A ring without arms around a summit that is there; wider hills; a factor that leaves the arms alone."""
+    law = landscape("MultiValleyOneDimHole", hole="island")
+    x = law.take(np.arange(10)).features[..., 0]
+    away = np.abs(x - 7)
+    assert not ((away > 0.1) & (away < 1.5)).any()
+    assert (away <= 0.1).any()
+    labels = {landscape("MultiValleyOneDimHole", **s).label for s in ({}, {"hole": "island"}, {"width": 1.2})}
+    assert len(labels) == 3
+    assert landscape("MultiValleyOneDim", width=1.2).evaluate(np.array([5.0])) > four_hills(np.array([5.0]))
+    once, twice = (landscape("OneHillValleyOneDim", scale=s).take(np.arange(2)) for s in (1.0, 2.0))
+    np.testing.assert_array_equal(once.features, twice.features)
+    np.testing.assert_allclose(2 * once.means, twice.means)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"name": "TwoHills"}, "name must be one of"),
+        ({"name": LANDSCAPES[1], "hole": "pit"}, "hole must be 'interval' or 'island'"),
+        ({"name": LANDSCAPES[0], "n_arms": 1}, "n_arms must be at least 2"),
+        ({"name": LANDSCAPES[0], "width": 0.0}, "width and scale positive"),
+        ({"name": LANDSCAPES[0], "scale": np.nan}, "width and scale positive"),
+    ],
+)
+def test_bad_landscapes(settings, words):
+    """One clear error each; a law has no arms before its replications are named."""
+    with pytest.raises(ValueError, match=words):
+        landscape(**settings)
+    with pytest.raises(ValueError, match=r"call problem\.take"):
+        _ = landscape(LANDSCAPES[0]).arms
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"means": np.zeros(3)}, "means must have one entry per arm"),
+        ({"means": np.zeros((1, 4))}, "means must have one entry per arm"),
+        ({"means": np.array([[0.0, np.nan, 1.0]])}, "got nan of arm 1; drop this arm"),
+        ({"sigma": -1.0}, "sigma must be at least 0"),
+        ({"sigma": np.nan}, "sigma must be at least 0"),
+        ({"evaluations": 0}, "evaluations at least 1"),
+    ],
+)
+def test_bad_arms(settings, words):
+    """One clear error each."""
+    with pytest.raises(ValueError, match=words):
+        NoiselessArms(**({"label": "bad", "features": np.eye(3), "means": np.zeros((1, 3))} | settings))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Fitted responses
+
+
+def test_fitted_responses_are_standardised_and_reproducible():
+    """Mean 0, standard deviation 1, near what was fitted, another for another class; the linear class fits a plane."""
+    real = stand_in_uci_instance("BikeSharingDay")
+    made = {h: stand_in_fitted_instance("BikeSharingDay", h, steps=800) for h in ((), (10, 5))}
+    for hidden, problem in made.items():
+        assert problem.means.mean() == pytest.approx(0.0, abs=1e-9)
+        assert problem.means.std() == pytest.approx(1.0)
+        np.testing.assert_array_equal(problem.features, real.features)
+        assert np.corrcoef(problem.means[0], real.means[0])[0, 1] > 0.5
+        assert problem.label != real.label
+        assert problem.data == "stand-in"
+        again = stand_in_fitted_instance("BikeSharingDay", list(hidden), steps=800)
+        np.testing.assert_array_equal(again.means, problem.means)
+    assert made[()].label != made[(10, 5)].label
+    design = np.column_stack([real.features, np.ones(len(real.features))])
+    plane = design @ np.linalg.lstsq(design, made[()].means[0], rcond=None)[0]
+    np.testing.assert_allclose(plane, made[()].means[0], atol=1e-4)
+
+
+def test_dead_teachers_are_tried_again(monkeypatch):
+    """The first network that is not constant is taken; ten dead ones in a row are an error."""
+    problem, found = stand_in_uci_instance("Adult", n_arms=20), []
+
+    def outputs(training, data, parameters):
+        found.append(parameters.clone())
+        return np.zeros((1, 20)) if len(found) < 3 else np.arange(20.0)[None]
+
+    monkeypatch.setattr(fitted_response, "predict", outputs)
+    response = teacher_response(problem, Training((4,), steps=2))
+    np.testing.assert_allclose(response[0], standard(np.arange(20.0)))
+    assert len(found) == 3
+    assert (found[0] != found[1]).any()
+    monkeypatch.setattr(fitted_response, "predict", lambda *_: np.full((1, 20), np.nan))
+    with pytest.raises(RuntimeError, match="were all constant; lower the learning rate"):
+        teacher_response(problem, Training((4,), steps=2))
