@@ -14,12 +14,13 @@ from pathlib import Path
 
 import bestarm
 
-PACKAGE = Path(bestarm.__file__).parent
+SOURCE = Path(bestarm.__file__).parents[1]
+PACKAGES = ("bestarm", "bestarm_studies")
 
 
 def module_file(name: str) -> Path | None:
-    """Return the file of a module of this package, or None if there is no such module."""
-    base = PACKAGE.joinpath(*name.split(".")[1:])
+    """Return the file of a module of these packages, or None if there is no such module."""
+    base = SOURCE.joinpath(*name.split("."))
     for path in (base.with_suffix(".py"), base / "__init__.py"):
         if path.is_file():
             return path
@@ -27,7 +28,7 @@ def module_file(name: str) -> Path | None:
 
 
 def imported_modules(source: str) -> set[str]:
-    """Return the modules of this package that a piece of Python imports, at any depth of its syntax tree."""
+    """Return the modules of these packages that a piece of Python imports, at any depth of its syntax tree."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -35,7 +36,7 @@ def imported_modules(source: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.add(node.module)
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return {name for name in found if name.split(".")[0] == "bestarm" and module_file(name)}
+    return {name for name in found if name.split(".")[0] in PACKAGES and module_file(name)}
 
 
 @cache
@@ -45,7 +46,7 @@ def _imports_of(name: str) -> frozenset[str]:
 
 
 def reached_modules(names: Iterable[str]) -> list[str]:
-    """Return these modules and every module of this package that they import, directly or not, sorted."""
+    """Return these modules and every module of these packages that they import, directly or not, sorted."""
     reached: set[str] = set()
     waiting = list(names)
     while waiting:
@@ -66,11 +67,21 @@ def _dump(node: object) -> object:
     return repr(node)
 
 
+def _own(name: str | None) -> Path | None:
+    """Return the file of an imported module, or None if it is not of these packages."""
+    return module_file(name) if name and name.split(".")[0] in PACKAGES else None
+
+
 @cache
 def syntax_digest(source: str) -> str:
-    """Return a hash of the syntax tree of a piece of Python, without docstrings, comments and formatting."""
+    """Return a hash of the syntax tree of a piece of Python, without docstrings, comments and formatting.
+
+    A module of these packages that is imported stands there with what it does, not with its name.
+    """
     tree = ast.parse(source)
     for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (path := _own(node.module)):
+            node.module = syntax_digest(path.read_text(encoding="utf-8"))
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             match node.body:
                 case [ast.Expr(value=ast.Constant(value=str())), *rest]:
@@ -79,10 +90,10 @@ def syntax_digest(source: str) -> str:
 
 
 def code_hash(names: Iterable[str]) -> str:
-    """Return one hash for these modules and everything of this package that they reach."""
-    total = hashlib.sha256()
-    for name in reached_modules(names):
-        path = module_file(name)
-        if path is not None:
-            total.update(f"{name}:{syntax_digest(path.read_text(encoding='utf-8'))}\n".encode())
-    return total.hexdigest()
+    """Return one hash for these modules and everything of these packages that they reach.
+
+    Only what modules do is hashed, not what they are called: renaming or moving one makes no rows stale.
+    """
+    files = [module_file(name) for name in reached_modules(names)]
+    digests = sorted(syntax_digest(path.read_text(encoding="utf-8")) for path in files if path is not None)
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()

@@ -1,4 +1,7 @@
-"""An observer of searches over cells: it makes the same choices and writes down the tree at every round."""
+"""Watch a policy: the same loop and the same choices, with what was seen of every round.
+
+An experiment names an observer class; its rows then have the class's ``columns``, found by ``findings``.
+"""
 
 from __future__ import annotations
 
@@ -7,51 +10,64 @@ from dataclasses import dataclass
 from typing import Any
 
 from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
-from bestarm.partition import Partition
 from bestarm.streams import Streams
 
 
-@dataclass(frozen=True)
-class TreeMonitor:
-    """A policy over cells under observation.
+@dataclass
+class Observed:
+    """A policy under observation; observers of their own override `start`, `ask` or `tell`.
 
     Parameters
     ----------
     policy : Policy
-        What searches; its state has the arrays of a `bestarm.designs.partition_tree.PartitionTree`.
-    look : callable
-        Called with the state in every round, after the choice and before the reward: line 3 of Algorithm 1 of GPOO. The
-        last call is after the last reward.
+        What searches.
     """
 
     policy: Any
-    look: Callable[[Any], None]
 
     @property
     def label(self) -> str:
         """Name of the policy."""
         return str(self.policy.label)
 
-    def start(self, arms: Partition, streams: Streams) -> Any:
-        """Return the policy's state before the first evaluation."""
+    def start(self, arms: Any, streams: Streams) -> Any:
+        """Return the policy's state before the first pull."""
         return self.policy.start(arms, streams)
 
     def ask(self, state: Any) -> Ask:
-        """Let the policy choose, and look."""
+        """Let the policy choose."""
         asked: Ask = self.policy.ask(state)
-        self.look(state)
         return asked
 
     def tell(self, state: Any, asked: Ask, totals: FloatArray) -> None:
-        """Pass the rewards on."""
+        """Let the policy learn."""
         self.policy.tell(state, asked, totals)
 
     def finished(self, state: Any) -> BoolArray:
         """Return which replications have stopped."""
-        found: BoolArray = self.policy.finished(state)
-        return found
+        stopped: BoolArray = self.policy.finished(state)
+        return stopped
 
     def recommend(self, state: Any) -> IntArray:
         """Return what the policy recommends."""
-        found: IntArray = self.policy.recommend(state)
-        return found
+        recommended: IntArray = self.policy.recommend(state)
+        return recommended
+
+
+@dataclass
+class Looking(Observed):
+    """A policy whose state is looked at in every round, after the choice and before the reward.
+
+    Parameters
+    ----------
+    look : callable
+        Called with the state; the last call is after the last reward.
+    """
+
+    look: Callable[[Any], None]
+
+    def ask(self, state: Any) -> Ask:
+        """Let the policy choose, and look."""
+        asked = super().ask(state)
+        self.look(state)
+        return asked

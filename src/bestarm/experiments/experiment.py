@@ -1,0 +1,538 @@
+"""Experiments as a study writes them in Python: a problem, the policies that search it, and a scale for each profile.
+
+A study's ``experiments.py`` builds `Experiment` and `Computation` objects from the functions and dataclasses themselves.
+Nothing is constructed before rows are asked for; then every series becomes `Part` objects, one for each cell and
+budget, each with the key under which its rows are stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import itertools
+import json
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import lru_cache, partial
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from bestarm.datasets.registry import DataUnavailable, available, checksums
+from bestarm.experiments.code_hash import code_hash, syntax_digest
+from bestarm.experiments.simulate import MAX_PULLS, simulate
+from bestarm.interface import FloatArray
+from bestarm.streams import Streams
+
+Profile = Literal["smoke", "laptop", "paper"]
+Convention = Literal["as_written", "as_coded"]
+Metric = Callable[[Any, Any], FloatArray]
+
+
+@dataclass(frozen=True)
+class PerArm:
+    """Budgets as multiples of the problem's ``n_arms``."""
+
+    ratios: tuple[float, ...]
+
+
+Budgets = Sequence[int] | PerArm
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much of an experiment a profile runs; what is left out is as the experiment says.
+
+    Parameters
+    ----------
+    replications : int
+        Runs of every series.
+    budgets, vary, max_pulls
+        In the place of the experiment's.
+    settings : mapping
+        Settings of every policy that has them (steps, rounds), so that what costs time can be cut.
+    fewer : mapping of str to mapping
+        ``{"n_arms": {64: 200}}``: at most so many replications in cells with at least so much of a setting.
+
+    Raises
+    ------
+    ValueError
+        If ``replications`` is not positive.
+    """
+
+    replications: int
+    budgets: Budgets | None = None
+    vary: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    max_pulls: int | None = None
+    fewer: Mapping[str, Mapping[float, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.replications < 1:
+            raise ValueError(f"replications must be at least 1, got {self.replications}.")
+
+
+@dataclass(frozen=True)
+class Series:
+    """One curve or box of a figure, where it needs more than a policy.
+
+    Parameters
+    ----------
+    policy : Policy, or partial of its constructor
+        What searches; a partial where a setting (the budget) is known only cell by cell.
+    coded : Policy or partial, optional
+        What stands in its place under the convention ``as_coded``, before `as_coded` is called.
+    label : str, optional
+        Key of the policy's own random choices; by default the name of the series up to " | ", so that a series
+        "A | one change" differs from A in nothing else.
+    problem : mapping
+        Settings in which this series' problem differs from the experiment's.
+    budgets : sequence of int or PerArm, optional
+        One run for each budget, in the place of the experiment's.
+    within : mapping
+        ``{"n_arms": 16}`` leaves out cells with more.
+    replications : int, optional
+        Runs of this series, where they are fewer.
+    """
+
+    policy: Any
+    coded: Any = None
+    label: str | None = None
+    problem: Mapping[str, Any] = field(default_factory=dict)
+    budgets: Budgets | None = None
+    within: Mapping[str, float] = field(default_factory=dict)
+    replications: int | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is computed and stored under one key: one series in one cell, or a whole computation.
+
+    Attributes
+    ----------
+    key : str
+        Hash of everything that the rows depend on.
+    columns : dict
+        Columns that are the same in all of its rows, ``convention`` and ``series`` first.
+    replications, block : int
+        Runs, and runs in one block (a unit of work, of storage and of loss).
+    compute : callable
+        From the first and the last replication but one to rows with a column ``replication``.
+    wanted : tuple of str
+        Columns that stored rows must have.
+    """
+
+    key: str
+    columns: dict[str, Any]
+    replications: int
+    block: int
+    compute: Callable[[int, int], pd.DataFrame]
+    wanted: tuple[str, ...] = ()
+
+    def blocks(self) -> list[tuple[int, int]]:
+        """Return the first and the last replication but one of every block."""
+        n = self.replications
+        return [(start, min(start + self.block, n)) for start in range(0, n, self.block)]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Searches of a problem by policies.
+
+    Parameters
+    ----------
+    title : str
+        In a figure's words.
+    problem : partial
+        The problem's constructor with its settings.
+    series : mapping of str to Policy, partial or Series
+        In the order of the figure.
+    profiles : mapping of str to Scale
+        ``smoke``, ``laptop`` and, where it differs from ``laptop``, ``paper``.
+    metrics : sequence of function
+        From (problem, recommended) to one value a replication, see `bestarm.metrics`.
+    conventions : sequence of {"as_written", "as_coded"}
+        Whose algorithms: the paper's text, the authors' code.
+    stand_in : partial, optional
+        The problem where nobody has the data.
+    vary : mapping of str to sequence
+        A cell for every combination of these settings of the problem; rows have a column for each.
+    budgets : sequence of int or PerArm, optional
+        One run for each budget; rows have a column ``budget``.
+    settings : mapping
+        Settings of every policy that has them.
+    every : int, optional
+        Record each replication every so many rounds as well; rows have a column ``budget``.
+    observe : callable, optional
+        From (policy, problem) to an observer, see `bestarm.experiments.observe`; rows have its ``columns``.
+    block, max_pulls : int
+        Runs in one block; where a run is cut.
+    draws : str
+        Added to the name of the instance: other noise, for tuning.
+    """
+
+    title: str
+    problem: partial[Any]
+    series: Mapping[str, Any]
+    profiles: Mapping[Profile, Scale]
+    metrics: Sequence[Metric] = ()
+    conventions: Sequence[Convention] = ("as_written",)
+    stand_in: partial[Any] | None = None
+    vary: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    budgets: Budgets | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    every: int | None = None
+    observe: Any = None
+    block: int = 250
+    max_pulls: int = MAX_PULLS
+    draws: str = ""
+
+    def __post_init__(self) -> None:
+        check_profiles(self.title, self.profiles)
+        unknown = sorted(set(self.conventions) - set(get_args(Convention)))
+        if unknown:
+            raise ValueError(
+                f"{self.title}: a convention is {' or '.join(get_args(Convention))}, got {', '.join(unknown)}."
+            )
+        if not self.series:
+            raise ValueError(f"{self.title}: an experiment needs at least one series.")
+
+    def scale(self, profile: Profile) -> Scale:
+        """Return the scale of a profile; ``paper`` is ``laptop`` where nothing else is said."""
+        return self.profiles.get(profile) or self.profiles["laptop"]
+
+    def on_data(self) -> Experiment:
+        """Return this experiment on its real data or, where nobody has them, on its stand-in.
+
+        Raises
+        ------
+        DataUnavailable
+            If there is no stand-in either.
+        """
+        first = {name: values[0] for name, values in self.vary.items()}
+        try:
+            _build(with_settings(self.problem, first), "as_written")
+        except DataUnavailable:
+            if self.stand_in is None:
+                raise
+            return replace(self, problem=self.stand_in, stand_in=None)
+        return self
+
+    def parts(self, profile: Profile, seed: int, workers: int = 1) -> list[Part]:
+        """Return what has to be stored for one profile, in the order of the rows."""
+        return [_part(self, cell, seed) for cell in self.cells(profile)]
+
+    def cells(self, profile: Profile) -> list[Cell]:
+        """Return every series in every cell, with every budget."""
+        scale = self.scale(profile)
+        varied = {name: scale.vary.get(name, values) for name, values in self.vary.items()}
+        settings = [dict(zip(varied, values, strict=True)) for values in itertools.product(*varied.values())]
+        return [
+            cell
+            for convention in self.conventions
+            for (name, series), where in itertools.product(self.series.items(), settings)
+            for cell in self._cells(name, series, convention, where, scale)
+        ]
+
+    def _cells(
+        self, name: str, given: Any, convention: Convention, where: dict[str, Any], scale: Scale
+    ) -> Iterator[Cell]:
+        series = given if isinstance(given, Series) else Series(given)
+        base = with_settings(self.problem, where)
+        if unknown := sorted(set(series.within) - set(base.keywords)):
+            raise ValueError(
+                f"{self.title}, {name}: within names {', '.join(unknown)}; the problem has: {', '.join(base.keywords)}."
+            )
+        if any(base.keywords[setting] > most for setting, most in series.within.items()):
+            return
+        problem = with_settings(base, series.problem)
+        coded = convention == "as_coded"
+        made = series.coded if coded and series.coded is not None else series.policy
+        label = series.label or name.partition(" | ")[0]
+        cuts = {k: v for k, v in {**self.settings, **scale.settings}.items() if k in settings_of(made)}
+        budgets = series.budgets if series.budgets is not None else self.budgets
+        if budgets is not None and scale.budgets is not None:
+            budgets = scale.budgets
+        runs = [scale.replications] + ([series.replications] if series.replications else [])
+        runs += [
+            n for setting, steps in scale.fewer.items() for at, n in steps.items() if where.get(setting, 0) >= at
+        ]
+        for budget in [None] if budgets is None else _budgets(budgets, problem):
+            policy = made_of(made, {"label": label, **cuts} | ({} if budget is None else {"budget": budget}))
+            yield Cell(
+                series=name,
+                convention=convention,
+                policy=policy.as_coded() if coded else policy,
+                problem=problem,
+                base=base,
+                where=where,
+                budget=budget,
+                replications=min(runs),
+                max_pulls=scale.max_pulls or self.max_pulls,
+            )
+
+    def instance(self, cell: Cell) -> str:
+        """Return the name of the instance, which keys the noise: series compared in a cell share it."""
+        return f"{_build(cell.base, 'as_written').label} {self.draws}".strip()
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One series in one cell, at one budget."""
+
+    series: str
+    convention: Convention
+    policy: Any
+    problem: partial[Any]
+    base: partial[Any]
+    where: dict[str, Any]
+    budget: int | None
+    replications: int
+    max_pulls: int
+
+    def build(self) -> Any:
+        """Return the problem that is searched, with the deviations of the authors' code if it has any."""
+        return _build(self.problem, self.convention)
+
+
+@dataclass(frozen=True)
+class Computation:
+    """Rows that are no plain search: a function makes them.
+
+    Parameters
+    ----------
+    title : str
+        In a figure's words.
+    rows : partial
+        A function with its settings. It is called with those of the profile, ``seed`` and ``workers``, and returns a
+        tidy frame with a column ``replication``.
+    profiles : mapping of str to mapping
+        Settings of each profile, ``replications`` among them.
+    data_files : sequence of str
+        Registered files that the function reads; where nobody has them it makes rows with ``data = "stand-in"``.
+    measured : bool
+        Whether the rows are wall times. Those belong to the machine that measured them: they are kept, whatever the
+        code, until they are measured again on purpose.
+    """
+
+    title: str
+    rows: partial[Any]
+    profiles: Mapping[Profile, Mapping[str, Any]]
+    data_files: Sequence[str] = ()
+    measured: bool = False
+
+    def __post_init__(self) -> None:
+        check_profiles(self.title, self.profiles)
+
+    def scale(self, profile: Profile) -> Scale:
+        """Return the scale of a profile; ``paper`` is ``laptop`` where nothing else is said."""
+        return Scale(int(self.settings_at(profile)["replications"]))
+
+    def settings_at(self, profile: Profile) -> dict[str, Any]:
+        """Return all settings of the function at a profile."""
+        return {**self.rows.keywords, **(self.profiles.get(profile) or self.profiles["laptop"])}
+
+    def on_data(self) -> Computation:
+        """Return this computation; its function looks for the data."""
+        return self
+
+    def parts(self, profile: Profile, seed: int, workers: int = 1) -> list[Part]:
+        """Return the one part of a computation."""
+        settings = self.settings_at(profile)
+        made_of: list[Any] = [qualified(self.rows.func), describe(settings), seed]
+        made_of.append("measured" if self.measured else code_hash(modules_of([self.rows.func, settings])))
+        if self.data_files:
+            made_of.append(checksums(*self.data_files) if available(*self.data_files) else "stand-in")
+        n = int(settings["replications"])
+        compute = partial(_compute_rows, self.rows.func, settings, seed, workers)
+        return [Part(_digest(made_of), {}, n, n, compute)]
+
+
+def check_profiles(title: str, profiles: Mapping[Profile, Any]) -> None:
+    """Refuse profiles that nothing knows, and an experiment without the two that every one needs."""
+    if unknown := sorted(set(profiles) - set(get_args(Profile))):
+        raise ValueError(f"{title}: a profile is {', '.join(get_args(Profile))}; got {', '.join(unknown)}.")
+    if missing := [p for p in ("smoke", "laptop") if p not in profiles]:
+        raise ValueError(f"{title}: the profile {' and '.join(missing)} is missing.")
+
+
+def with_settings(problem: partial[Any], settings: Mapping[str, Any]) -> partial[Any]:
+    """Return a problem's constructor with some settings replaced.
+
+    Raises
+    ------
+    ValueError
+        For a setting that the constructor does not have.
+    """
+    accepted = inspect.signature(problem.func).parameters
+    if unknown := sorted(set(settings) - set(accepted)):
+        raise ValueError(f"{problem.func.__name__} has no setting {', '.join(unknown)}; it has: {', '.join(accepted)}.")
+    return partial(problem.func, *problem.args, **{**problem.keywords, **settings})
+
+
+def settings_of(policy: Any) -> set[str]:
+    """Return the names of the settings of a policy, or of the constructor in a partial."""
+    if isinstance(policy, partial):
+        return set(inspect.signature(policy.func).parameters)
+    return {f.name for f in fields(policy) if f.init}
+
+
+def made_of(policy: Any, settings: Mapping[str, Any]) -> Any:
+    """Return a policy with some settings replaced."""
+    return policy(**settings) if isinstance(policy, partial) else replace(policy, **settings)
+
+
+def _budgets(budgets: Budgets, problem: partial[Any]) -> list[int]:
+    if not isinstance(budgets, PerArm):
+        return [int(b) for b in budgets]
+    if "n_arms" not in problem.keywords:
+        raise ValueError(f"budgets per arm need a setting n_arms; the problem has: {', '.join(problem.keywords)}.")
+    return [int(ratio * problem.keywords["n_arms"]) for ratio in budgets.ratios]
+
+
+def _build(problem: partial[Any], convention: Convention) -> Any:
+    return _built(_Constructor(problem), convention)
+
+
+class _Constructor:
+    """A problem's constructor, equal to another with the same settings, for the cache of built problems."""
+
+    def __init__(self, problem: partial[Any]) -> None:
+        self.problem = problem
+        self.text = json.dumps([qualified(problem.func), describe(problem.keywords)], sort_keys=True)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Constructor) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+@lru_cache(maxsize=64)
+def _built(constructor: _Constructor, convention: Convention) -> Any:
+    problem = constructor.problem()
+    deviates = convention == "as_coded" and hasattr(problem, "as_coded")
+    return problem.as_coded() if deviates else problem
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Keys
+
+
+def qualified(value: Any) -> str:
+    """Return the name of a function or class without its module: a move changes no key."""
+    return str(value.__qualname__)
+
+
+def describe(value: Any) -> Any:
+    """Return settings in a form that JSON can hold and that does not depend on where their classes are defined."""
+    if isinstance(value, partial):
+        return [qualified(value.func), describe(value.args), describe(value.keywords)]
+    if is_dataclass(value) and not isinstance(value, type):
+        return [type(value).__qualname__, {f.name: describe(getattr(value, f.name)) for f in fields(value)}]
+    if isinstance(value, Mapping):
+        return {str(k): describe(v) for k, v in value.items()}
+    if isinstance(value, np.ndarray | list | tuple | range):
+        return [describe(v) for v in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    if callable(value):
+        return qualified(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(f"a setting cannot be a {type(value).__name__}: {value!r}.")
+
+
+def modules_of(value: Any) -> set[str]:
+    """Return the modules of every function, class and dataclass in some settings."""
+    if isinstance(value, partial):
+        return modules_of([value.func, value.args, value.keywords])
+    if isinstance(value, Mapping):
+        return set().union(*(modules_of(v) for v in value.values()))
+    if isinstance(value, list | tuple):
+        return set().union(*(modules_of(v) for v in value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return {type(value).__module__}.union(*(modules_of(getattr(value, f.name)) for f in fields(value)))
+    return {value.__module__} if callable(value) else set()
+
+
+def data_files(problem: partial[Any], data: str) -> tuple[str, ...]:
+    """Return the registered files behind a problem on real data: ``DATA_FILES`` of its constructor's module."""
+    if data != "real":
+        return ()
+    return tuple(inspect.getmodule(problem.func).DATA_FILES)  # type: ignore[union-attr]
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _part(experiment: Experiment, cell: Cell, seed: int) -> Part:
+    problem = cell.build()
+    data = getattr(problem, "data", "synthetic")
+    instance = experiment.instance(cell)
+    every = experiment.every if cell.budget is None else None
+    deviates = cell.convention == "as_coded" and hasattr(problem, "as_coded")
+    sources = {type(cell.policy).__module__, cell.problem.func.__module__, simulate.__module__}
+    specification = {
+        "problem": [qualified(cell.problem.func), describe(cell.problem.keywords), deviates],
+        "instance": instance,
+        "data": checksums(*data_files(cell.problem, data)),
+        "policy": describe(cell.policy),
+        "metrics": {m.__name__: syntax_digest(textwrap.dedent(inspect.getsource(m))) for m in experiment.metrics},
+        "every": every,
+        "max_pulls": cell.max_pulls,
+        "block": experiment.block,
+        "seed": seed,
+        "code": code_hash(sources | modules_of(cell.problem) | modules_of(cell.policy)),
+    }
+    if experiment.observe is not None:
+        specification["observer"] = code_hash(modules_of(experiment.observe))
+    columns: dict[str, Any] = {"convention": cell.convention, "series": cell.series, **cell.where}
+    if cell.budget is not None:
+        columns["budget"] = cell.budget
+    measured = [m.__name__ for m in experiment.metrics]
+    if experiment.observe is not None:
+        measured += experiment.observe.columns
+    return Part(
+        key=_digest(specification),
+        columns=columns | {"data": data},
+        replications=cell.replications,
+        block=experiment.block,
+        compute=partial(_search, experiment, cell, instance, every, seed),
+        wanted=("replication", "round", "pulls", "stopped", *measured),
+    )
+
+
+def _search(
+    experiment: Experiment, cell: Cell, instance: str, every: int | None, seed: int, start: int, stop: int
+) -> pd.DataFrame:
+    """Return the rows of some replications of one cell."""
+    replications = np.arange(start, stop, dtype=np.int64)
+    problem, policy = cell.build().take(replications), cell.policy
+    if experiment.observe is not None:
+        policy = experiment.observe(policy, problem)
+    rows = simulate(
+        policy,
+        problem,
+        Streams(seed, instance, replications),
+        metrics={m.__name__: m for m in experiment.metrics},
+        max_pulls=cell.max_pulls,
+        every=every,
+    )
+    if experiment.observe is not None:
+        found = policy.findings(replications)
+        on = [c for c in ("replication", "round") if c in found]
+        rows = rows.merge(found, "left", on, validate="one_to_one")
+    if experiment.every is not None and cell.budget is None:
+        rows.insert(0, "budget", rows["pulls"])
+    return rows
+
+
+def _compute_rows(
+    function: Callable[..., pd.DataFrame], settings: dict[str, Any], seed: int, workers: int, start: int, stop: int
+) -> pd.DataFrame:
+    rows = function(**settings, seed=seed, workers=workers)
+    return rows if "data" in rows else rows.assign(data="synthetic")
