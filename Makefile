@@ -1,6 +1,6 @@
-# make repro | test | notebooks | report | bench | lint: each first sets up .venv from requirements.lock.
-# In an environment of your own (conda): make repro BIN="$CONDA_PREFIX/bin"
-# PIP_ARGS goes to pip, for example an index of CPU builds of Torch.
+# make setup | test | repro | bench | lint | pages: each first sets up .venv from requirements.lock.
+# In an environment of your own (conda): make test BIN="$CONDA_PREFIX/bin"
+# PIP_ARGS goes to pip, for example an index of CPU builds of Torch. STUDY limits a rebuild to one study.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -11,9 +11,8 @@ export OPENBLAS_NUM_THREADS = 1
 export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
 RUN = PATH="$(abspath $(BIN)):$$PATH"
-PAPER_ARG = $(if $(PAPER),--paper $(PAPER))
 
-.PHONY: setup repro figure test notebooks report bench lint pipeline readme
+.PHONY: setup repro test bench lint pages
 
 ifeq ($(BIN),$(VENV)/bin)
 setup: $(VENV)/ready
@@ -30,20 +29,11 @@ $(VENV)/ready: requirements.lock pyproject.toml
 	touch $@
 
 repro: setup
-	@$(RUN) bestarm repro --profile $(PROFILE) $(PAPER_ARG)
-
-figure: setup
-	@$(RUN) bestarm figure --paper $(PAPER) --fig $(FIG)
+	@$(RUN) bestarm repro $(STUDY) --profile $(PROFILE)
 
 test: setup
-	$(RUN) python -m pytest
-	$(RUN) python -m pytest --nbval-lax --nbval-cell-timeout=600 -p no:randomly notebooks
-
-notebooks: setup
-	$(RUN) bestarm notebooks $(PAPER_ARG)
-
-report: setup
-	$(RUN) bestarm report
+	$(RUN) python -m pytest -n 2
+	$(RUN) python -m pytest --nbval-lax --nbval-cell-timeout=600 -n 2 --dist loadfile notebooks
 
 bench: setup
 	$(RUN) python -m benchmarks
@@ -53,8 +43,5 @@ lint: setup
 	$(RUN) ruff format --check src tests benchmarks
 	$(RUN) mypy
 
-pipeline: setup
-	$(RUN) bestarm pipeline
-
-readme: setup
-	$(RUN) bestarm readme
+pages: setup
+	$(RUN) bestarm pages

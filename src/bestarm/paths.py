@@ -7,7 +7,6 @@ from pathlib import Path
 
 ROOT = Path(os.environ.get("BESTARM_ROOT", Path(__file__).resolve().parents[2]))
 
-PAPERS = ROOT / "papers"
 NOTEBOOKS = ROOT / "notebooks"
 RESULTS = ROOT / "results"
 FIGURES = ROOT / "figures"
@@ -16,9 +15,7 @@ RAW_DATA = DATA / "raw"
 
 QUICK = ROOT / "_quick"
 STORE = ROOT / "_store"
-EXECUTED = ROOT / "_executed"
 REBUILD = ROOT / "_rebuild"
-REPORT = ROOT / "_report"
 
 
 def data_mirror() -> Path:

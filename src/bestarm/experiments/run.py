@@ -34,6 +34,7 @@ def make_rows(
     committed: pd.DataFrame | None = None,
     workers: int = 1,
     progress: Progress | None = None,
+    spent: Callable[[float], None] | None = None,
 ) -> pd.DataFrame:
     """Return the rows of an experiment at a profile, computing only the blocks that are nowhere yet.
 
@@ -53,6 +54,8 @@ def make_rows(
         Processes; the rows do not depend on it.
     progress : callable, optional
         Called with (blocks done, blocks in all, seconds left).
+    spent : callable, optional
+        Called once with the processor seconds of the blocks that were computed, if any were.
 
     Returns
     -------
@@ -82,7 +85,9 @@ def make_rows(
         else:
             found[part.key, start] = block
     alone = isinstance(experiment, Computation)  # a computation has processes of its own
-    _compute(todo, blocks, 1 if alone else workers, progress)
+    seconds = _compute(todo, blocks, 1 if alone else workers, progress)
+    if todo and spent is not None:
+        spent(seconds)
     for part, start, stop in todo:
         block = blocks.read(part.key, start, stop)
         if block is None:
@@ -144,17 +149,28 @@ def _with_columns(blocks: list[pd.DataFrame], part: Part) -> pd.DataFrame:
     return rows.assign(key=part.key)
 
 
-def _compute(todo: list[tuple[Part, int, int]], blocks: Store, workers: int, progress: Progress | None) -> None:
+def _compute(todo: list[tuple[Part, int, int]], blocks: Store, workers: int, progress: Progress | None) -> float:
+    """Compute and store blocks, and return the processor seconds that they took."""
     if not todo:
-        return
+        return 0.0
     workers = max(1, min(workers, len(todo)))  # a process costs seconds to start
     calls = [joblib.delayed(_compute_block)(part, start, stop, blocks) for part, start, stop in todo]
-    began = time.monotonic()
+    began, seconds = time.monotonic(), 0.0
     with joblib.parallel_config(backend="loky" if workers > 1 else "sequential", n_jobs=workers):
-        for done, _ in enumerate(joblib.Parallel(return_as="generator_unordered")(calls), start=1):
+        for done, took in enumerate(joblib.Parallel(return_as="generator_unordered")(calls), start=1):
+            seconds += took
             if progress is not None:
                 progress(done, len(calls), (time.monotonic() - began) / done * (len(calls) - done))
+    return seconds
 
 
-def _compute_block(part: Part, start: int, stop: int, blocks: Store) -> None:
+def _compute_block(part: Part, start: int, stop: int, blocks: Store) -> float:
+    began = _processor_seconds()
     blocks.write(part.key, start, stop, part.compute(start, stop))
+    return _processor_seconds() - began
+
+
+def _processor_seconds() -> float:
+    """Return the processor seconds of this process and of its children that have ended."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system

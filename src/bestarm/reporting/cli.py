@@ -1,68 +1,54 @@
-"""The command line: ``bestarm notebook | notebooks | experiment | repro | figure | pipeline | readme | report``."""
+"""The command line: ``bestarm rows | notebook | repro | pages``."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
-
-from bestarm.reporting.pipeline import complete_stages
-from bestarm.reporting.readme import write_readme
-from bestarm.reporting.rebuild import rebuild, redraw
-from bestarm.reporting.report import make_report
-from bestarm.reporting.runner import NotebookFailed, notebooks_of, refresh_notebook, run_notebook
-from bestarm.reporting.section import Section
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="bestarm", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="bestarm",
+        description="Make the rows of a study, execute a notebook, rebuild everything, or write the generated pages.",
+        epilog="Environment: BESTARM_DATA, folder searched for data files before the network; BESTARM_STORE, folder of "
+        "finished blocks; BESTARM_WORKERS, number of processes; BESTARM_FRESH, ignore committed rows.",
+    )
     commands = parser.add_subparsers(dest="command", required=True)
-    notebook = commands.add_parser("notebook", help="execute one notebook and publish what it saves")
-    notebook.add_argument("path", type=Path)
-    notebook.add_argument("--profile", default="smoke", choices=["smoke", "laptop", "paper"])
-    notebooks = commands.add_parser("notebooks", help="refresh the text outputs of the committed notebooks")
-    notebooks.add_argument("--paper")
-    experiment = commands.add_parser("experiment", help="run one experiment and store its rows, with no figure")
-    experiment.add_argument("--paper", required=True)
-    experiment.add_argument("--name", required=True, help="key under experiments in papers/<paper>.yaml")
-    experiment.add_argument("--profile", default="paper", choices=["laptop", "paper"])
-    repro = commands.add_parser("repro", help="rebuild from scratch and compare with the committed figures")
-    repro.add_argument("--paper")
+    rows = commands.add_parser("rows", help="make the rows of a study's experiments, and the verdicts on its claims")
+    rows.add_argument("study")
+    rows.add_argument("--profile", default="laptop", choices=["laptop", "paper"])
+    rows.add_argument("--experiment", action="append", default=[], help="only this one; may be given several times")
+    rows.add_argument("--measure", action="store_true", help="measure wall times and processor seconds again")
+    notebook = commands.add_parser("notebook", help="execute one notebook and publish its figures")
+    notebook.add_argument("name", help="study/notebook, for example gse/03_adaptive")
+    notebook.add_argument("--profile", default="laptop", choices=["smoke", "laptop", "paper"])
+    repro = commands.add_parser("repro", help="rebuild from scratch and compare with what is committed")
+    repro.add_argument("study", nargs="*")
     repro.add_argument("--profile", default="laptop", choices=["smoke", "laptop"])
-    figure = commands.add_parser("figure", help="redraw one figure or table from stored rows")
-    figure.add_argument("--paper", required=True)
-    figure.add_argument("--fig", required=True, help="number of a figure, or a name such as tab03")
-    commands.add_parser("pipeline", help="complete the dependencies and claims in dvc.yaml")
-    commands.add_parser("readme", help="bring the generated parts of README.md up to date")
-    commands.add_parser("report", help="render executed notebooks and figures to HTML and PDF")
+    commands.add_parser("pages", help="bring the generated pages and parts of pages up to date")
     return parser
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; errors of use end with one line and status 2."""
     given = _parser().parse_args(arguments)
+    # imported late, so that --help answers at once
+    from bestarm.reporting.rebuild import rebuild
+    from bestarm.reporting.results import make_results
+    from bestarm.reporting.runner import NotebookFailed, run_notebook
+
     try:
         match given.command:
+            case "rows":
+                make_results(given.study, given.profile, given.experiment, measure=given.measure)
             case "notebook":
-                run_notebook(given.path, given.profile)
-            case "notebooks":
-                for path in notebooks_of(given.paper):
-                    refresh_notebook(path)
-                    print(f"refreshed {path.parent.name}/{path.name}")
-            case "experiment":
-                section = Section(given.paper, given.profile, ".")
-                section.run(given.name)
-                section.save_results(given.name)
+                run_notebook(given.name, given.profile)
             case "repro":
-                return rebuild(given.paper, given.profile)
-            case "figure":
-                return redraw(given.paper, given.fig)
-            case "pipeline":
-                complete_stages()
-            case "readme":
-                write_readme()
-            case "report":
-                print(make_report())
+                return rebuild(given.study, given.profile)
+            case "pages":
+                from bestarm.reporting.pages import write_pages
+
+                write_pages()
     except (ValueError, NotebookFailed) as error:
         print(f"bestarm: {error}", file=sys.stderr)
         return 2

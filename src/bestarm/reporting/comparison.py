@@ -40,29 +40,27 @@ def _keyed(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def compare_folders(old: Path, new: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Compare every CSV below two ``figures`` folders.
+    """Compare every CSV below ``figures`` and every table of verdicts below ``results`` of two folders.
 
     Returns
     -------
     counts : DataFrame
         One row for each figure or table, one column for each of ``OUTCOMES``.
     changed : DataFrame
-        Verdicts that changed: ``paper, id, convention, old, new``.
+        Verdicts that changed: ``study, id, convention, old, new``.
     """
-    names = sorted({p.relative_to(folder) for folder in (old, new) for p in folder.glob("**/*.csv")})
-    counts, changed = {}, []
+    figures = [folder / "figures" for folder in (old, new)]
+    names = sorted({p.relative_to(folder) for folder in figures for p in folder.glob("*/*/*.csv")})
+    counts = {}
     for name in names:
-        if name.name == "verdicts.csv":
-            changed.append(_changed_verdicts(old / name, new / name))
-            continue
-        frames = [pd.read_csv(f / name) if (f / name).is_file() else None for f in (old, new)]
-        # wall times are no results
-        frames = [None if f is None else f[f["statistic"] != "microseconds per pull"] for f in frames]
+        frames = [pd.read_csv(f / name) if (f / name).is_file() else None for f in figures]
         known = next(frame for frame in frames if frame is not None)
         left, right = (known.iloc[:0] if frame is None else frame for frame in frames)
         counts[str(name.with_suffix(""))] = compare_values(left, right).value_counts()
     table = pd.DataFrame(counts).T.reindex(columns=OUTCOMES).fillna(0).astype(int)
-    verdicts = pd.concat(changed, ignore_index=True) if changed else pd.DataFrame(columns=["paper", "id"])
+    studies = sorted({p.parent.name for folder in (old, new) for p in folder.glob("results/*/verdicts.csv")})
+    changed = [_changed_verdicts(*(f / "results" / s / "verdicts.csv" for f in (old, new))) for s in studies]
+    verdicts = pd.concat(changed, ignore_index=True) if changed else pd.DataFrame(columns=["study", "id"])
     return table, verdicts
 
 
@@ -73,4 +71,4 @@ def _changed_verdicts(old: Path, new: Path) -> pd.DataFrame:
     )
     both = left.merge(right, on=columns[:2], how="outer", suffixes=("_old", "_new"))
     different = both[both["verdict_old"].fillna("none") != both["verdict_new"].fillna("none")]
-    return different.rename(columns={"verdict_old": "old", "verdict_new": "new"}).assign(paper=new.parent.name)
+    return different.rename(columns={"verdict_old": "old", "verdict_new": "new"}).assign(study=new.parent.name)

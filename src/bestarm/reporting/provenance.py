@@ -1,4 +1,4 @@
-"""How a figure was made, as a small JSON file beside it."""
+"""Where a figure comes from: the keys of its rows, the data, the seed and the versions of what made it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Any
 
 import pandas as pd
 
-from bestarm.experiments.computed import is_computed
-
 PACKAGES = ("numpy", "scipy", "numba", "pandas", "matplotlib", "seaborn", "statsmodels")
 
 
@@ -19,30 +17,34 @@ def package_versions() -> dict[str, str]:
     return {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
 
 
-def describe_rows(paper: str, name: str, rows: pd.DataFrame) -> dict[str, Any]:
-    """Return what the rows of one experiment were made by: keys, replications and seconds of simulation."""
-    # a search notes the time of a whole run beside each of its rounds, a computation shares its time out over its rows
-    timed = rows if is_computed(paper, name) else rows.drop_duplicates(["key", "replication"])
-    cells = rows.drop_duplicates(["convention", "series"])
+def describe_rows(rows: pd.DataFrame) -> dict[str, Any]:
+    """Return what the rows of one experiment were made by: keys, replications and kind of data."""
+    named = [c for c in ("convention", "series") if c in rows]
+    cells = rows.drop_duplicates([*named, "key"])
+    keys: dict[str, list[str]] = {}
+    for line in cells[[*named, "key"]].itertuples(index=False):
+        keys.setdefault(" · ".join(line[:-1]), []).append(line[-1][:12])
     return {
-        "keys": {f"{c} · {s}": k for c, s, k in zip(cells["convention"], cells["series"], cells["key"], strict=True)},
+        "keys": {
+            name: found[0] if len(found) == 1 else f"{found[0]} and {len(found) - 1} more"
+            for name, found in keys.items()
+        },
         "replications": int(rows["replication"].nunique()),
         "data": str(rows["data"].iloc[0]),
-        "simulation_seconds": round(float(timed["seconds"].sum()), 1),
     }
 
 
 def provenance(
-    paper: str, figure: str, *, seed: int, profile: str, rows: Mapping[str, pd.DataFrame], data: Mapping[str, str]
+    study: str, figure: str, *, seed: int, profile: str, rows: Mapping[str, pd.DataFrame], data: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return the provenance of a figure or table as a JSON-ready dictionary."""
     return {
-        "paper": paper,
+        "study": study,
         "figure": figure,
         "seed": seed,
         "profile": profile,
-        "experiments": {name: describe_rows(paper, name, frame) for name, frame in rows.items()},
-        "outcomes": [f"results/{paper}/{name}.parquet" for name in rows],
+        "experiments": {name: describe_rows(frame) for name, frame in rows.items()},
+        "rows": [f"results/{study}/{name}.parquet" for name in rows],
         "data_sha256": dict(data),
         "versions": package_versions(),
     }

@@ -1,33 +1,43 @@
-"""Rebuild figures from scratch and compare them with the committed ones."""
+"""Rebuild everything from scratch and compare it with what is committed."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from bestarm.paths import FIGURES, QUICK, REBUILD, ROOT
+import yaml
+
+from bestarm.paths import FIGURES, QUICK, REBUILD, RESULTS, ROOT
 from bestarm.reporting.comparison import compare_folders
-from bestarm.reporting.pipeline import load_pipeline, notebook_of_stage
+from bestarm.reporting.results import costs
 from bestarm.reporting.runner import notebooks_of, run_notebook
 
-
-def stages_of(paper: str | None) -> list[str]:
-    """Return the stages of one paper, or of all, in the order of ``dvc.yaml``."""
-    stages = load_pipeline()["stages"]
-    papers = {name: notebook_of_stage(stage).parent.name for name, stage in stages.items()}
-    if paper is not None and paper not in papers.values():
-        raise ValueError(f"unknown paper {paper!r}; the pipeline has: {', '.join(sorted(set(papers.values())))}.")
-    return [name for name in stages if paper in (None, papers[name])]
+PIPELINE = ROOT / "dvc.yaml"
+NOTEBOOK_SECONDS = 20.0  # of a notebook that draws from rows
 
 
-def rebuild(paper: str | None = None, profile: str = "laptop") -> int:
-    """Rebuild the figures of a paper, or of all, and print how they compare with the committed ones.
+def stages_of(studies: Sequence[str] = ()) -> list[str]:
+    """Return the stages of some studies, or of all, in the order of ``dvc.yaml``: first rows, then notebooks."""
+    stages = yaml.safe_load(PIPELINE.read_text(encoding="utf-8"))["stages"]
+    known = stages["rows"]["foreach"]
+    if unknown := sorted(set(studies) - set(known)):
+        raise ValueError(f"unknown study {', '.join(unknown)}; the pipeline has: {', '.join(known)}.")
+    wanted = [name for name in known if name in studies or not studies]
+    return [f"rows@{name}" for name in wanted] + [
+        f"{name}@{notebook}" for name in wanted for notebook in stages[name]["foreach"]
+    ]
 
-    The laptop profile runs ``dvc repro --force`` against an empty store; the committed figures are set aside first.
+
+def rebuild(studies: Sequence[str] = (), profile: str = "laptop") -> int:
+    """Rebuild the rows, figures, tables and verdicts of some studies, or of all, and compare them with the committed.
+
+    The laptop profile runs ``dvc repro --force`` against an empty store; what is committed is set aside first.
     Interrupted, a second call goes on where the first stopped. The smoke profile runs the notebooks into ``_quick/``.
 
     Returns
@@ -35,61 +45,85 @@ def rebuild(paper: str | None = None, profile: str = "laptop") -> int:
     int
         Exit status: 1 if a verdict changed or the pipeline failed, else 0.
     """
+    stages = stages_of(studies)
     if profile == "smoke":
-        for path in notebooks_of(paper):
-            run_notebook(path, "smoke")
-        made = sorted(str(p.relative_to(ROOT)) for p in (QUICK / "figures").glob("**/*.png"))
-        print("Smoke profile: these figures show that everything runs; their numbers mean nothing.")
-        print("\n".join(made))
+        for path in (p for study in studies or [None] for p in notebooks_of(study)):  # type: ignore[list-item]
+            run_notebook(f"{path.parent.name}/{path.stem}", "smoke")
+        print(f"Smoke profile: the figures in {QUICK.name}/ show that everything runs; their numbers mean nothing.")
         return 0
     if profile != "laptop":
-        raise ValueError(f"make repro knows the profiles smoke and laptop, got {profile!r}; paper_scale/ has the rest.")
-    stages = stages_of(paper)
+        raise ValueError(f"a rebuild knows the profiles smoke and laptop, got {profile!r}.")
     aside = REBUILD / "committed"
+    print(f"Rebuilding {len(stages)} stages from an empty store, about {_minutes(stages):.0f} minutes.", flush=True)
     if aside.is_dir():
         print(f"Going on with the interrupted rebuild in {REBUILD.name}/ (delete that folder to start anew).")
     else:
         _set_aside(aside)
-    environment = os.environ | {"BESTARM_STORE": str(REBUILD / "store"), "BESTARM_FRESH": "1"}
     began = time.monotonic()
-    done = subprocess.run(["dvc", "repro", "--force", "--single-item", *stages], cwd=ROOT, env=environment, check=False)
-    if done.returncode != 0:
-        print(
-            "The pipeline stopped; what it finished is kept, so the same command goes on from there.", file=sys.stderr
-        )
-        return done.returncode
+    status, skipped = _run_stages(stages)
+    if status != 0:
+        print("The pipeline stopped; what it finished is kept: the same command goes on from there.", file=sys.stderr)
+        return status
     minutes = (time.monotonic() - began) / 60.0
-    counts, changed = compare_folders(aside, FIGURES)
-    if paper is not None:
-        counts = counts[counts.index.str.startswith(f"{paper}/")]
+    counts, changed = compare_folders(aside, ROOT)
+    if studies:
+        counts = counts[[name.split("/")[0] in studies for name in counts.index]]
+        changed = changed[changed["study"].isin(studies)]
     counts.loc["all"] = counts.sum()
     print(f"\nRebuilt {len(stages)} stages in {minutes:.1f} minutes. Numbers, new against committed:\n")
     print(counts.to_string())
     print(f"\nVerdicts changed: {len(changed)}" + ("" if changed.empty else f"\n{changed.to_string(index=False)}"))
+    print("\n".join(skipped) if skipped else "Nothing was skipped, and no figure was drawn from stand-in data.")
     shutil.rmtree(REBUILD)
     return int(len(changed) > 0)
+
+
+def _run_stages(stages: Sequence[str]) -> tuple[int, list[str]]:
+    """Run stages by DVC, saying before each one which it is and how long the rest takes; return what was skipped."""
+    environment = os.environ | {
+        "BESTARM_STORE": str(REBUILD / "store"),
+        "BESTARM_FRESH": "1",
+        "PYTHONUNBUFFERED": "1",
+    }
+    command = ["dvc", "repro", "--force", "--single-item", *stages]
+    began, number, skipped = time.monotonic(), 0, []
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        for line in process.stdout or ():
+            if found := re.match(r"Running stage '([^']+)'", line):
+                left = _minutes(stages[stages.index(found[1]) :])
+                number += 1
+                print(
+                    f"[{(time.monotonic() - began) / 60:5.1f} min] stage {number} of {len(stages)}: {found[1]}, "
+                    f"about {left:.0f} minutes left",
+                    flush=True,
+                )
+            elif "SKIPPED" in line or "STAND-IN" in line:
+                skipped.append(line.rstrip())
+                print(line, end="", flush=True)
+            elif line.startswith(("[", "ERROR", "bestarm:", "    ")) or "ailed" in line:
+                print(line, end="", flush=True)
+    return process.returncode, list(dict.fromkeys(skipped))
+
+
+def _minutes(stages: Iterable[str]) -> float:
+    """Return the minutes that some stages took when they were last measured, on two cores."""
+    seconds = 0.0
+    for stage in stages:
+        kind, _, name = stage.partition("@")
+        if kind == "rows":
+            seconds += sum(s for (study, _, p), s in costs().items() if study == name and p == "laptop") / 2.0
+        else:
+            seconds += NOTEBOOK_SECONDS
+    return seconds / 60.0
 
 
 def _set_aside(aside: Path) -> None:
     temporary = aside.with_name("committed.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
-    shutil.copytree(FIGURES, temporary)
+    shutil.copytree(FIGURES, temporary / "figures")
+    for file in RESULTS.glob("*/verdicts.csv"):
+        (temporary / "results" / file.parent.name).mkdir(parents=True)
+        shutil.copy2(file, temporary / "results" / file.parent.name)
     os.replace(temporary, aside)
-
-
-def redraw(paper: str, figure: str) -> int:
-    """Redraw one figure or table from stored rows, computing only what is missing."""
-    name = f"fig{int(figure):02d}" if figure.isdigit() else figure
-    stages = load_pipeline()["stages"]
-    for stage in stages.values():
-        outs = [next(iter(o)) if isinstance(o, dict) else o for o in stage["outs"]]
-        if any(Path(o).parent == Path("figures") / paper and Path(o).stem == name for o in outs):
-            run_notebook(notebook_of_stage(stage), "laptop")
-            return 0
-    known = sorted(
-        Path(next(iter(o)) if isinstance(o, dict) else o).stem
-        for s in stages.values()
-        for o in s["outs"]
-        if str(next(iter(o)) if isinstance(o, dict) else o).startswith(f"figures/{paper}/")
-    )
-    raise ValueError(f"no stage makes figure {figure!r} of {paper}; it has: {', '.join(dict.fromkeys(known))}.")

@@ -1,4 +1,4 @@
-"""Execute notebooks: with checked parameters, from the root of the project, into a temporary folder first."""
+"""Execute a notebook with papermill: in place for the published figures, elsewhere for anything else."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 import os
 import shutil
 import sys
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,20 +13,35 @@ from typing import Any
 
 import nbformat
 import papermill
-from nbclient import NotebookClient
 
-from bestarm.paths import EXECUTED, NOTEBOOKS, QUICK, ROOT
+from bestarm.paths import FIGURES, NOTEBOOKS, QUICK, ROOT
 
 REQUIRED = ("profile", "output_dir")
+PUBLISHED = "laptop"  # the notebooks' default profile
 
 
 class NotebookFailed(RuntimeError):
-    """A cell raised; what was coded before is untouched."""
+    """A cell raised; what was published before is untouched."""
 
 
-def notebooks_of(paper: str | None = None) -> list[Path]:
-    """Return the notebooks of one paper or of all, in order."""
-    return sorted(p for p in NOTEBOOKS.glob(f"{paper or '*'}/*.ipynb") if ".ipynb_checkpoints" not in p.parts)
+def notebooks_of(study: str | None = None) -> list[Path]:
+    """Return the notebooks of one study or of all, in order."""
+    return sorted(p for p in NOTEBOOKS.glob(f"{study or '*'}/*.ipynb") if ".ipynb_checkpoints" not in p.parts)
+
+
+def notebook_path(name: str) -> Path:
+    """Return the file of a notebook, named ``study/notebook``.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, with the list of what there is.
+    """
+    path = NOTEBOOKS / f"{name.removeprefix('notebooks/').removesuffix('.ipynb')}.ipynb"
+    if not path.is_file():
+        known = ", ".join(f"{p.parent.name}/{p.stem}" for p in notebooks_of())
+        raise ValueError(f"there is no notebook {name!r}; there are: {known}.")
+    return path
 
 
 def check_parameters(path: Path, given: Mapping[str, Any]) -> None:
@@ -43,45 +57,17 @@ def check_parameters(path: Path, given: Mapping[str, Any]) -> None:
         raise ValueError(f"{path.name} has no parameter {', '.join(unknown)}; it has: {', '.join(sorted(declared))}.")
 
 
-@contextlib.contextmanager
-def _progress(path: Path, name: str) -> Iterator[None]:
-    """Print the kernel's progress lines while it works: one rewritten line on a terminal, plain lines in a log."""
-    path.unlink(missing_ok=True)
-    done = threading.Event()
-    began = time.monotonic()
+def run_notebook(name: str, profile: str = PUBLISHED, **parameters: Any) -> Path:
+    """Execute a notebook and publish what it saved when all of it has run.
 
-    def follow() -> None:
-        seen = 0
-        while not done.wait(1.0):
-            lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-            for line in lines[seen:]:
-                text = f"[{time.monotonic() - began:5.0f} s] {name}: {line}"
-                end = "\r" if sys.stderr.isatty() else "\n"
-                print(f"{text:<100}" if end == "\r" else text, end=end, file=sys.stderr, flush=True)
-            seen = len(lines)
-
-    thread = threading.Thread(target=follow, daemon=True)
-    os.environ["BESTARM_PROGRESS"] = str(path)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
-        os.environ.pop("BESTARM_PROGRESS", None)
-        path.unlink(missing_ok=True)
-
-
-def run_notebook(path: Path, profile: str, **parameters: Any) -> Path:
-    """Execute a notebook at a profile and publish what it saved.
-
-    Figures and results go to a temporary folder and are moved when the notebook has finished: to ``figures/`` and
-    ``results/``, or below ``_quick/`` in the smoke profile.
+    At the published profile without other parameters the notebook file itself receives its text outputs, and its
+    figures replace those in ``figures/<study>/<notebook>/``. Otherwise the executed copy and its figures go below
+    ``_quick/<profile>/``.
 
     Parameters
     ----------
-    path : Path
-        Notebook below ``notebooks/``.
+    name : str
+        ``study/notebook``.
     profile : {"smoke", "laptop", "paper"}
         Scale.
     **parameters
@@ -95,65 +81,104 @@ def run_notebook(path: Path, profile: str, **parameters: Any) -> Path:
     Raises
     ------
     ValueError
-        For an unknown or missing parameter, before anything runs.
+        For an unknown notebook or parameter, before anything runs.
     NotebookFailed
         If a cell raises.
     """
-    path = path.resolve()
-    if not path.is_file():
-        raise ValueError(f"there is no notebook {path}.")
-    check_parameters(path, {"profile": profile, **parameters})
-    executed = EXECUTED / profile / path.parent.name / path.name
-    temporary = EXECUTED / f".{profile}-{path.parent.name}-{path.stem}"
+    path = notebook_path(name)
+    in_place = profile == PUBLISHED and not parameters
+    given = parameters if in_place else {"profile": profile, **parameters}
+    check_parameters(path, given)
+    study = path.parent.name
+    base = FIGURES if in_place else QUICK / profile / "figures"
+    target, executed = base / study / path.stem, path if in_place else QUICK / profile / "notebooks" / study / path.name
+    temporary = base / study / f".{path.stem}.new"
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
-    given = {"profile": profile, "output_dir": str(temporary.relative_to(ROOT)), **parameters}
     began = time.monotonic()
-    name = f"{path.parent.name}/{path.stem}"
-    with _progress(temporary / "progress.txt", name):
+    copy = temporary / path.name
+    with _output(temporary):
         try:
             papermill.execute_notebook(
-                str(path), str(temporary / path.name), given, kernel_name="python3", cwd=str(ROOT), progress_bar=False
+                str(path), str(copy), given, kernel_name="python3", cwd=str(ROOT), progress_bar=False
             )
         except papermill.PapermillExecutionError as error:
+            kept = QUICK / "failed" / f"{study}-{path.name}"
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(copy, kept)
+            shutil.rmtree(temporary)
             raise NotebookFailed(
-                f"{name} stopped in cell {error.exec_count}: {error.ename}: {error.evalue.rstrip('.')}. "
-                f"Nothing was coded; the notebook so far is {temporary / path.name}."
+                f"{study}/{path.stem} stopped in cell {error.exec_count}: {error.ename}: {error.evalue.rstrip('.')}. "
+                f"Nothing was published; the notebook so far is {kept}."
             ) from error
-    _publish(temporary, ROOT if profile != "smoke" else QUICK)
+    notebook = nbformat.read(copy, as_version=4)
+    for line in _warnings(notebook):
+        print(f"{study}/{path.stem}: {line}", file=sys.stderr)
+    whole = not any("STAND-IN" in line for line in _warnings(notebook))
+    strip(notebook)
+    copy.unlink()
+    _publish(temporary, target, keep=not whole)
+    if in_place and not whole:
+        print(f"{study}/{path.stem}: kept as published, since some of its data are not here", file=sys.stderr)
+        return path
     executed.parent.mkdir(parents=True, exist_ok=True)
-    os.replace(temporary / path.name, executed)
-    shutil.rmtree(temporary)
-    print(f"{name}: {profile} profile in {time.monotonic() - began:.0f} s", file=sys.stderr)
+    partial = executed.with_name(f".{executed.name}.new")
+    nbformat.write(notebook, partial)
+    os.replace(partial, executed)
+    print(f"{study}/{path.stem}: {profile} profile in {time.monotonic() - began:.0f} s", file=sys.stderr)
     return executed
 
 
-def _publish(temporary: Path, target: Path) -> None:
-    for source in sorted(temporary.glob("*/**/*")):
-        if source.is_file():
-            destination = target / source.relative_to(temporary)
-            destination.parent.mkdir(parents=True, exist_ok=True)
-            os.replace(source, destination)
+@contextlib.contextmanager
+def _output(folder: Path) -> Iterator[None]:
+    before = os.environ.get("BESTARM_OUTPUT")
+    os.environ["BESTARM_OUTPUT"] = str(folder)
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop("BESTARM_OUTPUT")
+        else:
+            os.environ["BESTARM_OUTPUT"] = before
 
 
-def refresh_notebook(path: Path) -> None:
-    """Run a notebook with its own defaults (the smoke profile) and keep the text outputs in the file itself."""
-    notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, kernel_name="python3", resources={"metadata": {"path": str(ROOT)}}).execute()
-    for cell in notebook.cells:
-        cell.metadata.pop("execution", None)
-        if cell.cell_type == "code":
-            cell.outputs = [_text_only(output) for output in cell.outputs if _is_text(output)]
+def _publish(temporary: Path, target: Path, *, keep: bool) -> None:
+    """Put a folder of figures in the place of the last one, so that none of an earlier run stays; or into it."""
+    if keep and target.is_dir():
+        for source in temporary.iterdir():
+            os.replace(source, target / source.name)
+        shutil.rmtree(temporary)
+        return
+    old = target.with_name(f".{target.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if target.is_dir():
+        os.replace(target, old)
+    os.replace(temporary, target)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _warnings(notebook: Any) -> list[str]:
+    """Return the lines in which a notebook says that data are missing or rows are not current."""
+    streams = [o.text for c in notebook.cells for o in c.get("outputs", []) if o.output_type == "stream"]
+    lines = "".join(streams).splitlines()
+    return [line for line in lines if line.startswith(("STAND-IN", "The committed rows of"))]
+
+
+def strip(notebook: Any) -> None:
+    """Take times, pictures, progress and the machine's particulars out of an executed notebook."""
     notebook.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
     }
-    nbformat.write(notebook, path)
+    for cell in notebook.cells:
+        cell.metadata = {key: value for key, value in cell.metadata.items() if key == "tags" and value}
+        if cell.cell_type == "code":
+            cell.outputs = [_text_only(output) for output in cell.outputs if _is_text(output)]
 
 
 def _is_text(output: Any) -> bool:
     if output.output_type == "stream":
-        return output.name == "stdout"
+        return bool(output.name == "stdout")
     return output.output_type in ("execute_result", "display_data") and not any(
         kind.startswith("image/") for kind in output.data
     )
@@ -162,4 +187,5 @@ def _is_text(output: Any) -> bool:
 def _text_only(output: Any) -> Any:
     if output.output_type != "stream":
         output.data = {kind: text for kind, text in output.data.items() if kind in ("text/plain", "text/markdown")}
+        output.metadata = {}
     return output

@@ -1,0 +1,191 @@
+"""The committed rows of a study: made, kept and read in one place.
+
+Rows of the laptop profile lie in ``results/<study>/<experiment>.parquet``, those at the paper's own scale beside them
+in ``results/<study>/paper/``, the verdicts on all claims in ``results/<study>/verdicts.csv``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+from bestarm.experiments.experiment import Computation, Profile
+from bestarm.experiments.run import make_rows, n_workers, stored_whole
+from bestarm.experiments.store import read_rows, write_rows
+from bestarm.paths import DATA, QUICK, RESULTS, STORE
+from bestarm.reporting.claims import evaluate
+from bestarm.reporting.study import Study, load_study, project_seed
+
+COSTS = DATA / "core_seconds.csv"
+
+
+def rows_file(study: str, name: str, profile: Profile) -> Path:
+    """Return where the rows of an experiment are committed."""
+    folder = RESULTS / study / "paper" if profile == "paper" else RESULTS / study
+    return folder / f"{name}.parquet"
+
+
+def committed_rows(study: str, name: str, profile: Profile) -> pd.DataFrame | None:
+    """Return the committed rows of an experiment, or None if there are none or they are damaged."""
+    return read_rows(rows_file(study, name, profile), f"{study}/{name}@{profile}")
+
+
+def current_rows(study: str, name: str, profile: Profile) -> pd.DataFrame | None:
+    """Return the committed rows of an experiment if its present specification and code would make the same ones."""
+    rows = committed_rows(study, name, profile)
+    experiment = load_study(study).experiment(name)
+    if rows is None or (isinstance(experiment, Computation) and experiment.measured):
+        return rows
+    return rows if stored_whole(experiment.on_data(), profile, project_seed(), rows) else None
+
+
+def store_of(profile: Profile) -> Path:
+    """Return the folder of finished blocks: ``$BESTARM_STORE``, by default ``_store/``; smoke runs have their own."""
+    return QUICK / "store" if profile == "smoke" else Path(os.environ.get("BESTARM_STORE", STORE))
+
+
+def rows_of(
+    study: str,
+    name: str,
+    profile: Profile,
+    *,
+    progress: Callable[[int, int, float], None] | None = None,
+    spent: Callable[[float], None] | None = None,
+    measure: bool = False,
+) -> pd.DataFrame:
+    """Return the rows of an experiment, computing what is neither committed nor stored.
+
+    With ``$BESTARM_FRESH`` set, committed rows are ignored, but for measured times, which are kept until ``measure``
+    asks for new ones. Smoke runs ignore them always.
+    """
+    experiment = load_study(study).experiment(name).on_data()
+    committed = None if profile == "smoke" else committed_rows(study, name, profile)
+    if isinstance(experiment, Computation) and experiment.measured and committed is not None and not measure:
+        return committed
+    if os.environ.get("BESTARM_FRESH"):
+        committed = None
+    return make_rows(
+        experiment,
+        profile,
+        seed=project_seed(),
+        store=store_of(profile),
+        committed=committed,
+        workers=1 if profile == "smoke" else n_workers(),
+        progress=progress,
+        spent=spent,
+    )
+
+
+def make_results(study: str, profile: Profile, only: Sequence[str] = (), *, measure: bool = False) -> None:
+    """Make the rows of a study's experiments, or of some, and the verdicts on its claims; commit them to ``results/``.
+
+    Files of experiments that the study no longer has are deleted. Rows on stand-in data replace no committed rows.
+
+    Parameters
+    ----------
+    study : str
+        Name of the study.
+    profile : {"laptop", "paper"}
+        Scale.
+    only : sequence of str
+        Names of experiments; by default all.
+    measure : bool
+        Measure wall times again, and write the processor seconds of what is computed to ``data/core_seconds.csv``.
+    """
+    loaded = load_study(study)
+    names = [n for n in loaded.experiments if n in only or not only]
+    for name in only:
+        loaded.experiment(name)  # refuses unknown names before anything runs
+    skipped, began = [], time.monotonic()
+    for number, name in enumerate(names, start=1):
+        say = _progress(f"{study} rows, {number} of {len(names)}: {name}", began)
+        taken: list[float] = []
+        rows = rows_of(study, name, profile, progress=say, spent=taken.append, measure=measure)
+        if (rows["data"] == "stand-in").any():
+            skipped.append(name)
+            continue
+        if measure and taken:
+            record_cost(study, name, profile, taken[0])
+        file = rows_file(study, name, profile)
+        if read_rows(file, f"{study}/{name}@{profile}") is None or not _same_file(file, rows):
+            write_rows(rows, file, f"{study}/{name}@{profile}")
+    if profile == "laptop" and not only:
+        for file in (RESULTS / study).glob("*.parquet"):
+            if file.stem not in loaded.experiments:
+                file.unlink()
+    if skipped:
+        print(
+            f"SKIPPED {', '.join(skipped)} of {study}: nobody here has the data. Committed rows stay; "
+            "data/README says where the files come from.",
+            file=sys.stderr,
+        )
+    write_verdicts(loaded)
+
+
+def _same_file(file: Path, rows: pd.DataFrame) -> bool:
+    """Return whether a file already holds these rows, so that it keeps its bytes."""
+    return bool(pd.read_parquet(file).equals(rows))
+
+
+def write_verdicts(study: Study) -> pd.DataFrame:
+    """Decide every claim of a study on its committed rows, and write the table of verdicts."""
+    rows, larger = verdict_rows(study)
+    verdicts = evaluate(study, rows, larger)
+    file = RESULTS / study.name / "verdicts.csv"
+    temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    verdicts.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n")
+    os.replace(temporary, file)
+    return verdicts
+
+
+def verdict_rows(study: Study) -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
+    """Return the committed rows of the laptop profile, and those at the paper's scale whose key is current."""
+    rows = {name: committed_rows(study.name, name, "laptop") for name in study.experiments}
+    larger = {
+        name: current_rows(study.name, name, "paper")
+        for name in study.experiments
+        if rows_file(study.name, name, "paper").is_file()
+    }
+    return ({n: r for n, r in rows.items() if r is not None}, {n: r for n, r in larger.items() if r is not None})
+
+
+def read_verdicts(study: str) -> pd.DataFrame | None:
+    """Return the committed verdicts on a study's claims, or None if there are none."""
+    file = RESULTS / study / "verdicts.csv"
+    return pd.read_csv(file, keep_default_na=True) if file.is_file() else None
+
+
+@cache
+def costs() -> Mapping[tuple[str, str, str], float]:
+    """Return the processor seconds of experiments as they were last measured, by (study, experiment, profile)."""
+    if not COSTS.is_file():
+        return {}
+    table = pd.read_csv(COSTS)
+    return table.set_index(["study", "experiment", "profile"])["core_seconds"].to_dict()
+
+
+def record_cost(study: str, name: str, profile: Profile, seconds: float) -> None:
+    """Write the processor seconds that an experiment took to ``data/core_seconds.csv``."""
+    columns = ["study", "experiment", "profile"]
+    old = pd.read_csv(COSTS) if COSTS.is_file() else pd.DataFrame(columns=[*columns, "core_seconds"])
+    line = pd.DataFrame([[study, name, profile, round(seconds, 1)]], columns=[*columns, "core_seconds"])
+    table = pd.concat([old, line]) if len(old) else line
+    table = table.drop_duplicates(columns, keep="last").sort_values(columns)
+    table.to_csv(COSTS, index=False, lineterminator="\n")
+
+
+def _progress(what: str, began: float) -> Callable[[int, int, float], None]:
+    def report(done: int, total: int, seconds_left: float) -> None:
+        text = f"[{time.monotonic() - began:5.0f} s] {what}, block {done} of {total}, about {seconds_left:.0f} s left"
+        end = "\r" if sys.stderr.isatty() and done < total else "\n"
+        if end == "\r" or done == total or done % max(1, total // 10) == 0:
+            print(f"{text:<110}" if sys.stderr.isatty() else text, end=end, file=sys.stderr, flush=True)
+
+    return report
