@@ -1,8 +1,8 @@
 r"""An observer of gap-index focused algorithms: checks, at every round, what the theory of the Top-m paper says of it.
 
-`GifaMonitor` is a policy. It hands every call to the algorithm that it wraps and changes nothing in it; after each
-choice it evaluates the inequalities of the paper on the state, for all replications at once, knowing the true means.
-It judges, so widths and indices are computed anew instead of being taken from the algorithm.
+`GifaObserver` hands every call to the algorithm and changes nothing in it. After each choice the inequalities of the
+paper are evaluated on the state, for all replications at once, with the true means. Widths and indices are computed
+anew instead of being taken from the algorithm, so that an error of the algorithm would show.
 
 References
 ----------
@@ -12,17 +12,19 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
+import pandas as pd
 
-from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
+from bestarm.experiments.observe import Observed
+from bestarm.interface import Arms, Ask, FiniteProblem, FloatArray, IntArray
 from bestarm.policies.gifa import Gifa, GifaState
 from bestarm.streams import Streams
 from bestarm_studies.linear_topm.complexity import gaps
 from bestarm_studies.linear_topm.round_checks import ROUNDING, check_round
 
-# Findings of a run, in the order of `gifa_checks.check_round`, with their value before the first round:
+# Findings of a run, in the order of `round_checks.check_round`, with their value before the first round:
 #   rounds           rounds that were checked
 #   event_share      largest (true gap - estimated gap) / width over rounds and pairs; the event of [1], Section 4.2,
 #                    holds if it is at most 1
@@ -64,18 +66,15 @@ class MonitoredState(GifaState):
     differences: FloatArray = field(kw_only=True, metadata={"shared": True})  # (K, K): norms of their differences
 
 
-@dataclass(frozen=True)
-class GifaMonitor:
+class GifaObserver(Observed):
     """A gap-index focused algorithm under observation.
 
     Parameters
     ----------
     policy : Gifa
-        The algorithm; its choices, random ties and recommendations stay what they are without the monitor.
-    means : ndarray, shape (1, n_arms)
-        True means, the same for all replications.
-    findings : ndarray, shape (R, number of `FINDINGS`)
-        Where the findings are written (`no_findings`), one line per replication in the order of the streams.
+        The algorithm; its choices, random ties and recommendations are those that it makes unobserved.
+    problem : FiniteProblem
+        What is searched: one set of features and true means, the same for all replications.
 
     Raises
     ------
@@ -83,18 +82,22 @@ class GifaMonitor:
         If the means differ between replications.
     """
 
+    columns: ClassVar[tuple[str, ...]] = tuple(FINDINGS)
+
     policy: Gifa
-    means: FloatArray
-    findings: FloatArray
 
-    def __post_init__(self) -> None:
-        if self.means.ndim != 2 or len(self.means) != 1:
-            raise ValueError(f"means must have shape (1, n_arms), got {self.means.shape}: one instance at a time.")
+    def __init__(self, policy: Gifa, problem: FiniteProblem) -> None:
+        super().__init__(policy)
+        if problem.means.ndim != 2 or len(problem.means) != 1:
+            raise ValueError(f"means must have shape (1, n_arms), got {problem.means.shape}: one instance at a time.")
+        self.truth: FloatArray = problem.means[0]
+        self.gap = gaps(self.truth, policy.n_best)
+        self.mth_best = float(np.sort(self.truth)[-policy.n_best])
+        self.found = no_findings(0)
 
-    @property
-    def label(self) -> str:
-        """Name of the algorithm."""
-        return self.policy.label
+    def findings(self, replications: IntArray) -> pd.DataFrame:
+        """Return what was found of each replication, a column for each of `FINDINGS`."""
+        return pd.DataFrame(self.found, columns=list(self.columns)).assign(replication=replications)
 
     def start(self, arms: Arms, streams: Streams) -> MonitoredState:
         """Return the state before the first pull."""
@@ -102,6 +105,7 @@ class GifaMonitor:
         if len(state.features) != 1:
             raise ValueError(f"the arms must have one set of features, got {len(state.features)}.")
         x = state.features[0]
+        self.found = no_findings(len(streams.replications))
         return MonitoredState(
             **vars(state),
             place=np.arange(len(streams.replications)),
@@ -119,41 +123,25 @@ class GifaMonitor:
         return asked
 
     def tell(self, state: MonitoredState, asked: Ask, totals: FloatArray) -> None:
-        """Let the algorithm learn; a stop after the pull (the published code) is judged at once."""
+        """Let the algorithm learn; a stop after the pull (the authors' code) is judged at once."""
         searching = np.flatnonzero(~state.stopped)
         self.policy.tell(state, asked, totals)
         self._judge(state, searching[state.stopped[searching]])
 
-    def finished(self, state: MonitoredState) -> BoolArray:
-        """Return which replications have stopped."""
-        return self.policy.finished(state)
-
-    def recommend(self, state: MonitoredState) -> IntArray:
-        """Return the algorithm's recommendation."""
-        return self.policy.recommend(state)
-
-    @cached_property
-    def _gap(self) -> FloatArray:
-        return gaps(self.means[0], self.policy.n_best)
-
-    @cached_property
-    def _mth_best(self) -> float:
-        return float(np.sort(self.means[0])[-self.policy.n_best])
-
     def _judge(self, state: MonitoredState, rows: IntArray) -> None:
         """Tell whether the answers of replications that have just stopped are right."""
         if len(rows):
-            lowest = self.means[0][state.candidates[rows]].min(axis=1)
-            good = lowest >= self._mth_best - self.policy.epsilon - ROUNDING
-            self.findings[state.place[rows], list(FINDINGS).index("within_epsilon")] = good
+            lowest = self.truth[state.candidates[rows]].min(axis=1)
+            good = lowest >= self.mth_best - self.policy.epsilon - ROUNDING
+            self.found[state.place[rows], list(FINDINGS).index("within_epsilon")] = good
 
     def _check(self, state: MonitoredState, rows: IntArray, asked: Ask) -> None:
-        policy, truth = self.policy, self.means[0]
+        policy, truth = self.policy, self.truth
         time = state.pulls.sum(axis=1) + policy.index_time_ahead
         scale = policy.sigma * state.threshold(np.maximum(time, 1).astype(np.float64))
         check_round(
             rows, state.place, state.gram, state.means, state.pulls, state.candidates, state.pair, asked.arms,
-            asked.counts, scale, state.lengths, state.differences, truth, self._gap, truth >= self._mth_best,
-            truth < self._mth_best - policy.epsilon, policy.epsilon, policy.design_regulariser,
-            policy.index in ("paired", "classical_paired"), policy.uses_features, self.findings,
+            asked.counts, scale, state.lengths, state.differences, truth, self.gap, truth >= self.mth_best,
+            truth < self.mth_best - policy.epsilon, policy.epsilon, policy.design_regulariser,
+            policy.index in ("paired", "classical_paired"), policy.uses_features, self.found,
         )  # fmt: skip
