@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from bestarm.designs.partition_tree import LEAF
-from bestarm.experiments.definitions import project_seed
-from bestarm.experiments.observe import TreeMonitor
+from bestarm.experiments.observe import Looking
 from bestarm.experiments.simulate import simulate
 from bestarm.policies.gpoo import Gpoo
+from bestarm.reporting.study import project_seed
 from bestarm.streams import Streams
 from bestarm_studies.gpoo.functions import reward_function
 from bestarm_studies.gpoo.theory_rows import largest_slopes
@@ -41,7 +41,7 @@ def single_feedback(paper: str, test: Mapping[str, Any]) -> tuple[bool, str]:
         largest = max(largest, float(np.abs(means - state.means[0, live]).max()))
 
     streams = Streams.first(1, seed=project_seed(), instance=bandit.label)
-    simulate(TreeMonitor(policy, look), bandit, streams, metrics={})
+    simulate(Looking(policy, look), bandit, streams, metrics={})
     return largest < 1e-8, f"means differ by at most {largest:.1e} over {policy.budget} rounds"
 
 
@@ -67,7 +67,7 @@ def envelope(paper: str, test: Mapping[str, Any]) -> tuple[bool, str]:
             beyond += int((bound > policy.bounds(state)[rows, slots] + 1e-9)[inside].sum())
 
         streams = Streams.first(n_runs, seed=project_seed(), instance=bandit.label)
-        simulate(TreeMonitor(policy, look), bandit, streams, metrics={})
+        simulate(Looking(policy, look), bandit, streams, metrics={})
     return beyond == 0, f"{beyond} of {checked} leaves of {n_runs * len(test['sizes'])} runs have an envelope above b"
 
 
@@ -85,7 +85,7 @@ def cost(paper: str, test: Mapping[str, Any]) -> tuple[bool, str]:
             total += int(state.live[0].sum()) * t + (2 * t * t // 2 if fresh else 0)
 
         streams = Streams.first(1, seed=project_seed(), instance=bandit.label)
-        simulate(TreeMonitor(Gpoo("GPOO", int(budget)), look), bandit, streams, metrics={})
+        simulate(Looking(Gpoo("GPOO", int(budget)), look), bandit, streams, metrics={})
         counts.append(total)
     slope = float(np.polyfit(np.log(test["budgets"]), np.log(counts), 1)[0])
     return slope <= test["power"], f"multiplications grow like N^{slope:.2f} for N = {test['budgets'][0]} to {budget}"

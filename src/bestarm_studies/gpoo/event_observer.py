@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
+from bestarm.experiments.observe import Observed
+from bestarm.interface import Ask, FloatArray
 from bestarm.models.cell_posterior import CellPosterior, introduce, new_posterior, observe
 from bestarm.partition import Partition
 from bestarm.policies.gpoo import Gpoo, GpooState, noise_of_average
@@ -20,7 +21,7 @@ from bestarm.streams import Streams
 
 
 @dataclass
-class EventMonitor:
+class EventObserver(Observed):
     r"""GPOO under observation; it makes the same choices.
 
     Beside the policy's own tree it keeps the posterior of all cells down to depth :math:`h_{\max}+1`, the deepest that
@@ -48,14 +49,9 @@ class EventMonitor:
     all_cells: CellPosterior = field(init=False)
     truth: FloatArray = field(init=False)
 
-    @property
-    def label(self) -> str:
-        """Name of the policy."""
-        return self.policy.label
-
     def start(self, arms: Partition, streams: Streams) -> GpooState:
         """Start the policy, and the posterior of all cells."""
-        self.state = self.policy.start(arms, streams)
+        self.state = super().start(arms, streams)
         n, n_cells = len(streams.replications), int(arms.cell(self.policy.max_depth + 2, 0))
         fields = new_posterior(
             streams.replications, self.policy.budget, self.state.covariance, self.state.key, capacity=n_cells
@@ -70,7 +66,7 @@ class EventMonitor:
 
     def ask(self, state: GpooState) -> Ask:
         """Let the policy choose, and compare all cells with the truth: the posterior is that of the rewards before."""
-        asked = self.policy.ask(state)
+        asked = super().ask(state)
         searching = state.n_rounds < self.policy.budget
         n_cells = int(state.partition.cell(self.policy.max_depth + 1, 0))
         widths = self.policy.widths_of(
@@ -82,14 +78,6 @@ class EventMonitor:
 
     def tell(self, state: GpooState, asked: Ask, totals: FloatArray) -> None:
         """Pass the rewards on; in the posterior of all cells a cell's slot is its heap number."""
-        self.policy.tell(state, asked, totals)
+        super().tell(state, asked, totals)
         noise = noise_of_average(state.partition, state.partition.depth(asked.arms[:, 0]), self.policy.noise_variance)
         observe(self.all_cells, asked.arms[:, 0], totals[:, 0], noise)
-
-    def finished(self, state: GpooState) -> BoolArray:
-        """Return which replications have stopped."""
-        return self.policy.finished(state)
-
-    def recommend(self, state: GpooState) -> IntArray:
-        """Return what the policy recommends."""
-        return self.policy.recommend(state)

@@ -8,6 +8,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import joblib
@@ -15,16 +16,15 @@ import numpy as np
 import pandas as pd
 
 from bestarm.designs.partition_tree import EXPANDED
-from bestarm.experiments.construct import construct
-from bestarm.experiments.observe import TreeMonitor
+from bestarm.experiments.observe import Looking
 from bestarm.experiments.simulate import simulate
 from bestarm.interface import FloatArray
 from bestarm.policies.gpoo import Gpoo
 from bestarm.policies.stooo import Stooo
 from bestarm.problems.cell_bandit import CellBandit
 from bestarm.streams import Streams
-from bestarm_studies.gpoo.event_observer import EventMonitor
-from bestarm_studies.gpoo.functions import prior_bandit
+from bestarm_studies.gpoo.event_observer import EventObserver
+from bestarm_studies.gpoo.functions import DesignedBandit
 
 _SLOPE_POINTS = 4001
 
@@ -46,27 +46,21 @@ def lipschitz_scale(slope: float, n_representatives: int) -> float:
 
 
 def event_rows(
-    series: Mapping[str, Mapping[str, Any]],
-    replications: int,
-    seed: int,
-    *,
-    budget: int,
-    max_depth: int,
-    workers: int = 1,
+    searches: Mapping[str, tuple[partial[Gpoo], partial[CellBandit]]], replications: int, seed: int, *, workers: int = 1
 ) -> pd.DataFrame:
     r"""Return, for each run on a draw of the prior, whether the event held and how far the lemmas' bounds were used.
 
     Parameters
     ----------
-    series : mapping
-        Label to settings of `bestarm.policies.gpoo.Gpoo`, with ``n_representatives``. Where there is no ``delta_scale``
-        it is the one that Assumption 3 needs for the steepest of the drawn functions.
+    searches : mapping of str to (partial of Gpoo, partial of prior_bandit)
+        By series. The scale of :math:`\delta` is given here: the one that Assumption 3 needs for the steepest of the
+        drawn functions.
     replications : int
         Functions.
     seed : int
         Seed of the project.
-    budget, max_depth : int
-        N and :math:`h_{\max}`.
+    workers : int
+        Processes.
 
     Returns
     -------
@@ -77,32 +71,27 @@ def event_rows(
         ``draws_share_mended`` with one draw more; ``regret_share``, regret over :math:`3\delta` of the recommended
         depth. Shares of the lemmas are 0 in runs in which the event did not hold, of which they say nothing.
     """
-    calls = [
-        joblib.delayed(_event_rows)(label, dict(given), replications, seed, budget, max_depth)
-        for label, given in series.items()
-    ]
+    calls = [joblib.delayed(_event_rows)(series, *search, replications, seed) for series, search in searches.items()]
     return pd.concat(joblib.Parallel(n_jobs=max(1, min(workers, len(calls))))(calls), ignore_index=True)
 
 
 def _event_rows(
-    label: str, settings: dict[str, Any], replications: int, seed: int, budget: int, max_depth: int
+    series: str, policy_of: partial[Gpoo], problem_of: partial[CellBandit], replications: int, seed: int
 ) -> pd.DataFrame:
-    size = int(settings.pop("n_representatives", 1))
-    problem = prior_bandit(replications, seed, n_representatives=size)
+    problem = problem_of(replications, seed)
     slope = float(largest_slopes(problem).max())
-    settings.setdefault("delta_scale", lipschitz_scale(slope, size))
-    policy = Gpoo("GPOO", budget, max_depth=max_depth, **settings)
+    policy = policy_of(delta_scale=lipschitz_scale(slope, problem.partition.n_representatives))
     streams = Streams.first(replications, seed=seed, instance=problem.label)
-    monitor = EventMonitor(policy, problem)
-    simulate(monitor, problem, streams, metrics={})
-    state, best = monitor.state, problem.best[1]
+    observer = EventObserver(policy, problem)
+    simulate(observer, problem, streams, metrics={})
+    state, best = observer.state, problem.best[1]
     divided = state.status == EXPANDED
     truth = problem.cell_values(np.where(divided, state.cells, 0))
     delta = policy.delta(state.depths)
     most = policy.beta_of(state.n_rounds, 2)[:, None] * policy.noise_variance / delta**2
     recommended = policy.recommend(state)
     regret = best - problem.cell_values(recommended)[:, 0]
-    held = monitor.largest_share <= 1.0
+    held = observer.largest_share <= 1.0
 
     def share(values: FloatArray, among: Any = divided, held: Any = held) -> FloatArray:
         return np.where(held, np.where(among, values, 0.0).max(axis=1), 0.0)
@@ -110,11 +99,11 @@ def _event_rows(
     return pd.DataFrame(
         {
             "convention": "as_written",
-            "series": label,
+            "series": series,
             "replication": np.arange(replications),
-            "budget": budget,
+            "budget": policy.budget,
             "regret": regret,
-            "event_share": monitor.largest_share,
+            "event_share": observer.largest_share,
             "optimality_share": share((best[:, None] - truth) / (3.0 * delta)),
             "draws_share": share(state.draws / most),
             "draws_share_mended": share(state.draws / (most + 1.0)),
@@ -126,14 +115,26 @@ def _event_rows(
 
 
 def mean_event_rows(
-    problem: Mapping[str, Any], sigmas: Sequence[float], replications: int, seed: int, *, budget: int, workers: int = 1
+    problem: partial[DesignedBandit],
+    replications: int,
+    seed: int,
+    *,
+    policy: Stooo,
+    sigmas: Sequence[float],
+    workers: int = 1,
 ) -> pd.DataFrame:
     r"""Return whether the event of AVE-StoOO's analysis (Lemma 5) held: every mean within its width in every round.
 
     Parameters
     ----------
-    problem : mapping
-        As in the ledger.
+    problem : partial
+        With a setting ``sigma``.
+    replications : int
+        Runs.
+    seed : int
+        Seed of the project.
+    policy : Stooo
+        AVE-StoOO.
     sigmas : sequence of float
         Standard deviations of the noise; 1/2 is the sub-Gaussian scale of rewards in [0, 1], which the lemma assumes.
 
@@ -145,8 +146,7 @@ def mean_event_rows(
     """
     frames = []
     for sigma in sigmas:
-        bandit: Any = construct({**problem, "sigma": sigma}, "problems")
-        policy = Stooo("AVE-StoOO", budget, rule="average")
+        bandit = problem(sigma=sigma)
         largest = np.zeros(replications)
 
         def look(state: Any, bandit: Any = bandit, largest: Any = largest, risk: float = policy.risk) -> None:
@@ -159,14 +159,14 @@ def mean_event_rows(
             np.maximum(largest, np.where(drawn, share, 0.0).max(axis=1), out=largest)
 
         streams = Streams.first(replications, seed=seed, instance=bandit.label)
-        simulate(TreeMonitor(policy, look), bandit, streams, metrics={})
+        simulate(Looking(policy, look), bandit, streams, metrics={})
         frames.append(
             pd.DataFrame(
                 {
                     "convention": "as_written",
                     "series": f"σ = {sigma:g}",
                     "replication": np.arange(replications),
-                    "budget": budget,
+                    "budget": policy.budget,
                     "event_share": largest,
                 }
             )

@@ -1,11 +1,10 @@
-"""Trees as rows: every node at chosen rounds, the posterior of f, and how trees grow over many runs.
-
-In a ledger: ``rows: {make: tree_rows.tree_rows, problem: ..., series: ...}``.
-"""
+"""Trees as rows: every node at chosen rounds, the posterior of f, and how trees grow over many runs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import joblib
@@ -13,30 +12,58 @@ import numpy as np
 import pandas as pd
 
 from bestarm.designs.partition_tree import EXPANDED, LEAF
-from bestarm.experiments.construct import Convention, Series, make_series
-from bestarm.experiments.observe import TreeMonitor
+from bestarm.experiments.observe import Looking
 from bestarm.experiments.simulate import simulate
+from bestarm.interface import IntArray
 from bestarm.models.cell_posterior import predict_points
 from bestarm.policies.gpoo import Gpoo
 from bestarm.problems.cell_bandit import CellBandit
 from bestarm.streams import Streams
+from bestarm_studies.gpoo.functions import DesignedBandit
 
 N_POINTS = 401  # where the posterior of f is written down
 
 
-def all_series(
-    problem: Mapping[str, Any],
-    series: Mapping[str, Mapping[str, Any]],
-    every_series: Mapping[str, Any],
-    conventions: Sequence[Convention],
-) -> list[Series]:
-    """Return the algorithms that a ledger's ``rows`` describe, each with its problem, as for ordinary experiments."""
+Searches = Mapping[str, tuple[Gpoo, "partial[DesignedBandit]"]]
+
+
+@dataclass(frozen=True)
+class Search:
+    """One series of one convention: a policy and the problem that it searches."""
+
+    convention: str
+    series: str
+    policy: Gpoo
+    problem: CellBandit
+
+    def watch(self, look: Callable[[Any], None], replications: IntArray, seed: int) -> None:
+        """Run the search, and look at its state in every round."""
+        streams = Streams(seed, self.problem.label, replications)
+        simulate(Looking(self.policy, look), self.problem.take(replications), streams, metrics={})
+
+    def of(self, frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+        """Return frames as one, with the names of this search."""
+        return pd.concat(frames, ignore_index=True).assign(convention=self.convention, series=self.series)
+
+
+def all_searches(searches: Searches, conventions: Sequence[str]) -> list[Search]:
+    """Return every series under every convention, with the deviations of the authors' code where it is theirs."""
     return [
-        one
+        Search(convention, name, policy.as_coded(), problem().as_coded())
+        if convention == "as_coded"
+        else Search(convention, name, policy, problem())
         for convention in conventions
-        for label, settings in series.items()
-        for one in make_series(label, convention, {**every_series, **settings}, problem, {})
+        for name, (policy, problem) in searches.items()
     ]
+
+
+def of_all(
+    found: Callable[..., pd.DataFrame], searches: Searches, conventions: Sequence[str], workers: int, *given: Any
+) -> pd.DataFrame:
+    """Return what a function finds of each search."""
+    chosen = all_searches(searches, conventions)
+    parallel = joblib.Parallel(n_jobs=max(1, min(workers, len(chosen))))
+    return pd.concat(parallel(joblib.delayed(found)(search, *given) for search in chosen), ignore_index=True)
 
 
 def node_rows(policy: Gpoo, problem: CellBandit, state: Any) -> pd.DataFrame:
@@ -94,14 +121,12 @@ def posterior_rows(policy: Gpoo, problem: CellBandit, state: Any) -> pd.DataFram
 
 
 def tree_rows(
-    problem: Mapping[str, Any],
-    series: Mapping[str, Mapping[str, Any]],
+    searches: Searches,
     replications: int,
     seed: int,
     *,
     rounds: Sequence[int],
-    every_series: Mapping[str, Any] | None = None,
-    conventions: Sequence[Convention] = ("as_written",),
+    conventions: Sequence[str] = ("as_written",),
     first: int = 0,
     posterior: bool = False,
     workers: int = 1,
@@ -110,44 +135,67 @@ def tree_rows(
 
     Parameters
     ----------
-    problem, series, every_series, conventions
-        As in the ledger's ordinary experiments.
+    searches : mapping of str to (Gpoo, partial of a problem)
+        By series.
     replications : int
         How many runs.
     seed : int
         Seed of the project.
     rounds : sequence of int
         t; N + 1 is the tree after the last reward.
+    conventions : sequence of {"as_written", "as_coded"}
+        Whose algorithms and functions.
     first : int
         Number of the first replication.
     posterior : bool
         Whether to add the posterior of f and the observations in these rounds.
+    workers : int
+        Processes.
 
     Returns
     -------
     DataFrame
         ``convention, series, replication``, and the columns of `node_rows` and `posterior_rows`.
     """
-    frames: list[pd.DataFrame] = []
-    for one in all_series(problem, series, every_series or {}, conventions):
-        bandit: Any = one.problem
-        for replication in range(first, first + replications):
-            looked: list[pd.DataFrame] = []
-
-            def look(state: Any, one: Series = one, found: list[pd.DataFrame] = looked, on: Any = bandit) -> None:
-                if int(state.n_rounds[0]) + 1 in rounds:
-                    found.append(node_rows(one.policy, on, state))  # type: ignore[arg-type]
-                    if posterior:
-                        found.append(posterior_rows(one.policy, on, state))  # type: ignore[arg-type]
-
-            streams = Streams(seed, bandit.label, np.array([replication]))
-            simulate(TreeMonitor(one.policy, look), bandit.take(streams.replications), streams, metrics={})
-            frame = pd.concat(looked, ignore_index=True)
-            frames.append(frame.assign(convention=one.convention, series=one.label, replication=replication))
-    return pd.concat(frames, ignore_index=True)
+    return of_all(
+        _trees_of, searches, conventions, workers, range(first, first + replications), seed, rounds, posterior
+    )
 
 
-def _growth_of(one: Series, replications: int, seed: int) -> pd.DataFrame:
+def _trees_of(
+    search: Search, replications: Sequence[int], seed: int, rounds: Sequence[int], posterior: bool
+) -> pd.DataFrame:
+    found: list[pd.DataFrame] = []
+    for replication in replications:
+
+        def look(state: Any, replication: int = replication) -> None:
+            if int(state.n_rounds[0]) + 1 in rounds:
+                nodes = node_rows(search.policy, search.problem, state)
+                found.append(nodes.assign(replication=replication))
+                if posterior:
+                    curve = posterior_rows(search.policy, search.problem, state)
+                    found.append(curve.assign(replication=replication))
+
+        search.watch(look, np.array([replication]), seed)
+    return search.of(found)
+
+
+def growth_rows(
+    searches: Searches,
+    replications: int,
+    seed: int,
+    *,
+    conventions: Sequence[str] = ("as_written",),
+    workers: int = 1,
+) -> pd.DataFrame:
+    """Return how the tree of every run stands in every round: its leaves, its depth, and where the evaluation goes.
+
+    Parameters are those of `tree_rows`. The last round's evaluation is not made: it is N + 1.
+    """
+    return of_all(_growth_of, searches, conventions, workers, replications, seed)
+
+
+def _growth_of(search: Search, replications: int, seed: int) -> pd.DataFrame:
     found: list[pd.DataFrame] = []
 
     def look(state: Any) -> None:
@@ -166,43 +214,18 @@ def _growth_of(one: Series, replications: int, seed: int) -> pd.DataFrame:
             )
         )
 
-    problem: Any = one.problem
-    streams = Streams(seed, problem.label, np.arange(replications))
-    simulate(TreeMonitor(one.policy, look), problem.take(streams.replications), streams, metrics={})
-    return pd.concat(found, ignore_index=True).assign(convention=one.convention, series=one.label)
-
-
-def growth_rows(
-    problem: Mapping[str, Any],
-    series: Mapping[str, Mapping[str, Any]],
-    replications: int,
-    seed: int,
-    *,
-    every_series: Mapping[str, Any] | None = None,
-    conventions: Sequence[Convention] = ("as_written",),
-    workers: int = 1,
-) -> pd.DataFrame:
-    """Return how the tree of every run stands in every round: its leaves, its depth, and where the evaluation goes.
-
-    Parameters are those of `tree_rows`. The last round's evaluation is not made: it is N + 1.
-    """
-    chosen = all_series(problem, series, every_series or {}, conventions)
-    found = joblib.Parallel(n_jobs=max(1, min(workers, len(chosen))))(
-        joblib.delayed(_growth_of)(one, replications, seed) for one in chosen
-    )
-    return pd.concat(found, ignore_index=True)
+    search.watch(look, np.arange(replications), seed)
+    return search.of(found)
 
 
 def pattern_rows(
-    problem: Mapping[str, Any],
-    series: Mapping[str, Mapping[str, Any]],
+    searches: Searches,
     replications: int,
     seed: int,
     *,
     budgets: Sequence[int],
     width: float,
-    every_series: Mapping[str, Any] | None = None,
-    conventions: Sequence[Convention] = ("as_written",),
+    conventions: Sequence[str] = ("as_written",),
     workers: int = 1,
 ) -> pd.DataFrame:
     """Return how far the model's mean lies from f, and from f smoothed by a box, after some evaluations.
@@ -220,16 +243,12 @@ def pattern_rows(
         ``convention, series, replication, budget``, and the root mean squared errors ``error`` and ``smoothed_error``
         on 500 points.
     """
-    chosen = all_series(problem, series, every_series or {}, conventions)
-    found = joblib.Parallel(n_jobs=max(1, min(workers, len(chosen))))(
-        joblib.delayed(_pattern_of)(one, replications, seed, budgets, width) for one in chosen
-    )
-    return pd.concat(found, ignore_index=True)
+    return of_all(_pattern_of, searches, conventions, workers, replications, seed, budgets, width)
 
 
-def _pattern_of(one: Series, replications: int, seed: int, budgets: Sequence[int], width: float) -> pd.DataFrame:
-    frames: list[pd.DataFrame] = []
-    bandit: Any = one.problem
+def _pattern_of(search: Search, replications: int, seed: int, budgets: Sequence[int], width: float) -> pd.DataFrame:
+    found: list[pd.DataFrame] = []
+    bandit: Any = search.problem
     x = np.linspace(bandit.partition.lower[0], bandit.partition.upper[0], 500)
     truth = bandit.evaluate(x[:, None])
     low = np.maximum(x - width / 2, bandit.partition.lower[0])
@@ -239,7 +258,7 @@ def _pattern_of(one: Series, replications: int, seed: int, budgets: Sequence[int
     def look(state: Any) -> None:
         if int(state.n_rounds[0]) in budgets:
             means, _ = predict_points(state, x[:, None])
-            frames.append(
+            found.append(
                 pd.DataFrame(
                     {
                         "replication": state.replications,
@@ -250,6 +269,5 @@ def _pattern_of(one: Series, replications: int, seed: int, budgets: Sequence[int
                 )
             )
 
-    streams = Streams(seed, bandit.label, np.arange(replications))
-    simulate(TreeMonitor(one.policy, look), bandit.take(streams.replications), streams, metrics={})
-    return pd.concat(frames, ignore_index=True).assign(convention=one.convention, series=one.label)
+    search.watch(look, np.arange(replications), seed)
+    return search.of(found)
