@@ -9,21 +9,20 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bestarm.interface import Arms, Ask, BoolArray, FiniteProblem, FloatArray, IntArray
-from bestarm.policies.batch_search import BatchSearch, BatchState
+from bestarm.experiments.observe import Observed
+from bestarm.interface import Arms, Ask, FiniteProblem, FloatArray, IntArray
+from bestarm.policies.batch_search import BatchState
 from bestarm.streams import Streams
-
-FINDINGS = ("reward", "distance", "optimistic", "diverged")
 
 
 @dataclass
-class BatchMonitor:
+class BatchObserver(Observed):
     """A batch search under observation; it makes the same choices.
 
     Parameters
@@ -41,24 +40,21 @@ class BatchMonitor:
         batch still to be had (NaN without a model); ``diverged``, whether a fit was.
     """
 
-    policy: BatchSearch
+    columns: ClassVar[tuple[str, ...]] = ("reward", "distance", "optimistic", "diverged")
+
     problem: FiniteProblem
     rounds: list[dict[str, NDArray[Any]]] = field(default_factory=list)
-
-    @property
-    def label(self) -> str:
-        """Name of the policy."""
-        return self.policy.label
 
     def start(self, arms: Arms, streams: Streams) -> BatchState:
         """Start the policy."""
         self.rounds.clear()
-        return self.policy.start(arms, streams)
+        state: BatchState = super().start(arms, streams)
+        return state
 
     def ask(self, state: BatchState) -> Ask:
         """Let the policy choose, and note what it hopes for."""
         before = state.available
-        asked = self.policy.ask(state)
+        asked = super().ask(state)
         if asked.counts.any():
             rows, size = np.arange(len(before))[:, None], asked.arms.shape[1]
             means = np.broadcast_to(self.problem.means, before.shape)
@@ -73,18 +69,6 @@ class BatchMonitor:
                 }
             )
         return asked
-
-    def tell(self, state: BatchState, asked: Ask, totals: FloatArray) -> None:
-        """Let the policy learn."""
-        self.policy.tell(state, asked, totals)
-
-    def finished(self, state: BatchState) -> BoolArray:
-        """Return which replications have stopped."""
-        return self.policy.finished(state)
-
-    def recommend(self, state: BatchState) -> IntArray:
-        """Return the recommended arm."""
-        return self.policy.recommend(state)
 
     def findings(self, replications: IntArray) -> pd.DataFrame:
         """Return a row for each replication and round after the first pull: ``replication, round`` and the findings."""

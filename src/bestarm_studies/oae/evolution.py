@@ -7,16 +7,15 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 
-from bestarm.experiments.construct import construct
+from bestarm.experiments.observe import Observed
 from bestarm.experiments.simulate import simulate
-from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
+from bestarm.interface import Ask, BoolArray, FloatArray
 from bestarm.policies.batch_search import BatchState
 from bestarm.policies.oae import NetworkSearch
 from bestarm.streams import Streams
@@ -26,44 +25,22 @@ CENTRES = (-8.0, -3.0, 2.0, 7.0)
 
 
 @dataclass
-class Sketch:
-    """A batch search whose model and arms are noted in some rounds; it makes the same choices."""
+class Sketch(Observed):
+    """A batch search whose model and arms are noted in some rounds."""
 
-    policy: NetworkSearch
     rounds: tuple[int, ...]
     noted: dict[int, tuple[FloatArray, BoolArray]] = field(default_factory=dict)
 
-    @property
-    def label(self) -> str:
-        """Name of the policy."""
-        return self.policy.label
-
-    def start(self, arms: Arms, streams: Streams) -> BatchState:
-        """Start the policy."""
-        return self.policy.start(arms, streams)
-
-    def ask(self, state: BatchState) -> Ask:
-        """Let the policy choose."""
-        return self.policy.ask(state)
-
     def tell(self, state: BatchState, asked: Ask, totals: FloatArray) -> None:
         """Let the policy learn, and note its last model and all arms pulled so far."""
-        self.policy.tell(state, asked, totals)
+        super().tell(state, asked, totals)
         if state.round in self.rounds:
             self.noted[state.round] = (state.scores.copy(), ~state.available)
 
-    def finished(self, state: BatchState) -> BoolArray:
-        """Return which replications have stopped."""
-        return self.policy.finished(state)
-
-    def recommend(self, state: BatchState) -> IntArray:
-        """Return the recommended arm."""
-        return self.policy.recommend(state)
-
 
 def evolution_rows(
-    problem: Mapping[str, Any],
-    policy: Mapping[str, Any],
+    problem: Callable[[], Landscape],
+    policy: NetworkSearch,
     at: Sequence[int],
     replications: int,
     seed: int,
@@ -75,10 +52,12 @@ def evolution_rows(
 
     Parameters
     ----------
-    problem, policy : mapping
-        As in the ledger's ordinary experiments; the problem is a landscape.
+    problem : callable
+        Makes the landscape.
+    policy : NetworkSearch
+        What searches it, for as many rounds as are wanted.
     at : sequence of int
-        Rounds.
+        Rounds that are noted.
     replications, seed : int
         Runs; seed of the project.
     steps : int, optional
@@ -93,9 +72,9 @@ def evolution_rows(
         hills, within one width of their centres, an arm was pulled. Of the first run alone: ``model`` and ``pulled``,
         one row for each arm, and ``truth``.
     """
-    law: Landscape = construct(dict(problem), "problems")
-    settings = {"label": "MeanOpt", **policy, "rounds": max(at)} | ({} if steps is None else {"steps": steps})
-    sketch = Sketch(construct(settings, "policies"), tuple(at))
+    law = problem()
+    policy = replace(policy, rounds=max(at), steps=policy.steps if steps is None else steps)
+    sketch = Sketch(policy, tuple(at))
     streams = Streams.first(replications, seed=seed, instance=law.label)
     arms = law.take(streams.replications)
     simulate(sketch, arms, streams, metrics={})
@@ -119,4 +98,4 @@ def evolution_rows(
         frames += [pd.DataFrame(model), pd.DataFrame(points)]
     rows = pd.concat(frames, ignore_index=True)
     rows["value"] = rows["value"].astype(np.float64)
-    return rows.assign(convention="as_written", series=str(settings["label"]))
+    return rows.assign(convention="as_written", series=policy.label)

@@ -17,8 +17,8 @@ from bestarm.interface import FloatArray, IntArray
 from bestarm.policies.batch_search import random_order
 from bestarm.policies.linear_oae import EllipsoidOae, LinearOae
 from bestarm.streams import Streams
-from bestarm_studies.oae.linear_regret import ROUNDING, observed_run, replication_blocks, rows_in_parallel
-from bestarm_studies.oae.sphere_arms import SphereArms
+from bestarm_studies.oae.linear_regret import observed_run, replication_blocks, rows_in_parallel
+from bestarm_studies.oae.sphere_arms import ROUNDING, SphereArms
 
 
 def bonuses(x: FloatArray, queried: IntArray, optimism: float) -> FloatArray:
@@ -81,8 +81,8 @@ def _optimism_block(
 ) -> pd.DataFrame:
     law = SphereArms(n_arms, d, omega, seed)
     policy = LinearOae("OAE", batch, rounds) if omega == 0.0 else EllipsoidOae("OAE", batch, rounds, omega=omega)
-    monitor, _ = observed_run(policy, law, rows, seed, enumerate_batches=check == "enumeration")
-    best, hope, most = (monitor.table(name) for name in ("best", "hope", "most"))
+    observer, _ = observed_run(policy, law, rows, seed, enumerate_batches=check == "enumeration")
+    best, hope, most = (observer.table(name) for name in ("best", "hope", "most"))
     counted = ~np.isnan(hope)
     found = {
         "rounds": counted.sum(axis=0),

@@ -15,7 +15,6 @@ import joblib
 import numpy as np
 import pandas as pd
 
-from bestarm.experiments.construct import construct
 from bestarm.experiments.simulate import simulate
 from bestarm.interface import IntArray
 from bestarm.policies.batch_search import BatchSearch
@@ -23,10 +22,9 @@ from bestarm.policies.linear_oae import EllipsoidOae
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.streams import Streams
 from bestarm_studies.oae.eluder_dimension import eluder_bounds
-from bestarm_studies.oae.regret_observer import RegretMonitor
-from bestarm_studies.oae.sphere_arms import CloneArms, SphereArms
+from bestarm_studies.oae.regret_observer import RegretObserver
+from bestarm_studies.oae.sphere_arms import ROUNDING, CloneArms, SphereArms
 
-ROUNDING = 1e-8
 _BLOCK = 100
 Law = SphereArms | CloneArms
 
@@ -39,12 +37,12 @@ def observed_run(
     *,
     enumerate_batches: bool = False,
     epsilons: Sequence[float] = (),
-) -> tuple[RegretMonitor, NoiselessArms]:
+) -> tuple[RegretObserver, NoiselessArms]:
     """Run a search on a law's arms for some replications; return what was observed, and the arms."""
     problem = law.take(replications)
-    monitor = RegretMonitor(policy, problem.means, enumerate_batches, tuple(epsilons))
-    simulate(monitor, problem, Streams(seed, law.label, replications), metrics={}, every=1)
-    return monitor, problem
+    observer = RegretObserver(policy, problem, enumerate_batches, tuple(epsilons))
+    simulate(observer, problem, Streams(seed, law.label, replications), metrics={}, every=1)
+    return observer, problem
 
 
 def replication_blocks(replications: int) -> list[IntArray]:
@@ -67,7 +65,7 @@ def _instance(name: str, n_arms: int, d: int, batch: int, seed: int) -> Law:
 
 def _burn_in_block(
     label: str,
-    settings: Mapping[str, Any],
+    search: Callable[..., BatchSearch],
     instance: str,
     n_arms: int,
     d: int,
@@ -77,9 +75,9 @@ def _burn_in_block(
     seed: int,
 ) -> pd.DataFrame:
     law = _instance(instance, n_arms, d, batch, seed)
-    policy = construct({"label": label, **settings, "batch": batch, "rounds": 2 * d}, "policies")
-    monitor, _ = observed_run(policy, law, rows, seed, epsilons=epsilons)
-    regret, known = monitor.table("regret"), monitor.table("known")
+    policy = search(label=label, batch=batch, rounds=2 * d)
+    observer, _ = observed_run(policy, law, rows, seed, epsilons=epsilons)
+    regret, known = observer.table("regret"), observer.table("known")
     needed = np.where(np.isnan(known[0]), np.nan, (known == 0.0).sum(axis=0))  # rounds begun without full knowledge
     found = {
         "series": label,
@@ -91,7 +89,7 @@ def _burn_in_block(
         "late_regret": regret[d + d // 2 :].sum(axis=0),
         "rounds_needed": needed,
     }
-    wide = monitor.table("wide").sum(axis=0)
+    wide = observer.table("wide").sum(axis=0)
     return pd.DataFrame(found | {f"wide_{epsilon:g}": wide[:, i] for i, epsilon in enumerate(epsilons)})
 
 
@@ -112,7 +110,7 @@ def _eluder_block(
 
 
 def burn_in_rows(
-    series: Mapping[str, Mapping[str, Any]],
+    series: Mapping[str, Callable[..., BatchSearch]],
     replications: int,
     seed: int,
     *,
@@ -126,7 +124,7 @@ def burn_in_rows(
     Parameters
     ----------
     series : mapping
-        Label to settings of a batch search, without ``batch`` and ``rounds``.
+        Label to the constructor of a batch search, or a partial of it, that still wants ``label, batch, rounds``.
     replications : int
         Runs of each cell.
     seed : int
@@ -155,9 +153,9 @@ def burn_in_rows(
     if unknown := sorted(set(instances) - {"sphere", "clones"}):
         raise ValueError(f"instances must be sphere or clones, got {', '.join(unknown)}.")
     jobs = [
-        (label, settings, instance, n_arms, int(d), int(batch), list(epsilons), rows, seed)
+        (label, search, instance, n_arms, int(d), int(batch), list(epsilons), rows, seed)
         for instance, grid in instances.items()
-        for label, settings in series.items()
+        for label, search in series.items()
         for d in grid["dimensions"]
         for batch in grid["batches"]
         for rows in replication_blocks(replications)
@@ -182,9 +180,9 @@ def _misspecified_block(
 ) -> pd.DataFrame:
     law = SphereArms(n_arms, d, omega, seed)
     policy = EllipsoidOae("OAE", batch, max(rounds), omega=omega, starts=starts)
-    monitor, _ = observed_run(policy, law, rows, seed)
-    regret = monitor.table("regret").cumsum(axis=0)
-    missing = monitor.table("best")[1:] - batch * omega - monitor.table("hope")[1:] > ROUNDING
+    observer, _ = observed_run(policy, law, rows, seed)
+    regret = observer.table("regret").cumsum(axis=0)
+    missing = observer.table("best")[1:] - batch * omega - observer.table("hope")[1:] > ROUNDING
     frames = [
         pd.DataFrame(
             {

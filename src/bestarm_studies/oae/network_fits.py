@@ -1,12 +1,8 @@
-"""How well each class of networks fits each set of arms: the training error over the steps of a plain fit.
-
-In a ledger such an experiment reads ``rows: {make: network_fits.fit_rows, problems: ..., classes: ...}``.
-"""
+"""How well each class of networks fits each set of arms: the training error over the steps of a plain fit."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import joblib
 import numpy as np
@@ -14,13 +10,12 @@ import pandas as pd
 import torch
 
 from bestarm.datasets.registry import DataUnavailable
-from bestarm.experiments.construct import construct
 from bestarm.models.mlp_fit import FitData, Training, fit_networks, predict
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.streams import Streams
-from bestarm_studies.oae.uci import DATA_FILES as UCI_FILES
+from bestarm_studies.oae.landscapes import Landscape
 
-DATA_FILES = UCI_FILES
+Maker = Callable[[], NoiselessArms | Landscape]
 SEEN = 2000  # the training error of larger sets is that of so many of their arms
 
 
@@ -29,19 +24,10 @@ def class_name(hidden: Sequence[int]) -> str:
     return "NN " + "-".join(map(str, hidden)) if len(hidden) else "linear"
 
 
-def problem_of(spec: Mapping[str, Any], replications: np.ndarray) -> NoiselessArms:
-    """Return a problem of the ledger for some replications; a stand-in where nobody has the data."""
-    try:
-        law = construct(dict(spec), "problems")
-    except DataUnavailable:
-        module, _, function = str(spec["make"]).partition(".")
-        law = construct(dict(spec) | {"make": f"{module}.stand_in_{function}"}, "problems")
-    return law.take(replications)
-
-
 def _fits(
     name: str,
-    spec: Mapping[str, Any],
+    make: Maker,
+    stand_in: Maker | None,
     hidden: Sequence[int],
     learning_rate: float,
     n: int,
@@ -50,7 +36,12 @@ def _fits(
     seed: int,
 ) -> pd.DataFrame:
     replications = np.arange(n, dtype=np.int64)
-    problem = problem_of(spec, replications)
+    try:
+        problem = make().take(replications)
+    except DataUnavailable:
+        if stand_in is None:
+            raise
+        problem = stand_in().take(replications)
     features, feature_set = problem.arms.feature_sets(n)
     if problem.features.ndim == 3:  # a line: the arms of each replication have their own mean and spread
         features = (features - features.mean(axis=1, keepdims=True)) / features.std(axis=1, keepdims=True)
@@ -88,7 +79,7 @@ def _fits(
 
 
 def fit_rows(
-    problems: Mapping[str, Mapping[str, Any]],
+    problems: Mapping[str, Maker],
     classes: Sequence[Sequence[int]],
     learning_rates: Sequence[float],
     at: Sequence[int],
@@ -96,6 +87,7 @@ def fit_rows(
     replications: int,
     seed: int,
     *,
+    stand_ins: Mapping[str, Maker] | None = None,
     fewer: Mapping[str, int] | None = None,
     workers: int = 1,
 ) -> pd.DataFrame:
@@ -104,7 +96,7 @@ def fit_rows(
     Parameters
     ----------
     problems : mapping
-        Name to a problem as the ledger writes it.
+        Name to a function without arguments, such as a partial, that makes the problem.
     classes : sequence of sequences of int
         Hidden layers of each class.
     learning_rates : sequence of float
@@ -113,6 +105,8 @@ def fit_rows(
         Steps after which the error is looked at.
     steps, replications, seed : int
         Steps of a fit; fits of each class; seed of the project.
+    stand_ins : mapping, optional
+        The same for problems on real data, where nobody has them.
     fewer : mapping, optional
         Class name to a smaller number of fits.
     workers : int, default=1
@@ -125,8 +119,15 @@ def fit_rows(
         ``var`` (variance of the response), ``data``.
     """
     cells = [
-        (name, spec, hidden, rate, min(replications, (fewer or {}).get(class_name(hidden), replications)))
-        for name, spec in problems.items()
+        (
+            name,
+            make,
+            (stand_ins or {}).get(name),
+            hidden,
+            rate,
+            min(replications, (fewer or {}).get(class_name(hidden), replications)),
+        )
+        for name, make in problems.items()
         for hidden in classes
         for rate in learning_rates
     ]

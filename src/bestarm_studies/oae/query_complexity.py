@@ -15,9 +15,8 @@ from numba import njit
 
 from bestarm.interface import FloatArray, IntArray
 from bestarm.streams import Streams, uniform
-from bestarm_studies.oae.sphere_arms import unit_vectors
+from bestarm_studies.oae.sphere_arms import ROUNDING, unit_vectors
 
-ROUNDING = 1e-8
 COMMIT, TRACE, MIXING = "Explore then commit", "Guess with a trace", "Mixing, norm known"
 
 

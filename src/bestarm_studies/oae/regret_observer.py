@@ -13,23 +13,24 @@ from itertools import combinations
 
 import numpy as np
 
-from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
-from bestarm.policies.batch_search import BatchSearch, BatchState
+from bestarm.experiments.observe import Observed
+from bestarm.interface import Arms, Ask, FiniteProblem, FloatArray
+from bestarm.policies.batch_search import BatchState
 from bestarm.policies.linear_oae import LinearOae
 from bestarm.policies.linear_search import LinearSearch, LinearState
 from bestarm.streams import Streams
 
 
 @dataclass
-class RegretMonitor:
+class RegretObserver(Observed):
     """A batch search under observation; it makes the same choices.
 
     Parameters
     ----------
     policy : BatchSearch
         What searches; no replication may stop before another.
-    means : ndarray, shape (R, n_arms)
-        Responses.
+    problem : FiniteProblem
+        What is searched.
     enumerate_batches : bool
         Whether to compare what a `LinearOae` was promised with the most that any batch promises.
     epsilons : tuple of float
@@ -44,28 +45,23 @@ class RegretMonitor:
         (R, n_epsilons), arms of the batch at which plausible functions differed by more than each of ``epsilons``.
     """
 
-    policy: BatchSearch
-    means: FloatArray
+    problem: FiniteProblem
     enumerate_batches: bool = False
     epsilons: tuple[float, ...] = ()
     rounds: list[dict[str, FloatArray]] = field(default_factory=list)
 
-    @property
-    def label(self) -> str:
-        """Name of the policy."""
-        return self.policy.label
-
     def start(self, arms: Arms, streams: Streams) -> BatchState:
         """Start the policy."""
         self.rounds.clear()
-        return self.policy.start(arms, streams)
+        state: BatchState = super().start(arms, streams)
+        return state
 
     def ask(self, state: BatchState) -> Ask:
         """Let the policy choose, and note what the choice is worth."""
-        asked = self.policy.ask(state)
+        asked = super().ask(state)
         if asked.counts.any():
-            size = asked.arms.shape[1]
-            kept = -np.partition(-np.where(state.available, self.means, -np.inf), size - 1, axis=1)[:, :size]
+            size, means = asked.arms.shape[1], np.broadcast_to(self.problem.means, state.available.shape)
+            kept = -np.partition(-np.where(state.available, means, -np.inf), size - 1, axis=1)[:, :size]
             best = kept.sum(axis=1)
             nothing = np.full(len(best), np.nan)
             found = {"best": best, "hope": nothing, "most": nothing, "known": nothing}
@@ -77,21 +73,9 @@ class RegretMonitor:
                 if self.epsilons and isinstance(self.policy, LinearSearch):
                     width = self.policy.width(state, asked.arms)[:, :, None]
                     found["wide"] = ((width > np.array(self.epsilons)) & (asked.counts > 0)[:, :, None]).sum(axis=1)
-            regret = best - np.take_along_axis(self.means, asked.arms, axis=1).sum(axis=1)
+            regret = best - np.take_along_axis(means, asked.arms, axis=1).sum(axis=1)
             self.rounds.append(found | {"regret": regret})
         return asked
-
-    def tell(self, state: BatchState, asked: Ask, totals: FloatArray) -> None:
-        """Let the policy learn."""
-        self.policy.tell(state, asked, totals)
-
-    def finished(self, state: BatchState) -> BoolArray:
-        """Return which replications have stopped."""
-        return self.policy.finished(state)
-
-    def recommend(self, state: BatchState) -> IntArray:
-        """Return the best arm observed so far."""
-        return self.policy.recommend(state)
 
     def table(self, name: str) -> FloatArray:
         """Return a finding, shape (rounds, R), or (rounds, R, n_epsilons) for ``wide``."""

@@ -17,6 +17,7 @@ from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.streams import Streams, standard_normal
 
 FREQUENCY = 40.0
+ROUNDING = 1e-8  # smaller differences of sums and distances are none
 
 
 @njit(cache=True)

@@ -1,0 +1,158 @@
+"""The experiments of the OAE paper but for those on cell lines.
+
+What a profile does not name is the paper's: 5000 steps of Adam, 150 batches, 10 members, 25 runs.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from bestarm.experiments.experiment import Computation, Experiment
+from bestarm.policies.oae import Oae
+from bestarm_studies.oae.evolution import evolution_rows
+from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
+from bestarm_studies.oae.network_fits import class_name, fit_rows
+from bestarm_studies.oae.open_choices import OPEN_CHOICES
+from bestarm_studies.oae.searches import BATCH, BICYCLES, on_bikes, on_blogs, on_fitted, on_lines
+from bestarm_studies.oae.series import (
+    DIVERSE,
+    DIVERSE_KERNELS,
+    ENSEMBLES,
+    LARGE,
+    LEARNING_RATE,
+    LINEAR,
+    MIDDLE,
+    OBJECTIVES,
+    SEQUENTIAL,
+    SMALL,
+    VANILLA,
+)
+from bestarm_studies.oae.theory_experiments import THEORY
+from bestarm_studies.oae.uci import UCI_SETS, stand_in_uci_instance, uci_instance
+
+STEPS = 5000
+LEARNING_RATES = (0.001, 0.003, 0.01)
+LOOKED_AT = (1, 3, 10, 30, 100, 200, 500, 1000, 2000, 3000, 4000, 5000)
+TABLES = (*BICYCLES, "BlogFeedback")
+
+FITS: dict[str, Experiment | Computation] = {
+    "fits_synthetic": Computation(
+        title="Training error on the four landscapes, by class and step size",
+        rows=partial(
+            fit_rows,
+            problems={name: partial(landscape, name=name) for name in LANDSCAPES},
+            classes=(LINEAR, SMALL, MIDDLE, LARGE),
+            learning_rates=LEARNING_RATES,
+            at=LOOKED_AT,
+        ),
+        profiles={
+            "smoke": {"replications": 2, "steps": 10},
+            "laptop": {"replications": 25, "steps": STEPS, "fewer": {class_name(LARGE): 12}},
+            "paper": {"replications": 25, "steps": STEPS},
+        },
+    ),
+    "fits_uci": Computation(
+        title="Training error on three UCI sets, by class and step size",
+        rows=partial(
+            fit_rows,
+            problems={name: partial(uci_instance, name=name) for name in TABLES},
+            stand_ins={name: partial(stand_in_uci_instance, name=name) for name in TABLES},
+            classes=(LINEAR, SMALL, MIDDLE),
+            learning_rates=LEARNING_RATES,
+            at=LOOKED_AT,
+        ),
+        profiles={
+            "smoke": {"replications": 2, "steps": 10},
+            "laptop": {"replications": 12, "steps": STEPS},
+            "paper": {"replications": 25, "steps": STEPS},
+        },
+        data_files=[UCI_SETS[name].file for name in TABLES],
+    ),
+}
+
+SYNTHETIC: dict[str, Experiment | Computation] = {
+    "synthetic_10_5": on_lines("Landscapes, NN 10-5", SMALL, ENSEMBLES, rounds=50, replications=25),
+    "synthetic_100_10": on_lines("Landscapes, NN 100-10", MIDDLE, ENSEMBLES, rounds=50),
+    "synthetic_300_100": on_lines("Landscapes, NN 300-100", LARGE, VANILLA, rounds=30),
+    "objectives_10_5": on_lines("Landscapes, NN 10-5, other objectives", SMALL, OBJECTIVES, rounds=50),
+    "objectives_100_10": on_lines("Landscapes, NN 100-10, other objectives", MIDDLE, OBJECTIVES, rounds=30),
+    "diverse_10_5": on_lines("Landscapes, NN 10-5, DetD", SMALL, DIVERSE, rounds=50),
+    "diverse_100_10": on_lines("Landscapes, NN 100-10, DetD", MIDDLE, DIVERSE, rounds=30),
+    "diverse_kernels": on_lines(
+        "Landscapes, NN 10-5, DetD with kernels that are not degenerate on a line", SMALL, DIVERSE_KERNELS, rounds=50
+    ),
+    "sequential_10_5": on_lines("Landscapes, NN 10-5, sequential batches", SMALL, SEQUENTIAL, rounds=30),
+    "sequential_100_10": on_lines("Landscapes, NN 100-10, sequential batches", MIDDLE, SEQUENTIAL, rounds=20),
+}
+
+UCI: dict[str, Experiment | Computation] = {
+    "bikes_100_10": on_bikes("Bicycles, NN 100-10", MIDDLE, ENSEMBLES),
+    "bikes_linear": on_bikes("Bicycles, linear class", LINEAR, ENSEMBLES),
+    "bikes_parts": on_bikes(
+        "Bicycles with the two columns whose sum is the response, linear class", LINEAR, VANILLA, parts_of_target=True
+    ),
+    "bikes_objectives": on_bikes("Bicycles, NN 100-10, other objectives", MIDDLE, OBJECTIVES),
+    "bikes_diverse": on_bikes("Bicycles, NN 100-10, DetD", MIDDLE, DIVERSE),
+    "bikes_sequential": on_bikes("Bicycles, NN 100-10, sequential batches", MIDDLE, SEQUENTIAL, rounds=20),
+    "blogs_100_10": on_blogs("Blog posts, NN 100-10", MIDDLE, ENSEMBLES, rounds=25),
+    "blogs_linear": on_blogs("Blog posts, linear class", LINEAR, ENSEMBLES, rounds=50),
+    "blogs_objectives": on_blogs("Blog posts, NN 100-10, other objectives", MIDDLE, OBJECTIVES, rounds=25),
+    "blogs_sequential": on_blogs("Blog posts, NN 100-10, sequential batches", MIDDLE, SEQUENTIAL, rounds=12),
+}
+
+TEACHER_RATE = LEARNING_RATE[MIDDLE]
+REALIZABLE: dict[str, Experiment | Computation] = {
+    "fitted_10_5": on_fitted(
+        "Fitted responses, NN 10-5", SMALL, ENSEMBLES, names=["BikeSharingDay", "Adult"], rounds=50
+    ),
+    "fitted_100_10": on_fitted(
+        "Fitted responses, NN 100-10",
+        MIDDLE,
+        ENSEMBLES,
+        names=["BikeSharingHour", "Bank"],
+        rounds=30,
+        learning_rate=TEACHER_RATE,
+    ),
+    "fitted_diverse": on_fitted(
+        "Fitted responses, NN 100-10, DetD",
+        MIDDLE,
+        DIVERSE,
+        names=["BikeSharingHour"],
+        rounds=30,
+        learning_rate=TEACHER_RATE,
+    ),
+}
+
+EVOLUTION_ROUNDS = (5, 15, 25, 45)
+EVOLUTION = Computation(
+    title="MeanOpt on four hills with a hole, round by round",
+    rows=partial(
+        evolution_rows,
+        problem=partial(landscape, name="MultiValleyOneDimHole"),
+        policy=Oae(
+            "MeanOpt 0.001",
+            BATCH,
+            max(EVOLUTION_ROUNDS),
+            standardise=True,
+            hidden=SMALL,
+            learning_rate=0.01,
+            optimism=0.001,
+        ),
+        at=EVOLUTION_ROUNDS,
+    ),
+    profiles={
+        "smoke": {"replications": 2, "steps": 5},
+        "laptop": {"replications": 25},
+        "paper": {"replications": 25},
+    },
+)
+
+EXPERIMENTS: dict[str, Experiment | Computation] = {
+    **FITS,
+    **SYNTHETIC,
+    **UCI,
+    **REALIZABLE,
+    "evolution": EVOLUTION,
+    **OPEN_CHOICES,
+    **THEORY,
+}

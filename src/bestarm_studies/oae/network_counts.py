@@ -1,0 +1,50 @@
+"""What a batch costs: the networks that a search trains for it, counted while it searches.
+
+References
+----------
+.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Appendix
+   E.2.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bestarm.interface import FloatArray
+from bestarm.policies.oae import NetworkSearch
+from bestarm.streams import Streams
+from bestarm_studies.oae.landscapes import landscape
+
+
+def networks_per_batch(policy: NetworkSearch) -> int:
+    """Return how many networks a search trains for its second batch; the first batch is random.
+
+    The search is run on a small landscape with one step of Adam a fit, and every network that it fits is counted.
+    All networks of one experiment have the same class and number of steps, so that this is the cost of a batch, but
+    for the predictions.
+
+    Parameters
+    ----------
+    policy : NetworkSearch
+        What searches.
+    """
+    counted = 0
+    search = replace(policy, rounds=2, steps=1)
+    fit: Callable[..., FloatArray] = search.fit_and_predict
+
+    def fit_and_count(state: Any, rewards: FloatArray, *settings: Any, **named: Any) -> FloatArray:
+        nonlocal counted
+        counted += rewards.shape[0] * rewards.shape[1]
+        return fit(state, rewards, *settings, **named)
+
+    object.__setattr__(search, "fit_and_predict", fit_and_count)
+    arms = landscape("OneHillValleyOneDim", n_arms=3 * policy.batch).take(np.zeros(1, dtype=np.int64))
+    state = search.start(arms.arms, Streams.first(1, instance=arms.label))
+    first = search.ask(state)
+    search.tell(state, first, np.take_along_axis(arms.means, first.arms, axis=1))
+    search.ask(state)
+    return counted

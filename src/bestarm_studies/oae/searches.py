@@ -1,0 +1,103 @@
+"""Searches of landscapes and tables as the paper runs them: 150 batches of three arms, every batch recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from bestarm.experiments.experiment import Experiment
+from bestarm.metrics import arm_count, rank, relative_regret
+from bestarm_studies.oae.batch_observer import BatchObserver
+from bestarm_studies.oae.fitted_response import fitted_instance, stand_in_fitted_instance
+from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
+from bestarm_studies.oae.series import Group, Hidden, scales
+from bestarm_studies.oae.uci import stand_in_uci_instance, uci_instance
+
+BATCH, ROUNDS = 3, 150
+BICYCLES = ("BikeSharingDay", "BikeSharingHour")
+BLOG_POSTS = 52396
+
+_search = partial(Experiment, metrics=(rank, arm_count, relative_regret), every=1, block=25, observe=BatchObserver)
+
+
+def on_lines(
+    title: str,
+    hidden: Hidden,
+    series: Group,
+    *,
+    rounds: int,
+    replications: int = 12,
+    steps: int = 200,
+    learning_rate: float | None = None,
+    problem: partial[Any] | None = None,
+    names: Sequence[str] = LANDSCAPES,
+    **settings: Any,
+) -> Experiment:
+    """Return searches of the landscapes, whose features are scaled for each run's arms.
+
+    Parameters
+    ----------
+    title, hidden, series
+        As in a figure; the class of networks; the algorithms.
+    rounds, replications, steps, learning_rate
+        See `bestarm_studies.oae.series.scales`.
+    problem : partial, optional
+        Another landscape's constructor.
+    names : sequence of str
+        Which landscapes.
+    **settings
+        Other settings of every policy.
+    """
+    one = {"name": ["MultiValleyOneDimHole"]}
+    return _search(
+        title=title,
+        problem=problem or partial(landscape),
+        vary={"name": names},
+        settings={"batch": BATCH, "rounds": ROUNDS, "standardise": True, "hidden": hidden, **settings},
+        series=series,
+        profiles=scales(
+            hidden, rounds=rounds, replications=replications, steps=steps, learning_rate=learning_rate, smoke=one
+        ),
+    )
+
+
+def on_bikes(title: str, hidden: Hidden, series: Group, *, rounds: int = 50, **problem: Any) -> Experiment:
+    """Return searches of the two bicycle tables; ``problem`` are settings of `uci_instance`."""
+    return _search(
+        title=title,
+        problem=partial(uci_instance, **problem),
+        stand_in=partial(stand_in_uci_instance, **problem),
+        vary={"name": BICYCLES},
+        settings={"batch": BATCH, "rounds": ROUNDS, "hidden": hidden},
+        series=series,
+        profiles=scales(hidden, rounds=rounds, smoke={"name": ["BikeSharingDay"]}),
+    )
+
+
+def on_blogs(title: str, hidden: Hidden, series: Group, *, rounds: int) -> Experiment:
+    """Return searches of the blog posts, of which the profiles smoke and laptop take a random subset."""
+    return _search(
+        title=title,
+        problem=partial(uci_instance, name="BlogFeedback"),
+        stand_in=partial(stand_in_uci_instance, name="BlogFeedback"),
+        vary={"n_arms": [BLOG_POSTS]},
+        settings={"batch": BATCH, "rounds": ROUNDS, "hidden": hidden},
+        series=series,
+        profiles=scales(hidden, rounds=rounds, smoke={"n_arms": [300]}, smoke_rounds=3, laptop={"n_arms": [5000]}),
+    )
+
+
+def on_fitted(
+    title: str, hidden: Hidden, series: Group, *, names: Sequence[str], rounds: int, **teacher: Any
+) -> Experiment:
+    """Return searches of tables whose response is a fit of the class that searches; ``teacher`` says how it is made."""
+    return _search(
+        title=title,
+        problem=partial(fitted_instance, hidden=hidden, **teacher),
+        stand_in=partial(stand_in_fitted_instance, hidden=hidden, **teacher),
+        vary={"name": names},
+        settings={"batch": BATCH, "rounds": ROUNDS, "hidden": hidden},
+        series=series,
+        profiles=scales(hidden, rounds=rounds),
+    )

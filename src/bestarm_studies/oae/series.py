@@ -1,0 +1,105 @@
+"""The groups of algorithms that the figures compare, and how long each class of networks is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from bestarm.experiments.experiment import Profile, Scale, Series
+from bestarm.policies.batch_search import RandomBatch
+from bestarm.policies.oae import Oae
+from bestarm.policies.oae_ensemble import EnsembleSearch
+from bestarm.policies.oae_sequential import EnsembleSeqB, SeqB
+
+Group = dict[str, Any]
+Hidden = tuple[int, ...]
+
+LINEAR: Hidden = ()
+SMALL: Hidden = (10, 5)
+MIDDLE: Hidden = (100, 10)
+LARGE: Hidden = (300, 100)
+
+OPTIMISM = (0.001, 0.01, 0.1)
+
+# the soft maximum over the usual 10 unseen arms a step would be far below that over all
+SOFTMAX_POOL = 64
+
+RANDOM: Group = {"RandomBatch": partial(RandomBatch)}
+VANILLA: Group = {
+    **RANDOM,
+    "Greedy": partial(Oae, optimism=0.0),
+    **{f"MeanOpt {strength:g}": partial(Oae, optimism=strength) for strength in OPTIMISM},
+}
+WITH_ENSEMBLE: Group = {**VANILLA, "Ensemble": partial(EnsembleSearch)}
+ENSEMBLES: Group = {**WITH_ENSEMBLE, "EnsembleNoiseY": partial(EnsembleSearch, label_noise=1.0)}
+OBJECTIVES: Group = {
+    **RANDOM,
+    **{
+        f"MaxOpt {strength:g}": partial(Oae, objective="softmax", optimism=strength, pool_minibatch=SOFTMAX_POOL)
+        for strength in OPTIMISM
+    },
+    **{f"HingePNorm {strength:g}": partial(Oae, objective="hinge", optimism=strength) for strength in OPTIMISM},
+}
+DIVERSE: Group = {
+    **RANDOM,
+    **{f"DetD {strength:g}": partial(Oae, diversity=1.0, optimism=strength) for strength in (0.0, *OPTIMISM)},
+}
+# kernels that are not degenerate on a line; each series has random choices of its own
+DIVERSE_KERNELS: Group = {
+    name: Series(partial(Oae, diversity=1.0, optimism=strength, kernel=kernel), label=name)
+    for kernel in ("affine", "rbf")
+    for strength in OPTIMISM
+    for name in [f"DetD {strength:g} | {kernel}"]
+}
+SEQUENTIAL: Group = {
+    **{f"SeqB {strength:g}": partial(SeqB, optimism=strength) for strength in OPTIMISM},
+    "Ensemble-SeqB": partial(EnsembleSeqB),
+    "Ensemble-SeqB-NoiseY": partial(EnsembleSeqB, label_noise=1.0),
+}
+
+# The paper gives no step size. These have the lowest training error after 5000 steps and after 200, see fits_synthetic.
+LEARNING_RATE = {LINEAR: 0.001, SMALL: 0.01, MIDDLE: 0.003, LARGE: 0.003}
+SHORT_LEARNING_RATE = {LINEAR: 0.01, SMALL: 0.01, MIDDLE: 0.01, LARGE: 0.003}
+
+
+def scales(
+    hidden: Hidden,
+    *,
+    rounds: int,
+    replications: int = 12,
+    steps: int = 200,
+    learning_rate: float | None = None,
+    smoke: Mapping[str, Sequence[Any]] | None = None,
+    laptop: Mapping[str, Sequence[Any]] | None = None,
+    smoke_rounds: int = 4,
+) -> dict[Profile, Scale]:
+    """Return what each profile cuts of a search with one class of networks.
+
+    The paper's own scale is 25 runs of 150 batches, with 5000 steps a fit and ensembles of 10. The profile laptop has
+    200 steps, ensembles of 5, 12 runs for most classes, and fewer batches of what needs more networks or larger ones;
+    all series of all figures then take a quarter of an hour. Methods are compared over the batches and runs that both
+    have.
+
+    Parameters
+    ----------
+    hidden : tuple of int
+        The class, by its hidden layers.
+    rounds, replications, steps : int
+        Batches, runs and steps of a fit at the profile laptop.
+    learning_rate : float, optional
+        Step size at the profiles laptop and paper, in the place of that chosen for the class.
+    smoke, laptop : mapping, optional
+        Settings of the problem that these profiles vary.
+    smoke_rounds : int
+        Batches at the profile smoke.
+    """
+    short = SHORT_LEARNING_RATE[hidden]
+    few = {"steps": 10, "rounds": smoke_rounds, "members": 2, "learning_rate": short}
+    cut = {"steps": steps, "rounds": rounds, "members": 5, "learning_rate": learning_rate or short}
+    whole = {"learning_rate": learning_rate or LEARNING_RATE[hidden]}
+    return {
+        "smoke": Scale(2, settings=few, vary=smoke or {}),
+        "laptop": Scale(replications, settings=cut, vary=laptop or {}),
+        "paper": Scale(25, settings=whole),
+    }
