@@ -37,22 +37,23 @@ LINGAPE, LARGEST, LINGIFA = "m-LinGapE (greedy)", "m-LinGapE (largest var.)", "L
 LINGIFA_GREEDY, LINGIFA_LUCB, LUCB = "LinGIFA (greedy)", "LinGIFA (τ^LUCB, greedy)", "LUCB (largest var.)"
 
 # Single changes
-STALE = {"stale pair": {"stale_pair": True}}
-LATE = {"stop one pull late": {"stale_pair": True}}
-AHEAD = {"index time + 1": {"index_time_ahead": True}}
-UNIT_RHO = {"ρ = 1 in V": {"regulariser": 1.0, "threshold_regulariser": RHO}}
+Changes = dict[str, dict[str, Any]]
+STALE: Changes = {"stale pair": {"stale_pair": True}}
+LATE: Changes = {"stop one pull late": {"stale_pair": True}}
+AHEAD: Changes = {"index time + 1": {"index_time_ahead": True}}
+UNIT_RHO: Changes = {"ρ = 1 in V": {"regulariser": 1.0, "threshold_regulariser": RHO}}
 # λ in V, λ² in the logarithm of Eq. 2 and √λ in its bias; the code's bias is S √ρ/σ, so S carries √λ/λ here
-PRINTED_LAMBDA = {
+PRINTED_LAMBDA: Changes = {
     "λ as printed": {"regulariser": LAMBDA, "threshold_regulariser": RHO, "norm_bound": (1.0 / LAMBDA) ** 0.5}
 }
-NOT_INITIAL = {"no initial pulls": {"initialise": False}}
-INITIAL = {"initial pulls": {"initialise": True}}
-INDIVIDUAL = {"individual widths": {"index": "individual"}}
-PAIRED = {"paired widths": {"index": "classical_paired"}}
-NO_FEATURES = {"paired widths without features": {"index": "classical_paired"}}
-NO_FEATURES_INITIAL = {"paired widths without features": {"index": "classical_paired", "initialise": True}}
-HEURISTIC_RHO = {"ρ = 1 in V": {"regulariser": 1.0}, "λ as printed": {"regulariser": LAMBDA}}
-NOISE_OF_DATA = {f"σ = {DATA_SIGMA}, as in the data": {"sigma": DATA_SIGMA}}
+NOT_INITIAL: Changes = {"no initial pulls": {"initialise": False}}
+INITIAL: Changes = {"initial pulls": {"initialise": True}}
+INDIVIDUAL: Changes = {"individual widths": {"index": "individual"}}
+PAIRED: Changes = {"paired widths": {"index": "classical_paired"}}
+NO_FEATURES: Changes = {"paired widths without features": {"index": "classical_paired"}}
+NO_FEATURES_INITIAL: Changes = {"paired widths without features": {"index": "classical_paired", "initialise": True}}
+HEURISTIC_RHO: Changes = {"ρ = 1 in V": {"regulariser": 1.0}, "λ as printed": {"regulariser": LAMBDA}}
+NOISE_OF_DATA: Changes = {f"σ = {DATA_SIGMA}, as in the data": {"sigma": DATA_SIGMA}}
 
 
 def _algorithms(n_best: int, **settings: Any) -> dict[str, Gifa]:
@@ -70,7 +71,7 @@ def _algorithms(n_best: int, **settings: Any) -> dict[str, Gifa]:
 
 
 def _changed(
-    algorithms: Mapping[str, Any], changes: Mapping[str, Mapping[str, Mapping[str, Any]]], coded: tuple[str, ...] = ()
+    algorithms: Mapping[str, Any], changes: Mapping[str, Changes], coded: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     """Return every algorithm that is named with its changes, and some also as the authors coded them."""
     found: dict[str, Any] = {}
@@ -132,7 +133,7 @@ _SERIES_GAIN = {
 
 # Against LinGame, each with its own threshold and with that of the others
 _LINGAME = LinGame(delta=PAPER["delta"], sigma=SIGMA, norm_bound=PAPER["norm_bound"])
-_LINGAME_CHANGES: dict[str, dict[str, Any]] = {
+_LINGAME_CHANGES: Changes = {
     "D-tracking": {"tracking": "D"},
     "response to the counts": {"best_response": "counts"},
     "norm not squared": {"squared_norm": False},

@@ -1,4 +1,4 @@
-"""Experiments beyond the Top-m paper: growth with the size of the problem, misspecification, real instances, ε and m."""
+"""Experiments beyond the Top-m paper: larger problems, misspecification, real instances, other ε and m."""
 
 from __future__ import annotations
 

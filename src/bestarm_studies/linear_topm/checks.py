@@ -1,7 +1,6 @@
 """Whether the theory of the Top-m paper holds on what was observed: one function for each kind of statement.
 
-Each takes the rows of its experiments and the test of the ledger, and returns whether the statement holds and what was
-found. `THEORY` has the same functions for `bestarm.reporting.claims`, with the stored rows.
+Each takes the rows of its experiments and the claim's test, and returns whether the statement holds and what was found.
 """
 
 from __future__ import annotations
@@ -12,11 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm.experiments.computed import is_computed, run_computed
-from bestarm.experiments.definitions import load_experiment, project_seed
-from bestarm.experiments.run import run_experiment
-from bestarm.experiments.store import read_rows
-from bestarm.paths import QUICK, RESULTS
 from bestarm_studies.linear_topm.theory import frequency_interval, on_event, parts_of, theorem_2
 
 Rows = Mapping[str, pd.DataFrame]
@@ -99,20 +93,18 @@ def always(rows: Rows, test: Mapping[str, Any]) -> Decision:
     return beyond == 0, f"{beyond} of {len(shares)} runs beyond the bound; at most {shares.max():.3g} times the bound"
 
 
-def bound(paper: str, rows: Rows, test: Mapping[str, Any]) -> Decision:
+def bound(rows: Rows, test: Mapping[str, Any]) -> Decision:
     """Decide Theorem 2: no run on the event exceeds the bound."""
     worst, where, n, beyond = 0.0, "", 0, 0
     for name in test["experiments"]:
-        problem, algorithms = parts_of(paper, name, stand_in=bool((rows[name]["data"] == "stand-in").any()))
-        for series in algorithms:
-            if series.label not in test["series"] or series.convention != "as_written":
-                continue
-            mine = _chosen({name: rows[name]}, {"experiments": [name], "series": [series.label]})
+        problem, algorithms = parts_of(name, stand_in=bool((rows[name]["data"] == "stand-in").any()))
+        for series in test["series"]:
+            mine = _chosen({name: rows[name]}, {"experiments": [name], "series": [series]})
             mine = on_event(mine) if "event_share" in mine else mine
-            share = mine["pulls"].to_numpy(dtype=np.float64) / theorem_2(problem, series)[1]
+            share = mine["pulls"].to_numpy(dtype=np.float64) / theorem_2(problem, algorithms[series])[1]
             n, beyond = n + len(share), beyond + int((share > 1.0).sum())
             if share.max() > worst:
-                worst, where = float(share.max()), f"{name}, {series.label}"
+                worst, where = float(share.max()), f"{name}, {series}"
     return beyond == 0, f"{beyond} of {n} runs beyond; at most {100 * worst:.0f}% of the bound ({where})"
 
 
@@ -125,38 +117,14 @@ DECISIONS: dict[str, Callable[[Rows, Mapping[str, Any]], Decision]] = {
     "theorem_1": theorem_1,
     "event_frequency": event_frequency,
     "always": always,
+    "theorem_2": bound,
 }
 
 
-def decide(paper: str, rows: Rows, test: Mapping[str, Any]) -> Decision:
+def decide(rows: Rows, test: Mapping[str, Any]) -> Decision:
     """Return whether a statement holds on these rows, and what was found."""
-    return bound(paper, rows, test) if test["kind"] == "theorem_2" else DECISIONS[test["kind"]](rows, test)
+    return DECISIONS[test["kind"]](rows, test)
 
-
-def stored_rows(paper: str, test: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
-    """Return the committed rows of a test's experiments; where there are none, those of a smoke run."""
-    found = {}
-    for name in test["experiments"]:
-        rows = read_rows(RESULTS / paper / f"{name}.parquet")
-        found[name] = _smoke_rows(paper, name) if rows is None else rows
-    return found
-
-
-def _smoke_rows(paper: str, name: str) -> pd.DataFrame:
-    seed, store = project_seed(), QUICK / "store"
-    if is_computed(paper, name):
-        return run_computed(paper, name, "smoke", seed=seed, store=store)
-    return run_experiment(load_experiment(paper, name, "smoke"), seed=seed, store=store)
-
-
-def decide_from_store(paper: str, test: Mapping[str, Any]) -> Decision:
-    """Return the decision on a claim of the ledger from the committed rows of its experiments."""
-    return decide(paper, stored_rows(paper, test), test)
-
-
-THEORY: dict[str, Callable[[str, Mapping[str, Any]], Decision]] = dict.fromkeys(
-    [*DECISIONS, "theorem_2"], decide_from_store
-)
 
 # what each kind of test does, for `bestarm.reporting.claim_tests.describe`
 DESCRIPTIONS = {

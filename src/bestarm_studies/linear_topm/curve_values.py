@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
-from bestarm.experiments.definitions import ledger, project_seed
-from bestarm.experiments.timing import microseconds_per_pull
 from bestarm.reporting.section import Section
 from bestarm.reporting.summaries import COLUMNS, mean_interval
 from bestarm_studies.linear_topm.misspecified import MisspecifiedBandit
 
 
-def run_family(section: Section, prefix: str) -> pd.DataFrame:
-    """Run the experiments whose name starts so; return their rows with the ledger's ``x`` of each as x."""
-    names = [name for name in ledger(section.paper)["experiments"] if name.startswith(prefix)]
-    return at_points({section.entry(name)["x"]: section.run(name) for name in names})
-
-
-def names_of(section: Section, prefix: str) -> list[str]:
-    """Return the experiments run in a section whose name starts so."""
-    return [name for name in section.rows if name.startswith(prefix)]
+def run_family(section: Section, points: Mapping[str, float | str]) -> pd.DataFrame:
+    """Return the rows of several experiments as one frame with the point of each as x."""
+    return at_points({x: section.rows(name) for name, x in points.items()})
 
 
 def split_series(rows: pd.DataFrame, symbol: str) -> pd.DataFrame:
@@ -74,25 +65,6 @@ def curve_values(
             {"panel": panel, "series": series, "x": x, "statistic": statistic, "value": mean, "low": low, "high": high,
              "n": len(group), "convention": convention, "profile": profile, "data": group["data"].iloc[0]}
         )  # fmt: skip
-    return pd.DataFrame(table).reindex(columns=COLUMNS)
-
-
-def timing_values(section: Section, prefix: str, panel: str) -> pd.DataFrame:
-    """Measure the time of a pull in every experiment of a family; statistic ``microseconds per pull``, n repeats.
-
-    The scale stands in the ledger's ``timing``. Times depend on the machine: they are plotted, never compared.
-    """
-    table: list[dict[str, Any]] = []
-    for name in names_of(section, prefix):
-        experiment, scale = section.experiments[name], section.entry(name)["timing"][section.profile]
-        for series in experiment.series:
-            found = microseconds_per_pull(series.policy, experiment.problem, seed=project_seed(), **scale)
-            mean, low, high = mean_interval(pd.Series(found))
-            table.append(
-                {"panel": panel, "series": series.label, "x": section.entry(name)["x"],
-                 "statistic": "microseconds per pull", "value": mean, "low": low, "high": high, "n": len(found),
-                 "convention": series.convention, "profile": section.profile, "data": experiment.data}
-            )  # fmt: skip
     return pd.DataFrame(table).reindex(columns=COLUMNS)
 
 

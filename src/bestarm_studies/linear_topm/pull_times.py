@@ -50,7 +50,9 @@ def pull_times(
                 n_rounds=rounds,
                 n_repeats=replications,
             )
-            frames.append(pd.DataFrame({"series": series, "x": x, "replication": range(replications), "microseconds": found}))
+            frames.append(
+                pd.DataFrame({"series": series, "x": x, "replication": range(replications), "microseconds": found})
+            )
     rows = pd.concat(frames, ignore_index=True)
     rows.insert(0, "convention", "as_written")
     return rows

@@ -22,9 +22,7 @@ PAPER: dict[str, Any] = {"delta": 0.05, "epsilon": 0.0, "sigma": SIGMA, "norm_bo
 HEURISTIC: dict[str, Any] = {"threshold": "heuristic"}  # where the paper does not use the threshold of Equation 2
 
 # K = 4, m = 2 at the angles of Figures 1 and 2, and between and beyond them
-PI_3, PI_4, PI_6, PI_9, PI_12 = (
-    partial(classic_instance, n_arms=4, n_best=2, omega=pi / n) for n in (3, 4, 6, 9, 12)
-)
+PI_3, PI_4, PI_6, PI_9, PI_12 = (partial(classic_instance, n_arms=4, n_best=2, omega=pi / n) for n in (3, 4, 6, 9, 12))
 HARD = partial(classic_instance, n_arms=3, n_best=1, omega=0.1)
 RANDOM = partial(published_random_instance)
 DRUGS = partial(drug_instance)
@@ -61,7 +59,9 @@ def classic_series(**settings: Any) -> dict[str, Gifa]:
     }
 
 
-def with_changes(name: str, policy: Any, changes: Mapping[str, Mapping[str, Any]], *, coded: bool = True) -> dict[str, Any]:
+def with_changes(
+    name: str, policy: Any, changes: Mapping[str, Mapping[str, Any]], *, coded: bool = True
+) -> dict[str, Any]:
     """Return an algorithm, one series for each change of it alone, and last, if asked for, all of the authors' code.
 
     A series "A | B" is algorithm A with the one change B; its random ties are those of A, so that the two differ in

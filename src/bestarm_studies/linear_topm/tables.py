@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import pandas as pd
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
 from bestarm.designs.l1_design import l1_designs
-from bestarm.experiments.definitions import Series
+from bestarm.experiments.experiment import Experiment
 from bestarm.policies.gifa import Gifa
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.problems.recorded_rewards import RecordedRewards
@@ -23,12 +23,12 @@ from bestarm_studies.linear_topm.complexity import (
 )
 
 
-def gifa_parts(series: Sequence[Series]) -> pd.DataFrame:
+def gifa_parts(experiment: Experiment) -> pd.DataFrame:
     """Return the parts of each gap-index focused algorithm as written: Table 1 of the Top-m paper, in words."""
     lines = {}
-    for one in series:
-        policy = one.policy
-        if not isinstance(policy, Gifa) or one.convention != "as_written":
+    for cell in experiment.cells("laptop"):
+        policy = cell.policy
+        if not isinstance(policy, Gifa) or cell.convention != "as_written":
             continue
         lines[policy.label] = {
             "algorithm": policy.label,

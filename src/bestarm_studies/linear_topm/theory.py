@@ -1,4 +1,4 @@
-"""What the monitor found in an experiment, as tables and plotted values, beside what the Top-m paper proves.
+"""What the observer found in an experiment, as tables and plotted values, beside what the Top-m paper proves.
 
 References
 ----------
@@ -8,6 +8,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,7 @@ import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
 from bestarm.designs.l1_design import l1_designs
-from bestarm.experiments.computed import is_computed
-from bestarm.experiments.construct import Series
-from bestarm.experiments.definitions import ledger, load_experiment
+from bestarm.experiments.experiment import Experiment
 from bestarm.interface import FiniteProblem, FloatArray
 from bestarm.policies.gifa import Gifa
 from bestarm.reporting.summaries import COLUMNS, QUANTILES, mean_interval
@@ -27,16 +26,24 @@ from bestarm_studies.linear_topm.complexity import (
     m_lingape_optimised_complexity,
     sample_complexity_bound,
 )
-from bestarm_studies.linear_topm.monitored import parts
+from bestarm_studies.linear_topm.experiments import EXPERIMENTS
 
 
-def parts_of(paper: str, name: str, *, stand_in: bool = False) -> tuple[FiniteProblem, tuple[Series, ...]]:
-    """Return the problem and the algorithms of an experiment, observed or not."""
-    if is_computed(paper, name):
-        rows = ledger(paper)["experiments"][name]["rows"]
-        return parts(**{k: v for k, v in rows.items() if k != "make"})
-    experiment = load_experiment(paper, name, "laptop", stand_in=stand_in)
-    return experiment.problem, experiment.series
+def parts_of(name: str, *, stand_in: bool = False) -> tuple[FiniteProblem, dict[str, Gifa]]:
+    """Return the problem and the algorithms as written of an experiment.
+
+    Raises
+    ------
+    ValueError
+        If the name is that of no search.
+    """
+    experiment = EXPERIMENTS[name]
+    if not isinstance(experiment, Experiment):
+        raise ValueError(f"{name!r} is a computation; it has no algorithms.")
+    if stand_in and experiment.stand_in is not None:
+        experiment = replace(experiment, problem=experiment.stand_in, stand_in=None)
+    cells = [cell for cell in experiment.cells("laptop") if cell.convention == "as_written"]
+    return cells[0].build(), {cell.series: cell.policy for cell in cells}
 
 
 def on_event(rows: pd.DataFrame) -> pd.DataFrame:
@@ -121,17 +128,16 @@ def lemma_2_values(pulls: Sequence[int], angles: FloatArray, regulariser: float,
     ).reindex(columns=COLUMNS)
 
 
-def theorem_2(problem: FiniteProblem, series: Series) -> tuple[float, float]:
+def theorem_2(problem: FiniteProblem, policy: Any) -> tuple[float, float]:
     """Return the complexity constant of m-LinGapE and the bound on its sample complexity ([1]_, Theorem 2).
 
     Raises
     ------
     ValueError
-        If the series is not m-LinGapE with the largest-variance or the optimised rule.
+        If the policy is not m-LinGapE with the largest-variance or the optimised rule.
     """
-    policy = series.policy
     if not isinstance(policy, Gifa) or policy.selection not in ("largest_variance", "both", "optimised"):
-        raise ValueError(f"Theorem 2 says nothing of {series.label!r}.")
+        raise ValueError(f"Theorem 2 says nothing of {policy.label!r}.")
     means, settings = problem.means[0], {"sigma": policy.sigma, "epsilon": policy.epsilon}
     if policy.selection == "optimised":
         weights = l1_designs(problem.arms.features).weights
@@ -144,7 +150,7 @@ def theorem_2(problem: FiniteProblem, series: Series) -> tuple[float, float]:
 
 
 def bound_values(
-    paper: str, rows: Mapping[str, pd.DataFrame], names: Sequence[str], labels: Sequence[str], profile: str
+    rows: Mapping[str, pd.DataFrame], names: Sequence[str], labels: Sequence[str], profile: str
 ) -> pd.DataFrame:
     """Return, for each experiment and m-LinGapE rule, constant, bound, mean sample complexity and slack.
 
@@ -154,13 +160,11 @@ def bound_values(
     for name in names:
         frame = rows[name][rows[name]["convention"] == "as_written"]
         data = str(frame["data"].iloc[0])
-        problem, algorithms = parts_of(paper, name, stand_in=data == "stand-in")
-        for series in algorithms:
-            if series.label not in labels or series.convention != "as_written":
-                continue
-            pulls = frame.loc[frame["series"] == series.label, "pulls"].astype(np.float64)
-            constant, bound = theorem_2(problem, series)
-            base = {"panel": name, "series": series.label, "x": constant, "n": len(pulls), "profile": profile}
+        problem, algorithms = parts_of(name, stand_in=data == "stand-in")
+        for series in labels:
+            pulls = frame.loc[frame["series"] == series, "pulls"].astype(np.float64)
+            constant, bound = theorem_2(problem, algorithms[series])
+            base = {"panel": name, "series": series, "x": constant, "n": len(pulls), "profile": profile}
             base |= {"convention": "as_written", "data": data}
             mean, low, high = mean_interval(pulls)
             slack, slack_low, slack_high = mean_interval(bound / pulls)

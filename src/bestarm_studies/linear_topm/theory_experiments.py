@@ -98,7 +98,5 @@ THEORY: dict[str, Experiment | Computation] = {
     "bound_random5": _bound(
         "random, K = 10, N = 5, m = 5", RANDOM, _analysed(5), profiles=scales(2, 60, 500), block=30
     ),
-    "bound_drug": _bound(
-        "drugs, K = 10, m = 5, heuristic", DRUGS, _analysed(5, **HEURISTIC), stand_in=STAND_IN_DRUGS
-    ),
+    "bound_drug": _bound("drugs, K = 10, m = 5, heuristic", DRUGS, _analysed(5, **HEURISTIC), stand_in=STAND_IN_DRUGS),
 }

@@ -1,8 +1,8 @@
 r"""Boolean gene networks: update functions, clamped genes, fixed points.
 
 A gene is 0 or 1, and its next value is a function of its regulators. A state in which no gene would change is a fixed
-point, the attractor from which the drug simulator of [1]_ (Appendix B) reads a phenotype. Models in the Re:In format
-are read by `bestarm_studies.linear_topm.drug.rein_model`; `bestarm_studies.linear_topm.drug.boolean_dynamics` runs a network to a fixed point.
+point, the attractor from which the drug simulator of [1]_ (Appendix B) reads a phenotype. The module
+`rein_model` beside this one reads models in the Re:In format; `boolean_dynamics` runs a network to a fixed point.
 
 References
 ----------

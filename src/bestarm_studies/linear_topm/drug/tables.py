@@ -10,8 +10,6 @@ from bestarm.interface import FloatArray
 from bestarm.streams import Streams
 from bestarm_studies.linear_topm.drug.data import DATA_FILES, DrugData, published_drug_data, stand_in_data
 
-__all__ = ["DATA_FILES", "reward_rows", "reward_rows_of", "streams"]  # DATA_FILES: part of the key of these rows
-
 
 def streams(n_tables: int, seed: int) -> Streams:
     """Return the random numbers of the tables: table r is the same whatever their number."""
