@@ -1,4 +1,4 @@
-r"""An observer of policies that eliminate in stages: how uncertain each stage was, and where the best arm was lost.
+r"""An observer of GSE: how uncertain each stage was, and where the best arm was lost.
 
 References
 ----------
@@ -9,17 +9,22 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 from numba import njit
 
 from bestarm.designs.projection import span_basis
-from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
+from bestarm.experiments.observe import Observed
+from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.logistic import design, factorise, solve_lower
 from bestarm.policies.elimination import EliminationState, by_arm
-from bestarm.policies.gse import Gse
+from bestarm.problems.logistic_bandit import LogisticBandit
 from bestarm.streams import Streams
+from bestarm_studies.gse.theory import gaps, smallest_slopes, variance
+
+N_STAGES = 3  # of eight arms
 
 
 @njit(cache=True)
@@ -46,15 +51,13 @@ def uncertainties(
 
 
 @dataclass
-class StageMonitor:
-    """A policy under observation; it makes the same choices.
+class ObservedStages(Observed):
+    """GSE under observation on one instance with eight arms; no replication stops before another.
 
     Parameters
     ----------
-    policy : Gse
-        What searches; no replication may stop before another.
-    best : ndarray of int64, shape (R,)
-        The best arm of each replication.
+    problem : LinearBandit or LogisticBandit
+        The instance; all replications share its arms.
 
     Attributes
     ----------
@@ -64,47 +67,62 @@ class StageMonitor:
         :math:`x_i-x_1` and :math:`x_i`.
     """
 
-    policy: Gse
-    best: IntArray
+    columns: ClassVar[tuple[str, ...]] = (
+        "difference",
+        "norm",
+        "slope",
+        *(f"{what}_{t}" for t in range(N_STAGES) for what in ("alive", "lost", "lemma2")),
+    )
+
+    problem: Any
     stages: list[dict[str, Any]] = field(default_factory=list)
 
-    @property
-    def label(self) -> str:
-        """Name of the policy."""
-        return self.policy.label
-
-    def start(self, arms: Arms, streams: Streams) -> EliminationState:
+    def start(self, arms: Any, streams: Streams) -> EliminationState:
         """Start the policy."""
         self.stages.clear()
-        return self.policy.start(arms, streams)
-
-    def ask(self, state: EliminationState) -> Ask:
-        """Let the policy choose."""
-        return self.policy.ask(state)
+        state: EliminationState = super().start(arms, streams)
+        return state
 
     def tell(self, state: EliminationState, asked: Ask, totals: FloatArray) -> None:
         """Let the policy learn, and note what the stage did."""
         counts, _ = by_arm(asked, totals, state.live.shape[1])
         rows = np.arange(len(counts))
+        best = np.full(len(counts), int(np.argmax(self.problem.means[0])))
         before, found = state.live.copy(), np.empty((len(counts), 2))
-        uncertainties(state.features, state.feature_set, before, counts, self.best, found)
-        self.policy.tell(state, asked, totals)
-        alive = before[rows, self.best]
+        uncertainties(state.features, state.feature_set, before, counts, best, found)
+        super().tell(state, asked, totals)
+        alive = before[rows, best]
         self.stages.append(
             {
                 "live": before,
                 "alive": alive,
-                "lost": alive & ~state.live[rows, self.best],
+                "lost": alive & ~state.live[rows, best],
                 "estimates": state.means.copy(),
                 "difference": found[:, 0],
                 "norm": found[:, 1],
             }
         )
 
-    def finished(self, state: EliminationState) -> BoolArray:
-        """Return which replications have stopped."""
-        return self.policy.finished(state)
+    def findings(self, replications: IntArray) -> pd.DataFrame:
+        """Return for each run how uncertain its stages were, and whether each kept the best arm.
 
-    def recommend(self, state: EliminationState) -> IntArray:
-        """Return the recommended arm."""
-        return self.policy.recommend(state)
+        ``difference`` and ``norm`` are the largest squared norms over the stages in which the best arm was live;
+        ``slope`` is the smallest slope of the link, 1 for linear rewards. ``lemma2_t`` is the bound of Lemma 2 in
+        stage t.
+        """
+        gap, stages = gaps(self.problem), self.stages
+        table: dict[str, Any] = {"replication": replications}
+        for norm in ("difference", "norm"):
+            table[norm] = np.max([s[norm] * s["alive"] for s in stages], axis=0)
+        table["slope"] = np.min([np.where(s["alive"], self._slopes(s), np.inf) for s in stages], axis=0)
+        for t, stage in enumerate(stages):
+            least = np.where(stage["live"] & (gap > 0), gap[None, :], np.inf).min(axis=1)
+            exponent = least**2 / (2.0 * variance(self.problem) * np.maximum(stage["difference"], 1e-300))
+            table[f"alive_{t}"], table[f"lost_{t}"] = stage["alive"], stage["lost"]
+            table[f"lemma2_{t}"] = np.where(stage["alive"], np.minimum(1.0, 4.0 * np.exp(-exponent)), 0.0)
+        return pd.DataFrame(table)
+
+    def _slopes(self, stage: dict[str, Any]) -> FloatArray:
+        if not isinstance(self.problem, LogisticBandit):
+            return np.ones(len(stage["live"]))
+        return smallest_slopes(self.problem, stage["estimates"], stage["live"])

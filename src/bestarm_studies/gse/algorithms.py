@@ -1,0 +1,94 @@
+"""The algorithms that the experiments share, the noise of the instances, and the scale of a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from bestarm.experiments.experiment import Experiment, PerArm, Scale, Series
+from bestarm.metrics import correct, simple_regret
+from bestarm.policies.bayes_gap import ArmKernel, BayesGap
+from bestarm.policies.budgeted import lingape, lingape_greedy
+from bestarm.policies.gse import Gse
+from bestarm.policies.lin_ucb import LinUcb
+from bestarm.policies.od_linbai import OdLinBai
+from bestarm.policies.peace import Peace
+
+SIGMA = math.sqrt(10.0)  # of a reward of the synthetic linear instances, unless they say otherwise
+TABLE_SIGMA = math.sqrt(0.1)  # of a reward of the cars and of the motor
+BINARY_SIGMA = 0.5  # rewards of 0 or 1 are 1/4-sub-Gaussian
+
+UNIFORM = partial(Gse, allocation="uniform")
+FWG = partial(Gse, allocation="g-optimal")
+GREEDY = partial(Gse, allocation="greedy")
+WYNN = partial(Gse, allocation="wynn")
+OD_LINBAI = partial(OdLinBai)
+LINEAR_GSE: dict[str, Any] = {
+    "GSE-Lin": UNIFORM,
+    "GSE-Lin-FWG": FWG,
+    "GSE-Lin-Greedy": GREEDY,
+    "GSE-Lin-Wynn": WYNN,
+}
+PEACE = Series(partial(Peace), within={"n_arms": 32})
+
+SMOKE = Scale(2, budgets=PerArm((10,)), vary={"n_arms": [8]})
+LAPTOP = Scale(1000, fewer={"n_arms": {64: 300, 128: 100}})
+PAPER = Scale(4000, fewer={"n_arms": {128: 1000}})
+
+
+def search(
+    title: str,
+    problem: partial[Any],
+    series: dict[str, Any],
+    *,
+    smoke: Scale = SMOKE,
+    laptop: Scale = LAPTOP,
+    paper: Scale = PAPER,
+    as_coded: bool = False,
+    **settings: Any,
+) -> Experiment:
+    """Return an experiment by accuracy and simple regret, under both conventions if ``as_coded``."""
+    return Experiment(
+        title,
+        problem,
+        series,
+        profiles={"smoke": smoke, "laptop": laptop, "paper": paper},
+        metrics=(correct, simple_regret),
+        conventions=("as_written", "as_coded") if as_coded else ("as_written",),
+        block=100,
+        **settings,
+    )
+
+
+def lin_ucb(alpha: float) -> partial[Any]:
+    """Return LinUCB with some exploration; the authors' code has its own."""
+    return partial(LinUcb, alpha=alpha)
+
+
+def lingapes(sigma: float, delta: float, greedy_delta: float, runs: int = 200) -> dict[str, Series]:
+    """Return both forms of LinGapE; the authors' code has a δ of 0.4, and linear programs allow fewer runs."""
+    optimised, greedy = partial(lingape, sigma=sigma), partial(lingape_greedy, sigma=sigma)
+    return {
+        "LinGapE": Series(
+            partial(optimised, delta=delta), partial(optimised, delta=0.4), within={"n_arms": 32}, replications=runs
+        ),
+        "LinGapE-Greedy": Series(partial(greedy, delta=greedy_delta), partial(greedy, delta=0.4)),
+    }
+
+
+def bayes_gap(sigma: float, kernel: ArmKernel, lengthscale: float, coded: Mapping[str, Any] | None = None) -> Series:
+    """Return BayesGap with a stationary kernel, and with the settings of the authors' code in its place."""
+    policy = partial(BayesGap, sigma=sigma, kernel=kernel, lengthscale=lengthscale)
+    return Series(policy, partial(policy, **coded) if coded else None)
+
+
+def with_leak(series: dict[str, Any]) -> dict[str, Any]:
+    """Return eliminations that overwrite the dimension of the instances in the authors' code."""
+    return {name: Series(policy, problem={"leaks": True}) for name, policy in series.items()}
+
+
+def unprojected(series: dict[str, Any]) -> dict[str, Any]:
+    """Return eliminations that see a table's features as they are."""
+    return {name: partial(policy, projection="none") for name, policy in series.items()}

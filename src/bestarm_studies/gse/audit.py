@@ -1,0 +1,190 @@
+"""Paper's text against authors' code, one difference at a time: the series "A | B" is A with the one change B."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from bestarm.experiments.experiment import PerArm, Scale, Series
+from bestarm.policies.bayes_gap import BayesGap
+from bestarm.policies.budgeted import lingape_greedy
+from bestarm.policies.lin_ucb import LinUcb
+from bestarm.policies.peace import Peace
+from bestarm.policies.peace_width import PeaceWidth
+from bestarm_studies.gse.algorithms import FWG, GREEDY, OD_LINBAI, SIGMA, UNIFORM, WYNN, lin_ucb, search
+from bestarm_studies.gse.instances import adaptive_instance, corner_instance, sphere_instance
+
+Settings = Mapping[str, Any]
+
+_COLUMNS: Settings = {"projection": "published"}
+_REMAINDER: Settings = {"spends_remainder": True}
+_DOWN: Settings = {"rounds_down": True}
+_IN_ORDER: Settings = {"ties_in_order": True}
+_UP: Settings = {"rounding": "ceiling"}
+_LINE_SEARCH: Settings = {"allocation": "published-grid"}
+_INTERCEPT: Settings = {"allocation": "published-greedy"}
+_SCHEDULE: Settings = {"published_schedule": True}
+_EXACT: Settings = {"exact": True}
+
+_ELIMINATION: dict[str, Settings] = {
+    "three columns": _COLUMNS,
+    "remainder to the last stages": _REMAINDER,
+    "first of equals": _IN_ORDER,
+    "three columns, first of equals": {**_COLUMNS, **_IN_ORDER},
+}
+_ALL: Settings = {**_COLUMNS, **_REMAINDER, **_DOWN, **_IN_ORDER}
+_ALL_FWG: Settings = {**_ALL, **_LINE_SEARCH, **_UP}
+
+
+def changes(name: str, policy: partial[Any], settings: Mapping[str, Settings]) -> dict[str, Any]:
+    """Return a policy and each of its changes alone."""
+    return {name: policy} | {f"{name} | {change}": partial(policy, **to) for change, to in settings.items()}
+
+
+def _in_four_dimensions(name: str, policy: partial[Any]) -> dict[str, Any]:
+    return {f"{name} | dimension 4": Series(policy, problem={"n_features": 4})}
+
+
+def _eliminations(in_four: bool) -> dict[str, Any]:
+    """Return GSE and OD-LinBAI with their changes, with four features among them if instances have so few as coded."""
+    lin = changes("GSE-Lin", UNIFORM, {**_ELIMINATION, "all": _ALL})
+    fwg = changes(
+        "GSE-Lin-FWG",
+        FWG,
+        {"rounded up": _UP, "published line search": _LINE_SEARCH, **_ELIMINATION, "all": _ALL_FWG},
+    )
+    greedy = changes(
+        "GSE-Lin-Greedy",
+        GREEDY,
+        {
+            "intercept in the design": _INTERCEPT,
+            "three columns, first of equals": {**_COLUMNS, **_IN_ORDER},
+            "all": {**_ALL, **_INTERCEPT},
+        },
+    )
+    wynn = changes(
+        "GSE-Lin-Wynn",
+        WYNN,
+        {"Fedorov's step": {"allocation": "fedorov"}, "multinomial": {"rounding": "multinomial"}},
+    )
+    od = changes(
+        "OD-LinBAI",
+        OD_LINBAI,
+        {
+            "three columns": _COLUMNS,
+            "three columns, first of equals": {**_COLUMNS, **_IN_ORDER},
+            "published schedule": _SCHEDULE,
+            "exact budgets": _EXACT,
+            "all": {**_COLUMNS, **_SCHEDULE, **_IN_ORDER},
+        },
+    )
+    if in_four:
+        lin |= _in_four_dimensions("GSE-Lin", UNIFORM)
+        fwg |= _in_four_dimensions("GSE-Lin-FWG", FWG)
+        od |= _in_four_dimensions("OD-LinBAI", OD_LINBAI)
+    return lin | fwg | greedy | wynn | od
+
+
+def _baselines() -> dict[str, Any]:
+    ucb = changes("LinUCB", lin_ucb(6.32), {"no features shared": {"disjoint": True}, "first of equals": _IN_ORDER})
+    gaps = changes(
+        "LinGapE-Greedy",
+        partial(lingape_greedy, sigma=SIGMA, delta=0.9),
+        {
+            "published radius": {
+                "radius": "explicit",
+                "published_radius": True,
+                "regulariser": 1e-8,
+                "threshold_regulariser": 1e-8,
+                "norm_bound": 2.0,
+            },
+            "no stop of its own": {"stops_early": False},
+        },
+    )
+    bayes = changes(
+        "BayesGap-Lin",
+        partial(BayesGap, sigma=SIGMA, kernel="linear"),
+        {
+            "every arm once first": {"initialise": True},
+            "H without its power": {"inverse_square": False},
+            "β without root": {"root": False},
+            "variances for deviations": {"variance_as_width": True},
+            "prior scale 50": {"prior_scale": 50.0},
+            "first of equals": _IN_ORDER,
+        },
+    )
+    return {
+        **ucb,
+        "LinUCB | published α": lin_ucb(0.513),
+        "LinUCB | α of the paper": partial(LinUcb),
+        **gaps,
+        **bayes,
+        "Peace": partial(Peace),
+        "Peace | solved to the optimum": Series(partial(Peace, solver="optimised"), replications=500),
+        "Peace | rounds by the width": Series(partial(PeaceWidth), within={"n_arms": 16}, replications=200),
+        "Peace | inflated average": partial(Peace, inflated_average=True),
+    }
+
+
+_SMALL: dict[str, Any] = {"vary": {"n_arms": [8, 16, 32]}, "budgets": PerArm((20,)), "paper": Scale(4000)}
+
+AUDIT = {
+    "audit_adaptive": search(
+        "Audit: adaptive instance",
+        partial(adaptive_instance),
+        _eliminations(in_four=False),
+        laptop=Scale(2000),
+        **_SMALL,
+    ),
+    "audit_sphere": search(
+        "Audit: random instances",
+        partial(sphere_instance),
+        _eliminations(in_four=True),
+        laptop=Scale(2000),
+        **_SMALL,
+    ),
+    "audit_small_budget": search(
+        "Audit: Figure 6 at B = 100",
+        partial(sphere_instance, variance=1.0),
+        {
+            **changes("GSE-Lin-FWG", FWG, {"rounded up": _UP}),
+            **_in_four_dimensions("GSE-Lin-FWG", FWG),
+            **changes("OD-LinBAI", OD_LINBAI, {"exact budgets": _EXACT, "published schedule": _SCHEDULE}),
+            **_in_four_dimensions("OD-LinBAI", OD_LINBAI),
+        },
+        vary={"n_arms": [8, 16, 32, 64]},
+        budgets=[100],
+        smoke=Scale(2, vary={"n_arms": [8]}),
+        laptop=Scale(2000),
+        paper=Scale(4000),
+    ),
+    "audit_corner": search(
+        "Audit: Figure 7",
+        partial(corner_instance),
+        changes(
+            "GSE-Lin-FWG",
+            FWG,
+            {"rounded up": _UP, "arms rounded down": _DOWN, "first of equals": _IN_ORDER, "all": _ALL_FWG},
+        ),
+        vary={"n_arms": [3, 6, 12, 24]},
+        budgets=[25],
+        smoke=Scale(2, vary={"n_arms": [6]}),
+        laptop=Scale(2000),
+        paper=Scale(4000),
+    ),
+    "audit_baselines": search(
+        "Audit: baselines, random instances",
+        partial(sphere_instance),
+        _baselines(),
+        laptop=Scale(1000),
+        **_SMALL,
+    ),
+    "audit_baselines_adaptive": search(
+        "Audit: baselines, adaptive instance",
+        partial(adaptive_instance),
+        _baselines(),
+        laptop=Scale(1000),
+        **_SMALL,
+    ),
+}

@@ -1,0 +1,81 @@
+"""How long runs take. Times belong to the machine that measured them; counted operations do not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bestarm.experiments.simulate import simulate
+from bestarm.streams import Streams
+
+
+def run_times(
+    series: Mapping[str, partial[Any]],
+    problem: partial[Any],
+    n_arms: Sequence[int],
+    *,
+    per_arm: int,
+    n_pulls: int,
+    replications: int,
+    seed: int,
+    workers: int = 1,
+) -> pd.DataFrame:
+    """Return the time of whole runs divided by their pulls, in microseconds, on one core whatever ``workers``.
+
+    Parameters
+    ----------
+    series : mapping of str to partial
+        Constructors of policies, without the budget.
+    problem : partial
+        Constructor of the instances, without ``n_arms``.
+    n_arms : sequence of int
+        K.
+    per_arm : int
+        Budget over K.
+    n_pulls : int
+        Pulls of a repeat: so many runs advance together that they make about so many, at least one.
+    replications : int
+        Repeats, each on other runs, after one that is not timed because it compiles.
+
+    Returns
+    -------
+    DataFrame
+        ``convention, series, n_arms, budget, replication, microseconds``.
+    """
+    lines = []
+    for k in n_arms:
+        instances, budget = problem(n_arms=k), per_arm * k
+        n_runs = max(1, n_pulls // budget)
+        for name, make in series.items():
+            policy = make(budget=budget, label=name)
+            for repeat in range(replications + 1):
+                runs = np.arange(repeat * n_runs, (repeat + 1) * n_runs)
+                taken, streams = instances.take(runs), Streams(seed, instances.label, runs)
+                began = time.perf_counter()
+                pulls = simulate(policy, taken, streams, metrics={})["pulls"].sum()
+                seconds = time.perf_counter() - began
+                if repeat > 0:
+                    line = {"series": name, "n_arms": k, "budget": budget, "replication": repeat - 1}
+                    lines.append(line | {"microseconds": 1e6 * seconds / float(pulls)})
+    return pd.DataFrame(lines).assign(convention="as_written")
+
+
+def peace_operations(n_arms: int, delta: float = 0.8, *, kronecker: bool) -> float:
+    r"""Return the multiplications behind the gradients of a run of Peace on K arms in K - 1 dimensions.
+
+    Of a gradient with n live arms in d dimensions count :math:`nd^2+d^3` in closed form, or the :math:`d^6` of a linear
+    system in :math:`d^2` unknowns. A stage takes :math:`2\ln^2(d)\,d^3/\delta^2` gradients, at least 10 and at most
+    100, on half as many arms as the stage before.
+    """
+    total, n = 0.0, n_arms
+    while n > 1:
+        d = min(n, n_arms - 1)
+        gradients = min(100.0, max(10.0, 2.0 * np.log(d) ** 2 * d**3 / delta**2))
+        total += gradients * (d**6 if kronecker else n * d**2 + d**3)
+        n //= 2
+    return float(total)
