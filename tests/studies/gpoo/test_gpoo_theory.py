@@ -1,5 +1,7 @@
 """The checked analysis of GPOO: bounds against their definitions, and the observer against a plain run."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -9,9 +11,10 @@ from bestarm.kernels import Stationary
 from bestarm.models.aggregated_gp import AggregatedGP, average_cells
 from bestarm.partition import Partition
 from bestarm.policies.gpoo import Gpoo
+from bestarm.policies.stooo import Stooo
 from bestarm.problems.cell_bandit import CellBandit
 from bestarm.streams import Streams
-from bestarm_studies.gpoo.event_observer import EventMonitor
+from bestarm_studies.gpoo.event_observer import EventObserver
 from bestarm_studies.gpoo.functions import prior_bandit, reward_function
 from bestarm_studies.gpoo.theory import assumption_table, corollary_bounds, near_optimality, theorem_bound
 from bestarm_studies.gpoo.theory_rows import event_rows, largest_slopes, lipschitz_scale, mean_event_rows
@@ -67,9 +70,9 @@ def test_the_observer_changes_nothing_and_sees_the_largest_error():
     """Against a dense posterior of all cells in every round of one run."""
     problem = prior_bandit(3, 11, n_representatives=2)
     policy = Gpoo("GPOO", 12, max_depth=3, delta_scale=30.0)
-    monitor = EventMonitor(policy, problem)
+    observer = EventObserver(policy, problem)
     streams = Streams.first(3, seed=11, instance=problem.label)
-    watched = simulate(monitor, problem, streams, metrics={}, every=1)
+    watched = simulate(observer, problem, streams, metrics={}, every=1)
     assert watched["pulls"].max() == 12
     r, cells = 1, np.arange(15)
     partition, alone = problem.partition, problem.take(np.array([r]))
@@ -87,8 +90,8 @@ def test_the_observer_changes_nothing_and_sees_the_largest_error():
         policy.tell(state, asked, reward)
         seen.append(int(asked.arms[0, 0]))
         rewards.append(reward[0, 0])
-    assert monitor.largest_share[r] == pytest.approx(largest, rel=1e-6)
-    np.testing.assert_array_equal(monitor.state.observed[r], state.observed[0])
+    assert observer.largest_share[r] == pytest.approx(largest, rel=1e-6)
+    np.testing.assert_array_equal(observer.state.observed[r], state.observed[0])
 
 
 def _history(partition, cells, rewards):
@@ -98,7 +101,8 @@ def _history(partition, cells, rewards):
 
 def test_event_rows_obey_the_lemmas_where_the_event_holds():
     """Forty drawn functions: Lemma 3 and the mended Lemma 4 hold; Lemma 4 as printed fails at the root."""
-    rows = event_rows({"A": {}, "B": {"beta": "published"}}, 40, 3, budget=40, max_depth=5)
+    policy, problem = partial(Gpoo, "GPOO", 40, max_depth=5), partial(prior_bandit)
+    rows = event_rows({"A": (policy, problem), "B": (partial(policy, beta="published"), problem)}, 40, 3)
     held = rows[(rows["series"] == "A") & (rows["event_share"] <= 1.0)]
     assert len(held) >= 36
     assert held["optimality_share"].max() <= 1.0
@@ -122,7 +126,8 @@ def test_drawn_functions_have_the_prior_s_moments_and_do_not_depend_on_their_num
 
 
 def test_the_means_of_ave_stooo_are_followed():
-    rows = mean_event_rows({"make": "gpoo_functions.reward_function", "name": "f1"}, [0.1, 0.5], 30, 2, budget=30)
+    policy = Stooo("AVE-StoOO", 30, rule="average")
+    rows = mean_event_rows(partial(reward_function, name="f1"), 30, 2, policy=policy, sigmas=[0.1, 0.5])
     means = rows.groupby("series")["event_share"].mean()
     assert means["σ = 0.5"] == pytest.approx(5 * means["σ = 0.1"], rel=0.2)
     assert (rows["event_share"] > 0).all()

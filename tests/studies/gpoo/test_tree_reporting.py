@@ -1,5 +1,7 @@
 """Trees as rows, their pictures, and the effects of changes, on cases whose answer is known."""
 
+from functools import partial
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -7,7 +9,6 @@ import pytest
 
 from bestarm.models.aggregated_gp import AggregatedGP, average_cells
 from bestarm.policies.gpoo import Gpoo
-from bestarm.reporting import tree_figures
 from bestarm.reporting.regret_effects import (
     effects_figure,
     effects_table,
@@ -20,20 +21,21 @@ from bestarm.reporting.regret_effects import (
 from bestarm.reporting.regret_summaries import function_values
 from bestarm.reporting.summaries import COLUMNS
 from bestarm.streams import Streams
+from bestarm_studies.gpoo import tree_figures
 from bestarm_studies.gpoo.feedback_figures import cell_statistics, feedback_values
 from bestarm_studies.gpoo.functions import reward_function
 from bestarm_studies.gpoo.trees import growth_rows, pattern_rows, tree_rows
 
-PROBLEM = {"make": "gpoo_functions.reward_function", "name": "f2"}
-SERIES = {
-    "GPOO (S = 1)": {"make": "gpoo.Gpoo", "budget": 20},
-    "GPOO (S = 10)": {"make": "gpoo.Gpoo", "budget": 20, "problem": {"n_representatives": 10}},
+PROBLEM = partial(reward_function, name="f2")
+SEARCHES = {
+    "GPOO (S = 1)": (Gpoo("GPOO", 20), PROBLEM),
+    "GPOO (S = 10)": (Gpoo("GPOO", 20), partial(PROBLEM, n_representatives=10)),
 }
 
 
 @pytest.fixture(scope="module")
 def trees():
-    return tree_rows(PROBLEM, SERIES, 1, 5, rounds=[8, 21], conventions=("as_written", "as_coded"), posterior=True)
+    return tree_rows(SEARCHES, 1, 5, rounds=[8, 21], conventions=("as_written", "as_coded"), posterior=True)
 
 
 def test_nodes_tell_what_algorithm_1_compares(trees):
@@ -102,7 +104,7 @@ def curve():
 
 
 def test_growth_counts_leaves_and_breadth_first_runs():
-    rows = growth_rows(PROBLEM, SERIES, 4, 5, conventions=("as_written", "as_coded"))
+    rows = growth_rows(SEARCHES, 4, 5, conventions=("as_written", "as_coded"))
     written = rows[(rows["convention"] == "as_written") & (rows["series"] == "GPOO (S = 1)")]
     assert (written["n_leaves"] == 1 + written["n_divided"]).all()
     assert written[written["round"] == 1]["n_leaves"].eq(1).all()
@@ -121,8 +123,8 @@ def test_growth_counts_leaves_and_breadth_first_runs():
 
 def test_pattern_errors_are_distances_to_f_and_to_its_averages():
     """With much data and little noise the model is near f; the two errors differ by the smoothing."""
-    many = {"A": {"make": "gpoo.Gpoo", "budget": 60, "delta_scale": 14.0}}
-    rows = pattern_rows({**PROBLEM, "sigma": 0.001}, many, 2, 5, budgets=[1, 60], width=0.03125)
+    many = {"A": (Gpoo("GPOO", 60, delta_scale=14.0), partial(PROBLEM, sigma=0.001))}
+    rows = pattern_rows(many, 2, 5, budgets=[1, 60], width=0.03125)
     early, late = (rows[rows["budget"] == b] for b in (1, 60))
     assert late["error"].max() < 0.5 * early["error"].min()
     assert (late["error"] != late["smoothed_error"]).all()
