@@ -15,7 +15,7 @@ from bestarm.policies.oae_ensemble import EnsembleSearch, label_noise
 from bestarm.policies.oae_sequential import EnsembleSeqB, SeqB, sequential_batch
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.streams import Streams
-from bestarm_studies.oae.batch_observer import FINDINGS, BatchMonitor
+from bestarm_studies.oae.batch_observer import BatchObserver
 from bestarm_studies.oae.landscapes import landscape
 from bestarm_studies.oae.noisy_landscape import noisy_landscape
 
@@ -430,18 +430,18 @@ class Rigged(RandomBatch):
         return top_batch(state.scores, state.available, state.scores, size)
 
 
-def test_monitor_findings_by_hand():
+def test_observer_findings_by_hand():
     """Rewards, distances and optimism of batches of two among six arms; the choices are those of the policy."""
     x = np.array([0.0, 1.0, 3.0, 4.0, 8.0, 8.0])[:, None]
     problem = NoiselessArms("six", x, np.array([[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]]))
     policy = Rigged("rigged", 2, 3)
-    monitor = BatchMonitor(policy, problem)
+    observer = BatchObserver(policy, problem)
     streams = Streams.first(2, instance="six")
-    watched = simulate(monitor, problem, streams, metrics={"arm": lambda _, a: a[:, 0]})
+    watched = simulate(observer, problem, streams, metrics={"arm": lambda _, a: a[:, 0]})
     alone = simulate(policy, problem, streams, metrics={"arm": lambda _, a: a[:, 0]})
     np.testing.assert_array_equal(watched["arm"], alone["arm"])
-    found = monitor.findings(streams.replications)
-    assert set(found.columns) == {"replication", "round", *FINDINGS}
+    found = observer.findings(streams.replications)
+    assert set(found.columns) == {"replication", "round", *BatchObserver.columns}
     assert found["round"].tolist() == [1, 1, 2, 2, 3, 3]
     arms = batches(policy, problem, 2, instance="six").reshape(2, 3, 2)
     for (r, t), rows in found.groupby(["replication", "round"]):
@@ -453,7 +453,7 @@ def test_monitor_findings_by_hand():
     assert found["diverged"].tolist() == [0.0, 0.0, 1.0, 1.0, 0.0, 0.0]
 
 
-def test_monitor_is_not_optimistic_when_the_model_promises_too_little():
+def test_observer_is_not_optimistic_when_the_model_promises_too_little():
     """The model's outputs over the batch against the best batch still to be had; NaN distance of single arms."""
     problem = NoiselessArms("six", np.arange(6.0)[:, None], np.array([[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]]))
 
@@ -463,9 +463,9 @@ def test_monitor_is_not_optimistic_when_the_model_promises_too_little():
             state.scores = state.scores - 1e-3
             return chosen
 
-    monitor = BatchMonitor(Modest("modest", 1, 3), problem)
-    simulate(monitor, problem, Streams.first(2, instance="six"), metrics={})
-    found = monitor.findings(np.arange(2))
+    observer = BatchObserver(Modest("modest", 1, 3), problem)
+    simulate(observer, problem, Streams.first(2, instance="six"), metrics={})
+    found = observer.findings(np.arange(2))
     assert (found.loc[found["round"] == 2, "optimistic"] == 0.0).all()
     assert found["distance"].isna().all()
 
@@ -473,9 +473,9 @@ def test_monitor_is_not_optimistic_when_the_model_promises_too_little():
 def test_what_is_left_over_was_chosen_without_a_model():
     """The last batch takes all arms; no fit of an earlier round speaks for it."""
     problem = NoiselessArms("six", np.arange(6.0)[:, None], np.array([[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]]))
-    monitor = BatchMonitor(Rigged("rigged", 2, 3), problem)
-    simulate(monitor, problem, Streams.first(2, instance="six"), metrics={})
-    found = monitor.findings(np.arange(2))
+    observer = BatchObserver(Rigged("rigged", 2, 3), problem)
+    simulate(observer, problem, Streams.first(2, instance="six"), metrics={})
+    found = observer.findings(np.arange(2))
     assert found.loc[found["round"] == 3, "optimistic"].isna().all()
 
 

@@ -15,18 +15,18 @@ import numpy as np
 import pandas as pd
 
 from bestarm.datasets.registry import DataUnavailable
-from bestarm.experiments.definitions import project_seed
 from bestarm.interface import FloatArray
-from bestarm_studies.linear_topm.checks import stored_rows
+from bestarm.reporting.study import project_seed
 
 Decision = tuple[bool, str]
+Tables = Mapping[str, pd.DataFrame]  # experiment to its rows
 RESAMPLES = 2000
 Z95 = 1.959964
 
 
-def _rows(paper: str, test: Mapping[str, Any]) -> pd.DataFrame:
+def _rows(test: Mapping[str, Any], tables: Tables) -> pd.DataFrame:
     names = test.get("experiments", [test.get("experiment")])
-    rows = pd.concat(stored_rows(paper, {"experiments": names}).values(), ignore_index=True)
+    rows = pd.concat([tables[name] for name in names], ignore_index=True)
     return rows[rows["convention"] == "as_written"]
 
 
@@ -78,13 +78,13 @@ def _slope_text(found: pd.DataFrame, factor: str) -> str:
     return f"{line['slope']:.2f} [{line['low']:.2f}, {line['high']:.2f}]"
 
 
-def linear_burn_in(paper: str, test: Mapping[str, Any]) -> Decision:
+def linear_burn_in(test: Mapping[str, Any], tables: Tables) -> Decision:
     """Decide that regret without misspecification is flat in the end and grows at most like d and like b.
 
     Flat: the last quarter of the rounds has at most the share ``late`` of it. The exponents may exceed 1 by ``slack``.
     With ``attained`` they may not fall short of it by more, either.
     """
-    rows = _rows(paper, test)
+    rows = _rows(test, tables)
     rows = rows[rows["instance"] == test["instance"]]
     mine = rows[rows["series"] == test["series"]]
     found, late = slopes(mine, ["n_features", "batch"]), mine["late_regret"].sum() / mine["regret"].sum()
@@ -133,13 +133,13 @@ def wide_counts(rows: pd.DataFrame) -> pd.DataFrame:
     return found.assign(ratio=found["wide"] / (found["batch"] * found["low"]))
 
 
-def wide_arms(paper: str, test: Mapping[str, Any]) -> Decision:
+def wide_arms(test: Mapping[str, Any], tables: Tables) -> Decision:
     r"""Decide that in no run more than a constant times b times the eluder dimension arms have a large width.
 
     Large: the plausible functions differ by more than :math:`\epsilon` when the arm is pulled (Proposition D.4 with
     :math:`\gamma_t=0`). The dimension is replaced by its lower bound, which makes the statement no weaker.
     """
-    found = wide_counts(_rows(paper, test))
+    found = wide_counts(_rows(test, tables))
     broken = found[found["wide"] > test["constant"] * found["batch"] * found["low"]]
     worst = found.sort_values("ratio", kind="stable", na_position="first").iloc[-1]
     dimensions = (found["low"] / found["n_features"]).groupby(found["instance"], sort=False)
@@ -150,12 +150,12 @@ def wide_arms(paper: str, test: Mapping[str, Any]) -> Decision:
     return broken.empty, text
 
 
-def batch_factor(paper: str, test: Mapping[str, Any]) -> Decision:
+def batch_factor(test: Mapping[str, Any], tables: Tables) -> Decision:
     """Decide that on clones vanilla OAE's regret grows like b and that of batches that spread out does not.
 
     Only cells with b at most d count: a larger batch cannot consist of new directions.
     """
-    rows = _rows(paper, test)
+    rows = _rows(test, tables)
     rows = rows[(rows["instance"] == test["instance"]) & (rows["batch"] <= rows["n_features"])]
     rows = rows[rows["n_features"].isin(test.get("n_features", rows["n_features"].unique()))]
     holds, texts = True, []
@@ -192,13 +192,13 @@ def misspecification_rates(rows: pd.DataFrame) -> pd.DataFrame:
     return cells.assign(rate=means[0], low=low, high=high, ratio=means[0] / unit, ratio_high=high / unit)
 
 
-def misspecification(paper: str, test: Mapping[str, Any]) -> Decision:
+def misspecification(test: Mapping[str, Any], tables: Tables) -> Decision:
     r"""Decide that regret grows a round by at most a constant times :math:`\omega b\sqrt d`, or in proportion to it.
 
     With ``proportional`` the exponent of :math:`\omega` has to be 1 up to ``slack``; otherwise the ratio has to be at
     most ``ratio``, which is all that the theorem says.
     """
-    rows = _rows(paper, test)
+    rows = _rows(test, tables)
     rates = misspecification_rates(rows)
     exponents = []
     for _, mine in rates[rates["rate"] > 0.0].groupby(["n_features", "batch"]):
@@ -255,12 +255,12 @@ def _below(table: pd.DataFrame) -> Decision:
     return below.empty, f"{text}{worst['mean']:.1f} ± {worst['half']:.1f} against {worst['bound']:.1f}"
 
 
-def query_bound(paper: str, test: Mapping[str, Any]) -> Decision:
+def query_bound(test: Mapping[str, Any], tables: Tables) -> Decision:
     """Decide that no learner needs fewer queries than a bound of item 1.
 
     ``series`` are some learners, ``part`` takes the accuracies on one side of 1/d: "small" or "large".
     """
-    rows = _rows(paper, test)
+    rows = _rows(test, tables)
     rows = rows[(rows["item"] == "linear") & rows["series"].isin(test.get("series", rows["series"].unique()))]
     table = _query_table(rows)
     small = table["epsilon"] < 1.0 / table["n_features"]
@@ -269,23 +269,23 @@ def query_bound(paper: str, test: Mapping[str, Any]) -> Decision:
     return _below(table.assign(bound=bounds))
 
 
-def lipschitz_bound(paper: str, test: Mapping[str, Any]) -> Decision:
+def lipschitz_bound(test: Mapping[str, Any], tables: Tables) -> Decision:
     r"""Decide that no learner needs fewer queries than item 2 prints, or than its proof's :math:`\frac14N_{2\epsilon}`.
 
     ``bound`` is "printed", :math:`(1/4\epsilon)^d`, or "quarter".
     """
-    rows = _rows(paper, test)
+    rows = _rows(test, tables)
     table = _query_table(rows[rows["item"] == "lipschitz"])
     printed = (0.25 / table["epsilon"]) ** table["n_features"]
     return _below(table.assign(bound=printed if test["bound"] == "printed" else 0.25 * table["packing"]))
 
 
-def linear_optimism(paper: str, test: Mapping[str, Any]) -> Decision:
+def linear_optimism(test: Mapping[str, Any], tables: Tables) -> Decision:
     """Decide that the constrained model promises at least what the best batch is worth, or that a bonus is one.
 
     ``model`` is "constrained", Lemma D.3, or "regularised": the model with a regulariser, whose bonus may be negative.
     """
-    rows = _rows(paper, test)
+    rows = _rows(test, tables)
     if test.get("model", "constrained") == "regularised":
         mine = rows[rows["check"] == "bonus"]
         texts = []
@@ -307,7 +307,7 @@ def linear_optimism(paper: str, test: Mapping[str, Any]) -> Decision:
     return failed == 0, f"{text}and the optimum was too small in {int(listed['pessimistic_exact'].sum())}"
 
 
-OAE_THEORY_CLAIMS: dict[str, Callable[[str, Mapping[str, Any]], Decision]] = {
+OAE_THEORY_CLAIMS: dict[str, Callable[[Mapping[str, Any], Tables], Decision]] = {
     "linear_burn_in": linear_burn_in,
     "wide_arms": wide_arms,
     "misspecification": misspecification,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from bestarm.experiments.experiment import Computation
 from bestarm.policies.batch_search import RandomBatch
@@ -13,7 +14,7 @@ from bestarm_studies.oae.query_complexity import query_rows
 
 EPSILONS = (0.01, 0.1, 1.0)
 BATCHES = (1, 2, 4, 8, 16)
-LINEAR_SERIES = {
+LINEAR_SERIES: dict[str, partial[Any]] = {
     "Vanilla": partial(LinearOae),
     "Seq": partial(LinearSeq),
     "DvD": partial(LinearDiverse),
@@ -21,7 +22,7 @@ LINEAR_SERIES = {
     "Greedy": partial(LinearGreedy),
     "RandomBatch": partial(RandomBatch),
 }
-CHOSEN_FIRST = {
+CHOSEN_FIRST: dict[str, partial[Any]] = {
     name: partial(search.func, first="chosen")
     for name, search in LINEAR_SERIES.items()
     if name not in ("Greedy", "RandomBatch")

@@ -1,6 +1,6 @@
 """The theory of OAE: exact linear searches against enumeration and dense algebra, learners against exact laws."""
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,6 @@ from bestarm.policies.linear_oae import (
     LinearOae,
     LinearSeq,
 )
-from bestarm.reporting import oae_theory_claims
 from bestarm.streams import Streams
 from bestarm_studies.oae.eluder_dimension import (
     eluder_bounds,
@@ -468,9 +467,9 @@ def test_the_bonus_is_that_of_the_regularised_minimiser():
 
 
 SERIES = {
-    "Vanilla": {"make": "linear_oae.LinearOae", "first": "chosen"},
-    "Seq": {"make": "linear_oae.LinearSeq", "first": "chosen"},
-    "Random": {"make": "batch_search.RandomBatch"},
+    "Vanilla": partial(LinearOae, first="chosen"),
+    "Seq": partial(LinearSeq, first="chosen"),
+    "Random": RandomBatch,
 }
 SMALL = {
     "burn": (burn_in_rows, (SERIES, 12, 3), {
@@ -537,14 +536,11 @@ def test_slopes_of_a_power_law():
     assert list(slopes(rows[rows["batch"] == 1], ["n_features", "batch"]).index) == ["n_features"]
 
 
-def test_verdicts_on_the_small_rows(small_rows, monkeypatch):
+def test_verdicts_on_the_small_rows(small_rows):
     """Each kind of test decides, and says what it found."""
-    monkeypatch.setattr(
-        oae_theory_claims, "stored_rows", lambda _, test: {n: small_rows[n] for n in test["experiments"]}
-    )
 
     def decide(kind, **test):
-        return OAE_THEORY_CLAIMS[kind]("oae", test)
+        return OAE_THEORY_CLAIMS[kind](test, small_rows)
 
     burn = {"experiment": "burn", "slack": 0.15, "late": 0.01}
     assert decide("linear_burn_in", series="Vanilla", instance="sphere", **burn)[0]

@@ -10,9 +10,9 @@ from scipy.signal import argrelmax
 from bestarm.datasets import registry
 from bestarm.datasets.registry import DataDamaged, DataUnavailable, fetch
 from bestarm.models.mlp_fit import Training
-from bestarm.problems import fitted_response
-from bestarm.problems import uci_instance as uci_module
 from bestarm.problems.noiseless_arms import NoiselessArms
+from bestarm_studies.oae import fitted_response
+from bestarm_studies.oae import uci as uci_module
 from bestarm_studies.oae.fitted_response import stand_in_fitted_instance, teacher_response
 from bestarm_studies.oae.landscapes import HOLES, LANDSCAPES, four_hills, landscape, one_hill
 from bestarm_studies.oae.uci import UCI_SETS, read_uci, stand_in_uci_instance, uci_instance
