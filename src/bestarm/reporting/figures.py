@@ -1,58 +1,307 @@
-"""One function per kind of figure. It takes tidy frames and an axis; it computes no statistic and saves nothing."""
+"""Lines over plotted values: rows of panels are conventions, columns are panels, and a line is a series."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.transforms import Bbox
+from matplotlib.ticker import NullFormatter, NullLocator
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart, in steps of lightness; one marker each for grey
-APPEARANCE: dict[str, tuple[str, str]] = {
-    "m-LinGapE (greedy)": ("#0072B2", "o"),
-    "m-LinGapE (optimized)": ("#56B4E9", "s"),
-    "m-LinGapE (largest var.)": ("#004C78", "p"),
-    "LinGIFA (largest var.)": ("#009E73", "^"),
-    "LinGIFA (τ^LUCB, largest var.)": ("#7FCEB9", "<"),
-    "LinGIFA (greedy)": ("#00664A", "v"),
-    "LinGIFA (τ^LUCB, greedy)": ("#B2E2D5", ">"),
-    "LinGIFA (individual indices)": ("#F0E442", "D"),
-    "LUCB (largest var.)": ("#D55E00", "P"),
-    "LUCB (sampling both arms)": ("#A34800", "h"),
-    "UGapE": ("#E69F00", "X"),
-    "LinGame": ("#CC79A7", "*"),
-    "GPOO (S = 1)": ("#0072B2", "s"),
-    "GPOO (S = 10)": ("#56B4E9", "o"),
-    "StoOO": ("#D55E00", "^"),
-    "AVE-StoOO": ("#E69F00", "v"),
-    "GPTree": ("#009E73", "D"),
-    "GP-UCB on 64 cells": ("#CC79A7", "P"),
-    "Uniform search with the GP": ("0.35", "X"),
-    "Random search": ("0.65", "h"),
-    "GSE-Lin": ("#56B4E9", "o"),
-    "GSE-Lin-FWG": ("#0072B2", "s"),
-    "GSE-Lin-Greedy": ("#004C78", "p"),
-    "GSE-Lin-Wynn": ("#7FA8D9", "d"),
-    "GSE-Log": ("#009E73", "^"),
-    "GSE-Log-FWG": ("#00664A", "v"),
-    "LinUCB": ("#E69F00", "X"),
-    "UCB-GLM": ("#E69F00", "X"),
-    "LinGapE": ("#D55E00", "P"),
-    "LinGapE-Greedy": ("#A34800", "h"),
-    "BayesGap-Lin": ("#E7B8D3", "<"),
-    "BayesGap-exp": ("#CC79A7", "*"),
-    "BayesGap-M": ("#8A4A70", ">"),
-    "Peace": ("0.35", "D"),
-    "OD-LinBAI": ("#F0E442", "^"),
-}
-OTHER = ("0.6", "d")
+from bestarm.reporting.appearance import CONVENTIONS, Look, display_label, look
+from bestarm.reporting.values import interval_text
+
+WIDTH = 8.0  # inches
+MOST_COLOURS = 8  # more series than a reader can follow; the others are grey
+_OTHERS = "0.55"
+_SPACING = 0.13  # between markers of several series at one category; lines are never moved
+
+Range = tuple[float | None, float | None]
+
+
+def wide(n_rows: int = 1, height: float = 2.6) -> tuple[float, float]:
+    """Return the size of a figure with so many rows of panels."""
+    return WIDTH, height * n_rows
+
+
+def headed(figure: Figure, title: str, setting: str = "") -> Figure:
+    """Write the finding and, smaller, the setting over a figure, which grows by their height."""
+    width, height = figure.get_size_inches()
+    finding, small = textwrap.wrap(title, int(11 * width)), textwrap.wrap(setting, int(15 * width))
+    head = 0.175 * len(finding) + 0.145 * len(small) + 0.12
+    figure.set_size_inches(width, height + head)
+    engine: Any = figure.get_layout_engine()
+    engine.set(rect=(0.0, 0.0, 1.0, height / (height + head)))
+    top = 1.0 - 0.05 / (height + head)
+    figure.text(0.008, top, "\n".join(finding), va="top", fontsize=10, fontweight="bold")
+    below = top - (0.175 * len(finding) + 0.01) / (height + head)
+    figure.text(0.008, below, "\n".join(small), va="top", fontsize=8, color="0.25")
+    return figure
+
+
+def legend_below(figure: Any, order: Sequence[str] = (), *, width: float = WIDTH) -> None:
+    """Write one legend under all panels; labels in the given order, then the others."""
+    found: dict[str, Any] = {}
+    for axis in figure.axes:
+        found = dict(zip(*reversed(axis.get_legend_handles_labels()), strict=True)) | found
+    labels = [label for label in map(display_label, order) if label in found]
+    labels += [label for label in found if label not in labels]
+    if labels:
+        columns = int(width / (0.062 * max(map(len, labels)) + 0.62))
+        handles = [found[label] for label in labels]
+        figure.legend(handles, labels, loc="outside lower center", ncols=max(1, min(columns, len(labels))))
+
+
+def runs_text(n: pd.Series) -> str:
+    """Return how many runs stand behind each point, in words; nothing for exact values."""
+    n = n[n > 1].astype(int)
+    if n.empty:
+        return ""
+    return f"n = {n.max()} runs" if n.nunique() == 1 else f"n = {n.min()} to {n.max()} runs"
+
+
+def draw_lines(
+    axis: Axes,
+    values: pd.DataFrame,
+    order: Sequence[str],
+    *,
+    marks: str = "interval",
+    places: str = "",
+    log: str = "",
+    possible: Range = (None, None),
+    highlight: Sequence[str] = (),
+    joined: bool = True,
+    looks: Mapping[str, Look] | None = None,
+) -> Axes:
+    """Draw one line for each series, with its interval; see `line_panels`.
+
+    Parameters
+    ----------
+    axis : Axes
+        Where to draw; its labels and legend are the caller's.
+    values : DataFrame
+        One statistic: ``series, x, value, low, high``.
+    order : sequence of str
+        Series, in the order of the legend.
+    marks, places, log, possible, highlight, joined, looks
+        As in `line_panels`; ``marks`` is interval, band or none.
+    """
+    shown = [label for label in order if label in set(values["series"])]
+    coloured = set(highlight) or set(shown[:MOST_COLOURS])
+    words = not pd.api.types.is_numeric_dtype(values["x"])
+    even = words or places == "even"
+    xs = list(dict.fromkeys(values["x"])) if words else sorted(values["x"].dropna().unique())
+    floor, ceiling = (float(sign * np.inf) if end is None else end for sign, end in zip((-1, 1), possible, strict=True))
+    for number, label in enumerate(shown):
+        mine = values[values["series"] == label]
+        mine = mine if words else mine.sort_values("x")
+        x = np.array([xs.index(v) for v in mine["x"]] if even else mine["x"], dtype=np.float64)
+        x = x + words * _SPACING * (number - (len(shown) - 1) / 2)
+        y, low, high = (mine[name].to_numpy(dtype=np.float64) for name in ("value", "low", "high"))
+        low, high = np.clip(low, floor, ceiling), np.clip(high, floor, ceiling)
+        zero = (y <= 0) & ("y" in log)
+        y, low = np.where(zero, np.nan, y), np.where(zero, np.nan, low)
+        mine_look, grey = (looks or {}).get(label) or look(label), label not in coloured
+        colour = _OTHERS if grey else mine_look.colour
+        style: dict[str, Any] = {"color": colour, "marker": mine_look.marker or None, "zorder": 1.5 if grey else 3}
+        style |= {"ms": 3.5 if grey else 5, "mew": 1.2 if mine_look.marker == "x" else 0.4, "lw": 0.8 if grey else 1.4}
+        style |= {} if mine_look.marker == "x" else {"mec": colour if grey else "black"}
+        line = mine_look.line if joined and not words else "none"
+        every = max(1, len(x) // 8)
+        axis.plot(x, y, ls=line, markevery=(number % every, every), label=display_label(label), **style)
+        axis.plot(x[zero], high[zero], ls="none", **style | {"mfc": "white", "mec": colour, "mew": 1.2})
+        for end, top in zip(x[zero], high[zero], strict=True):
+            axis.annotate("", (end, top * 0.55), (end, top), arrowprops={"arrowstyle": "->", "color": colour})
+        if marks == "band":
+            axis.fill_between(x, low, high, color=colour, alpha=0.08 if grey else 0.18, lw=0)
+        elif marks == "interval" and not grey:
+            reach = np.nan_to_num(np.maximum([y - low, high - y], 0.0))
+            axis.errorbar(x, y, yerr=reach, fmt="none", ecolor=colour, elinewidth=1.0, zorder=2.5)
+    _scales(axis, xs, even=even, words=words, log=log, possible=possible)
+    return axis
+
+
+def _scales(axis: Axes, xs: Sequence[Any], *, even: bool, words: bool, log: str, possible: Range) -> None:
+    if even:
+        axis.set_xticks(range(len(xs)), [str(x) if words else f"{x:g}" for x in xs])
+        axis.set_xlim(-0.5, len(xs) - 0.5)
+    elif "x" in log:
+        axis.set_xscale("log")
+        if len(xs) <= 8:
+            axis.set_xticks(xs, [f"{x:g}" for x in xs])
+            axis.xaxis.set_minor_locator(NullLocator())
+    if "y" in log:
+        axis.set_yscale("log")
+        axis.yaxis.set_minor_formatter(NullFormatter())
+        return
+    low, high = possible
+    if low is not None and high is not None:
+        axis.set_ylim(low - 0.02 * (high - low), high + 0.02 * (high - low))
+    elif low is not None:
+        axis.set_ylim(bottom=min(low, axis.get_ylim()[0]) if low > 0 else low)
+
+
+def line_panels(
+    values: pd.DataFrame,
+    order: Any,
+    *,
+    title: str,
+    statistic: Any,
+    setting: str = "",
+    x: Any = "",
+    y: Any = "",
+    marks: str = "interval",
+    spread: str = "95% intervals",
+    places: Any = "",
+    log: Any = "",
+    possible: Any = None,
+    reference: Any = None,
+    reference_label: str = "",
+    titles: Mapping[str, str] | None = None,
+    highlight: Sequence[str] = (),
+    joined: bool = True,
+    looks: Mapping[str, Look] | None = None,
+    wrap: int = 0,
+    height: float = 2.4,
+    share_y: bool = True,
+    figure: Any = None,
+) -> Figure:
+    """Return panels of lines: a row for each convention, a column for each panel, a line for each series.
+
+    ``order, statistic, x, y, places, log, possible`` and ``reference`` may each be a mapping from panel to value.
+
+    Parameters
+    ----------
+    values : DataFrame
+        Columns of a figure's CSV.
+    order : sequence of str
+        Series, in the order of the legend; those without values are left out.
+    title, setting : str
+        The finding, a sentence; where and how, written below it after n.
+    statistic : str
+        What is drawn.
+    x, y : str
+        Labels of the axes.
+    marks : str
+        ``"interval"``, ``"band"``, ``"none"``, or ``"standard deviation"``: a band of the statistic of that name.
+    spread : str
+        What bars and bands are, in words.
+    places : {"", "even"}
+        Whether the values of x stand at equal distances. Words always do, and are never joined.
+    log : {"", "x", "y", "xy"}
+        Logarithmic axes. Where y is logarithmic, a value of zero is an open marker at its upper limit.
+    possible : (float or None, float or None)
+        Range that values can have: intervals are clipped to it, and a panel shows it whole.
+    reference : float or function of x, optional
+        A dashed line; ``reference_label`` is its entry in the legend.
+    titles : mapping of str to str, optional
+        Panels that are shown, in order, with their headings.
+    highlight : sequence of str
+        Series in colour where there are more than eight, the others grey; by default the first eight.
+    joined : bool
+        Whether points of a series are joined.
+    looks : mapping of str to Look, optional
+        For series that are no algorithms.
+    wrap : int
+        Panels in a row, by default up to three.
+    height : float
+        Of a row of panels, in inches.
+    share_y : bool
+        Whether all panels have the same y.
+    figure : SubFigure, optional
+        Where to draw; then without the title.
+    """
+    titles = titles or {str(panel): str(panel) for panel in dict.fromkeys(values["panel"])}
+    conventions = [c for c in CONVENTIONS if c in set(values["convention"])]
+    columns = wrap or (4 if len(titles) == 4 and len(conventions) > 1 else min(3, len(titles)))
+    names = list(titles)
+    rows = [(names[k : k + columns], c) for k in range(0, len(names), columns) for c in conventions]
+    drawn = figure or plt.figure(figsize=wide(len(rows), height))
+    share = share_y and not any(isinstance(given, Mapping) for given in (statistic, y, log, possible))
+    axes = drawn.subplots(len(rows), columns, squeeze=False, sharey=share)
+    counts, any_spread, labels = [], False, dict.fromkeys(order if not isinstance(order, Mapping) else ())
+    for (panels, convention), line in zip(rows, axes, strict=True):
+        for axis, panel in zip(line, panels, strict=False):
+            here = {name: _at(given, panel) for name, given in (("places", places), ("log", log))}
+            mine = values[(values["panel"] == panel) & (values["convention"] == convention)]
+            shown = mine[mine["statistic"] == _at(statistic, panel)]
+            if marks == "standard deviation":
+                wide_by = mine[mine["statistic"] == marks].set_index(["series", "x"])["value"]
+                by = wide_by.reindex(pd.MultiIndex.from_frame(shown[["series", "x"]])).to_numpy()
+                shown = shown.assign(low=shown["value"] - by, high=shown["value"] + by)
+            series = _at(order, panel) or ()
+            labels |= dict.fromkeys(series)
+            draw_lines(
+                axis, shown, series, marks="band" if marks == "standard deviation" else marks, highlight=highlight,
+                possible=_at(possible, panel) or (None, None), joined=joined, looks=looks, **here,
+            )  # fmt: skip
+            _draw_reference(axis, shown["x"], _at(reference, panel), reference_label, even=here["places"] == "even")
+            counts.append(shown["n"])
+            any_spread |= bool((shown["high"] > shown["low"]).any())
+            stand_in = " · stand-in data" if (mine["data"] == "stand-in").any() else ""
+            axis.set_title(titles[panel] + stand_in)
+            axis.set_xlabel(_at(x, panel))
+            if axis is line[0] or not share:
+                start = f"{CONVENTIONS[convention]}\n" if len(conventions) > 1 and axis is line[0] else ""
+                axis.set_ylabel(start + _at(y, panel))
+        for axis in line[len(panels) :]:
+            axis.set_axis_off()
+    legend_below(drawn, list(labels))
+    if figure is None:
+        kind = {"interval": "bars", "none": ""}.get(marks, "bands") if any_spread else ""
+        spread = "one standard deviation over runs" if marks == "standard deviation" else spread
+        words = [runs_text(pd.concat(counts)), f"{kind}: {spread}" if kind else "", setting]
+        headed(drawn, title, "; ".join(filter(None, words)))
+    return drawn
+
+
+def _at(given: Any, panel: str) -> Any:
+    return given.get(panel, "") if isinstance(given, Mapping) else given
+
+
+def _draw_reference(axis: Axes, x: pd.Series, reference: Any, label: str, *, even: bool) -> None:
+    if reference is None or reference == "":
+        return
+    style: dict[str, Any] = {"color": "0.3", "ls": "--", "lw": 1.0, "zorder": 1, "label": label}
+    if callable(reference):
+        xs = np.array(sorted(x.dropna().unique()), dtype=np.float64)
+        axis.plot(np.arange(len(xs)) if even else xs, [reference(v) for v in xs], **style)
+    else:
+        axis.axhline(reference, **style)
+
+
+def draw_quantiles(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> Axes:
+    """Draw the distribution of each series from its quantiles: 5% to 95% thin, the quartiles thick, the largest a tick.
+
+    Parameters
+    ----------
+    axis : Axes
+        Where to draw; series stand from top to bottom.
+    values : DataFrame
+        ``series, statistic, value`` with the statistics ``5% quantile, q1, median, q3, 95% quantile, largest``.
+    order : sequence of str
+        Series from top to bottom.
+    """
+    table = values.set_index(["series", "statistic"])["value"]
+    for place, label in enumerate(order):
+        colour, marker, _ = look(label)
+        for low, high, width in (("5% quantile", "95% quantile", 1.2), ("q1", "q3", 4.5)):
+            axis.plot([table[label, low], table[label, high]], [place] * 2, color=colour, lw=width, zorder=2)
+        axis.plot(table[label, "median"], place, marker=marker, color=colour, mec="black", mew=0.7, ms=6, zorder=3)
+        axis.plot(table[label, "largest"], place, marker="|", color="black", ms=8, zorder=3)
+    axis.set_yticks(range(len(order)), [display_label(label, 32) for label in order])
+    axis.set_ylim(len(order) - 0.4, -0.6)
+    axis.grid(axis="x")
+    return axis
+
+
+# Until the last callers of the first form are gone
+CONVENTION_TITLES = CONVENTIONS
 VERDICT_COLOURS = {
     "reproduced": "#BFE3D6",
     "holds": "#BFE3D6",
@@ -61,143 +310,8 @@ VERDICT_COLOURS = {
     "inconclusive": "#F3EDB5",
     "untested": "#E6E6E6",
 }
-CONVENTION_TITLES = {"as_written": "as written", "as_coded": "as coded"}
-
-
-def use_style() -> None:
-    """Apply the project's Matplotlib style, found by absolute path."""
-    plt.style.use(Path(__file__).with_name("bestarm.mplstyle"))
-
-
-def display_label(label: str, width: int = 13) -> str:
-    """Return an algorithm's label for an axis: wrapped, with the stopping rule as a formula."""
-    return textwrap.fill(label, width).replace("τ^LUCB", r"$\tau^{LUCB}$").replace("τ^UGapE", r"$\tau^{UGapE}$")
-
-
-def draw_sample_complexity(axis: Axes, rows: pd.DataFrame, values: pd.DataFrame, order: Sequence[str]) -> Axes:
-    """Draw the distribution of the sample complexity of each algorithm: boxes over individual outcomes.
-
-    Parameters
-    ----------
-    axis : Axes
-        Where to draw.
-    rows : DataFrame
-        One row per replication: ``series, pulls``.
-    values : DataFrame
-        Statistics of the same rows: ``mean`` with its interval, ``error rate``, and ``authors' mean`` if recorded.
-    order : sequence of str
-        Series from left to right, as in the paper.
-    """
-    colours = {label: APPEARANCE.get(label, OTHER)[0] for label in order}
-    for position, label in enumerate(order):
-        pulls = rows.loc[rows["series"] == label, "pulls"]
-        spread = (np.arange(len(pulls)) * 0.6180339887) % 1.0 - 0.5  # even, and the same in every redrawing
-        axis.scatter(position + 0.7 * spread, pulls, s=1.5, color="0.55", alpha=0.45, linewidths=0, zorder=1)
-    sns.boxplot(
-        data=rows, x="series", y="pulls", order=list(order), hue="series", palette=colours, legend=False, ax=axis,
-        width=0.5, whis=(5, 95), showfliers=False, linewidth=1.0, boxprops={"alpha": 0.75, "zorder": 2},
-    )  # fmt: skip
-    table = values.set_index(["statistic", "series"])["value"]
-    for position, label in enumerate(order):
-        marker = APPEARANCE.get(label, OTHER)[1]
-        axis.plot(
-            position, table["mean", label], marker=marker, ms=6, mfc="white", mec="black", mew=1.0, ls="", zorder=4
-        )
-        if ("authors' mean", label) in table.index:
-            axis.plot(
-                [position - 0.4, position + 0.4], [table["authors' mean", label]] * 2, color="black", ls=":", zorder=5
-            )
-    axis.set_xticks(
-        range(len(order)),
-        [f"{display_label(label)}\nerror {100 * table['error rate', label]:.1f}%" for label in order],
-    )
-    axis.set(xlabel="", ylabel=f"sample complexity (pulls), n = {int(values['n'].max())}")
-    return axis
-
-
-def sample_complexity_figure(
-    panels: Sequence[tuple[str, str, pd.DataFrame, pd.DataFrame]],
-    order: Sequence[Sequence[str]],
-    *,
-    close_up: bool = False,
-) -> Figure:
-    """Return a figure with one row for each panel of the paper and one column for each convention.
-
-    Parameters
-    ----------
-    panels : sequence of (letter, title, rows, values)
-        Panels from top to bottom.
-    order : sequence of sequence of str
-        Series of each panel, in the paper's order.
-    close_up : bool, default=False
-        Whether the axis of the pulls starts below the smallest value, not at zero.
-    """
-    conventions = list(dict.fromkeys(panels[0][2]["convention"]))
-    width = max(4.4, 0.78 * max(len(o) for o in order)) * len(conventions)
-    figure, axes = plt.subplots(
-        len(panels), len(conventions), figsize=(width, 3.5 * len(panels)), sharey="row", squeeze=False
-    )
-    for (letter, title, rows, values), row_axes, series in zip(panels, axes, order, strict=True):
-        for convention, axis in zip(conventions, row_axes, strict=True):
-            draw_sample_complexity(
-                axis, rows[rows["convention"] == convention], values[values["convention"] == convention], series
-            )
-            stand_in = " · stand-in data" if (rows["data"] == "stand-in").any() else ""
-            low, high = rows["pulls"].min(), rows["pulls"].max()
-            axis.set_ylim(*((1.04 * low - 0.04 * high, 1.04 * high - 0.04 * low) if close_up else (0, 1.04 * high)))
-            axis.set_title(f"({letter}) {title}\n{CONVENTION_TITLES[convention]}{stand_in}")
-        for axis in row_axes[1:]:
-            axis.set_ylabel("")
-    profile = panels[0][3]["profile"].iloc[0]
-    caption = (
-        "box: quartiles; whiskers: 5% and 95% quantiles; open marker: mean; grey: single runs; "
-        f"dotted: the authors' recorded mean (n = 500) · {profile} profile"
-    )
-    figure.supxlabel(textwrap.fill(caption, int(13 * width)), fontsize=8)
-    return figure
 
 
 def effect_text(line: pd.Series) -> str:
     """Return the effect of a verdict with its interval, or nothing for an arithmetic or untested claim."""
-    if pd.isna(line["effect"]):
-        return ""
-    digits = "{:.0f}" if abs(line["effect"]) >= 100 else "{:.3f}"
-    return f"{digits} [{digits}, {digits}]".format(line["effect"], line["low"], line["high"])
-
-
-def verdict_figure(verdicts: pd.DataFrame) -> Figure:
-    """Return the verdicts as a table: one row for each claim, one column for each convention that there is."""
-    claims = verdicts.drop_duplicates("id")
-    conventions = {c: title for c, title in CONVENTION_TITLES.items() if (verdicts["convention"] == c).any()}
-    cells, colours = [], []
-    for _, claim in claims.iterrows():
-        mine = verdicts[verdicts["id"] == claim["id"]].set_index("convention")
-        texts, shades = (
-            [claim["id"], textwrap.fill(claim["claim"], 62 if len(conventions) > 1 else 84)],
-            ["white", "white"],
-        )
-        for convention in conventions:
-            if convention in mine.index:
-                line = mine.loc[convention]
-                texts.append(f"{line['verdict']}\n{effect_text(line)}".strip())
-                shades.append(VERDICT_COLOURS[line["verdict"]])
-            else:
-                texts.append("—")
-                shades.append("white")
-        cells.append(texts)
-        colours.append(shades)
-    lines = [max(text.count("\n") + 1 for text in texts) for texts in cells]
-    figure, axis = plt.subplots(figsize=(9.5, 0.19 * sum(lines) + 0.12 * len(lines) + 0.5))
-    axis.axis("off")
-    table = axis.table(
-        cellText=cells, cellColours=colours, cellLoc="left", loc="upper left", bbox=Bbox.from_bounds(0, 0, 1, 1),
-        colLabels=["claim", "in our words", *conventions.values()],
-        colWidths=[0.11, 0.89 - 0.18 * len(conventions), *[0.18] * len(conventions)],
-    )  # fmt: skip
-    table.auto_set_font_size(False)
-    table.set_fontsize(8)
-    for (row, column), cell in table.get_celld().items():
-        cell.set_edgecolor("0.8")
-        cell.PAD = 0.02 if column == 1 else 0.1  # of the cell's width
-        cell.set_height((1.4 if row == 0 else lines[row - 1] + 0.6) / (sum(lines) + 0.6 * len(lines) + 1.4))
-    return figure
+    return interval_text(line["effect"], line["low"], line["high"])

@@ -1,111 +1,176 @@
-"""Forest figures: one line for each change, its effect as a point with an interval, the numbers beside it."""
+"""Forests: what each change is worth, one line for each, under a heading for each algorithm."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Mapping
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from bestarm.reporting.figures import APPEARANCE, OTHER, display_label, effect_text
+from bestarm.reporting.appearance import CONVENTIONS, display_label, look
+from bestarm.reporting.figures import WIDTH, headed, runs_text
+from bestarm.reporting.values import interval_text
 
-LINE_HEIGHT = 0.19  # inches
-CHARACTER_WIDTH = 4.7  # points, of a bold label
-RATIO_TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0]
+LINE_HEIGHT = 0.17  # inches
+RATIO_TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0]
 NARROW_RATIO_TICKS = [0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 2.5]
 
 
-def forest_lines(values: pd.DataFrame) -> list[tuple[str, str, int | None]]:
-    """Return the lines of a forest from top to bottom: (series, name, row), row None for a heading without a point.
-
-    A row without a name is its series' reference and stands on the heading's own line.
-    """
-    lines: list[tuple[str, str, int | None]] = []
-    for row, (series, name) in enumerate(zip(values["series"], values["x"], strict=True)):
-        if name and (not lines or lines[-1][0] != series):
-            lines.append((series, "", None))
-        lines.append((series, name, row))
-    return lines
+def forest_lines(values: pd.DataFrame) -> list[tuple[str, str]]:
+    """Return the lines of a forest from top to bottom as (series, name); a heading has no name."""
+    lines: dict[str, dict[str, None]] = {}
+    for series, name in zip(values["series"], values["x"], strict=True):
+        lines.setdefault(series, {"": None})[name] = None
+    return [(series, name) for series, named in lines.items() for name in named]
 
 
-def draw_forest(axis: Axes, values: pd.DataFrame, *, reference: float, log: bool) -> Axes:
-    """Draw one line for each row: its value with its interval, under a heading for each series.
+def unmoved(values: pd.DataFrame, reference: float) -> pd.DataFrame:
+    """Return, as ``series, x``, the changes that change nothing in any panel."""
+    still = np.isclose(values[["value", "low", "high"]], reference, rtol=0.0, atol=1e-12).all(axis=1)
+    everywhere = pd.Series(still, index=values.index).groupby([values["series"], values["x"]], sort=False).all()
+    found = everywhere[everywhere].index.to_frame(index=False)
+    return found[found["x"] != ""]
+
+
+def draw_forest(
+    axis: Axes, values: pd.DataFrame, lines: list[tuple[str, str]], *, reference: float, log: bool, key: str
+) -> Axes:
+    """Draw one column of a forest: the values of some lines with their intervals.
 
     Parameters
     ----------
     axis : Axes
         Where to draw.
     values : DataFrame
-        Rows of one statistic from top to bottom: ``series, x, value, low, high``; ``x`` names the line.
+        One statistic of one panel: ``series, x, value, low, high``.
+    lines : list of (series, name)
+        From top to bottom, see `forest_lines`.
     reference : float
         Where the vertical line stands.
     log : bool
-        Whether the axis is of ratios, on a log scale and with the numbers beside it; otherwise it is of percentages.
+        Whether values are ratios.
+    key : str
+        What the reference is; a series' own value stands beside it on the line of its heading.
     """
-    lines = forest_lines(values)
-    for position, (series, _, row) in enumerate(lines):
-        if row is None:
+    table = values.set_index(["series", "x"])[["value", "low", "high"]]
+    for place, line in enumerate(lines):
+        if line not in table.index:
             continue
-        line = values.iloc[row]
-        colour, marker = APPEARANCE.get(series, OTHER)
-        axis.plot([line["low"], line["high"]], [position] * 2, color="0.25", lw=1.3, solid_capstyle="butt", zorder=2)
-        axis.plot(line["value"], position, marker=marker, color=colour, mec="black", mew=0.6, ms=5.5, ls="", zorder=3)
-        if log and line["x"]:
-            text = effect_text(line.rename({"value": "effect"}))
-            axis.text(1.02, position, text, transform=axis.get_yaxis_transform(), fontsize=7, va="center")
+        value, low, high = table.loc[[line]].to_numpy(dtype=np.float64)[0]
+        if not line[1]:
+            if not log:
+                box = {"fc": "white", "ec": "none", "pad": 0.5}
+                text, where = f"{key}: {value:.3f}", axis.get_yaxis_transform()
+                axis.text(0.02, place, text, transform=where, va="center", size=8, bbox=box)
+            continue
+        colour, marker, _ = look(line[0])
+        axis.plot([low, high], [place] * 2, color="0.25", lw=1.3, solid_capstyle="butt", zorder=2)
+        axis.plot(value, place, marker=marker, color=colour, mec="black", mew=0.6, ms=5, ls="", zorder=3)
     axis.axvline(reference, color="0.3", lw=0.9, ls="--", zorder=1)
-    axis.set_yticks(range(len(lines)), [f"    {name}" if name else display_label(s, 60) for s, name, _ in lines])
-    for label, (_, name, _) in zip(axis.get_yticklabels(), lines, strict=True):
-        label.set(ha="left", fontweight="normal" if name else "bold", fontsize=7.5)
-    axis.tick_params(axis="y", length=0)
+    axis.set_yticks(range(len(lines)), [f"   {name}" if name else display_label(series) for series, name in lines])
     axis.set_ylim(len(lines) - 0.4, -0.6)
+    axis.tick_params(axis="y", length=0)
     axis.grid(axis="y", visible=False)
     axis.grid(axis="x", visible=True)
-    return _scale(axis, values, log)
-
-
-def _scale(axis: Axes, values: pd.DataFrame, log: bool) -> Axes:
-    if not log:
-        axis.set_xlim(-0.002, max(0.06, 1.08 * values["high"].max()))
-        axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{100 * x:.0f}%"))
-        return axis
-    low, high = min(values["low"].min(), 0.9), max(values["high"].max(), 1.1)
-    axis.set_xscale("log")
-    axis.set_xlim(low / 1.08, high * 1.08)
-    axis.xaxis.set_major_locator(FixedLocator(NARROW_RATIO_TICKS if high < 4 * low else RATIO_TICKS))
-    axis.xaxis.set_minor_locator(NullLocator())
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     return axis
 
 
-def forest_figure(panels: Sequence[tuple[str, pd.DataFrame]], ratio_of: str) -> Figure:
-    """Return a figure with a row for each panel: ratios of mean sample complexities left, error frequencies right.
+def forest(
+    values: pd.DataFrame,
+    *,
+    statistic: str,
+    title: str,
+    what: str,
+    setting: str = "",
+    reference: float = 0.0,
+    reference_label: str = "as written",
+    log: bool = False,
+    titles: Mapping[str, str] | None = None,
+    hide_unmoved: bool = True,
+    better: str = "",
+) -> Figure:
+    """Return a forest: a column for each panel and convention, over one range of x.
 
     Parameters
     ----------
-    panels : sequence of (title, values)
-        ``values`` as `bestarm.reporting.effects.effects` makes them.
-    ratio_of : str
-        What the ratios compare, for the axis.
+    values : DataFrame
+        Columns of a figure's CSV, as `bestarm.reporting.values.paired_effects` makes them.
+    statistic : str
+        Which.
+    title, setting : str
+        The finding, a sentence; where and how, written below it after n.
+    what : str
+        Label of the axis.
+    reference, reference_label : float, str
+        Where nothing changes, and what stands there.
+    log : bool, default=False
+        Whether values are ratios, on a logarithmic axis.
+    titles : mapping of str to str, optional
+        Panels that are shown, in order, with their headings.
+    hide_unmoved : bool
+        Whether changes that change nothing anywhere are only named below the title.
+    better : {"", "lower", "higher"}
+        Which side of the reference is the better one.
     """
-    heights = [len(forest_lines(v[v["statistic"] == "error rate"])) + 4 for _, v in panels]
-    figure, axes = plt.subplots(
-        len(panels), 2, squeeze=False, figsize=(10.5, LINE_HEIGHT * sum(heights) + 0.4),
-        gridspec_kw={"height_ratios": heights, "width_ratios": [1.0, 0.55]},
-    )  # fmt: skip
-    longest = max(len(name) + 4 if name else len(series) for _, v in panels for series, name, _ in forest_lines(v))
-    for (title, values), (left, right) in zip(panels, axes, strict=True):
-        stand_in = " · stand-in data" if (values["data"] == "stand-in").any() else ""
-        n = int(values["n"].min())
-        draw_forest(left, values[values["statistic"] == "ratio of means"], reference=1.0, log=True)
-        draw_forest(right, values[values["statistic"] == "error rate"], reference=0.05, log=False)
-        right.tick_params(axis="y", labelleft=False)
-        left.tick_params(axis="y", pad=CHARACTER_WIDTH * longest)
-        left.set_title(f"{title}{stand_in}")
-        left.set_xlabel(f"{ratio_of}\nwith 95% interval, n = {n}")
-        right.set_xlabel(f"error frequency with 95% interval,\nn = {n}; dashed: δ")
-    figure.supxlabel(f"{panels[0][1]['profile'].iloc[0]} profile", fontsize=8)
-    return figure
+    titles = titles or {str(panel): str(panel) for panel in dict.fromkeys(values["panel"])}
+    mine = values[(values["statistic"] == statistic) & values["panel"].isin(list(titles))]
+    still = unmoved(mine, reference) if hide_unmoved else pd.DataFrame(columns=["series", "x"])
+    pairs = pd.MultiIndex.from_frame(mine[["series", "x"]])
+    shown = mine[~pairs.isin(pd.MultiIndex.from_frame(still))]
+    shown = shown[shown["series"].isin(shown.loc[shown["x"] != "", "series"])]
+    conventions = [c for c in CONVENTIONS if c in set(shown["convention"])]
+    columns = [(panel, c) for panel in titles for c in conventions]
+    lines = forest_lines(shown)
+    size = (WIDTH, LINE_HEIGHT * len(lines) + 1.1)
+    figure, axes = plt.subplots(1, len(columns), figsize=size, squeeze=False, sharex=True, sharey=True)
+    for axis, (panel, convention) in zip(axes[0], columns, strict=True):
+        part = shown[(shown["panel"] == panel) & (shown["convention"] == convention)]
+        draw_forest(axis, part, lines, reference=reference, log=log, key=reference_label)
+        if len(columns) == 1:
+            _write_numbers(axis, part, lines)
+        stand_in = "\nstand-in data" if (part["data"] == "stand-in").any() else ""
+        axis.set_title(titles[panel] + (f"\n{CONVENTIONS[convention]}" if len(conventions) > 1 else "") + stand_in)
+    for label, (_, name) in zip(axes[0, 0].get_yticklabels(), lines, strict=True):
+        label.set(fontweight="normal" if name else "bold")
+    _one_range(axes[0, 0], shown[shown["x"] != ""], reference, log)
+    sides = {"lower": "\nbetter ←  → worse", "higher": "\nworse ←  → better"}
+    for axis in axes[0]:
+        axis.set_xlabel(textwrap.fill(what, int(70 / len(columns))) + sides.get(better, ""))
+    dashed = Line2D([], [], color="0.3", lw=0.9, ls="--", label=reference_label)
+    point = Line2D([], [], marker="o", color="0.25", mfc="0.6", mec="black", ms=5, label="effect with 95% interval")
+    figure.legend(handles=[dashed, point], loc="outside lower center", ncols=2)
+    named = [f"{series}: {', '.join(part['x'])}" for series, part in still.groupby("series", sort=False)]
+    nothing = f"Nothing changes with {'; '.join(named)}." if named else ""
+    words = "; ".join(filter(None, [runs_text(shown["n"]), setting]))
+    return headed(figure, title, "  ".join(filter(None, [words, nothing])))
+
+
+def _write_numbers(axis: Axes, values: pd.DataFrame, lines: list[tuple[str, str]]) -> None:
+    for _, line in values[values["x"] != ""].iterrows():
+        text, place = interval_text(line["value"], line["low"], line["high"]), lines.index((line["series"], line["x"]))
+        axis.text(1.02, place, text, transform=axis.get_yaxis_transform(), size=8, va="center")
+
+
+def _one_range(axis: Axes, values: pd.DataFrame, reference: float, log: bool) -> None:
+    """Give all panels the range of all intervals."""
+    low, high = min(values["low"].min(), reference), max(values["high"].max(), reference)
+    if not log:
+        room = 0.04 * (high - low) or 0.1
+        axis.set_xlim(low - room, high + room)
+        axis.xaxis.set_major_locator(MaxNLocator(4))
+        return
+    room = (max(high, 1.1) / min(low, 0.9)) ** 0.05
+    low, high = min(low, 0.9) / room, max(high, 1.1) * room
+    axis.set_xscale("log")
+    axis.set_xlim(low, high)
+    ticks = [t for t in (NARROW_RATIO_TICKS if high < 4 * low else RATIO_TICKS) if low <= t <= high]
+    every = -(-len(ticks) // 6)
+    axis.xaxis.set_major_locator(FixedLocator(ticks[ticks.index(1.0) % every :: every]))
+    axis.xaxis.set_minor_locator(NullLocator())
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
