@@ -72,20 +72,33 @@ def _own(name: str | None) -> Path | None:
     return module_file(name) if name and name.split(".")[0] in PACKAGES else None
 
 
+def _forget_names(node: ast.ImportFrom) -> None:
+    """Put digests in the place of the names of imported modules; what the importing module calls them stays."""
+    for alias in node.names:
+        if path := _own(f"{node.module}.{alias.name}"):  # the module itself, not something in it
+            alias.asname = alias.asname or alias.name
+            alias.name = syntax_digest(path.read_text(encoding="utf-8"))
+    if path := _own(node.module):
+        node.module = syntax_digest(path.read_text(encoding="utf-8"))
+
+
 @cache
 def syntax_digest(source: str) -> str:
     """Return a hash of the syntax tree of a piece of Python, without docstrings, comments and formatting.
 
-    A module of these packages that is imported stands there with what it does, not with its name.
+    A module of these packages that is imported stands there with what it does, not with its name, and the order of
+    imports, which depends on names, does not count.
     """
     tree = ast.parse(source)
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (path := _own(node.module)):
-            node.module = syntax_digest(path.read_text(encoding="utf-8"))
+        if isinstance(node, ast.ImportFrom):
+            _forget_names(node)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             match node.body:
                 case [ast.Expr(value=ast.Constant(value=str())), *rest]:
                     node.body = rest
+    imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    tree.body = [*sorted(imports, key=lambda node: repr(_dump(node))), *(n for n in tree.body if n not in imports)]
     return hashlib.sha256(repr(_dump(tree)).encode()).hexdigest()
 
 

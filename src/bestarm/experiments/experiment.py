@@ -1,6 +1,6 @@
 """Experiments as a study writes them in Python: a problem, the policies that search it, and a scale for each profile.
 
-A study's ``experiments.py`` builds `Experiment` and `Computation` objects from the functions and dataclasses themselves.
+The module ``experiments`` of a study builds `Experiment` and `Computation` objects from functions and dataclasses.
 Nothing is constructed before rows are asked for; then every series becomes `Part` objects, one for each cell and
 budget, each with the key under which its rows are stored.
 """
@@ -15,7 +15,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache, partial
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,7 @@ from bestarm.streams import Streams
 Profile = Literal["smoke", "laptop", "paper"]
 Convention = Literal["as_written", "as_coded"]
 Metric = Callable[[Any, Any], FloatArray]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -201,7 +202,7 @@ class Experiment:
 
     def scale(self, profile: Profile) -> Scale:
         """Return the scale of a profile; ``paper`` is ``laptop`` where nothing else is said."""
-        return self.profiles.get(profile) or self.profiles["laptop"]
+        return at_profile(self.profiles, profile)
 
     def on_data(self) -> Experiment:
         """Return this experiment on its real data or, where nobody has them, on its stand-in.
@@ -256,9 +257,7 @@ class Experiment:
         if budgets is not None and scale.budgets is not None:
             budgets = scale.budgets
         runs = [scale.replications] + ([series.replications] if series.replications else [])
-        runs += [
-            n for setting, steps in scale.fewer.items() for at, n in steps.items() if where.get(setting, 0) >= at
-        ]
+        runs += [n for setting, steps in scale.fewer.items() for at, n in steps.items() if where.get(setting, 0) >= at]
         for budget in [None] if budgets is None else _budgets(budgets, problem):
             policy = made_of(made, {"label": label, **cuts} | ({} if budget is None else {"budget": budget}))
             yield Cell(
@@ -332,7 +331,7 @@ class Computation:
 
     def settings_at(self, profile: Profile) -> dict[str, Any]:
         """Return all settings of the function at a profile."""
-        return {**self.rows.keywords, **(self.profiles.get(profile) or self.profiles["laptop"])}
+        return {**self.rows.keywords, **at_profile(self.profiles, profile)}
 
     def on_data(self) -> Computation:
         """Return this computation; its function looks for the data."""
@@ -356,6 +355,19 @@ def check_profiles(title: str, profiles: Mapping[Profile, Any]) -> None:
         raise ValueError(f"{title}: a profile is {', '.join(get_args(Profile))}; got {', '.join(unknown)}.")
     if missing := [p for p in ("smoke", "laptop") if p not in profiles]:
         raise ValueError(f"{title}: the profile {' and '.join(missing)} is missing.")
+
+
+def at_profile(profiles: Mapping[Profile, T], profile: Profile) -> T:
+    """Return what belongs to a profile; ``paper`` is ``laptop`` where nothing else is said.
+
+    Raises
+    ------
+    ValueError
+        For an unknown profile.
+    """
+    if profile not in get_args(Profile):
+        raise ValueError(f"a profile is {', '.join(get_args(Profile))}; got {profile!r}.")
+    return profiles[profile] if profile in profiles else profiles["laptop"]
 
 
 def with_settings(problem: partial[Any], settings: Mapping[str, Any]) -> partial[Any]:
@@ -486,16 +498,16 @@ def _part(experiment: Experiment, cell: Cell, seed: int) -> Part:
         "max_pulls": cell.max_pulls,
         "block": experiment.block,
         "seed": seed,
-        "code": code_hash(sources | modules_of(cell.problem) | modules_of(cell.policy)),
+        "code": code_hash(sources | modules_of(cell.problem) | modules_of(cell.policy) | _metric_modules(experiment)),
     }
     if experiment.observe is not None:
-        specification["observer"] = code_hash(modules_of(experiment.observe))
+        specification["observer"] = [describe(experiment.observe), code_hash(modules_of(experiment.observe))]
     columns: dict[str, Any] = {"convention": cell.convention, "series": cell.series, **cell.where}
     if cell.budget is not None:
         columns["budget"] = cell.budget
     measured = [m.__name__ for m in experiment.metrics]
     if experiment.observe is not None:
-        measured += experiment.observe.columns
+        measured += getattr(experiment.observe, "func", experiment.observe).columns
     return Part(
         key=_digest(specification),
         columns=columns | {"data": data},
@@ -504,6 +516,11 @@ def _part(experiment: Experiment, cell: Cell, seed: int) -> Part:
         compute=partial(_search, experiment, cell, instance, every, seed),
         wanted=("replication", "round", "pulls", "stopped", *measured),
     )
+
+
+def _metric_modules(experiment: Experiment) -> set[str]:
+    """Return the modules of metrics that may call others; those of `bestarm.metrics` call nothing."""
+    return {m.__module__ for m in experiment.metrics} - {"bestarm.metrics"}
 
 
 def _search(

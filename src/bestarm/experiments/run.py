@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import joblib
 import pandas as pd
@@ -73,8 +74,8 @@ def make_rows(
     else:
         known = {}
     # two series of equal key (a policy without deviations, under both conventions) are one computation
-    jobs = {(part.key, start): (part, start, stop) for part in parts for start, stop in part.blocks()}
-    found: dict[tuple[str, int], pd.DataFrame] = {}
+    jobs = {(part.key, start, stop): (part, start, stop) for part in parts for start, stop in part.blocks()}
+    found: dict[tuple[str, int, int], pd.DataFrame] = {}
     todo: list[tuple[Part, int, int]] = []
     for part, start, stop in jobs.values():
         block = blocks.read(part.key, start, stop)
@@ -83,7 +84,7 @@ def make_rows(
         if block is None:
             todo.append((part, start, stop))
         else:
-            found[part.key, start] = block
+            found[part.key, start, stop] = block
     alone = isinstance(experiment, Computation)  # a computation has processes of its own
     seconds = _compute(todo, blocks, 1 if alone else workers, progress)
     if todo and spent is not None:
@@ -94,8 +95,8 @@ def make_rows(
             raise OSError(
                 f"block {blocks.path(part.key, start, stop)} vanished after it was written; is the disk failing?"
             )
-        found[part.key, start] = block
-    frames = [_with_columns([found[part.key, start] for start, _ in part.blocks()], part) for part in parts]
+        found[part.key, start, stop] = block
+    frames = [_with_columns([found[part.key, *block] for block in part.blocks()], part) for part in parts]
     return pd.concat(frames, ignore_index=True)
 
 
@@ -110,9 +111,9 @@ def _all_there(committed: pd.DataFrame, parts: list[Part]) -> bool:
     if any(not {*part.columns, *part.wanted} <= columns for part in parts):
         return False
     if not parts[0].columns:
-        return bool((committed["key"] == parts[0].key).all())
+        return len(committed) > 0 and bool((committed["key"] == parts[0].key).all())
     runs = committed.groupby(["convention", "series", "key"], sort=False, observed=True)["replication"].nunique()
-    wanted = {(p.columns["convention"], p.columns["series"], p.key): p.replications for p in parts}
+    wanted: dict[Any, int] = {(p.columns["convention"], p.columns["series"], p.key): p.replications for p in parts}
     return len(runs) == len(wanted) and all(n == wanted.get(cell) for cell, n in runs.items())
 
 
@@ -122,7 +123,7 @@ def _by_key(committed: pd.DataFrame, parts: list[Part]) -> dict[str, pd.DataFram
     found: dict[str, pd.DataFrame] = {}
     on = ["key"] + [c for c in ("convention", "series") if c in committed and parts[0].columns]
     for cell, places in committed.groupby(on, sort=False, observed=True).indices.items():
-        key = cell[0] if isinstance(cell, tuple) else cell
+        key = str(cell[0] if isinstance(cell, tuple) else cell)
         part = wanted.get(key)
         if part is not None and key not in found and set(part.wanted) <= set(committed.columns):
             own = [c for c in committed.columns if c not in part.columns and c != "key"]
