@@ -1,0 +1,104 @@
+"""Sample complexities as boxes over single runs, as in the figures of the Top-m paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from bestarm.reporting.appearance import CONVENTIONS, display_label, look
+from bestarm.reporting.figures import headed, runs_text, wide
+
+
+def draw_sample_complexity(axis: Axes, rows: pd.DataFrame, values: pd.DataFrame, order: Sequence[str]) -> Axes:
+    """Draw the distribution of the sample complexity of each algorithm: boxes over individual outcomes.
+
+    Parameters
+    ----------
+    axis : Axes
+        Where to draw.
+    rows : DataFrame
+        One row per replication: ``series, pulls``.
+    values : DataFrame
+        Statistics of the same rows: ``mean`` with its interval, ``error rate``, and ``authors' mean`` if recorded.
+    order : sequence of str
+        Series from top to bottom, as in the paper from left to right.
+    """
+    for position, label in enumerate(order):
+        pulls = rows.loc[rows["series"] == label, "pulls"]
+        spread = (np.arange(len(pulls)) * 0.6180339887) % 1.0 - 0.5  # even, and the same in every redrawing
+        axis.scatter(pulls, position + 0.7 * spread, s=1.5, color="0.55", alpha=0.45, linewidths=0, zorder=1)
+    sns.boxplot(
+        data=rows, y="series", x="pulls", order=list(order), hue="series", legend=False, ax=axis, width=0.55,
+        palette={label: look(label).colour for label in order}, whis=(5, 95), showfliers=False, linewidth=1.0,
+        boxprops={"alpha": 0.75, "zorder": 2},
+    )  # fmt: skip
+    table = values.set_index(["statistic", "series"])["value"]
+    for position, label in enumerate(order):
+        axis.plot(table["mean", label], position, look(label).marker, ms=6, mfc="white", mec="black", mew=1.0, zorder=4)
+        if ("authors' mean", label) in table.index:
+            axis.plot([table["authors' mean", label]] * 2, [position - 0.42, position + 0.42], "k:", lw=1.8, zorder=5)
+        error = f"{100 * table['error rate', label]:.1f}%"
+        axis.text(1.01, position, error, transform=axis.get_yaxis_transform(), va="center", size=8)
+    axis.text(1.01, -0.85, "errors", transform=axis.get_yaxis_transform(), va="center", size=8, color="0.35")
+    axis.set_yticks(range(len(order)), [display_label(label, 32) for label in order])
+    axis.grid(axis="y", visible=False)
+    axis.grid(axis="x", visible=True)
+    axis.set(ylabel="", xlabel="")
+    return axis
+
+
+def sample_complexity_figure(
+    panels: Sequence[tuple[str, str, pd.DataFrame, pd.DataFrame]],
+    order: Sequence[Sequence[str]],
+    *,
+    title: str,
+    setting: str = "",
+    close_up: bool = False,
+) -> Figure:
+    """Return a figure with one row for each panel of the paper and one column for each convention.
+
+    Parameters
+    ----------
+    panels : sequence of (letter, title, rows, values)
+        Panels from top to bottom.
+    order : sequence of sequence of str
+        Series of each panel, in the paper's order.
+    title, setting : str
+        The finding; where and how, written below it.
+    close_up : bool, default=False
+        Whether the axis of the pulls starts below the smallest value, not at zero.
+    """
+    conventions = [c for c in CONVENTIONS if c in set(panels[0][2]["convention"])]
+    heights = [0.27 * len(series) + 0.75 for series in order]
+    figure, axes = plt.subplots(
+        len(panels), len(conventions), figsize=wide(1, sum(heights) + 0.35), squeeze=False, sharex="row", sharey="row",
+        height_ratios=heights,
+    )  # fmt: skip
+    for (letter, heading, rows, values), row_axes, series in zip(panels, axes, order, strict=True):
+        for convention, axis in zip(conventions, row_axes, strict=True):
+            mine, numbers = (frame[frame["convention"] == convention] for frame in (rows, values))
+            draw_sample_complexity(axis, mine, numbers, series)
+            low, high = rows["pulls"].min(), rows["pulls"].max()
+            axis.set_xlim(*((1.04 * low - 0.04 * high, 1.04 * high - 0.04 * low) if close_up else (0, 1.04 * high)))
+            axis.set_title(CONVENTIONS[convention], loc="right")
+        stand_in = " · stand-in data" if (rows["data"] == "stand-in").any() else ""
+        row_axes[0].set_title(f"({letter}) {heading}{stand_in}", fontweight="bold", x=-0.7, pad=16)
+    for axis in axes[-1]:
+        axis.set_xlabel("sample complexity (pulls)")
+    recorded = any("authors' mean" in set(values["statistic"]) for *_, values in panels)
+    handles = [
+        Line2D([], [], marker="o", ls="", mfc="white", mec="black", label="mean"),
+        Line2D([], [], marker=".", ls="", color="0.55", label="single runs"),
+        *([Line2D([], [], color="black", ls=":", lw=1.8, label="mean recorded by the authors (n = 500)")] * recorded),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    runs = runs_text(pd.concat([values.loc[values["statistic"] == "mean", "n"] for *_, values in panels]))
+    words = [runs, "boxes: quartiles, whiskers: 5% and 95% quantiles", setting]
+    return headed(figure, title, "; ".join(filter(None, words)))
