@@ -1,18 +1,21 @@
-"""The theory of GSE: the stage monitor against dense algebra, the bounds' arithmetic, and the choices of the tuning."""
+"""The theory of GSE: observed stages against dense algebra, the bounds' arithmetic, times, what tuning found."""
+
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from bestarm.experiments.definitions import ledger
+from bestarm.experiments.experiment import Series
+from bestarm.experiments.run import make_rows
 from bestarm.experiments.simulate import simulate
-from bestarm.experiments.store import read_rows
-from bestarm.paths import RESULTS
 from bestarm.policies.gse import Gse
 from bestarm.reporting.accuracy_summaries import best_settings
+from bestarm.reporting.results import committed_rows
+from bestarm.reporting.study import load_study
 from bestarm.streams import Streams
 from bestarm_studies.gse.checks import (
-    GSE_CLAIMS,
+    CHECKS,
     against_bayes_gap,
     against_od,
     bound_values,
@@ -20,19 +23,23 @@ from bestarm_studies.gse.checks import (
     example_leverages,
     lemma_1,
     norms,
+    peace_cost,
 )
-from bestarm_studies.gse.stage_observer import StageMonitor
-from bestarm_studies.gse.theory import bound_rows, gaps, printed_bound, smallest_slopes, theory_instance
+from bestarm_studies.gse.experiments import EXPERIMENTS, THEORY
+from bestarm_studies.gse.instances import adaptive_instance
+from bestarm_studies.gse.run_times import peace_operations, run_times
+from bestarm_studies.gse.stage_observer import N_STAGES, ObservedStages
+from bestarm_studies.gse.theory import gaps, printed_bound, smallest_slopes, theory_instance
 
 INSTANCE = {"model": "linear", "n_arms": 6, "n_features": 3, "sigma": 1.0, "signal": 1.0}
 
 
-def test_the_monitor_changes_nothing_and_sees_the_uncertainties():
+def test_observed_stages_change_nothing_and_show_the_uncertainties():
     """The same arms as without it; norms by a dense inverse of V; the best arm is lost in one stage at most."""
     problem, policy = theory_instance(**INSTANCE), Gse(60, allocation="g-optimal")
     streams = Streams.first(40, instance=problem.label)
     best = np.full(40, problem.means[0].argmax())
-    monitor = StageMonitor(policy, best)
+    monitor = ObservedStages(policy, problem)
     metrics = {"arm": lambda _, recommended: recommended[:, 0]}
     watched = simulate(monitor, problem, streams, metrics=metrics)
     np.testing.assert_array_equal(watched["arm"], simulate(policy, problem, streams, metrics=metrics)["arm"])
@@ -66,42 +73,63 @@ def test_slopes_are_the_least_along_the_way():
     assert smallest_slopes(problem, scores, live)[0] == pytest.approx(np.exp(-z) / (1 + np.exp(-z)) ** 2)
 
 
-def test_bound_rows_do_not_depend_on_the_workers_and_bounds_hold():
-    """Linear and logistic, at a small scale."""
-    series = {"GSE": {"make": "gse.Gse", "label": "GSE", "allocation": "g-optimal"}}
-    one = bound_rows(series, 60, 1, budgets=[30, 300], instance=INSTANCE, workers=1)
-    two = bound_rows(series, 60, 1, budgets=[30, 300], instance=INSTANCE, workers=2)
-    pd.testing.assert_frame_equal(one, two)
-    error = 1 - one.groupby("budget")["correct"].mean()
-    assert error[30] > error[300]
-    gap = np.sort(gaps(theory_instance(**INSTANCE)))[1]
-    assert (error[300] <= printed_bound(gap, 1.0, one.loc[one["budget"] == 300, "difference"].max(), 6, 4)).all()
+@pytest.mark.parametrize("name", THEORY)
+def test_rows_beside_the_bounds(name, tmp_path):
+    """The best arm is lost in one stage or found; more pulls leave less uncertainty; no error is above a bound."""
+    rows = make_rows(EXPERIMENTS[name], "smoke", seed=1, store=tmp_path)
+    assert len(rows) == 2 * 2 * 20
+    lost = rows[[f"lost_{t}" for t in range(N_STAGES)]].sum(axis=1)
+    np.testing.assert_array_equal(lost, rows["correct"] < 1)
+    assert (rows["slope"] == 1.0).all() if name == "bounds_linear" else (rows["slope"] < 0.25).all()
+    assert rows["pulls"].le(rows["budget"]).all()
+    uncertainty = rows.groupby("budget")["difference"].mean()
+    assert uncertainty[100] > 2 * uncertainty[400]
+    values = bound_values(name, rows, 2 if name == "bounds_linear" else 5, 4)
+    assert (values["low"] <= values["bound"]).all()
 
 
-def test_errors_beside_bounds_are_frequencies(monkeypatch):
+def test_errors_beside_bounds_are_frequencies():
     """The table of a figure: Wilson's interval around the share of wrong runs."""
-    rows = pd.DataFrame(
-        {"series": "GSE", "budget": 100, "correct": [1.0] * 90 + [0.0] * 10, "difference": 0.5, "norm": 0.4}
-    )
-    monkeypatch.setattr(
-        "bestarm_studies.gse.checks.ledger", lambda _: {"experiments": {"e": {"rows": {"instance": INSTANCE}}}}
-    )
-    (line,) = bound_values("gse", "e", rows, 2, 4).to_dict("records")
+    found = {"correct": [1.0] * 90 + [0.0] * 10, "difference": 0.02, "norm": 0.01, "slope": 1.0}
+    rows = pd.DataFrame({"series": "GSE", "budget": 100} | found)
+    (line,) = bound_values("bounds_linear", rows, 2, 4).to_dict("records")
     assert line["error"] == pytest.approx(0.1)
     assert line["low"] < 0.1 < line["high"]
-    gap = np.sort(gaps(theory_instance(**INSTANCE)))[1]
-    assert line["bound"] == pytest.approx(min(1.0, 4 * np.log2(6) * np.exp(-(gap**2) / (4 * 0.5))))
+    gap = np.sort(gaps(THEORY["bounds_linear"].problem()))[1]
+    assert line["bound"] == pytest.approx(min(1.0, 4 * np.log2(8) * np.exp(-(gap**2) / (4 * 0.02))))
+
+
+def test_times_of_runs_are_measured_again_and_again():
+    """One row for each repeat that counts, above 0."""
+    series, problem = {"GSE": partial(Gse)}, partial(adaptive_instance)
+    rows = run_times(series, problem, [8, 16], per_arm=5, n_pulls=200, replications=3, seed=1)
+    assert rows.groupby("n_arms").size().to_dict() == {8: 3, 16: 3}
+    assert (rows["budget"] == 5 * rows["n_arms"]).all()
+    assert (rows["microseconds"] > 0).all()
+
+
+def test_the_cost_of_peace_by_counting_and_by_measured_rows():
+    """Solving for d^2 unknowns multiplies the work by 2^6 where K doubles; a claim looks at the rows handed to it."""
+    solved = peace_operations(32, kronecker=True) / peace_operations(16, kronecker=True)
+    closed = peace_operations(32, kronecker=False) / peace_operations(16, kronecker=False)
+    assert 2**6 < solved < 100
+    assert 2**3 < closed < 10
+    cells = [("Peace", 16, 320, 40.0), ("Peace", 32, 640, 400.0), ("GSE-Lin-FWG", 16, 320, 1.0)]
+    rows = pd.DataFrame(cells, columns=["series", "n_arms", "budget", "microseconds"])
+    test = {"experiments": ["times"], "at_least": 10, "growth": 20}
+    assert peace_cost(test, {"times": rows})[0]
+    assert not peace_cost(test, {"times": rows.assign(microseconds=rows["microseconds"].clip(upper=300.0))})[0]
 
 
 def test_statements_that_a_computation_decides():
     """Both ways where there are two: the factor 2 of the proof fails, 4 holds; q = 9 is too large, 7 is not."""
-    assert lemma_1("gse", {"draws": 30})[0]
-    assert not norms("gse", {"factor": 2})[0]
-    assert norms("gse", {"factor": 4})[0]
-    assert against_od("gse", {"dimensions": [4], "exponents": [1, 7]})[0]
-    assert not against_od("gse", {"dimensions": [4], "exponents": [9]})[0]
-    assert against_bayes_gap("gse", {"arms": [4, 16], "dimensions": [2, 4]})[0]
-    assert clusters("gse", {"arms": [8, 32]})[0]
+    assert lemma_1({"draws": 30}, {})[0]
+    assert not norms({"factor": 2}, {})[0]
+    assert norms({"factor": 4}, {})[0]
+    assert against_od({"dimensions": [4], "exponents": [1, 7]}, {})[0]
+    assert not against_od({"dimensions": [4], "exponents": [9]}, {})[0]
+    assert against_bayes_gap({"arms": [4, 16], "dimensions": [2, 4]}, {})[0]
+    assert clusters({"arms": [8, 32]}, {})[0]
 
 
 def test_the_example_of_appendix_h():
@@ -113,12 +141,10 @@ def test_the_example_of_appendix_h():
     assert leverage[0] >= 0.45
 
 
-def test_every_claim_of_the_ledger_has_a_test_and_a_notebook():
-    """No claim is decided elsewhere."""
-    for identity, claim in ledger("gse")["claims"].items():
-        assert claim["notebook"][:2].isdigit(), identity
-    kinds = {claim["test"]["kind"] for claim in ledger("gse")["claims"].values()}
-    assert set(GSE_CLAIMS) <= kinds
+def test_every_check_is_used_by_a_claim():
+    """No function decides what nobody claims."""
+    kinds = {claim["test"]["kind"] for claim in load_study("gse").claims.values() if "kind" in claim["test"]}
+    assert set(CHECKS) <= kinds
 
 
 LINEAR = {"LinGapE": "δ", "LinGapE-Greedy": "δ", "LinUCB": "α", "BayesGap-exp": "ℓ"}
@@ -133,23 +159,24 @@ TUNED = {
 
 
 @pytest.mark.parametrize("name", TUNED)
-def test_the_ledger_takes_what_the_tuning_found(name):
-    """The first of the best settings, in the stored rows."""
-    rows = read_rows(RESULTS / "gse" / f"{name}.parquet")
+def test_the_figures_take_what_the_tuning_found(name):
+    """The first of the best settings, in the committed rows."""
+    rows = committed_rows("gse", name, "laptop")
     cells = [c for c in ("gap", "n_arms", "n_features", "budget") if c in rows]
     chosen = best_settings(rows, cells).query("chosen").drop_duplicates("series").set_index("series")["setting"]
     experiment, symbols = TUNED[name]
     fields = {"δ": "delta", "α": "alpha", "ℓ": "lengthscale"}
     for series, symbol in symbols.items():
-        taken = ledger("gse")["experiments"][experiment]["series"][series][fields[symbol]]
+        policy = EXPERIMENTS[experiment].series[series]
+        taken = (policy.policy if isinstance(policy, Series) else policy).keywords[fields[symbol]]
         assert float(taken) == float(chosen[series].split("=")[1]), series
 
 
 def test_no_run_as_written_spends_more_than_its_budget():
-    """Every algorithm of every figure, in the stored rows; as coded some do."""
+    """Every algorithm of every figure, in the committed rows; as coded some do."""
     over = 0
     for name in ("fig1", "fig2", "fig3", "fig4", "fig5a", "fig5b", "fig6", "fig7"):
-        rows = read_rows(RESULTS / "gse" / f"{name}.parquet")
+        rows = committed_rows("gse", name, "laptop")
         written = rows["convention"] == "as_written"
         assert (rows.loc[written, "pulls"] <= rows.loc[written, "budget"]).all(), name
         over += int((rows.loc[~written, "pulls"] > rows.loc[~written, "budget"]).sum())
