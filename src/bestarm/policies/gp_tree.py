@@ -8,33 +8,32 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
-from bestarm.designs.partition_tree import EXPANDED, LEAF, expand, largest
-from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
-from bestarm.kernels import Stationary
-from bestarm.models.cell_kernel import CellKernel
-from bestarm.models.cell_posterior import CellPosterior, introduce, new_posterior
+from bestarm.designs.partition_tree import LEAF
+from bestarm.interface import Ask, FloatArray, IntArray
 from bestarm.partition import Partition
-from bestarm.policies.gpoo import as_kernel, check_partition, learn, lemma1_beta, noise_of_average, published_beta
+from bestarm.policies.cell_search import (
+    CellSearch,
+    DividedState,
+    best_of,
+    cells_at,
+    deepest_divided,
+    divide,
+    learn,
+    noise_of_average,
+)
+from bestarm.policies.gpoo import lemma1_beta, published_beta
 from bestarm.streams import Streams
 
 Beta = Literal["budget", "published", "gpoo", "gpoo_published"]
 
 
-@dataclass
-class GpTreeState(CellPosterior):
-    """What GPTree knows of R replications; ``incumbent`` is the slot first divided at the greatest depth."""
-
-    incumbent: IntArray
-    partition: Partition = field(metadata={"shared": True})
-
-
 @dataclass(frozen=True)
-class GpTree:
+class GpTree(CellSearch):
     r"""GPTree ([1]_, tree algorithm).
 
     The leaf with the largest :math:`I=\min\{\mu+\beta_n\sigma,\ \mu_{pa}+\beta_n\sigma_{pa}+V_{h-1}\}+V_h` is divided
@@ -82,10 +81,6 @@ class GpTree:
         For a value out of range.
     """
 
-    label: str
-    budget: int
-    kernel: Any = field(default_factory=lambda: Stationary("rbf", 0.1, 0.05))
-    sigma: float = 0.1
     holder: float = 1.0
     slope: float | None = None
     cell_ratio: float | None = None
@@ -102,19 +97,15 @@ class GpTree:
     first_divided: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kernel", as_kernel(self.kernel))
-        if self.budget < 1:
-            raise ValueError(f"budget must be at least 1 evaluation, got {self.budget}.")
-        if not 0 < self.theta < 1:
-            raise ValueError(f"theta must lie in (0, 1), got {self.theta}.")
-        for name in ("sigma", "holder", "slope", "cell_ratio", "cell_radius", "model_noise_variance"):
+        super().__post_init__()
+        self.check_risk("theta")
+        self.check_choice("beta", Beta)
+        for name in ("holder", "slope", "cell_ratio", "cell_radius", "model_noise_variance"):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise ValueError(f"{name} must be positive, got {value}.")
         if self.cell_ratio is not None and self.cell_ratio >= 1:
             raise ValueError(f"cell_ratio must lie in (0, 1), got {self.cell_ratio}: cells shrink with depth.")
-        if self.beta not in get_args(Beta):
-            raise ValueError(f"beta must be one of {', '.join(get_args(Beta))}, got {self.beta!r}.")
 
     @property
     def noise_variance(self) -> float:
@@ -170,17 +161,12 @@ class GpTree:
         t = np.full_like(t, self.budget) if self.beta == "budget" else t
         return np.sqrt(lemma1_beta(t, self.theta, partition.arity, depth))
 
-    def start(self, arms: Partition, streams: Streams) -> GpTreeState:
+    def start(self, arms: Partition, streams: Streams) -> DividedState:
         """Return the state before the first evaluation."""
-        check_partition(self.label, arms)
-        covariance = CellKernel(self.kernel, arms)
-        return GpTreeState(
-            **new_posterior(streams.replications, self.budget, covariance, streams.key(self.label)),
-            incumbent=np.zeros(len(streams.replications), dtype=np.int64),
-            partition=arms,
-        )
+        first = np.zeros(len(streams.replications), dtype=np.int64)
+        return DividedState(**self.root_posterior(arms, streams), incumbent=first)
 
-    def upper_bounds(self, state: GpTreeState) -> tuple[FloatArray, FloatArray]:
+    def upper_bounds(self, state: DividedState) -> tuple[FloatArray, FloatArray]:
         r"""Return :math:`\beta_n\sigma` and the index I of all nodes, each of shape (R, capacity)."""
         partition = state.partition
         noise = noise_of_average(partition, state.depths, self.noise_variance) if self.noise_in_width else 0.0
@@ -192,7 +178,7 @@ class GpTree:
         index = np.where(state.parents >= 0, np.minimum(upper, by_parent), upper)
         return widths, index + variation[state.depths + 1]
 
-    def ask(self, state: GpTreeState) -> Ask:
+    def ask(self, state: DividedState) -> Ask:
         """Divide leaves as long as the best one's variation outweighs its uncertainty, then ask for the best one."""
         partition = state.partition
         searching = state.n_rounds < self.budget
@@ -201,36 +187,21 @@ class GpTree:
         deepest = min(self.max_depth(partition), partition.deepest - 1)
         while True:
             widths, index = self.upper_bounds(state)
-            among = state.status == LEAF
-            state.chosen[:] = largest(index, among, state.cells, state.key, state.replications, state.n_rounds, False)
+            state.chosen[:] = best_of(state, index, state.status == LEAF)
             here = np.arange(len(state.chosen)), state.chosen
             depths = state.depths[here]
             divided = searching & (widths[here] <= self.variation(depths, partition)) & (depths <= deepest)
             rows = np.flatnonzero(divided)
             if not len(rows):
                 break
-            slots = state.chosen[rows]
-            state.incumbent[rows] = np.where(
-                depths[rows] > state.depths[rows, state.incumbent[rows]], slots, state.incumbent[rows]
-            )
-            children = expand(state, partition, rows, slots)
-            introduce(state, np.repeat(rows, partition.arity), children.ravel())
-        return Ask(state.cells[here][:, None], (state.n_rounds < self.budget).astype(np.int64)[:, None])
+            divide(state, rows, state.chosen[rows])
+        return self.asked(state)
 
-    def tell(self, state: GpTreeState, asked: Ask, totals: FloatArray) -> None:
+    def tell(self, state: DividedState, asked: Ask, totals: FloatArray) -> None:
         """Learn a reward."""
-        learn(state, np.where(asked.counts[:, 0] > 0, totals[:, 0], np.nan), self.noise_variance)
+        learn(state, asked, totals, self.noise_variance)
         state.n_rounds += asked.counts[:, 0]
 
-    def finished(self, state: GpTreeState) -> BoolArray:
-        """Return which replications have spent the budget."""
-        return state.n_rounds >= self.budget
-
-    def recommend(self, state: GpTreeState) -> IntArray:
+    def recommend(self, state: DividedState) -> IntArray:
         """Return the recommended cells, shape (R, 1): the root before the first division."""
-        slots = state.incumbent
-        if not self.first_divided:
-            deepest = np.where(state.status == EXPANDED, state.depths, -1).max(axis=1)
-            among = (state.status == EXPANDED) & (state.depths == deepest[:, None])
-            slots = largest(state.means, among, state.cells, state.key, state.replications, state.n_rounds, False)
-        return np.take_along_axis(state.cells, np.maximum(slots, 0)[:, None], axis=1)
+        return cells_at(state, state.incumbent if self.first_divided else deepest_divided(state, state.means))

@@ -7,17 +7,24 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
-from bestarm.designs.partition_tree import EXPANDED, LEAF, expand, largest
+from bestarm.designs.partition_tree import EXPANDED, LEAF, expand
 from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
-from bestarm.kernels import Kernel, Stationary
-from bestarm.models.cell_kernel import CellKernel
-from bestarm.models.cell_posterior import CellPosterior, introduce, new_posterior, observe
+from bestarm.models.cell_posterior import introduce
 from bestarm.partition import Partition
+from bestarm.policies.cell_search import (
+    CellState,
+    DeltaSearch,
+    best_of,
+    cells_at,
+    deepest_divided,
+    learn,
+    noise_of_average,
+)
 from bestarm.streams import Streams
 
 Beta = Literal["lemma1", "published"]
@@ -35,13 +42,8 @@ def published_beta(n_rounds: IntArray) -> FloatArray:
     return 0.1 * np.log(np.pi**2 * np.asarray(n_rounds, dtype=np.float64) ** 2 / 0.6)
 
 
-def as_kernel(kernel: Any) -> Kernel:
-    """Return a kernel from settings (``family, variance, lengthscale``), or the kernel that was given."""
-    return Stationary(**kernel) if isinstance(kernel, dict) else kernel
-
-
 @dataclass
-class GpooState(CellPosterior):
+class GpooState(CellState):
     """What GPOO knows of R replications.
 
     Attributes
@@ -60,11 +62,10 @@ class GpooState(CellPosterior):
     incumbent: IntArray
     reported: IntArray
     born: IntArray
-    partition: Partition = field(metadata={"shared": True})
 
 
 @dataclass(frozen=True)
-class Gpoo:
+class Gpoo(DeltaSearch):
     r"""GPOO ([1]_, Algorithm 1).
 
     Each round evaluates the leaf with the largest :math:`b=\mu+\beta_t^{1/2}\sigma+\delta(h)` and divides it if
@@ -118,13 +119,6 @@ class Gpoo:
         For a value out of range.
     """
 
-    label: str
-    budget: int
-    kernel: Any = field(default_factory=lambda: Stationary("rbf", 0.1, 0.05))
-    sigma: float = 0.1
-    delta_scale: float = 14.0
-    delta_ratio: float = 0.5
-    max_depth: int = 10
     theta: float = 0.1
     beta: Beta = "lemma1"
     constant_beta: bool = False
@@ -139,24 +133,12 @@ class Gpoo:
     independent_cells: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kernel", as_kernel(self.kernel))
-        if self.budget < 1:
-            raise ValueError(f"budget must be at least 1 evaluation, got {self.budget}.")
-        if not self.sigma > 0:
-            raise ValueError(f"sigma must be positive, got {self.sigma}.")
+        super().__post_init__()
         if not self.noise_variance > 0:
             raise ValueError(f"model_noise_variance must be positive, got {self.model_noise_variance}.")
-        if not self.delta_scale > 0:
-            raise ValueError(f"delta_scale must be positive, got {self.delta_scale}: it bounds how much f varies.")
-        if not 0 < self.delta_ratio < 1:
-            raise ValueError(f"delta_ratio must lie in (0, 1), got {self.delta_ratio}: cells shrink with depth.")
-        if self.max_depth < 0:
-            raise ValueError(f"max_depth must be at least 0, got {self.max_depth}.")
-        if not 0 < self.theta < 1:
-            raise ValueError(f"theta must lie in (0, 1), got {self.theta}: it is the risk of Lemma 1.")
-        for name, kind in (("beta", Beta), ("recommendation", Recommendation)):
-            if getattr(self, name) not in get_args(kind):
-                raise ValueError(f"{name} must be one of {', '.join(get_args(kind))}, got {getattr(self, name)!r}.")
+        self.check_risk("theta")
+        self.check_choice("beta", Beta)
+        self.check_choice("recommendation", Recommendation)
 
     @property
     def noise_variance(self) -> float:
@@ -176,10 +158,6 @@ class Gpoo:
             recommendation="at_expansion" if self.recommendation == "deepest" else self.recommendation,
         )
 
-    def delta(self, depths: IntArray) -> FloatArray:
-        r"""Return :math:`\delta(h)`, in units of reward."""
-        return self.delta_scale * self.delta_ratio ** np.asarray(depths, dtype=np.float64)
-
     def beta_of(self, n_rounds: IntArray, arity: int) -> FloatArray:
         r"""Return :math:`\beta_t`."""
         t: IntArray = np.full_like(n_rounds, self.budget) if self.constant_beta else np.maximum(n_rounds, 1)
@@ -187,16 +165,13 @@ class Gpoo:
 
     def start(self, arms: Partition, streams: Streams) -> GpooState:
         """Return the state before the first evaluation."""
-        check_partition(self.label, arms)
         n = len(streams.replications)
-        covariance = CellKernel(self.kernel, arms, independent=self.independent_cells)
         state = GpooState(
-            **new_posterior(streams.replications, self.budget, covariance, streams.key(self.label)),
+            **self.root_posterior(arms, streams, independent=self.independent_cells),
             deepest=np.full(n, -1, dtype=np.int64),
             incumbent=np.zeros(n, dtype=np.int64),
             reported=np.zeros(n, dtype=np.int64),
             born=np.full(n, np.iinfo(np.int64).max),
-            partition=arms,
         )
         if self.root_divided_first:
             self._divide(state, np.arange(n), np.zeros(n, dtype=np.int64))
@@ -227,22 +202,18 @@ class Gpoo:
         among = state.status == LEAF
         if self.late_children:
             among &= np.arange(among.shape[1]) < state.born[:, None]
-        state.chosen[:] = largest(
-            self.bounds(state), among, state.cells, state.key, state.replications, state.n_rounds, self.random_ties
-        )
+        state.chosen[:] = best_of(state, self.bounds(state), among, self.random_ties)
         if self.root_divided_first and (state.n_rounds < arity).all():
             state.chosen[:] = 1 + state.n_rounds  # the children of the root, in order
-        asked = state.cells[np.arange(len(state.chosen)), state.chosen]
-        return Ask(asked[:, None], (state.n_rounds < self.budget).astype(np.int64)[:, None])
+        return self.asked(state)
 
     def tell(self, state: GpooState, asked: Ask, totals: FloatArray) -> None:
         """Learn a reward, and divide the evaluated cell if its variation outweighs its uncertainty."""
         counts, arity = asked.counts[:, 0], state.partition.arity
         if (counts > 1).any():
             raise ValueError("GPOO evaluates one cell once a round; ask and tell must agree.")
-        rewards = np.where(counts > 0, totals[:, 0], np.nan)
         width_before = self.widths(state, state.n_rounds + 1) if self.width_before else None
-        learn(state, rewards, self.noise_variance)
+        learn(state, asked, totals, self.noise_variance)
         state.n_rounds += counts
         if self.recommendation == "at_expansion":
             first = self.root_divided_first & (state.n_rounds <= arity)
@@ -250,30 +221,21 @@ class Gpoo:
             state.reported[:] = state.cells[np.arange(len(slots)), slots]
         if self.root_divided_first and (state.n_rounds == arity).all():
             # after the first K evaluations the code picks a leaf, and tests it before evaluating it
-            state.chosen[:] = largest(
-                self.bounds(state), state.status == LEAF, state.cells, state.key, state.replications, state.n_rounds,
-                self.random_ties,
-            )  # fmt: skip
+            state.chosen[:] = best_of(state, self.bounds(state), state.status == LEAF, self.random_ties)
         if not (self.root_divided_first or self.late_children):
             self._divide_if_due(state, state.chosen, counts > 0, width_before)
-
-    def finished(self, state: GpooState) -> BoolArray:
-        """Return which replications have spent the budget."""
-        return state.n_rounds >= self.budget
 
     def recommend(self, state: GpooState) -> IntArray:
         """Return the recommended cells, shape (R, 1): the root before the first division."""
         if self.recommendation == "at_expansion":
             return state.reported[:, None].copy()
-        values = state.means
         if self.recommendation == "deepest":
-            among = (state.status == EXPANDED) & (state.depths == state.deepest[:, None])
+            slots = deepest_divided(state, state.means)
         elif self.recommendation == "leaf":
-            among = state.status == LEAF
+            slots = best_of(state, state.means, state.status == LEAF)
         else:
-            among, values = state.live, values - self.widths(state, state.n_rounds)
-        slots = largest(values, among, state.cells, state.key, state.replications, state.n_rounds, False)
-        return state.cells[np.arange(len(slots)), np.maximum(slots, 0)][:, None]
+            slots = best_of(state, state.means - self.widths(state, state.n_rounds), state.live)
+        return cells_at(state, slots)
 
     def _divide_if_due(
         self, state: GpooState, slots: IntArray, allowed: BoolArray, widths: FloatArray | None = None
@@ -304,28 +266,3 @@ class Gpoo:
         state.deepest[rows] = np.maximum(state.deepest[rows], depths)
         # a divided node can still be recommended while none is deeper; the others need no posterior any more
         state.live &= ~((state.status == EXPANDED) & (state.depths < state.deepest[:, None]))
-
-
-def check_partition(label: str, arms: Any) -> None:
-    """Refuse arms that are no cells."""
-    if not isinstance(arms, Partition):
-        raise ValueError(f"{label} searches the cells of a bestarm.partition.Partition, got {type(arms).__name__}.")
-
-
-def noise_of_average(partition: Partition, depths: IntArray, noise_variance: float) -> FloatArray:
-    """Return the noise variance of a cell's average reward: an integral is the average times the volume."""
-    if partition.feedback != "integral":
-        return np.full(np.shape(depths), noise_variance)
-    return noise_variance / partition.widths(depths).prod(axis=-1) ** 2
-
-
-def learn(state: Any, rewards: FloatArray, noise_variance: float) -> None:
-    """Learn the reward of the chosen node of each replication, shape (R,); NaN teaches nothing."""
-    partition, slots = state.partition, np.maximum(state.chosen, 0)
-    depths = state.depths[np.arange(len(slots)), slots]
-    if partition.feedback == "integral":
-        rewards = rewards / partition.widths(depths).prod(axis=-1)
-    observe(state, slots, rewards, noise_of_average(partition, depths, noise_variance))
-    rows = np.flatnonzero(np.isfinite(rewards))
-    state.draws[rows, slots[rows]] += 1
-    state.totals[rows, slots[rows]] += rewards[rows]

@@ -10,32 +10,30 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Literal
 
 import numpy as np
 
-from bestarm.designs.partition_tree import LEAF, largest
-from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
-from bestarm.kernels import Stationary
-from bestarm.models.cell_kernel import CellKernel
-from bestarm.models.cell_posterior import CellPosterior, introduce, new_posterior
+from bestarm.designs.partition_tree import LEAF
+from bestarm.interface import Ask, FloatArray, IntArray
+from bestarm.models.cell_posterior import introduce
 from bestarm.partition import Partition
-from bestarm.policies.gpoo import as_kernel, check_partition, learn, lemma1_beta
+from bestarm.policies.cell_search import CellSearch, CellState, best_of, cells_at, check_partition, learn
+from bestarm.policies.gpoo import lemma1_beta
 from bestarm.streams import Streams, uniform
 
 Order = Literal["uniform", "random", "upper_bound"]
 
 
 @dataclass
-class GridState(CellPosterior):
+class GridState(CellState):
     """What a grid search knows of R replications."""
 
-    partition: Partition = field(metadata={"shared": True})
     order: IntArray = field(metadata={"shared": True})  # slots in the order of the uniform search
 
 
 @dataclass(frozen=True)
-class GridSearch:
+class GridSearch(CellSearch):
     r"""Search the :math:`K^h` cells of one depth.
 
     Parameters
@@ -61,27 +59,17 @@ class GridSearch:
         For a value out of range.
     """
 
-    label: str
-    budget: int
     depth: int = 6
     order: Order = "uniform"
     by_posterior: bool = True
-    kernel: Any = field(default_factory=lambda: Stationary("rbf", 0.1, 0.05))
-    sigma: float = 0.1
     theta: float = 0.1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kernel", as_kernel(self.kernel))
-        if self.budget < 1:
-            raise ValueError(f"budget must be at least 1 evaluation, got {self.budget}.")
+        super().__post_init__()
         if self.depth < 1:
             raise ValueError(f"depth must be at least 1, got {self.depth}: the root alone is no grid.")
-        if not self.sigma > 0:
-            raise ValueError(f"sigma must be positive, got {self.sigma}.")
-        if not 0 < self.theta < 1:
-            raise ValueError(f"theta must lie in (0, 1), got {self.theta}.")
-        if self.order not in get_args(Order):
-            raise ValueError(f"order must be one of {', '.join(get_args(Order))}, got {self.order!r}.")
+        self.check_risk("theta")
+        self.check_choice("order", Order)
 
     def as_coded(self) -> GridSearch:
         """Return the policy itself: it is no algorithm of the paper."""
@@ -93,10 +81,8 @@ class GridSearch:
         if self.depth > arms.deepest or arms.arity**self.depth > 100_000:
             raise ValueError(f"a grid of depth {self.depth} has {arms.arity}^{self.depth} cells; take a smaller depth.")
         n, n_cells = len(streams.replications), arms.arity**self.depth
-        covariance = CellKernel(self.kernel, arms)
         state = GridState(
-            **new_posterior(streams.replications, self.budget, covariance, streams.key(self.label), capacity=n_cells),
-            partition=arms,
+            **self.root_posterior(arms, streams, capacity=n_cells),
             order=_reversed_digits(n_cells, arms.arity),
         )
         state.cells[:] = arms.cell(self.depth, 0) + np.arange(n_cells)
@@ -116,28 +102,20 @@ class GridSearch:
         else:
             beta = lemma1_beta(state.n_rounds + 1, self.theta / n_cells, 2, 0)
             values = state.means + np.sqrt(beta[:, None] * np.maximum(state.variances, 0.0))
-            state.chosen[:] = largest(
-                values, state.live, state.cells, state.key, state.replications, state.n_rounds, False
-            )
-        asked = np.take_along_axis(state.cells, state.chosen[:, None], axis=1)
-        return Ask(asked, (state.n_rounds < self.budget).astype(np.int64)[:, None])
+            state.chosen[:] = best_of(state, values, state.live)
+        return self.asked(state)
 
     def tell(self, state: GridState, asked: Ask, totals: FloatArray) -> None:
         """Learn a reward."""
-        learn(state, np.where(asked.counts[:, 0] > 0, totals[:, 0], np.nan), self.sigma**2)
+        learn(state, asked, totals, self.sigma**2)
         state.n_rounds += asked.counts[:, 0]
-
-    def finished(self, state: GridState) -> BoolArray:
-        """Return which replications have spent the budget."""
-        return state.n_rounds >= self.budget
 
     def recommend(self, state: GridState) -> IntArray:
         """Return the recommended cells, shape (R, 1): the root before the first evaluation."""
         with np.errstate(invalid="ignore"):
             values = state.means if self.by_posterior else state.totals / state.draws
         among = state.live if self.by_posterior else state.draws > 0
-        slots = largest(values, among, state.cells, state.key, state.replications, state.n_rounds, False)
-        cells = np.take_along_axis(state.cells, np.maximum(slots, 0)[:, None], axis=1)
+        cells = cells_at(state, best_of(state, values, among))
         return np.where(state.draws.sum(axis=1, keepdims=True) > 0, cells, 0)
 
 

@@ -8,34 +8,23 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
-from bestarm.designs.partition_tree import EXPANDED, LEAF, expand, largest
-from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
-from bestarm.kernels import Stationary
-from bestarm.models.cell_kernel import CellKernel
-from bestarm.models.cell_posterior import CellPosterior, introduce, new_posterior
+from bestarm.designs.partition_tree import LEAF
+from bestarm.interface import Ask, FloatArray, IntArray
 from bestarm.partition import Partition
-from bestarm.policies.gpoo import as_kernel, check_partition, learn
+from bestarm.policies.cell_search import DeltaSearch, DividedState, best_of, cells_at, deepest_divided, divide, learn
 from bestarm.streams import Streams
 
 Rule = Literal["munos", "average", "published"]
 Recommendation = Literal["mean", "first_divided", "posterior"]
 
 
-@dataclass
-class StoooState(CellPosterior):
-    """What StoOO knows of R replications; ``incumbent`` is the slot first divided at the greatest depth."""
-
-    incumbent: IntArray
-    partition: Partition = field(metadata={"shared": True})
-
-
 @dataclass(frozen=True)
-class Stooo:
+class Stooo(DeltaSearch):
     r"""StoOO ([1]_) and AVE-StoOO ([2]_, Algorithm 2); the difference in feedback is the problem's.
 
     A leaf without rewards comes first; else the one with the largest :math:`\hat\mu+w+\delta(h)`. It is divided once it
@@ -72,35 +61,16 @@ class Stooo:
         For a value out of range.
     """
 
-    label: str
-    budget: int
     rule: Rule = "munos"
-    delta_scale: float = 14.0
-    delta_ratio: float = 0.5
-    max_depth: int = 10
     risk: float = 0.1
     recommendation: Recommendation = "mean"
     one_evaluation_less: bool = False
-    kernel: Any = field(default_factory=lambda: Stationary("rbf", 0.1, 0.05))
-    sigma: float = 0.1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kernel", as_kernel(self.kernel))
-        if self.budget < 1:
-            raise ValueError(f"budget must be at least 1 evaluation, got {self.budget}.")
-        if not self.delta_scale > 0:
-            raise ValueError(f"delta_scale must be positive, got {self.delta_scale}: it bounds how much f varies.")
-        if not 0 < self.delta_ratio < 1:
-            raise ValueError(f"delta_ratio must lie in (0, 1), got {self.delta_ratio}: cells shrink with depth.")
-        if self.max_depth < 0:
-            raise ValueError(f"max_depth must be at least 0, got {self.max_depth}.")
-        if not 0 < self.risk < 1:
-            raise ValueError(f"risk must lie in (0, 1), got {self.risk}.")
-        if not self.sigma > 0:
-            raise ValueError(f"sigma must be positive, got {self.sigma}.")
-        for name, kind in (("rule", Rule), ("recommendation", Recommendation)):
-            if getattr(self, name) not in get_args(kind):
-                raise ValueError(f"{name} must be one of {', '.join(get_args(kind))}, got {getattr(self, name)!r}.")
+        super().__post_init__()
+        self.check_risk("risk")
+        self.check_choice("rule", Rule)
+        self.check_choice("recommendation", Recommendation)
 
     @property
     def n_evaluations(self) -> int:
@@ -112,27 +82,18 @@ class Stooo:
         rule: Recommendation = "first_divided" if self.recommendation == "mean" else self.recommendation
         return replace(self, rule="published", recommendation=rule, one_evaluation_less=True)
 
-    def delta(self, depths: IntArray) -> FloatArray:
-        r"""Return :math:`\delta(h)`, in units of reward."""
-        return self.delta_scale * self.delta_ratio ** np.asarray(depths, dtype=np.float64)
-
-    def start(self, arms: Partition, streams: Streams) -> StoooState:
+    def start(self, arms: Partition, streams: Streams) -> DividedState:
         """Return the state before the first evaluation."""
-        check_partition(self.label, arms)
-        covariance = CellKernel(self.kernel, arms)
+        first = np.zeros(len(streams.replications), dtype=np.int64)
         room = self.budget if self.recommendation == "posterior" else 0
-        return StoooState(
-            **new_posterior(streams.replications, room, covariance, streams.key(self.label)),
-            incumbent=np.zeros(len(streams.replications), dtype=np.int64),
-            partition=arms,
-        )
+        return DividedState(**self.root_posterior(arms, streams, room=room), incumbent=first)
 
     def _logarithm(self, n_rounds: IntArray) -> FloatArray:
         """Return the logarithm that every rule holds, shape of ``n_rounds``."""
         n = np.maximum(n_rounds + 1 if self.rule == "average" else np.full_like(n_rounds, self.n_evaluations), 1)
         return np.log(n.astype(np.float64) ** 2 / self.risk)
 
-    def bounds(self, state: StoooState) -> FloatArray:
+    def bounds(self, state: DividedState) -> FloatArray:
         """Return the b-values, shape (R, capacity); infinite for a node without rewards."""
         logarithm = self._logarithm(state.n_rounds)[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -143,24 +104,16 @@ class Stooo:
             values = state.totals / state.draws + width + self.delta(state.depths)
         return np.where(state.draws > 0, values, np.inf)
 
-    def ask(self, state: StoooState) -> Ask:
+    def ask(self, state: DividedState) -> Ask:
         """Ask for the leaf with the largest b-value."""
-        state.chosen[:] = largest(
-            self.bounds(state), state.status == LEAF, state.cells, state.key, state.replications, state.n_rounds, False
-        )
-        asked = np.take_along_axis(state.cells, state.chosen[:, None], axis=1)
-        return Ask(asked, (state.n_rounds < self.n_evaluations).astype(np.int64)[:, None])
+        state.chosen[:] = best_of(state, self.bounds(state), state.status == LEAF)
+        return self.asked(state)
 
-    def tell(self, state: StoooState, asked: Ask, totals: FloatArray) -> None:
+    def tell(self, state: DividedState, asked: Ask, totals: FloatArray) -> None:
         """Learn a reward, and divide the cell once it has rewards enough."""
         counts = asked.counts[:, 0]
-        rewards = np.where(counts > 0, totals[:, 0], np.nan)
-        if self.recommendation == "posterior":
-            learn(state, rewards, self.sigma**2)
-        else:
-            rows = np.flatnonzero(np.isfinite(rewards))
-            state.draws[rows, state.chosen[rows]] += 1
-            state.totals[rows, state.chosen[rows]] += self._as_average(state, rewards)[rows]
+        with_posterior = self.recommendation == "posterior"
+        learn(state, asked, totals, self.sigma**2 if with_posterior else None)
         logarithm = self._logarithm(state.n_rounds)
         state.n_rounds += counts
         here = np.arange(len(counts)), state.chosen
@@ -170,32 +123,13 @@ class Stooo:
         else:
             enough = draws >= (2.0 if self.rule == "average" else 0.5) * logarithm / self.delta(depths) ** 2
         rows = np.flatnonzero((counts > 0) & (draws > 0) & enough & (depths <= self.max_depth))
-        if not len(rows):
-            return
-        slots = state.chosen[rows]
-        deeper = depths[rows] > state.depths[rows, state.incumbent[rows]]
-        state.incumbent[rows] = np.where(deeper, slots, state.incumbent[rows])
-        children = expand(state, state.partition, rows, slots)
-        if self.recommendation == "posterior":
-            introduce(state, np.repeat(rows, state.partition.arity), children.ravel())
+        if len(rows):
+            divide(state, rows, state.chosen[rows], with_posterior=with_posterior)
 
-    def _as_average(self, state: StoooState, rewards: FloatArray) -> FloatArray:
-        if state.partition.feedback != "integral":
-            return rewards
-        depths = state.depths[np.arange(len(rewards)), state.chosen]
-        return rewards / state.partition.widths(depths).prod(axis=-1)
-
-    def finished(self, state: StoooState) -> BoolArray:
-        """Return which replications have spent the budget."""
-        return state.n_rounds >= self.n_evaluations
-
-    def recommend(self, state: StoooState) -> IntArray:
+    def recommend(self, state: DividedState) -> IntArray:
         """Return the recommended cells, shape (R, 1): the root before the first division."""
-        slots = state.incumbent
-        if self.recommendation != "first_divided":
-            deepest = np.where(state.status == EXPANDED, state.depths, -1).max(axis=1)
-            among = (state.status == EXPANDED) & (state.depths == deepest[:, None])
-            with np.errstate(invalid="ignore"):
-                values = state.means if self.recommendation == "posterior" else state.totals / state.draws
-            slots = largest(values, among, state.cells, state.key, state.replications, state.n_rounds, False)
-        return np.take_along_axis(state.cells, np.maximum(slots, 0)[:, None], axis=1)
+        if self.recommendation == "first_divided":
+            return cells_at(state, state.incumbent)
+        with np.errstate(invalid="ignore"):
+            values = state.means if self.recommendation == "posterior" else state.totals / state.draws
+        return cells_at(state, deepest_divided(state, values))

@@ -1,0 +1,190 @@
+"""What the searches over cells share: their settings, their state, and the choice among nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+import numpy as np
+
+from bestarm.designs.partition_tree import EXPANDED, expand, largest
+from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
+from bestarm.kernels import Kernel, Stationary
+from bestarm.models.cell_kernel import CellKernel
+from bestarm.models.cell_posterior import CellPosterior, introduce, new_posterior, observe
+from bestarm.partition import Partition
+from bestarm.streams import Streams
+
+
+@dataclass
+class CellState(CellPosterior):
+    """What a search over cells knows of R replications."""
+
+    partition: Partition = field(metadata={"shared": True})
+
+
+@dataclass
+class DividedState(CellState):
+    """A state in which ``incumbent`` is the slot first divided at the greatest depth, shape (R,)."""
+
+    incumbent: IntArray
+
+
+@dataclass(frozen=True)
+class CellSearch:
+    """A search that evaluates one cell a round.
+
+    Parameters
+    ----------
+    label : str
+        Name in the paper; keys random choices.
+    budget : int
+        Evaluations.
+    kernel : Kernel or dict
+        Covariance function of f: `bestarm.kernels.Stationary`, its settings, or a GPy kernel.
+    sigma : float
+        Standard deviation of the noise of a reward.
+
+    Raises
+    ------
+    ValueError
+        For a value out of range.
+    """
+
+    label: str
+    budget: int
+    kernel: Any = field(default_factory=lambda: Stationary("rbf", 0.1, 0.05))
+    sigma: float = 0.1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernel", as_kernel(self.kernel))
+        if self.budget < 1:
+            raise ValueError(f"budget must be at least 1 evaluation, got {self.budget}.")
+        if not self.sigma > 0:
+            raise ValueError(f"sigma must be positive, got {self.sigma}.")
+
+    def check_risk(self, name: str) -> None:
+        """Refuse a risk that is no probability."""
+        if not 0 < getattr(self, name) < 1:
+            raise ValueError(f"{name} must lie in (0, 1), got {getattr(self, name)}: it is a risk.")
+
+    def check_choice(self, name: str, kind: Any) -> None:
+        """Refuse a setting that is none of the values of a literal type."""
+        if getattr(self, name) not in get_args(kind):
+            raise ValueError(f"{name} must be one of {', '.join(get_args(kind))}, got {getattr(self, name)!r}.")
+
+    @property
+    def n_evaluations(self) -> int:
+        """Evaluations that are really spent."""
+        return self.budget
+
+    def root_posterior(
+        self, arms: Any, streams: Streams, *, room: int | None = None, capacity: int = 64, independent: bool = False
+    ) -> dict[str, Any]:
+        """Return the fields of a state before the first evaluation, with room for so many observations and nodes."""
+        check_partition(self.label, arms)
+        covariance = CellKernel(self.kernel, arms, independent=independent)
+        room = self.budget if room is None else room
+        fields = new_posterior(streams.replications, room, covariance, streams.key(self.label), capacity=capacity)
+        return fields | {"partition": arms}
+
+    def asked(self, state: CellState) -> Ask:
+        """Return the request for the chosen cells, of nothing once the budget is spent."""
+        return Ask(cells_at(state, state.chosen), (state.n_rounds < self.n_evaluations).astype(np.int64)[:, None])
+
+    def finished(self, state: CellState) -> BoolArray:
+        """Return which replications have spent the budget."""
+        return state.n_rounds >= self.n_evaluations
+
+
+@dataclass(frozen=True)
+class DeltaSearch(CellSearch):
+    r"""A search that knows how much f varies in a cell: at most :math:`\delta(h)=c\rho^h` at depth h.
+
+    Parameters
+    ----------
+    label, budget, kernel, sigma
+        See `CellSearch`.
+    delta_scale, delta_ratio : float
+        c, in units of reward, and :math:`\rho`.
+    max_depth : int
+        Nodes down to this depth may be divided.
+    """
+
+    delta_scale: float = 14.0
+    delta_ratio: float = 0.5
+    max_depth: int = 10
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.delta_scale > 0:
+            raise ValueError(f"delta_scale must be positive, got {self.delta_scale}: it bounds how much f varies.")
+        if not 0 < self.delta_ratio < 1:
+            raise ValueError(f"delta_ratio must lie in (0, 1), got {self.delta_ratio}: cells shrink with depth.")
+        if self.max_depth < 0:
+            raise ValueError(f"max_depth must be at least 0, got {self.max_depth}.")
+
+    def delta(self, depths: IntArray) -> FloatArray:
+        r"""Return :math:`\delta(h)`, in units of reward."""
+        return self.delta_scale * self.delta_ratio ** np.asarray(depths, dtype=np.float64)
+
+
+def as_kernel(kernel: Any) -> Kernel:
+    """Return a kernel from settings (``family, variance, lengthscale``), or the kernel that was given."""
+    return Stationary(**kernel) if isinstance(kernel, dict) else kernel
+
+
+def check_partition(label: str, arms: Any) -> None:
+    """Refuse arms that are no cells."""
+    if not isinstance(arms, Partition):
+        raise ValueError(f"{label} searches the cells of a bestarm.partition.Partition, got {type(arms).__name__}.")
+
+
+def best_of(state: CellState, values: FloatArray, among: BoolArray, random_ties: bool = False) -> IntArray:
+    """Return the slot of the largest value among some nodes of each replication, -1 where there is none."""
+    return largest(values, among, state.cells, state.key, state.replications, state.n_rounds, random_ties)
+
+
+def deepest_divided(state: CellState, values: FloatArray) -> IntArray:
+    """Return the slot of the largest value among the deepest divided nodes, -1 before the first division."""
+    deepest = np.where(state.status == EXPANDED, state.depths, -1).max(axis=1)
+    return best_of(state, values, (state.status == EXPANDED) & (state.depths == deepest[:, None]))
+
+
+def cells_at(state: CellState, slots: IntArray) -> IntArray:
+    """Return the cells in these slots, shape (R, 1); the root for slot -1."""
+    return np.take_along_axis(state.cells, np.maximum(slots, 0)[:, None], axis=1)
+
+
+def divide(state: DividedState, rows: IntArray, slots: IntArray, *, with_posterior: bool = True) -> None:
+    """Divide one node in each of some replications; the first one at a new depth becomes the incumbent."""
+    incumbents = state.incumbent[rows]
+    deeper = state.depths[rows, slots] > state.depths[rows, incumbents]
+    state.incumbent[rows] = np.where(deeper, slots, incumbents)
+    children = expand(state, state.partition, rows, slots)
+    if with_posterior:
+        introduce(state, np.repeat(rows, state.partition.arity), children.ravel())
+
+
+def noise_of_average(partition: Partition, depths: IntArray, noise_variance: float) -> FloatArray:
+    """Return the noise variance of a cell's average reward: an integral is the average times the volume."""
+    if partition.feedback != "integral":
+        return np.full(np.shape(depths), noise_variance)
+    return noise_variance / partition.widths(depths).prod(axis=-1) ** 2
+
+
+def learn(state: CellState, asked: Ask, totals: FloatArray, noise_variance: float | None) -> None:
+    """Learn the rewards of the chosen nodes; without a noise variance only their means, not the posterior.
+
+    A reward that is NaN teaches nothing, and neither does one that was not asked for.
+    """
+    partition, slots = state.partition, np.maximum(state.chosen, 0)
+    depths = state.depths[np.arange(len(slots)), slots]
+    rewards = np.where(asked.counts[:, 0] > 0, totals[:, 0], np.nan)
+    if partition.feedback == "integral":
+        rewards = rewards / partition.widths(depths).prod(axis=-1)
+    if noise_variance is not None:
+        observe(state, slots, rewards, noise_of_average(partition, depths, noise_variance))
+    rows = np.flatnonzero(np.isfinite(rewards))
+    state.draws[rows, slots[rows]] += 1
+    state.totals[rows, slots[rows]] += rewards[rows]
