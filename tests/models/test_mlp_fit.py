@@ -313,6 +313,20 @@ def test_a_device_that_is_not_there(monkeypatch):
         Training(device="cuda")
 
 
+def test_tiny_numbers_are_back_after_a_fit_that_failed(monkeypatch):
+    """Denormal numbers are flushed during a fit alone."""
+    data, networks = ragged()
+
+    def fail(*_):
+        assert float(torch.tensor(1e-40) * 1.0) == 0.0
+        raise RuntimeError("no memory")
+
+    monkeypatch.setattr(mlp_fit, "_fit_group", fail)
+    with pytest.raises(RuntimeError, match="no memory"):
+        fit_networks(Training((), steps=1), data, np.zeros(8), KEY, networks)
+    assert float(torch.tensor(1e-40) * 1.0) > 0.0
+
+
 def test_bad_networks():
     """No observation to learn from, or a layer without units."""
     data, networks = ragged()

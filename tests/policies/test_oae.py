@@ -5,11 +5,13 @@ from math import comb
 
 import numpy as np
 import pytest
+import torch
 from scipy import stats
 
 from bestarm.experiments.simulate import simulate
 from bestarm.interface import Arms, Ask
-from bestarm.policies.batch_search import RandomBatch, top_batch
+from bestarm.policies.batch_search import RandomBatch, random_order, top_batch
+from bestarm.policies.linear_oae import LinearGreedy, LinearOae
 from bestarm.policies.oae import Oae
 from bestarm.policies.oae_ensemble import EnsembleSearch, label_noise
 from bestarm.policies.oae_sequential import EnsembleSeqB, SeqB, sequential_batch
@@ -350,6 +352,33 @@ def test_failures_in_one_replication_leave_the_others_alone():
         policy.tell(s, asked, totals)
     assert state.n_observed.tolist() == [2, 3, 3]
     np.testing.assert_array_equal(policy.ask(state).arms[1:], policy.ask(clean).arms[1:])
+
+
+@pytest.mark.parametrize("policy", policies(rounds=4), ids=lambda p: p.label)
+def test_a_row_that_knows_nothing_gets_a_random_batch_alone(policy):
+    """All evaluations of one replication fail: the others do what they do without it, and have scores of their own."""
+    problem, state, clean = line(), started(policy, line()), started(policy, line())
+    for s, fails in ((state, True), (clean, False)):
+        asked = policy.ask(s)
+        totals = problem.rewards(asked, problem.arms.no_pulls(3), Streams.first(3))
+        if fails:
+            totals[1] = np.nan
+        policy.tell(s, asked, totals)
+    found, expected = policy.ask(state).arms, policy.ask(clean).arms
+    np.testing.assert_array_equal(found[[0, 2]], expected[[0, 2]])
+    np.testing.assert_array_equal(state.scores[[0, 2]], clean.scores[[0, 2]])
+    assert state.n_observed.tolist() == [3, 0, 3]
+    assert np.isnan(state.scores[1]).all()
+    order = random_order(state.streams.key("first batch"), state.replications, 1, 20)
+    assert found[1].tolist() == top_batch(order, state.available, order, 3)[1].tolist()
+
+
+def test_a_device_that_is_not_there(monkeypatch):
+    """Refused by every search, whether it trains networks or not."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    for make in (RandomBatch, Oae, SeqB, LinearOae, LinearGreedy):
+        with pytest.raises(ValueError, match="Torch finds no GPU here; set device to 'cpu'"):
+            make("far", 3, 2, device="cuda")
 
 
 def test_ties_are_broken_at_random():

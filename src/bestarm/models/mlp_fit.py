@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from bestarm.interface import BoolArray, FloatArray, IntArray
+from bestarm.models.device import check_device
 from bestarm.models.minibatches import draw_minibatches
 from bestarm.models.mlp_batch import Mlp, backward, forward
 
@@ -86,8 +87,7 @@ class Training:
             raise ValueError(f"objective must be one of {', '.join(get_args(Objective))}, got {self.objective!r}.")
         if self.pool_minibatch is not None and self.pool_minibatch < 1:
             raise ValueError(f"pool_minibatch must be at least 1, got {self.pool_minibatch}.")
-        if self.device != "cpu" and not torch.cuda.is_available():
-            raise ValueError(f"device is {self.device!r}, but Torch finds no GPU here; set device to 'cpu'.")
+        check_device(self.device)
 
     @property
     def pool_size(self) -> int:
@@ -176,11 +176,13 @@ def fit_networks(
     found = torch.empty((len(networks), shape.n_parameters), device=training.device)
     size = max(1, MEMORY_BYTES // (64 * (shape.n_parameters + 40 * sum(shape.sizes))))
     torch.set_flush_denormal(True)  # Adam's averages of dead units decay to numbers that are slow to work with
-    for start in range(0, len(networks), size):
-        some = slice(start, min(start + size, len(networks)))
-        hook = None if on_step is None else (lambda step, now, group=some: on_step(step, group, now))
-        found[some] = _fit_group(training, shape, data.take(some), optimism[some], key, networks[some], hook)
-    torch.set_flush_denormal(False)
+    try:
+        for start in range(0, len(networks), size):
+            some = slice(start, min(start + size, len(networks)))
+            hook = None if on_step is None else (lambda step, now, group=some: on_step(step, group, now))
+            found[some] = _fit_group(training, shape, data.take(some), optimism[some], key, networks[some], hook)
+    finally:
+        torch.set_flush_denormal(False)
     return found
 
 

@@ -15,6 +15,7 @@ from numba import njit
 from torch import Tensor
 
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
+from bestarm.models.device import check_device
 from bestarm.streams import Streams, uniform
 
 
@@ -101,7 +102,7 @@ class BatchSearch:
     Raises
     ------
     ValueError
-        For a number below 1.
+        For a number below 1, or a device that is not there.
     """
 
     label: str
@@ -113,6 +114,7 @@ class BatchSearch:
     def __post_init__(self) -> None:
         if self.batch < 1 or self.rounds < 1:
             raise ValueError(f"batch and rounds must be at least 1, got {self.batch} and {self.rounds}.")
+        check_device(self.device)
 
     def start(self, arms: Arms, streams: Streams) -> BatchState:
         """Return the state before the first pull."""
@@ -151,14 +153,26 @@ class BatchSearch:
         state.scores = np.full_like(state.scores, np.nan)
         if left <= self.batch:
             chosen = top_batch(state.scores, state.available, self._draws(state, "ties"), size)
-        elif state.round == 0 or (state.n_observed == 0).any():
-            order = random_order(
-                state.streams.key("first batch"), state.replications, state.round, state.available.shape[1]
-            )
-            chosen = top_batch(order, state.available, order, size)
-        else:
+        elif (state.n_observed > 0).all():
             chosen = self.choose(state, size)
+        else:
+            chosen = self._first_batch(state, size)
         return Ask(chosen, np.ones_like(chosen))
+
+    def _first_batch(self, state: BatchState, size: int) -> IntArray:
+        """Return random arms where nothing is known yet, and what the subclass chooses elsewhere."""
+        order = random_order(
+            state.streams.key("first batch"), state.replications, state.round, state.available.shape[1]
+        )
+        chosen, ignorant = top_batch(order, state.available, order, size), state.n_observed == 0
+        if not ignorant.all():
+            state.n_observed[ignorant] = 1  # models of all rows are fitted together, and a fit needs an observation
+            try:
+                chosen[~ignorant] = self.choose(state, size)[~ignorant]
+            finally:
+                state.n_observed[ignorant] = 0
+            state.scores[ignorant], state.diverged[ignorant] = np.nan, False
+        return chosen
 
     def choose(self, state: BatchState, size: int) -> IntArray:
         """Return the arms of a batch, shape (R, size); may leave ``scores`` and ``diverged`` in the state."""

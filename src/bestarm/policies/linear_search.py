@@ -124,7 +124,9 @@ class LinearSearch(BatchSearch):
         if state.round == 0 and self.first == "chosen" and state.available.shape[1] > self.batch:
             chosen = self.choose(state, self.batch)
             return Ask(chosen, np.ones_like(chosen))
-        return super().ask(state)
+        asked = super().ask(state)
+        state.hope[state.n_observed == 0] = np.nan
+        return asked
 
     def tell(self, state: BatchState, asked: Ask, totals: FloatArray) -> None:
         """Learn the rewards and the directions of the arms."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from bestarm.interface import FloatArray, IntArray
 from bestarm.policies.batch_search import BatchState, top_batch
-from bestarm.policies.oae import Oae
+from bestarm.policies.oae import NetworkSearch, Oae
 from bestarm.policies.oae_ensemble import EnsembleSearch
 
 # state with virtual labels, place in the batch, whether a virtual label is needed → optimistic and pessimistic outputs
@@ -70,11 +70,13 @@ def sequential_batch(
 
 
 @dataclass(frozen=True)
-class SeqB(Oae):
-    """MeanOpt arm after arm: two networks a place, regularised towards optimism and towards pessimism.
+class Sequential(NetworkSearch):
+    """What searches that choose a batch arm after arm have in common.
 
     Parameters
     ----------
+    label, batch, rounds, standardise, device, hidden, steps, learning_rate, minibatch, pool_minibatch, bias
+        As of `NetworkSearch`.
     optimism_weight : float
         Alpha of the virtual label.
 
@@ -88,7 +90,23 @@ class SeqB(Oae):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_weight(self.optimism_weight)
+        if not 0.0 <= self.optimism_weight <= 1.0:
+            raise ValueError(f"optimism_weight must be between 0 and 1, got {self.optimism_weight}.")
+
+
+@dataclass(frozen=True)
+class SeqB(Sequential, Oae):
+    """MeanOpt arm after arm: two networks a place, regularised towards optimism and towards pessimism.
+
+    Parameters
+    ----------
+    label, batch, rounds, standardise, device, hidden, steps, learning_rate, minibatch, pool_minibatch, bias
+        As of `NetworkSearch`.
+    objective, optimism
+        As of `Oae`.
+    optimism_weight : float
+        Alpha of the virtual label.
+    """
 
     def choose(self, state: BatchState, size: int) -> IntArray:
         """Return a sequential batch."""
@@ -103,25 +121,18 @@ class SeqB(Oae):
 
 
 @dataclass(frozen=True)
-class EnsembleSeqB(EnsembleSearch):
+class EnsembleSeqB(Sequential, EnsembleSearch):
     """Ensemble-SeqB and Ensemble-SeqB-NoiseY: one ensemble a place, its maximum optimistic, its minimum pessimistic.
 
     Parameters
     ----------
+    label, batch, rounds, standardise, device, hidden, steps, learning_rate, minibatch, pool_minibatch, bias
+        As of `NetworkSearch`.
+    members, label_noise
+        As of `EnsembleSearch`.
     optimism_weight : float
         Alpha of the virtual label.
-
-    Raises
-    ------
-    ValueError
-        If alpha is not in [0, 1].
     """
-
-    optimism_weight: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_weight(self.optimism_weight)
 
     def choose(self, state: BatchState, size: int) -> IntArray:
         """Return a sequential batch."""
@@ -131,8 +142,3 @@ class EnsembleSeqB(EnsembleSearch):
             return fitted.max(axis=1), fitted.min(axis=1)
 
         return sequential_batch(state, size, predict, self.optimism_weight, self._draws(state, "ties"))
-
-
-def _check_weight(weight: float) -> None:
-    if not 0.0 <= weight <= 1.0:
-        raise ValueError(f"optimism_weight must be between 0 and 1, got {weight}.")

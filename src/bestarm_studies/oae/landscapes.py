@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from bestarm.interface import Arms, FloatArray, IntArray
+from bestarm.interface import FloatArray, IntArray
+from bestarm.problems.drawn_arms import DrawnArms
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.streams import Streams, uniform
 
@@ -56,7 +57,7 @@ def _arms(key: np.uint64, replications: IntArray, n_arms: int, gaps: FloatArray)
 
 
 @dataclass(frozen=True)
-class Landscape:
+class Landscape(DrawnArms):
     """A landscape whose arms are drawn anew for each replication; `take` draws them.
 
     Parameters
@@ -85,11 +86,6 @@ class Landscape:
     scale: float = 1.0
     seed: int = 0
     data: str = "synthetic"
-
-    @property
-    def arms(self) -> Arms:
-        """Refuse: which arms there are depends on the replication."""
-        raise ValueError(f"{self.label}: arms differ by replication; call problem.take(streams.replications) first.")
 
     def evaluate(self, x: FloatArray) -> FloatArray:
         """Return the responses of points, whether there is an arm or not."""

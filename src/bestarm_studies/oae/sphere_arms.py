@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from bestarm.interface import Arms, FloatArray, IntArray
+from bestarm.interface import FloatArray, IntArray
+from bestarm.problems.drawn_arms import DrawnArms
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.streams import Streams, standard_normal
 
@@ -38,7 +39,7 @@ def unit_vectors(key: np.uint64, replications: IntArray, n: int, d: int) -> Floa
 
 
 @dataclass(frozen=True)
-class SphereArms:
+class SphereArms(DrawnArms):
     r"""Random unit arms with :math:`y=\theta^\top a+\omega\,\mathrm{sign}\sin(40w^\top a)`; unit vectors are uniform.
 
     Parameters
@@ -74,11 +75,6 @@ class SphereArms:
         """Name of the law; the same arms for every misspecification."""
         return f"sphere, {self.n_arms} arms, d = {self.n_features}"
 
-    @property
-    def arms(self) -> Arms:
-        """Refuse: which arms there are depends on the replication."""
-        raise ValueError(f"{self.label}: arms differ by replication; call problem.take(streams.replications) first.")
-
     def parameters(self, replications: IntArray) -> FloatArray:
         r"""Return :math:`\theta`, shape (R, d)."""
         key = Streams(self.seed, self.label, replications).key("parameter")
@@ -96,7 +92,7 @@ class SphereArms:
 
 
 @dataclass(frozen=True)
-class CloneArms:
+class CloneArms(DrawnArms):
     r"""``copies`` slightly different copies of each of the d unit vectors, :math:`y=\theta^\top a`.
 
     Parameters
@@ -131,11 +127,6 @@ class CloneArms:
     def label(self) -> str:
         """Name of the law; the same parameters whatever the number of copies."""
         return f"clones, d = {self.n_features}"
-
-    @property
-    def arms(self) -> Arms:
-        """Refuse: which arms there are depends on the replication."""
-        raise ValueError(f"{self.label}: arms differ by replication; call problem.take(streams.replications) first.")
 
     def parameters(self, replications: IntArray) -> FloatArray:
         r"""Return :math:`\theta`, uniform on the unit sphere, shape (R, d)."""

@@ -466,6 +466,27 @@ def test_the_bonus_is_that_of_the_regularised_minimiser():
         assert found[r][queried[r]].mean() == pytest.approx(0.5 * optimism)
 
 
+@pytest.mark.parametrize("make", SEARCHES)
+def test_a_row_that_knows_nothing_promises_nothing(make):
+    """All evaluations of one replication fail: its second batch is random, the others' batches are their own."""
+    law, policy = SphereArms(40, 4), make("OAE", 2, 3)
+    found = []
+    for fails in (False, True):
+        state, problem, _ = at_round(policy, law, 0)
+        asked = policy.ask(state)
+        totals = np.take_along_axis(problem.means, asked.arms, axis=1)
+        totals[1] = np.nan if fails else totals[1]
+        policy.tell(state, asked, totals)
+        found.append((policy.ask(state).arms, state))
+    (expected, clean), (arms, state) = found
+    others = [0, 2, 3, 4, 5]
+    np.testing.assert_array_equal(arms[others], expected[others])
+    np.testing.assert_array_equal(state.hope[others], clean.hope[others])
+    assert np.isnan(state.hope[1])
+    assert np.isnan(state.scores[1]).all()
+    assert state.available[1, arms[1]].all()
+
+
 SERIES = {
     "Vanilla": partial(LinearOae, first="chosen"),
     "Seq": partial(LinearSeq, first="chosen"),

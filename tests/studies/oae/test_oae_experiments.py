@@ -1,0 +1,118 @@
+"""The experiments of the OAE paper: its own scale, what profiles cut, and what a batch costs."""
+
+import numpy as np
+import pytest
+
+from bestarm.datasets.registry import DataUnavailable
+from bestarm.experiments.experiment import Computation, Experiment
+from bestarm.experiments.run import make_rows
+from bestarm.policies.oae import Oae
+from bestarm.policies.oae_ensemble import EnsembleSearch
+from bestarm.policies.oae_sequential import EnsembleSeqB, SeqB
+from bestarm_studies.oae.batch_observer import BatchObserver
+from bestarm_studies.oae.checks import OAE_CLAIMS
+from bestarm_studies.oae.experiments import EXPERIMENTS
+from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
+from bestarm_studies.oae.network_counts import networks_per_batch
+from bestarm_studies.oae.network_fits import fit_rows
+from bestarm_studies.oae.sphere_arms import CloneArms, SphereArms
+
+SEARCHES = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Experiment)}
+COMPUTATIONS = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Computation)}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_the_papers_scale(name):
+    """25 runs of 150 batches of three arms, 5000 steps and 10 members wherever there are networks and ensembles."""
+    for cell in SEARCHES[name].cells("paper"):
+        assert (cell.replications, cell.policy.batch, cell.policy.rounds) == (25, 3, 150)
+        assert getattr(cell.policy, "steps", 5000) == 5000
+        assert getattr(cell.policy, "members", 10) == 10
+        assert cell.max_pulls >= 450
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_profiles_cut_scale_alone(name):
+    """Series, networks and strengths are the same at every profile; landscapes and tables are some of the paper's."""
+    paper = {cell.series: cell for cell in SEARCHES[name].cells("paper")}
+    for profile in ("smoke", "laptop"):
+        cells = SEARCHES[name].cells(profile)
+        assert {cell.series for cell in cells} == set(paper)
+        for cell in cells:
+            theirs = paper[cell.series]
+            assert cell.replications <= theirs.replications
+            assert cell.policy.rounds < theirs.policy.rounds
+            for setting in ("label", "hidden", "optimism", "objective", "diversity", "kernel", "label_noise", "bias"):
+                assert getattr(cell.policy, setting, None) == getattr(theirs.policy, setting, None)
+
+
+def test_open_choices_change_one_thing():
+    """Every open choice differs from the base in the policies or in the problem, and not in both."""
+    base = SEARCHES["open_base"].cells("laptop")
+    for name, experiment in SEARCHES.items():
+        if not name.startswith("open_") or name == "open_base":
+            continue
+        for cell in experiment.cells("laptop"):
+            (same,) = (b for b in base if (b.series, b.where) == (cell.series, cell.where))
+            other_problem = (cell.problem.func, cell.problem.keywords) != (same.problem.func, same.problem.keywords)
+            has_networks = cell.series != "RandomBatch"
+            assert other_problem + (cell.policy != same.policy) == (1 if other_problem or has_networks else 0)
+
+
+def test_rows_of_a_search_have_the_observers_columns(tmp_path):
+    """Row t has what the t-th batch was worth; before the first pull there is nothing."""
+    rows = make_rows(SEARCHES["diverse_10_5"], "smoke", seed=1, store=tmp_path)
+    assert {"rank", "arm_count", "relative_regret", *BatchObserver.columns} <= set(rows)
+    assert rows.loc[rows["round"] == 0, "reward"].isna().all()
+    assert rows.loc[rows["round"] > 0, "reward"].notna().all()
+
+
+@pytest.mark.parametrize("name", ["evolution", "regret_sphere", "regret_clones", "queries", "optimism"])
+def test_computations_have_rows_at_smoke_scale(name, tmp_path):
+    """Every replication of the profile is there."""
+    rows = make_rows(COMPUTATIONS[name], "smoke", seed=1, store=tmp_path)
+    assert rows["replication"].max() == COMPUTATIONS[name].scale("smoke").replications - 1
+    assert {"convention", "series", "data", "key"} <= set(rows)
+
+
+def test_fits_take_a_stand_in_where_nobody_has_the_data():
+    """Rows of the stand-in; without one the error stays."""
+
+    def nowhere():
+        raise DataUnavailable("nobody has it")
+
+    def some():
+        return landscape(LANDSCAPES[0], n_arms=20)
+
+    settings = {"classes": [()], "learning_rates": [0.01], "at": [1], "steps": 1, "replications": 2, "seed": 0}
+    found = fit_rows({"gone": nowhere}, **settings, stand_ins={"gone": some})
+    assert set(found["panel"]) == {"gone"}
+    with pytest.raises(DataUnavailable, match="nobody has it"):
+        fit_rows({"gone": nowhere}, **settings)
+
+
+def test_networks_of_a_batch_are_counted():
+    """One for MeanOpt, M for an ensemble, 2b - 1 for SeqB, Mb for an ensemble arm after arm."""
+    for b in (1, 3, 4):
+        frame = {"label": "any", "batch": b, "rounds": 9, "hidden": (3,)}
+        assert networks_per_batch(Oae(**frame, optimism=0.1)) == 1
+        assert networks_per_batch(EnsembleSearch(**frame, members=4)) == 4
+        assert networks_per_batch(SeqB(**frame, optimism=0.1)) == 2 * b - 1
+        assert networks_per_batch(EnsembleSeqB(**frame, members=4)) == 4 * b
+
+
+def test_the_cost_of_a_sequence_is_decided_by_counting():
+    """2b - 1 = 5 networks for one: at least twice as many, and not six times."""
+    test = {"sequential": "sequential_100_10", "plain": "synthetic_100_10", "pairs": {"SeqB 0.1": "MeanOpt 0.1"}}
+    holds, text = OAE_CLAIMS["cost_of_sequence"](test | {"at_least": 2}, {})
+    assert holds
+    assert text == "SeqB 0.1 trains 5 networks a batch, MeanOpt 0.1 1"
+    assert not OAE_CLAIMS["cost_of_sequence"](test | {"at_least": 6}, {})[0]
+
+
+@pytest.mark.parametrize("law", [landscape("MultiValleyOneDim"), SphereArms(10, 2), CloneArms(2, 3)])
+def test_arms_are_those_of_a_replication(law):
+    """No arms before replications are named; then a set for each."""
+    with pytest.raises(ValueError, match="arms differ by replication"):
+        _ = law.arms
+    assert law.take(np.arange(3)).features.shape[0] == 3
