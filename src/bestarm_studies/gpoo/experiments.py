@@ -30,7 +30,7 @@ from bestarm_studies.gpoo.series import (
     single_and_average,
 )
 from bestarm_studies.gpoo.theory_rows import event_rows, mean_event_rows
-from bestarm_studies.gpoo.trees import growth_rows, pattern_rows, tree_rows
+from bestarm_studies.gpoo.trees import Searches, growth_rows, pattern_rows, tree_rows
 
 RUNS = 500  # the paper has 30
 SMOKE = Scale(3)
@@ -83,6 +83,12 @@ def figure_4(problem: partial[DesignedBandit]) -> dict[str, Experiment]:
     }
 
 
+def audit(problem: partial[DesignedBandit]) -> dict[str, Experiment]:
+    """Return what each difference between the paper's text and the authors' code is worth on one function."""
+    name = problem.keywords["name"]
+    return {f"audit_{name}": search(f"Paper against code, {name}", problem, audited(name), EFFECT, WRITTEN, every=5)}
+
+
 def rate(problem: partial[DesignedBandit]) -> dict[str, Experiment]:
     """Return long searches of one function, whose maximum is found finely enough that no regret is negative."""
     name, fine = problem.keywords["name"], partial(problem, n_points=1_000_001)
@@ -92,8 +98,6 @@ def rate(problem: partial[DesignedBandit]) -> dict[str, Experiment]:
 
 # --------------------------------------------------------------------------------------------------------------------
 # Trees of single runs, how trees grow, and the statements of the analysis
-
-Drawn = dict[str, tuple[Gpoo, partial[DesignedBandit]]]
 
 
 def computed(title: str, runs: int, rows: Any, **settings: Any) -> Computation:
@@ -105,13 +109,13 @@ def computed(title: str, runs: int, rows: Any, **settings: Any) -> Computation:
     return Computation(title, partial(rows, **settings), profiles)
 
 
-def two_representatives(problem: partial[DesignedBandit], budget: int, delta_scale: float) -> Drawn:
+def two_representatives(problem: partial[DesignedBandit], budget: int, delta_scale: float) -> Searches:
     """Return the search that the paper's drawings of trees show."""
     policy = Gpoo("GPOO", budget, delta_scale=delta_scale)
     return {"GPOO (S = 2)": (policy, partial(problem, n_representatives=2))}
 
 
-def two_feedbacks(problem: partial[DesignedBandit]) -> Drawn:
+def two_feedbacks(problem: partial[DesignedBandit]) -> Searches:
     """Return GPOO's searches of one function with single and with average feedback."""
     policy = Gpoo("GPOO", BUDGET)
     return {"GPOO (S = 1)": (policy, problem), "GPOO (S = 10)": (policy, partial(problem, n_representatives=10))}
@@ -178,9 +182,9 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
     "fig5": search("Figure 5", F3, single_and_average(), CURVE, BOTH, every=1),
     "fig6": search("Figure 6", F3, CHILDREN_AND_REPRESENTATIVES, CURVE, BOTH, every=25),
     **TREES,
-    **of_each("audit", "Paper against code", [F1], audited("f1"), EFFECT, WRITTEN),
-    **of_each("audit", "Paper against code", [F2], audited("f2"), EFFECT, WRITTEN),
-    **of_each("audit", "Paper against code", [F3], audited("f3"), EFFECT, WRITTEN),
+    **audit(F1),
+    **audit(F2),
+    **audit(F3),
     **of_each("ablation", "One cause at a time", [F1, F2], ABLATIONS, EFFECT, BOTH),
     **of_each("scale", "c of δ(h) = c 2^-h", [F1, F2, F3], DELTA_SCALES, READING, BOTH),
     **of_each("beta", "β and θ", [F1, F2, F3], BETAS, READING, WRITTEN),

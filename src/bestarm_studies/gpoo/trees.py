@@ -23,8 +23,7 @@ from bestarm_studies.gpoo.functions import DesignedBandit
 
 N_POINTS = 401  # where the posterior of f is written down
 
-
-Searches = Mapping[str, tuple[Gpoo, "partial[DesignedBandit]"]]
+Searches = Mapping[str, tuple[Gpoo, partial[DesignedBandit]]]
 
 
 @dataclass(frozen=True)
