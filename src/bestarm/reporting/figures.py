@@ -128,7 +128,10 @@ def draw_lines(
 
 def _scales(axis: Axes, xs: Sequence[Any], *, even: bool, words: bool, log: str, possible: Range) -> None:
     if even:
-        axis.set_xticks(range(len(xs)), [str(x) if words else f"{x:g}" for x in xs])
+        width: Any = axis.get_figure()
+        room = int(axis.get_position().width * width.get_size_inches()[0] / len(xs) / 0.07) if len(xs) else 1
+        fill = {"width": max(room, 6), "break_long_words": False}
+        axis.set_xticks(range(len(xs)), [textwrap.fill(str(x), **fill) if words else f"{x:g}" for x in xs])
         axis.set_xlim(-0.5, len(xs) - 0.5)
     elif "x" in log:
         axis.set_xscale("log")
@@ -143,7 +146,7 @@ def _scales(axis: Axes, xs: Sequence[Any], *, even: bool, words: bool, log: str,
     if low is not None and high is not None:
         axis.set_ylim(low - 0.02 * (high - low), high + 0.02 * (high - low))
     elif low is not None:
-        axis.set_ylim(bottom=min(low, axis.get_ylim()[0]) if low > 0 else low)
+        axis.axhline(low, alpha=0.0)  # in view, while the upper end still follows the data
 
 
 def line_panels(

@@ -131,7 +131,8 @@ def forest(
     figure, axes = plt.subplots(1, len(columns), figsize=size, squeeze=False, sharex=True, sharey=True)
     for axis, (panel, convention) in zip(axes[0], columns, strict=True):
         part = shown[(shown["panel"] == panel) & (shown["convention"] == convention)]
-        draw_forest(axis, part, lines, reference=reference, log=log, key=reference_label)
+        key = reference_label.replace("as written", convention.replace("_", " "))
+        draw_forest(axis, part, lines, reference=reference, log=log, key=key)
         if len(columns) == 1:
             _write_numbers(axis, part, lines)
         stand_in = "\nstand-in data" if (part["data"] == "stand-in").any() else ""
@@ -141,7 +142,7 @@ def forest(
     _one_range(axes[0, 0], shown[shown["x"] != ""], reference, log)
     sides = {"lower": "\nbetter ←  → worse", "higher": "\nworse ←  → better"}
     for axis in axes[0]:
-        axis.set_xlabel(textwrap.fill(what, int(70 / len(columns))) + sides.get(better, ""))
+        axis.set_xlabel(textwrap.fill(what, int(90 / len(columns))) + sides.get(better, ""))
     dashed = Line2D([], [], color="0.3", lw=0.9, ls="--", label=reference_label)
     point = Line2D([], [], marker="o", color="0.25", mfc="0.6", mec="black", ms=5, label="effect with 95% interval")
     figure.legend(handles=[dashed, point], loc="outside lower center", ncols=2)

@@ -46,7 +46,7 @@ def draw_sample_complexity(axis: Axes, rows: pd.DataFrame, values: pd.DataFrame,
             axis.plot([table["authors' mean", label]] * 2, [position - 0.42, position + 0.42], "k:", lw=1.8, zorder=5)
         error = f"{100 * table['error rate', label]:.1f}%"
         axis.text(1.01, position, error, transform=axis.get_yaxis_transform(), va="center", size=8)
-    axis.text(1.01, -0.85, "errors", transform=axis.get_yaxis_transform(), va="center", size=8, color="0.35")
+    axis.text(1.01, -0.8, "errors", transform=axis.get_yaxis_transform(), va="center", size=8, color="0.35")
     axis.set_yticks(range(len(order)), [display_label(label, 32) for label in order])
     axis.grid(axis="y", visible=False)
     axis.grid(axis="x", visible=True)
@@ -87,9 +87,9 @@ def sample_complexity_figure(
             draw_sample_complexity(axis, mine, numbers, series)
             low, high = rows["pulls"].min(), rows["pulls"].max()
             axis.set_xlim(*((1.04 * low - 0.04 * high, 1.04 * high - 0.04 * low) if close_up else (0, 1.04 * high)))
-            axis.set_title(CONVENTIONS[convention], loc="right")
-        stand_in = " · stand-in data" if (rows["data"] == "stand-in").any() else ""
-        row_axes[0].set_title(f"({letter}) {heading}{stand_in}", fontweight="bold", x=-0.7, pad=16)
+            stand_in = " · stand-in data" if (rows["data"] == "stand-in").any() else ""
+            first = f"({letter}) {heading}{stand_in}" if axis is row_axes[0] else ""
+            axis.set_title(f"{first}\n{CONVENTIONS[convention]}")
     for axis in axes[-1]:
         axis.set_xlabel("sample complexity (pulls)")
     recorded = any("authors' mean" in set(values["statistic"]) for *_, values in panels)

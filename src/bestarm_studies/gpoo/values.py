@@ -1,0 +1,139 @@
+"""Values of the GPOO paper's figures: reward functions, regret over budgets, over K and S, and over settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from bestarm.problems.cell_bandit import CellBandit
+from bestarm.reporting.values import as_values, mean_interval, paired_effects, summarise
+
+BUDGETS = (10, 80)  # regrets are averaged between these where one number stands for a curve
+
+
+def regret_of(metric: str) -> dict[str, tuple[str, str | float]]:
+    """Return the statistics of a column of regrets: its mean and its standard deviation over runs."""
+    return {"mean": (metric, "mean"), "standard deviation": (metric, "standard deviation")}
+
+
+REGRET = regret_of("aggregated_regret")
+
+
+def function_values(problem: CellBandit, panel: str, convention: str, profile: str) -> pd.DataFrame:
+    """Return a reward function on 401 points of its interval, and its best point, as plotted values."""
+    x = np.linspace(problem.partition.lower[0], problem.partition.upper[0], 401)
+    where, best = problem.best
+    curve = pd.DataFrame({"x": x, "value": problem.evaluate(x[:, None]), "statistic": "f"})
+    top = pd.DataFrame({"x": where[:, 0], "value": best, "statistic": "optimum"})
+    found = pd.concat([curve, top], ignore_index=True)
+    return as_values(found, panel=panel, series="f", convention=convention, profile=profile)
+
+
+def log_regret_grid(rows: pd.DataFrame, budgets: Sequence[int], profile: str) -> pd.DataFrame:
+    """Return the natural logarithm of the mean regret for each K and S, with the interval's ends on the same scale.
+
+    The series of the rows are called "K = k, S = s"; the panel is the budget, x is S.
+    """
+    mine = rows[rows["budget"].isin(budgets)]
+    found = summarise(mine, {"log mean": ("aggregated_regret", "mean")}, panel="N = {budget}", profile=profile)
+    logs = {name: np.log(found[name].clip(lower=1e-12)) for name in ("value", "low", "high")}
+    arity, size = (found["series"].str.extract(pattern)[0] for pattern in (r"(K = \d+)", r"S = (\d+)"))
+    return found.assign(series=arity, x=size.astype(int), **logs)
+
+
+def audit_effects(rows: pd.DataFrame, panel: str, profile: str) -> pd.DataFrame:
+    """Return what each change of an audit adds to the regret at 30, 50 and 80 evaluations, and over `BUDGETS`."""
+    measures = {f"N = {n}": (n, n) for n in (30, 50, 80)} | {"mean over N = {}-{}".format(*BUDGETS): BUDGETS}
+    return pd.concat(
+        [
+            paired_effects(
+                rows[rows["budget"].between(*ends)], "aggregated_regret", statistic=name, panel=panel, profile=profile
+            )
+            for name, ends in measures.items()
+        ],
+        ignore_index=True,
+    )
+
+
+def effects_table(values: pd.DataFrame, statistics: Sequence[str], change: str) -> pd.DataFrame:
+    """Return as text each algorithm's regret as written and what a change adds, with 95% intervals."""
+    lines = []
+    for (panel, series), group in values.groupby(["panel", "series"], sort=False):
+        for statistic in statistics:
+            mine = group[group["statistic"] == statistic].set_index("x")
+            if change not in mine.index:
+                continue
+            added = mine.loc[change]
+            lines.append(
+                {
+                    "function": panel,
+                    "algorithm": series,
+                    "measure": statistic,
+                    "as written": f"{float(mine['value'].loc['']):.3f}",
+                    change: f"{added['value']:+.3f} [{added['low']:+.3f}, {added['high']:+.3f}]",
+                }
+            )
+    return pd.DataFrame(lines)
+
+
+def setting_values(
+    rows: pd.DataFrame, panel: str, profile: str, budgets: Sequence[int], metric: str = "aggregated_regret"
+) -> pd.DataFrame:
+    """Return mean regret with 95% intervals at some budgets; series are "S = s, setting", split into series and x.
+
+    The statistic is "N = budget".
+    """
+    mine = rows[rows["budget"].isin(budgets)]
+    found = summarise(mine, {"mean": (metric, "mean")}, panel="N = {budget}", profile=profile)
+    parts = found["series"].str.split(", ", n=1, expand=True)
+    return found.assign(statistic=found["panel"], panel=panel, series=parts[0], x=parts[1])
+
+
+def ranking_values(
+    settings: pd.DataFrame, others: pd.DataFrame, rivals: Mapping[str, Sequence[str]], panel: str, profile: str
+) -> pd.DataFrame:
+    """Return how GPOO under each setting stands against other algorithms: paired differences of mean regret.
+
+    Parameters
+    ----------
+    settings : DataFrame
+        Rows whose series are "S = s, setting".
+    others : DataFrame
+        Rows of the other algorithms on the same function, hence on the same noise.
+    rivals : mapping
+        For each "S = s" the series of ``others`` that it is compared with.
+    panel, profile : str
+        Function; scale.
+
+    Returns
+    -------
+    DataFrame
+        Columns of a figure's CSV: x is the setting, the series "S = s against rival", the statistic the measure; a
+        value below 0 is in GPOO's favour.
+    """
+    budgets = sorted(set(settings["budget"]) & set(range(BUDGETS[0], BUDGETS[1] + 1)))
+    both = pd.concat([settings, others])
+    both = both[both["budget"].isin(budgets) & both["budget"].between(*BUDGETS)]
+    means = both.groupby(["convention", "series", "replication"], sort=True)["aggregated_regret"].mean()
+    table = []
+    for convention, series in settings[["convention", "series"]].drop_duplicates().itertuples(index=False):
+        size, _, setting = series.partition(", ")
+        for rival in rivals[size]:
+            difference = (means[convention, series] - means[convention, rival]).dropna()
+            mean, low, high = mean_interval(difference)
+            line = {"series": f"{size} against {rival}", "x": setting, "value": mean, "low": low, "high": high}
+            table.append(line | {"n": len(difference), "convention": convention})
+    name = "mean over N = {}-{}".format(*BUDGETS)
+    return as_values(pd.DataFrame(table), panel=panel, statistic=name, profile=profile)
+
+
+def ranking_table(values: pd.DataFrame) -> pd.DataFrame:
+    """Return for each setting in how many comparisons GPOO is better, worse, or neither (95% interval)."""
+    verdict = np.select([values["high"] < 0, values["low"] > 0], ["better", "worse"], "undecided")
+    counts = pd.crosstab([values["convention"], values["x"]], verdict).reindex(columns=["better", "worse", "undecided"])
+    order = values[["convention", "x"]].drop_duplicates()
+    counts = counts.fillna(0).astype(int).reindex(pd.MultiIndex.from_frame(order))
+    table = counts.reset_index().rename(columns={"x": "setting"})
+    return table.assign(convention=table["convention"].str.replace("_", " "))

@@ -1,0 +1,115 @@
+"""Figures of the GSE paper that no other paper has: designs, their solvers, bounds, and a difference of accuracies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+
+from bestarm.reporting.appearance import DOTS, Look, look
+from bestarm.reporting.figures import draw_lines, headed, legend_below, line_panels, runs_text, wide
+
+SOLVER_LOOKS = {
+    "Algorithm 2, line search": Look("#D55E00", "P"),
+    "published line search": Look("#C17C00", "X", "--"),
+    "determinant, away steps": Look("#0072B2", "s", "-."),
+    "Wynn's steps": Look("#009E73", "^", DOTS),
+}
+_BOUND_LINES = ("--", DOTS, "-.")
+
+
+def accuracy_with_difference(
+    values: pd.DataFrame, differences: pd.DataFrame, order: Sequence[str], *, title: str, setting: str = ""
+) -> Figure:
+    """Return accuracy against K in the upper row, a panel for each budget, and one algorithm minus the other below.
+
+    Parameters
+    ----------
+    values, differences : DataFrame
+        Plotted values of one convention with the same panels; statistics "accuracy" and "difference".
+    order : sequence of str
+        Series.
+    title, setting : str
+        The finding; where and how.
+    """
+    panels = list(dict.fromkeys(values["panel"]))
+    figure, axes = plt.subplots(2, len(panels), figsize=wide(2, 2.3), squeeze=False, sharey="row", height_ratios=[3, 2])
+    mine = values[values["statistic"] == "accuracy"]
+    for (above, below), panel in zip(axes.T, panels, strict=True):
+        there, by = mine[mine["panel"] == panel], differences[differences["panel"] == panel]
+        draw_lines(above, there, order, places="even", possible=(0, 1))
+        xs = np.array(sorted(there["x"].unique()))
+        above.plot(range(len(xs)), 1.0 / xs, color="0.3", ls="--", lw=1.0, zorder=1, label="a guess, 1/K")
+        looks = {name: Look("#000000", "D") for name in by["series"]}
+        draw_lines(below, by, list(dict.fromkeys(by["series"])), places="even", looks=looks)
+        below.axhline(0.0, color="0.3", ls="--", lw=1.0, zorder=1)
+        above.set_title(panel)
+        below.set_xlabel("arms K")
+    axes[0, 0].set_ylabel("accuracy")
+    axes[1, 0].set_ylabel("difference")
+    legend_below(figure, order)
+    return headed(figure, title, "; ".join(filter(None, [runs_text(mine["n"]), "bars: 95% intervals", setting])))
+
+
+def allocation_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
+    """Return the arms in the plane, a panel for each design; a disc's area is the weight of its arm."""
+    panels = list(dict.fromkeys(values["panel"]))
+    figure, axes = plt.subplots(1, len(panels), figsize=wide(1, 3.0), squeeze=False)
+    for axis, panel in zip(axes[0], panels, strict=True):
+        mine = values[values["panel"] == panel].pivot(index=["series", "x"], columns="statistic", values="value")
+        mine = mine.reset_index()
+        axis.scatter(mine["x"], mine["second coordinate"], s=8, color="0.5", zorder=2)
+        axis.scatter(
+            mine["x"], mine["second coordinate"], s=1400 * mine["weight"], color="#0072B2", alpha=0.45, ec="black",
+            lw=0.6, zorder=3,
+        )  # fmt: skip
+        axis.set_title(f"{panel}\nlargest leverage {mine['leverage'].max():.2f}")
+        axis.set(xlabel="first feature")
+        axis.margins(0.15)
+        axis.set_aspect("equal", adjustable="datalim")
+        axis.axhline(0.0, color="0.85", lw=0.8, zorder=0)
+        axis.axvline(0.0, color="0.85", lw=0.8, zorder=0)
+    axes[0, 0].set_ylabel("second feature")
+    return headed(figure, title, setting)
+
+
+def convergence_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
+    """Return the excess of the largest leverage against the steps, a panel for each size of problem."""
+    shown = values.assign(**{name: values[name] - 1.0 for name in ("value", "low", "high")})
+    return line_panels(
+        shown, list(SOLVER_LOOKS), title=title, setting=setting, statistic="largest leverage over rank", x="steps",
+        y="largest leverage / rank - 1", marks="band", spread="range over sets of arms", log="xy", looks=SOLVER_LOOKS,
+    )  # fmt: skip
+
+
+def bound_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
+    """Return error frequencies with intervals, and each algorithm's own bounds in its colour, on logarithmic axes.
+
+    A frequency of zero is an open marker at the upper limit of its interval.
+    """
+    panels = list(dict.fromkeys(values["panel"]))
+    figure, axes = plt.subplots(1, len(panels), figsize=wide(1, 3.3), squeeze=False, sharey=True)
+    for axis, panel in zip(axes[0], panels, strict=True):
+        mine = values[values["panel"] == panel]
+        error = mine[mine["statistic"] == "error"]
+        order = list(dict.fromkeys(mine["series"]))
+        draw_lines(axis, error, order, log="xy")
+        names = [name for name in dict.fromkeys(mine["statistic"]) if name != "error"]
+        for name, style in zip(names, _BOUND_LINES, strict=False):
+            for series in order:
+                line = mine[(mine["statistic"] == name) & (mine["series"] == series)].sort_values("x")
+                axis.plot(line["x"], line["value"], color=look(series).colour, ls=style, lw=1.2, zorder=1)
+            axis.plot([], [], color="0.3", ls=style, lw=1.2, label=f"{name}, in the algorithm's colour")
+        axis.set(xscale="log", xlabel="budget B (pulls)", title=panel, ylim=(5e-5, 2.0))
+    axes[0, 0].set_ylabel("probability of an error")
+    legend_below(figure, list(dict.fromkeys(values["series"])))
+    errors = values[values["statistic"] == "error"]
+    words = [
+        runs_text(errors["n"]),
+        "bars: 95% intervals; open markers: no error in any run, at the upper limit",
+        setting,
+    ]
+    return headed(figure, title, "; ".join(filter(None, words)))
