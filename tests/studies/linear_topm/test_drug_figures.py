@@ -6,18 +6,16 @@ import pandas as pd
 import pytest
 
 from bestarm.datasets.registry import DataUnavailable
-from bestarm.paths import QUICK
-from bestarm.reporting import drug_summaries as summaries
-from bestarm.reporting.figures import use_style
 from bestarm.reporting.section import Section
+from bestarm_studies.linear_topm.drug import values as summaries
 from bestarm_studies.linear_topm.drug.boolean_network import Edge
 from bestarm_studies.linear_topm.drug.checks import _misfit, _recorded, simulated_hit_ratios
 from bestarm_studies.linear_topm.drug.data import DATA_FILES, anti_epileptic, stand_in_data
 from bestarm_studies.linear_topm.drug.figures import reward_figure
 from bestarm_studies.linear_topm.drug.log_check import baselines_from_binary, check_log, linear_misfit, n_rewards_met
+from bestarm_studies.linear_topm.drug.network_figure import CLOSEST, network_figure, place_genes
 from bestarm_studies.linear_topm.drug.simulator import hit_ratio
 from bestarm_studies.linear_topm.drug.tables import reward_rows_of
-from bestarm_studies.oae.network_figure import CLOSEST, network_figure, place_genes
 
 
 @pytest.fixture(scope="module")
@@ -89,9 +87,8 @@ def test_values_of_figure_5_and_their_tables(data, rows):
     expected = float(hit_ratio(data.rewards.mean(axis=0), anti_epileptic(data.drugs), 5))
     assert table.loc[summaries.RECORDED, "HR@5"] == f"{expected:.2f}"
     assert len(summaries.separation_table(values)) == 4
-    use_style()
     figure = reward_figure(rows, values, summaries.separation(rows[rows["convention"] == "as_written"]))
-    titles = [axis.get_title(loc="left") for axis in figure.axes]
+    titles = [axis.get_title(loc="left") or axis.get_title() for axis in figure.axes]
     assert sum("stand-in data" in title for title in titles) == 3
     plt.close(figure)
 
@@ -146,16 +143,15 @@ def test_claims_decide_in_both_directions(data):
     assert near.p_opposite < 1e-6
 
 
-def test_a_section_falls_back_on_stand_in_data_and_then_publishes_nothing(data, capsys):
-    """The pattern of `Section.run`, for data that belong to no experiment."""
+def test_a_section_falls_back_on_stand_in_data_and_says_so(data, capsys):
+    """Data that belong to no experiment: their files are named where they are real, else a line says what they are."""
 
     def nobody_has_it():
         raise DataUnavailable("nobody has it")
 
-    section = Section("linear_topm", "laptop")
-    assert section.take("drug_data", nobody_has_it, lambda: data, DATA_FILES) is data
-    assert "SKIPPED the real data of drug_data" in capsys.readouterr().out
-    assert section._folder("figures", ["drug_data"]) == QUICK / "figures" / "linear_topm"
-    section = Section("linear_topm", "laptop", "figures elsewhere")
-    section.take("drug_data", lambda: data, nobody_has_it, DATA_FILES)
-    assert "figures elsewhere" in str(section._folder("figures", ["drug_data"]))
+    section = Section("linear_topm", "05_drug_simulator", "laptop")
+    assert section.data("drug_data", nobody_has_it, lambda: data, DATA_FILES) is data
+    assert "STAND-IN DATA for drug_data" in capsys.readouterr().out
+    assert section.other_data["drug_data"] is None
+    section.data("drug_data", lambda: data, nobody_has_it, DATA_FILES)
+    assert section.other_data["drug_data"] == tuple(DATA_FILES)

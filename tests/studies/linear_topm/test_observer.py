@@ -1,26 +1,38 @@
 """The observer: it changes nothing, and finds what a naive evaluation of every inequality finds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from bestarm.experiments.run import make_rows
 from bestarm.experiments.simulate import simulate
-from bestarm.policies import gifa_checks
+from bestarm.metrics import correct, simple_regret
 from bestarm.policies.gifa import lingifa, lucb, m_lingape
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.streams import Streams
+from bestarm_studies.linear_topm import round_checks
 from bestarm_studies.linear_topm.checks import decide
 from bestarm_studies.linear_topm.complexity import gaps, m_lingape_complexity
+from bestarm_studies.linear_topm.experiments import EXPERIMENTS
 from bestarm_studies.linear_topm.instances import classic_instance, published_random_instance
-from bestarm_studies.linear_topm.monitored import METRICS, observe, parts
-from bestarm_studies.linear_topm.observer import FINDINGS, GifaMonitor, no_findings
-from bestarm_studies.linear_topm.theory import theorem_2
+from bestarm_studies.linear_topm.observer import FINDINGS, GifaObserver
+from bestarm_studies.linear_topm.theory import parts_of, theorem_2
 
 SEED = 20261120
+METRICS = {"correct": correct, "simple_regret": simple_regret}
 RANDOM = published_random_instance()
 
 
 def streams(problem, n_replications):
     return Streams.first(n_replications, seed=SEED, instance=problem.label)
+
+
+def observe(policy, problem, n_replications):
+    """Return the rows of an observed run, with its findings."""
+    observer = GifaObserver(policy, problem)
+    rows = simulate(observer, problem, streams(problem, n_replications), metrics=METRICS)
+    return rows.merge(observer.findings(np.arange(n_replications)), validate="one_to_one")
 
 
 def naive_round(policy, problem, rewards, arms, threshold):
@@ -75,16 +87,15 @@ def naive_round(policy, problem, rewards, arms, threshold):
 def test_findings_are_those_of_a_naive_evaluation(policy):
     """Eighty pulls of three replications, every inequality evaluated anew from pulls and rewards."""
     problem, n_replications = RANDOM, 3
-    findings = no_findings(n_replications)
-    monitor = GifaMonitor(policy, problem.means, findings)
-    state = monitor.start(problem.arms, streams(problem, n_replications))
+    observer = GifaObserver(policy, problem)
+    state = observer.start(problem.arms, streams(problem, n_replications))
     pulled = np.zeros((n_replications, 10), dtype=np.int64)
     history = [([], []) for _ in range(n_replications)]
     expected = [dict(FINDINGS) for _ in range(n_replications)]
     gap = gaps(problem.means[0], policy.n_best)
     while pulled.sum(axis=1).max() < 80 and not state.stopped.all():
         searching, asks = ~state.stopped, state.initialised
-        asked = monitor.ask(state)
+        asked = observer.ask(state)
         for r in np.flatnonzero(searching & asks):
             found, one = naive_round(policy, problem, *history[r][::-1], state.threshold), expected[r]
             one["rounds"] += 1
@@ -107,9 +118,10 @@ def test_findings_are_those_of_a_naive_evaluation(policy):
                 if count:
                     history[r][0].append(int(a))
                     history[r][1].append(total)
-        monitor.tell(state, asked, totals)
+        observer.tell(state, asked, totals)
     names = [name for name in FINDINGS if name != "within_epsilon"]
     table = np.array([[one[name] for name in names] for one in expected], dtype=float)
+    findings = observer.findings(np.arange(n_replications))[list(FINDINGS)].to_numpy()
     np.testing.assert_allclose(findings[:, : len(names)], table, rtol=1e-6, err_msg=str(names))
     assert findings[:, 0].min() > 20
 
@@ -117,13 +129,13 @@ def test_findings_are_those_of_a_naive_evaluation(policy):
 @pytest.mark.parametrize(
     "policy",
     [m_lingape(2), lingifa(2), lucb(2, threshold="heuristic"), m_lingape(2).as_coded(), lingifa(2).as_coded()],
-    ids=lambda p: f"{p.label}{'-published' * p.stale_pair}",
+    ids=lambda p: f"{p.label}{'-coded' * p.stale_pair}",
 )
 def test_an_observed_algorithm_does_what_it_does_alone(policy):
     """Rows are equal bit by bit, also where replications leave the arrays, and every answer is judged."""
     problem = classic_instance(4, 2, np.pi / 3)
     alone = simulate(policy, problem, streams(problem, 30), metrics=METRICS)
-    observed = observe(policy, problem, streams(problem, 30))
+    observed = observe(policy, problem, 30)
     assert alone.equals(observed[alone.columns])
     np.testing.assert_array_equal(observed["within_epsilon"], alone["correct"])
 
@@ -134,10 +146,10 @@ def test_lemma_2_as_printed_is_false_and_true_along_the_arm():
     gram = features @ np.diag([1 / 50.01, 1 / 0.01]) @ features.T
     lengths = np.linalg.norm(features, axis=1)
     differences = np.linalg.norm(features[:, None] - features[None], axis=2)
-    assert gifa_checks.lemma_2_fails(gram, pulls, lengths, differences, regulariser)
+    assert round_checks.lemma_2_fails(gram, pulls, lengths, differences, regulariser)
     along = np.ix_([0, 2], [0, 2])
-    assert not gifa_checks.lemma_2_fails(gram[along], pulls[[0, 2]], lengths[[0, 2]], differences[along], regulariser)
-    assert not gifa_checks.index_order_fails(gram, pulls)
+    assert not round_checks.lemma_2_fails(gram[along], pulls[[0, 2]], lengths[[0, 2]], differences[along], regulariser)
+    assert not round_checks.index_order_fails(gram, pulls)
 
 
 def stopping_rules(rng, epsilon):
@@ -146,7 +158,7 @@ def stopping_rules(rng, epsilon):
     width = np.linalg.norm(x[:, None] - x[None], axis=2) * rng.uniform(0.1, 1.5)
     index, chosen = means[:, None] - means[None] + width, rng.permutation(7)[:3]
     room, inside = np.empty(3), np.empty(7, dtype=bool)
-    value, fails = gifa_checks.stopping_values(index, chosen, inside, room)
+    value, fails = round_checks.stopping_values(index, chosen, inside, room)
     outside = np.delete(np.arange(7), chosen)
     return fails, value <= epsilon, index[np.ix_(outside, chosen)].max() <= epsilon
 
@@ -164,32 +176,54 @@ def test_the_two_stopping_rules_are_one_at_epsilon_zero(epsilon):
 
 def test_theory_holds_on_a_classic_instance():
     """Event, lemmas, bound and decision functions on thirty runs with Equation 2."""
-    spec = {
-        "problem": {"make": "linear_bandit.classic_instance", "n_arms": 4, "n_best": 2, "omega": np.pi / 3},
-        "series": {"lv": {"make": "gifa.m_lingape", "selection": "largest_variance"}},
-        "every_series": {"n_best": 2},
-    }
-    problem, (series,) = parts(**spec)
-    rows = {"e": observe(series.policy, problem, streams(problem, 30)).assign(convention="as_written", series="lv")}
-    constant, bound = theorem_2(problem, series)
+    problem, policy = classic_instance(4, 2, np.pi / 3), m_lingape(2, selection="largest_variance")
+    rows = {"e": observe(policy, problem, 30).assign(convention="as_written", series="lv")}
+    constant, bound = theorem_2(problem, policy)
     assert constant == m_lingape_complexity(problem.means[0], 2, sigma=0.5)
     assert rows["e"]["pulls"].max() < bound
     test = {"experiments": ["e"], "delta": 0.05}
     for kind in ("lemma_1", "index_order", "lemma_4", "lemma_5", "theorem_1", "event_frequency"):
-        assert decide("", rows, test | {"kind": kind})[0], kind
-    assert not decide("", rows, test | {"kind": "lemma_2"})[0]
+        assert decide(rows, test | {"kind": kind})[0], kind
+    assert not decide(rows, test | {"kind": "lemma_2"})[0]
     rows["e"].loc[3, ["lemma_4", "lemma_5"]] = 1  # one bad round is enough, unless the event was lost
-    assert not decide("", rows, test | {"kind": "lemma_4"})[0]
+    assert not decide(rows, test | {"kind": "lemma_4"})[0]
     rows["e"].loc[3, "event_share"] = 1.01
-    assert decide("", rows, test | {"kind": "lemma_4"})[0]
+    assert decide(rows, test | {"kind": "lemma_4"})[0]
     with pytest.raises(ValueError, match="Theorem 2 says nothing of 'greedy'"):
-        theorem_2(problem, type(series)("greedy", "as_written", m_lingape(2)))
+        theorem_2(problem, m_lingape(2, label="greedy"))
 
 
 def test_several_instances_at_once_are_refused():
     features = np.random.default_rng(0).standard_normal((3, 4, 2))
     problem = LinearBandit("three", features, np.ones((3, 2)))
     with pytest.raises(ValueError, match=r"means must have shape \(1, n_arms\), got \(3, 4\)"):
-        GifaMonitor(m_lingape(1), problem.means, no_findings(3))
+        GifaObserver(m_lingape(1), problem)
+    observer = GifaObserver(m_lingape(1), problem.take(np.array([0])))
     with pytest.raises(ValueError, match="one set of features, got 3"):
-        GifaMonitor(m_lingape(1), problem.means[:1], no_findings(3)).start(problem.arms, streams(problem, 3))
+        observer.start(problem.arms, streams(problem, 3))
+
+
+def test_rows_of_an_observed_experiment_have_the_findings_of_every_block(tmp_path):
+    """Blocks of three runs find what one block finds; each run has been judged."""
+    whole = EXPERIMENTS["theory_heuristic"]
+    frames = [
+        make_rows(replace(whole, block=block), "smoke", seed=SEED, store=tmp_path).drop(columns="key")
+        for block in (3, 100)
+    ]
+    assert list(frames[0].columns[7:-1]) == ["simple_regret", *FINDINGS]
+    assert frames[0].equals(frames[1])
+    assert (frames[0]["within_epsilon"] == frames[0]["correct"]).all()
+
+
+def test_theorem_2_is_decided_on_the_rows_handed_over(tmp_path):
+    """A run beyond the bound refutes; a run off the event does not count; greedy rules have no bound."""
+    name, series = "theory_heuristic", ["m-LinGapE (largest var.)", "m-LinGapE (optimized)"]
+    rows = {name: make_rows(EXPERIMENTS[name], "smoke", seed=SEED, store=tmp_path)}
+    test = {"kind": "theorem_2", "experiments": [name], "series": series}
+    assert decide(rows, test)[0]
+    rows[name].loc[0, ["pulls", "event_share"]] = 10**9, 0.5
+    assert not decide(rows, test)[0]
+    rows[name].loc[0, "event_share"] = 1.01
+    assert decide(rows, test)[0]
+    with pytest.raises(ValueError, match="is a computation"):
+        parts_of("tab04")
