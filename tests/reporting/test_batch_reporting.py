@@ -1,12 +1,15 @@
 """Summaries, claims and figures of batch searches, on rows whose answers are known."""
 
+from functools import partial
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from bestarm.experiments.definitions import ledger
 from scipy import stats
 
-from bestarm.experiments.definitions import ledger
+from bestarm.policies.oae import Oae
 from bestarm.reporting import oae_claims
 from bestarm.reporting.batch_claims import BATCH_TESTS, best_of_others, describe_batches, divergence, measured
 from bestarm.reporting.batch_figures import fits_figure, look, panels
@@ -27,6 +30,7 @@ from bestarm.reporting.batch_summaries import (
 from bestarm_studies.oae.checks import variant_map, variant_verdicts
 from bestarm_studies.oae.evolution import evolution_rows
 from bestarm_studies.oae.evolution_figure import evolution_figure, evolution_values
+from bestarm_studies.oae.landscapes import landscape
 from bestarm_studies.oae.network_fits import chosen_rates, fit_rows
 
 
@@ -225,7 +229,7 @@ def test_figures_draw_every_series_in_its_own_look():
 
 def test_fits_and_the_rule_for_the_step_size():
     """A line has no curve to fit with: NN 10-5 fits one hill better than the linear class; one step size is chosen."""
-    problems = {"OneHillValleyOneDim": {"make": "landscapes.landscape", "name": "OneHillValleyOneDim", "n_arms": 60}}
+    problems = {"OneHillValleyOneDim": partial(landscape, "OneHillValleyOneDim", n_arms=60)}
     rows = fit_rows(problems, [[], [10, 5]], [0.001, 0.01], [1, 100, 300], 300, 3, 7)
     assert rows.groupby(["series", "learning_rate", "replication"]).size().unique().tolist() == [3]
     chosen = chosen_rates(rows)
@@ -274,8 +278,8 @@ def test_the_cost_of_a_sequence_is_that_of_a_batch(monkeypatch):
 
 def test_evolution_counts_hills_and_sketches_the_first_run():
     """Hills never fall; the first run's arms are those pulled so far, the model has a value for every arm."""
-    problem = {"make": "landscapes.landscape", "name": "MultiValleyOneDimHole", "n_arms": 80}
-    policy = {"make": "oae.Oae", "label": "MeanOpt", "optimism": 0.001, "batch": 3, "hidden": [4], "standardise": True}
+    problem = partial(landscape, "MultiValleyOneDimHole", n_arms=80)
+    policy = Oae("MeanOpt", 3, 4, optimism=0.001, hidden=(4,), standardise=True)
     rows = evolution_rows(problem, policy, [2, 4], 3, 5, steps=5)
     hills = rows[rows["statistic"] == "hills"].pivot(index="replication", columns="round", values="value")
     assert (hills[4] >= hills[2]).all()
@@ -287,8 +291,8 @@ def test_evolution_counts_hills_and_sketches_the_first_run():
 
 def test_figure_7_has_four_sets_and_four_rounds():
     """Above the sets, below the rounds."""
-    problem = {"make": "landscapes.landscape", "name": "MultiValleyOneDimHole", "n_arms": 60}
-    policy = {"make": "oae.Oae", "label": "MeanOpt", "batch": 3, "hidden": [4], "standardise": True}
+    problem = partial(landscape, "MultiValleyOneDimHole", n_arms=60)
+    policy = Oae("MeanOpt", 3, 4, hidden=(4,), standardise=True)
     rows = evolution_rows(problem, policy, [1, 2, 3, 4], 1, 5, steps=2)
     figure = evolution_figure(evolution_values(rows, "smoke"), "smoke")
     titles = [axis.get_title(loc="left") or axis.get_title() for axis in figure.axes]

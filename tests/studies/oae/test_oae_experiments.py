@@ -1,5 +1,7 @@
 """The experiments of the OAE paper: its own scale, what profiles cut, and what a batch costs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -65,6 +67,16 @@ def test_rows_of_a_search_have_the_observers_columns(tmp_path):
     assert {"rank", "arm_count", "relative_regret", *BatchObserver.columns} <= set(rows)
     assert rows.loc[rows["round"] == 0, "reward"].isna().all()
     assert rows.loc[rows["round"] > 0, "reward"].notna().all()
+
+
+def test_an_observer_changes_no_choice_and_is_part_of_the_key(tmp_path):
+    """The same ranks with and without; other keys."""
+    whole = SEARCHES["diverse_10_5"]
+    few = replace(whole, series={name: whole.series[name] for name in ("RandomBatch", "DetD 0.1")})
+    alone = replace(few, observe=None)
+    watched, plain = (make_rows(e, "smoke", seed=1, store=tmp_path) for e in (few, alone))
+    np.testing.assert_array_equal(watched["rank"], plain["rank"])
+    assert not set(watched["key"]) & set(plain["key"])
 
 
 @pytest.mark.parametrize("name", ["evolution", "regret_sphere", "regret_clones", "queries", "optimism"])
