@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from bestarm.datasets.registry import DataUnavailable, checksums
 from bestarm.experiments.experiment import Computation, Experiment, Profile, data_files, settings_of
 from bestarm.paths import QUICK, ROOT
+from bestarm.reporting.appearance import use_style
 from bestarm.reporting.claims import verdict_table
 from bestarm.reporting.provenance import provenance
 from bestarm.reporting.results import costs, current_rows, read_verdicts, rows_of
@@ -48,6 +49,7 @@ class Section:
     other_data: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        use_style()
         if self.profile == "smoke":
             print("SMOKE PROFILE: a few replications, to see that everything runs. The numbers below mean nothing.")
 
