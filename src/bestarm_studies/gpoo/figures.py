@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -71,7 +72,8 @@ def regret_figure(
         return line_panels(values, order, setting=setting, **given)  # type: ignore[arg-type]
     n_rows = values["convention"].nunique()
     figure = plt.figure(figsize=(WIDTH, 1.7 + 2.6 * n_rows))
-    above, below = np.ravel(figure.subfigures(2, 1, height_ratios=[1.7, 2.6 * n_rows]))
+    parts: Any = figure.subfigures(2, 1, height_ratios=[1.7, 2.6 * n_rows])
+    above, below = parts
     for axis, (panel, heading) in zip(above.subplots(1, len(titles), squeeze=False)[0], titles.items(), strict=True):
         draw_function(axis, functions[panel]).set_title(heading)
     line_panels(values, order, figure=below, **given)  # type: ignore[arg-type]

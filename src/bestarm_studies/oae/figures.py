@@ -1,0 +1,141 @@
+"""Figures of batch searches: when runs find a top arm, and how well classes of networks fit."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bestarm.reporting.appearance import DOTS, display_label, look
+from bestarm.reporting.figures import draw_lines, headed, legend_below, line_panels, runs_text, wide
+from bestarm_studies.oae.values import BEYOND, MAIN_TAU, RANDOM_LAW
+
+CLASSES = ["linear", "NN 10-5", "NN 100-10", "NN 300-100"]
+PARTS = {"share": f"share of runs with a top-{100 * MAIN_TAU:g}% arm", "batches": "batches until a top arm (mean)"}
+
+
+def draw_share_found(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> Axes:
+    """Draw the share of runs that have seen a top arm against the batch, and the exact law of random batches dotted.
+
+    Right of the axis stands, for each series, how many runs never did.
+    """
+    mine = values[values["statistic"] == "share found"]
+    draw_lines(axis, mine[mine["series"] != RANDOM_LAW], order, marks="band", possible=(0.0, 1.0), highlight=order)
+    law = mine[mine["series"] == RANDOM_LAW]
+    axis.plot(law["x"], law["value"], color="0.35", ls=DOTS, lw=1.6, label=RANDOM_LAW, zorder=2)
+    ends = mine[mine["x"] == mine["x"].max()].set_index("series")
+    there = sorted((s for s in order if s in ends.index), key=lambda s: ends.loc[s, "value"])
+    heights = _apart(np.array([float(ends["value"].loc[s]) for s in there]), 0.085)
+    for series, height in zip(there, heights, strict=True):
+        n = int(ends["n"].loc[series])
+        never = n - round(float(ends["value"].loc[series]) * n)
+        colour = look(series).colour
+        axis.text(1.02, height, f"{never} of {n}", transform=axis.transAxes, color=colour, size=8, va="center")
+    axis.text(1.02, min(heights[-1] + 0.11, 1.1), "never", transform=axis.transAxes, color="0.35", size=8, va="center")
+    return axis
+
+
+def _apart(heights: np.ndarray, gap: float) -> np.ndarray:
+    """Return increasing heights moved as little as needed to keep a distance and to stay between 0 and 1."""
+    found = heights.copy()
+    for i in range(1, len(found)):
+        found[i] = max(found[i], found[i - 1] + gap)
+    found = found - max(found[-1] - 1.0, 0.0)
+    for i in range(len(found) - 2, -1, -1):
+        found[i] = min(found[i], found[i + 1] - gap)
+    return found
+
+
+def draw_batches(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> Axes:
+    """Draw batches until a top arm against its quantile, the best to the right.
+
+    An open marker is a mean in which some runs never found one and count as one batch more than there are.
+    """
+    mine = values[values["statistic"] == "batches"]
+    exact = mine[mine["series"] == RANDOM_LAW]
+    axis.plot(exact["x"], exact["value"], color="0.35", ls=DOTS, lw=1.6, label=RANDOM_LAW, zorder=1)
+    draw_lines(axis, mine[mine["series"] != RANDOM_LAW], order, log="x", possible=(0.0, None), highlight=order)
+    lost = values[(values["statistic"] == "censored") & (values["value"] > 0)]
+    for series, x in lost[["series", "x"]].itertuples(index=False):
+        if series in order:
+            found = mine[(mine["series"] == series) & (mine["x"] == x)]["value"]
+            colour, marker, _ = look(series)
+            axis.plot([x], found, marker=marker, mfc="white", mec=colour, mew=1.2, ms=5, ls="", zorder=4)
+    taus = sorted(mine["x"].dropna().unique())
+    axis.set_xlim(taus[-1] * 1.25, taus[0] / 1.25)
+    axis.set_xticks(taus, [f"{t:g}" for t in taus])
+    axis.minorticks_off()
+    return axis
+
+
+def hits_figure(
+    values: pd.DataFrame,
+    columns: Mapping[str, Sequence[str]],
+    *,
+    title: str,
+    setting: str = "",
+    parts: Sequence[str] = ("share", "batches"),
+    height: float = 2.3,
+) -> Figure:
+    """Return when runs find a top arm: a row for each panel, a column for each group of series and part.
+
+    Parameters
+    ----------
+    values : DataFrame
+        `bestarm_studies.oae.values.batches_until_top` and `share_found`, together.
+    columns : mapping of str to sequence of str
+        Heading of a group to its series; at most three columns in all.
+    title, setting : str
+        The finding; where and how.
+    parts : sequence of str
+        "share": the share of runs that have found one, batch by batch; "batches": the paper's plot over quantiles.
+    height : float
+        Of a row, in inches.
+    """
+    panels = list(dict.fromkeys(values["panel"]))
+    places = [(heading, order, part) for heading, order in columns.items() for part in parts]
+    n_columns = len(places) if len(places) > 1 else min(2, len(panels))
+    cells = [(panel, *place) for panel in panels for place in places]
+    n_rows = -(-len(cells) // n_columns)
+    figure, axes = plt.subplots(n_rows, n_columns, figsize=wide(n_rows, height), squeeze=False)
+    for number, (axis, (panel, heading, order, part)) in enumerate(zip(axes.flat, cells, strict=False)):
+        mine = values[values["panel"] == panel]
+        (draw_share_found if part == "share" else draw_batches)(axis, mine, order)
+        stand_in = " · stand-in data" if (mine["data"] == "stand-in").any() else ""
+        axis.set_title(": ".join(filter(None, [panel, heading])) + stand_in)
+        axis.set_xlabel("batch" if part == "share" else "top quantile τ (the best to the right)")
+        if part != cells[number - 1][3] or number % n_columns == 0:
+            axis.set_ylabel(PARTS[part].replace("with a", "with\na").replace("until a top arm ", "until a top arm\n"))
+    for axis in axes.flat[len(cells) :]:
+        axis.set_axis_off()
+    order = list(dict.fromkeys(s for one in columns.values() for s in one))
+    beyond = set(values.loc[values["statistic"] == BEYOND, "series"])
+    legend_below(figure, [*order, RANDOM_LAW])
+    _mark_diverged(figure, beyond)
+    shown = values[values["series"].isin(order) & values["statistic"].isin(["share found", "batches"])]
+    words = [runs_text(shown["n"])]
+    words += ["bands: 95% intervals"] * ("share" in parts)
+    words += ["bars: 95% bootstrap intervals; open marker: some runs never found one and count as one batch more than "
+              "there are"] * ("batches" in parts)  # fmt: skip
+    words += [setting, "† some fits passed $10^4$" if beyond & set(order) else ""]
+    return headed(figure, title, "; ".join(filter(None, words)))
+
+
+def _mark_diverged(figure: Figure, beyond: Collection[str]) -> None:
+    labels = {display_label(series) for series in beyond}
+    for text in figure.legends[0].get_texts():
+        if text.get_text() in labels:
+            text.set_text(f"{text.get_text()} †")
+
+
+def fits_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
+    """Return a panel for each set of arms: training error over variance against the step, a line for each class."""
+    return line_panels(
+        values, CLASSES, title=title, setting=setting, statistic="median MSE / variance", x="step of Adam",
+        y="training MSE / variance\n(median)", spread="quartiles", log="xy", reference=1.0,
+        reference_label="a constant", marks="band",
+    )  # fmt: skip

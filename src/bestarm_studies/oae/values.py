@@ -1,0 +1,245 @@
+r"""Rows of batch searches to plotted values: when a run first sees a top arm, the exact law of random batches, rewards.
+
+References
+----------
+.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Appendix E.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import gammaln
+
+from bestarm.interface import FloatArray
+from bestarm.reporting.values import as_values, share_interval, summarise
+
+TAUS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
+MAIN_TAU = 0.01
+RANDOM_LAW = "RandomBatch, exact law"
+BEYOND = "runs beyond 10^4"  # statistic: runs with a fit whose outputs passed 10^4
+_RESAMPLES = 4000
+
+
+def n_good(tau: float, n_arms: float) -> int:
+    """Return how many arms are in the top quantile: the smallest number that is at least tau times all, at least 1."""
+    return max(1, int(np.ceil(tau * n_arms - 1e-9)))
+
+
+def shared_rounds(*tables: pd.DataFrame) -> list[pd.DataFrame]:
+    """Return each table's rows up to the last batch that every series of all of them has.
+
+    Methods that are given fewer batches would otherwise be counted as faster where they never find a top arm.
+    """
+    last = min(rows.groupby("series", sort=False)["round"].max().min() for rows in tables)
+    return [rows[rows["round"] <= last] for rows in tables]
+
+
+def marked_runs(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return which runs had a fit that diverged.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by ``series`` and ``replication``: ``beyond``, an output passed 10^4 in some round; ``broken``, a batch
+        was chosen by outputs that are no numbers.
+    """
+    beyond = rows["diverged"] > 0
+    broken = beyond & rows["optimistic"].isna()
+    flags = pd.DataFrame({"beyond": beyond, "broken": broken})
+    return flags.groupby([rows["series"], rows["replication"]], sort=False).any()
+
+
+def without_broken(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of one problem's runs without those in which a fit broke down; these enter no mean.
+
+    Runs whose outputs passed 10^4 stay: an unbounded objective leads there, and to leave them out would keep the runs
+    in which optimism happened to stay small.
+    """
+    broken = marked_runs(rows)["broken"]
+    runs = pd.MultiIndex.from_frame(rows[["series", "replication"]])
+    return rows[~broken.reindex(runs).to_numpy(dtype=np.bool_)]
+
+
+def first_hits(rows: pd.DataFrame, tau: float = MAIN_TAU) -> pd.DataFrame:
+    """Return when each run first saw an arm of the top quantile.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of one problem: ``series, replication, round, rank, arm_count``.
+    tau : float
+        Quantile.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by ``series`` and ``replication``: ``first``, the number of the batch, one more than there are where it
+        never was, and ``censored``, whether that is so.
+    """
+    good = n_good(tau, float(rows["arm_count"].iloc[0]))
+    runs = [rows["series"], rows["replication"]]
+    when = rows["round"].where((rows["rank"] <= good) & (rows["round"] > 0))
+    found = pd.DataFrame({"first": when.groupby(runs, sort=False).min()})
+    found["censored"] = found["first"].isna()
+    last = rows["round"].groupby(runs, sort=False).max()
+    found["first"] = found["first"].fillna(last + 1)
+    return found
+
+
+def random_survival(n_arms: int, tau: float, batch: int, rounds: int) -> FloatArray:
+    """Return the exact probability that random batches have found no top arm after t = 0, ..., ``rounds`` batches."""
+    good = n_good(tau, n_arms)
+    pulls = np.minimum(batch * np.arange(rounds + 1), n_arms)
+    left = n_arms - good - pulls
+    with np.errstate(invalid="ignore"):
+        log = gammaln(n_arms - good + 1) - gammaln(left + 1) - gammaln(n_arms + 1) + gammaln(n_arms - pulls + 1)
+    return np.asarray(np.where(left >= 0, np.exp(log), 0.0))
+
+
+def random_mean(n_arms: int, tau: float, batch: int, rounds: int) -> float:
+    """Return the mean number of batches until random batches find a top arm, ``rounds + 1`` where they do not."""
+    return float(random_survival(n_arms, tau, batch, rounds).sum())
+
+
+def comparable_runs(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of one problem's batches and runs that every series has."""
+    (rows,) = shared_rounds(rows)
+    runs = rows.groupby("replication")["series"].nunique()
+    return rows[rows["replication"].isin(runs.index[runs == runs.max()])]
+
+
+def batches_until_top(
+    rows: pd.DataFrame, panel: str, profile: str, *, batch: int, taus: Sequence[float] = TAUS
+) -> pd.DataFrame:
+    """Return the mean number of batches until a top arm, for each quantile, and how many runs never saw one.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of one problem, with the columns of `first_hits`, ``convention`` and ``data``; batches and runs that
+        not every series has are left out.
+    panel, profile : str
+        The panel's name; the scale of the run.
+    batch : int
+        Arms in a batch, for the exact law of random batches.
+    taus : sequence of float
+        Quantiles, the abscissa.
+
+    Returns
+    -------
+    DataFrame
+        Columns of a figure's CSV; statistics ``batches``, with a 95% bootstrap interval, which stays among the numbers
+        of batches that there are, ``censored``, `BEYOND`, ``broken runs``, and the exact mean of random
+        batches as a series of its own.
+    """
+    rows = comparable_runs(rows)
+    n_arms, rounds = int(rows["arm_count"].iloc[0]), int(rows["round"].max())
+    n_runs = rows.groupby("series", sort=False)["replication"].nunique().to_dict()
+    kept, marks = without_broken(rows), marked_runs(rows)
+    table: list[dict[str, Any]] = []
+    for tau in taus:
+        hits = first_hits(kept, tau)
+        for series, mine in hits.groupby(level="series", sort=False):
+            line = {"series": series, "x": tau, "n": len(mine)}
+            low, high = bootstrap_interval(mine["first"].to_numpy(dtype=np.float64))
+            table.append(line | {"statistic": "batches", "value": mine["first"].mean(), "low": low, "high": high})
+            table.append(line | {"statistic": "censored", "value": int(mine["censored"].sum())})
+        exact = {"series": RANDOM_LAW, "x": tau, "n": 0, "statistic": "batches"}
+        table.append(exact | {"value": random_mean(n_arms, tau, batch, rounds)})
+    for statistic, name in (("beyond", BEYOND), ("broken", "broken runs")):
+        for label, k in marks[statistic].groupby(level="series", sort=False).sum().to_dict().items():
+            if k:
+                table.append({"series": label, "x": np.nan, "n": n_runs[label], "statistic": name, "value": k})
+    return as_values(pd.DataFrame(table), panel=panel, profile=profile, data=rows["data"].iloc[0])
+
+
+def bootstrap_interval(values: FloatArray) -> tuple[float, float]:
+    """Return the 95% percentile interval of a mean; the same values give the same interval."""
+    if len(values) < 2:
+        return np.nan, np.nan
+    drawn = np.random.default_rng(len(values)).integers(0, len(values), (_RESAMPLES, len(values)))
+    low, high = np.quantile(values[drawn].mean(axis=1), [0.025, 0.975])
+    return float(low), float(high)
+
+
+def share_found(rows: pd.DataFrame, panel: str, profile: str, *, batch: int, tau: float = MAIN_TAU) -> pd.DataFrame:
+    """Return the share of runs that have seen a top arm after each batch, and the exact law of random batches.
+
+    Every run is watched to the last batch, so that the Kaplan-Meier curve is this share and Wilson's interval holds.
+
+    Parameters
+    ----------
+    rows, panel, profile, batch
+        As in `batches_until_top`.
+    tau : float
+        Quantile.
+
+    Returns
+    -------
+    DataFrame
+        Columns of a figure's CSV; statistic ``share found``, x is the number of the batch, from 0.
+    """
+    rows = comparable_runs(rows)
+    n_arms, rounds = int(rows["arm_count"].iloc[0]), int(rows["round"].max())
+    hits = first_hits(without_broken(rows), tau)
+    table = []
+    for series, mine in hits.groupby(level="series", sort=False):
+        for number in range(rounds + 1):
+            k, n = int(((mine["first"] <= number) & ~mine["censored"]).sum()), len(mine)
+            low, high = share_interval(k, n) if number else (0.0, 0.0)
+            table.append({"series": series, "x": number, "value": k / n, "low": low, "high": high, "n": n})
+    law = 1.0 - random_survival(n_arms, tau, batch, rounds)
+    table += [{"series": RANDOM_LAW, "x": number, "value": value, "n": 0} for number, value in enumerate(law)]
+    made = as_values(pd.DataFrame(table), panel=panel, statistic="share found", profile=profile)
+    return made.assign(data=rows["data"].iloc[0])
+
+
+def reward_values(rows: pd.DataFrame, panel: str, profile: str) -> pd.DataFrame:
+    """Return the mean reward of each batch and the mean relative regret of the best arm so far, with 95% t-intervals.
+
+    x is the number of the batch; statistics ``reward`` and ``relative regret``.
+    """
+    kept = without_broken(rows)
+    kinds = {"reward": ("reward", "mean"), "relative regret": ("relative_regret", "mean")}
+    return summarise(kept[kept["round"] > 0], kinds, x="round", panel=panel, profile=profile)
+
+
+def fit_values(rows: pd.DataFrame, profile: str, rates: dict[str, float]) -> pd.DataFrame:
+    """Return the median training error over the variance of the response, with its quartiles, step by step.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of `bestarm_studies.oae.network_fits.fit_rows`.
+    profile : str
+        Scale.
+    rates : dict
+        The step size of each class; rows of others are left out.
+    """
+    mine = rows[rows["learning_rate"] == rows["series"].map(rates)]
+    mine = mine.assign(ratio=mine["mse"] / mine["var"])
+    return summarise(mine, {"median MSE / variance": ("ratio", "median")}, x="x", panel="{panel}", profile=profile)
+
+
+def hits_table(values: pd.DataFrame, tau: float = MAIN_TAU) -> pd.DataFrame:
+    """Return mean batches with their intervals, and censored runs, as text: series by panels.
+
+    A dagger says that some runs' fits passed 10^4.
+    """
+    beyond = values[values["statistic"] == BEYOND].set_index(["panel", "series"]).index
+    mine = values[np.isclose(values["x"].astype(float), tau)]
+    censored = mine[mine["statistic"] == "censored"].set_index(["panel", "series"])["value"]
+    lines: dict[str, dict[str, str]] = {}
+    for _, line in mine[mine["statistic"] == "batches"].iterrows():
+        lost = censored.get((line["panel"], line["series"]), 0)
+        text = f"{line['value']:.1f}"
+        if np.isfinite(line["low"]):
+            text += f" [{line['low']:.1f}, {line['high']:.1f}]"
+        text += f" ({int(lost)} of {line['n']} never)" if lost else ""
+        text += " †" if (line["panel"], line["series"]) in beyond else ""
+        lines.setdefault(str(line["series"]), {})[str(line["panel"])] = text
+    return pd.DataFrame(lines).T.rename_axis("series").reset_index().fillna("")
