@@ -88,8 +88,8 @@ def start(
     ----------
     arms : Arms
         The arms.
-    budgets, sizes : ndarray of int64, shape (n_sets, n_stages)
-        Pulls of each stage and the arms it leaves, for each set of features.
+    budgets, sizes : ndarray of int64, shape (n_stages,) or (n_sets, n_stages)
+        Pulls of each stage and the arms it leaves, for each set of features where they differ.
     label : str
         Keys the random choices.
     streams : Streams
@@ -103,8 +103,8 @@ def start(
     return EliminationState(
         live=np.ones((n_replications, arms.n_arms), dtype=np.bool_),
         means=np.zeros((n_replications, arms.n_arms)),
-        budgets=budgets[feature_set],
-        sizes=sizes[feature_set],
+        budgets=np.broadcast_to(budgets, (len(features), budgets.shape[-1]))[feature_set],
+        sizes=np.broadcast_to(sizes, (len(features), sizes.shape[-1]))[feature_set],
         spent=np.zeros(n_replications, dtype=np.int64),
         feature_set=feature_set,
         replications=streams.replications,
@@ -220,3 +220,17 @@ def best_live(
     for r in range(len(live)):
         arms[r, 0] = largest(means[r], live[r], in_order, key, replications[r], stage, 1)
     return arms
+
+
+class StagePolicy:
+    """The end of a policy that eliminates in stages: when it stops, and what it recommends."""
+
+    ties_in_order: bool
+
+    def finished(self, state: EliminationState) -> BoolArray:
+        """Return which replications have one arm left, or no budget for a stage."""
+        return finished(state)
+
+    def recommend(self, state: EliminationState) -> IntArray:
+        """Return the live arm with the largest estimate, shape (R, 1)."""
+        return best_live(state.live, state.means, self.ties_in_order, state.key, state.replications, state.stage)

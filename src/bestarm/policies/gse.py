@@ -19,7 +19,7 @@ from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.least_squares import least_squares_means
 from bestarm.models.logistic import logistic_scores
 from bestarm.policies import elimination
-from bestarm.policies.elimination import EliminationState
+from bestarm.policies.elimination import EliminationState, StagePolicy
 from bestarm.policies.fixed_budget import check_budget
 from bestarm.streams import Streams
 
@@ -35,7 +35,7 @@ def n_stages(n_arms: int, eta: int) -> int:
 
 
 @dataclass(frozen=True)
-class Gse:
+class Gse(StagePolicy):
     r"""Generalised successive elimination ([1]_, Algorithm 1).
 
     In each of :math:`s=\lceil\log_\eta K\rceil` stages pull the live arms :math:`\lfloor B/s\rfloor` times in all, fit
@@ -133,10 +133,7 @@ class Gse:
     def start(self, arms: Arms, streams: Streams) -> EliminationState:
         """Return the state before the first stage."""
         budgets, sizes = self.schedule(arms.n_arms)
-        n_sets = len(arms.features) if arms.features.ndim == 3 else 1
-        return elimination.start(
-            arms, np.tile(budgets, (n_sets, 1)), np.tile(sizes, (n_sets, 1)), self.label, streams, self.projection
-        )  # fmt: skip
+        return elimination.start(arms, budgets, sizes, self.label, streams, self.projection)
 
     def ask(self, state: EliminationState) -> Ask:
         """Choose the pulls of the next stage."""
@@ -153,16 +150,6 @@ class Gse:
     def tell(self, state: EliminationState, asked: Ask, totals: FloatArray) -> None:
         """Fit the model to the stage's rewards and eliminate; totals that are NaN (failed) teach nothing."""
         elimination.learn(state, asked, totals, self._fit, self.projection, self.ties_in_order)
-
-    def finished(self, state: EliminationState) -> BoolArray:
-        """Return which replications have one arm left."""
-        return elimination.finished(state)
-
-    def recommend(self, state: EliminationState) -> IntArray:
-        """Return the live arm with the largest estimate, shape (R, 1)."""
-        return elimination.best_live(
-            state.live, state.means, self.ties_in_order, state.key, state.replications, state.stage
-        )  # fmt: skip
 
     def _fit(
         self, features: FloatArray, feature_set: IntArray, live: BoolArray, counts: IntArray, totals: FloatArray

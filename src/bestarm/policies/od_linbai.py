@@ -15,10 +15,10 @@ import numpy as np
 
 from bestarm.designs.allocation import DESIGNS, Allocation, AllocationRule
 from bestarm.designs.projection import span_basis
-from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
+from bestarm.interface import Arms, Ask, FloatArray, IntArray
 from bestarm.models.least_squares import least_squares_means
 from bestarm.policies import elimination
-from bestarm.policies.elimination import EliminationState
+from bestarm.policies.elimination import EliminationState, StagePolicy
 from bestarm.policies.fixed_budget import check_budget
 from bestarm.streams import Streams
 
@@ -48,7 +48,7 @@ def schedule(n_arms: int, rank: int, budget: int, *, as_coded: bool = False) -> 
 
 
 @dataclass(frozen=True)
-class OdLinBai:
+class OdLinBai(StagePolicy):
     r"""OD-LinBAI ([1]_): halve the dimension, not the arms.
 
     In each stage solve for the G-optimal design of the live arms, pull arm i :math:`\lceil m\pi_i\rceil` times, fit
@@ -136,13 +136,3 @@ class OdLinBai:
     def tell(self, state: EliminationState, asked: Ask, totals: FloatArray) -> None:
         """Fit the stage's rewards and eliminate; totals that are NaN (failed) teach nothing."""
         elimination.learn(state, asked, totals, least_squares_means, self.projection, self.ties_in_order)
-
-    def finished(self, state: EliminationState) -> BoolArray:
-        """Return which replications have one arm left, or no budget for a stage."""
-        return elimination.finished(state)
-
-    def recommend(self, state: EliminationState) -> IntArray:
-        """Return the live arm with the largest estimate, shape (R, 1)."""
-        return elimination.best_live(
-            state.live, state.means, self.ties_in_order, state.key, state.replications, state.stage
-        )  # fmt: skip

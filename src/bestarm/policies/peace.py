@@ -22,7 +22,7 @@ from bestarm.designs.width_design import exponentiated_gradient, mirror_descent
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.least_squares import least_squares_means
 from bestarm.policies import elimination
-from bestarm.policies.elimination import EliminationState
+from bestarm.policies.elimination import EliminationState, StagePolicy
 from bestarm.policies.fixed_budget import check_budget
 from bestarm.streams import Streams
 
@@ -78,7 +78,7 @@ def _allocate(
 
 
 @dataclass(frozen=True)
-class Peace:
+class Peace(StagePolicy):
     r"""Peace with a fixed budget, as approximated in [2]_.
 
     In each of :math:`\lfloor\log_2K\rfloor` stages spread :math:`\lfloor B/\lfloor\log_2K\rfloor\rfloor` pulls by the
@@ -137,10 +137,7 @@ class Peace:
         sizes = np.maximum(1, arms.n_arms // 2 ** np.arange(1, n_stages + 1))
         sizes[-1] = 1
         budgets = np.full(n_stages, self.budget // n_stages)
-        n_sets = len(arms.features) if arms.features.ndim == 3 else 1
-        return elimination.start(
-            arms, np.tile(budgets, (n_sets, 1)), np.tile(sizes, (n_sets, 1)), self.label, streams
-        )  # fmt: skip
+        return elimination.start(arms, budgets, sizes, self.label, streams)
 
     def ask(self, state: EliminationState) -> Ask:
         """Choose the pulls of the next stage."""
@@ -159,13 +156,3 @@ class Peace:
     def tell(self, state: EliminationState, asked: Ask, totals: FloatArray) -> None:
         """Fit the stage's rewards and eliminate; totals that are NaN (failed) teach nothing."""
         elimination.learn(state, asked, totals, least_squares_means, "span", self.ties_in_order)
-
-    def finished(self, state: EliminationState) -> BoolArray:
-        """Return which replications have one arm left."""
-        return elimination.finished(state)
-
-    def recommend(self, state: EliminationState) -> IntArray:
-        """Return the live arm with the largest estimate, shape (R, 1)."""
-        return elimination.best_live(
-            state.live, state.means, self.ties_in_order, state.key, state.replications, state.stage
-        )  # fmt: skip
