@@ -1,185 +1,195 @@
-r"""From a ledger's claims and stored rows to verdicts.
+"""From a study's claims and rows to verdicts.
 
-A statistical claim has a p-value for the claim beyond its margin and one for its opposite. A claim over several
-comparisons holds if all of them do, so its p-value is their largest (intersection-union); its opposite holds if one of
-them does, so that p-value is their smallest times their number. Both families are Holm-adjusted over the statistical
-claims of a paper at 5%. Intervals shown are plain 95% intervals of the comparison that decides.
+A claim is decided on the rows that are handed over, never on a file; at the paper's own scale where all of its
+experiments have rows there. Smoke runs, stand-in data and too few runs decide nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
-from statsmodels.stats.multitest import multipletests
 
 from bestarm.datasets.registry import DataUnavailable
-from bestarm.experiments.definitions import ledger, load_experiment
-from bestarm.reporting.accuracy_claims import ACCURACY_TESTS, describe_accuracy
-from bestarm.reporting.batch_claims import BATCH_TESTS, describe_batches, divergence
-from bestarm.reporting.claim_tests import (
-    LEVEL,
-    STATISTICAL,
-    decisive,
-    describe,
-    experiments_of,
+from bestarm.reporting.claim_cells import Rows, Values, experiments_of
+from bestarm.reporting.claim_kinds import comparisons_of, margin_of, words_of
+from bestarm.reporting.verdicts import (
+    CONVENTIONS,
+    Decision,
+    adjust,
+    confirming,
+    deciding,
     joint_p,
-    untested,
+    needed_runs,
+    verdict_of,
+    verdict_table,
 )
-from bestarm.reporting.controls import control_caveat
-from bestarm.reporting.regret_claims import REGRET_TESTS, describe_regret
-from bestarm_studies.gpoo.checks import GPOO_CLAIMS
-from bestarm_studies.gse.checks import GSE_CLAIMS, GSE_DESCRIPTIONS
-from bestarm_studies.linear_topm.checks import DESCRIPTIONS, THEORY
-from bestarm_studies.linear_topm.complexity_checks import nine_eighths, order_of_constants, table5
-from bestarm_studies.linear_topm.drug.checks import drug_misfit, recorded_hit_ratios, simulated_hit_ratios
-from bestarm_studies.oae.checks import OAE_CLAIMS, OAE_DESCRIPTIONS
-from bestarm_studies.oae.theory_checks import OAE_THEORY_CLAIMS, OAE_THEORY_DESCRIPTIONS
 
-DATA_MISSING = "data unavailable"
+if TYPE_CHECKING:
+    from bestarm.reporting.study import Study
 
+__all__ = ["COLUMNS", "Decision", "evaluate", "verdict_table", "with_groups"]
 
-def _gap(paper: str, test: Mapping[str, Any]) -> tuple[bool, str]:
-    """Compare the gap between the m-th and the next mean with the printed number of decimals."""
-    holds, texts = True, []
-    for name, (printed, decimals) in test["printed"].items():
-        experiment = load_experiment(paper, name, "laptop")
-        means = np.sort(experiment.problem.means[0])[::-1]
-        m = int(test["n_best"][name])
-        gap = means[m - 1] - means[m]
-        holds &= bool(round(gap, decimals) == printed)
-        texts.append(f"{name}: {gap:.5f} (printed {printed})")
-    return holds, "; ".join(texts)
-
-
-# decided by a computation of the project, not by a test on samples; each returns whether the claim holds, and why
-ARITHMETIC: dict[str, Callable[[str, Mapping[str, Any]], tuple[bool, str]]] = {
-    "gap": _gap,
-    "table5": table5,
-    "order_of_constants": order_of_constants,
-    "nine_eighths": nine_eighths,
-    "drug_misfit": drug_misfit,
-    "recorded_hit_ratios": recorded_hit_ratios,
-    **THEORY,
-    **GPOO_CLAIMS,
-    **GSE_CLAIMS,
-    **OAE_CLAIMS,
-    **OAE_THEORY_CLAIMS,
-}
-KINDS_IN_WORDS = DESCRIPTIONS | GSE_DESCRIPTIONS | OAE_DESCRIPTIONS | OAE_THEORY_DESCRIPTIONS
-TESTS = STATISTICAL | REGRET_TESTS | ACCURACY_TESTS | BATCH_TESTS | {"hit_ratios": simulated_hit_ratios}
+SMALLEST_N = 12  # below it no paired test can decide a paper's claims
+OURS = ("control", "prediction", "reading", "correction")
+COLUMNS = [
+    "id", "convention", "verdict", "kind", "ours", "of", "effect", "low", "high", "n", "margin", "unit", "p",
+    "p_opposite", "p_adjusted", "comparisons", "confirming", "needed_n", "scale", "decided_by", "checked", "claim",
+    "where", "notebook", "test", "caveat",
+]  # fmt: skip
 
 
 def evaluate(
-    paper: str,
-    claims: Mapping[str, Any],
-    rows: Mapping[str, pd.DataFrame],
-    profiles: Mapping[str, str],
-    larger: Mapping[str, pd.DataFrame] | None = None,
+    study: Study,
+    rows: Rows,
+    larger: Rows | None = None,
+    profile: str = "laptop",
 ) -> pd.DataFrame:
     """Return the verdict on each claim under each convention.
 
     Parameters
     ----------
-    paper : str
-        Ledger.
-    claims : mapping
-        The ledger's ``claims``.
+    study : Study
+        With its claims, checks and values.
     rows : mapping of str to DataFrame
-        Rows of each experiment that was run.
-    profiles : mapping of str to str
-        The profile that each experiment was run at.
+        Rows of each experiment.
     larger : mapping of str to DataFrame, optional
         Rows at the paper's own scale. They decide the claims all of whose experiments are there, since methods at
-        different scales cannot be compared; ``decided_by`` says so.
+        different scales cannot be compared.
+    profile : str
+        Scale of ``rows``.
 
     Returns
     -------
     DataFrame
-        Columns ``id, convention, verdict, effect, low, high, n, p, p_opposite, decided_by, claim, where, test,
-        caveat``;
-        p-values are Holm-adjusted over the paper's statistical claims of one convention.
+        ``COLUMNS``, one line for each claim and convention that its experiments have. ``p`` and ``p_opposite`` are
+        one-sided, ``p_adjusted`` two-sided and adjusted over the paper's claims of one convention.
     """
-    table: list[dict[str, Any]] = []
-    larger = larger or {}
-    for convention in ("as_written", "as_coded"):
-        for identity, entry in claims.items():
+    lines = []
+    for convention in CONVENTIONS:
+        for identity, entry in study.claims.items():
             test = entry["test"] | entry["test"].get(convention, {})
-            line = {"id": identity, "convention": convention, "claim": entry["claim"], "where": entry["where"]}
-            line |= {
-                "test": KINDS_IN_WORDS.get(test["kind"])
-                or describe_regret(test)
-                or describe_accuracy(test)
-                or describe_batches(test)
-                or describe(test),
-                "caveat": control_caveat(entry, rows, profiles, convention),
-            }
-            needed = experiments_of(test)
-            line["at_scale"] = bool(needed) and all(e in larger for e in needed)
-            there = larger if line["at_scale"] else rows
-            available = [e for e in needed if e in there]
-            if test["kind"] in ARITHMETIC:
-                if convention == "as_written" or convention in test:
-                    table.append(line | _arithmetic(paper, test, rows))
-                continue
-            mine = {e: there[e][there[e]["convention"] == convention] for e in available}
-            if available and all(mine[e].empty for e in available):
-                continue  # these experiments do not exist in this convention
-            reason = untested(needed, mine, dict.fromkeys(needed, "paper") if line["at_scale"] else profiles)
-            if reason:
-                table.append(line | {"verdict": "untested", "decided_by": reason})
-                continue
-            comparisons = TESTS[test["kind"]](test, mine)
-            p, p_opposite = joint_p(comparisons)
-            line["remark"] = divergence(test, mine) if test["kind"] in BATCH_TESTS else ""
-            line["remark"] += _scale(paper, needed, profiles, line["at_scale"])
-            table.append(line | {"comparisons": comparisons, "p": p, "p_opposite": p_opposite})
-    frame = pd.DataFrame(table)
-    for column in ("effect", "low", "high", "n", "p", "p_opposite", "decided_by", "comparisons"):
-        if column not in frame:
-            frame[column] = None
-    for _, group in frame.groupby("convention"):
-        tested = group.index[group["comparisons"].notna()]
-        if len(tested):
-            for column in ("p", "p_opposite"):
-                raw = frame.loc[tested, column].to_numpy(dtype=np.float64)
-                frame.loc[tested, column] = multipletests(raw, LEVEL, method="holm")[1]
-    frame = frame.apply(_decide, axis=1)
-    order = ["id", "convention", "verdict", "effect", "low", "high", "n", "p", "p_opposite", "decided_by"]
-    return frame[[*order, "claim", "where", "test", "caveat"]]
+            line = _decided(study, entry, test, rows, larger or {}, profile, convention)
+            if line is not None:
+                about = {k: entry.get(k, "") for k in ("claim", "where", "notebook", "caveat", "ours", "of")}
+                kind = "exact" if "check" in test else "test"
+                lines.append({"id": identity, "convention": convention, "kind": kind, **about, **line})
+    table = pd.DataFrame(lines).reindex(columns=[*COLUMNS, "found", "need"])
+    table["p_adjusted"] = adjust(table)
+    return table.apply(_with_verdict, axis=1)[COLUMNS]
 
 
-def _scale(paper: str, needed: Sequence[str], profiles: Mapping[str, str], at_scale: bool) -> str:
-    """Return at which scale a claim was decided, where the paper's own and the profile's policies differ."""
-    if at_scale:
-        return ", at the paper's own scale"
-    entries = [ledger(paper)["experiments"].get(e, {}).get("profiles", {}) for e in needed]
-    cut = any(p.get(profiles[e], {}).get("settings") for e, p in zip(needed, entries, strict=True))
-    return ", at the laptop's scale" if cut else ""
+def _decided(
+    study: Study,
+    entry: Mapping[str, Any],
+    test: dict[str, Any],
+    rows: Rows,
+    larger: Rows,
+    profile: str,
+    convention: str,
+) -> dict[str, Any] | None:
+    """Return what is found on one claim under one convention, or None if it has no such convention."""
+    needed = experiments_of(test)
+    exact = "check" in test
+    at_scale = bool(needed) and all(e in larger for e in needed)
+    there = larger if at_scale else rows
+    available = {e: there[e] for e in needed if e in there}
+    mine = {e: frame[frame["convention"] == convention] for e, frame in available.items()}
+    if convention != "as_written" and not (convention in test if exact else _has_convention(entry, mine)):
+        return None
+    line: dict[str, Any] = {"scale": "paper" if at_scale else profile if needed else ""}
+    line["test"] = _about(study.checks[test["check"]]) if exact else words_of(test, study.values)
+    if reason := not_run(needed, mine, "paper" if at_scale else profile):
+        return line | {"verdict": "not run", "decided_by": reason}
+    if exact:
+        return line | _exact(study.checks[test["check"]], test, available)
+    line |= {"unit": line["test"].partition(",")[0], "margin": margin_of(test)}
+    return line | _tested(test, mine, study.values)
 
 
-def _arithmetic(paper: str, test: Mapping[str, Any], rows: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
-    for e in experiments_of(test):
-        if e in rows and (rows[e]["data"] == "stand-in").any():
-            return {"verdict": "untested", "decided_by": f"{e} ran on stand-in data"}
+def _about(check: Callable[..., Decision]) -> str:
+    """Return what an exact check does: the first line of its docstring."""
+    return str(check.__doc__).strip().splitlines()[0].rstrip(".")
+
+
+def _has_convention(entry: Mapping[str, Any], mine: Rows) -> bool:
+    """Return whether a claim has rows of a convention; the project's own statements need them of every experiment."""
+    there = [not frame.empty for frame in mine.values()]
+    return all(there) if entry.get("ours") else any(there) or not there
+
+
+def not_run(needed: list[str], rows: Rows, profile: str) -> str:
+    """Return why a test on these experiments would mean nothing, or an empty string."""
+    if needed and profile == "smoke":
+        return "smoke profile"
+    for e in needed:
+        if e not in rows or rows[e].empty:
+            return f"{e} has no rows"
+        if (rows[e]["data"] == "stand-in").any():
+            return f"{e} ran on stand-in data"
+    return ""
+
+
+def _exact(check: Callable[..., Decision], test: Mapping[str, Any], rows: Rows) -> dict[str, Any]:
     try:
-        holds, text = ARITHMETIC[test["kind"]](paper, test)
+        found = check(test, rows)
     except DataUnavailable as error:
-        return {"verdict": "untested", "decided_by": f"{DATA_MISSING}: {error}"}
-    return {"verdict": "holds" if holds else "fails", "decided_by": text}
+        return {"verdict": "not run", "decided_by": f"data unavailable: {error}"}
+    verdict = ("confirmed" if found.holds else "refuted") if found.informative else "not informative"
+    return {"verdict": verdict, "decided_by": found.text, "checked": found.checked if found.holds else ""}
 
 
-def _decide(line: pd.Series) -> pd.Series:
-    comparisons = line["comparisons"]
-    if not isinstance(comparisons, list):
+def _tested(test: Mapping[str, Any], rows: Rows, values: Values) -> dict[str, Any]:
+    for e, frame in rows.items():
+        n = frame.groupby("series")["replication"].nunique().min()
+        if n < SMALLEST_N:
+            return {"verdict": "not run", "decided_by": f"{e} has n = {n} < {SMALLEST_N}"}
+    everything = comparisons_of(test, rows, values)
+    found = [c for c in everything if c.informative]
+    if not found:
+        return {"verdict": "not informative", "decided_by": "nobody succeeds in any run of these cells"}
+    p, p_opposite = joint_p(found, test.get("need"))
+    return {
+        "found": found,
+        "need": test.get("need"),
+        "p": p,
+        "p_opposite": p_opposite,
+        "comparisons": len(found),
+        "decided_by": f"; {len(everything) - len(found)} cells say nothing" if len(found) < len(everything) else "",
+    }
+
+
+def _with_verdict(line: pd.Series) -> pd.Series:
+    """Return a line with its verdict and the comparison that it rests on, once p-values are adjusted."""
+    found = line["found"]
+    if not isinstance(found, list):
         return line
-    verdict = "reproduced" if line["p"] < LEVEL else "contradicted" if line["p_opposite"] < LEVEL else "inconclusive"
-    found = decisive(comparisons, verdict)
-    line["verdict"] = verdict
-    line["effect"], line["low"], line["high"] = found.effect, found.low, found.high
-    held = sum(c.p < LEVEL for c in comparisons)  # each for itself, unadjusted
-    count = f" ({held} of {len(comparisons)} comparisons hold)" if len(comparisons) > 1 else ""
-    line["n"], line["decided_by"] = found.n, found.name + count + line["remark"]
+    need = None if pd.isna(line["need"]) else int(line["need"])
+    verdict = verdict_of(found, line["p_adjusted"], need)
+    shown = deciding(found, verdict, need)
+    m, k = len(found), len(found) if verdict == "confirmed" and need is None else confirming(found)
+    line["verdict"], line["confirming"] = verdict, k
+    line["effect"], line["low"], line["high"], line["n"] = shown.effect, shown.low, shown.high, shown.n
+    line["needed_n"] = needed_runs(found, need) if verdict == "undecided" else None
+    count = f" ({k} of {m} comparisons confirm)" if m > 1 else ""
+    line["decided_by"] = shown.name + count + line["decided_by"]
     return line
+
+
+def with_groups(ledger: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the claims of a ledger with the names of ``groups`` replaced by what they stand for."""
+    groups = ledger.get("groups", {})
+
+    def expand(part: Any) -> Any:
+        if isinstance(part, str) and part in groups:
+            return expand(groups[part])
+        if isinstance(part, list):
+            found: list[Any] = []
+            for entry in part:
+                grown = expand(entry)
+                found += grown if isinstance(grown, list) and isinstance(entry, str) else [grown]
+            return found
+        return {k: expand(v) for k, v in part.items()} if isinstance(part, dict) else part
+
+    return {i: {**entry, "test": expand(entry["test"])} for i, entry in ledger["claims"].items()}

@@ -15,6 +15,7 @@ import yaml
 import bestarm_studies
 from bestarm.experiments.experiment import Computation, Experiment, settings_of
 from bestarm.paths import ROOT
+from bestarm.reporting.claims import with_groups
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def load_study(name: str) -> Study:
         part: yaml.safe_load(files(package).joinpath(f"{part}.yaml").read_text(encoding="utf-8"))
         for part in ("claims", "paper")
     }
-    return Study(name, experiments, texts["claims"]["claims"], texts["paper"], checks.CHECKS, checks.VALUES)
+    return Study(name, experiments, with_groups(texts["claims"]), texts["paper"], checks.CHECKS, checks.VALUES)
 
 
 def _check_settings(name: str, experiments: Mapping[str, Experiment | Computation]) -> None:

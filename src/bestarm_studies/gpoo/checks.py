@@ -7,23 +7,30 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from bestarm.designs.partition_tree import LEAF
 from bestarm.experiments.observe import Looking
 from bestarm.experiments.simulate import simulate
+from bestarm.interface import FloatArray
 from bestarm.policies.gpoo import Gpoo
+from bestarm.reporting.claim_cells import Value
 from bestarm.reporting.study import project_seed
+from bestarm.reporting.verdicts import Decision
 from bestarm.streams import Streams
 from bestarm_studies.gpoo.functions import reward_function
 from bestarm_studies.gpoo.theory_rows import largest_slopes
 
+Test = Mapping[str, Any]
+Rows = Mapping[str, pd.DataFrame]
 
-def single_feedback(paper: str, test: Mapping[str, Any]) -> tuple[bool, str]:
-    """Decide that with S = 1 the posterior is that of ordinary Gaussian process regression at the centres of cells."""
+
+def single_feedback(test: Test, rows: Rows) -> Decision:
+    """Check that with S = 1 the posterior is that of ordinary Gaussian process regression at the centres of cells."""
     bandit, policy = reward_function("f1"), Gpoo("GPOO", int(test["budget"]))
     largest = 0.0
 
@@ -42,11 +49,11 @@ def single_feedback(paper: str, test: Mapping[str, Any]) -> tuple[bool, str]:
 
     streams = Streams.first(1, seed=project_seed(), instance=bandit.label)
     simulate(Looking(policy, look), bandit, streams, metrics={})
-    return largest < 1e-8, f"means differ by at most {largest:.1e} over {policy.budget} rounds"
+    return Decision(largest < 1e-8, f"means differ by at most {largest:.1e} over {policy.budget} rounds")
 
 
-def envelope(paper: str, test: Mapping[str, Any]) -> tuple[bool, str]:
-    """Decide that b-values lie above the Lipschitz envelope of every leaf whose average is in its interval."""
+def envelope(test: Test, rows: Rows) -> Decision:
+    """Check that b-values lie above the Lipschitz envelope of every leaf whose average is in its interval."""
     n_runs, beyond, checked = int(test["runs"]), 0, 0
     for size in test["sizes"]:
         bandit, policy = reward_function("f1", n_representatives=size), Gpoo("GPOO", int(test["budget"]))
@@ -68,11 +75,13 @@ def envelope(paper: str, test: Mapping[str, Any]) -> tuple[bool, str]:
 
         streams = Streams.first(n_runs, seed=project_seed(), instance=bandit.label)
         simulate(Looking(policy, look), bandit, streams, metrics={})
-    return beyond == 0, f"{beyond} of {checked} leaves of {n_runs * len(test['sizes'])} runs have an envelope above b"
+    runs = n_runs * len(test["sizes"])
+    text = f"{beyond} of {checked} leaves of {runs} runs have an envelope above b"
+    return Decision(beyond == 0, text, informative=checked > 0, checked=f"{checked:,} leaves of {runs} runs")
 
 
-def cost(paper: str, test: Mapping[str, Any]) -> tuple[bool, str]:
-    """Decide that multiplications grow at most like N to the printed power: counted, not timed."""
+def cost(test: Test, rows: Rows) -> Decision:
+    """Check that multiplications grow at most like N to the printed power: counted, not timed."""
     bandit, counts = reward_function("f1"), []
     for budget in test["budgets"]:
         total = 0
@@ -88,7 +97,65 @@ def cost(paper: str, test: Mapping[str, Any]) -> tuple[bool, str]:
         simulate(Looking(Gpoo("GPOO", int(budget)), look), bandit, streams, metrics={})
         counts.append(total)
     slope = float(np.polyfit(np.log(test["budgets"]), np.log(counts), 1)[0])
-    return slope <= test["power"], f"multiplications grow like N^{slope:.2f} for N = {test['budgets'][0]} to {budget}"
+    text = f"multiplications grow like N^{slope:.2f} for N = {test['budgets'][0]} to {budget}"
+    return Decision(slope <= test["power"], text)
 
 
-GPOO_CLAIMS = {"single_feedback": single_feedback, "envelope": envelope, "cost": cost}
+def always(test: Test, rows: Rows) -> Decision:
+    """Check that a share of a bound never exceeds 1 in the runs in which the event held."""
+    frame = pd.concat([rows[name] for name in test["experiments"]], ignore_index=True)
+    mine = frame[frame["series"].isin(test["series"]) & (frame["event_share"] <= 1.0)]
+    shares = mine[test["metric"]]
+    beyond = int((shares > 1.0).sum())
+    text = f"{beyond} of {len(shares)} runs beyond the bound; at most {shares.max():.3g} times the bound"
+    return Decision(beyond == 0, text, informative=bool((shares > 0.0).any()), checked=f"{len(shares)} runs")
+
+
+def _curve(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
+    """Return a column of the rows by run, series and budget, at the budgets that the test names or at all."""
+    inside = rows["budget"].isin(test["budgets"]) if "budgets" in test else rows["budget"] > 0
+    return rows[inside].pivot(index="replication", columns=["series", "budget"], values=test["of"]).astype(np.float64)
+
+
+def first_budget(means: FloatArray, budgets: FloatArray, test: Test) -> FloatArray:
+    """Return the first budget with a mean of at most ``level``; one after the last where there is none."""
+    reached = means <= test["level"]
+    return np.where(reached.any(axis=-1), budgets[reached.argmax(axis=-1)], budgets[-1] + 1.0)
+
+
+def rate(means: FloatArray, budgets: FloatArray, test: Test) -> FloatArray:
+    """Return the slope of the logarithm of a mean in log(N / log N)."""
+    x = np.log(budgets / np.log(budgets))
+    x = x - x.mean()
+    return np.asarray(np.log(np.maximum(means, 1e-9)) @ x / (x @ x))
+
+
+def gap_closed(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
+    """Return by run, to first order, the part of the gap from ``slow`` to ``fast`` that ``changed`` closes."""
+    means = rows.groupby(["replication", "series"], sort=False)[test["of"]].mean().unstack("series")
+    gap, gain = means[test["slow"]] - means[test["fast"]], means[test["slow"]] - means[test["changed"]]
+    closed = gain.mean() / gap.mean()
+    return (closed + (gain - closed * gap) / gap.mean()).to_frame(test["changed"])
+
+
+def _number(symbol: str) -> Callable[[pd.DataFrame, Test], pd.Series]:
+    """Return what reads K or S from the name of a series, "K = 3, S = 10"."""
+    return lambda rows, test: rows["series"].str.extract(rf"\b{symbol} = (\d+)", expand=False).astype(int)
+
+
+CHECKS: dict[str, Callable[[Test, Rows], Decision]] = {
+    "always": always,
+    "cost": cost,
+    "envelope": envelope,
+    "single_feedback": single_feedback,
+}
+VALUES: dict[str, Value] = {
+    "arity": Value("K, the arity of the tree", _number("K")),
+    "size": Value("S, representatives of a cell", _number("S")),
+    "off_peak": Value("a recommended cell off the highest peak"),
+    "event_share": Value("largest error in units of its interval"),
+    "smoothed_error": Value("error of the model against f smoothed over a box"),
+    "first_budget": Value("budget at which mean regret is low", _curve, statistic=first_budget),
+    "rate": Value("log mean regret against log(N / log N)", _curve, statistic=rate),
+    "gap_closed": Value("part of the gap that is closed", gap_closed),
+}

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bestarm.designs.l1_design import l1_designs
+from bestarm.reporting.verdicts import Decision
 from bestarm_studies.linear_topm.complexity import (
     gaps,
     lucb_complexity,
@@ -19,6 +20,8 @@ from bestarm_studies.linear_topm.complexity import (
 )
 from bestarm_studies.linear_topm.instances import published_random_instance
 
+Test = Mapping[str, Any]
+Rows = Mapping[str, pd.DataFrame]
 FEATURE_DIGITS = 1e-8  # the published features have eight decimals
 
 
@@ -35,7 +38,7 @@ def constants_of_table5(sigma: float, sizes: tuple[int, ...] = (3, 8)) -> pd.Dat
     return pd.DataFrame(lines)
 
 
-def table5(paper: str, test: Mapping[str, Any]) -> tuple[bool, str]:
+def table5(test: Test, rows: Rows) -> Decision:
     """Compare Table 5 with its printed digits, as far as the eight decimals of the published features decide them."""
     holds, texts = True, []
     for m, constants in constants_of_table5(test["sigma"]).set_index("m").iterrows():
@@ -44,10 +47,10 @@ def table5(paper: str, test: Mapping[str, Any]) -> tuple[bool, str]:
             # the constants are sums of inverse squared gaps: a relative error of 2 / gap times that of the means
             holds &= bool(abs(found - printed) <= 0.01 + 2.0 * FEATURE_DIGITS / float(constants["gap"]) * found)
             texts.append(f"m = {m}, {name}: {found:.2f} (printed {printed})")
-    return holds, "; ".join(texts)
+    return Decision(holds, "; ".join(texts))
 
 
-def order_of_constants(paper: str, test: Mapping[str, Any]) -> tuple[bool, str]:
+def order_of_constants(test: Test, rows: Rows) -> Decision:
     """Evaluate three constants on the published random instance; at epsilon = 0 their ratios are the same anywhere."""
     means = published_random_instance().means[0]
     values = {
@@ -57,10 +60,10 @@ def order_of_constants(paper: str, test: Mapping[str, Any]) -> tuple[bool, str]:
     }
     ordered = list(values.values())
     text = ", ".join(f"H({name}) = {value / ordered[0]:.1f} H(LUCB)" for name, value in values.items())
-    return bool(ordered[0] >= ordered[1] >= ordered[2]), text
+    return Decision(bool(ordered[0] >= ordered[1] >= ordered[2]), text)
 
 
-def nine_eighths(paper: str, test: Mapping[str, Any]) -> tuple[bool, str]:
+def nine_eighths(test: Test, rows: Rows) -> Decision:
     """Evaluate H(m-LinGapE (2)) / H(UGapE) on instances with independent arms, at sigma = 1."""
     ratios = []
     for instance in range(20):
@@ -68,4 +71,5 @@ def nine_eighths(paper: str, test: Mapping[str, Any]) -> tuple[bool, str]:
         designs = l1_designs(bandit.features).weights
         ours = m_lingape_optimised_complexity(bandit.means[0], 2, designs, sigma=1.0)
         ratios.append(ours / ugape_complexity(bandit.means[0], 2))
-    return bool(max(ratios) <= 9 / 8 + 1e-9), f"ratio between {min(ratios):.6f} and {max(ratios):.6f}; 9/8 = 1.125"
+    text = f"ratio between {min(ratios):.6f} and {max(ratios):.6f}; 9/8 = 1.125"
+    return Decision(bool(max(ratios) <= 9 / 8 + 1e-9), text)

@@ -1,4 +1,4 @@
-r"""Claims of the OAE paper that a count decides, and what claims become under other choices where the paper is silent.
+r"""What decides the claims of the OAE paper: counts, its theory, and the values that its statistical claims compare.
 
 References
 ----------
@@ -7,24 +7,37 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
-import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from bestarm.experiments.experiment import Experiment
 from bestarm.policies.oae import NetworkSearch
-from bestarm.reporting.batch_claims import BATCH_TESTS
-from bestarm.reporting.claim_tests import LEVEL, joint_p
-from bestarm.reporting.figures import VERDICT_COLOURS
+from bestarm.reporting.claim_cells import Value
+from bestarm.reporting.verdicts import Decision
+from bestarm_studies.oae.claim_values import (
+    comparable,
+    first_hit,
+    gain,
+    mean_distance,
+    mean_reward,
+    misfit,
+    regret_area,
+)
 from bestarm_studies.oae.experiments import EXPERIMENTS
 from bestarm_studies.oae.network_counts import networks_per_batch
+from bestarm_studies.oae.theory_checks import (
+    batch_factor,
+    linear_burn_in,
+    linear_optimism,
+    lipschitz_bound,
+    misspecification,
+    query_bound,
+    wide_arms,
+)
 from bestarm_studies.oae.uci import UCI_SETS, uci_instance
 
-Decision = tuple[bool, str]
 Tables = Mapping[str, pd.DataFrame]  # experiment to its rows
 
 
@@ -35,21 +48,22 @@ def uci_sizes(test: Mapping[str, Any], tables: Tables) -> Decision:
         found = uci_instance(name).features.shape[side]
         holds &= found == about.printed[side]
         texts.append(f"{name}: {found} (printed {about.printed[side]})")
-    return holds, "; ".join(texts)
+    return Decision(holds, "; ".join(texts))
 
 
 def hills_seen(test: Mapping[str, Any], tables: Tables) -> Decision:
-    """Decide whether the median number of hills on which an arm was pulled reaches four."""
-    rows = tables[test["experiment"]]
+    """Check that the median number of hills on which an arm was pulled reaches four."""
+    (name,) = test["experiments"]
+    rows = tables[name]
     hills = rows[rows["statistic"] == "hills"]
     median = hills.groupby("round")["value"].median()
     share = float((hills[hills["round"] == median.index.max()]["value"] == 4).mean())
     texts = ", ".join(f"{value:g} by round {number}" for number, value in median.items())
-    return bool(median.iloc[-1] == 4), f"median hills: {texts}; all four in {share:.0%} of the runs"
+    return Decision(bool(median.iloc[-1] == 4), f"median hills: {texts}; all four in {share:.0%} of the runs")
 
 
 def cost_of_sequence(test: Mapping[str, Any], tables: Tables) -> Decision:
-    """Decide whether a sequential batch trains at least ``at_least`` times as many networks as a plain one.
+    """Check that a sequential batch trains at least ``at_least`` times as many networks as a plain one.
 
     ``pairs`` names for each series of the experiment ``sequential`` one of the experiment ``plain``.
     """
@@ -59,7 +73,7 @@ def cost_of_sequence(test: Mapping[str, Any], tables: Tables) -> Decision:
         few = networks_per_batch(searching(test["plain"], base))
         holds &= many >= test["at_least"] * few
         texts.append(f"{series} trains {many} networks a batch, {base} {few}")
-    return holds, "; ".join(texts)
+    return Decision(holds, "; ".join(texts))
 
 
 def searching(experiment: str, series: str) -> NetworkSearch:
@@ -69,74 +83,23 @@ def searching(experiment: str, series: str) -> NetworkSearch:
     return next(cell.policy for cell in found.cells("paper") if cell.series == series)
 
 
-OAE_CLAIMS: dict[str, Callable[[Mapping[str, Any], Tables], Decision]] = {
+CHECKS: dict[str, Callable[[Mapping[str, Any], Tables], Decision]] = {
     "uci_sizes": uci_sizes,
     "hills_seen": hills_seen,
     "cost_of_sequence": cost_of_sequence,
+    "linear_burn_in": linear_burn_in,
+    "wide_arms": wide_arms,
+    "misspecification": misspecification,
+    "batch_factor": batch_factor,
+    "query_bound": query_bound,
+    "lipschitz_bound": lipschitz_bound,
+    "linear_optimism": linear_optimism,
 }
-OAE_DESCRIPTIONS = {
-    "uci_sizes": "counting rows",
-    "hills_seen": "median over runs of the hills on which an arm was pulled",
-    "cost_of_sequence": "networks trained for a batch, counted",
+VALUES: dict[str, Value] = {
+    "first_hit": Value("mean batches until a top-1% arm", first_hit, comparable),
+    "regret_area": Value("mean regret of the best arm so far over all batches", regret_area, comparable),
+    "mean_reward": Value("mean reward of all batches but the first", mean_reward, comparable),
+    "mean_distance": Value("mean distance of two arms of a batch", mean_distance, comparable),
+    "gain": Value("gain on another method in batches until a top-1% arm", gain, comparable),
+    "misfit": Value("training error over variance", misfit),
 }
-
-
-def variant_verdicts(
-    claims: Mapping[str, Any], base: str, variants: Mapping[str, pd.DataFrame], identities: Sequence[str]
-) -> pd.DataFrame:
-    """Return what claims about one experiment become if it is run under other choices.
-
-    Parameters
-    ----------
-    claims : mapping
-        The ledger's claims.
-    base : str
-        The experiment that is replaced; comparisons about others are left out.
-    variants : mapping of str to DataFrame
-        Name of a choice to its rows.
-    identities : sequence of str
-        Which claims.
-
-    Returns
-    -------
-    DataFrame
-        ``id, variant, verdict, held, comparisons``: verdicts unadjusted for their number, how many of the comparisons
-        hold for themselves. A variant without a claim's landscapes is left out.
-    """
-    table = []
-    for identity in identities:
-        test = claims[identity]["test"]
-        for variant, rows in variants.items():
-            there = set(rows["name"])
-            cells = []
-            for entry in test["cells"]:
-                names = entry["name"] if isinstance(entry["name"], list) else [entry["name"]]
-                if entry["experiment"] == base and set(names) & there:
-                    cells.append(entry | {"name": [n for n in names if n in there]})
-            if not cells:
-                continue
-            found = BATCH_TESTS[test["kind"]](dict(test) | {"cells": cells}, {base: rows})
-            p, p_opposite = joint_p(found)
-            verdict = "reproduced" if p < LEVEL else "contradicted" if p_opposite < LEVEL else "inconclusive"
-            line = {"id": identity, "variant": variant, "verdict": verdict, "held": sum(c.p < LEVEL for c in found)}
-            table.append(line | {"comparisons": len(found)})
-    return pd.DataFrame(table)
-
-
-def variant_map(verdicts: pd.DataFrame, title: str) -> Figure:
-    """Return the verdicts as a map: a row for each claim, a column for each choice, a letter for each colour."""
-    identities, variants = list(dict.fromkeys(verdicts["id"])), list(dict.fromkeys(verdicts["variant"]))
-    figure, axis = plt.subplots(figsize=(2.6 + 0.78 * len(variants), 1.3 + 0.42 * len(identities)))
-    for _, line in verdicts.iterrows():
-        x, y = variants.index(line["variant"]), identities.index(line["id"])
-        axis.add_patch(plt.Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, color=VERDICT_COLOURS[line["verdict"]]))
-        text = f"{line['verdict'][0].upper()}\n{line['held']} of {line['comparisons']}"
-        axis.text(x, y, text, ha="center", va="center", fontsize=7)
-    axis.set_xlim(-0.6, len(variants) - 0.4)
-    axis.set_ylim(len(identities) - 0.4, -0.6)
-    axis.set_xticks(np.arange(len(variants)), variants, rotation=40, ha="right")
-    axis.set_yticks(np.arange(len(identities)), [f"{i} " for i in identities])
-    axis.grid(visible=False)
-    legend = "R reproduced, C contradicted, I inconclusive; how many comparisons hold for themselves; white: other sets"
-    axis.set_title(f"{title}\n{legend}", fontsize=8.5)
-    return figure

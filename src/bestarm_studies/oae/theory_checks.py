@@ -17,8 +17,8 @@ import pandas as pd
 from bestarm.datasets.registry import DataUnavailable
 from bestarm.interface import FloatArray
 from bestarm.reporting.study import project_seed
+from bestarm.reporting.verdicts import Decision
 
-Decision = tuple[bool, str]
 Tables = Mapping[str, pd.DataFrame]  # experiment to its rows
 RESAMPLES = 2000
 Z95 = 1.959964
@@ -79,7 +79,7 @@ def _slope_text(found: pd.DataFrame, factor: str) -> str:
 
 
 def linear_burn_in(test: Mapping[str, Any], tables: Tables) -> Decision:
-    """Decide that regret without misspecification is flat in the end and grows at most like d and like b.
+    """Check that regret without misspecification is flat in the end and grows at most like d and like b.
 
     Flat: the last quarter of the rounds has at most the share ``late`` of it. The exponents may exceed 1 by ``slack``.
     With ``attained`` they may not fall short of it by more, either.
@@ -98,7 +98,7 @@ def linear_burn_in(test: Mapping[str, Any], tables: Tables) -> Decision:
     holds = bool((found["high"] <= 1.0 + test["slack"]).all() and late <= test["late"])
     if test.get("attained", False):
         holds &= bool((found["low"] >= 1.0 - test["slack"]).all())
-    return holds, text
+    return Decision(holds, text)
 
 
 def wide_counts(rows: pd.DataFrame) -> pd.DataFrame:
@@ -134,7 +134,7 @@ def wide_counts(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def wide_arms(test: Mapping[str, Any], tables: Tables) -> Decision:
-    r"""Decide that in no run more than a constant times b times the eluder dimension arms have a large width.
+    r"""Check that in no run more than a constant times b times the eluder dimension arms have a large width.
 
     Large: the plausible functions differ by more than :math:`\epsilon` when the arm is pulled (Proposition D.4 with
     :math:`\gamma_t=0`). The dimension is replaced by its lower bound, which makes the statement no weaker.
@@ -147,11 +147,11 @@ def wide_arms(test: Mapping[str, Any], tables: Tables) -> Decision:
     text += f"at most {worst['ratio']:.2f} b dim ({worst['series']}, {worst['instance']}, "
     text += f"d = {worst['n_features']}, b = {worst['batch']}, ε = {worst['epsilon']:g}); dim at least "
     text += ", ".join(f"{low.min():.1f} d to {low.max():.1f} d on {name}" for name, low in dimensions)
-    return broken.empty, text
+    return Decision(broken.empty, text, informative=len(found) > 0, checked=f"{len(found):,} counts")
 
 
 def batch_factor(test: Mapping[str, Any], tables: Tables) -> Decision:
-    """Decide that on clones vanilla OAE's regret grows like b and that of batches that spread out does not.
+    """Check that on clones vanilla OAE's regret grows like b and that of batches that spread out does not.
 
     Only cells with b at most d count: a larger batch cannot consist of new directions.
     """
@@ -167,7 +167,7 @@ def batch_factor(test: Mapping[str, Any], tables: Tables) -> Decision:
         else:
             holds &= bool(line["high"] <= test["most"])
         texts.append(f"{name} {_slope_text(found, 'batch')}")
-    return holds, f"exponent of b: {'; '.join(texts)}"
+    return Decision(holds, f"exponent of b: {'; '.join(texts)}")
 
 
 def misspecification_rates(rows: pd.DataFrame) -> pd.DataFrame:
@@ -193,7 +193,7 @@ def misspecification_rates(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def misspecification(test: Mapping[str, Any], tables: Tables) -> Decision:
-    r"""Decide that regret grows a round by at most a constant times :math:`\omega b\sqrt d`, or in proportion to it.
+    r"""Check that regret grows a round by at most a constant times :math:`\omega b\sqrt d`, or in proportion to it.
 
     With ``proportional`` the exponent of :math:`\omega` has to be 1 up to ``slack``; otherwise the ratio has to be at
     most ``ratio``, which is all that the theorem says.
@@ -210,8 +210,8 @@ def misspecification(test: Mapping[str, Any], tables: Tables) -> Decision:
     text += f", at ω = {worst['omega']:g}, d = {worst['n_features']:.0f}, b = {worst['batch']:.0f}"
     text += f"; exponent of ω {span} over {len(exponents)} cells"
     if test.get("proportional", False):
-        return bool(exponents) and all(abs(e - 1.0) <= test["slack"] for e in exponents), text
-    return bool(worst["ratio_high"] <= test["ratio"]), text
+        return Decision(bool(exponents) and all(abs(e - 1.0) <= test["slack"] for e in exponents), text)
+    return Decision(bool(worst["ratio_high"] <= test["ratio"]), text)
 
 
 def query_bounds(d: FloatArray, epsilon: FloatArray, kind: str) -> FloatArray:
@@ -246,17 +246,18 @@ def _query_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _below(table: pd.DataFrame) -> Decision:
-    """Decide that no mean is significantly below its bound."""
+    """Check that no mean is significantly below its bound."""
     table = table.assign(ratio=table["mean"] / table["bound"])
     below = table[table["mean"] + table["half"] < table["bound"]]
     worst = table.sort_values("ratio").iloc[0]
     text = f"fewer queries than the bound in {len(below)} of {len(table)} cells; lowest {worst['series']}, "
     text += f"d = {worst['n_features']}, ε = {worst['epsilon']:g}: "
-    return below.empty, f"{text}{worst['mean']:.1f} ± {worst['half']:.1f} against {worst['bound']:.1f}"
+    text += f"{worst['mean']:.1f} ± {worst['half']:.1f} against {worst['bound']:.1f}"
+    return Decision(below.empty, text, informative=bool((table["bound"] > 1.0).any()))  # a first query is always needed
 
 
 def query_bound(test: Mapping[str, Any], tables: Tables) -> Decision:
-    """Decide that no learner needs fewer queries than a bound of item 1.
+    """Check that no learner needs fewer queries than a bound of item 1.
 
     ``series`` are some learners, ``part`` takes the accuracies on one side of 1/d: "small" or "large".
     """
@@ -270,7 +271,7 @@ def query_bound(test: Mapping[str, Any], tables: Tables) -> Decision:
 
 
 def lipschitz_bound(test: Mapping[str, Any], tables: Tables) -> Decision:
-    r"""Decide that no learner needs fewer queries than item 2 prints, or than its proof's :math:`\frac14N_{2\epsilon}`.
+    r"""Check that no learner needs fewer queries than item 2 prints, or than its proof's :math:`\frac14N_{2\epsilon}`.
 
     ``bound`` is "printed", :math:`(1/4\epsilon)^d`, or "quarter".
     """
@@ -281,7 +282,7 @@ def lipschitz_bound(test: Mapping[str, Any], tables: Tables) -> Decision:
 
 
 def linear_optimism(test: Mapping[str, Any], tables: Tables) -> Decision:
-    """Decide that the constrained model promises at least what the best batch is worth, or that a bonus is one.
+    """Check that the constrained model promises at least what the best batch is worth, or that a bonus is one.
 
     ``model`` is "constrained", Lemma D.3, or "regularised": the model with a regulariser, whose bonus may be negative.
     """
@@ -296,7 +297,7 @@ def linear_optimism(test: Mapping[str, Any], tables: Tables) -> Decision:
             text += f"{100 * shares['negative'].max():.0f}% of the arms, {100 * shares['negative_top'].min():.0f} to "
             text += f"{100 * shares['negative_top'].max():.0f}% of the best tenth; rounds without optimism "
             texts.append(text + ", ".join(f"{100 * share:.0f}% at λ = {at:g}" for at, share in rounds.items()))
-        return not (mine["negative"] > 0.0).any(), "; ".join(texts)
+        return Decision(not (mine["negative"] > 0.0).any(), "; ".join(texts))
     runs = rows[rows["check"].isin(["runs", "enumeration"])]
     failed, n_rounds = int(runs["pessimistic"].sum()), int(runs["rounds"].sum())
     listed = rows[rows["check"] == "enumeration"]
@@ -304,7 +305,8 @@ def linear_optimism(test: Mapping[str, Any], tables: Tables) -> Decision:
         f"false in {failed} of {n_rounds} rounds; where all batches were listed the alternation missed the optimum in "
     )
     text += f"{int(listed['suboptimal'].sum())} of {int(listed['rounds'].sum())} rounds, "
-    return failed == 0, f"{text}and the optimum was too small in {int(listed['pessimistic_exact'].sum())}"
+    text += f"and the optimum was too small in {int(listed['pessimistic_exact'].sum())}"
+    return Decision(failed == 0, text, informative=n_rounds > 0, checked=f"{n_rounds:,} rounds")
 
 
 OAE_THEORY_CLAIMS: dict[str, Callable[[Mapping[str, Any], Tables], Decision]] = {
@@ -315,15 +317,4 @@ OAE_THEORY_CLAIMS: dict[str, Callable[[Mapping[str, Any], Tables], Decision]] = 
     "query_bound": query_bound,
     "lipschitz_bound": lipschitz_bound,
     "linear_optimism": linear_optimism,
-}
-
-# what each kind of test does, for `bestarm.reporting.claim_tests.describe`
-OAE_THEORY_DESCRIPTIONS = {
-    "linear_burn_in": "exponents of d and b in the mean regret, with 95% bootstrap intervals over replications",
-    "wide_arms": "pulls with a width above ε in every run, against b times a lower bound on the eluder dimension",
-    "misspecification": "growth of regret a round against ωb√d, with 95% bootstrap intervals over replications",
-    "batch_factor": "exponent of b in the mean regret on clones, with 95% bootstrap intervals over replications",
-    "query_bound": "mean queries of concrete learners, not significantly below the bound in any cell",
-    "lipschitz_bound": "mean queries until a hidden bump is found, not significantly below the bound in any cell",
-    "linear_optimism": "checked at every round of every run",
 }

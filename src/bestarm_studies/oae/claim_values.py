@@ -1,0 +1,60 @@
+"""The values that claims on batch searches compare, one for each run and series of a cell.
+
+Runs in which a fit broke down enter no value; sides are compared over the batches that both have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from bestarm.reporting.batch_summaries import first_hits, shared_rounds, without_broken
+from bestarm.reporting.claim_cells import side_values
+
+Test = Mapping[str, Any]
+
+comparable = shared_rounds
+
+
+def first_hit(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
+    """Return the batches until an arm of the top 1%, one more than there are where none was found."""
+    return first_hits(without_broken(rows))["first"].unstack("series")
+
+
+def _mean(rows: pd.DataFrame, column: str, after: int) -> pd.DataFrame:
+    kept = without_broken(rows)
+    kept = kept[kept["round"] > after]
+    return kept.groupby(["replication", "series"], sort=False)[column].mean().unstack("series").astype(float)
+
+
+def regret_area(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
+    """Return the relative regret of the best arm so far, in the mean over all batches."""
+    return _mean(rows, "relative_regret", 0)
+
+
+def mean_reward(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
+    """Return the reward in the mean over all batches but the first, which is random."""
+    return _mean(rows, "reward", 1)
+
+
+def mean_distance(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
+    """Return the distance of two arms of a batch in the mean over all batches but the first."""
+    return _mean(rows, "distance", 1)
+
+
+def gain(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
+    """Return by run, to first order, how much fewer batches ``of`` needs than ``over``: 1 minus the ratio of means."""
+    table = first_hit(rows, test)
+    left, right = (side_values(table, test[side]).iloc[:, 0].dropna() for side in ("of", "over"))
+    both = left.index.intersection(right.index)
+    left, right = left[both], right[both]
+    ratio = left.mean() / right.mean()
+    return (1.0 - ratio - (left - ratio * right) / right.mean()).to_frame("gain")
+
+
+def misfit(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
+    """Return the training error after the last step over the variance of the responses."""
+    last = rows[rows["x"] == rows["x"].max()].assign(misfit=lambda r: r["mse"] / r["var"])
+    return last.pivot(index="replication", columns="series", values="misfit").astype(float)

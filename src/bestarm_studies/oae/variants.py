@@ -1,0 +1,72 @@
+"""What claims of the OAE paper become under other choices where the paper is silent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from bestarm.reporting.claim_kinds import comparisons_of
+from bestarm.reporting.figures import VERDICT_COLOURS
+from bestarm.reporting.verdicts import confirming, joint_p, two_sided, verdict_of
+from bestarm_studies.oae.checks import VALUES
+
+
+def variant_verdicts(
+    claims: Mapping[str, Any], base: str, variants: Mapping[str, pd.DataFrame], identities: Sequence[str]
+) -> pd.DataFrame:
+    """Return what claims about one experiment become if it is run under other choices.
+
+    Parameters
+    ----------
+    claims : mapping
+        The study's claims.
+    base : str
+        The experiment that is replaced; comparisons about others are left out.
+    variants : mapping of str to DataFrame
+        Name of a choice to its rows.
+    identities : sequence of str
+        Which claims.
+
+    Returns
+    -------
+    DataFrame
+        ``id, variant, verdict, held, comparisons``: verdicts unadjusted for the number of claims, how many of the
+        comparisons confirm. A variant without a claim's landscapes is left out.
+    """
+    table = []
+    for identity in identities:
+        test = claims[identity]["test"]
+        for variant, rows in variants.items():
+            names = test["cells"].get(base, {}).get("name", [])
+            there = [n for n in ([names] if isinstance(names, str) else names) if n in set(rows["name"])]
+            if not there:
+                continue
+            found = comparisons_of(test | {"cells": {base: {"name": there}}}, {base: rows}, VALUES)
+            verdict = verdict_of(found, two_sided(*joint_p(found)))
+            line = {"id": identity, "variant": variant, "verdict": verdict, "held": confirming(found)}
+            table.append(line | {"comparisons": len(found)})
+    return pd.DataFrame(table)
+
+
+def variant_map(verdicts: pd.DataFrame, title: str) -> Figure:
+    """Return the verdicts as a map: a row for each claim, a column for each choice, a letter for each colour."""
+    identities, variants = list(dict.fromkeys(verdicts["id"])), list(dict.fromkeys(verdicts["variant"]))
+    figure, axis = plt.subplots(figsize=(2.6 + 0.78 * len(variants), 1.3 + 0.42 * len(identities)))
+    for _, line in verdicts.iterrows():
+        x, y = variants.index(line["variant"]), identities.index(line["id"])
+        axis.add_patch(plt.Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, color=VERDICT_COLOURS[line["verdict"]]))
+        text = f"{line['verdict'][0].upper()}\n{line['held']} of {line['comparisons']}"
+        axis.text(x, y, text, ha="center", va="center", fontsize=7)
+    axis.set_xlim(-0.6, len(variants) - 0.4)
+    axis.set_ylim(len(identities) - 0.4, -0.6)
+    axis.set_xticks(np.arange(len(variants)), variants, rotation=40, ha="right")
+    axis.set_yticks(np.arange(len(identities)), [f"{i} " for i in identities])
+    axis.grid(visible=False)
+    legend = "C confirmed, R refuted, M mixed, U undecided; how many comparisons confirm; white: other sets"
+    axis.set_title(f"{title}\n{legend}", fontsize=8.5)
+    return figure
