@@ -118,7 +118,7 @@ def draw_lines(
         for end, top in zip(x[zero], high[zero], strict=True):
             axis.annotate("", (end, top * 0.55), (end, top), arrowprops={"arrowstyle": "->", "color": colour})
         if marks == "band":
-            axis.fill_between(x, low, high, color=colour, alpha=0.08 if grey else 0.18, lw=0)
+            axis.fill_between(x, low, high, color=colour, alpha=0.08 if grey or len(shown) > 4 else 0.18, lw=0)
         elif marks == "interval" and not grey:
             reach = np.nan_to_num(np.maximum([y - low, high - y], 0.0))
             axis.errorbar(x, y, yerr=reach, fmt="none", ecolor=colour, elinewidth=1.0, zorder=2.5)
@@ -130,8 +130,8 @@ def _scales(axis: Axes, xs: Sequence[Any], *, even: bool, words: bool, log: str,
     if even:
         width: Any = axis.get_figure()
         room = int(axis.get_position().width * width.get_size_inches()[0] / len(xs) / 0.07) if len(xs) else 1
-        fill = {"width": max(room, 6), "break_long_words": False}
-        axis.set_xticks(range(len(xs)), [textwrap.fill(str(x), **fill) if words else f"{x:g}" for x in xs])
+        names = [textwrap.fill(str(x), max(room, 6), break_long_words=False) if words else f"{x:g}" for x in xs]
+        axis.set_xticks(range(len(xs)), names)
         axis.set_xlim(-0.5, len(xs) - 0.5)
     elif "x" in log:
         axis.set_xscale("log")
@@ -221,7 +221,7 @@ def line_panels(
     """
     titles = titles or {str(panel): str(panel) for panel in dict.fromkeys(values["panel"])}
     conventions = [c for c in CONVENTIONS if c in set(values["convention"])]
-    columns = wrap or (4 if len(titles) == 4 and len(conventions) > 1 else min(3, len(titles)))
+    columns = wrap or (4 if len(conventions) > 1 else 2) if len(titles) == 4 else wrap or min(3, len(titles))
     names = list(titles)
     rows = [(names[k : k + columns], c) for k in range(0, len(names), columns) for c in conventions]
     drawn = figure or plt.figure(figsize=wide(len(rows), height))

@@ -15,9 +15,21 @@ from bestarm.models.aggregated_gp import AggregatedGP
 from bestarm.models.cell_averages import observed_averages
 from bestarm.partition import Partition
 from bestarm.problems.cell_bandit import CellBandit
-from bestarm.reporting.summaries import COLUMNS
+from bestarm.reporting.appearance import DOTS, DOTS_AND_DASHES, Look
+from bestarm.reporting.figures import headed, legend_below, wide
+from bestarm.reporting.values import as_values
 from bestarm.streams import Streams
 from bestarm_studies.gpoo.tree_figures import draw_posterior
+
+SIZE_LOOKS = {
+    "S = 1": Look("0.0", "o"),
+    "S = 2": Look("0.3", "s", "--"),
+    "S = 10": Look("0.45", "D", "-."),
+    "S = 50": Look("0.55", "^", DOTS),
+    "whole cell": Look("#0072B2", "*"),
+    "integral": Look("#D55E00", "v", "--"),
+    "noise": Look("#882255", "x", DOTS_AND_DASHES),
+}
 
 
 def feedback_values(
@@ -40,19 +52,18 @@ def feedback_values(
         pd.DataFrame({"statistic": "f", "x": x, "value": bandit.evaluate(x[:, None])}),
         pd.DataFrame({"statistic": "observation", "x": partition.centres(cells)[:, 0], "value": rewards[0] / volumes}),
     ]
-    found = pd.concat(frames, ignore_index=True).assign(panel=panel, series=panel, n=1, convention="as_written")
-    return found.assign(profile=profile, data="synthetic").reindex(columns=COLUMNS)
+    return as_values(pd.concat(frames, ignore_index=True), panel=panel, series=panel, profile=profile)
 
 
-def feedback_figure(values: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+def feedback_figure(values: pd.DataFrame, titles: Mapping[str, str], *, title: str, setting: str = "") -> Figure:
     """Return one posterior a panel, side by side, with a band of two standard deviations."""
-    figure, axes = plt.subplots(1, len(titles), figsize=(4.1 * len(titles), 3.4), sharey=True)
-    for axis, (panel, title) in zip(np.atleast_1d(axes), titles.items(), strict=True):
+    figure, axes = plt.subplots(1, len(titles), figsize=wide(1, 2.9), sharey=True, squeeze=False)
+    for axis, (panel, heading) in zip(axes[0], titles.items(), strict=True):
         draw_posterior(axis, values[values["panel"] == panel])
-        axis.set_title(title)
-    handles, labels = np.atleast_1d(axes)[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8)
-    return figure
+        axis.set_title(heading)
+        axis.label_outer()
+    legend_below(figure)
+    return headed(figure, title, "; ".join(filter(None, ["band: two standard deviations", setting])))
 
 
 def cell_statistics(kernel: Stationary, depths: range, sizes: list[int], sigma: float, profile: str) -> pd.DataFrame:
@@ -69,5 +80,4 @@ def cell_statistics(kernel: Stationary, depths: range, sizes: list[int], sigma: 
             value = float(np.sqrt((averaging @ kernel.K(points) @ averaging.T)[0, 0]))
             lines.append({"series": name, "x": depth, "value": value})
     lines += [{"series": "noise", "x": depth, "value": sigma} for depth in depths]
-    found = pd.DataFrame(lines).assign(panel="prior", statistic="standard deviation", n=1, convention="as_written")
-    return found.assign(profile=profile, data="synthetic").reindex(columns=COLUMNS)
+    return as_values(pd.DataFrame(lines), panel="prior", statistic="standard deviation", profile=profile)

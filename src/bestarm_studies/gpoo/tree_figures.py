@@ -13,13 +13,18 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Patch
 
-from bestarm.reporting.curves import appearance
-from bestarm.reporting.figures import CONVENTION_TITLES
-from bestarm.reporting.summaries import COLUMNS, mean_interval
+from bestarm.reporting.appearance import CONVENTIONS
+from bestarm.reporting.figures import draw_lines, headed, legend_below, runs_text, wide
+from bestarm.reporting.values import as_values, summarise
 
-_DRAWS = (("not evaluated", "#56B4E9", "o"), ("once", "#009E73", "s"), ("more than once", "#C00000", "^"))
+_DRAWS = (
+    ("not evaluated", "#4A90D9", "o"),
+    ("evaluated once", "#009E73", "s"),
+    ("evaluated more than once", "#C00000", "^"),
+)
 _DEPTHS = ("#004C78", "#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#A34800", "#CC79A7", "0.4")
 _CURVES = (("mean", "posterior", "mean"), ("f", "posterior", "truth"), ("observation", "observation", "mean"))
 _NODE = ("depth", "leaf", "draws", "mean", "width", "delta", "bound", "truth", "chosen")
@@ -58,8 +63,7 @@ def tree_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
         if name == "mean":
             found = found.assign(low=part["mean"] - part["width"], high=part["mean"] + part["width"])
         frames.append(found.assign(panel="posterior, t = " + found["round"].astype(str)))
-    found = pd.concat(frames, ignore_index=True).assign(n=1, profile=profile, data="synthetic")
-    return found.reindex(columns=COLUMNS)
+    return as_values(pd.concat(frames, ignore_index=True), profile=profile)
 
 
 def nodes_of(values: pd.DataFrame) -> pd.DataFrame:
@@ -95,12 +99,12 @@ def draw_posterior(axis: Axes, values: pd.DataFrame) -> Axes:
     return axis
 
 
-def tree_figure(values: pd.DataFrame) -> Figure:
+def tree_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
     """Return trees (above) and posteriors (below): a column for each series, a pair of rows for each convention."""
-    conventions = [c for c in CONVENTION_TITLES if c in set(values["convention"])]
+    conventions = [c for c in CONVENTIONS if c in set(values["convention"])]
     series = list(dict.fromkeys(values["series"]))
     figure, axes = plt.subplots(
-        2 * len(conventions), len(series), figsize=(5.4 * len(series), 4.6 * len(conventions)), squeeze=False
+        2 * len(conventions), len(series), figsize=wide(len(conventions), 4.2), squeeze=False, sharex=True, sharey="row"
     )
     for row, convention in enumerate(conventions):
         for column, label in enumerate(series):
@@ -108,10 +112,13 @@ def tree_figure(values: pd.DataFrame) -> Figure:
             above, below = axes[2 * row, column], axes[2 * row + 1, column]
             draw_tree(above, mine[mine["panel"].str.startswith("tree")])
             draw_posterior(below, mine[mine["panel"].str.startswith("posterior")])
-            above.set_title(f"{label}, {CONVENTION_TITLES[convention]}, one run")
-    handles = [*axes[0, 0].get_legend_handles_labels()[0], *axes[1, 0].get_legend_handles_labels()[0]]
-    figure.legend(handles=handles, loc="outside lower center", ncols=6, fontsize=8)
-    return figure
+            above.set_title(f"{label}\n{CONVENTIONS[convention]}")
+        deepest = max(axis.get_ylim()[0] for axis in axes[2 * row])
+        axes[2 * row, 0].set_ylim(deepest, -0.5)
+    for axis in axes.flat:
+        axis.label_outer()
+    legend_below(figure)
+    return headed(figure, title, "; ".join(filter(None, ["one run each; band: two standard deviations", setting])))
 
 
 def draw_cells(axis: Axes, values: pd.DataFrame, curve: pd.DataFrame, *, envelope: float | None = None) -> Axes:
@@ -137,7 +144,7 @@ def draw_cells(axis: Axes, values: pd.DataFrame, curve: pd.DataFrame, *, envelop
         low, high = leaf["mean"] - leaf["width"], leaf["mean"] + leaf["width"]
         axis.fill_between(ends, low, high, color=colour, alpha=0.5, lw=0)
         axis.fill_between(ends, high, leaf["bound"], color=colour, alpha=0.2, lw=0)
-        axis.plot(ends, [leaf["mean"]] * 2, color="black", lw=1.4)
+        axis.plot(ends, [leaf["mean"]] * 2, color="black", lw=2.6 if leaf["chosen"] > 0 else 1.4)
         axis.plot(ends, [leaf["truth"]] * 2, color="black", lw=1.0, ls="--")
         middle = 0.5 * (leaf["low"] + leaf["high"])
         axis.plot([middle] * 2, [high, high + leaf["delta"]], color="black", lw=2.2 if leaf["chosen"] > 0 else 0.9)
@@ -146,44 +153,77 @@ def draw_cells(axis: Axes, values: pd.DataFrame, curve: pd.DataFrame, *, envelop
             quarter = (leaf["high"] - leaf["low"]) / 4.0
             points = np.array([leaf["low"] + quarter, leaf["high"] - quarter])
             bound = (np.interp(points, x, f)[:, None] + envelope * np.abs(inside - points[:, None])).min(axis=0)
-            axis.plot(inside, bound, color="#E69F00", lw=1.3)
+            axis.plot(inside, bound, color="#C17C00", lw=1.3)
     axis.plot(x, f, color="#C00000", lw=1.2)
     axis.set(xlim=(0, 1), ylabel="reward")
     return axis
 
 
-def adaptive_tree_figure(values: pd.DataFrame, curve: pd.DataFrame, title: str) -> Figure:
+def _legend_of_cells(figure: Figure, *, envelope: bool) -> None:
+    """Say what the marks of `draw_cells` are, in one legend under all panels."""
+    handles: list[Any] = [
+        Line2D([], [], color="#C00000", lw=1.2, label="f"),
+        Line2D([], [], color="black", lw=1.4, label="posterior mean of a leaf (thick: chosen)"),
+        Line2D([], [], color="black", lw=1.0, ls="--", label="true average of the leaf"),
+        Patch(color="0.5", alpha=0.6, lw=0, label="confidence interval (CI)"),
+        Patch(color="0.5", alpha=0.25, lw=0, label=r"up to the b-value, CI + $\delta(h)$"),
+        Line2D([], [], color="black", lw=0.9, marker="|", label=r"$\delta(h)$"),
+    ]
+    if envelope:
+        handles.append(Line2D([], [], color="#C17C00", lw=1.3, label="largest f that Assumption 3 allows"))
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+
+
+def adaptive_tree_figure(values: pd.DataFrame, curve: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
     """Return a tree (above) over what it knows of its leaves (below): Figure 1."""
-    figure, axes = plt.subplots(2, 1, figsize=(7.5, 6.0), sharex=True, height_ratios=[2, 3])
+    figure, axes = plt.subplots(2, 1, figsize=wide(1, 6.0), sharex=True, height_ratios=[2, 3])
     draw_tree(axes[0], values)
     draw_cells(axes[1], values, curve)
-    axes[0].legend(fontsize=8, loc="best", title="evaluated", title_fontsize=8)
-    axes[0].set_title(title)
-    axes[1].set_xlabel("x; red: f, line: mean of a leaf, dark band: CI, light band: + δ(h)")
-    return figure
+    axes[0].legend(loc="upper left", bbox_to_anchor=(0.0, 1.16), ncols=3)
+    axes[1].set_xlabel("x")
+    _legend_of_cells(figure, envelope=False)
+    return headed(figure, title, setting)
 
 
-def quantities_figure(panels: Sequence[tuple[str, pd.DataFrame]], curve: pd.DataFrame, envelope: float) -> Figure:
-    """Return the quantities of Algorithm 1 in successive rounds, one panel a round: Figure 2."""
-    figure, axes = plt.subplots(len(panels), 1, figsize=(8.0, 3.4 * len(panels)), sharex=True)
-    for axis, (title, values) in zip(np.atleast_1d(axes), panels, strict=True):
+def quantities_figure(
+    panels: Sequence[tuple[str, pd.DataFrame]], curve: pd.DataFrame, envelope: float, *, title: str, setting: str = ""
+) -> Figure:
+    """Return the quantities of Algorithm 1 in successive rounds, one panel a round: Figure 2.
+
+    The chosen leaf is named by its depth and its place, both counted from 0, with its CI and its δ.
+    """
+    figure, axes = plt.subplots(len(panels), 1, figsize=wide(len(panels), 3.0), sharex=True, squeeze=False)
+    for axis, (heading, values) in zip(axes[:, 0], panels, strict=True):
         draw_cells(axis, values, curve, envelope=envelope)
-        axis.set_title(title)
-    words = "solid: posterior mean, dashed: true average, dark: CI, light: b-value, bar: δ(h) (thick: chosen)"
-    np.atleast_1d(axes)[-1].set_xlabel(f"x; {words}, orange: envelope")
-    return figure
+        axis.set_title(heading)
+        for _, leaf in nodes_of(values).query("leaf > 0 and chosen > 0").iterrows():
+            depth, place = int(leaf["depth"]), round(leaf["low"] / (leaf["high"] - leaf["low"]))
+            text = f"cell ({depth}, {place}): CI {leaf['width']:.2f}, $\\delta$ {leaf['delta']:.3g}"
+            top = axis.get_ylim()[1]
+            axis.annotate(
+                text, (leaf["x"], leaf["mean"]), (leaf["x"], top), ha="center", va="top", size=8,
+                arrowprops={"arrowstyle": "-", "lw": 0.7, "color": "0.3"}, bbox={"fc": "white", "ec": "0.7", "pad": 2},
+            )  # fmt: skip
+    axes[-1, 0].set_xlabel("x")
+    _legend_of_cells(figure, envelope=True)
+    return headed(figure, title, setting)
 
 
-def small_multiples(panels: Sequence[tuple[str, pd.DataFrame]], curve: pd.DataFrame) -> Figure:
+def small_multiples(
+    panels: Sequence[tuple[str, pd.DataFrame]], curve: pd.DataFrame, *, title: str, setting: str = ""
+) -> Figure:
     """Return rounds side by side, two columns, each as in Figure 2."""
     n_rows = -(-len(panels) // 2)
-    figure, axes = plt.subplots(n_rows, 2, figsize=(11.0, 2.9 * n_rows), sharex=True, sharey=True, squeeze=False)
-    for axis, (title, values) in zip(axes.ravel(), panels, strict=False):
+    figure, axes = plt.subplots(n_rows, 2, figsize=wide(n_rows, 2.2), sharex=True, sharey=True, squeeze=False)
+    for axis, (heading, values) in zip(axes.ravel(), panels, strict=False):
         draw_cells(axis, values, curve)
-        axis.set_title(title)
+        axis.set_title(heading)
+    for axis in axes.flat:
+        axis.label_outer()
     for axis in axes[-1]:
         axis.set_xlabel("x")
-    return figure
+    _legend_of_cells(figure, envelope=False)
+    return headed(figure, title, setting)
 
 
 def growth_values(rows: pd.DataFrame, panel: str, profile: str) -> pd.DataFrame:
@@ -192,21 +232,18 @@ def growth_values(rows: pd.DataFrame, panel: str, profile: str) -> pd.DataFrame:
     ``rows`` are those of `bestarm_studies.gpoo.trees.growth_rows`. Statistics: "leaves" and "deepest" at each round;
     "share of depth h", the share of all evaluations up to a round, x, that went to depth h.
     """
+    kinds = {"leaves": ("n_leaves", "mean"), "deepest": ("deepest", "mean")}
+    means = summarise(rows, kinds, x="round", panel=panel, profile=profile)
     table = []
     for (convention, series), group in rows.groupby(["convention", "series"], sort=False):
-        base = {"panel": panel, "series": series, "convention": convention, "profile": profile, "data": "synthetic"}
-        n = group["replication"].nunique()
-        for t, mine in group.groupby("round"):
-            for name, column in (("leaves", "n_leaves"), ("deepest", "deepest")):
-                mean, low, high = mean_interval(mine[column].astype(float))
-                table.append(base | {"x": t, "statistic": name, "value": mean, "low": low, "high": high, "n": n})
+        base = {"series": series, "convention": convention, "n": group["replication"].nunique()}
         made = group[group["round"] < group["round"].max()]
         shares = pd.crosstab(made["round"], made["chosen_depth"]).cumsum()
         shares = shares.div(shares.sum(axis=1), axis=0)
         for h in shares.columns:
             name = f"share of depth {h}"
-            table += [base | {"x": t, "statistic": name, "value": v, "n": n} for t, v in shares[h].items()]
-    return pd.DataFrame(table).reindex(columns=COLUMNS)
+            table += [base | {"x": t, "statistic": name, "value": v} for t, v in shares[h].items()]
+    return pd.concat([means, as_values(pd.DataFrame(table), panel=panel, profile=profile)], ignore_index=True)
 
 
 def breadth_first_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
@@ -223,10 +260,9 @@ def breadth_first_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
             filled = (np.diff(here, axis=1) >= 0).all(axis=1)
             for h in range(1, 6):
                 filled &= (here.max(axis=1) <= h) | ((new & (here == h)).sum(axis=1) == 2**h)
-            base = {"panel": "f1", "series": series, "x": n_first, "statistic": "breadth-first runs", "n": len(depths)}
-            base |= {"convention": convention, "profile": profile, "data": "synthetic"}
+            base = {"series": series, "x": n_first, "convention": convention, "n": len(depths)}
             table.append(base | {"value": int(filled.sum())})
-    return pd.DataFrame(table).reindex(columns=COLUMNS)
+    return as_values(pd.DataFrame(table), panel="f1", statistic="breadth-first runs", profile=profile)
 
 
 def breadth_first_table(rows: pd.DataFrame) -> pd.DataFrame:
@@ -234,18 +270,8 @@ def breadth_first_table(rows: pd.DataFrame) -> pd.DataFrame:
     values = breadth_first_values(rows, "")
     text = [f"{int(v)} of {n}" for v, n in zip(values["value"], values["n"], strict=True)]
     head = values[["convention", "series"]].assign(evaluations=values["x"].astype(int))
+    head["convention"] = head["convention"].str.replace("_", " ")
     return head.assign(**{"breadth-first runs": text})
-
-
-def draw_growth(axis: Axes, values: pd.DataFrame, statistic: str) -> Axes:
-    """Draw a mean over runs against the round with its interval, a line for each series."""
-    for label, mine in values[values["statistic"] == statistic].groupby("series", sort=False):
-        line = mine.sort_values("x")
-        x, (colour, marker) = line["x"].astype(float), appearance(str(label))
-        axis.fill_between(x, line["low"], line["high"], color=colour, alpha=0.25, lw=0)
-        axis.plot(x, line["value"], color=colour, marker=marker, markevery=10, ms=4, label=label)
-    axis.set(xlabel="round t", ylabel=f"{statistic}, mean, n = {int(values['n'].max())}")
-    return axis
 
 
 def draw_shares(axis: Axes, values: pd.DataFrame) -> Axes:
@@ -256,27 +282,37 @@ def draw_shares(axis: Axes, values: pd.DataFrame) -> Axes:
     depths, colours = [name.split()[-1] for name in order], plt.get_cmap("viridis")(np.linspace(0, 1, len(order)))
     table = table[order]
     axis.stackplot(table.index.astype(float), table.to_numpy().T, colors=colours, labels=depths)
-    axis.set(xlabel="evaluations", ylabel="share of each depth", ylim=(0, 1))
-    axis.legend(fontsize=6, title="depth", title_fontsize=6, loc="lower right", ncols=2, frameon=True)
+    axis.set(xlabel="evaluations", ylim=(0, 1))
     return axis
 
 
-def growth_figure(values: pd.DataFrame) -> Figure:
+def growth_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
     """Return the growth of trees: leaves, greatest depth of a divided cell, and where the evaluations went."""
-    conventions = [c for c in CONVENTION_TITLES if c in set(values["convention"])]
+    conventions = [c for c in CONVENTIONS if c in set(values["convention"])]
     series = list(dict.fromkeys(values["series"]))
-    n_columns = 2 + len(series)
-    figure, axes = plt.subplots(
-        len(conventions), n_columns, figsize=(3.3 * n_columns, 3.1 * len(conventions)), squeeze=False
-    )
+    n_columns = max(2, len(series))
+    figure, axes = plt.subplots(2 * len(conventions), n_columns, figsize=wide(2 * len(conventions), 2.2), squeeze=False)
+    names = {"leaves": "leaves (mean)", "deepest": "deepest divided cell (mean)"}
+    tops = {name: values.loc[values["statistic"] == name, "high"].max() for name in names}
     for row, convention in enumerate(conventions):
         mine = values[values["convention"] == convention]
-        for axis, statistic in zip(axes[row], ("leaves", "deepest"), strict=False):
-            draw_growth(axis, mine, statistic).set_title(CONVENTION_TITLES[convention])
-        for axis, label in zip(axes[row, 2:], series, strict=True):
+        upper, lower = axes[2 * row], axes[2 * row + 1]
+        for axis, (statistic, label) in zip(upper, names.items(), strict=False):
+            draw_lines(axis, mine[mine["statistic"] == statistic], series, marks="band")
+            axis.set(
+                xlabel="round t", ylabel=label, ylim=(-1.2 if statistic == "deepest" else 0, 1.05 * tops[statistic])
+            )
+        upper[0].set_title(CONVENTIONS[convention])
+        for axis, label in zip(lower, series, strict=False):
             draw_shares(axis, mine[mine["series"] == label]).set_title(label)
-    axes[0, 0].legend(fontsize=8)
-    return figure
+        lower[0].set_ylabel("share of each depth")
+        for axis in (*upper[len(names) :], *lower[len(series) :]):
+            axis.set_axis_off()
+        handles, labels = max((axis.get_legend_handles_labels() for axis in lower), key=lambda found: len(found[1]))
+        lower[-1].legend(handles, labels, title="depth", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    axes[0, 0].legend(loc="upper left")
+    words = [runs_text(values["n"]), "bands: 95% intervals; depth -1: not even the root is divided", setting]
+    return headed(figure, title, "; ".join(filter(None, words)))
 
 
 _BOXES = {
@@ -284,13 +320,13 @@ _BOXES = {
     "A2": (0.34, 0.86, "Assumption 2\nderivatives seldom large"),
     "A3": (0.58, 0.86, "Assumption 3\nδ(h) covers a cell"),
     "A4": (0.82, 0.86, "Assumption 4\ncells are well shaped"),
-    "P1": (0.34, 0.66, "Proposition 1\nf is Lipschitz, likely"),
-    "P2": (0.11, 0.46, "Proposition 2\nσ of a cell ≤ σ/√T"),
-    "L1": (0.34, 0.46, "Lemma 1\nevent ξ, probability ≥ 1-a-θ"),
+    "P1": (0.42, 0.66, "Proposition 1\nf is Lipschitz, likely"),
+    "P2": (0.11, 0.46, "Proposition 2\nsd of a cell ≤ $\\sigma/\\sqrt{T}$"),
+    "L1": (0.34, 0.46, "Lemma 1\nevent $\\xi$, probability\nat least $1-a-\\theta$"),
     "L3": (0.58, 0.46, "Lemma 3\nonly cells of I are divided"),
     "L2": (0.82, 0.46, "Lemma 2\nI has few cells at each depth"),
-    "L4": (0.24, 0.24, "Lemma 4\na cell is drawn ≤ βσ²/δ² times"),
-    "T1": (0.58, 0.10, "Theorem 1\nregret ≤ 3δ(h_N)"),
+    "L4": (0.24, 0.24, "Lemma 4\na cell is drawn at most\n$\\beta\\sigma^2/\\delta^2$ times"),
+    "T1": (0.58, 0.10, "Theorem 1\nregret ≤ $3\\delta(h_N)$"),
     "C1": (0.82, 0.10, "Corollary 1\nthe rate, if δ is exponential"),
 }
 _ARROWS = "A1>P2 A1>L1 A2>P1 P1>L1 L1>L3 A3>L3 A4>L2 L1>L4 P2>L4 L4>T1 L3>T1 L2>T1 T1>C1"
@@ -298,10 +334,10 @@ _ARROWS = "A1>P2 A1>L1 A2>P1 P1>L1 L1>L3 A3>L3 A4>L2 L1>L4 P2>L4 L4>T1 L3>T1 L2>
 
 def roadmap_figure() -> Figure:
     """Return which statement of Section 4 rests on which: Figure 3, redrawn."""
-    figure, axis = plt.subplots(figsize=(10.0, 5.4))
+    figure, axis = plt.subplots(figsize=wide(1, 5.0))
     axis.axis("off")
-    axis.set(xlim=(0, 1), ylim=(0, 1))
-    width, height = 0.19, 0.12
+    axis.set(xlim=(-0.01, 0.945), ylim=(0.02, 0.94))
+    width, height = 0.225, 0.13
     frames: dict[str, Any] = {"boxstyle": "round,pad=0.005", "ec": "black", "lw": 0.8, "zorder": 3}
     boxes = {}
     for name, (x, y, text) in _BOXES.items():

@@ -26,7 +26,7 @@ def tree_stepper(values: pd.DataFrame, curve: pd.DataFrame) -> Any:
     panels = {int(str(name).removeprefix("tree, t = ")): mine for name, mine in trees.groupby("panel")}
 
     def show(t: int) -> None:
-        adaptive_tree_figure(panels[t], curve, f"round {t}")
+        adaptive_tree_figure(panels[t], curve, title=f"Round {t}")
         plt.show()
 
     slider = ipywidgets.SelectionSlider(options=sorted(panels), description="round t")
