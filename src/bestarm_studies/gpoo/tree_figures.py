@@ -82,9 +82,10 @@ def draw_tree(axis: Axes, values: pd.DataFrame) -> Axes:
         mine = nodes[nodes["draws"].clip(upper=2) == k]
         look: dict[str, Any] = {"ls": "", "marker": marker, "color": colour, "mec": "black", "mew": 0.4, "ms": 4.5}
         axis.plot(mine["x"], mine["depth"], label=name, **look)
-    axis.invert_yaxis()
+    deepest = int(nodes["depth"].max())
     axis.set(xlim=(0, 1), ylabel="depth h")
-    axis.set_yticks(range(int(nodes["depth"].max()) + 1))
+    axis.set_yticks(range(0, deepest + 1, 1 + deepest // 8))
+    axis.set_ylim(deepest + 0.5, -0.5)
     return axis
 
 
@@ -113,8 +114,8 @@ def tree_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figur
             draw_tree(above, mine[mine["panel"].str.startswith("tree")])
             draw_posterior(below, mine[mine["panel"].str.startswith("posterior")])
             above.set_title(f"{label}\n{CONVENTIONS[convention]}")
-        deepest = max(axis.get_ylim()[0] for axis in axes[2 * row])
-        axes[2 * row, 0].set_ylim(deepest, -0.5)
+        depths = values[(values["convention"] == convention) & (values["statistic"] == "depth")]["value"]
+        axes[2 * row, 0].set_ylim(depths.max() + 0.5, -0.5)
     for axis in axes.flat:
         axis.label_outer()
     legend_below(figure)
@@ -170,7 +171,7 @@ def _legend_of_cells(figure: Figure, *, envelope: bool) -> None:
         Line2D([], [], color="black", lw=0.9, marker="|", label=r"$\delta(h)$"),
     ]
     if envelope:
-        handles.append(Line2D([], [], color="#C17C00", lw=1.3, label="largest f that Assumption 3 allows"))
+        handles.append(Line2D([], [], color="#C17C00", lw=1.3, label="most that Assumption 3 lets f be"))
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
 
 
@@ -323,11 +324,11 @@ _BOXES = {
     "P1": (0.42, 0.66, "Proposition 1\nf is Lipschitz, likely"),
     "P2": (0.11, 0.46, "Proposition 2\nsd of a cell ≤ $\\sigma/\\sqrt{T}$"),
     "L1": (0.34, 0.46, "Lemma 1\nevent $\\xi$, probability\nat least $1-a-\\theta$"),
-    "L3": (0.58, 0.46, "Lemma 3\nonly cells of I are divided"),
-    "L2": (0.82, 0.46, "Lemma 2\nI has few cells at each depth"),
+    "L3": (0.58, 0.46, "Lemma 3\nonly cells of I\nare divided"),
+    "L2": (0.82, 0.46, "Lemma 2\nI has few cells\nat each depth"),
     "L4": (0.24, 0.24, "Lemma 4\na cell is drawn at most\n$\\beta\\sigma^2/\\delta^2$ times"),
     "T1": (0.58, 0.10, "Theorem 1\nregret ≤ $3\\delta(h_N)$"),
-    "C1": (0.82, 0.10, "Corollary 1\nthe rate, if δ is exponential"),
+    "C1": (0.82, 0.10, "Corollary 1\nthe rate, if δ is\nexponential"),
 }
 _ARROWS = "A1>P2 A1>L1 A2>P1 P1>L1 L1>L3 A3>L3 A4>L2 L1>L4 P2>L4 L4>T1 L3>T1 L2>T1 T1>C1"
 
@@ -337,7 +338,7 @@ def roadmap_figure() -> Figure:
     figure, axis = plt.subplots(figsize=wide(1, 5.0))
     axis.axis("off")
     axis.set(xlim=(-0.01, 0.945), ylim=(0.02, 0.94))
-    width, height = 0.225, 0.13
+    width, height = 0.19, 0.15
     frames: dict[str, Any] = {"boxstyle": "round,pad=0.005", "ec": "black", "lw": 0.8, "zorder": 3}
     boxes = {}
     for name, (x, y, text) in _BOXES.items():

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bestarm.reporting.summaries import COLUMNS
+from bestarm.reporting.figures import headed, legend_below, wide
+from bestarm.reporting.values import as_values
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 
 
@@ -35,33 +36,30 @@ def evolution_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     for number, mine in rows[rows["statistic"].isin(["model", "pulled"])].groupby("round"):
         noted = mine[["x", "value", "statistic"]].assign(series=mine["series"])
         frames.append(noted.assign(panel=f"round {number}: {first[number]:g} of 4 hills"))
-    values = pd.concat(frames, ignore_index=True).assign(n=1, convention="as_written", profile=profile)
-    return values.assign(data="synthetic").reindex(columns=COLUMNS)
+    return as_values(pd.concat(frames, ignore_index=True), profile=profile)
 
 
-def evolution_figure(values: pd.DataFrame, profile: str) -> Figure:
-    """Return the figure: landscapes above, rounds below."""
+def evolution_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
+    """Return the figure: landscapes in the upper two rows, rounds in the lower two."""
     rounds = [p for p in dict.fromkeys(values["panel"]) if p.startswith("round")]
     truth = values[values["panel"] == "MultiValleyOneDimHole"]
-    figure, axes = plt.subplots(2, 4, figsize=(13, 5.4), sharex=True, squeeze=False)
-    for axis, name in zip(axes[0], LANDSCAPES, strict=True):
+    figure, axes = plt.subplots(4, 2, figsize=wide(4, 1.75), sharex=True)
+    for axis, name in zip(axes[:2].flat, LANDSCAPES, strict=True):
         mine = values[values["panel"] == name]
         axis.scatter(mine["x"], mine["value"], s=3, color="0.35", linewidths=0)
         axis.set_title(name)
-    for axis, name in zip(axes[1], rounds, strict=True):
+    for axis, name in zip(axes[2:].flat, rounds, strict=True):
         mine = values[values["panel"] == name]
         model, pulled = mine[mine["statistic"] == "model"], mine[mine["statistic"] == "pulled"]
-        axis.scatter(truth["x"], truth["value"], s=2, color="0.75", linewidths=0, label="all arms")
+        axis.scatter(truth["x"], truth["value"], s=3, color="0.7", linewidths=0, label="all arms")
         axis.plot(model["x"], model["value"], color="#0072B2", label="model")
         axis.plot(
             pulled["x"], pulled["value"], ls="", marker="D", ms=4, mfc="#E69F00", mec="black", mew=0.4, label="tried"
         )
-        axis.set_title(name)
-        axis.set_xlabel("arm")
+        axis.set_title(f"MultiValleyOneDimHole, {name}")
     for row in axes:
         row[0].set_ylabel("response")
-    axes[1, 0].legend(fontsize=7)
-    steps = "5000 steps a fit" if profile != "smoke" else "few steps a fit"
-    about = f"below: the first run of MeanOpt 0.001 with NN 10-5 on MultiValleyOneDimHole, {steps}"
-    figure.suptitle(f"{about} · {profile} profile", fontsize=9)
-    return figure
+    for axis in axes[-1]:
+        axis.set_xlabel("arm")
+    legend_below(figure)
+    return headed(figure, title, setting)
