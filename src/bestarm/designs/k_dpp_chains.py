@@ -1,0 +1,437 @@
+r"""Markov chains whose stationary law is a k-DPP: exchange, as in the paper, and down-up, which needs far fewer steps.
+
+Both run on an explicit kernel, or on :math:`L=I+\sigma^{-2}K` where K is the posterior covariance of a Gaussian process
+that is never formed: an entry is the prior covariance minus a product of whitened columns.
+
+References
+----------
+.. [1] Anari, Oveis Gharan, Rezaei. "Monte Carlo Markov Chain Algorithms for Sampling Strongly Rayleigh Distributions and
+   Determinantal Point Processes". COLT 2016. The exchange chain; its constants are quoted, not checked in the text.
+.. [2] Cryan, Guo, Mousa. "Modified log-Sobolev Inequalities for Strongly Log-Concave Distributions". FOCS 2019. The
+   relative entropy of the down-up chain contracts by 1 - 1/k in every step.
+"""
+
+from __future__ import annotations
+
+from math import ceil, comb, lgamma, log
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numba import njit
+
+from bestarm.designs.k_dpp import check_kernel, greedy_map, subset_law
+from bestarm.interface import FloatArray, IntArray
+from bestarm.streams import Streams, uniform
+
+Chain = Literal["down-up", "exchange"]
+_PATIENCE = 24  # rejected proposals after which conditional variances of all points are kept instead
+_ROUNDING = 1e-8  # share of the diagonal by which a conditional variance may be negative
+
+
+class Entries(NamedTuple):
+    """Where the entries of a DPP kernel come from: a matrix, or the posterior of a Gaussian process.
+
+    Attributes
+    ----------
+    matrix : ndarray, shape (n, n), or (0, 0)
+        The kernel itself; the other fields are used if it is empty.
+    points : ndarray, shape (d, n)
+        Points over their length-scales.
+    rows : ndarray, shape (m, n)
+        Whitened covariances of the observations with the points, as `bestarm.models.finite_gp` keeps them.
+    signal, constant : float
+        Of the prior covariance, constant + signal exp(-|x - y|^2 / 2).
+    weight, ridge : float
+        The kernel is ridge I + weight K.
+    """
+
+    matrix: FloatArray
+    points: FloatArray
+    rows: FloatArray
+    signal: float
+    constant: float
+    weight: float
+    ridge: float
+
+
+def explicit(matrix: FloatArray) -> Entries:
+    """Return the entries of a given matrix."""
+    none = np.zeros((0, len(matrix)))
+    return Entries(np.ascontiguousarray(matrix), none, none, 1.0, 0.0, 1.0, 0.0)
+
+
+@njit(cache=True)
+def _gather(entries: Entries, i: int, column: FloatArray) -> None:
+    for s in range(len(column)):
+        column[s] = entries.rows[s, i]
+
+
+@njit(cache=True)
+def _entries_with(
+    entries: Entries, i: int, column: FloatArray, members: IntArray, columns: FloatArray, found: FloatArray
+) -> None:
+    """Write the kernel entries of point i with the members, of which i is none."""
+    if entries.matrix.size > 0:
+        for t in range(len(members)):
+            found[t] = entries.matrix[i, members[t]]
+        return
+    products = np.dot(columns, column)
+    for t in range(len(members)):
+        squared = 0.0
+        for c in range(len(entries.points)):
+            squared += (entries.points[c, i] - entries.points[c, members[t]]) ** 2
+        found[t] = entries.weight * (entries.constant + entries.signal * np.exp(-0.5 * squared) - products[t])
+
+
+@njit(cache=True)
+def _factor(gram: FloatArray, without: int, floor: float, factor: FloatArray, order: IntArray) -> None:
+    """Write the Cholesky factor of the members' kernel matrix without one of them, and their places."""
+    size = 0
+    for t in range(len(gram)):
+        if t != without:
+            order[size] = t
+            size += 1
+    for i in range(size):
+        for j in range(i + 1):
+            value = gram[order[i], order[j]]
+            for s in range(j):
+                value -= factor[i, s] * factor[j, s]
+            factor[i, j] = np.sqrt(max(value, floor)) if i == j else value / factor[j, j]
+
+
+@njit(cache=True)
+def _conditional(variance: float, found: FloatArray, factor: FloatArray, order: IntArray, size: int) -> float:
+    """Return the variance of a point given members, from its kernel entries with them."""
+    solved = np.empty(size)
+    for i in range(size):
+        value = found[order[i]]
+        for s in range(i):
+            value -= factor[i, s] * solved[s]
+        solved[i] = value / factor[i, i]
+        variance -= solved[i] ** 2
+    return variance
+
+
+@njit(cache=True)
+def _draw_from(diagonal: FloatArray, reach: FloatArray, u: float) -> int:
+    """Return a point with probability proportional to the diagonal, whose cumulative sum is ``reach``."""
+    return min(np.searchsorted(reach, u * reach[-1], side="right"), len(diagonal) - 1)
+
+
+@njit(cache=True)
+def _among(value: int, members: IntArray, without: int, size: int) -> bool:
+    for t in range(size):
+        if t != without and members[t] == value:
+            return True
+    return False
+
+
+@njit(cache=True)
+def _try_add(
+    entries: Entries, diagonal: FloatArray, reach: FloatArray, members: IntArray, columns: FloatArray, gram: FloatArray,
+    place: int, size: int, workspace: tuple[FloatArray, IntArray, FloatArray, FloatArray],
+    draws: tuple[np.uint64, int, int, int],
+) -> tuple[int, int, bool]:  # fmt: skip
+    """Put a point at a place of the set, with probability proportional to its variance given the other members.
+
+    By rejection: a point is proposed with probability proportional to its diagonal entry, which bounds its conditional
+    variance. Returns the next number of a draw, whether a variance was negative beyond rounding, and whether a proposal
+    was accepted before patience ran out; if none was, drawing from the target itself keeps the law exact.
+    """
+    factor, order, column, found = workspace
+    key, replication, item, number = draws
+    bad = 0
+    _factor(gram[:size, :size], place, _ROUNDING * diagonal[members[0]] + 1e-300, factor, order)
+    for _ in range(_PATIENCE):
+        j = _draw_from(diagonal, reach, uniform(key, replication, item, number))
+        accept = uniform(key, replication, item, number + 1)
+        number += 2
+        if _among(j, members, place, size):
+            continue
+        _gather(entries, j, column)
+        _entries_with(entries, j, column, members[:size], columns[:size], found)
+        variance = _conditional(diagonal[j], found, factor, order, size - 1)
+        if variance < -_ROUNDING * diagonal[j]:
+            bad = 1
+        if accept * diagonal[j] < variance:
+            _place(members, columns, gram, diagonal, place, size, j, column, found)
+            return number, bad, True
+    return number, bad, False
+
+
+@njit(cache=True)
+def _widen(entries: Entries, diagonal: FloatArray, j: int, column: FloatArray, wide: FloatArray) -> None:
+    """Write the kernel entries of point j with all points, O(m n)."""
+    if entries.matrix.size > 0:
+        wide[:] = entries.matrix[j]
+        return
+    wide[:] = 0.0
+    for c in range(len(entries.points)):
+        centre = entries.points[c, j]
+        for i in range(len(wide)):
+            wide[i] += (entries.points[c, i] - centre) ** 2
+    for i in range(len(wide)):
+        wide[i] = entries.constant + entries.signal * np.exp(-0.5 * wide[i])
+    if len(column) > 0:
+        wide -= np.dot(column, entries.rows)
+    wide *= entries.weight
+    wide[j] = diagonal[j]
+
+
+@njit(cache=True)
+def _add_exactly(
+    entries: Entries, diagonal: FloatArray, wide: FloatArray, members: IntArray, columns: FloatArray, gram: FloatArray,
+    place: int, size: int, workspace: tuple[FloatArray, IntArray, FloatArray, FloatArray], u: float,
+) -> int:  # fmt: skip
+    """Put a point at a place of the set by the conditional variances of all points, O((m + k) n).
+
+    ``wide``, shape (k, n), holds the kernel entries of the members with all points. Returns whether a variance was
+    negative beyond rounding.
+    """
+    factor, order, column, found = workspace
+    others = size - 1
+    left = diagonal.copy()
+    if others > 0:
+        _factor(gram[:size, :size], place, _ROUNDING * diagonal[members[0]] + 1e-300, factor, order)
+        inverse = np.zeros((others, size))
+        for c in range(others):  # column c of the inverse of the factor, at the member's own place
+            for i in range(c, others):
+                value = 1.0 if i == c else 0.0
+                for s in range(c, i):
+                    value -= factor[i, s] * inverse[s, order[c]]
+                inverse[i, order[c]] = value / factor[i, i]
+        solved = np.dot(inverse, wide[:size])
+        for i in range(others):
+            for j in range(len(left)):
+                left[j] -= solved[i, j] ** 2
+    total, bad = 0.0, 0
+    for t in range(size):
+        if t != place:
+            left[members[t]] = 0.0
+    for j in range(len(left)):
+        if left[j] < -_ROUNDING * diagonal[j]:
+            bad = 1
+        total += max(left[j], 0.0)
+    target, pick, seen = u * total, members[place], 0.0
+    for j in range(len(left)):
+        if left[j] > 0.0:
+            pick, seen = j, seen + left[j]
+            if seen > target:
+                break
+    if pick >= 0 and pick != members[place]:
+        _gather(entries, pick, column)
+        for t in range(size):
+            found[t] = wide[t, pick]
+        _place(members, columns, gram, diagonal, place, size, pick, column, found)
+        _widen(entries, diagonal, pick, column, wide[place])
+    return bad
+
+
+@njit(cache=True)
+def _place(
+    members: IntArray, columns: FloatArray, gram: FloatArray, diagonal: FloatArray, place: int, size: int, j: int,
+    column: FloatArray, found: FloatArray,
+) -> None:  # fmt: skip
+    """Make point j the member at a place."""
+    members[place], columns[place] = j, column
+    for t in range(size):
+        gram[place, t] = gram[t, place] = found[t]
+    gram[place, place] = diagonal[j]
+
+
+@njit(cache=True)
+def _exchange(
+    entries: Entries, diagonal: FloatArray, members: IntArray, columns: FloatArray, gram: FloatArray, n_steps: int,
+    workspace: tuple[FloatArray, IntArray, FloatArray, FloatArray], draws: tuple[np.uint64, int, int, int],
+) -> int:  # fmt: skip
+    """Run the lazy exchange chain ([1]_) in place; return whether a conditional variance was negative."""
+    factor, order, column, found = workspace
+    key, replication, item, number = draws
+    k, n, bad = len(members), len(diagonal), 0
+    for _ in range(n_steps):
+        lazy = uniform(key, replication, item, number) < 0.5
+        number += 1
+        if lazy or k == n:
+            continue
+        place = int(uniform(key, replication, item, number) * k)
+        j = members[0]
+        while _among(j, members, -1, k):
+            number += 1
+            j = int(uniform(key, replication, item, number) * n)
+        accept = uniform(key, replication, item, number + 1)
+        number += 2
+        _factor(gram, place, _ROUNDING * diagonal[members[0]] + 1e-300, factor, order)
+        _gather(entries, j, column)
+        _entries_with(entries, j, column, members, columns, found)
+        gain = _conditional(diagonal[j], found, factor, order, k - 1)
+        loss = _conditional(diagonal[members[place]], gram[place].copy(), factor, order, k - 1)
+        if gain < -_ROUNDING * diagonal[j]:
+            bad = 1
+        if accept * loss < gain:
+            _place(members, columns, gram, diagonal, place, k, j, column, found)
+    return bad
+
+
+@njit(cache=True)
+def run_chain(
+    entries: Entries, diagonal: FloatArray, start: IntArray, k: int, n_steps: int, exchange: bool, key: np.uint64,
+    replication: int, item: int,
+) -> tuple[IntArray, int]:  # fmt: skip
+    """Return the set after so many steps, and whether the kernel was seen not to be positive semi-definite.
+
+    An empty ``start`` means points added one after the other in proportion to their conditional variances.
+    """
+    m = len(entries.rows)
+    members, columns, gram = np.zeros(k, dtype=np.int64), np.empty((k, m)), np.zeros((k, k))
+    workspace = (np.zeros((k, k)), np.zeros(k, dtype=np.int64), np.empty(m), np.zeros(k))
+    wide = np.zeros((k if not exchange else 0, len(diagonal)))
+    reach = np.cumsum(diagonal)
+    number, bad, whole = 0, 0, False
+    if len(start) > 0:
+        for t in range(k):
+            _gather(entries, start[t], workspace[2])
+            _entries_with(entries, start[t], workspace[2], members[:t], columns[:t], workspace[3][:t])
+            _place(members, columns, gram, diagonal, t, t, start[t], workspace[2], workspace[3])
+        if exchange:
+            draws = (key, replication, item, number)
+            return members, _exchange(entries, diagonal, members, columns, gram, n_steps, workspace, draws)
+    for step in range(-k if len(start) == 0 else 0, n_steps):
+        if step < 0:
+            place, size = k + step, k + step + 1
+            members[place] = -1
+        else:
+            place, size = int(uniform(key, replication, item, number) * k), k
+            number += 1
+        if not whole:
+            number, fault, added = _try_add(
+                entries, diagonal, reach, members, columns, gram, place, size, workspace,
+                (key, replication, item, number),
+            )  # fmt: skip
+            bad = max(bad, fault)
+            if added:
+                continue
+            whole = True
+            for t in range(size):
+                if members[t] >= 0:
+                    _widen(entries, diagonal, members[t], columns[t], wide[t])
+        u = uniform(key, replication, item, number)
+        number += 1
+        fault = _add_exactly(entries, diagonal, wide, members, columns, gram, place, size, workspace, u)
+        bad = max(bad, fault)
+    return members, bad
+
+
+def greedy_deficit(n: int, k: int) -> float:
+    r"""Return a bound on :math:`\log(1/\pi(S_0))` of the greedy set, whose determinant is at least max / (k!)^2."""
+    return 2.0 * lgamma(k + 1) + log(comb(n, k))
+
+
+@njit(cache=True)
+def sequential_deficit(total: float, ridge: float, n: int, k: int) -> float:
+    """Return a bound on the relative entropy of points added one after the other to a k-DPP of trace ``total``.
+
+    Their law is the target's times k! e_k over a product of conditional traces, of which each is at least the ridge
+    times the points left, and k! e_k is at most the k-th power of the trace.
+    """
+    return k * np.log(total / (ridge * (n - k + 1)))
+
+
+@njit(cache=True)
+def down_up_steps(deficit: float, k: int, epsilon: float) -> int:
+    """Return steps after which the down-up chain is within ``epsilon`` in total variation, by [2]_ and Pinsker."""
+    if k == 1:
+        return 1
+    return int(np.ceil(max(0.0, k * np.log(max(deficit, 1e-300) / (2.0 * epsilon**2)))))
+
+
+def exchange_steps(deficit: float, n: int, k: int, epsilon: float) -> int:
+    """Return steps after which the exchange chain is within ``epsilon`` in total variation, by [1]_."""
+    return ceil(2 * k * n * (deficit + log(1.0 / epsilon)))
+
+
+def sample_chain(
+    kernel: FloatArray,
+    k: int,
+    streams: Streams,
+    chain: Chain = "down-up",
+    epsilon: float = 0.01,
+    n_steps: int | None = None,
+    item: int = 0,
+) -> IntArray:
+    """Return one sample for each replication, shape (R, k), within ``epsilon`` of the k-DPP in total variation.
+
+    Starts at the greedy set. A step of the down-up chain costs O(k^2) a proposal, of which there are as many as the
+    trace exceeds the conditional trace; a step of the exchange chain O(k^3).
+
+    Parameters
+    ----------
+    kernel : ndarray, shape (n, n) or (R, n, n)
+        Positive semi-definite matrices.
+    k : int
+        Size of a set.
+    streams : Streams
+        Names the replications.
+    chain : {"down-up", "exchange"}
+        Remove a uniform point and add one by its conditional variance; or the lazy Metropolis exchange of the paper.
+    epsilon : float
+        Distance in total variation, in (0, 1).
+    n_steps : int, optional
+        Steps; by default what the bounds ask for.
+    item : int
+        Names the draw, such as the round of a search.
+
+    Raises
+    ------
+    ValueError
+        For a kernel that is not positive semi-definite, k above its rank or size, an unknown chain, or a bad number.
+    """
+    if chain not in get_args(Chain):
+        raise ValueError(f"chain must be one of {', '.join(get_args(Chain))}, got {chain!r}.")
+    if not 0 < epsilon < 1:
+        raise ValueError(f"epsilon must lie in (0, 1), got {epsilon}: it is a distance in total variation.")
+    n_replications = len(streams.replications)
+    kernels = check_kernel(kernel, k, n_replications if np.ndim(kernel) == 3 else 1)
+    starts, n = greedy_map(kernels, k), kernels.shape[-1]
+    if n_steps is None:
+        deficit = greedy_deficit(n, k)
+        n_steps = down_up_steps(deficit, k, epsilon) if chain == "down-up" else exchange_steps(deficit, n, k, epsilon)
+    key = streams.key("k-DPP")
+    found = np.empty((n_replications, k), dtype=np.int64)
+    for r, replication in enumerate(streams.replications):
+        own = r % len(kernels)
+        diagonal = np.diagonal(kernels[own]).copy()
+        found[r], bad = run_chain(
+            explicit(kernels[own]), diagonal, starts[own], k, n_steps, chain == "exchange", key, replication, item
+        )
+        if bad:
+            raise ValueError(f"kernel {own} is not positive semi-definite: a conditional variance is negative.")
+    return found
+
+
+def transition_matrix(kernel: FloatArray, k: int, chain: Chain) -> tuple[FloatArray, FloatArray]:
+    """Return the transition matrix of a chain over all sets of size k, shape (N, N), and its law, by enumeration."""
+    sets, law = subset_law(kernel, k)
+    n, places = len(kernel), {tuple(s): i for i, s in enumerate(sets.tolist())}
+    moves = np.zeros((len(sets), len(sets)))
+    for i, members in enumerate(sets.tolist()):
+        for out in members:
+            rest = [m for m in members if m != out]
+            targets = np.array([places[tuple(sorted([*rest, j]))] for j in range(n) if j not in rest])
+            if chain == "down-up":
+                moves[i, targets] += law[targets] / law[targets].sum() / k
+            else:
+                others = targets[targets != i]
+                with np.errstate(divide="ignore"):
+                    moves[i, others] += 0.5 * np.minimum(1.0, law[others] / law[i]) / (k * (n - k))
+        moves[i, i] += 1.0 - moves[i].sum()
+    return moves, law
+
+
+def distances(moves: FloatArray, law: FloatArray, start: int, n_steps: int) -> FloatArray:
+    """Return the total variation distance to the law after 0, ..., ``n_steps`` steps from one set."""
+    own, found = np.zeros(len(law)), np.empty(n_steps + 1)
+    own[start] = 1.0
+    for t in range(n_steps + 1):
+        found[t] = 0.5 * np.abs(own - law).sum()
+        own = own @ moves
+    return found
