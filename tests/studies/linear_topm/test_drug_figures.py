@@ -9,7 +9,12 @@ from bestarm.datasets.registry import DataUnavailable
 from bestarm.reporting.section import Section
 from bestarm_studies.linear_topm.drug import values as summaries
 from bestarm_studies.linear_topm.drug.boolean_network import Edge
-from bestarm_studies.linear_topm.drug.checks import _misfit, _recorded, simulated_hit_ratios
+from bestarm_studies.linear_topm.drug.checks import (
+    hit_ratio_over_baseline,
+    hit_ratio_over_printed,
+    misfit_of,
+    recorded_hit_ratios,
+)
 from bestarm_studies.linear_topm.drug.data import DATA_FILES, anti_epileptic, stand_in_data
 from bestarm_studies.linear_topm.drug.figures import reward_figure
 from bestarm_studies.linear_topm.drug.log_check import baselines_from_binary, check_log, linear_misfit, n_rewards_met
@@ -128,19 +133,18 @@ def test_table_6_counts_genes_and_runs(data):
     assert all(text.endswith(" of 10") for text in table["random runs that explain it"])
 
 
-def test_claims_decide_in_both_directions(data):
+def test_claims_decide_in_both_directions(data, rows):
     """Independent features fit exactly; hit ratios against a baseline and against printed ones."""
     assert linear_misfit(data)[0] == len(data.drugs)
-    assert _misfit(data, {"printed": 0.0})[0]
-    assert not _misfit(data, {"printed": 20.9})[0]
-    assert "HR@2" in _recorded(data, {"ranks": [2]})[1]
-    good = np.tile([0.9, 0.8, 0.2, 0.1], (20, 3, 1))
-    bad_baseline = made_rows(good, [1, 1, -1, -1]).assign(baseline=lambda r: -r["reward"])
-    (above,) = simulated_hit_ratios({"experiment": "e", "ranks": [2]}, {"e": bad_baseline})
-    assert (above.effect, above.p, above.p_opposite) == (1.0, 0.0, 1.0)
-    (near,) = simulated_hit_ratios({"experiment": "e", "printed": {2: 0.0}, "margin": 0.1}, {"e": bad_baseline})
-    assert near.p > 0.99
-    assert near.p_opposite < 1e-6
+    assert misfit_of(data, {"printed": 0.0}).holds
+    assert not misfit_of(data, {"printed": 20.9}).holds
+    assert "HR@2" in recorded_hit_ratios({"ranks": [2]}, {"drug_simulator": rows}).text
+    good = made_rows(np.tile([0.9, 0.8, 0.2, 0.1], (20, 3, 1)), [1, 1, -1, -1])
+    reversed_baseline = good.assign(baseline=-good["reward"])
+    (above,) = hit_ratio_over_baseline(reversed_baseline, {"ranks": [2]}).to_numpy().T
+    np.testing.assert_array_equal(above, np.ones(20))
+    (near,) = hit_ratio_over_printed(good, {"figure_5": {2: 0.75}}).to_numpy().T
+    np.testing.assert_array_equal(near, np.full(20, 0.25))
 
 
 def test_a_section_falls_back_on_stand_in_data_and_says_so(data, capsys):

@@ -12,7 +12,7 @@ from bestarm.policies.gifa import lingifa, lucb, m_lingape
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.streams import Streams
 from bestarm_studies.linear_topm import round_checks
-from bestarm_studies.linear_topm.checks import decide
+from bestarm_studies.linear_topm.checks import CHECKS
 from bestarm_studies.linear_topm.complexity import gaps, m_lingape_complexity
 from bestarm_studies.linear_topm.experiments import EXPERIMENTS
 from bestarm_studies.linear_topm.instances import classic_instance, published_random_instance
@@ -183,12 +183,12 @@ def test_theory_holds_on_a_classic_instance():
     assert rows["e"]["pulls"].max() < bound
     test = {"experiments": ["e"], "delta": 0.05}
     for kind in ("lemma_1", "index_order", "lemma_4", "lemma_5", "theorem_1", "event_frequency"):
-        assert decide(rows, test | {"kind": kind})[0], kind
-    assert not decide(rows, test | {"kind": "lemma_2"})[0]
+        assert CHECKS[kind](test, rows).holds, kind
+    assert not CHECKS["lemma_2"](test, rows).holds
     rows["e"].loc[3, ["lemma_4", "lemma_5"]] = 1  # one bad round is enough, unless the event was lost
-    assert not decide(rows, test | {"kind": "lemma_4"})[0]
+    assert not CHECKS["lemma_4"](test, rows).holds
     rows["e"].loc[3, "event_share"] = 1.01
-    assert decide(rows, test | {"kind": "lemma_4"})[0]
+    assert CHECKS["lemma_4"](test, rows).holds
     with pytest.raises(ValueError, match="Theorem 2 says nothing of 'greedy'"):
         theorem_2(problem, m_lingape(2, label="greedy"))
 
@@ -219,11 +219,11 @@ def test_theorem_2_is_decided_on_the_rows_handed_over(tmp_path):
     """A run beyond the bound refutes; a run off the event does not count; greedy rules have no bound."""
     name, series = "theory_heuristic", ["m-LinGapE (largest var.)", "m-LinGapE (optimized)"]
     rows = {name: make_rows(EXPERIMENTS[name], "smoke", seed=SEED, store=tmp_path)}
-    test = {"kind": "theorem_2", "experiments": [name], "series": series}
-    assert decide(rows, test)[0]
+    test = {"experiments": [name], "series": series}
+    assert CHECKS["theorem_2"](test, rows).holds
     rows[name].loc[0, ["pulls", "event_share"]] = 10**9, 0.5
-    assert not decide(rows, test)[0]
+    assert not CHECKS["theorem_2"](test, rows).holds
     rows[name].loc[0, "event_share"] = 1.01
-    assert decide(rows, test)[0]
+    assert CHECKS["theorem_2"](test, rows).holds
     with pytest.raises(ValueError, match="is a computation"):
         parts_of("tab04")
