@@ -70,13 +70,15 @@ class Walk(NamedTuple):
 @njit(cache=True)
 def _try_step(state: FloatArray, h: float, a: FloatArray, k: FloatArray, relative: float, absolute: float) -> tuple:  # type: ignore[type-arg]
     """Fill the stages of one step after the first; return the new state and the scaled error."""
-    new = state
+    new = state.copy()
     for stage in range(1, 7):
-        new = state.copy()
-        for before in range(stage):
-            if _A[stage, before] != 0.0:
-                new += h * _A[stage, before] * k[before]
-        k[stage] = motion(new, a)
+        for i in range(6):
+            new[i] = state[i]
+            for before in range(stage):
+                new[i] += h * _A[stage, before] * k[before, i]
+        rates = motion(new, a)
+        for i in range(6):
+            k[stage, i] = rates[i]
     total = 0.0
     for i in range(6):
         error = 0.0
@@ -95,7 +97,8 @@ def _within(state: FloatArray, h: float, k: FloatArray, share: float) -> FloatAr
         for p in range(4):
             weight += _P[stage, p] * power
             power *= share
-        found += h * weight * k[stage]
+        for i in range(6):
+            found[i] += h * weight * k[stage, i]
     return found
 
 
@@ -118,7 +121,9 @@ def _stance(state: FloatArray, a: FloatArray, seconds: float, relative: float, a
     """Integrate one stance phase; return how it ended, after how long, and the last state."""
     fallen = np.arccos(FELL_HEIGHT)
     time, h, k = 0.0, _FIRST_STEP, np.empty((7, 6))
-    k[0] = motion(state, a)
+    rates = motion(state, a)
+    for i in range(6):
+        k[0, i] = rates[i]
     while True:
         h = min(h, _LONGEST_STEP, seconds - time)
         new, error = _try_step(state, h, a, k, relative, absolute)
@@ -139,7 +144,8 @@ def _stance(state: FloatArray, a: FloatArray, seconds: float, relative: float, a
         if seconds - time < _SMALLEST_STEP:
             return OUT_OF_TIME, time, new
         state = new
-        k[0] = k[6]
+        for i in range(6):
+            k[0, i] = k[6, i]
         h *= 10.0 if error == 0.0 else min(10.0, 0.9 * error**-0.2)
 
 
@@ -156,7 +162,9 @@ def _walk(
         metres += LEG * (np.sin(end[0]) - np.sin(state[0]))
         if outcome != WALKED:
             break
-        step_seconds[step], ends[step] = took, end
+        step_seconds[step] = took
+        for i in range(6):
+            ends[step, i] = end[i]
         state, _ = impact(end)
     return outcome, seconds, metres, step_seconds, ends
 

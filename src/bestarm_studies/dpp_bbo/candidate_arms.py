@@ -1,0 +1,101 @@
+"""Finitely many candidates of a function whose maximum is known beyond them, and what is measured of a recommendation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from bestarm.datasets.registry import DataUnavailable
+from bestarm.experiments.store import read_rows, seal
+from bestarm.interface import FloatArray, IntArray
+from bestarm.paths import RESULTS
+from bestarm.problems.noiseless_arms import NoiselessArms
+
+STUDY = "dpp_bbo"
+
+
+@dataclass(frozen=True)
+class CandidateArms(NoiselessArms):
+    r"""Candidates at which a function may be evaluated, with Gaussian noise of standard deviation ``sigma``.
+
+    Parameters
+    ----------
+    label, features, means, sigma, evaluations, data
+        As of `NoiselessArms`; ``means`` are the values of the function at the candidates.
+    optimum : float
+        :math:`f(x^*)`, the maximum of the function over its whole domain as far as it is known; by default the largest
+        value of a candidate.
+
+    Raises
+    ------
+    ValueError
+        As of `NoiselessArms`, and if a candidate has a larger value than the optimum.
+    """
+
+    optimum: float = np.nan
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        largest = float(self.means.max())
+        if np.isnan(self.optimum):
+            object.__setattr__(self, "optimum", largest)
+        if largest > self.optimum + 1e-9 * max(1.0, abs(self.optimum)):
+            raise ValueError(f"{self.label}: a candidate has the value {largest}, more than optimum {self.optimum}.")
+
+    def take(self, rows: IntArray) -> Self:
+        """Return the problem for a subset of the replications."""
+        sets = len(self.features) if self.features.ndim == 3 else len(self.means)
+        if sets > 1 and len(rows) and rows.max() >= sets:
+            raise ValueError(
+                f"{self.label} has candidates for {sets} replications, replication {rows.max()} was asked for; "
+                "make the instance with more replications."
+            )
+        return super().take(rows)
+
+
+def immediate_regret(problem: Any, recommended: IntArray) -> FloatArray:
+    """Return f(x*) minus f at the recommended candidate, x* being the maximiser over the whole domain."""
+    means = np.broadcast_to(problem.means, (len(recommended), problem.means.shape[1]))
+    return np.asarray(problem.optimum - np.take_along_axis(means, recommended[:, :1], axis=1)[:, 0])
+
+
+def candidate_regret(problem: Any, recommended: IntArray) -> FloatArray:
+    """Return f at the best candidate minus f at the recommended one."""
+    means = np.broadcast_to(problem.means, (len(recommended), problem.means.shape[1]))
+    return np.asarray(means.max(axis=1) - np.take_along_axis(means, recommended[:, :1], axis=1)[:, 0])
+
+
+def recommended_value(problem: Any, recommended: IntArray) -> FloatArray:
+    """Return f at the recommended candidate."""
+    means = np.broadcast_to(problem.means, (len(recommended), problem.means.shape[1]))
+    return np.take_along_axis(means, recommended[:, :1], axis=1)[:, 0]
+
+
+def stored_table(name: str, file: Path | None = None) -> tuple[pd.DataFrame, str]:
+    """Return the committed rows of a table of evaluations, and a short digest of their values.
+
+    The digest belongs into the label of an instance made from the table. The label is part of the key of every search
+    on it, so that other evaluations make other rows.
+
+    Parameters
+    ----------
+    name : str
+        Experiment of this study that computes the table.
+    file : Path, optional
+        In the place of the committed file.
+
+    Raises
+    ------
+    DataUnavailable
+        If the rows are not there or damaged; the computation makes them.
+    """
+    rows = read_rows(file or RESULTS / STUDY / f"{name}.parquet", f"{STUDY}/{name}@laptop")
+    if rows is None:
+        raise DataUnavailable(f"the table of evaluations {name!r} of {STUDY} is not there; compute its rows first.")
+    if (rows["data"] == "stand-in").any():
+        raise DataUnavailable(f"the table of evaluations {name!r} of {STUDY} was computed on stand-in data.")
+    return rows, seal(rows.drop(columns="key", errors="ignore"))[:8]

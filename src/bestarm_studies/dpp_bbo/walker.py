@@ -1,0 +1,119 @@
+r"""The objective `robot`: walking speed as a function of the eight coefficients of a walker's controller.
+
+References
+----------
+.. [1] Kathuria, Deshpande, Kohli. "Batched Gaussian Process Bandit Optimization via Determinantal Point Processes".
+   NIPS 2016. Section 4.
+.. [2] Westervelt, Grizzle, Chevallereau, Choi, Morris. "Feedback Control of Dynamic Bipedal Robot Locomotion". 2007.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from bestarm.problems.candidates import unit_points
+from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms, stored_table
+from bestarm_studies.dpp_bbo.walking import walking_speeds
+
+COEFFICIENTS = ("a01", "a11", "a21", "a31", "a02", "a12", "a22", "a32")
+NOMINAL = (0.512, 0.073, 0.035, -0.819, -2.27, 3.26, 3.11, 1.89)
+SIGMA = 0.1
+BEST_CONTROLLER = (1.0, 0.6225003187516867, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+BEST_SPEED = 1.3895642  # of that controller, where six evolution strategies from the best of 8192 points ended
+TABLE = "walker_table"
+
+
+def walker_rows(replications: int, n_points: int = 16384, *, seed: int = 0, workers: int = 1) -> pd.DataFrame:
+    """Return the walking speed at points of a scrambled Sobol sequence in [0, 1]^8: rows of a Computation.
+
+    Parameters
+    ----------
+    replications : int
+        Scrambles.
+    n_points : int
+        Points of each.
+    seed, workers : int
+        Of the project; one process walks them all.
+
+    Returns
+    -------
+    DataFrame
+        ``replication, point``, the coefficients, ``speed`` in metres a second and ``graded``, in which a walker that
+        falls gets its way over 13 seconds.
+    """
+    frames = []
+    for replication in range(replications):
+        points = unit_points(n_points, len(COEFFICIENTS), "sobol", 1_000_003 * seed + replication).astype(np.float32)
+        frame = pd.DataFrame({"replication": replication, "point": np.arange(n_points)})
+        frame[list(COEFFICIENTS)] = points
+        frame["speed"] = walking_speeds(points.astype(np.float64))
+        frame["graded"] = walking_speeds(points.astype(np.float64), graded=True)
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True)
+
+
+def _instance(
+    label: str, rows: pd.DataFrame, n_arms: int, replications: int, sigma: float, graded: bool, seed: int, data: str
+) -> CandidateArms:
+    if not 2 <= n_arms <= len(rows) or replications < 1:
+        raise ValueError(
+            f"n_arms must be between 2 and the {len(rows)} walks of the table, replications at least 1, got {n_arms} "
+            f"and {replications}."
+        )
+    points = rows[list(COEFFICIENTS)].to_numpy(dtype=np.float64)
+    speeds = rows["graded" if graded else "speed"].to_numpy(dtype=np.float64)
+    chosen = np.stack([np.random.default_rng([seed, r]).permutation(len(rows))[:n_arms] for r in range(replications)])
+    features = points[chosen] if replications > 1 else points[chosen[0]]
+    optimum = max(float(speeds.max()), BEST_SPEED)
+    return CandidateArms(label, features, speeds[chosen], sigma, data=data, optimum=optimum)
+
+
+def walker_instance(
+    n_arms: int = 2048, replications: int = 50, sigma: float = SIGMA, graded: bool = False, seed: int = 0,
+    table: str = TABLE, file: Path | None = None,
+) -> CandidateArms:  # fmt: skip
+    r"""Return the walker on candidates of :math:`[0,1]^8`, a random part of the table of walks for each replication.
+
+    [1]_ gives the domain and the noise, and nothing else. The coefficients are taken as they are, without rescaling,
+    and the speed is that of five steps, 0 after a fall.
+
+    Parameters
+    ----------
+    n_arms : int
+        Candidates.
+    replications : int
+        Sets of candidates, that of replication r being the same whatever this number; 1 is one set for all.
+    sigma : float
+        Standard deviation of the noise, 0.1 in [1]_.
+    graded : bool
+        A fall is worth the way until then.
+    seed : int
+        Of the candidates.
+    table : str
+        Computation of this study that walks, see `walker_rows`.
+    file : Path, optional
+        Its rows, by default those committed.
+
+    Raises
+    ------
+    ValueError
+        If the table has fewer walks.
+    DataUnavailable
+        If the table has not been computed.
+    """
+    rows, digest = stored_table(table, file)
+    rows = rows[rows["replication"] == 0]
+    label = f"walker {digest} |X|={n_arms} sigma={sigma:g}{' graded' * graded}"
+    return _instance(label, rows, n_arms, replications, sigma, graded, seed, "synthetic")
+
+
+def stand_in_walker_instance(
+    n_arms: int = 2048, replications: int = 50, sigma: float = SIGMA, graded: bool = False, seed: int = 0,
+    table: str = TABLE, file: Path | None = None,
+) -> CandidateArms:  # fmt: skip
+    """Return the walker on at most 256 candidates, walked on the spot."""
+    n = min(n_arms, 256)
+    return _instance("walker stand-in", walker_rows(1, n, seed=seed), n, replications, sigma, graded, seed, "stand-in")
