@@ -16,8 +16,8 @@ from matplotlib.axes import Axes
 from bestarm.interface import FloatArray
 from bestarm.policies.gpoo import Gpoo
 from bestarm.problems.cell_bandit import CellBandit
-from bestarm.reporting.curves import appearance
-from bestarm.reporting.summaries import COLUMNS, QUANTILES
+from bestarm.reporting.appearance import look
+from bestarm.reporting.values import COLUMNS, QUANTILES
 from bestarm_studies.gpoo.theory_rows import largest_slopes
 
 
@@ -138,17 +138,17 @@ def draw_spread(axis: Axes, values: pd.DataFrame) -> Axes:
         mine = values[values["statistic"] == name]
         axis.plot(mine["x"].astype(float), mine["value"], color="black", ls=line, label=name)
     for label, mine in values[values["statistic"] == "measured"].groupby("series", sort=False):
-        colour, marker = appearance(str(label))
+        colour, marker, _ = look(str(label))
         axis.plot(mine["x"].astype(float), mine["value"], ls="", marker=marker, color=colour, ms=4.5, label=str(label))
     axis.set(xlabel="evaluations of the cell", ylabel="posterior standard deviation", xscale="log", yscale="log")
-    axis.legend(fontsize=8)
+    axis.legend()
     return axis
 
 
 def draw_rate(axis: Axes, values: pd.DataFrame, bounds: pd.DataFrame) -> Axes:
     """Draw mean regret against N/log N with its interval, and bounds as lines, on logarithmic axes."""
     for label, mine in values[values["statistic"] == "mean"].groupby("series", sort=False):
-        colour, marker = appearance(str(label))
+        colour, marker, _ = look(str(label))
         n = mine["x"].to_numpy(dtype=np.float64)
         reach = np.array([mine["value"] - mine["low"], mine["high"] - mine["value"]])
         axis.errorbar(
@@ -160,5 +160,5 @@ def draw_rate(axis: Axes, values: pd.DataFrame, bounds: pd.DataFrame) -> Axes:
         n = mine["x"].to_numpy(dtype=np.float64)
         axis.plot(n / np.log(n), mine["value"], color="0.3", ls=line, label=name)
     axis.set(xlabel="N / log N", ylabel="aggregated regret", xscale="log", yscale="log")
-    axis.legend(fontsize=7)
+    axis.legend()
     return axis

@@ -337,7 +337,7 @@ def roadmap_figure() -> Figure:
     """Return which statement of Section 4 rests on which: Figure 3, redrawn."""
     figure, axis = plt.subplots(figsize=wide(1, 5.0))
     axis.axis("off")
-    axis.set(xlim=(-0.01, 0.945), ylim=(0.02, 0.94))
+    axis.set(xlim=(-0.01, 0.945), ylim=(0.015, 0.945))
     width, height = 0.19, 0.15
     frames: dict[str, Any] = {"boxstyle": "round,pad=0.005", "ec": "black", "lw": 0.8, "zorder": 3}
     boxes = {}

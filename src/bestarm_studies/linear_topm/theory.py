@@ -19,7 +19,7 @@ from bestarm.designs.l1_design import l1_designs
 from bestarm.experiments.experiment import Experiment
 from bestarm.interface import FiniteProblem, FloatArray
 from bestarm.policies.gifa import Gifa
-from bestarm.reporting.summaries import COLUMNS, QUANTILES, mean_interval
+from bestarm.reporting.values import COLUMNS, QUANTILES, mean_interval
 from bestarm.streams import Streams
 from bestarm_studies.linear_topm.complexity import (
     m_lingape_complexity,

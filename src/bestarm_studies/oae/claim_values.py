@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from bestarm.reporting.batch_summaries import first_hits, shared_rounds, without_broken
 from bestarm.reporting.claim_cells import side_values
+from bestarm_studies.oae.values import first_hits, shared_rounds, without_broken
 
 Test = Mapping[str, Any]
 

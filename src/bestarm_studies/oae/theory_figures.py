@@ -50,8 +50,8 @@ def query_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
 def query_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
     """Return queries over d against epsilon, a panel for each d, with the printed bound and the one its proof gives."""
     panels = sorted(dict.fromkeys(values["panel"]), key=lambda name: float(name.removeprefix("d = ")))
-    n_rows = -(-len(panels) // 3)
-    figure, axes = plt.subplots(n_rows, min(3, len(panels)), figsize=wide(n_rows, 2.4), squeeze=False, sharey=True)
+    n_rows = -(-len(panels) // 4)
+    figure, axes = plt.subplots(n_rows, min(4, len(panels)), figsize=wide(n_rows, 2.3), squeeze=False, sharey=True)
     for axis, panel in zip(axes.flat, panels, strict=False):
         d = float(panel.removeprefix("d = "))
         mine = values[(values["panel"] == panel) & (values["statistic"] == "queries")]

@@ -11,9 +11,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from bestarm.reporting.claim_kinds import comparisons_of
-from bestarm.reporting.figures import VERDICT_COLOURS
+from bestarm.reporting.figures import headed, wide
 from bestarm.reporting.verdicts import confirming, joint_p, two_sided, verdict_of
 from bestarm_studies.oae.checks import VALUES
+
+_COLOURS = {"confirmed": "#BFE3D6", "refuted": "#F5C4A0", "mixed": "#F3EDB5"}  # others are grey
 
 
 def variant_verdicts(
@@ -53,20 +55,19 @@ def variant_verdicts(
     return pd.DataFrame(table)
 
 
-def variant_map(verdicts: pd.DataFrame, title: str) -> Figure:
+def variant_map(verdicts: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
     """Return the verdicts as a map: a row for each claim, a column for each choice, a letter for each colour."""
     identities, variants = list(dict.fromkeys(verdicts["id"])), list(dict.fromkeys(verdicts["variant"]))
-    figure, axis = plt.subplots(figsize=(2.6 + 0.78 * len(variants), 1.3 + 0.42 * len(identities)))
+    figure, axis = plt.subplots(figsize=wide(1, 1.0 + 0.4 * len(identities)))
     for _, line in verdicts.iterrows():
         x, y = variants.index(line["variant"]), identities.index(line["id"])
-        axis.add_patch(plt.Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, color=VERDICT_COLOURS[line["verdict"]]))
+        axis.add_patch(plt.Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, color=_COLOURS.get(line["verdict"], "0.92")))
         text = f"{line['verdict'][0].upper()}\n{line['held']} of {line['comparisons']}"
-        axis.text(x, y, text, ha="center", va="center", fontsize=7)
+        axis.text(x, y, text, ha="center", va="center", fontsize=8)
     axis.set_xlim(-0.6, len(variants) - 0.4)
     axis.set_ylim(len(identities) - 0.4, -0.6)
     axis.set_xticks(np.arange(len(variants)), variants, rotation=40, ha="right")
-    axis.set_yticks(np.arange(len(identities)), [f"{i} " for i in identities])
+    axis.set_yticks(np.arange(len(identities)), identities)
     axis.grid(visible=False)
     legend = "C confirmed, R refuted, M mixed, U undecided; how many comparisons confirm; white: other sets"
-    axis.set_title(f"{title}\n{legend}", fontsize=8.5)
-    return figure
+    return headed(figure, title, "; ".join(filter(None, [legend, setting])))

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from bestarm.reporting.figures import headed, wide
 from bestarm_studies.linear_topm.drug.values import ALL, BASELINE, CHOSEN, RECORDED, SIMULATED, TEN
 
 KINDS = {1: ("anti-epileptic (AE)", "#009E73", "o"), -1: ("pro-convulsant (PC)", "#D55E00", "s")}
@@ -23,7 +24,7 @@ def hit_ratio_line(values: pd.DataFrame, series: str) -> str:
     """Return the hit ratios of one ranking as the paper prints them above its figure."""
     mine = values[(values["panel"] == "hit ratios") & (values["series"] == series)]
     ratios = [f"@{rank:.0f}={value:.2f}" for rank, value in zip(mine["x"], mine["value"], strict=True)]
-    return "HR" + " | ".join(ratios)
+    return "HR" + "  ".join(ratios)
 
 
 def draw_rewards(axis: Axes, rows: pd.DataFrame, values: pd.DataFrame) -> Axes:
@@ -77,13 +78,15 @@ def draw_separation(axis: Axes, gaps: pd.DataFrame, recorded: float) -> Axes:
         handles.append(Line2D([], [], color=colour, ls=style, label=textwrap.fill(choice, 24)))
     axis.axvline(recorded, color="black", lw=2.0)
     handles.append(Line2D([], [], color="black", lw=2.0, label="recorded table"))
-    axis.legend(handles=handles, loc="upper right", bbox_to_anchor=(0.92, 1.0), fontsize=7.5)
+    axis.legend(handles=handles, loc="upper right", bbox_to_anchor=(0.92, 1.0), fontsize=8)
     axis.set(xlabel="mean reward of AE minus PC", ylabel=f"simulated tables (of {len(gaps)})")
     axis.set_ylim(0, 1.35 * axis.get_ylim()[1])
     return axis
 
 
-def reward_figure(rows: pd.DataFrame, values: pd.DataFrame, gaps: pd.DataFrame) -> Figure:
+def reward_figure(
+    rows: pd.DataFrame, values: pd.DataFrame, gaps: pd.DataFrame, *, title: str, setting: str = ""
+) -> Figure:
     """Return the figure: recorded rewards, simulated ones, and how far the two kinds of drugs lie apart.
 
     Parameters
@@ -94,15 +97,16 @@ def reward_figure(rows: pd.DataFrame, values: pd.DataFrame, gaps: pd.DataFrame) 
         See `bestarm_studies.linear_topm.drug.values.reward_values`.
     gaps : DataFrame
         See `bestarm_studies.linear_topm.drug.values.separation`, of the simulated tables.
+    title, setting : str
+        The finding; where and how.
     """
     stand_in = " · stand-in data" if (rows["data"] == "stand-in").any() else ""
-    n_tables = len(gaps)
-    figure = plt.figure(figsize=(13.5, 6.2))
-    grid = figure.add_gridspec(2, 3, height_ratios=[1, 2.6], width_ratios=[1.15, 1.15, 1])
+    figure = plt.figure(figsize=wide(1, 8.2))
+    grid = figure.add_gridspec(3, 2, height_ratios=[1, 2.4, 2.2])
     panels = {"recorded": ("as_coded", RECORDED), "simulated": ("as_written", SIMULATED)}
     titles = {
         "recorded": f"(a) as recorded by the authors{stand_in}",
-        "simulated": f"(b) as simulated here, {n_tables} tables{stand_in}",
+        "simulated": f"(b) as simulated here, {len(gaps)} tables{stand_in}",
     }
     low, high = rows["reward"].min(), rows["reward"].max()
     for column, (panel, (convention, series)) in enumerate(panels.items()):
@@ -111,20 +115,18 @@ def reward_figure(rows: pd.DataFrame, values: pd.DataFrame, gaps: pd.DataFrame) 
         draw_rewards(lower, mine, numbers).set_ylim(low - 0.02, high + 0.02)
         upper = draw_baselines(figure.add_subplot(grid[0, column], sharex=lower), numbers)
         upper.set_title(
-            f"{titles[panel]}\nScoring: {hit_ratio_line(values, series)}\nBaseline: {hit_ratio_line(values, BASELINE)}"
+            f"{titles[panel]}\nscoring: {hit_ratio_line(values, series)}\nbaseline: {hit_ratio_line(values, BASELINE)}",
+            fontsize=8,
         )
     recorded = values[(values["panel"] == "separation") & (values["convention"] == "as_coded")]["value"].iloc[0]
-    draw_separation(figure.add_subplot(grid[:, 2]), gaps, recorded).set_title(
-        f"(c) do the scores separate the two kinds?\n{stand_in.removeprefix(' · ')}".rstrip()
+    draw_separation(figure.add_subplot(grid[2, :]), gaps, recorded).set_title(
+        f"(c) do the scores separate the two kinds?{stand_in}"
     )
     handles = [Line2D([], [], ls="", color=c, marker=m, mec="black", label=k) for k, c, m in KINDS.values()]
     handles.append(Line2D([], [], ls="", color=BASELINE_COLOUR, marker="D", mec="black", label="baseline"))
-    figure.legend(handles=handles, loc="outside upper center", ncols=3)
-    profile = values["profile"].iloc[0]
-    figure.supxlabel(
-        "box: quartiles over patients (in b also over tables); whiskers: 5% and 95% quantiles; large marker: mean; "
-        "grey: the patients of one table; HR: hit ratio (in b the mean hit ratio of a table) · "
-        f"{profile} profile",
-        fontsize=8,
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    words = (
+        "boxes: quartiles over patients (in b also over tables), whiskers: 5% and 95% quantiles; large marker: mean; "
+        "grey: the patients of one table; HR: hit ratio (in b the mean hit ratio of a table)"
     )
-    return figure
+    return headed(figure, title, "; ".join(filter(None, [words, setting])))

@@ -13,15 +13,16 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components, shortest_path
 
 from bestarm.interface import FloatArray
+from bestarm.reporting.figures import WIDTH, headed
 from bestarm_studies.linear_topm.drug.boolean_network import BooleanNetwork, Edge
 
 ACTIVATION, REPRESSION, PERTURBED, OTHER_GENE = "#00664A", "#D55E00", "#E69F00", "#E8EEF2"
-NODE_POINTS = 30.0  # diameter of a gene
+NODE_POINTS = 26.0  # diameter of a gene
 STEPS = 300
 CLOSEST = 0.85  # distance that two genes keep, in units of an edge
 
 
-def place_genes(edges: Sequence[Edge], *, width: float = 18.0, seed: int = 0) -> dict[str, tuple[float, float]]:
+def place_genes(edges: Sequence[Edge], *, width: float = 13.0, seed: int = 0) -> dict[str, tuple[float, float]]:
     """Return a place for every gene with an edge: near its neighbours, components side by side.
 
     Each component minimises its stress (the squared relative error of distances in the plane, against numbers of edges
@@ -90,28 +91,24 @@ def draw_network(axis: Axes, network: BooleanNetwork) -> Axes:
             x, y, "o", ms=NODE_POINTS, mfc=PERTURBED if marked else OTHER_GENE, mec="0.35",
             mew=1.8 if marked else 0.6, zorder=2,
         )  # fmt: skip
-        axis.text(x, y, gene, ha="center", va="center", fontsize=6, fontweight="bold" if marked else None, zorder=3)
+        axis.text(x, y, gene, ha="center", va="center", fontsize=8, fontweight="bold" if marked else None, zorder=3)
+    for text in axis.texts:
+        text.set_in_layout(False)  # an arrow between two genes needs no margin
     axis.set_axis_off()
-    axis.margins(0.04)
+    axis.margins(0.05)
     return axis
 
 
-def network_figure(network: BooleanNetwork, title: str) -> Figure:
-    """Return a picture of a network with a legend; its title should say how many genes are not drawn."""
-    figure, axis = plt.subplots(figsize=(13.0, 9.0))
+def network_figure(network: BooleanNetwork, *, title: str, setting: str = "") -> Figure:
+    """Return a picture of a network with a legend; its setting should say how many genes are not drawn."""
+    places = np.array(list(place_genes(network.edges).values()))
+    across, down = np.ptp(places, axis=0) + 1.5
+    figure, axis = plt.subplots(figsize=(WIDTH, WIDTH * down / across + 0.5))
     draw_network(axis, network)
-    axis.set_title(title)
     marked, other = (Line2D([], [], marker="o", ls="", ms=11, mec="0.35", mfc=c) for c in (PERTURBED, OTHER_GENE))
     marked.set_label("marked as perturbed")
     other.set_label("other gene")
-    axis.legend(
-        handles=[
-            Line2D([], [], color=ACTIVATION, ls="-", marker=">", label="activates (+)"),
-            Line2D([], [], color=REPRESSION, ls="--", lw=1.8, marker="|", ms=10, mew=1.8, label="represses (−)"),
-            marked,
-            other,
-        ],
-        loc="lower right",
-        fontsize=9,
-    )
-    return figure
+    activates = Line2D([], [], color=ACTIVATION, ls="-", marker=">", label="activates (+)")
+    represses = Line2D([], [], color=REPRESSION, ls="--", lw=1.8, marker="|", ms=10, mew=1.8, label="represses (−)")
+    figure.legend(handles=[activates, represses, marked, other], loc="outside lower center", ncols=4)
+    return headed(figure, title, setting)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import FloatArray
-from bestarm.reporting.summaries import COLUMNS, QUANTILES, mean_interval
+from bestarm.reporting.values import QUANTILES, as_values, mean_interval
 from bestarm_studies.linear_topm.drug.data import DrugData, anti_epileptic
 from bestarm_studies.linear_topm.drug.log_check import (
     Check,
@@ -133,7 +133,7 @@ def reward_values(data: DrugData, rows: pd.DataFrame, profile: str, seed: int) -
                 table.append(base | {"statistic": "standard deviation", "value": gaps.std(ddof=1)})
                 table.append(base | {"statistic": "maximum", "value": gaps.max()})
     values = pd.concat([pd.DataFrame(table), hit_ratio_values(data, rows, seed)], ignore_index=True)
-    return values.assign(profile=profile, data=data.data).reindex(columns=COLUMNS)
+    return as_values(values, profile=profile, data=data.data)
 
 
 def hit_ratio_table(values: pd.DataFrame) -> pd.DataFrame:
@@ -170,8 +170,7 @@ def check_table(found: Sequence[Check]) -> pd.DataFrame:
 def check_values(found: Sequence[Check], data: str, profile: str) -> pd.DataFrame:
     """Return checks in the columns of a figure's CSV."""
     table = pd.DataFrame({"series": [c.quantity for c in found], "value": [c.equal for c in found]})
-    table = table.assign(n=[c.n for c in found], statistic="equal", convention="as_written", profile=profile, data=data)
-    return table.reindex(columns=COLUMNS)
+    return as_values(table, n=[c.n for c in found], statistic="equal", profile=profile, data=data)
 
 
 def observation_table(data: DrugData, n_runs: int, seed: int) -> pd.DataFrame:
@@ -191,5 +190,4 @@ def network_values(data: DrugData, profile: str) -> pd.DataFrame:
     """Return the drawn network in the columns of a figure's CSV: the sign of each edge, and the perturbed genes."""
     edges = [{"series": f"{e.regulator} → {e.gene}", "statistic": "sign", "value": e.sign} for e in data.network.edges]
     marked = [{"series": gene, "statistic": "perturbed", "value": 1} for gene in data.network.perturbed]
-    table = pd.DataFrame(edges + marked).assign(n=1, convention="as_coded", profile=profile, data=data.data)
-    return table.reindex(columns=COLUMNS)
+    return as_values(pd.DataFrame(edges + marked), convention="as_coded", profile=profile, data=data.data)
