@@ -1,14 +1,13 @@
 r"""k-DPPs: sets of k points whose probability is proportional to the determinant of their kernel matrix.
 
-A kernel is an explicit matrix, one for all replications or one for each. `bestarm.designs.k_dpp_chains` holds the Markov
-chains, which also run on the posterior of a Gaussian process without its matrix.
+This module has the sets of largest determinant and the law by enumeration; `k_dpp_exact` samples exactly, and
+`k_dpp_chains` by Markov chains, which also run on the posterior of a Gaussian process without its matrix.
 
 References
 ----------
-.. [1] Kulesza, Taskar. "k-DPPs: Fixed-Size Determinantal Point Processes". ICML 2011. Algorithms 1 and 2.
-.. [2] Chen, Zhang, Zhou. "Fast Greedy MAP Inference for Determinantal Point Process to Improve Recommendation
+.. [1] Chen, Zhang, Zhou. "Fast Greedy MAP Inference for Determinantal Point Process to Improve Recommendation
    Diversity". NeurIPS 2018. Algorithm 1.
-.. [3] Kathuria, Deshpande, Kohli. "Batched Gaussian Process Bandit Optimization via Determinantal Point Processes".
+.. [2] Kathuria, Deshpande, Kohli. "Batched Gaussian Process Bandit Optimization via Determinantal Point Processes".
    NIPS 2016.
 """
 
@@ -19,10 +18,9 @@ from math import comb
 
 import numpy as np
 from numba import njit
-from scipy.special import gammaln, logsumexp
+from scipy.special import logsumexp
 
 from bestarm.interface import FloatArray, IntArray
-from bestarm.streams import Streams, uniform
 
 NEGLIGIBLE = 1e-10  # a conditional variance or an eigenvalue below this share of the largest is rounding
 MOST_SETS = 2_000_000
@@ -56,7 +54,7 @@ def check_kernel(kernel: FloatArray, k: int, n_replications: int) -> FloatArray:
 
 
 @njit(cache=True)
-def _greedy(kernel: FloatArray, k: int, chosen: IntArray) -> int:
+def greedy(kernel: FloatArray, k: int, chosen: IntArray) -> int:
     """Write the greedy set of one kernel; return how many points were found before the variances vanished."""
     n = len(kernel)
     left = np.diag(kernel).copy()
@@ -83,12 +81,12 @@ def _greedy(kernel: FloatArray, k: int, chosen: IntArray) -> int:
 def _greedy_all(kernels: FloatArray, k: int) -> tuple[IntArray, IntArray]:
     chosen, found = np.zeros((len(kernels), k), dtype=np.int64), np.empty(len(kernels), dtype=np.int64)
     for r in range(len(kernels)):
-        found[r] = _greedy(kernels[r], k, chosen[r])
+        found[r] = greedy(kernels[r], k, chosen[r])
     return chosen, found
 
 
 def greedy_map(kernel: FloatArray, k: int) -> IntArray:
-    """Return sets found greedily, each point with the largest conditional variance, shape (R, k) ([2]_).
+    """Return sets found greedily, each point with the largest conditional variance, shape (R, k) ([1]_).
 
     Time is O(n k^2) a replication. Points come in the order in which they were chosen; the first of equals is taken.
 
@@ -149,14 +147,14 @@ def max_determinant(kernel: FloatArray, k: int, most: int = 20_000_000) -> IntAr
         For a bad kernel, k above the rank, or more than ``most`` branches.
     """
     start = np.sort(greedy_map(kernel, k)[0])
-    best, visited = _branch_and_bound(check_kernel(kernel, k, 1)[0], start, most)
+    best, visited = branch_and_bound(check_kernel(kernel, k, 1)[0], start, most)
     if visited >= most:
         raise ValueError(f"the search for the largest determinant passed {most} branches; take fewer points or k.")
     return np.asarray(best)
 
 
 @njit(cache=True)
-def _branch_and_bound(kernel: FloatArray, start: IntArray, most: int) -> tuple[IntArray, int]:
+def branch_and_bound(kernel: FloatArray, start: IntArray, most: int) -> tuple[IntArray, int]:
     n, k = len(kernel), len(start)
     best = start.copy()
     best_value = np.log(np.linalg.det(kernel[best][:, best])) * (1.0 + 1e-15)
@@ -194,209 +192,3 @@ def _branch_and_bound(kernel: FloatArray, start: IntArray, most: int) -> tuple[I
         depth += 1
         chosen[depth] = j
     return best, visited
-
-
-@njit(cache=True)
-def _elementary(values: FloatArray, k: int) -> FloatArray:
-    """Return e_0, ..., e_k of the first 0, ..., n values, shape (k + 1, n + 1)."""
-    n = len(values)
-    table = np.zeros((k + 1, n + 1))
-    table[0] = 1.0
-    for j in range(1, k + 1):
-        for i in range(1, n + 1):
-            table[j, i] = table[j, i - 1] + values[i - 1] * table[j - 1, i - 1]
-    return table
-
-
-def log_elementary(values: FloatArray, k: int) -> FloatArray:
-    """Return the logarithms of the elementary symmetric polynomials e_0, ..., e_k of non-negative numbers."""
-    total = float(np.sum(values))
-    if total == 0.0:
-        return np.concatenate([np.zeros(1), np.full(k, -np.inf)])
-    scale = max(k, 1) / total  # e_j of scaled values is at most k^j / j!, which does not overflow
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(_elementary(values * scale, k)[:, -1]) - np.arange(k + 1) * np.log(scale))
-
-
-@njit(cache=True)
-def _choose_vectors(table: FloatArray, values: FloatArray, k: int, key: int, replication: int, item: int) -> IntArray:
-    """Return k eigenvectors, chosen from the last to the first ([1]_, Algorithm 2); draws 0, ..., n - 1."""
-    chosen = np.empty(k, dtype=np.int64)
-    left = k
-    for i in range(len(values) - 1, -1, -1):
-        if left == 0:
-            break
-        whole = table[left, i + 1]
-        if uniform(np.uint64(key), replication, item, i) * whole < values[i] * table[left - 1, i]:
-            left -= 1
-            chosen[left] = i
-    return chosen[left:]
-
-
-@njit(cache=True)
-def _project(basis: FloatArray, key: int, replication: int, item: int, number: int) -> IntArray:
-    """Return the set that orthonormal columns, shape (n, k), span: pick by squared norms, project out, repeat."""
-    n, k = basis.shape
-    left = (basis**2).sum(axis=1)
-    rows = np.empty((k, n))
-    chosen = np.empty(k, dtype=np.int64)
-    for t in range(k):
-        target = uniform(np.uint64(key), replication, item, number + t) * left.sum()
-        pick, reach = -1, 0.0
-        for j in range(n):
-            if left[j] > 0.0:
-                pick, reach = j, reach + left[j]
-                if reach > target:
-                    break
-        row = basis @ basis[pick]
-        for s in range(t):
-            row -= rows[s, pick] * rows[s]
-        rows[t] = row / np.sqrt(left[pick])
-        left = np.maximum(left - rows[t] ** 2, 0.0)
-        left[chosen[:t]] = 0.0
-        left[pick] = 0.0
-        chosen[t] = pick
-    return chosen
-
-
-def eigen_decomposition(kernel: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
-    """Return the eigenvalues of a kernel, negligible ones set to 0, and its eigenvectors.
-
-    Raises
-    ------
-    ValueError
-        If the kernel is not positive semi-definite, or k is above its rank.
-    """
-    values, vectors = np.linalg.eigh(kernel)
-    floor = NEGLIGIBLE * max(values[-1], 0.0)
-    if values[0] < -1e3 * floor or values[-1] <= 0:
-        raise ValueError(
-            f"kernel is not positive semi-definite: its smallest eigenvalue is {values[0]:.3g}, its largest "
-            f"{values[-1]:.3g}. Add jitter to the diagonal, or check the covariance function."
-        )
-    values = np.where(values > floor, values, 0.0)
-    if (rank := int((values > 0).sum())) < k:
-        raise ValueError(f"k = {k} exceeds the rank of the kernel, {rank}: every determinant of that size is 0.")
-    return values, vectors
-
-
-def sample_exact(kernel: FloatArray, k: int, streams: Streams, item: int = 0) -> IntArray:
-    """Return one k-DPP sample for each replication, shape (R, k), by eigen-decomposition ([1]_).
-
-    Time is O(n^3) for each kernel, then O(n k^2) for each replication; one kernel for all is decomposed once.
-
-    Parameters
-    ----------
-    kernel : ndarray, shape (n, n) or (R, n, n)
-        Positive semi-definite matrices.
-    k : int
-        Size of a set.
-    streams : Streams
-        Names the replications.
-    item : int
-        Names the draw, such as the round of a search.
-
-    Raises
-    ------
-    ValueError
-        For a kernel that is not positive semi-definite, or k above its rank or size.
-    """
-    kernel = np.asarray(kernel, dtype=np.float64)
-    check_kernel(kernel, k, len(streams.replications) if kernel.ndim == 3 else 1)
-    found = np.empty((len(streams.replications), k), dtype=np.int64)
-    key, n = streams.key("k-DPP"), kernel.shape[-1]
-    for r, replication in enumerate(streams.replications):
-        if r == 0 or kernel.ndim == 3:
-            values, vectors = eigen_decomposition(kernel if kernel.ndim == 2 else kernel[r], k)
-            scaled = values * (k / values.sum())
-            table = _elementary(scaled, k)
-        kept = _choose_vectors(table, scaled, k, key, replication, item)
-        found[r] = _project(np.ascontiguousarray(vectors[:, kept]), key, replication, item, n)
-    return found
-
-
-def low_rank(kernel: FloatArray, tolerance: float = 1e-12) -> FloatArray:
-    """Return F, shape (rank, n), with F^T F equal to the kernel up to ``tolerance`` of its trace: pivoted Cholesky."""
-    kernel = check_kernel(kernel, 1, 1)[0]
-    factor, rank = _pivoted(kernel, tolerance)
-    return np.asarray(factor[:rank])
-
-
-@njit(cache=True)
-def _pivoted(kernel: FloatArray, tolerance: float) -> tuple[FloatArray, int]:
-    n = len(kernel)
-    left = np.diag(kernel).copy()
-    allowed = tolerance * left.sum()
-    rows = np.empty((n, n))
-    for t in range(n):
-        if left.sum() <= allowed:
-            return rows, t
-        pick = np.argmax(left)
-        row = kernel[pick] - np.dot(np.ascontiguousarray(rows[:t, pick]), rows[:t])
-        rows[t] = row / np.sqrt(left[pick])
-        left = np.maximum(left - rows[t] ** 2, 0.0)
-        left[pick] = 0.0
-    return rows, n
-
-
-def mixture_law(values: FloatArray, n: int, k: int) -> FloatArray:
-    r"""Return the law of j, the points that :math:`M` chooses in a k-DPP of :math:`I+M`, shape (k + 1,).
-
-    The weight of j is :math:`e_j(M)\binom{n-j}{k-j}`, because :math:`\det(I+M)_S=\sum_{T\subseteq S}\det M_T`. The other
-    k - j points are uniform. ``values`` are the positive eigenvalues of M, of size n.
-    """
-    j = np.arange(k + 1)
-    logs = log_elementary(values, k) + gammaln(n - j + 1) - gammaln(k - j + 1) - gammaln(n - k + 1)
-    return np.asarray(np.exp(logs - logsumexp(logs)))
-
-
-def sample_mixture(factor: FloatArray, k: int, streams: Streams, item: int = 0) -> IntArray:
-    """Return one sample for each replication of the k-DPP of I + F^T F, shape (R, k), exact and without I + M.
-
-    Time is O(n r^2) for each factor of rank r, then O(n k^2) for each replication.
-
-    Parameters
-    ----------
-    factor : ndarray, shape (rank, n)
-        F, of all replications, see `low_rank`.
-    k, streams, item
-        As in `sample_exact`.
-
-    Raises
-    ------
-    ValueError
-        If k is not from 1 to n.
-    """
-    n = factor.shape[1]
-    if k != int(k) or not 1 <= k <= n:
-        raise ValueError(f"k must be a whole number from 1 to {n}, the size of the kernel, got {k}.")
-    values, vectors = np.linalg.eigh(factor @ factor.T)
-    kept = values > NEGLIGIBLE * max(values[-1], 0.0) if len(values) else np.zeros(0, dtype=np.bool_)
-    values, vectors = values[kept], vectors[:, kept]
-    law = np.cumsum(mixture_law(values, n, k))
-    basis = factor.T @ (vectors / np.sqrt(values))
-    found = np.empty((len(streams.replications), k), dtype=np.int64)
-    key, rank = streams.key("k-DPP"), len(values)
-    scaled = values * (k / values.sum()) if rank else values
-    table = _elementary(scaled, min(k, rank))
-    for r, replication in enumerate(streams.replications):
-        j = int(np.searchsorted(law, uniform(key, replication, item, rank + k), side="right"))
-        own = np.zeros(0, dtype=np.int64)
-        if j > 0:
-            chosen = _choose_vectors(table, scaled, j, key, replication, item)
-            own = _project(np.ascontiguousarray(basis[:, chosen]), key, replication, item, rank)
-        rest = np.setdiff1d(np.arange(n), own)
-        for t in range(k - j):  # a uniform choice without replacement, by Fisher and Yates
-            place = t + int(uniform(key, replication, item, rank + k + 1 + t) * (len(rest) - t))
-            rest[t], rest[place] = rest[place], rest[t]
-        found[r] = np.concatenate([own, rest[: k - j]])
-    return found
-
-
-def informative(kernel: FloatArray, sets: IntArray) -> FloatArray:
-    r"""Return the expected number of points of sets that M chose, if the kernel is I + M: :math:`k-\mathrm{tr}L_S^{-1}`.
-
-    Its mean over samples is the mean of the law of `mixture_law`; the rest of a batch is uniform. ``sets`` (..., k).
-    """
-    inverse = np.linalg.inv(kernel[sets[..., :, None], sets[..., None, :]])
-    return np.asarray(sets.shape[-1] - np.einsum("...ii->...", inverse))

@@ -12,13 +12,13 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
 from numba import njit
 
-from bestarm.interface import Arms, FloatArray, IntArray, shared
+from bestarm.interface import Arms, FloatArray, IntArray
 
 
 @njit(cache=True)
@@ -159,8 +159,8 @@ def rebuild(
 class FiniteGP:
     r"""What R replications know of a function on finitely many candidates, :math:`f\sim GP(m, k)`.
 
-    The kernel is :math:`k(x,y)=c+\gamma^2\exp(-\frac12\sum_d(x_d-y_d)^2/\ell_d^2)`; the constant c stands for an unknown
-    mean with that prior variance. Rewards are stored as they come; the model is of (reward - offset) / scale.
+    The kernel is :math:`k(x,y)=c+\gamma^2\exp(-\frac12\sum_d(x_d-y_d)^2/\ell_d^2)`; the constant c stands for an
+    unknown mean with that prior variance. Rewards are stored as they come; the model is of (reward - offset) / scale.
 
     Attributes
     ----------
@@ -190,7 +190,7 @@ class FiniteGP:
         c.
     """
 
-    points: FloatArray = shared()
+    points: FloatArray = field(metadata={"shared": True})
     point_set: IntArray
     lengthscales: FloatArray
     signal: FloatArray
@@ -238,7 +238,7 @@ class FiniteGP:
         scales = np.atleast_1d(np.asarray(lengthscale, dtype=np.float64))
         if len(scales) not in (1, arms.n_features) or not ((scales > 0) & np.isfinite(scales)).all():
             raise ValueError(
-                f"lengthscale must be one positive number or {arms.n_features}, one for each feature, got {lengthscale}."
+                f"lengthscale must be one positive number, or {arms.n_features} (one a feature), got {lengthscale}."
             )
         features, point_set = arms.feature_sets(n_replications)
         n, n_arms = n_replications, arms.n_arms
@@ -324,7 +324,7 @@ class FiniteGP:
             self.n_rows[r] = n
 
     def covariance(self, replication: int, region: IntArray) -> FloatArray:
-        """Return the posterior covariance of f on a region of one replication, (n, n), in units of the scaled reward."""
+        """Return the posterior covariance of the scaled f on a region of one replication, shape (n, n)."""
         r, n = replication, int(self.n_rows[replication])
         points = self.points[self.point_set[r]][:, region]
         found = np.empty((len(region), len(region)))

@@ -1,8 +1,8 @@
 r"""Hyper-parameters of a Gaussian process with a squared-exponential kernel: priors, MAP by BFGS, slice sampling.
 
 Parameters are :math:`\theta=(\log\gamma^2,\log\ell_1,\ldots,\log\ell_d,\log\sigma^2)`; with one length-scale for all
-features d is 1. The prior is a Gamma density of each parameter itself, not of its logarithm, so that the maximum is that
-of the density of the parameters.
+features d is 1. The prior is a Gamma density of each parameter itself, not of its logarithm, so that the maximum
+is that of the density of the parameters.
 
 References
 ----------
@@ -297,8 +297,8 @@ def refit(
 ) -> None:  # fmt: skip
     """Write new log parameters of some replications, shape (R, p): the MAP, or the mean of slice samples.
 
-    Starts are the present parameters, the priors' means, then random ones. ``sweeps`` are burn-in, samples and thinning;
-    no samples means the MAP.
+    Starts are the present parameters, the priors' means, then random ones. ``sweeps`` are burn-in, samples and
+    thinning; no samples means the MAP.
     """
     p = theta.shape[1]
     for r in which:

@@ -1,4 +1,4 @@
-r"""Batched Gaussian process search among finitely many arms: UCB and EST with determinantal point processes, and rivals.
+r"""Batched Gaussian process search among finitely many arms: UCB and EST with k-DPPs, their rivals and controls.
 
 References
 ----------
@@ -19,10 +19,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numba import njit
 
-from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
-from bestarm.models.finite_gp import FiniteGP
-from bestarm.models.gp_hyper import GammaPriors, refit
+from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
+from bestarm.models.gp_hyper import refit
 from bestarm.policies import gp_batches, gp_choice
+from bestarm.policies.gp_state import LOG, BatchGPState, GPModel, Recommendation, recommendations
 from bestarm.streams import Streams, uniform
 
 Acquisition = Literal["ucb", "est"]
@@ -33,10 +33,7 @@ Batch = Literal[
 Sampler = Literal["down-up", "exchange", "eigen"]
 Estimate = Literal["ESTa", "ESTn"]
 Region = Literal["as_written", "as_coded"]
-Recommendation = Literal["mean", "observed mean", "observed reward"]
-Fit = Literal["frozen", "map", "slice"]
 
-LOG = ("width", "maximum", "region", "repeats", "log_det", "informative", "lipschitz")
 _FEWEST = 5  # rewards for which an offset, a scale and hyper-parameters can be learned
 _FILLS = {
     "dpp-max": gp_batches.MAX,
@@ -52,108 +49,6 @@ _FAMILIES = {
     "random": gp_choice.RANDOM,
 }
 _SAMPLERS = {"down-up": gp_batches.DOWN_UP, "exchange": gp_batches.EXCHANGE, "eigen": gp_batches.EIGEN}
-
-
-@dataclass(frozen=True)
-class GPModel:
-    r"""A Gaussian process with a squared-exponential kernel, and how its hyper-parameters are found.
-
-    Parameters
-    ----------
-    lengthscale : float or tuple of floats
-        :math:`\ell_d`, one for all features or one for each; where fitting starts.
-    signal, noise : float
-        :math:`\gamma^2` and the noise variance, in squared units of the scaled reward.
-    constant : float
-        Prior variance of an unknown mean, which is integrated out; 0 is a mean of zero, as the paper says.
-    offset, scale : float
-        The model is of (reward - offset) / scale.
-    standardise : bool
-        Replace offset and scale by mean and standard deviation of the rewards, from five rewards on.
-    fit : {"frozen", "map", "slice"}
-        Hyper-parameters stay, are the most probable ones, or the mean of the logarithms of slice samples.
-    growth : float
-        At least 1; hyper-parameters are learned again when there are so many times more rewards. 1 is every batch.
-    starts : int
-        Starts of the search for the most probable ones: the present ones, the priors' means, then random ones.
-    priors : GammaPriors
-        Priors, for standardised rewards.
-    ard : bool
-        One length-scale for each feature.
-    burn_in, samples, thinning : int
-        Sweeps of slice sampling: before the first sample of each fit, samples, sweeps a sample.
-
-    Raises
-    ------
-    ValueError
-        For an unknown way of fitting or a number out of range.
-    """
-
-    lengthscale: float | tuple[float, ...] = 0.5
-    signal: float = 1.0
-    noise: float = 0.01
-    constant: float = 0.0
-    offset: float = 0.0
-    scale: float = 1.0
-    standardise: bool = True
-    fit: Fit = "map"
-    growth: float = 1.25
-    starts: int = 2
-    priors: GammaPriors = field(default_factory=GammaPriors)
-    ard: bool = True
-    burn_in: int = 10
-    samples: int = 10
-    thinning: int = 3
-
-    def __post_init__(self) -> None:
-        if self.fit not in get_args(Fit):
-            raise ValueError(f"fit must be one of {', '.join(get_args(Fit))}, got {self.fit!r}.")
-        if not self.growth >= 1:
-            raise ValueError(f"growth must be at least 1 (a fit after every batch), got {self.growth}.")
-        if min(self.starts, self.samples, self.thinning) < 1 or self.burn_in < 0:
-            raise ValueError("starts, samples and thinning must be at least 1, burn_in at least 0.")
-
-    @classmethod
-    def frozen(cls, lengthscale: float | tuple[float, ...], signal: float, noise: float, **others: Any) -> GPModel:
-        """Return a model whose hyper-parameters, offset and scale stay as they are given."""
-        settings: dict[str, Any] = {"standardise": False, "fit": "frozen"}
-        return cls(lengthscale, signal, noise, **settings | others)
-
-
-@dataclass
-class BatchGPState(FiniteGP):
-    """What a batched search knows; the posterior is that of `FiniteGP`.
-
-    Attributes
-    ----------
-    log_parameters : ndarray, shape (R, p)
-        Logarithms of signal, length-scales and noise.
-    fitted : ndarray of int64, shape (R,)
-        Rewards at the last fit of hyper-parameters.
-    first_stage : ndarray of bool, shape (R,)
-        Whether the variance-greedy stage of GP-BUCB goes on.
-    log : ndarray, shape (R, 7)
-        Of the last batch what `LOG` names: confidence width, estimated maximum, arms of the region, repeats that filled
-        the batch, log determinant of the DPP kernel of all but the first arm, how many of these M chose on average, and
-        the Lipschitz constant; NaN where a rule has none.
-    n_failed : ndarray of int64, shape (R,)
-        Evaluations that failed.
-    round : int
-        Batches asked for and told, the initial arms included.
-    """
-
-    log_parameters: FloatArray
-    fitted: IntArray
-    first_stage: BoolArray
-    log: FloatArray
-    n_failed: IntArray
-    replications: IntArray
-    first_key: np.uint64
-    batch_key: np.uint64
-    tie_key: np.uint64
-    fit_key: np.uint64
-    priors: FloatArray = shared()
-    round: int = 0
 
 
 @njit(cache=True)
@@ -268,53 +163,56 @@ class BatchGP:
     @classmethod
     def gp_bucb(cls, batch: int, rounds: int, **settings: Any) -> BatchGP:
         """Return GP-BUCB ([2]_): UCB with hallucinated rewards."""
-        return cls(**{"label": "GP-BUCB", "rule": "hallucinate"} | settings, batch=batch, rounds=rounds)
+        named: dict[str, Any] = {"label": "GP-BUCB", "rule": "hallucinate"}
+        return cls(**named | settings, batch=batch, rounds=rounds)
 
     @classmethod
     def b_est(cls, batch: int, rounds: int, **settings: Any) -> BatchGP:
         """Return B-EST ([1]_, Algorithm 1): EST with hallucinated rewards."""
-        named = {"label": "B-EST", "acquisition": "est", "rule": "hallucinate"}
+        named: dict[str, Any] = {"label": "B-EST", "acquisition": "est", "rule": "hallucinate"}
         return cls(**named | settings, batch=batch, rounds=rounds)
 
     @classmethod
     def dpp_max(cls, acquisition: Acquisition, batch: int, rounds: int, **settings: Any) -> BatchGP:
         """Return UCB-DPP-MAX or EST-DPP-MAX, which are UCB-PE and EST-PE ([1]_, Algorithm 2; [3]_)."""
-        named = {"label": f"{acquisition.upper()}-DPP-MAX", "rule": "dpp-max"}
+        named: dict[str, Any] = {"label": f"{acquisition.upper()}-DPP-MAX", "rule": "dpp-max"}
         return cls(**named | settings, acquisition=acquisition, batch=batch, rounds=rounds)
 
     @classmethod
     def dpp_sample(cls, acquisition: Acquisition, batch: int, rounds: int, **settings: Any) -> BatchGP:
         """Return UCB-DPP-SAMPLE or EST-DPP-SAMPLE ([1]_, Algorithm 2)."""
-        named = {"label": f"{acquisition.upper()}-DPP-SAMPLE", "rule": "dpp-sample"}
+        named: dict[str, Any] = {"label": f"{acquisition.upper()}-DPP-SAMPLE", "rule": "dpp-sample"}
         return cls(**named | settings, acquisition=acquisition, batch=batch, rounds=rounds)
 
     @classmethod
     def uniform_in_region(cls, acquisition: Acquisition, batch: int, rounds: int, **settings: Any) -> BatchGP:
         """Return the control without diversity: all but the first arm uniform in the relevance region."""
-        named = {"label": f"{acquisition.upper()}-UNIFORM", "rule": "uniform"}
+        named: dict[str, Any] = {"label": f"{acquisition.upper()}-UNIFORM", "rule": "uniform"}
         return cls(**named | settings, acquisition=acquisition, batch=batch, rounds=rounds)
 
     @classmethod
     def lp_ucb(cls, batch: int, rounds: int, **settings: Any) -> BatchGP:
         """Return UCB with local penalisation ([4]_), with GPyOpt's width 2."""
-        named = {"label": "LP-UCB", "rule": "local-penalty", "penalty_width": 2.0}
+        named: dict[str, Any] = {"label": "LP-UCB", "rule": "local-penalty", "penalty_width": 2.0}
         return cls(**named | settings, batch=batch, rounds=rounds)
 
     @classmethod
     def sequential(cls, acquisition: Acquisition, rounds: int, **settings: Any) -> BatchGP:
         """Return sequential UCB or EST: one arm a round."""
-        named = {"label": f"sequential {acquisition.upper()}", "rule": "hallucinate"}
+        named: dict[str, Any] = {"label": f"sequential {acquisition.upper()}", "rule": "hallucinate"}
         return cls(**named | settings, acquisition=acquisition, batch=1, rounds=rounds)
 
     @classmethod
     def thompson(cls, batch: int, rounds: int, **settings: Any) -> BatchGP:
         """Return the control by Thompson: each arm maximises its own draw from the posterior."""
-        return cls(**{"label": "Thompson", "rule": "thompson"} | settings, batch=batch, rounds=rounds)
+        named: dict[str, Any] = {"label": "Thompson", "rule": "thompson"}
+        return cls(**named | settings, batch=batch, rounds=rounds)
 
     @classmethod
     def random(cls, batch: int, rounds: int, **settings: Any) -> BatchGP:
         """Return random arms; the posterior is for the recommendation alone."""
-        return cls(**{"label": "random", "rule": "random"} | settings, batch=batch, rounds=rounds)
+        named: dict[str, Any] = {"label": "random", "rule": "random"}
+        return cls(**named | settings, batch=batch, rounds=rounds)
 
     def as_coded(self) -> BatchGP:
         """Return the policy with the named deviations of the codes that the authors say they built on.
@@ -414,7 +312,7 @@ class BatchGP:
         return Ask(arms, np.ones_like(arms))
 
     def tell(self, state: BatchGPState, asked: Ask, totals: FloatArray) -> None:
-        """Learn the rewards of a batch, then scale and hyper-parameters; NaN (failed) is counted and teaches nothing."""
+        """Learn the rewards of a batch, then scale and hyper-parameters; NaN (failed) is counted, not learned."""
         state.n_failed += ((asked.counts > 0) & np.isnan(totals)).sum(axis=1)
         state.learn(asked.arms, totals, asked.counts)
         state.round += 1
@@ -455,19 +353,3 @@ class BatchGP:
     def recommend(self, state: BatchGPState) -> IntArray:
         """Return the recommended arm, shape (R, 1)."""
         return recommendations(state)[self.recommends][:, None]
-
-
-def recommendations(state: BatchGPState) -> dict[Recommendation, IntArray]:
-    """Return three recommendations, each of shape (R,): arm 0 where nothing has been observed."""
-    means, rows = state.means, np.arange(len(state.n_known))
-    known = np.arange(state.rewards.shape[1]) < state.n_known[:, None]
-    seen = np.where(known, means[rows[:, None], state.conditioned], -np.inf)
-    rewards = np.where(known, state.rewards, -np.inf)
-    none = state.n_known == 0
-    by_mean = state.conditioned[rows, seen.argmax(axis=1)]
-    by_reward = state.conditioned[rows, rewards.argmax(axis=1)]
-    return {
-        "mean": means.argmax(axis=1),
-        "observed mean": np.where(none, 0, by_mean),
-        "observed reward": np.where(none, 0, by_reward),
-    }

@@ -28,12 +28,12 @@ _NODES = 200
 
 @njit(cache=True)
 def ucb_width(n_arms: int, t: int, delta: float, scale: float) -> float:
-    r"""Return :math:`\beta_t^{1/2}`, of :math:`\beta_t=2\log(|X|t^2\pi^2/(6\delta))` times a scale ([1]_, Theorem 2.1)."""
+    r"""Return the root of :math:`\beta_t=2\log(|X|t^2\pi^2/(6\delta))` times a scale ([1]_, Theorem 2.1)."""
     return np.sqrt(scale * 2.0 * np.log(n_arms * t**2 * np.pi**2 / (6.0 * delta)))
 
 
 @njit(cache=True)
-def _log_cdf(z: float) -> float:
+def log_cdf(z: float) -> float:
     if z > 0.0:
         return log1p(-0.5 * erfc(z * np.sqrt(0.5)))
     if z > -35.0:
@@ -48,7 +48,7 @@ def _log_all_below(level: float, means: FloatArray, deviations: FloatArray) -> f
     for i in range(len(means)):
         z = (level - means[i]) / deviations[i]
         if z < _FAR:
-            total += _log_cdf(z)
+            total += log_cdf(z)
             if total < -745.0:
                 return -np.inf
     return total

@@ -17,8 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from bestarm.designs.k_dpp import _branch_and_bound, _choose_vectors, _elementary, _greedy, _project
-from bestarm.designs.k_dpp_chains import Entries, down_up_steps, run_chain, sequential_deficit
+from bestarm.designs.k_dpp import branch_and_bound, greedy
+from bestarm.designs.k_dpp_chains import Entries, run_chain
+from bestarm.designs.k_dpp_exact import choose_vectors, elementary, project
+from bestarm.designs.k_dpp_mixing import down_up_steps, exchange_steps, greedy_deficit, sequential_deficit
 from bestarm.interface import FloatArray, IntArray
 from bestarm.models.finite_gp import condition_row, prior_column
 from bestarm.policies.fixed_budget import largest
@@ -116,19 +118,16 @@ def _from_matrix(
         values, vectors = np.linalg.eigh(kernel)
         values = np.maximum(values, 1.0)  # the kernel is at least I
         values *= k / values.sum()
-        kept = _choose_vectors(_elementary(values, k), values, k, view.key, view.replication, view.round)
+        kept = choose_vectors(elementary(values, k), values, k, view.key, view.replication, view.round)
         basis = np.empty((n, k))
         for t in range(k):
             basis[:, t] = vectors[:, kept[t]]
-        return _project(basis, view.key, view.replication, view.round, n), 0
-    _greedy(kernel, k, start)
+        return project(basis, view.key, view.replication, view.round, n), 0
+    greedy(kernel, k, start)
     if rule == EXACT:
-        found, visited = _branch_and_bound(kernel, np.sort(start), _MOST_BRANCHES)
+        found, visited = branch_and_bound(kernel, np.sort(start), _MOST_BRANCHES)
         return found, int(visited >= _MOST_BRANCHES)
-    deficit = 0.0
-    for t in range(k):  # 2 log k! + log of the number of sets
-        deficit += 2.0 * np.log(t + 1.0) + np.log((n - t) / (t + 1.0))
-    steps = int(np.ceil(2.0 * k * n * (deficit - np.log(epsilon))))
+    steps = exchange_steps(greedy_deficit(n, k), n, k, epsilon)
     entries = Entries(kernel, kernel[:0], kernel[:0], 1.0, 0.0, 1.0, 0.0)
     diagonal = np.diag(kernel).copy()
     return run_chain(entries, diagonal, start, k, steps, True, view.key, view.replication, view.round)
@@ -149,7 +148,7 @@ def fill_from_region(
     """
     k, n = len(arms), len(region)
     whole = min(k, n)
-    if rule in (MAX, EXPLORE) and n > k or rule == EXPLORE:
+    if rule == EXPLORE or (rule == MAX and n > k):
         free = np.ones(n, dtype=np.bool_)
         left = np.empty(n)
         for t in range(k):
@@ -186,7 +185,7 @@ def fill_from_region(
 
 @njit(cache=True)
 def determinant_of(view: View, first: int, n_rows: int) -> tuple[float, float]:
-    r"""Return :math:`\log\det L_S` of the last rows, and how many of them M chose on average: :math:`|S|-trL_S^{-1}`."""
+    r"""Return :math:`\log\det L_S` of the last rows, and how many of them M chose on average, see `informative`."""
     k = n_rows - first
     inverse, value, trace = np.zeros((k, k)), 0.0, 0.0
     for i in range(k):

@@ -17,8 +17,14 @@ from bestarm.interface import BoolArray, FloatArray, IntArray
 from bestarm.models.finite_gp import forget
 from bestarm.policies.gp_acquisition import est_width, estimate_maximum, relevance_region, ucb_width
 from bestarm.policies.gp_batches import (
-    View, argmax, condition, determinant_of, fill_from_region, thompson, variance_greedy,
-)  # fmt: skip
+    View,
+    argmax,
+    condition,
+    determinant_of,
+    fill_from_region,
+    thompson,
+    variance_greedy,
+)
 from bestarm.policies.local_penalty import lipschitz_constant, log_softplus, mean_weights, penalise
 from bestarm.streams import uniform
 

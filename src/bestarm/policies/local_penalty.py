@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from bestarm.interface import FloatArray, IntArray
-from bestarm.policies.gp_acquisition import _log_cdf
+from bestarm.policies.gp_acquisition import log_cdf
 from bestarm.streams import uniform
 
 _CLIMB = 40
@@ -112,13 +112,13 @@ def lipschitz_constant(
 def penalise(
     scores: FloatArray, points: FloatArray, arm: int, mean: float, deviation: float, lipschitz: float, best: float
 ) -> None:
-    r"""Add, in place, :math:`\log\Phi((L\|x-x_i\|-\hat M+\mu(x_i))/\sigma(x_i))` of one point to the log scores ([1]_)."""
+    r"""Add, in place, :math:`\log\Phi((L\|x-x_i\|-\hat M+\mu(x_i))/\sigma(x_i))` of one point to log scores."""
     centre = points[:, arm].copy()
     for i in range(len(scores)):
         squared = 0.0
         for c in range(len(centre)):
             squared += (points[c, i] - centre[c]) ** 2
-        scores[i] += _log_cdf((lipschitz * np.sqrt(squared) - best + mean) / deviation)
+        scores[i] += log_cdf((lipschitz * np.sqrt(squared) - best + mean) / deviation)
 
 
 @njit(cache=True)

@@ -1,0 +1,83 @@
+r"""How far a chain is from its k-DPP: bounds on the steps it needs, and the distance itself on small sets.
+
+References
+----------
+.. [1] Anari, Oveis Gharan, Rezaei. "Monte Carlo Markov Chain Algorithms for Sampling Strongly Rayleigh Distributions
+   and Determinantal Point Processes". COLT 2016. Its constants are quoted from other works, not checked in the text.
+.. [2] Cryan, Guo, Mousa. "Modified log-Sobolev Inequalities for Strongly Log-Concave Distributions". FOCS 2019. The
+   relative entropy of the down-up chain contracts by 1 - 1/k in every step.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numba import njit
+
+from bestarm.designs.k_dpp import subset_law
+from bestarm.interface import FloatArray
+
+Chain = Literal["down-up", "exchange"]
+
+
+@njit(cache=True)
+def greedy_deficit(n: int, k: int) -> float:
+    r"""Return a bound on :math:`\log(1/\pi(S_0))` of the greedy set, whose determinant is at least max / (k!)^2."""
+    found = 0.0
+    for t in range(k):
+        found += 2.0 * np.log(t + 1.0) + np.log((n - t) / (t + 1.0))
+    return found
+
+
+@njit(cache=True)
+def sequential_deficit(total: float, ridge: float, n: int, k: int) -> float:
+    """Return a bound on the relative entropy of points added one after the other to a k-DPP of trace ``total``.
+
+    Their law is the target's times k! e_k over a product of conditional traces, of which each is at least the ridge
+    times the points left, and k! e_k is at most the k-th power of the trace.
+    """
+    return k * np.log(total / (ridge * (n - k + 1)))
+
+
+@njit(cache=True)
+def down_up_steps(deficit: float, k: int, epsilon: float) -> int:
+    """Return steps after which the down-up chain is within ``epsilon`` in total variation, by [2]_ and Pinsker."""
+    if k == 1:
+        return 1
+    return int(np.ceil(max(0.0, k * np.log(max(deficit, 1e-300) / (2.0 * epsilon**2)))))
+
+
+@njit(cache=True)
+def exchange_steps(deficit: float, n: int, k: int, epsilon: float) -> int:
+    """Return steps after which the exchange chain is within ``epsilon`` in total variation, by [1]_."""
+    return int(np.ceil(2.0 * k * n * (deficit - np.log(epsilon))))
+
+
+def transition_matrix(kernel: FloatArray, k: int, chain: Chain) -> tuple[FloatArray, FloatArray]:
+    """Return the transition matrix of a chain over all sets of size k, shape (N, N), and its law, by enumeration."""
+    sets, law = subset_law(kernel, k)
+    n, places = len(kernel), {tuple(s): i for i, s in enumerate(sets.tolist())}
+    moves = np.zeros((len(sets), len(sets)))
+    for i, members in enumerate(sets.tolist()):
+        for out in members:
+            rest = [m for m in members if m != out]
+            targets = np.array([places[tuple(sorted([*rest, j]))] for j in range(n) if j not in rest])
+            if chain == "down-up":
+                moves[i, targets] += law[targets] / law[targets].sum() / k
+            else:
+                others = targets[targets != i]
+                with np.errstate(divide="ignore"):
+                    moves[i, others] += 0.5 * np.minimum(1.0, law[others] / law[i]) / (k * (n - k))
+        moves[i, i] += 1.0 - moves[i].sum()
+    return moves, law
+
+
+def distances(moves: FloatArray, law: FloatArray, start: int, n_steps: int) -> FloatArray:
+    """Return the total variation distance to the law after 0, ..., ``n_steps`` steps from one set."""
+    own, found = np.zeros(len(law)), np.empty(n_steps + 1)
+    own[start] = 1.0
+    for t in range(n_steps + 1):
+        found[t] = 0.5 * np.abs(own - law).sum()
+        own = own @ moves
+    return found
