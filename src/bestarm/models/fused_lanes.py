@@ -1,0 +1,166 @@
+"""Training steps of as many networks as a vector has lanes: one network in each, no waste however small a layer is."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from bestarm.interface import IntArray
+from bestarm.models.fused_tiles import TEXT, adam, aligned, masked, plain, relu, transpose
+
+Float32Array = NDArray[np.float32]
+
+
+@njit(cache=True, error_model="numpy")
+def _take_steps(
+    lanes: tuple[int, ...], sizes: IntArray, at_p: IntArray, gap: int, at_x: IntArray, at_d: IntArray,
+    state: Float32Array, table: Float32Array, index: IntArray, target: Float32Array, share: Float32Array,
+    hinge: bool, rates: Float32Array, scales: Float32Array, text: int = TEXT,
+) -> None:  # fmt: skip
+    """Take some steps of Adam; ``at_`` are addresses (bytes) of layers in ``state``, see `Lanes`."""
+    base, width, vector = state.ctypes.data, len(lanes), 4 * len(lanes)
+    n_layers, n_samples, m = len(sizes) - 1, index.shape[2], target.shape[2]
+    d, none = sizes[0], np.float32(0.0)
+    inputs = state[at_x[0] // 4 :][: n_samples * (d + 1) * width].reshape((n_samples, d + 1, width))
+    output = state[at_x[n_layers] // 4 :][: n_samples * 2 * width].reshape((n_samples, 2, width))
+    slope = state[at_d[n_layers] // 4 :][: n_samples * 2 * width].reshape((n_samples, 2, width))
+    rows = np.zeros((width, -(-d // width) * width), dtype=np.float32)
+    block = np.empty((width, width), dtype=np.float32)
+    for s in range(index.shape[0]):
+        if d < width // 2:
+            for lane in range(width):
+                for b in range(n_samples):
+                    r = index[s, lane, b]
+                    for i in range(d):
+                        inputs[b, i, lane] = table[r, i]
+        else:  # many features: one vector of them after the other
+            for b in range(n_samples):
+                for lane in range(width):
+                    r = index[s, lane, b]
+                    for i in range(d):
+                        rows[lane, i] = table[r, i]
+                for i in range(0, d, width):
+                    whole = i + width <= d
+                    result = base + at_x[0] + vector * (b * (d + 1) + i) if whole else block.ctypes.data
+                    transpose(lanes, rows.ctypes.data + 4 * i, 4 * rows.shape[1], result, vector)
+                    if not whole:
+                        inputs[b, i:d] = block[: d - i]
+        for layer in range(n_layers):
+            i, j = sizes[layer] + 1, sizes[layer + 1]
+            left = (base + at_x[layer], vector * i, vector)
+            right = (base + at_p[layer], vector * j, vector)
+            result = (base + at_x[layer + 1], vector * (j + 1), vector)
+            if layer < n_layers - 1:
+                relu(lanes, (n_samples, j, i), left, right, result, 0, none, none)
+            else:
+                plain(lanes, (n_samples, j, i), left, right, result, 0, none, none)
+        for b in range(n_samples):
+            for lane in range(width):
+                f = output[b, 0, lane]
+                if b < m:
+                    slope[b, 0, lane] = share[lane, b] * f - share[lane, b] * target[s, lane, b]
+                elif hinge:
+                    f = none if f < none else f
+                    slope[b, 0, lane] = -share[lane, b] * (np.float32(4.0) * (f * f * f))
+                else:
+                    slope[b, 0, lane] = -share[lane, b]
+        for layer in range(n_layers - 1, -1, -1):
+            i, j = sizes[layer] + 1, sizes[layer + 1]
+            slopes = (base + at_d[layer + 1], vector * (j + 1), vector)
+            if layer:
+                weights = (base + at_p[layer], vector, vector * j)
+                result = (base + at_d[layer], vector * i, vector)
+                to_x = at_x[layer] - at_d[layer]
+                masked(lanes, (n_samples, i - 1, j), slopes, weights, result, to_x, none, none)
+            left = (base + at_x[layer], vector, vector * i)
+            right = (base + at_d[layer + 1], vector * (j + 1), vector)
+            result = (base + at_p[layer], vector * j, vector)
+            adam(lanes, (i, j, n_samples), left, right, result, gap, rates[s], scales[s])
+
+
+class Lanes:
+    """State of as many networks as there are lanes: parameters, Adam's averages, activations and slopes.
+
+    Biases are the weights of a last input of each layer that is always 1, so parameters keep the order of `Mlp`.
+    """
+
+    def __init__(self, sizes: tuple[int, ...], n_samples: int, lanes: tuple[int, ...]) -> None:
+        self.lanes, self.sizes, self.n_samples = lanes, np.array(sizes), n_samples
+        weights, values = _bytes_of_layers(sizes, n_samples, lanes)
+        self.gap = sum(weights)
+        self.at_p = np.cumsum([0, *weights[:-1]])
+        self.at_x = 3 * self.gap + np.cumsum([0, *values[:-1]])
+        self.at_d = self.at_x + sum(values)
+        self.state = aligned(self.bytes_needed(sizes, n_samples, lanes) // 4)
+
+    @staticmethod
+    def bytes_needed(sizes: tuple[int, ...], n_samples: int, lanes: tuple[int, ...]) -> int:
+        """Return the size of the state."""
+        weights, values = _bytes_of_layers(sizes, n_samples, lanes)
+        return 3 * sum(weights) + 2 * sum(values)
+
+    @staticmethod
+    def work(sizes: tuple[int, ...], n_networks: int, lanes: tuple[int, ...]) -> float:
+        """Return about how many multiplications of floats a sample costs, those of empty lanes included."""
+        parameters = sum((before + 1) * after for before, after in pairwise(sizes))
+        return -(-n_networks // len(lanes)) * len(lanes) * parameters
+
+    def start(self, parameters: Float32Array) -> None:
+        """Begin with these parameters, shape (n, n_parameters); empty lanes repeat the last network."""
+        width = len(self.lanes)
+        self.state[:] = 0.0
+        some = np.minimum(np.arange(width), len(parameters) - 1)
+        self._parameters()[:] = parameters[some].T
+        for at, size in zip(self.at_x[:-1] // 4, self.sizes[:-1], strict=True):
+            length = self.n_samples * (size + 1) * width
+            self.state[at : at + length].reshape(self.n_samples, size + 1, width)[:, size] = 1.0
+
+    def take_steps(
+        self,
+        table: Float32Array,
+        index: IntArray,
+        target: Float32Array,
+        share: Float32Array,
+        hinge: bool,
+        rates: Float32Array,
+        scales: Float32Array,
+    ) -> None:
+        """Take S steps on minibatches of shape (S, lanes, B).
+
+        Parameters
+        ----------
+        table : ndarray of float32, shape (n, n_features)
+            Features.
+        index, target : ndarray, shapes (S, lanes, B) and (S, lanes, m)
+            Rows in the table, observations first, and what the networks are told of these.
+        share : ndarray of float32, shape (lanes, B)
+            Derivative of the squared error of each observation by output minus target, and weights of the pool.
+        hinge : bool
+            Is the objective max(0, f)^4 rather than f?
+        rates, scales : ndarray of float32, shape (S,)
+            Learning rate over Adam's first correction, and one over the square root of the second.
+        """
+        _take_steps(
+            self.lanes, self.sizes, self.at_p, self.gap, self.at_x, self.at_d, self.state, table, index, target,
+            share, hinge, rates, scales,
+        )  # fmt: skip
+
+    def found(self, n: int) -> Float32Array:
+        """Return the parameters of the first n networks, shape (n, n_parameters)."""
+        return np.ascontiguousarray(self._parameters().T[:n])
+
+    def _parameters(self) -> Float32Array:
+        return self.state[: self.gap // 4].reshape(-1, len(self.lanes))
+
+
+def _bytes_of_layers(sizes: tuple[int, ...], n_samples: int, lanes: tuple[int, ...]) -> tuple[list[int], list[int]]:
+    """Return the bytes of the weights of each layer, biases included, and of the values of its units."""
+    vector = 4 * len(lanes)
+    weights = [vector * (before + 1) * after for before, after in pairwise(sizes)]
+    return weights, [vector * n_samples * (size + 1) for size in sizes]
+
+
+compiled = (_take_steps,)
