@@ -11,13 +11,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from bestarm.interface import FloatArray
 from bestarm.policies.gpoo import Gpoo
 from bestarm.problems.cell_bandit import CellBandit
-from bestarm.reporting.appearance import look
-from bestarm.reporting.values import COLUMNS, QUANTILES
+from bestarm.reporting.values import COLUMNS, QUANTILES, as_values
 from bestarm_studies.gpoo.theory_rows import largest_slopes
 
 
@@ -102,6 +100,37 @@ def corollary_bounds(
     return printed, 3.0 * (head / (1.0 - ratio) * rates) ** power
 
 
+def rate_bounds(
+    policy: Gpoo, problem: CellBandit, panel: str, budgets: Sequence[int], profile: str
+) -> tuple[float, pd.DataFrame]:
+    r"""Return the near-optimality dimension of one function and its bounds on the regret, as plotted values.
+
+    The dimension is counted with :math:`\eta=\nu/3` and the largest :math:`\nu=1/(2Sc)` that midpoints allow, S = 1.
+    """
+    dimension, constant = near_optimality(problem, 1.0 / (2.0 * policy.delta_scale) / 3.0)
+    printed, mended = corollary_bounds(policy, budgets, dimension, constant)
+    lines = {"Theorem 1": theorem_bound(policy, budgets, dimension, constant)}
+    lines |= {"Corollary 1, printed": printed, "Corollary 1, mended": mended}
+    found = [pd.DataFrame({"statistic": name, "x": budgets, "value": line}) for name, line in lines.items()]
+    return dimension, as_values(pd.concat(found), panel=panel, series="bound", profile=profile)
+
+
+LEMMAS = {
+    "optimality_share": "Lemma 3",
+    "draws_share": "Lemma 4 as printed",
+    "draws_share_mended": "Lemma 4, one draw more",
+    "regret_share": "regret over 3δ",
+}
+
+
+def lemma_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return the largest part of each lemma's bound that is used by any run in which the event held."""
+    held = rows[rows["event_share"] <= 1.0].groupby("series", sort=False)[list(LEMMAS)].max().rename(columns=LEMMAS)
+    tidy = held.rename_axis("series").reset_index().melt("series", var_name="x", value_name="value")
+    n = rows["replication"].nunique()
+    return as_values(tidy, panel="lemmas", statistic="largest", n=n, profile=profile)
+
+
 def share_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return the distribution of the largest error in units of its width, and how often it stays below 1."""
     table = []
@@ -130,35 +159,3 @@ def spread_values(rows: pd.DataFrame, sigma: float, variance: float, profile: st
     found = pd.concat([measured[["x", "value", "statistic", "series"]], bounds, tighter], ignore_index=True)
     found = found.assign(panel="variance", n=1, convention="as_written", profile=profile, data="synthetic")
     return found.reindex(columns=COLUMNS)
-
-
-def draw_spread(axis: Axes, values: pd.DataFrame) -> Axes:
-    """Draw measured posterior standard deviations against the number of evaluations, under the two bounds."""
-    for name, line in (("Proposition 2", "-"), ("tight bound", "--")):
-        mine = values[values["statistic"] == name]
-        axis.plot(mine["x"].astype(float), mine["value"], color="black", ls=line, label=name)
-    for label, mine in values[values["statistic"] == "measured"].groupby("series", sort=False):
-        colour, marker, _ = look(str(label))
-        axis.plot(mine["x"].astype(float), mine["value"], ls="", marker=marker, color=colour, ms=4.5, label=str(label))
-    axis.set(xlabel="evaluations of the cell", ylabel="posterior standard deviation", xscale="log", yscale="log")
-    axis.legend()
-    return axis
-
-
-def draw_rate(axis: Axes, values: pd.DataFrame, bounds: pd.DataFrame) -> Axes:
-    """Draw mean regret against N/log N with its interval, and bounds as lines, on logarithmic axes."""
-    for label, mine in values[values["statistic"] == "mean"].groupby("series", sort=False):
-        colour, marker, _ = look(str(label))
-        n = mine["x"].to_numpy(dtype=np.float64)
-        reach = np.array([mine["value"] - mine["low"], mine["high"] - mine["value"]])
-        axis.errorbar(
-            n / np.log(n), mine["value"], yerr=np.minimum(np.maximum(reach, 0.0), 0.99 * mine["value"].abs()),
-            color=colour, marker=marker, mec="black", mew=0.5, capsize=2, label=str(label),
-        )  # fmt: skip
-    for name, line in (("Theorem 1", "--"), ("Corollary 1, mended", ":"), ("Corollary 1, printed", "-.")):
-        mine = bounds[bounds["statistic"] == name]
-        n = mine["x"].to_numpy(dtype=np.float64)
-        axis.plot(n / np.log(n), mine["value"], color="0.3", ls=line, label=name)
-    axis.set(xlabel="N / log N", ylabel="aggregated regret", xscale="log", yscale="log")
-    axis.legend()
-    return axis

@@ -8,9 +8,11 @@ import numpy as np
 import pandas as pd
 
 from bestarm.problems.cell_bandit import CellBandit
-from bestarm.reporting.values import as_values, mean_interval, paired_effects, summarise
+from bestarm.reporting.values import as_values, mean_interval, paired_effects, summarise, text_table
+from bestarm_studies.gpoo.functions import DesignedBandit
 
 BUDGETS = (10, 80)  # regrets are averaged between these where one number stands for a curve
+RIVALS = {"S = 1": ("StoOO", "GPTree"), "S = 10": ("AVE-StoOO", "GPTree")}  # of GPOO, for each S
 
 
 def regret_of(metric: str) -> dict[str, tuple[str, str | float]]:
@@ -29,6 +31,33 @@ def function_values(problem: CellBandit, panel: str, convention: str, profile: s
     top = pd.DataFrame({"x": where[:, 0], "value": best, "statistic": "optimum"})
     found = pd.concat([curve, top], ignore_index=True)
     return as_values(found, panel=panel, series="f", convention=convention, profile=profile)
+
+
+def both_functions(problem: DesignedBandit, panel: str, profile: str) -> pd.DataFrame:
+    """Return a reward function as the paper writes it and as the authors' code makes it, as plotted values."""
+    conventions = {"as_written": problem, "as_coded": problem.as_coded()}
+    return pd.concat([function_values(one, panel, convention, profile) for convention, one in conventions.items()])
+
+
+def regret_values(
+    rows: Mapping[str, pd.DataFrame], profile: str, metrics: Mapping[str, str] | None = None
+) -> pd.DataFrame:
+    """Return mean and standard deviation of a regret over budgets, one panel for each frame of rows.
+
+    ``metrics`` maps panels to columns; by default every panel shows the aggregated regret.
+    """
+    found = [
+        summarise(frame, regret_of((metrics or {}).get(panel, "aggregated_regret")), x="budget", panel=panel,
+                  profile=profile)
+        for panel, frame in rows.items()
+    ]  # fmt: skip
+    return pd.concat(found, ignore_index=True)
+
+
+def regret_table(values: pd.DataFrame, budgets: Sequence[int]) -> pd.DataFrame:
+    """Return mean regrets at some budgets as text, with 95% intervals."""
+    entry, index = "{value:.3f} [{low:.3f}, {high:.3f}]", ("panel", "convention", "series")
+    return text_table(values[values["x"].isin(budgets)], "mean", entry, index=index, columns="N = {x:g}")
 
 
 def log_regret_grid(rows: pd.DataFrame, budgets: Sequence[int], profile: str) -> pd.DataFrame:
@@ -137,3 +166,26 @@ def ranking_table(values: pd.DataFrame) -> pd.DataFrame:
     counts = counts.fillna(0).astype(int).reindex(pd.MultiIndex.from_frame(order))
     table = counts.reset_index().rename(columns={"x": "setting"})
     return table.assign(convention=table["convention"].str.replace("_", " "))
+
+
+def rankings(
+    settings: Mapping[str, Mapping[str, pd.DataFrame]], others: Mapping[str, pd.DataFrame], profile: str
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return `ranking_values` against `RIVALS` on every function, and `ranking_table` for each thing that is varied.
+
+    Parameters
+    ----------
+    settings : mapping
+        What is varied to function to rows.
+    others : mapping of str to DataFrame
+        Function to rows of the rivals.
+    profile : str
+        Scale.
+    """
+    values, tables = [], []
+    for varied, rows in settings.items():
+        mine = pd.concat([ranking_values(rows[f], others[f], RIVALS, f, profile) for f in rows], ignore_index=True)
+        values.append(mine)
+        tables.append(ranking_table(mine).assign(varied=varied))
+    columns = ["varied", "convention", "setting", "better", "worse", "undecided"]
+    return pd.concat(values, ignore_index=True), pd.concat(tables)[columns]

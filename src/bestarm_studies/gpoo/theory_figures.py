@@ -1,0 +1,56 @@
+"""Figures of the analysis: the event of Lemma 1, the posterior of a cell, and the rate of the regret."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from bestarm.reporting.appearance import DOTS, Look
+from bestarm.reporting.figures import draw_lines, draw_quantiles, headed, legend_below, line_panels, runs_text, wide
+
+BOUND_LOOKS = {
+    "Theorem 1": Look("0.2", "", "--"),
+    "Corollary 1, mended": Look("0.35", "", DOTS),
+    "Corollary 1, printed": Look("0.5", "", "-."),
+}
+SPREAD_LOOKS = {"Proposition 2": Look("0.2", ""), "tight bound": Look("0.45", "", "--")}
+
+
+def event_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
+    """Return the distribution over runs of the largest error in units of its width, one line for each series."""
+    figure, axis = plt.subplots(figsize=wide(1, 2.2))
+    draw_quantiles(axis, values, list(dict.fromkeys(values["series"])))
+    axis.axvline(1.0, color="black", ls="--", lw=1.0)
+    axis.set_xlabel("largest error of a run, in units of its width; dashed: the width itself")
+    axis.set_xlim(left=0.0)
+    words = [runs_text(values["n"]), "thick: quartiles, thin: 5% to 95%, tick: largest", setting]
+    return headed(figure, title, "; ".join(filter(None, words)))
+
+
+def spread_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
+    """Return posterior standard deviations against the number of evaluations, below their bounds."""
+    figure, axis = plt.subplots(figsize=wide(1, 2.9))
+    bounds = values[values["series"] == "bound"]
+    draw_lines(axis, bounds.assign(series=bounds["statistic"]), list(SPREAD_LOOKS), looks=SPREAD_LOOKS, marks="none")
+    measured = values[values["statistic"] == "measured"]
+    draw_lines(axis, measured, list(dict.fromkeys(measured["series"])), marks="none", joined=False)
+    axis.set(xlabel="evaluations of the cell", ylabel="posterior standard deviation", xscale="log", yscale="log")
+    legend_below(figure)
+    return headed(figure, title, setting)
+
+
+def rate_figure(
+    values: pd.DataFrame, bounds: pd.DataFrame, *, titles: Mapping[str, str], title: str, setting: str = ""
+) -> Figure:
+    """Return mean regret against N / log N with its interval, and the bounds as lines, one column for each function."""
+    every = pd.concat([values[values["statistic"] == "mean"], bounds.assign(series=bounds["statistic"])])
+    n = every["x"].to_numpy(dtype=np.float64)
+    order = [*dict.fromkeys(values["series"]), *BOUND_LOOKS]
+    return line_panels(
+        every.assign(x=n / np.log(n), statistic="regret"), order, statistic="regret", titles=titles, log="xy",
+        looks=BOUND_LOOKS, x="N / log N", y="aggregated regret", title=title, setting=setting, height=3.0,
+    )  # fmt: skip
