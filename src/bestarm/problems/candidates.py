@@ -54,12 +54,9 @@ class Interval:
             raise ValueError(f"bounds of whole numbers must be whole, got {self.low} and {self.high}.")
 
     def values(self, unit: FloatArray) -> list[Any]:
-        """Return the values of places in [0, 1]; each whole number has an equally long stretch, on a log scale too."""
+        """Return the values of places in [0, 1]; whole numbers are rounded from half a step beyond the bounds."""
         low, high = (self.low - 0.5, self.high + 0.5) if self.whole else (self.low, self.high)
-        if self.log:
-            found = np.exp(np.log(low) + unit * (np.log(high) - np.log(low)))
-        else:
-            found = low + unit * (high - low)
+        found = low * (high / low) ** unit if self.log else low + unit * (high - low)
         if self.whole:
             return [int(v) for v in np.clip(np.rint(found), self.low, self.high)]
         return [float(v) for v in np.clip(found, self.low, self.high)]
@@ -279,7 +276,12 @@ class Best(NamedTuple):
 
 
 def maximise(
-    objective: Callable[..., float], candidates: Candidates, policy: Policy[Any], *, seed: int = 0, max_batches: int = 1000
+    objective: Callable[..., float],
+    candidates: Candidates,
+    policy: Policy[Any],
+    *,
+    seed: int = 0,
+    max_batches: int = 1000,
 ) -> Best:
     """Let a policy try settings of your function in batches, until it has finished.
 

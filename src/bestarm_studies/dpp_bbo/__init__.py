@@ -1,1 +1,1 @@
-"""Batched Gaussian process bandit optimization via determinantal point processes (Kathuria, Deshpande, Kohli, NIPS 2016)."""
+"""Batched Gaussian process bandit optimization via determinantal point processes (Kathuria, Deshpande, Kohli)."""

@@ -1,4 +1,4 @@
-"""Finitely many candidates of a function whose maximum is known beyond them, and what is measured of a recommendation."""
+"""Finitely many candidates of a function whose maximum is known beyond them, and measures of a recommendation."""
 
 from __future__ import annotations
 

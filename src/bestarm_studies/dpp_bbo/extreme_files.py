@@ -88,7 +88,9 @@ def power_law_points(n: int, n_features: int, n_labels: int, seed: int = 0) -> L
     preferred = fixed.integers(n_features, size=(n_labels, 8))
     labels, features = np.zeros((n, n_labels)), np.zeros((n, n_features))
     for i in range(n):
-        own = rng.choice(n_labels, size=min(n_labels, 1 + rng.poisson(1.0)), replace=False, p=frequency / frequency.sum())
+        own = rng.choice(
+            n_labels, size=min(n_labels, 1 + rng.poisson(1.0)), replace=False, p=frequency / frequency.sum()
+        )
         labels[i, own] = 1.0
         features[i, rng.choice(preferred[own].ravel(), size=8)] = 1.0
         features[i, rng.integers(n_features, size=8)] = 1.0

@@ -1,4 +1,4 @@
-r"""One tree of FastXML, compiled: nodes split by what ranks their labels best, separated by a sparse linear rule.
+"""One tree of FastXML, compiled: how it grows, and where points end.
 
 References
 ----------
@@ -13,12 +13,10 @@ import numpy as np
 from numba import njit
 
 from bestarm.interface import FloatArray, IntArray
-from bestarm.streams import uniform
-from bestarm_studies.dpp_bbo.sparse_logistic import l1_logistic
+from bestarm_studies.dpp_bbo.node_split import own_labels, split_node
 
-SMALLEST_GAIN = 1e-6
-MAX_ROUNDS = 100
 NO_CHILD = -1
+_PATH_FACTOR, _PATH_BITS = 6364136223846793005, (1 << 62) - 1
 
 
 class SparseRows(NamedTuple):
@@ -55,160 +53,11 @@ class LabelTree(NamedTuple):
 
 
 @njit(cache=True)
-def ranking_partition(starts: IntArray, labels: IntArray, n_labels: int, sides: IntArray) -> float:
-    r"""Improve a partition of points by the nDCG of the two label rankings that it implies ([1]_, Section 4).
-
-    In turn, labels are ranked on either side by the sum of :math:`I(y_i)y_i`, and points go to the side whose ranking
-    suits their labels better. A point that gains nothing stays.
-
-    Parameters
-    ----------
-    starts, labels : ndarray of int64
-        Labels of the points, compressed by rows, numbered from 0 to ``n_labels - 1``.
-    n_labels : int
-        Labels.
-    sides : ndarray of int64, shape (n,)
-        Sides ±1 to start from; they are improved in place.
-
-    Returns
-    -------
-    float
-        Mean nDCG of the last pair of rankings.
-    """
-    n = sides.shape[0]
-    discounts, ideal = np.empty(n_labels + 1), np.zeros(n_labels + 2)
-    for rank in range(n_labels + 1):
-        discounts[rank] = 1.0 / np.log2(rank + 2.0)
-        ideal[rank + 1] = ideal[rank] + discounts[rank]
-    score = -np.inf
-    for _ in range(MAX_ROUNDS):
-        sums = np.zeros((2, n_labels))
-        for i in range(n):
-            side = 1 if sides[i] > 0 else 0
-            count = starts[i + 1] - starts[i]
-            for p in range(starts[i], starts[i + 1]):
-                sums[side, labels[p]] += 1.0 / ideal[count]
-        advantage, reached = np.zeros(n_labels), 0.0
-        for side in range(2):
-            order = np.argsort(-sums[side], kind="mergesort")
-            for rank in range(n_labels):
-                advantage[order[rank]] += discounts[rank] if side == 1 else -discounts[rank]
-                reached += discounts[rank] * sums[side, order[rank]]
-        for i in range(n):
-            gain = 0.0
-            for p in range(starts[i], starts[i + 1]):
-                gain += advantage[labels[p]]
-            if gain > 0.0:
-                sides[i] = 1
-            elif gain < 0.0:
-                sides[i] = -1
-        reached /= n
-        if reached - score < SMALLEST_GAIN:
-            return reached
-        score = reached
-    return score
-
-
-@njit(cache=True)
-def _own_labels(points: IntArray, starts: IntArray, columns: IntArray, place: IntArray) -> tuple:  # type: ignore[type-arg]
-    """Return the labels of some points compressed to those that occur, and which those are, in order."""
-    n, total = points.shape[0], 0
-    for i in points:
-        total += starts[i + 1] - starts[i]
-        for p in range(starts[i], starts[i + 1]):
-            place[columns[p]] = 0
-    present = np.flatnonzero(place == 0)
-    for number in range(present.shape[0]):
-        place[present[number]] = number
-    own_starts, own = np.zeros(n + 1, dtype=np.int64), np.empty(total, dtype=np.int64)
-    filled = 0
-    for s in range(n):
-        for p in range(starts[points[s]], starts[points[s] + 1]):
-            own[filled] = place[columns[p]]
-            filled += 1
-        own_starts[s + 1] = filled
-    for label in present:
-        place[label] = -1
-    return own_starts, own, present
-
-
-@njit(cache=True)
-def _own_columns(
-    points: IntArray, starts: IntArray, columns: IntArray, values: FloatArray, bias: float, counts: IntArray
-) -> tuple:  # type: ignore[type-arg]
-    """Return the features of some points by columns, those that occur and the bias as the last."""
-    n, n_features = points.shape[0], counts.shape[0]
-    counts[:] = 0
-    total = n
-    for i in points:
-        total += starts[i + 1] - starts[i]
-        for p in range(starts[i], starts[i + 1]):
-            counts[columns[p]] += 1
-    present = np.flatnonzero(counts)
-    own_starts = np.zeros(present.shape[0] + 2, dtype=np.int64)
-    for number in range(present.shape[0]):
-        own_starts[number + 1] = own_starts[number] + counts[present[number]]
-        counts[present[number]] = own_starts[number]
-    own_starts[-1] = total
-    rows, own = np.empty(total, dtype=np.int64), np.empty(total)
-    for s in range(n):
-        for p in range(starts[points[s]], starts[points[s] + 1]):
-            at = counts[columns[p]]
-            rows[at], own[at] = s, values[p]
-            counts[columns[p]] += 1
-        at = own_starts[-2] + s
-        rows[at], own[at] = s, bias
-    named = np.empty(present.shape[0] + 1, dtype=np.int64)
-    named[:-1], named[-1] = present, n_features
-    return own_starts, rows, own, named
-
-
-@njit(cache=True)
-def _split(
-    points: IntArray,
-    x_starts: IntArray,
-    x_columns: IntArray,
-    x_values: FloatArray,
-    y_starts: IntArray,
-    y_columns: IntArray,
-    counts: IntArray,
-    place: IntArray,
-    bias: float,
-    cost: float,
-    key: np.uint64,
-    tree: int,
-    node: int,
-) -> tuple:  # type: ignore[type-arg]
-    """Return the sides of a node's points and its separator; all sides are equal where no split was found."""
-    n = points.shape[0]
-    sides = np.empty(n, dtype=np.int64)
-    for s in range(n):
-        sides[s] = 1 if uniform(key, tree, node, points[s]) < 0.5 else -1
-    starts, labels, present = _own_labels(points, y_starts, y_columns, place)
-    none, nothing = np.empty(0, dtype=np.int64), np.empty(0)
-    if present.shape[0] == 0:
-        return np.ones(n, dtype=np.int64), none, nothing
-    ranking_partition(starts, labels, present.shape[0], sides)
-    positive = (sides > 0).sum()
-    if positive == 0 or positive == n:
-        return np.ones(n, dtype=np.int64), none, nothing
-    costs = np.empty(n)
-    for s in range(n):  # both sides weigh the same together
-        costs[s] = cost * n / (positive if sides[s] > 0 else n - positive)
-    own_starts, rows, own, named = _own_columns(points, x_starts, x_columns, x_values, bias, counts)
-    weights, margins = l1_logistic(own_starts, rows, own, sides, costs)
-    for s in range(n):
-        sides[s] = 1 if margins[s] >= 0.0 else -1
-    used = np.flatnonzero(weights)
-    return sides, named[used], weights[used]
-
-
-@njit(cache=True)
 def _shares(
     points: IntArray, starts: IntArray, columns: IntArray, most: int, place: IntArray
 ) -> tuple[IntArray, FloatArray]:
     """Return the most frequent labels of some points, and the share of the points that have each."""
-    _, own, present = _own_labels(points, starts, columns, place)
+    _, own, present = own_labels(points, starts, columns, place)
     tally = np.zeros(present.shape[0])
     for label in own:
         tally[label] += 1.0
@@ -242,10 +91,11 @@ def _grown(
     described: int,
     key: np.uint64,
     tree: int,
-) -> tuple:  # type: ignore[type-arg]
+) -> tuple:
     n = x_starts.shape[0] - 1
     order, begins, ends = np.arange(n), np.zeros(2 * n, dtype=np.int64), np.zeros(2 * n, dtype=np.int64)
     children = np.full((2 * n, 2), NO_CHILD, dtype=np.int64)
+    paths = np.zeros(2 * n, dtype=np.int64)  # names a node by its way from the root, whatever else was grown before
     counts, place = np.zeros(n_features, dtype=np.int64), np.full(n_labels, -1, dtype=np.int64)
     weight_starts, label_starts = np.zeros(2 * n + 1, dtype=np.int64), np.zeros(2 * n + 1, dtype=np.int64)
     features, weights = np.empty(1024, dtype=np.int64), np.empty(1024)
@@ -256,8 +106,20 @@ def _grown(
         points = order[begin:end].copy()
         w_end, l_end, split = weight_starts[node], label_starts[node], False
         if end - begin > max_leaf:
-            sides, used, found = _split(
-                points, x_starts, x_columns, x_values, y_starts, y_columns, counts, place, bias, cost, key, tree, node
+            sides, used, found = split_node(
+                points,
+                x_starts,
+                x_columns,
+                x_values,
+                y_starts,
+                y_columns,
+                counts,
+                place,
+                bias,
+                cost,
+                key,
+                tree,
+                paths[node],
             )
             positive = (sides > 0).sum()
             split = 0 < positive < end - begin
@@ -270,6 +132,8 @@ def _grown(
                 children[node, 0], children[node, 1] = n_nodes, n_nodes + 1
                 begins[n_nodes], ends[n_nodes] = begin, middle
                 begins[n_nodes + 1], ends[n_nodes + 1] = middle, end
+                for side in range(2):
+                    paths[n_nodes + side] = (paths[node] * _PATH_FACTOR + 1 + side) & _PATH_BITS
                 n_nodes += 2
         if not split or end - begin <= described:
             own, parts = _shares(points, y_starts, y_columns, most_labels, place)
@@ -325,8 +189,8 @@ def grow_tree(
     """
     return LabelTree(
         *_grown(
-            *features, labels.starts, labels.columns, n_features, n_labels, bias, cost, max_leaf, most_labels, described,
-            key, tree,
+            *features, labels.starts, labels.columns, n_features, n_labels, bias, cost, max_leaf, most_labels,
+            described, key, tree,
         )
     )  # fmt: skip
 

@@ -114,9 +114,7 @@ def l1_logistic(
         if violations <= tolerance * at_zero:
             break
         _sweep(starts, rows, values, curvatures, gradients, curves, active[:n_active], wanted, moved)
-        loss, better = _line_search(
-            sides, costs, gradients, active[:n_active], weights, wanted, margins, moved, loss
-        )
+        loss, better = _line_search(sides, costs, gradients, active[:n_active], weights, wanted, margins, moved, loss)
         if not better:
             break
     return weights, margins

@@ -212,10 +212,11 @@ def impact(state: FloatArray) -> tuple[FloatArray, FloatArray]:
         for j in range(5):
             system[5 + i, j], system[j, 5 + i] = foot[i, j], -foot[i, j]
     solved = np.linalg.solve(system, load)
-    after = np.empty(6)
+    after, force = np.empty(6), np.empty(2)
     after[0], after[1], after[2] = state[1], state[0], state[2]
     after[3], after[4], after[5] = solved[1], solved[0], solved[2]
-    return after, solved[5:]
+    force[0], force[1] = solved[5], solved[6]
+    return after, force
 
 
 @njit(cache=True)

@@ -68,7 +68,7 @@ class Walk(NamedTuple):
 
 
 @njit(cache=True)
-def _try_step(state: FloatArray, h: float, a: FloatArray, k: FloatArray, relative: float, absolute: float) -> tuple:  # type: ignore[type-arg]
+def _try_step(state: FloatArray, h: float, a: FloatArray, k: FloatArray, relative: float, absolute: float) -> tuple:
     """Fill the stages of one step after the first; return the new state and the scaled error."""
     new = state.copy()
     for stage in range(1, 7):
@@ -117,7 +117,7 @@ def _crossing(state: FloatArray, h: float, k: FloatArray, angle: float) -> float
 
 
 @njit(cache=True)
-def _stance(state: FloatArray, a: FloatArray, seconds: float, relative: float, absolute: float) -> tuple:  # type: ignore[type-arg]
+def _stance(state: FloatArray, a: FloatArray, seconds: float, relative: float, absolute: float) -> tuple:
     """Integrate one stance phase; return how it ended, after how long, and the last state."""
     fallen = np.arccos(FELL_HEIGHT)
     time, h, k = 0.0, _FIRST_STEP, np.empty((7, 6))
@@ -152,7 +152,7 @@ def _stance(state: FloatArray, a: FloatArray, seconds: float, relative: float, a
 @njit(cache=True)
 def _walk(
     a: FloatArray, n_steps: int, max_seconds: float, first_rate: float, relative: float, absolute: float
-) -> tuple:  # type: ignore[type-arg]
+) -> tuple:
     step_seconds, ends = np.full(n_steps, np.nan), np.full((n_steps, 6), np.nan)
     seconds, metres, outcome = 0.0, 0.0, FAILED
     state, _ = impact(before_impact(a, first_rate))
@@ -206,9 +206,7 @@ def walk(
 def _speeds(controllers: FloatArray, graded: bool) -> FloatArray:
     found = np.zeros(controllers.shape[0])
     for i in range(controllers.shape[0]):
-        outcome, seconds, metres, _, _ = _walk(
-            controllers[i], N_STEPS, MAX_SECONDS, FIRST_RATE, RELATIVE, ABSOLUTE
-        )
+        outcome, seconds, metres, _, _ = _walk(controllers[i], N_STEPS, MAX_SECONDS, FIRST_RATE, RELATIVE, ABSOLUTE)
         if (outcome <= OUT_OF_TIME or (graded and outcome == FELL)) and np.isfinite(metres):
             found[i] = max(metres / (seconds if outcome <= OUT_OF_TIME else MAX_SECONDS), 0.0)
     return found

@@ -1,0 +1,155 @@
+"""Candidates of a box: their spread, their names, what is refused, and trials that fail."""
+
+import numpy as np
+import pytest
+
+from bestarm.interface import Ask
+from bestarm.policies.batch_search import RandomBatch
+from bestarm.policies.linear_oae import LinearOae
+from bestarm.problems.candidates import Choice, Interval, latin_hypercube, maximise, unit_points
+
+SPACE = {
+    "depth": Interval(1, 9, whole=True),
+    "rate": Interval(1e-4, 1.0, log=True),
+    "share": Interval(-1.0, 1.0),
+    "loss": Choice(("l1", "l2", None)),
+}
+
+
+def test_latin_hypercube_has_one_point_in_every_stratum():
+    """Sorted and multiplied by n, the i-th coordinate is in [i, i + 1), in every dimension."""
+    points = unit_points(100, 3, "latin", 0)
+    np.testing.assert_array_equal(np.floor(np.sort(points, axis=0) * 100), np.arange(100)[:, None].repeat(3, 1))
+
+
+def test_sobol_balances_halves_and_a_grid_is_its_cells():
+    """64 scrambled Sobol points put 32 in each half; a grid of 9 in 2 dimensions has the centres of 3 x 3 cells."""
+    assert ((unit_points(64, 4, "sobol", 3) < 0.5).sum(axis=0) == 32).all()
+    grid = unit_points(9, 2, "grid", 0)
+    assert sorted(map(tuple, grid.round(6))) == [
+        (a, b) for a in (0.166667, 0.5, 0.833333) for b in (0.166667, 0.5, 0.833333)
+    ]
+
+
+def test_values_obey_their_settings():
+    """Whole numbers are whole and equally frequent, a log scale has half its values below the geometric mean."""
+    candidates = latin_hypercube(SPACE, 900, seed=2)
+    depth = np.array([s["depth"] for s in candidates.settings])
+    assert set(depth) == set(range(1, 10))
+    assert np.bincount(depth)[1:].min() >= 95
+    rates = np.array([s["rate"] for s in candidates.settings])
+    assert abs((rates < 1e-2).mean() - 0.5) < 0.01
+    assert rates.min() >= 1e-4
+    assert rates.max() <= 1.0
+    assert all(isinstance(s["depth"], int) and s["loss"] in ("l1", "l2", None) for s in candidates.settings)
+
+
+def test_features_are_in_the_unit_cube_and_options_at_distance_one():
+    """Three numbers and three options make six columns; two options differ by 1 in distance, two bounds by 1."""
+    candidates = latin_hypercube(SPACE, 300, seed=1)
+    features = candidates.arms.features
+    assert features.shape == (300, 6)
+    assert features.min() >= 0
+    assert features.max() <= 1
+    options = np.unique(features[:, 3:], axis=0)
+    assert len(options) == 3
+    np.testing.assert_allclose(np.linalg.norm(options[0] - options[1]), 1.0)
+    np.testing.assert_allclose(Interval(1, 100, log=True).features([1, 10, 100])[:, 0], [0, 0.5, 1])
+
+
+def test_candidates_differ_and_a_small_space_gives_what_it_has():
+    """Two settings of two values each are four candidates, however many are asked for."""
+    candidates = latin_hypercube({"a": Interval(0, 1, whole=True), "b": Choice(("x", "y"))}, 50)
+    assert sorted((s["a"], s["b"]) for s in candidates.settings) == [(0, "x"), (0, "y"), (1, "x"), (1, "y")]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Interval(2.0, 1.0), "lower bound must be below"),
+        (lambda: Interval(1.0, 1.0), "lower bound must be below"),
+        (lambda: Interval(0.0, 1.0, log=True), "must be positive"),
+        (lambda: Interval(0.5, 2.0, whole=True), "must be whole"),
+        (lambda: Interval(0.0, float("nan")), "must be finite"),
+        (lambda: Choice(("a", "a")), "two different"),
+        (lambda: latin_hypercube({}, 10), "empty"),
+        (lambda: latin_hypercube({"a": 3}, 10), "an Interval or a Choice"),
+        (lambda: unit_points(10, 2, "grid", 0), "whole number to that power"),
+        (lambda: unit_points(10, 2, "halton", 0), "latin, sobol or grid"),
+    ],
+)
+def test_what_is_refused(make, message):
+    """Bounds reversed and other mistakes are named."""
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_a_trial_that_fails_is_marked_and_the_batch_goes_on():
+    """An exception and a value that is not finite become NaN with their reason; the other trials keep theirs."""
+    candidates = latin_hypercube({"x": Interval(0, 9, whole=True)}, 10)
+    arms = np.array([[next(i for i, s in enumerate(candidates.settings) if s["x"] == x) for x in (0, 1, 2)]])
+
+    def objective(x):
+        if x == 0:
+            raise RuntimeError("out of memory")
+        return np.inf if x == 1 else 3.5
+
+    totals, table = candidates.evaluate(objective, Ask(arms, np.ones_like(arms)))
+    assert np.isnan(totals[0, :2]).all()
+    assert totals[0, 2] == 3.5
+    assert table["failure"].tolist() == ["RuntimeError: out of memory", "the value was inf", ""]
+    assert table["x"].tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="one replication"):
+        candidates.evaluate(objective, Ask(arms.repeat(2, 0), np.ones((2, 3), dtype=np.int64)))
+
+
+class Ridge:
+    """A regression with the methods of a scikit-learn estimator."""
+
+    def __init__(self, penalty: float = 1.0, degree: int = 1) -> None:
+        self.penalty, self.degree = penalty, degree
+
+    def _powers(self, x):
+        return x[:, None] ** np.arange(self.degree + 1)
+
+    def fit(self, x, y):
+        """Fit by least squares with a penalty."""
+        powers = self._powers(x)
+        self.weights_ = np.linalg.solve(powers.T @ powers + self.penalty * np.eye(self.degree + 1), powers.T @ y)
+        return self
+
+    def score(self, x, y):
+        """Return the coefficient of determination."""
+        return 1.0 - ((y - self._powers(x) @ self.weights_) ** 2).sum() / ((y - y.mean()) ** 2).sum()
+
+
+@pytest.mark.parametrize("policy", [RandomBatch("Random", 5, 8), LinearOae("OAE", 5, 8)])
+def test_tuning_an_estimator_in_batches_of_five(policy):
+    """Forty fits, some of which fail, find a cubic with R² > 0.9; names come out as they went in."""
+    rng = np.random.default_rng(0)
+    x, held = rng.uniform(-1, 1, 200), rng.uniform(-1, 1, 200)
+    y, wanted = (a**3 - a + rng.normal(0, 0.02, 200) for a in (x, held))
+
+    def objective(penalty, degree):
+        if degree == 7:
+            raise MemoryError("degree 7")
+        return Ridge(penalty, degree).fit(x, y).score(held, wanted)
+
+    candidates = latin_hypercube(
+        {"penalty": Interval(1e-6, 1e3, log=True), "degree": Interval(1, 9, whole=True)}, 200, seed=4
+    )
+    best = maximise(objective, candidates, policy)
+    assert len(best.table) == 40
+    assert best.table.groupby("batch").size().eq(5).all()
+    assert set(best.settings) == {"penalty", "degree"}
+    assert objective(**best.settings) == best.table["value"].max() > 0.9
+    failed = best.table[best.table["degree"] == 7]
+    assert failed["value"].isna().all()
+    assert (failed["failure"] == "MemoryError: degree 7").all()
+
+
+def test_a_search_in_which_everything_fails_says_why():
+    """The last failure is in the message."""
+    candidates = latin_hypercube({"x": Interval(0, 1)}, 10)
+    with pytest.raises(ValueError, match="ZeroDivisionError"):
+        maximise(lambda x: 1 / 0, candidates, RandomBatch("Random", 2, 2))

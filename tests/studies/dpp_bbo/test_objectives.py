@@ -1,0 +1,138 @@
+"""Synthetic objectives and Abalone: known optima, candidates of each replication, regrets, what is refused."""
+
+import numpy as np
+import pytest
+
+from bestarm.datasets.registry import available
+from bestarm.experiments.simulate import simulate
+from bestarm.policies.batch_search import RandomBatch
+from bestarm.problems.candidates import unit_points
+from bestarm.streams import Streams
+from bestarm_studies.dpp_bbo.abalone import (
+    abalone_instance,
+    high_rings_regret,
+    read_abalone,
+    stand_in_abalone_instance,
+)
+from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms, candidate_regret, immediate_regret, recommended_value
+from bestarm_studies.dpp_bbo.synthetic import OBJECTIVES, synthetic_instance
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES.values(), ids=lambda o: o.name)
+def test_optimum_is_taken_where_it_is_said_and_nowhere_exceeded(objective):
+    """The gradient vanishes at inner maximisers (1e-4 by central differences), and no Sobol point is better."""
+    assert objective.evaluate(np.array(objective.optimisers)) == pytest.approx(objective.optimum, abs=1e-7)
+    for point in objective.optimisers:
+        for shift in 1e-5 * np.eye(objective.dimension):
+            slope = (objective.evaluate(np.array(point) + shift) - objective.evaluate(np.array(point) - shift)) / 2e-5
+            assert abs(slope) < 1e-4
+    values = objective.at(unit_points(2**14, objective.dimension, "sobol", 0))
+    assert values.max() < objective.optimum
+
+
+def test_spreads_are_those_of_the_box():
+    """The standard deviation over 2^17 Sobol points is the one stated, to its two or three digits."""
+    for objective in OBJECTIVES.values():
+        values = objective.at(unit_points(2**17, objective.dimension, "sobol", 1))
+        assert values.std() == pytest.approx(objective.spread, rel=0.02)
+
+
+def test_known_values():
+    """Branin-Hoo at a corner by hand, Hartmann-6 in the middle, cosines at the far corner (u = 1.1)."""
+    corner = OBJECTIVES["Branin-Hoo"].evaluate(np.array([0.0, 0.0]))
+    assert corner == pytest.approx(-(36 + 10 * (1 - 1 / (8 * np.pi)) + 10))
+    assert OBJECTIVES["Hartmann-6"].evaluate(np.full(6, 0.5)) == pytest.approx(0.5053149917022333)
+    assert OBJECTIVES["Cosines"].at(np.ones(2)) == pytest.approx(1 - 2 * (1.21 - 0.3 * np.cos(3.3 * np.pi)))
+
+
+def test_replications_have_candidates_of_their_own_whatever_their_number():
+    """Replication 2 of 3 is replication 2 of 5; a grid is one set; the noise is a share of the spread."""
+    few, many = (synthetic_instance("Hartmann-6", 64, n) for n in (3, 5))
+    np.testing.assert_array_equal(few.features, many.features[:3])
+    np.testing.assert_array_equal(many.take(np.array([2, 4])).means[0], few.means[2])
+    assert few.sigma == pytest.approx(0.0039)
+    assert synthetic_instance("Cosines", 49, 50, design="grid").features.shape == (49, 2)
+    with pytest.raises(ValueError, match="candidates for 3 replications, replication 3"):
+        few.take(np.array([0, 3]))
+
+
+def test_regrets_to_both_optima():
+    """Regret to x* exceeds that to the best candidate by what discretisation costs, 0 if x* is a candidate."""
+    problem = synthetic_instance("Branin-Hoo", 256, 4)
+    recommended = np.array([[0], [1], [2], [3]])
+    floor = immediate_regret(problem, recommended) - candidate_regret(problem, recommended)
+    np.testing.assert_allclose(floor, problem.optimum - problem.means.max(axis=1))
+    assert (floor > 0).all()
+    np.testing.assert_array_equal(recommended_value(problem, recommended), problem.means[range(4), range(4)])
+    exact = synthetic_instance("Branin-Hoo", 256, 4, with_optimum=True)
+    np.testing.assert_allclose(exact.means.max(axis=1), exact.optimum, atol=1e-8)
+
+
+def test_a_random_search_runs_on_every_objective():
+    """Each replication learns the largest of its own candidates that it saw; regrets are not negative."""
+    for name in OBJECTIVES:
+        problem = synthetic_instance(name, 64, 3, noise=0.0)
+        rows = simulate(
+            RandomBatch("Random", 8, 8),
+            problem,
+            Streams.first(3, instance=problem.label),
+            metrics={"regret": candidate_regret, "immediate": immediate_regret},
+        )
+        np.testing.assert_allclose(rows["regret"], 0.0, atol=1e-12)  # all 64 are seen
+        assert (rows["immediate"] > 0).all()
+
+
+def test_what_is_refused():
+    """Unknown names, negative noise, and values above the optimum."""
+    with pytest.raises(ValueError, match="Branin-Hoo"):
+        synthetic_instance("Rosenbrock")
+    with pytest.raises(ValueError, match="noise not negative"):
+        synthetic_instance("Cosines", noise=-1.0)
+    with pytest.raises(ValueError, match="more than optimum"):
+        CandidateArms("x", np.eye(3), np.array([[0.0, 1.0, 2.0]]), optimum=1.5)
+
+
+SNAILS = "M,0.455,0.365,0.095,0.514,0.2245,0.101,0.15,15\nF,0.53,0.42,0.135,0.677,0.2565,0.1415,0.21,9\n"
+
+
+def test_reading_abalone(tmp_path):
+    """Sex becomes a number; a row without one, or with a word for a number, is named."""
+    path = tmp_path / "abalone.data"
+    path.write_text(SNAILS)
+    table = read_abalone(path)
+    assert table.features[:, 0].tolist() == [1.0, 0.0]
+    assert table.target.tolist() == [15.0, 9.0]
+    path.write_text(SNAILS + "X,1,1,1,1,1,1,1,3\n")
+    with pytest.raises(ValueError, match="row 2 has no valid sex"):
+        read_abalone(path)
+    path.write_text(SNAILS + "M,1,1,old,1,1,1,1,3\n")
+    with pytest.raises(ValueError, match="row 2 has no valid height"):
+        read_abalone(path)
+
+
+def test_abalone_stand_in_has_the_form_of_the_data():
+    """Eight features in [0, 1], a single best snail, marked as a stand-in."""
+    problem = stand_in_abalone_instance()
+    assert problem.data == "stand-in"
+    assert problem.features.shape == (1000, 8)
+    assert (problem.means == problem.means.max()).sum() == 1
+
+
+@pytest.mark.skipif(not available("abalone"), reason="nobody has the Abalone table")
+def test_abalone_is_the_table_of_the_paper():
+    """4177 snails; the oldest is one with 29 rings, 5.9 standard deviations above the mean; 5 have 25 or more."""
+    problem = abalone_instance()
+    assert problem.features.shape == (4177, 8)
+    assert problem.data == "real"
+    assert problem.features.min() == 0
+    assert problem.features.max() == 1
+    assert problem.optimum == pytest.approx((29 - 9.9337) / 3.2238, abs=2e-3)
+    rings = problem.means[0] * 3.2238 + 9.9337
+    assert (rings > 28.5).sum() == 1
+    assert (rings > 24.5).sum() == 5
+    best = np.array([[int(problem.means[0].argmax())]])
+    assert immediate_regret(problem, best)[0] == 0
+    assert high_rings_regret(problem, best)[0] == 0
+    part = abalone_instance(500)
+    assert part.features.shape == (500, 8)
+    assert part.optimum == problem.optimum
