@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, NullLocator
 
 from bestarm.reporting.appearance import CONVENTIONS, Look, display_label, look
-from bestarm.reporting.values import interval_text
 
 WIDTH = 8.0  # inches
 MOST_COLOURS = 8  # more series than a reader can follow; the others are grey
@@ -114,7 +113,8 @@ def draw_lines(
         line = mine_look.line if joined and not words else "none"
         every = max(1, len(x) // 8)
         axis.plot(x, y, ls=line, markevery=(number % every, every), label=display_label(label), **style)
-        axis.plot(x[zero], high[zero], ls="none", **style | {"mfc": "white", "mec": colour, "mew": 1.2})
+        if zero.any():
+            axis.plot(x[zero], high[zero], ls="none", **style | {"mfc": "white", "mec": colour, "mew": 1.2})
         for end, top in zip(x[zero], high[zero], strict=True):
             axis.annotate("", (end, top * 0.55), (end, top), arrowprops={"arrowstyle": "->", "color": colour})
         if marks == "band":
@@ -301,20 +301,3 @@ def draw_quantiles(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> Ax
     axis.set_ylim(len(order) - 0.4, -0.6)
     axis.grid(axis="x")
     return axis
-
-
-# Until the last callers of the first form are gone
-CONVENTION_TITLES = CONVENTIONS
-VERDICT_COLOURS = {
-    "reproduced": "#BFE3D6",
-    "holds": "#BFE3D6",
-    "contradicted": "#F5C4A0",
-    "fails": "#F5C4A0",
-    "inconclusive": "#F3EDB5",
-    "untested": "#E6E6E6",
-}
-
-
-def effect_text(line: pd.Series) -> str:
-    """Return the effect of a verdict with its interval, or nothing for an arithmetic or untested claim."""
-    return interval_text(line["effect"], line["low"], line["high"])

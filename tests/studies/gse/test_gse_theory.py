@@ -10,7 +10,6 @@ from bestarm.experiments.experiment import Series
 from bestarm.experiments.run import make_rows
 from bestarm.experiments.simulate import simulate
 from bestarm.policies.gse import Gse
-from bestarm.reporting.accuracy_summaries import best_settings
 from bestarm.reporting.results import committed_rows
 from bestarm.reporting.study import load_study
 from bestarm.streams import Streams
@@ -30,6 +29,7 @@ from bestarm_studies.gse.instances import adaptive_instance
 from bestarm_studies.gse.run_times import peace_operations, run_times
 from bestarm_studies.gse.stage_observer import N_STAGES, ObservedStages
 from bestarm_studies.gse.theory import gaps, printed_bound, smallest_slopes, theory_instance
+from bestarm_studies.gse.values import best_settings
 
 INSTANCE = {"model": "linear", "n_arms": 6, "n_features": 3, "sigma": 1.0, "signal": 1.0}
 

@@ -92,7 +92,7 @@ def test_values_of_figure_5_and_their_tables(data, rows):
     expected = float(hit_ratio(data.rewards.mean(axis=0), anti_epileptic(data.drugs), 5))
     assert table.loc[summaries.RECORDED, "HR@5"] == f"{expected:.2f}"
     assert len(summaries.separation_table(values)) == 4
-    figure = reward_figure(rows, values, summaries.separation(rows[rows["convention"] == "as_written"]))
+    figure = reward_figure(rows, values, summaries.separation(rows[rows["convention"] == "as_written"]), title="T")
     titles = [axis.get_title(loc="left") or axis.get_title() for axis in figure.axes]
     assert sum("stand-in data" in title for title in titles) == 3
     plt.close(figure)
@@ -119,7 +119,7 @@ def test_genes_are_placed_apart_and_near_their_neighbours():
 
 
 def test_the_network_is_drawn_with_every_edge_and_gene(data):
-    figure = network_figure(data.network, "a network")
+    figure = network_figure(data.network, title="a network")
     texts = [text.get_text() for text in figure.axes[0].texts]
     assert texts.count("") == len(data.network.edges)
     assert set(data.network.genes) >= {text for text in texts if text} == set(place_genes(data.network.edges))

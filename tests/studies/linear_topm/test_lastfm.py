@@ -8,13 +8,14 @@ from bestarm.datasets.registry import available, registry
 from bestarm.experiments.timing import microseconds_per_pull
 from bestarm.interface import Ask
 from bestarm.policies.gifa import lingifa, m_lingape
+from bestarm.reporting.values import summarise
 from bestarm.streams import Streams
 from bestarm_studies.linear_topm.complexity import gaps
-from bestarm_studies.linear_topm.curve_values import curve_values, split_series
 from bestarm_studies.linear_topm.equal_gap import equal_gap_instance
 from bestarm_studies.linear_topm.lastfm import DATA_FILES, SIZES, lastfm_instance, stand_in_lastfm_instance
 from bestarm_studies.linear_topm.lastfm_files import read_linear_representation
 from bestarm_studies.linear_topm.misspecified import MisspecifiedBandit, misspecified_instance, unexplained_deviation
+from bestarm_studies.linear_topm.values import split_series
 
 REGISTERED = set(DATA_FILES) <= set(registry())
 
@@ -91,9 +92,9 @@ def test_unreadable_files_are_named(tmp_path):
 def test_curves_average_each_point_with_its_interval():
     rows = pd.DataFrame({"series": ["a, ε = 0.1"] * 4 + ["a, ε = 0.2"] * 4, "error": [0, 0, 0, 1.0, 2, 4, 6, 8]})
     rows = split_series(rows.assign(convention="as_written", data="synthetic"), "ε")
-    values = curve_values(rows, "error", "mean", "a", "smoke").set_index("x")
+    values = summarise(rows, {"mean": ("error", "mean")}, x="x", panel="a", profile="smoke").set_index("x")
     assert list(values["value"]) == [0.25, 5.0]
-    rates = curve_values(rows[rows["x"] == 0.1], "error", "error rate", "a", "smoke", frequency=True)
+    rates = summarise(rows[rows["x"] == 0.1], {"error rate": ("error", "share")}, x="x", profile="smoke")
     assert rates["low"].item() == pytest.approx(0.0456, abs=1e-4)  # Wilson's interval, never below 0
     assert values.loc[0.2, "high"] - 5.0 == pytest.approx(3.182446 * np.std([2, 4, 6, 8], ddof=1) / 2)
     with pytest.raises(ValueError, match="expected series such as 'name, m = 3', got 'a'"):

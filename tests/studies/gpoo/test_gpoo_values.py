@@ -1,0 +1,123 @@
+"""Regret over budgets, settings and grids, and what changes are worth, on rows whose answer is known."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from bestarm.reporting.appearance import use_style
+from bestarm.reporting.values import COLUMNS, summarise
+from bestarm_studies.gpoo.figures import grid_figure, regret_figure, settings_figure
+from bestarm_studies.gpoo.functions import reward_function
+from bestarm_studies.gpoo.values import (
+    REGRET,
+    audit_effects,
+    effects_table,
+    function_values,
+    log_regret_grid,
+    ranking_table,
+    ranking_values,
+    regret_of,
+    setting_values,
+)
+
+N = 40
+
+
+@pytest.fixture(autouse=True)
+def style():
+    use_style()
+    yield
+    plt.close("all")
+
+
+def rows(levels: dict[str, float], budgets=(10, 20), seed: int = 0) -> pd.DataFrame:
+    """Return rows of some series with these mean regrets, on a shared noise, a little larger at larger budgets."""
+    noise = np.random.default_rng(seed).standard_normal(N)
+    frames = []
+    for label, level in levels.items():
+        for budget in budgets:
+            regret = level + 0.1 * noise + 0.001 * budget
+            frame = pd.DataFrame({"replication": np.arange(N), "aggregated_regret": regret})
+            frames.append(frame.assign(series=label, budget=budget, convention="as_written", data="synthetic"))
+    return pd.concat(frames, ignore_index=True)
+
+
+def test_regret_is_a_mean_with_its_interval_and_its_spread():
+    values = summarise(rows({"StoOO": 0.5}), REGRET, x="budget", panel="f1", profile="smoke")
+    mine = rows({"StoOO": 0.5}).query("budget == 20")["aggregated_regret"]
+    line = values[values["x"] == 20].set_index("statistic")
+    low, high = stats.t.interval(0.95, N - 1, mine.mean(), stats.sem(mine))
+    assert line.loc["mean", ["value", "low", "high"]].tolist() == pytest.approx([mine.mean(), low, high])
+    assert line.loc["standard deviation", "value"] == pytest.approx(mine.std(ddof=1))
+    assert regret_of("cell_regret")["mean"] == ("cell_regret", "mean")
+
+
+def test_functions_stand_over_their_regret():
+    """One row of functions, one for each convention; each line at its own values."""
+    both = pd.concat([rows({"StoOO": 0.5}), rows({"StoOO": 0.4}).assign(convention="as_coded")])
+    values = summarise(both, REGRET, x="budget", panel="f1", profile="smoke")
+    functions = {"f1": function_values(reward_function("f1"), "f1", "as_written", "smoke")}
+    assert list(functions["f1"].columns) == COLUMNS
+    for marks in ("band", "standard deviation"):
+        figure = regret_figure(functions, values, ["StoOO"], title="T", titles={"f1": "F"}, marks=marks)
+        assert len(figure.axes) == 3
+        drawn = next(line for line in figure.axes[1].lines if line.get_label() == "StoOO")
+        expected = values[(values["statistic"] == "mean") & (values["convention"] == "as_written")]["value"]
+        np.testing.assert_allclose(drawn.get_ydata(), expected)
+        assert figure.axes[0].lines[1].get_xdata()[0] == pytest.approx(0.8998999, abs=1e-6)
+    assert len(regret_figure({}, values, ["StoOO"], title="T", titles={"f1": "F"}, log="y").axes) == 2
+
+
+def test_the_grid_is_the_logarithm_of_the_mean_in_one_range_of_colours():
+    """The smallest value of each row has a frame."""
+    found = rows({f"K = {k}, S = {s}": 0.3 + 0.1 * (k != 3) + 0.01 * s for k in (2, 3, 4) for s in (1, 10)}, (10, 20))
+    cells = log_regret_grid(found, [10, 20], "smoke")
+    assert len(cells) == 12
+    mean = found[(found["series"] == "K = 3, S = 10") & (found["budget"] == 20)]["aggregated_regret"].mean()
+    shown = cells[(cells["series"] == "K = 3") & (cells["x"] == 10) & (cells["panel"] == "N = 20")]["value"].item()
+    assert shown == pytest.approx(np.log(mean))
+    figure = grid_figure(cells, title="K = 3 is best")
+    first, second = figure.axes[:2]
+    assert first.collections[0].get_clim() == second.collections[0].get_clim()
+    assert {patch.get_x() for patch in first.patches} == {1.04}
+
+
+def test_effects_at_each_budget_and_over_all():
+    """Shared noise cancels: the change is exact, with an interval of no width; references show their own mean."""
+    audit = rows({"A": 0.5, "A | better": 0.3, "B": 0.2}, budgets=(10, 30, 50, 80))
+    values = audit_effects(audit, "f1", "smoke")
+    assert values["statistic"].unique().tolist() == ["N = 30", "N = 50", "N = 80", "mean over N = 10-80"]
+    assert values.set_index(["statistic", "series", "x"]).loc[("N = 30", "A", "better"), "value"] == pytest.approx(-0.2)
+    text = effects_table(values, ["N = 30"], "better")
+    assert text["better"].tolist() == ["-0.200 [-0.200, -0.200]"]
+
+
+NAMES = {"S = 1, c = 1": 0.5, "S = 1, c = 2": 0.3, "S = 1, c = 4": 0.3, "S = 10, c = 1": 0.5, "S = 10, c = 2": 0.2}
+
+
+def test_settings_are_read_from_the_series_names():
+    values = setting_values(rows(NAMES), "f1", "smoke", [10, 20])
+    assert set(values["x"]) == {"c = 1", "c = 2", "c = 4"}
+    chosen = values[(values["series"] == "S = 10") & (values["x"] == "c = 2") & (values["statistic"] == "N = 20")]
+    mine = rows(NAMES).query("series == 'S = 10, c = 2' and budget == 20")["aggregated_regret"]
+    assert chosen["value"].item() == pytest.approx(mine.mean())
+    (axis,) = settings_figure(values, title="T", x="c").axes
+    assert axis.get_xscale() == "log"
+    drawn = next(line for line in axis.lines if line.get_label() == "S = 1, N = 20")
+    assert drawn.get_xdata().tolist() == [1, 2, 4]
+    words = values[values["x"] != "c = 4"].assign(x=lambda v: v["x"].map({"c = 1": "as printed", "c = 2": "as coded"}))
+    (axis,) = settings_figure(words, title="T").axes
+    assert [t.get_text() for t in axis.get_xticklabels()] == ["as printed", "as coded"]
+
+
+def test_rankings_count_the_comparisons_that_intervals_decide():
+    """One setting is better than the rival by 0.3, the other equal on average but for independent noise."""
+    settings = rows({"S = 1, c = 1": 0.5, "S = 1, c = 2": 0.2})
+    rival = rows({"StoOO": 0.5})
+    rival["aggregated_regret"] += np.tile(0.1 * np.random.default_rng(1).standard_normal(N), 2)
+    values = ranking_values(settings, rival, {"S = 1": ["StoOO"]}, "f1", "smoke")
+    table = ranking_table(values).set_index("setting")
+    assert table.loc["c = 2", ["better", "worse", "undecided"]].tolist() == [1, 0, 0]
+    assert table.loc["c = 1", ["better", "worse", "undecided"]].tolist() == [0, 0, 1]

@@ -1,0 +1,83 @@
+"""Values and figures of the GSE paper, on rows whose answer is known."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from bestarm.reporting.appearance import use_style
+from bestarm.reporting.values import as_values, summarise
+from bestarm_studies.gse.figures import accuracy_with_difference, bound_figure
+from bestarm_studies.gse.values import ACCURACY, accuracy_differences, best_settings, bound_plot_values, per_arm
+
+
+def rows_with(accuracies: dict[tuple[str, int, int], float], n: int = 400, seed: int = 0) -> pd.DataFrame:
+    """Return rows of (series, n_arms, budget) with these accuracies; series of one cell share their luck."""
+    rng, frames = np.random.default_rng(seed), []
+    luck = {}
+    for (series, n_arms, budget), p in accuracies.items():
+        u = luck.setdefault((n_arms, budget), rng.random(n))
+        correct = (np.where(rng.random(n) < 0.5, u, rng.random(n)) < p).astype(float)
+        frame = pd.DataFrame({"replication": np.arange(n), "correct": correct, "simple_regret": 1.0 - correct})
+        frames.append(frame.assign(series=series, n_arms=n_arms, budget=budget, pulls=budget))
+    return pd.concat(frames, ignore_index=True).assign(convention="as_written", data="synthetic", key="k")
+
+
+GRID = {("A", 4, 40): 0.7, ("B", 4, 40): 0.7, ("A", 8, 80): 0.7, ("B", 8, 80): 0.5}
+ROWS = rows_with(GRID)
+
+
+def test_accuracy_by_pulls_per_arm():
+    values = summarise(per_arm(ROWS), ACCURACY, x="n_arms", panel="B/K = {per_arm:g}", profile="smoke")
+    assert set(values["panel"]) == {"B/K = 10"}
+    line = values[(values["series"] == "B") & (values["x"] == 8)].set_index("statistic")["value"]
+    mine = ROWS[(ROWS["series"] == "B") & (ROWS["n_arms"] == 8)]["correct"].mean()
+    assert (line["accuracy"], line["simple regret"], line["pulls"]) == pytest.approx((mine, 1 - mine, 80))
+
+
+def test_differences_of_accuracy_are_paired():
+    """The t-interval of the differences run by run, in each cell."""
+    found = accuracy_differences(ROWS, "A", "B", x="n_arms", panel="B/K", profile="smoke").set_index("x")
+    cell = ROWS[ROWS["n_arms"] == 8].pivot(index="replication", columns="series", values="correct")
+    difference = cell["A"] - cell["B"]
+    low, high = stats.t.interval(0.95, 399, difference.mean(), stats.sem(difference))
+    assert found.loc[8, ["value", "low", "high"]].tolist() == pytest.approx([difference.mean(), low, high])
+    assert set(found["series"]) == {"A minus B"}
+    assert found["n"].tolist() == [400, 400]
+
+
+def test_the_best_setting_is_that_of_the_highest_mean_accuracy():
+    """Averaged over the cells, each counting once."""
+    rows = rows_with({("A | x", 4, 40): 0.9, ("A | x", 8, 80): 0.2, ("A | y", 4, 40): 0.7, ("A | y", 8, 80): 0.6})
+    found = best_settings(rows, ["n_arms"])
+    assert found.loc[found["chosen"], "setting"].tolist() == ["y"]
+
+
+def test_a_figure_with_a_row_of_differences():
+    use_style()
+    values = summarise(ROWS, ACCURACY, x="n_arms", panel="one", profile="smoke")
+    differences = accuracy_differences(ROWS, "A", "B", x="n_arms", panel="one", profile="smoke")
+    figure = accuracy_with_difference(values, differences, ["A", "B"], title="A is better")
+    above, below = figure.axes
+    shown = [line for line in below.lines if line.get_label() == "A minus B"]
+    np.testing.assert_allclose(shown[0].get_ydata(), differences["value"])
+    assert "a guess, 1/K" in [line.get_label() for line in above.lines]
+    plt.close(figure)
+
+
+def test_each_algorithm_has_its_own_bound_and_zero_errors_are_open():
+    """A bound has its algorithm's colour; no error in any run is an open marker at the interval's upper end."""
+    use_style()
+    tables = [
+        pd.DataFrame({"series": s, "budget": [10, 100], "error": [0.1, 0.0], "low": [0.05, 0.0], "high": [0.2, 0.004],
+                      "bound": bounds, "n": 1000})
+        for s, bounds in (("GSE-Log", [1.0, 0.5]), ("GSE-Log-FWG", [1.0, 0.1]))
+    ]  # fmt: skip
+    values = bound_plot_values({"logistic: Equation 5": pd.concat(tables)}, "smoke")
+    figure = bound_figure(as_values(values), title="T")
+    (axis,) = figure.axes
+    ends = {line.get_color(): line.get_ydata()[-1] for line in axis.lines if len(line.get_xdata()) == 2}
+    assert {0.5, 0.1} <= set(ends.values())
+    assert [line.get_ydata().tolist() for line in axis.lines if line.get_markerfacecolor() == "white"] == [[0.004]] * 2
+    plt.close(figure)

@@ -1,0 +1,101 @@
+"""Sample complexities, the authors' own runs, growth and errors of the Top-m paper, on rows whose answer is known."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from statsmodels.stats.proportion import proportion_confint
+
+from bestarm.reporting.appearance import use_style
+from bestarm.reporting.values import COLUMNS, mean_interval
+from bestarm_studies.linear_topm.figures import sample_complexity_figure
+from bestarm_studies.linear_topm.values import (
+    agreement_table,
+    agreement_with_recorded,
+    at_points,
+    error_values,
+    growth_exponents,
+    sample_complexity_values,
+)
+
+RECORDED = {"n": 500, "UGapE": [90.0, 30.0, 0]}
+
+
+def rows(means: dict[str, float], n: int = 200, convention: str = "as_written", seed: int = 0) -> pd.DataFrame:
+    """Return rows of some series; the first run of each answers wrongly."""
+    rng = np.random.default_rng(seed)
+    shared = rng.gamma(25, 1 / 25, n)
+    frames = [
+        pd.DataFrame({"series": s, "replication": np.arange(n), "pulls": m * shared * rng.gamma(400, 1 / 400, n)})
+        for s, m in means.items()
+    ]
+    frame = pd.concat(frames, ignore_index=True)
+    frame["correct"] = (frame["replication"] > 0).astype(float)
+    return frame.assign(convention=convention, stopped=True, data="synthetic")
+
+
+BOTH = pd.concat([rows({"UGapE": 100.0, "LinGame": 200.0}), rows({"UGapE": 100.0}, convention="as_coded")])
+
+
+def test_values_carry_statistic_interval_and_n():
+    """Means with t-intervals, errors with Wilson intervals, quantiles, and the authors' means as coded alone."""
+    values = sample_complexity_values(BOTH, "a", "smoke", RECORDED)
+    assert list(values.columns) == COLUMNS
+    table = values[values["convention"] == "as_written"].set_index(["statistic", "series"])
+    pulls = BOTH.query("series == 'UGapE' and convention == 'as_written'")["pulls"]
+    assert table.loc[("mean", "UGapE"), ["value", "low", "high"]].tolist() == pytest.approx(mean_interval(pulls))
+    assert table.loc[("error rate", "UGapE"), ["low", "high"]].tolist() == pytest.approx(
+        proportion_confint(1, 200, method="wilson")
+    )
+    assert table.loc[("q1", "LinGame"), "value"] < table.loc[("median", "LinGame"), "value"]
+    assert table.loc[("not stopped", "LinGame"), "value"] == 0
+    authors = values[values["statistic"] == "authors' mean"]
+    assert authors[["convention", "series", "value", "n"]].to_numpy().tolist() == [["as_coded", "UGapE", 90.0, 500]]
+
+
+def test_errors_of_changes_stand_under_their_algorithm():
+    found = error_values(rows({"A": 1.0, "A | x": 1.0}), "1(a)", "smoke")
+    assert found[["series", "x", "value"]].to_numpy().tolist() == [["A", "", 0.005], ["A", "x", 0.005]]
+
+
+def test_agreement_is_a_two_sample_z_test():
+    """z by hand."""
+    frame = rows({"UGapE": 100.0}, convention="as_coded")
+    found = agreement_with_recorded(frame, RECORDED)
+    pulls = frame["pulls"]
+    assert found["z"].iloc[0] == pytest.approx((pulls.mean() - 90) / np.sqrt(pulls.var() / 200 + 900 / 500))
+    assert agreement_table(found.assign(instance="a"))["authors"].tolist() == ["90"]
+
+
+def test_growth_finds_the_power():
+    """Means like the gap to the power -2: the slope is found and the line fits; a bent one does not."""
+    gaps = {0.5: 0, 0.3: 1, 0.1: 2, 0.03: 3}
+    found = growth_exponents({g: rows({"A": 7 / g**2, "B": 3 / g**2}, seed=s) for g, s in gaps.items()})
+    assert ((found["slope"] + 2).abs() < 0.8 * (found["high"] - found["low"])).all()  # three standard errors
+    assert (found["high"] - found["low"] < 0.1).all()
+    assert (found["p"] > 0.01).all()
+    cut = {g: rows({"A": 7 / g**2}, seed=s).assign(stopped=g > 0.03) for g, s in gaps.items()}
+    kept = {g: cut[g] for g in (0.5, 0.3, 0.1)}
+    assert growth_exponents(cut).loc[0, "slope"] == growth_exponents(kept).loc[0, "slope"]
+    bent = growth_exponents({g: rows({"A": (7 + 20 * g) / g**2}, seed=s) for g, s in gaps.items()})
+    assert bent.loc[0, "p"] < 1e-6
+
+
+def test_points_of_several_experiments_are_one_frame():
+    assert at_points({1.0: rows({"A": 1.0}, n=2), 2.0: rows({"A": 1.0}, n=2)})["x"].tolist() == [1.0, 1.0, 2.0, 2.0]
+
+
+def test_the_figure_shows_every_series_of_every_panel():
+    """Labels, errors, n and convention at the place where a reader looks for them."""
+    use_style()
+    both = pd.concat([BOTH, rows({"LinGame": 150.0}, convention="as_coded")])
+    values = sample_complexity_values(both, "a", "smoke", RECORDED)
+    panels, order = [("a", "an instance", both, values)], [["LinGame", "UGapE"]]
+    figure = sample_complexity_figure(panels, order, title="A finding")
+    left, right = figure.axes
+    assert [t.get_text() for t in left.get_yticklabels()] == ["LinGame", "UGapE"]
+    assert "0.5%" in [t.get_text() for t in left.texts]
+    assert "n = 200 runs" in figure.texts[1].get_text()
+    assert "authors' code" in right.get_title(loc="left")
+    assert figure.get_size_inches()[0] <= 8
+    plt.close(figure)

@@ -1,0 +1,175 @@
+"""When batch searches find a top arm: values and figures on rows whose answer is known."""
+
+from functools import partial
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from bestarm.reporting.appearance import use_style
+from bestarm.reporting.values import share_interval
+from bestarm_studies.oae.evolution_figure import evolution_figure
+from bestarm_studies.oae.figures import _apart, fits_figure, hits_figure
+from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
+from bestarm_studies.oae.network_fits import chosen_rates, fit_rows
+from bestarm_studies.oae.values import (
+    RANDOM_LAW,
+    batches_until_top,
+    bootstrap_interval,
+    first_hits,
+    fit_values,
+    hits_table,
+    marked_runs,
+    n_good,
+    random_mean,
+    random_survival,
+    reward_values,
+    share_found,
+    without_broken,
+)
+
+
+def made_rows(first: dict[str, list[int]], rounds: int = 10, name: str = "set") -> pd.DataFrame:
+    """Return rows in which each run of a series finds rank 1 in a given round, and never if that is beyond the last."""
+    frames = []
+    for series, found in first.items():
+        for replication, when in enumerate(found):
+            number = np.arange(rounds + 1)
+            frame = pd.DataFrame({"series": series, "replication": replication, "round": number, "name": name})
+            frame["rank"] = np.where((number >= when) & (number > 0), 1.0, 500.0)
+            frames.append(frame.assign(arm_count=1000.0, relative_regret=np.where(frame["rank"] == 1, 0.0, 0.5)))
+    rows = pd.concat(frames, ignore_index=True)
+    rows = rows.assign(convention="as_written", data="synthetic", reward=0.25, distance=1.0)
+    return rows.assign(diverged=0.0, optimistic=1.0)
+
+
+def test_good_arms_are_a_ceiling_and_at_least_one():
+    """Top 1% of 1000 are 10, of 658 are 7; never none."""
+    assert [n_good(0.01, 1000), n_good(0.01, 658), n_good(0.1, 1000), n_good(1e-6, 1000)] == [10, 7, 100, 1]
+
+
+def test_first_hits_count_the_random_batch_and_censored_runs():
+    """Round 1 is the random batch; a run that never hits counts as one more than there are rounds."""
+    hits = first_hits(made_rows({"A": [1, 4, 11]}))
+    assert hits["first"].tolist() == [1, 4, 11]
+    assert hits["censored"].tolist() == [False, False, True]
+
+
+def test_the_law_of_random_batches():
+    """Hypergeometric; without an end the mean number of pulls until the first of k among n is (n + 1)/(k + 1)."""
+    law = random_survival(1000, 0.01, 3, 50)
+    expected = [stats.hypergeom(1000, 10, min(3 * t, 1000)).pmf(0) for t in range(51)]
+    np.testing.assert_allclose(law, expected, rtol=1e-9)
+    assert random_mean(1000, 0.01, 1, 1000) == pytest.approx(1001 / 11)
+    assert random_survival(10, 0.5, 4, 3).tolist()[-1] == 0.0
+
+
+def test_diverged_runs_are_marked_and_broken_ones_enter_no_mean():
+    """All rows of a broken run go, of that series alone; outputs beyond 10^4 are counted and averaged."""
+    rows = made_rows({"A": [1, 9], "B": [2, 2]})
+    where = (rows["replication"] == 1) & (rows["round"] == 3)
+    rows.loc[where, "diverged"] = 1.0
+    rows.loc[where & (rows["series"] == "A"), "optimistic"] = np.nan
+    assert marked_runs(rows).loc["B"].to_numpy().tolist() == [[False, False], [True, False]]
+    kept = without_broken(rows)
+    assert kept.groupby("series")["replication"].nunique().to_dict() == {"A": 1, "B": 2}
+    values = batches_until_top(rows, "set", "laptop", batch=3)
+    counts = values[values["statistic"].str.endswith("runs") | values["statistic"].str.startswith("runs")]
+    assert counts[["series", "statistic", "value"]].to_numpy().tolist() == [
+        ["A", "runs beyond 10^4", 1], ["B", "runs beyond 10^4", 1], ["A", "broken runs", 1],
+    ]  # fmt: skip
+    means = values[(values["statistic"] == "batches") & (values["x"] == 0.01)].set_index("series")["value"]
+    assert means["A"] == 1.0
+    assert means[RANDOM_LAW] == pytest.approx(random_mean(1000, 0.01, 3, 10))
+
+
+def test_intervals_of_batches_stay_among_the_numbers_of_batches():
+    """Where most runs never find an arm a t-interval would pass the cap; the bootstrap's does not."""
+    rows = made_rows({"A": [11] * 11 + [10], "B": [1] * 11 + [2]})
+    mine = batches_until_top(rows, "set", "laptop", batch=3, taus=[0.01]).query("statistic == 'batches'")
+    assert mine["high"].max() <= 11
+    assert mine["low"].min() >= 1
+    assert (mine["low"].dropna() <= mine.loc[mine["low"].notna(), "value"]).all()
+
+
+def test_the_bootstrap_interval_covers_a_mean_and_repeats_itself():
+    """Coverage over 300 samples of 25 from a geometric law: at least 90%; equal values give an equal interval."""
+    rng = np.random.default_rng(2)
+    samples = rng.geometric(0.2, (300, 25)).astype(float)
+    covered = [low <= 5.0 <= high for low, high in map(bootstrap_interval, samples)]
+    assert np.mean(covered) > 0.90 - 3 * np.sqrt(0.09 / 300)
+    assert bootstrap_interval(samples[0]) == bootstrap_interval(samples[0].copy())
+
+
+def test_the_share_of_runs_that_have_found_a_top_arm():
+    """It rises to that of the runs that found one, with Wilson's interval; random batches by their law."""
+    found = share_found(made_rows({"A": [1, 4, 11]}), "set", "laptop", batch=3)
+    mine = found[found["series"] == "A"].set_index("x")
+    assert mine.loc[[0, 1, 4, 10], "value"].tolist() == pytest.approx([0, 1 / 3, 2 / 3, 2 / 3])
+    assert mine.loc[4, ["low", "high"]].tolist() == pytest.approx(share_interval(2, 3))
+    law = found[found["series"] == RANDOM_LAW]["value"].to_numpy()
+    np.testing.assert_allclose(law, 1.0 - random_survival(1000, 0.01, 3, 10))
+
+
+def test_rewards_and_tables():
+    """One row a batch; censored runs stand in the table."""
+    rows = made_rows({"A": [1, 4, 11]})
+    rewards = reward_values(rows, "set", "laptop")
+    assert rewards.loc[rewards["statistic"] == "reward", "value"].tolist() == [0.25] * 10
+    table = hits_table(batches_until_top(rows, "set", "laptop", batch=3))
+    assert "(1 of 3 never)" in table.loc[table["series"] == "A", "set"].item()
+
+
+def test_methods_with_fewer_batches_are_not_counted_as_faster():
+    """All are cut to the batches that all have: one that never finds counts one more than those."""
+    short, long = made_rows({"A": [7, 9, 9, 8]}, rounds=5), made_rows({"B": [7, 8, 9, 9]}, rounds=10)
+    values = batches_until_top(pd.concat([short, long]), "set", "laptop", batch=3, taus=[0.01]).set_index("series")
+    batches = values[values["statistic"] == "batches"]["value"]
+    assert batches["A"] == batches["B"] == 6
+
+
+def test_the_figure_shows_shares_law_and_who_never_found():
+    """Two columns for each group; the law dotted in both; open markers where runs are censored."""
+    use_style()
+    rows = made_rows({"RandomBatch": [9, 11, 11], "Greedy": [1, 2, 3]})
+    parts = [batches_until_top(rows, "set", "laptop", batch=3), share_found(rows, "set", "laptop", batch=3)]
+    figure = hits_figure(pd.concat(parts), {"": ["RandomBatch", "Greedy"]}, title="Greedy is faster")
+    share, batches = figure.axes
+    assert {"2 of 3", "0 of 3", "never"} <= {text.get_text() for text in share.texts}
+    assert RANDOM_LAW in [line.get_label() for line in batches.lines]
+    assert any(line.get_markerfacecolor() == "white" for line in batches.lines)
+    assert "n = 3 runs" in figure.texts[1].get_text()
+    assert figure.get_size_inches()[0] <= 8
+    plt.close(figure)
+    heights = _apart(np.array([0.0, 0.0, 0.5, 1.0, 1.0]), 0.1)
+    assert (np.diff(heights) >= 0.1 - 1e-12).all()
+    assert heights.max() <= 1.0
+
+
+def test_fits_and_the_rule_for_the_step_size():
+    """A line has no curve to fit with: NN 10-5 fits one hill better than the linear class; one step size is chosen."""
+    problems = {"OneHillValleyOneDim": partial(landscape, "OneHillValleyOneDim", n_arms=60)}
+    rows = fit_rows(problems, [[], [10, 5]], [0.001, 0.01], [1, 100, 300], 300, 3, 7)
+    assert rows.groupby(["series", "learning_rate", "replication"]).size().unique().tolist() == [3]
+    chosen = chosen_rates(rows)
+    assert chosen.groupby("series")["chosen"].sum().tolist() == [1, 1]
+    rates = chosen[chosen["chosen"]].set_index("series")["learning_rate"].to_dict()
+    values = fit_values(rows, "laptop", rates)
+    last = values[values["x"] == 300].set_index("series")["value"]
+    assert last["NN 10-5"] < 0.5 * last["linear"]
+    assert (values["low"] <= values["value"]).all()
+    figure = fits_figure(values, title="Networks fit")
+    assert figure.axes[0].get_title(loc="left") == "OneHillValleyOneDim"
+    plt.close(figure)
+
+
+def test_the_picture_of_an_evolution_has_a_panel_for_each_landscape_and_round():
+    panels = [(name, "response") for name in LANDSCAPES]
+    panels += [(f"round {k}: {k} of 4 hills", s) for k in range(1, 5) for s in ("model", "pulled")]
+    values = pd.DataFrame([{"panel": p, "statistic": s, "x": x, "value": 0.1 * x} for p, s in panels for x in range(3)])
+    figure = evolution_figure(values, title="Hills are found one after the other")
+    assert len(figure.axes) == 8
+    assert all(axis.get_title(loc="left") for axis in figure.axes)
+    plt.close(figure)
