@@ -1,0 +1,243 @@
+"""k-DPPs by enumeration on small sets: laws of all samplers, chains, the largest determinant, errors."""
+
+from math import comb, factorial
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bestarm.designs.k_dpp import greedy_map, log_determinants, max_determinant, subset_law
+from bestarm.designs.k_dpp_chains import Entries, explicit, run_chain, sample_chain
+from bestarm.designs.k_dpp_exact import (
+    informative,
+    log_elementary,
+    low_rank,
+    mixture_law,
+    sample_exact,
+    sample_mixture,
+)
+from bestarm.designs.k_dpp_mixing import (
+    distances,
+    down_up_steps,
+    exchange_steps,
+    greedy_deficit,
+    sequential_deficit,
+    transition_matrix,
+)
+from bestarm.streams import Streams
+
+NONE = np.zeros(0, dtype=np.int64)
+
+
+def some_kernel(n: int = 8, rank: int = 5, ridge: float = 0.3, seed: int = 0) -> np.ndarray:
+    """Return ridge I + M for a random M of some rank."""
+    factor = np.random.default_rng(seed).standard_normal((n, rank))
+    return ridge * np.eye(n) + factor @ factor.T
+
+
+def p_value(found: np.ndarray, sets: np.ndarray, law: np.ndarray) -> float:
+    """Return the p of a chi-squared test of samples against the law; rare sets are one cell."""
+    places = {tuple(s): i for i, s in enumerate(sets.tolist())}
+    counts = np.bincount([places[tuple(sorted(s))] for s in found.tolist()], minlength=len(sets)).astype(float)
+    expected = law * len(found)
+    rare = expected < 5
+    counts, expected = np.append(counts[~rare], counts[rare].sum()), np.append(expected[~rare], expected[rare].sum())
+    kept = expected > 0
+    return float(stats.chisquare(counts[kept], expected[kept] * counts[kept].sum() / expected[kept].sum()).pvalue)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize(
+    "sample",
+    [
+        lambda kernel, k, s: sample_exact(kernel, k, s),
+        lambda kernel, k, s: sample_mixture(low_rank((kernel - 0.3 * np.eye(len(kernel))) / 0.3), k, s),
+        lambda kernel, k, s: sample_chain(kernel, k, s),
+        lambda kernel, k, s: sample_chain(kernel, k, s, "exchange", n_steps=250),
+    ],
+    ids=["eigen", "mixture", "down-up", "exchange"],
+)
+def test_samples_have_the_law_of_enumeration(sample, k):
+    """12 000 samples of the 56 sets of 3 out of 8 (or of the 8 points)."""
+    kernel = some_kernel()
+    sets, law = subset_law(kernel, k)
+    found = sample(kernel, k, Streams.first(12_000))
+    assert all(len(set(s)) == k for s in found[:100].tolist())
+    assert p_value(found, sets, law) > 1e-3
+
+
+def test_the_start_without_a_set_has_the_law_as_well():
+    """Points added one after the other, then the steps that their bound asks for."""
+    kernel = some_kernel()
+    sets, law = subset_law(kernel, 3)
+    steps = down_up_steps(sequential_deficit(float(np.trace(kernel)), 0.3, 8, 3), 3, 0.01)
+    key, diagonal = Streams.first(1).key("here"), np.diag(kernel).copy()
+    found = np.array(
+        [run_chain(explicit(kernel), diagonal, NONE, 3, steps, False, key, r, 0)[0] for r in range(12_000)]
+    )
+    assert p_value(found, sets, law) > 1e-3
+
+
+def test_drawing_after_patience_has_the_law_as_well():
+    """A trace that is all one direction: almost every proposal is rejected, so that all variances are used."""
+    direction = np.linspace(1.0, 2.0, 7)
+    kernel = np.eye(7) + 5e3 * np.outer(direction, direction)
+    sets, law = subset_law(kernel, 3)
+    assert p_value(sample_chain(kernel, 3, Streams.first(12_000)), sets, law) > 1e-3
+
+
+@pytest.mark.parametrize("chain", ["down-up", "exchange"])
+@pytest.mark.parametrize("seed", range(4))
+def test_chains_are_stationary_and_mix_within_their_bounds(chain, seed):
+    """Transition matrices by enumeration: the law stays, detailed balance holds, 0.01 is reached in time."""
+    n, k = (7, 3) if seed % 2 else (8, 2)
+    kernel = some_kernel(n, 4, 10.0 ** (-seed), seed)
+    moves, law = transition_matrix(kernel, k, chain)
+    np.testing.assert_allclose(law @ moves, law, atol=1e-12)
+    flow = law[:, None] * moves
+    np.testing.assert_allclose(flow, flow.T, atol=1e-12)
+    deficit = greedy_deficit(n, k)
+    steps = down_up_steps(deficit, k, 0.01) if chain == "down-up" else exchange_steps(deficit, n, k, 0.01)
+    sets = subset_law(kernel, k)[0]
+    start = int(np.flatnonzero((sets == np.sort(greedy_map(kernel, k)[0])).all(axis=1))[0])
+    assert -np.log(law[start]) <= deficit
+    far = distances(moves, law, start, steps)
+    assert far[-1] <= 0.01
+    assert (np.diff(far) <= 1e-12).all()
+
+
+def test_the_bound_of_the_sequential_start():
+    """The relative entropy of points added one after the other is below its bound, by enumeration of orders."""
+    kernel = some_kernel(6, 3, 0.5, 3)
+    first = np.diag(kernel) / np.trace(kernel)
+    sets, law = subset_law(kernel, 2)
+    own = np.zeros(len(sets))
+    for place, (i, j) in enumerate(sets):
+        for a, b in ((i, j), (j, i)):
+            left = np.diag(kernel) - kernel[a] ** 2 / kernel[a, a]
+            left[a] = 0.0
+            own[place] += first[a] * left[b] / left.sum()
+    assert own.sum() == pytest.approx(1.0)
+    assert (own * np.log(own / law)).sum() <= sequential_deficit(float(np.trace(kernel)), 0.5, 6, 2)
+
+
+def test_normalising_constants_agree():
+    """e_k of the eigenvalues of I + M = the sum of determinants = the sum over j of e_j(M) C(n - j, k - j)."""
+    kernel = some_kernel(7, 4, 1.0)
+    values = np.linalg.eigvalsh(kernel)
+    inner = np.maximum(values - 1.0, 0.0)
+    for k in (1, 2, 4):
+        sets = subset_law(kernel, k)[0]
+        whole = np.exp(log_determinants(kernel, sets)).sum()
+        assert np.exp(log_elementary(values, k)[k]) == pytest.approx(whole)
+        parts = np.exp(log_elementary(inner, k)) * [comb(7 - j, k - j) for j in range(k + 1)]
+        assert parts.sum() == pytest.approx(whole)
+        np.testing.assert_allclose(mixture_law(inner, 7, k), parts / whole, atol=1e-12)
+
+
+def test_how_many_points_the_kernel_chose():
+    """The mean of k - tr(L_S^-1) over the law is the mean of j of the mixture."""
+    kernel = some_kernel(7, 4, 1.0)
+    sets, law = subset_law(kernel, 3)
+    inner = np.maximum(np.linalg.eigvalsh(kernel) - 1.0, 0.0)
+    assert law @ informative(kernel, sets) == pytest.approx(mixture_law(inner, 7, 3) @ np.arange(4))
+
+
+def test_limits_of_the_noise():
+    """With M small all sets are alike; with M large the law is the k-DPP of M."""
+    base = some_kernel(6, 6, 0.0)
+    _, law = subset_law(np.eye(6) + 1e-9 * base, 3)
+    np.testing.assert_allclose(law, 1 / comb(6, 3), rtol=1e-6)
+    np.testing.assert_allclose(subset_law(np.eye(6) + 1e9 * base, 3)[1], subset_law(base, 3)[1], rtol=1e-5, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_greedy_and_exact_maximum(seed):
+    """Greedy is the naive greedy and within (k!)^2 of the maximum, which branch and bound finds."""
+    kernel = some_kernel(9, 6, 0.05, seed)
+    sets, law = subset_law(kernel, 4)
+    naive: list[int] = []
+    for _ in range(4):
+        naive.append(
+            max(set(range(9)) - set(naive), key=lambda j: log_determinants(kernel, np.array([*naive, j])))  # noqa: B023
+        )
+    assert greedy_map(kernel, 4)[0].tolist() == naive
+    best = sets[law.argmax()]
+    np.testing.assert_array_equal(max_determinant(kernel, 4), best)
+    reached = log_determinants(kernel, np.array(naive)) - log_determinants(kernel, best)
+    assert reached >= -2 * np.log(factorial(4))
+
+
+def test_a_posterior_without_its_matrix_draws_the_same_sets():
+    """Entries from whitened rows give the sets that the explicit matrix gives, draw by draw."""
+    rng = np.random.default_rng(1)
+    x, noise = rng.random((120, 2)), 0.02
+    prior = 0.3 + 1.5 * np.exp(-0.5 * ((x[:, None] - x[None]) ** 2).sum(axis=-1) / 0.25**2)
+    factor = np.linalg.cholesky(prior[:15, :15] + noise * np.eye(15))
+    rows = np.linalg.solve(factor, prior[:15])
+    kernel = np.eye(120) + (prior - rows.T @ rows) / noise
+    diagonal = np.diag(kernel).copy()
+    entries = Entries(np.zeros((0, 0)), np.ascontiguousarray(x.T / 0.25), rows, 1.5, 0.3, 1.0 / noise, 1.0)
+    key = Streams.first(1).key("here")
+    for start, exchange in ((NONE, False), (greedy_map(kernel, 5)[0], False), (greedy_map(kernel, 5)[0], True)):
+        for r in range(20):
+            found, bad = run_chain(entries, diagonal, start, 5, 60, exchange, key, r, 0)
+            same, _ = run_chain(explicit(kernel), diagonal, start, 5, 60, exchange, key, r, 0)
+            np.testing.assert_array_equal(found, same)
+            assert not bad
+
+
+def test_inclusion_of_chains_and_exact_samples_on_more_points():
+    """80 points, k = 6: inclusion probabilities by the down-up chain and by eigen-decomposition; 4.5 standard errors."""
+    kernel, n = some_kernel(80, 12, 1.0, 2), 3000
+    first, second = (
+        np.bincount(found.ravel(), minlength=80) / n
+        for found in (sample_chain(kernel, 6, Streams.first(n)), sample_exact(kernel, 6, Streams.first(n, seed=1)))
+    )
+    error = np.sqrt((first * (1 - first) + second * (1 - second)) / n + 1e-6)
+    assert (np.abs(first - second) < 4.5 * error).all()
+
+
+def test_replications_do_not_depend_on_their_block():
+    """Row 2 of three is the sample of replication 2 alone; another item is another draw."""
+    kernel, alone = some_kernel(30, 6), Streams(0, "", np.array([2]))
+    for sample in (sample_exact, sample_chain):
+        whole = sample(kernel, 4, Streams.first(3))
+        np.testing.assert_array_equal(whole[2:], sample(kernel, 4, alone))
+        assert (sample(kernel, 4, Streams.first(3), item=1) != whole).any()
+    many = np.stack([some_kernel(30, 6, seed=s) for s in range(3)])
+    whole = sample_chain(many, 4, Streams.first(3))
+    np.testing.assert_array_equal(whole[2:], sample_chain(many[2:], 4, alone))
+
+
+def test_the_whole_set():
+    """k = n leaves one set."""
+    for sample in (sample_exact, sample_chain):
+        assert sorted(sample(some_kernel(5, 3), 5, Streams.first(1))[0].tolist()) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda s: sample_exact(np.diag([1.0, -0.5, 2.0]), 1, s), "not positive semi-definite"),
+        (lambda s: sample_exact(np.array([[1.0, 2.0], [2.0, 1.0]]), 1, s), "smallest eigenvalue is -1"),
+        (lambda s: sample_chain(np.array([[1.0, 2.0], [2.0, 1.0]]), 2, s), "only 1 points"),
+        (lambda s: sample_exact(np.ones((4, 4)), 2, s), "exceeds the rank of the kernel, 1"),
+        (lambda s: greedy_map(np.ones((4, 4)), 2), "only 1 points"),
+        (lambda s: subset_law(np.ones((4, 4)), 2), "exceeds the rank"),
+        (lambda s: sample_chain(np.eye(3), 4, s), "k must be a whole number from 1 to 3"),
+        (lambda s: sample_exact(np.eye(3), 0, s), "k must be"),
+        (lambda s: greedy_map(np.array([[1.0, 0.5], [0.1, 1.0]]), 1), "symmetric"),
+        (lambda s: greedy_map(np.full((2, 2), np.nan), 1), "finite"),
+        (lambda s: greedy_map(np.zeros((2, 3)), 1), "shape"),
+        (lambda s: sample_exact(np.zeros((3, 2, 2)), 1, s), "3 replications"),
+        (lambda s: sample_chain(np.eye(3), 2, s, "gibbs"), "chain must be one of"),
+        (lambda s: sample_chain(np.eye(3), 2, s, epsilon=2.0), "epsilon"),
+        (lambda s: sample_mixture(np.ones((1, 3)), 4, s), "k must be"),
+        (lambda s: subset_law(np.eye(200), 5), "to enumerate"),
+    ],
+)
+def test_bad_kernels_are_refused(call, message):
+    """Each error says what is wrong."""
+    with pytest.raises(ValueError, match=message):
+        call(Streams.first(1))
