@@ -132,7 +132,7 @@ def select(rows: pd.DataFrame, where: Mapping[str, Any], test: Mapping[str, Any]
     return rows[kept]
 
 
-def _derived(name: str, rows: pd.DataFrame, test: Mapping[str, Any], values: Values) -> pd.Series:
+def _derived(name: str, rows: pd.DataFrame, test: Mapping[str, Any], values: Values) -> Any:
     value = values.get(name)
     if value is None or value.of is None:
         raise ValueError(f"the rows have no column {name!r}, and the study derives no such value.")
@@ -143,7 +143,8 @@ def measured(cell: pd.DataFrame, test: Mapping[str, Any], values: Values, where:
     """Return the values of runs (rows) and series (columns) in a cell."""
     name = test[kind_of(test)]
     if name in values and values[name].of is not None:
-        return _derived(name, cell, test, values)
+        table: pd.DataFrame = _derived(name, cell, test, values)
+        return table
     if "series_are" in test:
         cell = cell.assign(series=_derived(test["series_are"], cell, test, values))
     if any(isinstance(v, Mapping) for v in where.values()):

@@ -8,6 +8,7 @@ has a rank. ``slope`` is the change along a setting, ``spread`` the standard dev
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -44,6 +45,8 @@ from bestarm.reporting.claim_statistics import (
     standard_error,
     weighted_means,
 )
+
+Judged = Iterator[tuple[pd.DataFrame, Callable[[FloatArray], BoolArray]]]  # a cell's runs, and what holds of means
 
 
 def comparisons_of(test: Test, rows: Rows, values: Values) -> list[Comparison]:
@@ -149,7 +152,10 @@ def _mostly(test: Test, rows: Rows, values: Values) -> Iterator[Comparison]:
             return np.asarray(left > (test["above"] * right if ratio else right + test["above"]))
         return np.asarray(left >= right + test["at_least"])
 
-    def cells() -> Iterator[tuple[pd.DataFrame, Callable[[FloatArray], BoolArray]]]:
+    def judge(k: int, means: FloatArray) -> BoolArray:
+        return ahead(means[:, :k].max(axis=1), means[:, k:].max(axis=1))
+
+    def cells() -> Judged:
         for side in sides(test, rows, values):
             left, right = side.left, side.right
             assert right is not None
@@ -157,7 +163,7 @@ def _mostly(test: Test, rows: Rows, values: Values) -> Iterator[Comparison]:
                 left, right = (s.to_frame() for s in side.values() if s is not None)
             k = left.shape[1]
             table = pd.concat([left, right], axis=1)
-            yield table, lambda m, k=k: ahead(m[:, :k].max(axis=1), m[:, k:].max(axis=1))
+            yield table, partial(judge, k)
 
     yield _count_cells(test, cells(), "cells in which left is ahead")
 
@@ -166,19 +172,19 @@ def _rank(test: Test, rows: Rows, values: Values) -> Iterator[Comparison]:
     """Compare the share of the cells in which left has a rank ``among`` some with the share that the claim names."""
     sign = -1.0 if test.get("best") == "lowest" else 1.0
 
-    def cells() -> Iterator[tuple[pd.DataFrame, Callable[[FloatArray], BoolArray]]]:
+    def has_rank(means: FloatArray) -> BoolArray:
+        return np.asarray((sign * means[:, 1:] > sign * means[:, [0]]).sum(axis=1) + 1 == test["is"])
+
+    def cells() -> Judged:
         for side in sides({**test, "right": {"highest": test["among"]}}, rows, values):
             assert side.right is not None
-            others = side.right.drop(columns=test["left"], errors="ignore")
-            table = pd.concat([side.left, others], axis=1)
-            yield table, lambda m: (sign * m[:, 1:] > sign * m[:, [0]]).sum(axis=1) + 1 == test["is"]
+            others = side.right[[name for name in side.right if name != test["left"]]]
+            yield pd.concat([side.left, others], axis=1), has_rank
 
     yield _count_cells(test, cells(), f"cells in which {test['left']} has rank {test['is']}")
 
 
-def _count_cells(
-    test: Test, cells: Iterator[tuple[pd.DataFrame, Callable[[FloatArray], BoolArray]]], text: str
-) -> Comparison:
+def _count_cells(test: Test, cells: Judged, text: str) -> Comparison:
     """Count cells, and bootstrap the runs: anew in every cell, or together where cells share their noise."""
     generator = np.random.default_rng(SEED)
     held: list[bool] = []

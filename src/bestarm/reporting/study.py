@@ -15,6 +15,7 @@ import yaml
 import bestarm_studies
 from bestarm.experiments.experiment import Computation, Experiment, settings_of
 from bestarm.paths import ROOT
+from bestarm.reporting.claim_cells import Value
 from bestarm.reporting.claims import with_groups
 
 
@@ -39,7 +40,7 @@ class Study:
     claims: dict[str, Any]
     paper: dict[str, Any]
     checks: Mapping[str, Callable[..., Any]]
-    values: Mapping[str, Callable[..., Any]]
+    values: Mapping[str, Value]
 
     def experiment(self, name: str) -> Experiment | Computation:
         """Return an experiment by its name.

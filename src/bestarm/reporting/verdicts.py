@@ -105,7 +105,7 @@ def needed_runs(comparisons: Sequence[Comparison], need: int | None = None) -> f
 
 def adjust(verdicts: pd.DataFrame) -> pd.Series:
     """Return two-sided p-values, adjusted by Benjamini and Hochberg over a paper's own claims of one convention."""
-    p = np.minimum(1.0, 2.0 * verdicts[["p", "p_opposite"]].astype(np.float64).min(axis=1))
+    p = (2.0 * verdicts[["p", "p_opposite"]].astype(np.float64).min(axis=1)).clip(upper=1.0)
     theirs = p.notna() & (verdicts["ours"] == "")
     for _, index in verdicts[theirs].groupby("convention").groups.items():
         p[index] = multipletests(p[index], LEVEL, method="fdr_bh")[1]
@@ -148,7 +148,7 @@ def verdict_table(verdicts: pd.DataFrame) -> str:
     ours = verdicts["ours"].fillna("")
     for part in (verdicts[ours == ""], verdicts[ours != ""]):
         for identity, mine in part.groupby("id", sort=False):
-            found = {line["convention"]: line for line in mine.to_dict("records")}
+            found = {str(line["convention"]): dict(line) for _, line in mine.iterrows()}
             first = next(iter(found.values()))
             label = f"*{first['ours']}:* " if isinstance(first["ours"], str) and first["ours"] else ""
             words = [verdict_text(found[c]) if c in found else "" for c in shown]

@@ -105,7 +105,7 @@ def always(test: Test, rows: Rows) -> Decision:
     """Check that a share of a bound never exceeds 1 in the runs in which the event held."""
     frame = pd.concat([rows[name] for name in test["experiments"]], ignore_index=True)
     mine = frame[frame["series"].isin(test["series"]) & (frame["event_share"] <= 1.0)]
-    shares = mine[test["metric"]]
+    shares = mine[test["metric"]].to_numpy(dtype=np.float64)
     beyond = int((shares > 1.0).sum())
     text = f"{beyond} of {len(shares)} runs beyond the bound; at most {shares.max():.3g} times the bound"
     return Decision(beyond == 0, text, informative=bool((shares > 0.0).any()), checked=f"{len(shares)} runs")
@@ -135,12 +135,14 @@ def gap_closed(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
     means = rows.groupby(["replication", "series"], sort=False)[test["of"]].mean().unstack("series")
     gap, gain = means[test["slow"]] - means[test["fast"]], means[test["slow"]] - means[test["changed"]]
     closed = gain.mean() / gap.mean()
-    return (closed + (gain - closed * gap) / gap.mean()).to_frame(test["changed"])
+    found: pd.Series = closed + (gain - closed * gap) / gap.mean()
+    return found.to_frame(test["changed"])
 
 
 def _number(symbol: str) -> Callable[[pd.DataFrame, Test], pd.Series]:
     """Return what reads K or S from the name of a series, "K = 3, S = 10"."""
-    return lambda rows, test: rows["series"].str.extract(rf"\b{symbol} = (\d+)", expand=False).astype(int)
+    pattern = rf"\b{symbol} = (\d+)"
+    return lambda rows, test: pd.to_numeric(rows["series"].str.extract(pattern)[0])
 
 
 CHECKS: dict[str, Callable[[Test, Rows], Decision]] = {

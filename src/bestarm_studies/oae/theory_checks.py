@@ -8,7 +8,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -307,14 +307,3 @@ def linear_optimism(test: Mapping[str, Any], tables: Tables) -> Decision:
     text += f"{int(listed['suboptimal'].sum())} of {int(listed['rounds'].sum())} rounds, "
     text += f"and the optimum was too small in {int(listed['pessimistic_exact'].sum())}"
     return Decision(failed == 0, text, informative=n_rounds > 0, checked=f"{n_rounds:,} rounds")
-
-
-OAE_THEORY_CLAIMS: dict[str, Callable[[Mapping[str, Any], Tables], Decision]] = {
-    "linear_burn_in": linear_burn_in,
-    "wide_arms": wide_arms,
-    "misspecification": misspecification,
-    "batch_factor": batch_factor,
-    "query_bound": query_bound,
-    "lipschitz_bound": lipschitz_bound,
-    "linear_optimism": linear_optimism,
-}

@@ -12,7 +12,7 @@ from bestarm.policies.oae import Oae
 from bestarm.policies.oae_ensemble import EnsembleSearch
 from bestarm.policies.oae_sequential import EnsembleSeqB, SeqB
 from bestarm_studies.oae.batch_observer import BatchObserver
-from bestarm_studies.oae.checks import OAE_CLAIMS
+from bestarm_studies.oae.checks import CHECKS
 from bestarm_studies.oae.experiments import EXPERIMENTS
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.network_counts import networks_per_batch
@@ -116,10 +116,10 @@ def test_networks_of_a_batch_are_counted():
 def test_the_cost_of_a_sequence_is_decided_by_counting():
     """2b - 1 = 5 networks for one: at least twice as many, and not six times."""
     test = {"sequential": "sequential_100_10", "plain": "synthetic_100_10", "pairs": {"SeqB 0.1": "MeanOpt 0.1"}}
-    holds, text = OAE_CLAIMS["cost_of_sequence"](test | {"at_least": 2}, {})
-    assert holds
-    assert text == "SeqB 0.1 trains 5 networks a batch, MeanOpt 0.1 1"
-    assert not OAE_CLAIMS["cost_of_sequence"](test | {"at_least": 6}, {})[0]
+    found = CHECKS["cost_of_sequence"](test | {"at_least": 2}, {})
+    assert found.holds
+    assert found.text == "SeqB 0.1 trains 5 networks a batch, MeanOpt 0.1 1"
+    assert not CHECKS["cost_of_sequence"](test | {"at_least": 6}, {})[0]
 
 
 @pytest.mark.parametrize("law", [landscape("MultiValleyOneDim"), SphereArms(10, 2), CloneArms(2, 3)])
