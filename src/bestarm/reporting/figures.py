@@ -47,7 +47,7 @@ def legend_below(figure: Any, order: Sequence[str] = (), *, width: float = WIDTH
     """Write one legend under all panels; labels in the given order, then the others."""
     found: dict[str, Any] = {}
     for axis in figure.axes:
-        found = dict(zip(*reversed(axis.get_legend_handles_labels()), strict=True)) | found
+        found |= {b: a for a, b in zip(*axis.get_legend_handles_labels(), strict=True) if b not in found}
     labels = [label for label in map(display_label, order) if label in found]
     labels += [label for label in found if label not in labels]
     if labels:
