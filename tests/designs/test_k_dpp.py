@@ -158,9 +158,7 @@ def test_greedy_and_exact_maximum(seed):
     sets, law = subset_law(kernel, 4)
     naive: list[int] = []
     for _ in range(4):
-        naive.append(
-            max(set(range(9)) - set(naive), key=lambda j: log_determinants(kernel, np.array([*naive, j])))  # noqa: B023
-        )
+        naive.append(max(set(range(9)) - set(naive), key=lambda j: log_determinants(kernel, np.array([*naive, j]))))
     assert greedy_map(kernel, 4)[0].tolist() == naive
     best = sets[law.argmax()]
     np.testing.assert_array_equal(max_determinant(kernel, 4), best)
@@ -188,7 +186,7 @@ def test_a_posterior_without_its_matrix_draws_the_same_sets():
 
 
 def test_inclusion_of_chains_and_exact_samples_on_more_points():
-    """80 points, k = 6: inclusion probabilities by the down-up chain and by eigen-decomposition; 4.5 standard errors."""
+    """80 points, k = 6: inclusion probabilities by the down-up chain and exactly; 4.5 standard errors."""
     kernel, n = some_kernel(80, 12, 1.0, 2), 3000
     first, second = (
         np.bincount(found.ravel(), minlength=80) / n

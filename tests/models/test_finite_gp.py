@@ -32,7 +32,7 @@ def judge(x: np.ndarray, y: np.ndarray, constant: float = 0.0) -> GPy.models.GPR
 
 @pytest.mark.parametrize("constant", [0.0, 2.0])
 def test_posterior_is_that_of_gpy(constant):
-    """Means and covariances of two replications with their own candidates, duplicates included; 1e-5 is GPy's jitter."""
+    """Means and covariances of two replications with their own candidates and duplicates; 1e-5 is GPy's jitter."""
     x, arms = candidates(replications=2), np.array([[3, 7, 7, 20], [1, 0, 39, 5]])
     y = np.random.default_rng(1).standard_normal((2, 4))
     gp = FiniteGP.start(Arms(x), 2, 4, constant=constant, **SETTINGS)
@@ -57,7 +57,7 @@ def test_one_observation_in_closed_form():
 
 
 def test_hallucinating_is_refitting_with_the_mean_as_reward():
-    """Conditioning leaves means and gives the variances of a fit in which the reward was the mean; then rewards come."""
+    """Conditioning leaves means, with the variances of a fit in which the reward was the mean; then rewards come."""
     arms, later = np.array([[3, 7, 20]]), np.array([[1, 30, 1]])
     y, y_later = np.array([[1.0, -0.5, 0.2]]), np.array([[0.3, 0.1, 0.7]])
     gp = FiniteGP.start(Arms(candidates()), 1, 6, **SETTINGS)
