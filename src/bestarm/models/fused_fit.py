@@ -8,7 +8,6 @@ on its group, not on the width of the processor's vectors, not on which of the t
 from __future__ import annotations
 
 import logging
-import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -25,7 +24,7 @@ from bestarm.interface import FloatArray, IntArray
 from bestarm.models import fused_lanes, fused_units
 from bestarm.models.fused_draws import draw_in_lanes
 from bestarm.models.fused_lanes import Lanes
-from bestarm.models.fused_tiles import BETA_1, BETA_2, LANES, missing_instruction
+from bestarm.models.fused_tiles import BETA_1, BETA_2, LANES, PROCESSOR, missing_instruction
 from bestarm.models.fused_units import Units
 from bestarm.models.mlp_batch import Mlp
 from bestarm.models.mlp_fit import FitData, Training, fit_networks
@@ -197,8 +196,6 @@ def _check(data: FitData, optimism: FloatArray, networks: IntArray) -> None:
             "feature_set, arms, n_observed, pool and n_pool must have one row for each replication, got "
             f"{len(data.feature_set)}, {len(data.arms)}, {n_rows}, {len(data.pool)} and {len(data.n_pool)}."
         )
-    if n_networks and (data.n_observed[data.row] < 1).any():
-        raise ValueError("every network needs at least one observation; pull some arms at random first.")
     widest = min(data.arms.shape[1], data.targets.shape[1])
     limits = [
         ("row", data.row, n_rows),
@@ -211,6 +208,8 @@ def _check(data: FitData, optimism: FloatArray, networks: IntArray) -> None:
     for name, values, end in limits:
         if values.size and (values.min() < 0 or values.max() >= end):
             raise ValueError(f"{name} must be from 0 to {end - 1}, got {values.min()} to {values.max()}.")
+    if n_networks and (data.n_observed[data.row] < 1).any():
+        raise ValueError("every network needs at least one observation; pull some arms at random first.")
 
 
 def _check_memory(needed: int, shape: Mlp, n_networks: int) -> None:
@@ -244,7 +243,7 @@ class _Compiling(event.Listener):
     def on_start(self, event: Any) -> None:
         if event.data["dispatcher"] in self.kernels:
             name = event.data["dispatcher"].py_func.__module__.rsplit(".", 1)[-1]
-            logger.warning("compiling %s for this processor (%s): some seconds, once", name, platform.machine())
+            logger.warning("compiling %s for this processor (%s): some seconds, once", name, PROCESSOR)
 
     def on_end(self, event: Any) -> None:
         pass

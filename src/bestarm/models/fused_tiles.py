@@ -33,17 +33,17 @@ _ALONE = {16: ((5, 4, 3, 2, 1), (5, 2, 1)), 8: ((3, 2, 1), (4, 2, 1))}  # rows a
 _SHARED = {16: ((10, 5, 2, 1), (2, 1)), 8: ((6, 3, 2, 1), (2, 1))}
 _I32, _I64, _F32 = ir.IntType(32), ir.IntType(64), ir.FloatType()
 
-_, _PROCESSOR, _FEATURES = cpu_target.target_context.codegen().magic_tuple()
-LANES = (0,) * (16 if "+avx512f" in _FEATURES else 8)
+TRIPLE, PROCESSOR, _FEATURES = cpu_target.target_context.codegen().magic_tuple()
+FEATURES = frozenset(_FEATURES.split(","))
+LANES = (0,) * (16 if "+avx512f" in FEATURES else 8)
 """One element for each lane of a vector of this processor: its length is a part of a kernel's signature."""
 
 
 def missing_instruction() -> str | None:
     """Return what this processor lacks, or None: without fused multiply-add each one would be a slow function call."""
-    triple = str(cpu_target.target_context.codegen().magic_tuple()[0])
-    if triple.startswith(("aarch64", "arm64")) or "+fma" in _FEATURES.split(","):
+    if TRIPLE.startswith(("aarch64", "arm64")) or "+fma" in FEATURES:
         return None
-    return f"the processor ({_PROCESSOR or triple}) has no fused multiply-add"
+    return f"the processor ({PROCESSOR or TRIPLE}) has no fused multiply-add"
 
 
 def aligned(n: int) -> NDArray[np.float32]:

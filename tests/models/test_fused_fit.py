@@ -1,0 +1,332 @@
+"""The fused kernels: against one Sequential trained alone by Torch's Adam, against each other, and bad input."""
+
+import logging
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from bestarm.models import fused_fit, fused_lanes, fused_units
+from bestarm.models.fused_draws import draw_in_lanes
+from bestarm.models.fused_fit import fit_fused
+from bestarm.models.fused_lanes import Lanes
+from bestarm.models.fused_tiles import FEATURES
+from bestarm.models.fused_units import Units
+from bestarm.models.minibatches import draw_minibatches
+from bestarm.models.mlp_batch import Mlp
+from bestarm.models.mlp_fit import FitData, Training, fit_networks
+from bestarm.streams import Streams
+
+KEY = Streams.first(1, instance="networks").key("fit")
+EIGHT, SIXTEEN = (0,) * 8, (0,) * 16
+EVERY_RESIDUE = [(1 + i, (1 + (5 * i + k) % 17, 1 + (3 * i + 7 * k) % 17)) for i in range(17) for k in range(2)]
+PAPER = [(1, (10, 5)), (1, (100, 10)), (13, (100, 10)), (58, (100, 10)), (280, (100, 10)), (13, (300, 100))]
+OTHERS = [(1, ()), (7, ()), (33, ()), (5, (6,)), (16, (16,)), (48, (17, 33)), (3, (4, 5, 6))]
+
+
+def some_data(d: int, n: int, seed: int = 0) -> tuple[FitData, np.ndarray]:
+    """Return 25 observations of 60 arms for each of n networks, and their names."""
+    rng = np.random.default_rng([seed, d])
+    order = np.array([rng.permutation(60) for _ in range(n)])
+    data = FitData(
+        features=torch.tensor(rng.standard_normal((2, 60, d)), dtype=torch.float32),
+        feature_set=rng.integers(2, size=n),
+        arms=np.ascontiguousarray(order[:, :25]),
+        n_observed=np.full(n, 25),
+        pool=np.ascontiguousarray(order[:, 25:]),
+        n_pool=np.full(n, 35),
+        row=np.arange(n),
+        targets=rng.standard_normal((n, 25)),
+    )
+    return data, np.stack([np.arange(n) + 3, np.arange(n) % 2], axis=1)
+
+
+def ragged_data(d: int) -> tuple[FitData, np.ndarray]:
+    """Return 19 networks of four replications with 1 to 25 observations and 0 to 35 arms left."""
+    whole, _ = some_data(d, 4)
+    row = np.arange(19) % 4
+    data = FitData(
+        whole.features, whole.feature_set, whole.arms, np.array([1, 4, 12, 25]), whole.pool, np.array([35, 12, 3, 0]),
+        row, np.random.default_rng(1).standard_normal((19, 25)),
+    )  # fmt: skip
+    return data, np.stack([row + 10, np.arange(19) // 4], axis=1)
+
+
+def objective_of(outputs: Tensor, objective: str, n_pool: int) -> Tensor:
+    """Return the acquisition objective of a minibatch of the pool."""
+    if objective == "hinge":
+        return (outputs.clamp_min(0.0) ** 4).mean()
+    return outputs.mean() * (n_pool if objective == "sum" else 1)
+
+
+def train_alone(training: Training, data: FitData, g: int, optimism: float, name: np.ndarray) -> Tensor:
+    """Return the parameters of one network as anybody would train it: autograd and Torch's Adam."""
+    r, m, m_pool = data.row[g], training.minibatch, training.pool_size
+    shape = Mlp(data.features.shape[2], training.hidden)
+    modules: list[nn.Module] = []
+    for weights, biases in shape.layers(shape.xavier(KEY, name[None], training.bias)):
+        layer = nn.Linear(*weights.shape[1:])
+        layer.weight.data, layer.bias.data = weights[0].T.clone(), biases[0, 0].clone()
+        modules += [layer, nn.ReLU()]
+    network = nn.Sequential(*modules[:-1])
+    index = np.empty((training.steps, 1, m + m_pool), dtype=np.int64)
+    target = np.empty((training.steps, 1, m), dtype=np.float32)
+    zero = np.zeros(1, dtype=np.int64)
+    draw_minibatches(
+        KEY, name[None], zero, zero, data.arms[r : r + 1], data.n_observed[r : r + 1],
+        data.targets[g : g + 1].astype(np.float32), data.pool[r : r + 1], data.n_pool[r : r + 1], 0, index, target,
+    )  # fmt: skip
+    used, used_pool = min(m, data.n_observed[r]), min(m_pool, data.n_pool[r])
+    x = data.features[data.feature_set[r]]
+    adam = torch.optim.Adam(network.parameters(), lr=training.learning_rate)
+    for s in range(training.steps):
+        known, free = index[s, 0, :used], index[s, 0, m : m + used_pool]
+        loss = ((network(x[known])[:, 0] - torch.from_numpy(target[s, 0, :used])) ** 2).mean()
+        if optimism and used_pool:
+            loss = loss - optimism * objective_of(network(x[free])[:, 0], training.objective, data.n_pool[r])
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+    layers = [layer for layer in network if isinstance(layer, nn.Linear)]
+    return torch.cat([p.detach().reshape(-1) for layer in layers for p in (layer.weight.T, layer.bias)])
+
+
+def assert_trained_alone(
+    training: Training, data: FitData, optimism: np.ndarray, networks: np.ndarray, found: Tensor, some: range
+) -> None:
+    """Check networks against Sequential, within 2e-6 or three times what Torch's own two ways differ by.
+
+    Torch differs by more than 2e-6 where a unit is on the edge of its ReLU, or where an only observation is met.
+    """
+    batched = fit_networks(training, data, optimism, KEY, networks)
+    for g in some:
+        alone = train_alone(training, data, g, optimism[g], networks[g])
+        own = float((batched[g] - alone).abs().max())
+        torch.testing.assert_close(found[g], alone, rtol=0, atol=max(2e-6, 3 * own))
+
+
+def all_kernels(training: Training, data: FitData, optimism: np.ndarray, networks: np.ndarray) -> Tensor:
+    """Return what both kernels find with 8 and 16 lanes, which must be the same bits."""
+    found = [
+        fit_fused(training, data, optimism, KEY, networks, kernel=kernel, lanes=lanes)
+        for kernel in (Lanes, Units)
+        for lanes in (EIGHT, SIXTEEN)
+    ]
+    assert all(torch.equal(found[0], other) for other in found[1:])
+    return found[0]
+
+
+def fenced(n: int) -> np.ndarray:
+    """Return n zeros in the middle of numbers that would spoil every result, had they been read."""
+    whole = np.full(n + 4096, np.nan, dtype=np.float32)
+    start = 1024 + (-whole.ctypes.data % 64) // 4
+    whole[start : start + n] = 0.0
+    FENCES.append((whole, start, n))
+    return whole[start : start + n]
+
+
+FENCES: list[tuple[np.ndarray, int, int]] = []
+
+
+@pytest.mark.parametrize(("d", "hidden"), EVERY_RESIDUE + PAPER + OTHERS)
+def test_every_shape_is_the_network_trained_alone(d, hidden, monkeypatch):
+    """Within 2e-6 after 50 steps, the same bits from every kernel, and nothing read or written outside its state."""
+    for module in (fused_lanes, fused_units):
+        monkeypatch.setattr(module, "aligned", fenced)
+    data, networks = some_data(d, 2)
+    training, strengths = Training(hidden, steps=50), np.array([0.01, 0.0])
+    found = all_kernels(training, data, strengths, networks)
+    assert_trained_alone(training, data, strengths, networks, found, range(2))
+    for whole, start, n in FENCES:
+        assert np.isnan(whole[:start]).all()
+        assert np.isnan(whole[start + n :]).all()
+    FENCES.clear()
+
+
+@pytest.mark.parametrize("objective", ["avg", "sum", "hinge"])
+@pytest.mark.parametrize(("d", "hidden"), [(1, (10, 5)), (12, (100, 10))])
+def test_objectives_and_few_observations(objective, d, hidden):
+    """One observation, no pool, pessimism, initial biases, minibatches of 7 and 5: within 2e-6 after 50 steps."""
+    data, networks = ragged_data(d)
+    strengths = np.linspace(-0.02, 0.02, 19) / (10 if objective == "sum" else 1)
+    training = Training(hidden, 50, minibatch=7, objective=objective, pool_minibatch=5, bias=1.0)
+    found = all_kernels(training, data, strengths, networks)
+    assert_trained_alone(training, data, strengths, networks, found, range(0, 19, 3))
+
+
+def test_the_present_engine_finds_the_same():
+    """Within 1e-5 after 50 steps, for all networks of a group, plain fits too."""
+    data, networks = ragged_data(3)
+    for strengths in (np.zeros(19), np.linspace(0.0, 0.02, 19)):
+        training = Training((10, 5), 50, objective="hinge", bias=1.0)
+        expected = fit_networks(training, data, strengths, KEY, networks)
+        torch.testing.assert_close(fit_fused(training, data, strengths, KEY, networks), expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize(("d", "hidden"), [(1, (10, 5)), (13, (100, 10)), (70, (30, 20))])
+def test_networks_do_not_depend_on_their_company(d, hidden):
+    """The same bits alone, in groups of 5 and 16 and in all, after 400 steps, which make any rounding visible."""
+    data, networks = ragged_data(d)
+    strengths, training = np.linspace(0.0, 0.1, 19), Training(hidden, steps=400)
+    together = fit_fused(training, data, strengths, KEY, networks)
+    for size in (1, 5, 16):
+        for start in range(0, 19, size):
+            some = slice(start, start + size)
+            part = fit_fused(training, data.take(some), strengths[some], KEY, networks[some])
+            assert torch.equal(part, together[some])
+
+
+@pytest.mark.parametrize("lanes", [EIGHT, SIXTEEN])
+@pytest.mark.parametrize(("n", "u", "m", "m_pool"), [(60, 940, 10, 10), (5, 3, 10, 10), (30, 40, 7, 0), (9, 9, 3, 6)])
+def test_draws_are_those_of_the_project(lanes, n, u, m, m_pool):
+    """Bit for bit: rows with few arms and empty pools, names up to 2^32, steps after the first."""
+    rng = np.random.default_rng(n)
+    width, table = len(lanes), np.array([rng.permutation(1000) for _ in range(4)])
+    arguments = (
+        np.stack([rng.integers(0, 2**31, width), rng.integers(0, 2**32, width)], axis=1), rng.integers(0, 4, width),
+        1000 * rng.integers(0, 3, width), np.ascontiguousarray(table[:, :n]), rng.integers(1, n + 1, 4),
+        rng.standard_normal((width, n)).astype(np.float32), np.ascontiguousarray(table[:, 1000 - u :]),
+        rng.integers(0, u + 1, 4), 1234,
+    )  # fmt: skip
+    expected, found = (
+        (np.empty((40, width, m + m_pool), dtype=np.int64), np.empty((40, width, m), dtype=np.float32))
+        for _ in range(2)
+    )
+    draw_minibatches(KEY, *arguments, *expected)
+    draw_in_lanes(lanes, KEY, *arguments, *found)
+    assert all(np.array_equal(a, b) for a, b in zip(expected, found, strict=True))
+
+
+@pytest.mark.parametrize("kernel", [Lanes, Units])
+def test_the_hook_sees_every_step(kernel):
+    """The parameters after the last step are the result; a fit of 7 steps is a fit of 20 seen early."""
+    data, networks = ragged_data(3)
+    strengths, seen = np.full(19, 0.1), np.zeros((21, 19, Mlp(3, (10, 5)).n_parameters), dtype=np.float32)
+
+    def on_step(step: int, group: slice, parameters: Tensor) -> None:
+        seen[step, group] = parameters.numpy()
+
+    found = fit_fused(Training((10, 5), 20), data, strengths, KEY, networks, on_step, kernel=kernel)
+    assert np.array_equal(seen[20], found.numpy())
+    early = fit_fused(Training((10, 5), 7), data, strengths, KEY, networks, kernel=kernel)
+    assert np.array_equal(seen[7], early.numpy())
+    assert (seen[1:].std(axis=(1, 2)) > 0).all()
+
+
+def test_small_averages_do_not_depend_on_a_switch_of_the_processor():
+    """Dead units, 3000 steps: the same bits whether or not the processor keeps numbers below 2^-126."""
+    data, networks = some_data(1, 16)
+    training, strengths = Training((10, 5), steps=3000), np.zeros(16)
+    for kernel in (Lanes, Units):
+        kept = fit_fused(training, data, strengths, KEY, networks, kernel=kernel)
+        assert float(torch.tensor(1e-40) * 0.5) > 0.0
+        torch.set_flush_denormal(True)
+        try:
+            flushed = fit_fused(training, data, strengths, KEY, networks, kernel=kernel)
+            assert float(torch.tensor(1e-30) * 1e-10) == 0.0
+        finally:
+            torch.set_flush_denormal(False)
+        assert torch.equal(kept, flushed)
+
+
+def test_what_is_not_finite_is_passed_on():
+    """A target that is not a number spoils its own network and no other."""
+    data, networks = some_data(2, 5)
+    data.targets[3] = np.nan
+    for kernel in (Lanes, Units):
+        found = fit_fused(Training((10, 5), 30), data, np.full(5, 0.1), KEY, networks, kernel=kernel)
+        assert torch.isnan(found).any(dim=1).tolist() == [False, False, False, True, False]
+
+
+@pytest.mark.parametrize("why", ["softmax", "processor"])
+def test_where_the_kernel_cannot_run_torch_does(why, monkeypatch, caplog):
+    """With one line that says why, however often it is called."""
+    data, networks = ragged_data(3)
+    training = Training((10, 5), 5, objective="softmax" if why == "softmax" else "avg")
+    if why == "processor":
+        monkeypatch.setattr(fused_fit, "missing_instruction", lambda: "the processor (8086) has no multiply-add")
+    fused_fit._say.cache_clear()
+    with caplog.at_level(logging.WARNING):
+        found = [fit_fused(training, data, np.full(19, 0.1), KEY, networks) for _ in range(2)]
+    assert torch.equal(found[0], fit_networks(training, data, np.full(19, 0.1), KEY, networks))
+    said = [record.getMessage() for record in caplog.records if "by Torch" in record.getMessage()]
+    assert len(said) == 1
+    assert ("softmax" if why == "softmax" else "8086") in said[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"n_observed": np.array([0, 4, 12, 25])}, "at least one observation"),
+        ({"n_observed": np.array([1, 4, 12, 26])}, "n_observed must be from 0 to 25"),
+        ({"n_pool": np.array([35, 36, 3, 0])}, "n_pool must be from 0 to 35"),
+        ({"row": np.full(19, 4)}, "row"),
+        ({"row": np.full(19, -5)}, "row"),
+        ({"feature_set": np.array([0, 1, 2, 0])}, "feature_set must be from 0 to 1, got 0 to 2"),
+        ({"arms": np.full((4, 25), 60)}, "arms must be from 0 to 59, got 60 to 60"),
+        ({"pool": np.full((4, 35), -1)}, "pool must be from 0 to 59"),
+        ({"targets": np.zeros((18, 25))}, "equally many, got 19, 19, 19 and 18"),
+        ({"targets": np.zeros((19, 24))}, "n_observed must be from 0 to 24"),
+        ({"pool": np.zeros((3, 35), dtype=np.int64)}, "one row for each replication"),
+    ],
+)
+def test_bad_input_is_refused(change, said):
+    """A kernel checks no address, so the data are checked before."""
+    data, networks = ragged_data(3)
+    values = {name: getattr(data, name) for name in FitData.__dataclass_fields__} | change
+    with pytest.raises(ValueError, match=said):
+        fit_fused(Training((10, 5), 5), FitData(**values), np.zeros(19), KEY, networks)
+
+
+def test_a_group_that_does_not_fit_is_refused(monkeypatch):
+    """Before anything is taken, with what is needed and what is free."""
+    data, networks = ragged_data(3)
+    with pytest.raises(MemoryError, match=r"19 networks with layers 3-1000000-1000000-1 need .* GiB are free"):
+        fit_fused(Training((10**6, 10**6), 5), data, np.zeros(19), KEY, networks)
+    monkeypatch.setattr(fused_fit, "free_bytes", lambda: 1000)
+    with pytest.raises(MemoryError, match="fit fewer networks"):
+        fit_fused(Training((10, 5), 5), data, np.zeros(19), KEY, networks)
+
+
+def test_no_network_is_no_work():
+    """An empty group gives an empty result."""
+    data, networks = ragged_data(3)
+    found = fit_fused(Training((10, 5), 5), data.take(slice(0, 0)), np.zeros(0), KEY, networks[:0])
+    assert found.shape == (0, Mlp(3, (10, 5)).n_parameters)
+
+
+def digest() -> str:
+    """Return the sum of the bits of some networks, one of each kernel."""
+    data, networks = some_data(3, 4)
+    found = [
+        fit_fused(Training((10, 5), 200), data, np.full(4, 0.1), KEY, networks, kernel=kernel)
+        for kernel in (Lanes, Units)
+    ]
+    return " ".join(str(int(f.numpy().view(np.uint32).sum(dtype=np.uint64))) for f in found)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("+avx2" not in FEATURES, reason="needs a processor with 256-bit vectors")
+def test_code_for_256_bit_vectors_gives_the_same_bits_and_is_compiled_once(tmp_path):
+    """A process that compiles for Haswell says so; the next one takes the code from the cache and says nothing."""
+    environment = os.environ | {
+        "NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx,+avx2,+bmi2,+fma",
+    }  # fmt: skip
+    said = []
+    for _ in range(2):
+        ran = subprocess.run(
+            [sys.executable, __file__], env=environment, capture_output=True, text=True, timeout=300, check=True
+        )
+        assert ran.stdout.strip() == digest()
+        said.append([line for line in ran.stderr.splitlines() if "compiling" in line])
+    assert len(said[0]) == 3
+    assert "fused_lanes for this processor (haswell)" in " ".join(said[0])
+    assert said[1] == []
+
+
+if __name__ == "__main__":
+    print(digest())
