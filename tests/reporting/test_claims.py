@@ -1,139 +1,271 @@
-"""Verdicts: the tests behind them on data whose truth is known."""
+"""A claim's way from rows to a verdict: absent, wrong, smoke and stand-in rows, exact checks, both conventions."""
+
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
-from bestarm.reporting.claim_tests import compare_means
-from bestarm.reporting.claims import evaluate
+from bestarm.datasets.registry import DataUnavailable
+from bestarm.experiments.experiment import Computation, Experiment
+from bestarm.reporting.claim_cells import Value, cells_of, experiments_of, kind_of, variants
+from bestarm.reporting.claims import COLUMNS, OURS, evaluate, with_groups
+from bestarm.reporting.study import Study, load_study, study_names
+from bestarm.reporting.verdicts import CONVENTIONS, Decision, scoreboard, verdict_table, verdict_text
+
+TEST = {"difference": "correct", "left": "a", "right": "b", "above": 0, "cells": {"e": {}}}
 
 
 def rows(
-    means: dict[str, float], *, n: int = 100, errors: int = 0, seed: int = 0, data: str = "synthetic"
+    means: dict[str, float],
+    *,
+    n: int = 200,
+    seed: int = 0,
+    data: str = "synthetic",
+    convention: str = "as_written",
 ) -> pd.DataFrame:
-    """Return rows of an experiment with a shared noise and a coefficient of variation of about 10%."""
+    """Return rows of runs that succeed with these probabilities."""
     rng = np.random.default_rng(seed)
-    noise = rng.normal(0, 0.1, n)
-    frames = []
-    for series, mean in means.items():
-        own = rng.normal(0, 0.02, n)
-        frame = pd.DataFrame({"series": series, "replication": np.arange(n), "pulls": mean * (1 + noise + own)})
-        frames.append(frame.assign(correct=(np.arange(n) >= errors).astype(float), convention="as_written", data=data))
-    return pd.concat(frames)
+    frames = [
+        pd.DataFrame({"series": s, "replication": np.arange(n), "correct": (rng.random(n) < p).astype(float)})
+        for s, p in means.items()
+    ]
+    return pd.concat(frames, ignore_index=True).assign(convention=convention, data=data)
 
 
-def verdict(test: dict, frames: dict[str, pd.DataFrame], profile: str = "laptop") -> pd.Series:
-    """Return the as-written verdict on one claim."""
-    claims = {"X-C1": {"claim": "c", "where": "w", "test": test}}
-    table = evaluate("linear_topm", claims, frames, dict.fromkeys(frames, profile))
-    return table[table["convention"] == "as_written"].iloc[0]
+def study(*tests: dict, checks=None, values=None, **about) -> Study:
+    """Return a study with these tests as claims C1, C2, ..."""
+    claims = {
+        f"C{i}": {"claim": f"Claim {i} holds.", "where": "here", "notebook": "01", "test": t, **about}
+        for i, t in enumerate(tests, start=1)
+    }
+    return Study("s", {}, claims, {}, checks or {}, values or {})
+
+
+def verdict(test: dict, frames: dict[str, pd.DataFrame], **given) -> pd.Series:
+    """Return the line of one claim as written."""
+    return evaluate(study(test), frames, **given).iloc[0]
+
+
+GOOD = rows({"a": 0.9, "b": 0.5})
+
+
+def test_the_rows_handed_over_decide():
+    """Right rows confirm, reversed rows refute, equal ones leave it open; the line has the effect and both p-values."""
+    line = verdict(TEST, {"e": GOOD})
+    assert line["verdict"] == "confirmed"
+    assert line["effect"] == pytest.approx(0.4, abs=0.08)
+    assert line["low"] < line["effect"] < line["high"]
+    assert (line["n"], line["comparisons"], line["confirming"], line["scale"]) == (200, 1, 1, "laptop")
+    assert list(line.index) == COLUMNS
+    assert verdict(TEST, {"e": rows({"a": 0.5, "b": 0.9})})["verdict"] == "refuted"
+    open_ = verdict(TEST, {"e": rows({"a": 0.5, "b": 0.5}, seed=1)})
+    assert open_["verdict"] == "undecided"
+    assert pd.isna(open_["needed_n"]) or open_["needed_n"] > 200
 
 
 @pytest.mark.parametrize(
-    ("truth", "test", "expected"),
+    ("frames", "given", "reason"),
     [
-        (0.5, {"below": 0.6}, "reproduced"),
-        (0.9, {"below": 0.6}, "contradicted"),
-        (0.6, {"below": 0.6}, "inconclusive"),
-        (1.0, {"similar": [0.93, 1.07]}, "reproduced"),
-        (1.3, {"similar": [0.93, 1.07]}, "contradicted"),
-        (1.07, {"similar": [0.93, 1.07]}, "inconclusive"),
+        ({}, {}, "e has no rows"),
+        ({"e": GOOD}, {"profile": "smoke"}, "smoke profile"),
+        ({"e": rows({"a": 0.9, "b": 0.5}, data="stand-in")}, {}, "e ran on stand-in data"),
+        ({"e": rows({"a": 0.9, "b": 0.5}, n=11)}, {}, "e has n = 11 < 12"),
     ],
 )
-def test_a_ratio_gets_the_verdict_of_its_truth(truth, test, expected):
-    """Above, inside and on the edge of the margin."""
-    frames = {"e": rows({"a": 100.0 * truth, "b": 100.0})}
-    found = verdict({"kind": "ratio", "pairs": [["e", "a", "b"]], **test}, frames)
-    assert found["verdict"] == expected
-    assert found["low"] < truth < found["high"] or abs(found["effect"] - truth) < 0.02
+def test_what_decides_nothing_is_not_run(frames, given, reason):
+    """Absent, smoke and stand-in rows and too few runs give no verdict, whatever the numbers say."""
+    line = verdict(TEST, frames, **given)
+    assert (line["verdict"], line["decided_by"]) == ("not run", reason)
+    assert pd.isna(line["p_adjusted"])
 
 
-def test_the_delta_method_agrees_with_the_paired_t_test_on_logs():
-    """For small coefficients of variation the ratio of means and the mean of log ratios are the same thing."""
-    frame = rows({"a": 97.0, "b": 100.0}, n=400)
-    left, right = (frame[frame["series"] == s].set_index("replication")["pulls"] for s in "ab")
-    found = compare_means(left, right, {"below": 1.0}, "a / b")
-    expected = stats.ttest_rel(np.log(left), np.log(right), alternative="less").pvalue
-    assert np.log10(found.p) == pytest.approx(np.log10(expected), rel=0.05)
+def test_an_exact_check_sees_only_the_rows_handed_over():
+    """It is not run without rows, on stand-in data or on smoke rows, and never looks elsewhere."""
+
+    def check(test, given):
+        """Check that the first run is right."""
+        return Decision(bool(given["e"]["correct"].iloc[0] == test["first"]), "looked", checked="1 run")
+
+    claims = study({"check": "check", "experiments": ["e"], "first": 1.0}, checks={"check": check})
+    right, wrong = rows({"a": 1.0}, n=1), rows({"a": 0.0}, n=1)
+    found = evaluate(claims, {"e": right}).iloc[0]
+    assert (found["verdict"], found["kind"], found["test"]) == (
+        "confirmed", "exact", "Check that the first run is right",
+    )  # fmt: skip
+    assert verdict_text(found) == "no violation in 1 run"
+    assert evaluate(claims, {"e": wrong}).iloc[0]["verdict"] == "refuted"
+    for given in ({}, {"e": right.assign(data="stand-in")}):
+        assert evaluate(claims, given).iloc[0]["verdict"] == "not run"
+    assert evaluate(claims, {"e": right}, profile="smoke").iloc[0]["verdict"] == "not run"
 
 
-def test_pairing_narrows_the_interval_and_independence_is_an_option():
-    """The shared noise cancels only in the paired comparison."""
-    frame = rows({"a": 97.0, "b": 100.0})
-    left, right = (frame[frame["series"] == s].set_index("replication")["pulls"] for s in "ab")
-    paired = compare_means(left, right, {"below": 1.0}, "")
-    unpaired = compare_means(left, right, {"below": 1.0, "paired": False}, "")
-    assert paired.high - paired.low < 0.4 * (unpaired.high - unpaired.low)
+def test_what_could_not_fail_is_not_informative_and_missing_data_not_run():
+    def empty(test, given):
+        """Check nothing."""
+        return Decision(True, "the bound is never below 1", informative=False)
+
+    def absent(test, given):
+        """Check a file."""
+        raise DataUnavailable("no file")
+
+    found = evaluate(study({"check": "a"}, {"check": "b"}, checks={"a": empty, "b": absent}), {})
+    assert found["verdict"].tolist() == ["not informative", "not run"]
+    nobody = pd.concat([rows({"a": 0.0, "b": 0.0})])
+    assert verdict(TEST, {"e": nobody})["verdict"] == "not informative"
+    everybody = verdict({**TEST, "above": -0.1}, {"e": rows({"a": 1.0, "b": 1.0})})
+    assert everybody["verdict"] == "confirmed"  # all succeed: that is no empty cell
 
 
-def test_identical_series_are_similar_and_not_below_one():
-    """A difference of exactly zero has no variance; it must not divide by it."""
-    frame = rows({"a": 100.0})
-    same = pd.concat([frame, frame.assign(series="b")])
-    assert verdict({"kind": "ratio", "similar": [0.93, 1.07], "pairs": [["e", "a", "b"]]}, {"e": same})["verdict"] == (
-        "reproduced"
+def test_a_cell_in_which_nobody_succeeds_does_not_count():
+    """One of two cells is empty: the other decides, and the line says how many say nothing."""
+    both = pd.concat([GOOD.assign(k=1), rows({"a": 0.0, "b": 0.0}).assign(k=2)])
+    line = verdict({**TEST, "cells": {"e": {"k": [1, 2]}}}, {"e": both})
+    assert (line["verdict"], line["comparisons"]) == ("confirmed", 1)
+    assert line["decided_by"].endswith("1 cells say nothing")
+
+
+def test_the_largest_scale_decides_where_all_experiments_have_it():
+    """Rows at the paper's scale take the place of the laptop's, unless one experiment has none."""
+    bad = rows({"a": 0.5, "b": 0.9})
+    line = verdict(TEST, {"e": bad}, larger={"e": GOOD})
+    assert (line["verdict"], line["scale"]) == ("confirmed", "paper")
+    two = {**TEST, "cells": {"e": {}, "f": {}}}
+    line = verdict(two, {"e": bad, "f": bad}, larger={"e": GOOD})
+    assert (line["verdict"], line["scale"]) == ("refuted", "laptop")
+    line = verdict(TEST, {}, larger={"e": GOOD}, profile="smoke")
+    assert line["verdict"] == "confirmed"  # rows at the paper's scale are no smoke rows
+
+
+def test_conventions_are_decided_apart():
+    """A claim has a line for each convention that its rows have; a control needs them of every experiment."""
+    both = pd.concat([GOOD, rows({"a": 0.5, "b": 0.9}, convention="as_coded")])
+    found = evaluate(study(TEST), {"e": both}).set_index("convention")["verdict"]
+    assert found.to_dict() == {"as_written": "confirmed", "as_coded": "refuted"}
+    two = {**TEST, "cells": {"e": {}, "f": {}}}
+    theirs = evaluate(study(two), {"e": both, "f": GOOD}).set_index("convention")["verdict"]
+    assert theirs["as_coded"] == "not run"
+    ours = evaluate(study(two, ours="control"), {"e": both, "f": GOOD})
+    assert ours["convention"].tolist() == ["as_written"]
+
+
+def test_another_claim_does_not_undecide_the_others_and_ours_are_not_adjusted():
+    """Twenty copies of a claim keep its p-value (Holm would multiply it by twenty); ours are tested alone."""
+    weak = {"e": rows({"a": 0.60, "b": 0.47}, seed=3)}
+    alone = evaluate(study(TEST), weak).iloc[0]
+    assert alone["verdict"] == "confirmed"
+    assert 0.001 < alone["p_adjusted"] < 0.05
+    many = evaluate(study(*[TEST] * 20), weak)
+    assert many["p_adjusted"].to_numpy(dtype=float) == pytest.approx(alone["p_adjusted"])
+    mixed = study(TEST, *[{**TEST, "left": "b", "right": "b2"}] * 9)
+    noise = pd.concat([weak["e"], rows({"b2": 0.47}, seed=8)])
+    theirs = evaluate(mixed, {"e": noise})
+    assert theirs["p_adjusted"].iloc[0] > alone["p_adjusted"]  # nine empty claims cost something
+    mixed.claims["C1"]["ours"] = "control"
+    assert evaluate(mixed, {"e": noise})["p_adjusted"].iloc[0] == pytest.approx(alone["p_adjusted"])
+
+
+def test_the_scoreboard_counts_the_papers_claims_only():
+    table = evaluate(study(TEST, TEST), {"e": GOOD})
+    table.loc[1, "ours"] = "control"
+    line = scoreboard({"s": table}).iloc[0]
+    assert (line["study"], line["convention"], line["confirmed"], line["refuted"]) == ("s", "paper's text", 1, 0)
+
+
+def test_the_table_for_reading_has_a_column_for_each_convention_and_the_margin():
+    both = pd.concat([GOOD, rows({"a": 0.5, "b": 0.9}, convention="as_coded")])
+    lines = verdict_table(evaluate(study(TEST), {"e": both})).splitlines()
+    assert lines[0] == "| claim | paper's text | authors' code | effect [95% interval] |"
+    assert lines[2].startswith("| Claim 1 holds. (C1) | confirmed | refuted | paper's text: 0.")
+    assert "(claimed: above 0)" in lines[2]
+    control = verdict_table(evaluate(study(TEST, ours="control"), {"e": GOOD}))
+    assert "| *control:* Claim 1 holds. (C1) | confirmed |" in control
+
+
+def test_groups_stand_for_what_they_list():
+    """A name is replaced in lists (spliced), in mappings and inside other groups; keys and other strings stay."""
+    ledger = {
+        "groups": {"two": ["a", "b"], "cells": {"e": {"name": "two"}}},
+        "claims": {"C1": {"test": {"left": "two", "right": ["two", "c", {"highest": "two"}], "cells": "cells"}}},
+    }
+    assert with_groups(ledger)["C1"]["test"] == {
+        "left": ["a", "b"],
+        "right": ["a", "b", "c", {"highest": ["a", "b"]}],
+        "cells": {"e": {"name": ["a", "b"]}},
+    }
+
+
+STUDIES = [name for name in study_names() if name != "dpp_bbo"]
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_claim_is_a_sentence_that_stands_alone(name):
+    """No claim leans on the one above it; what is ours says what it is, and of which claim."""
+    claims = load_study(name).claims
+    for identity, entry in claims.items():
+        text = entry["claim"]
+        assert re.match(r"[A-Zηαmλ]", text), identity
+        assert not re.match(r"(So|It|Its|They|Nor|With|And|Neither|This|These|Then)\b", text), identity
+        assert text.endswith("."), identity
+        assert set(entry) <= {"claim", "where", "notebook", "test", "caveat", "ours", "of"}, identity
+        assert entry.get("ours", "control") in OURS, identity
+        assert entry.get("of", identity) in claims, identity
+        assert ("." in identity) <= ("of" in entry), identity
+    assert len({entry["claim"] for entry in claims.values()}) == len(claims)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_test_names_what_there_is(name):
+    """Experiments, checks, values, series, conventions and settings of every claim exist in the study."""
+    loaded = load_study(name)
+    for identity, entry in loaded.claims.items():
+        for convention in CONVENTIONS:
+            test = entry["test"] | entry["test"].get(convention, {})
+            assert set(experiments_of(test)) <= set(loaded.experiments), identity
+            if "check" in test:
+                assert test["check"] in loaded.checks, identity
+                continue
+            assert kind_of(test), identity
+            for variant in variants(test):
+                _check_cells(loaded, identity, variant)
+
+
+def _check_cells(loaded: Study, identity: str, test: dict) -> None:
+    for experiment, where in cells_of(test):
+        found = loaded.experiments[experiment]
+        if not isinstance(found, Experiment) or "with" in test:
+            continue
+        settings = {*found.vary, "budget", "series", *loaded.values}
+        assert set(where) <= settings, (identity, where)
+        for setting in set(where) & set(found.vary):
+            assert where[setting] in list(found.vary[setting]), (identity, setting, where[setting])
+        value = test[kind_of(test)]
+        columns = {"pulls", "correct", *(m.__name__ for m in found.metrics)}
+        columns |= set(found.observe.columns) if found.observe is not None else set()
+        assert value in columns or value in loaded.values, (identity, value)
+        if "series_are" not in test and test.get("each") != "series":
+            lefts = [left for left, _ in test["pairs"]] if "pairs" in test else test["left"]
+            for side in lefts if isinstance(lefts, list) else [lefts]:
+                names = next(iter(side.values())) if isinstance(side, dict) else [side]
+                assert set(names) & set(found.series), (identity, names)
+                assert isinstance(side, dict) or side in found.series, (identity, side)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_check_and_value_is_used(name):
+    """Nothing decides or derives what nobody claims."""
+    loaded = load_study(name)
+    text = str([entry["test"] for entry in loaded.claims.values()])
+    for known in (loaded.checks, loaded.values):
+        assert [key for key in known if f"'{key}'" not in text] == []
+
+
+def test_a_value_of_the_study_takes_the_place_of_a_column():
+    wrong = Value(
+        "a wrong answer", lambda r, test: 1.0 - r.pivot(index="replication", columns="series", values="correct")
     )
-    assert (
-        verdict({"kind": "ratio", "below": 1.0, "pairs": [["e", "a", "b"]]}, {"e": same})["verdict"] == "inconclusive"
-    )
-
-
-@pytest.mark.parametrize(("errors", "expected"), [(0, "reproduced"), (60, "contradicted"), (22, "inconclusive")])
-def test_error_rates_are_tested_exactly(errors, expected):
-    """At most 5%, with n = 500."""
-    frames = {"e": rows({"a": 10.0}, n=500, errors=errors)}
-    assert verdict({"kind": "error_rate", "at_most": 0.05, "experiments": ["e"]}, frames)["verdict"] == expected
-
-
-@pytest.mark.parametrize(
-    ("errors", "printed", "expected"), [(22, 0.044, "inconclusive"), (0, 0.0, "reproduced"), (80, 0.0, "contradicted")]
-)
-def test_printed_error_rates(errors, printed, expected):
-    """Zero against zero is decided although both counts are zero; 0.044 against itself is too noisy for the margin."""
-    frames = {"e": rows({"a": 10.0}, n=500, errors=errors)}
-    test = {"kind": "printed_error_rates", "margin": 0.02, "printed_n": 500, "printed": {"e": {"a": printed}}}
-    assert verdict(test, frames)["verdict"] == expected
-
-
-def test_a_claim_over_several_comparisons_needs_all_of_them():
-    """One failing comparison contradicts the claim and is the one that decides."""
-    frames = {"e": rows({"a": 50.0, "b": 100.0, "c": 99.0})}
-    found = verdict({"kind": "ratio", "below": 0.6, "pairs": [["e", "a", "b"], ["e", "c", "b"]]}, frames)
-    assert found["verdict"] == "contradicted"
-    assert found["decided_by"] == "e: c / b (1 of 2 comparisons hold)"
-
-
-def test_holm_adjusts_over_the_claims_of_a_convention():
-    """The same comparison as twenty claims has twenty times the p-value."""
-    frames = {"e": rows({"a": 98.0, "b": 100.0}, n=40)}
-    test = {"kind": "ratio", "below": 0.985, "pairs": [["e", "a", "b"]]}
-    alone = verdict(test, frames)["p"]
-    claims = {f"X-C{i}": {"claim": "c", "where": "w", "test": test} for i in range(20)}
-    table = evaluate("linear_topm", claims, frames, {"e": "laptop"})
-    many = table[table["convention"] == "as_written"]["p"].astype(float)
-    assert many.max() == pytest.approx(min(1.0, 20 * alone))
-
-
-@pytest.mark.parametrize(
-    ("frame", "profile", "reason"),
-    [
-        (rows({"a": 50.0, "b": 100.0}), "smoke", "smoke profile"),
-        (rows({"a": 50.0, "b": 100.0}, data="stand-in"), "laptop", "stand-in"),
-        (rows({"a": 50.0, "b": 100.0}, n=11), "laptop", "n = 11"),
-    ],
-)
-def test_what_cannot_be_tested_is_untested(frame, profile, reason):
-    """Smoke runs, stand-in data and too few runs give no verdict, whatever the numbers say."""
-    found = verdict({"kind": "ratio", "below": 0.6, "pairs": [["e", "a", "b"]]}, {"e": frame}, profile)
-    assert found["verdict"] == "untested"
-    assert reason in found["decided_by"]
-
-
-def test_printed_gaps_hold_to_their_digits_and_fail_beyond():
-    """Arithmetic claims hold or fail; they have no p-value."""
-    good = verdict(
-        {"kind": "gap", "n_best": {"fig1a": 2, "fig1b": 1}, "printed": {"fig1a": [0.13, 2], "fig1b": [0.005, 3]}}, {}
-    )
-    bad = verdict({"kind": "gap", "n_best": {"fig1a": 2}, "printed": {"fig1a": [0.14, 2]}}, {})
-    assert (good["verdict"], bad["verdict"]) == ("holds", "fails")
+    test = {"share": "wrong", "below": 0.3, "left": "a", "cells": {"e": {}}}
+    claims = study(test, values={"wrong": wrong})
+    line = evaluate(claims, {"e": GOOD}).iloc[0]
+    assert (line["verdict"], line["unit"]) == ("confirmed", "share of runs with a wrong answer")
+    assert isinstance(next(iter(load_study("gse").experiments.values())), Experiment | Computation)
