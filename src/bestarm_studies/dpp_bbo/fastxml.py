@@ -7,7 +7,7 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 import joblib
@@ -70,7 +70,7 @@ def popularity_precision(labels: Any, tested: Any, k: int = 1) -> float:
     return float(precision_sums(repeated, rows.starts, rows.columns, k)[k - 1])
 
 
-@dataclass
+@dataclass(eq=False)
 class FastXML:
     r"""Trees for multi-label learning with many labels ([1]_).
 
@@ -128,6 +128,24 @@ class FastXML:
     trees_: list[LabelTree] = field(default_factory=list, init=False, repr=False)
     n_features_in_: int = field(default=0, init=False, repr=False)
     n_labels_: int = field(default=0, init=False, repr=False)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; ``deep`` is there because scikit-learn asks with it."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.init}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name.
+
+        Raises
+        ------
+        ValueError
+            For a name that is none.
+        """
+        if unknown := sorted(set(params) - set(self.get_params())):
+            raise ValueError(f"FastXML has no parameter {', '.join(unknown)}; it has: {', '.join(self.get_params())}.")
+        for name, value in params.items():
+            setattr(self, name, value)
+        return self
 
     def fit(self, features: Any, labels: Any, described: int = 0) -> Self:
         """Grow the trees.

@@ -164,6 +164,15 @@ def test_parameters_out_of_range_are_refused(settings, message):
         FastXML(**settings).fit(*TRAIN)
 
 
+def test_parameters_by_name():
+    """Parameters go in and out by name, as in scikit-learn, and unknown names are refused."""
+    model = FastXML(bias=2.0).set_params(n_trees=3)
+    assert FastXML(**model.get_params()).get_params() == model.get_params()
+    assert (model.n_trees, model.bias) == (3, 2.0)
+    with pytest.raises(ValueError, match="no parameter depth"):
+        model.set_params(depth=3)
+
+
 def test_wrong_shapes_are_refused():
     """Rows that do not match, columns of another number, and a forest without trees."""
     with pytest.raises(ValueError, match="same rows"):
