@@ -249,7 +249,7 @@ def test_where_the_kernel_cannot_run_torch_does(why, monkeypatch, caplog):
     training = Training((10, 5), 5, objective="softmax" if why == "softmax" else "avg")
     if why == "processor":
         monkeypatch.setattr(fused_fit, "missing_instruction", lambda: "the processor (8086) has no multiply-add")
-    fused_fit._say.cache_clear()
+    fused_fit.said_once.cache_clear()
     with caplog.at_level(logging.WARNING):
         found = [fit_fused(training, data, np.full(19, 0.1), KEY, networks) for _ in range(2)]
     assert torch.equal(found[0], fit_networks(training, data, np.full(19, 0.1), KEY, networks))

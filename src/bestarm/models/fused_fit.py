@@ -75,7 +75,7 @@ def fit_fused(
     """
     reason = not_fused(training)
     if reason:
-        _say(f"networks are fitted by Torch, not by the fused kernel: {reason}")
+        said_once(f"networks are fitted by Torch, not by the fused kernel: {reason}")
         return fit_networks(training, data, optimism, key, networks, on_step)
     _check(data, optimism, networks)
     shape = Mlp(data.features.shape[2], training.hidden)
@@ -89,7 +89,7 @@ def fit_fused(
     _check_memory(needed, shape, len(networks))
     states = {kernel: kernel(shape.sizes, n_samples, lanes) for kernel in set(kernels)}
     found = np.empty((len(networks), shape.n_parameters), dtype=np.float32)
-    with _said_when_compiling((draw_in_lanes, *fused_lanes.compiled, *fused_units.compiled)):
+    with said_when_compiling((draw_in_lanes, *fused_lanes.compiled, *fused_units.compiled)):
         for start, size, state in zip(starts, sizes, (states[kernel] for kernel in kernels), strict=True):
             some = slice(start, start + size)
             group = _Group(training, data, optimism, key, networks, some, n_samples, lanes)
@@ -107,11 +107,12 @@ def fit_fused(
 
 def not_fused(training: Training) -> str | None:
     """Return why the fused kernel cannot fit these networks, or None if it can."""
-    if training.device != "cpu":
-        return f"device is {training.device!r}"
-    if training.objective == "softmax":
-        return "the softmax needs exponentials"
-    return missing_instruction()
+    return "the softmax needs exponentials" if training.objective == "softmax" else cannot_run(training)
+
+
+def cannot_run(training: Training) -> str | None:
+    """Return why no fused kernel can run, or None."""
+    return missing_instruction() if training.device == "cpu" else f"device is {training.device!r}"
 
 
 class _Group:
@@ -140,11 +141,11 @@ class _Group:
         self.share[:, m:] = optimism[mine, None] * in_pool / np.maximum(used_pool, 1)[:, None]
         if training.objective == "sum":
             self.share[:, m:] *= data.n_pool[row, None].astype(np.float32)
-        self.table = _own(data.features.flatten(0, 1).numpy(), np.float32)
-        self.names, self.targets = _own(networks[mine], np.int64), _own(data.targets[mine], np.float32)
-        self.row, self.offset = _own(row, np.int64), _own(data.feature_set[row] * data.features.shape[1], np.int64)
-        self.observed = _own(data.arms, np.int64), _own(data.n_observed, np.int64)
-        self.pool = _own(data.pool, np.int64), _own(data.n_pool, np.int64)
+        self.table = own(data.features.flatten(0, 1).numpy(), np.float32)
+        self.names, self.targets = own(networks[mine], np.int64), own(data.targets[mine], np.float32)
+        self.row, self.offset = own(row, np.int64), own(data.feature_set[row] * data.features.shape[1], np.int64)
+        self.observed = own(data.arms, np.int64), own(data.n_observed, np.int64)
+        self.pool = own(data.pool, np.int64), own(data.n_pool, np.int64)
 
     def minibatches(self, first_step: int, n_steps: int) -> tuple[IntArray, NDArray[np.float32]]:
         """Return rows of the table and targets, see `Lanes.take_steps`."""
@@ -170,7 +171,7 @@ def _powers(steps: int) -> FloatArray:
     return np.cumprod(np.tile([[BETA_1], [BETA_2]], steps), axis=1)
 
 
-def _own(values: NDArray[Any], kind: type) -> NDArray[Any]:
+def own(values: NDArray[Any], kind: type) -> NDArray[Any]:
     """Return values as one contiguous array that may be written: each kernel is compiled for one kind of array."""
     return np.require(values, kind, ["C", "W"])
 
@@ -231,7 +232,7 @@ def free_bytes() -> int | None:
 
 
 @cache
-def _say(text: str) -> None:
+def said_once(text: str) -> None:
     """Log a line once."""
     logger.warning(text)
 
@@ -250,7 +251,7 @@ class _Compiling(event.Listener):
 
 
 @contextmanager
-def _said_when_compiling(kernels: Sequence[Any]) -> Iterator[None]:
+def said_when_compiling(kernels: Sequence[Any]) -> Iterator[None]:
     """Log a line whenever one of these kernels is compiled and not found in Numba's cache."""
     with event.install_listener("numba:compile", _Compiling(kernels)):
         yield
