@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bestarm.interface import Ask
+from bestarm.policies.batch_gp import BatchGP
 from bestarm.policies.batch_search import RandomBatch
 from bestarm.policies.linear_oae import LinearOae
 from bestarm.problems.candidates import Choice, Interval, latin_hypercube, maximise, unit_points
@@ -146,6 +147,21 @@ def test_tuning_an_estimator_in_batches_of_five(policy):
     failed = best.table[best.table["degree"] == 7]
     assert failed["value"].isna().all()
     assert (failed["failure"] == "MemoryError: degree 7").all()
+
+
+def test_gaussian_process_in_batches_of_five_with_failures():
+    """One first trial and six batches of five, among settings of which some fail, end near the peak at a = 3, b = 5."""
+    candidates = latin_hypercube({"a": Interval(1e-3, 1e3, log=True), "b": Interval(0, 8, whole=True)}, 200)
+
+    def objective(a, b):
+        if b == 3:
+            raise RuntimeError("no licence for b = 3")
+        return -(np.log10(a / 3) ** 2) - (b - 5) ** 2 / 9
+
+    best = maximise(objective, candidates, BatchGP("UCB-DPP-SAMPLE", 5, 6))
+    assert best.table.groupby("batch").size().tolist() == [1, 5, 5, 5, 5, 5, 5]
+    assert (best.table["failure"] != "").equals(best.table["b"] == 3)
+    assert objective(**best.settings) > -0.25
 
 
 def test_a_search_in_which_everything_fails_says_why():
