@@ -1,8 +1,8 @@
-"""Sample complexities as boxes over single runs, as in the figures of the Top-m paper."""
+"""Figures of the Top-m paper: sample complexities as boxes over single runs, three arms, real instances."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -12,8 +12,22 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.reporting.appearance import CONVENTIONS, display_label, look
-from bestarm.reporting.figures import headed, runs_text, wide
+from bestarm.reporting.figures import draw_lines, headed, legend_below, runs_text, wide
+from bestarm_studies.linear_topm.values import Panel
+
+
+def arms_figure(bandit: LinearBandit) -> Figure:
+    """Return arms in the plane as arrows, each with its mean; the first feature is the direction of theta."""
+    figure, axis = plt.subplots(figsize=(4.0, 2.9))
+    for arm, (x, y) in enumerate(bandit.features, start=1):
+        axis.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "->", "lw": 1.6})
+        text = f"$x_{arm}$, mean {bandit.means[0, arm - 1]:.2f}"
+        axis.annotate(text, (x, y), textcoords="offset points", xytext=(4, 5))
+    axis.set(xlim=(-0.1, 1.6), ylim=(-0.1, 1.2), aspect="equal")
+    axis.set(xlabel="feature 1 (the direction of θ)", ylabel="feature 2")
+    return figure
 
 
 def draw_sample_complexity(axis: Axes, rows: pd.DataFrame, values: pd.DataFrame, order: Sequence[str]) -> Axes:
@@ -55,7 +69,7 @@ def draw_sample_complexity(axis: Axes, rows: pd.DataFrame, values: pd.DataFrame,
 
 
 def sample_complexity_figure(
-    panels: Sequence[tuple[str, str, pd.DataFrame, pd.DataFrame]],
+    panels: Sequence[Panel],
     order: Sequence[Sequence[str]],
     *,
     title: str,
@@ -66,8 +80,8 @@ def sample_complexity_figure(
 
     Parameters
     ----------
-    panels : sequence of (letter, title, rows, values)
-        Panels from top to bottom.
+    panels : sequence of Panel
+        From top to bottom.
     order : sequence of sequence of str
         Series of each panel, in the paper's order.
     title, setting : str
@@ -75,13 +89,13 @@ def sample_complexity_figure(
     close_up : bool, default=False
         Whether the axis of the pulls starts below the smallest value, not at zero.
     """
-    conventions = [c for c in CONVENTIONS if c in set(panels[0][2]["convention"])]
+    conventions = [c for c in CONVENTIONS if c in set(panels[0].rows["convention"])]
     heights = [0.27 * len(series) + 0.75 for series in order]
     figure, axes = plt.subplots(
         len(panels), len(conventions), figsize=wide(1, sum(heights) + 0.35), squeeze=False, sharex="row", sharey="row",
         height_ratios=heights,
     )  # fmt: skip
-    for (letter, heading, rows, values), row_axes, series in zip(panels, axes, order, strict=True):
+    for (letter, _, heading, rows, values), row_axes, series in zip(panels, axes, order, strict=True):
         for convention, axis in zip(conventions, row_axes, strict=True):
             mine, numbers = (frame[frame["convention"] == convention] for frame in (rows, values))
             draw_sample_complexity(axis, mine, numbers, series)
@@ -101,4 +115,39 @@ def sample_complexity_figure(
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
     runs = runs_text(pd.concat([values.loc[values["statistic"] == "mean", "n"] for *_, values in panels]))
     words = [runs, "boxes: quartiles, whiskers: 5% and 95% quantiles", setting]
+    return headed(figure, title, "; ".join(filter(None, words)))
+
+
+def real_figure(
+    values: pd.DataFrame, order: Sequence[str], headings: Mapping[str, str], *, title: str, setting: str = ""
+) -> Figure:
+    """Return true means against linear predictions, and below them two statistics of the searches.
+
+    Parameters
+    ----------
+    values : DataFrame
+        See `bestarm_studies.linear_topm.beyond_values.real_values`.
+    order : sequence of str
+        Algorithms.
+    headings : mapping of str to str
+        Of the panels ``a`` (true means), ``b`` (loss of the answer) and ``c`` (pulls).
+    title, setting : str
+        The finding; where and how.
+    """
+    figure = plt.figure(figsize=wide(1, 5.4))
+    above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=[1.05, 1])[:, 0]
+    truth, loss = above.subplots(1, 2, width_ratios=[1, 1.7])
+    means = values[values["panel"] == "a"]
+    truth.scatter(means["x"].astype(float), means["value"], s=14, color="#0072B2", edgecolor="black", linewidth=0.4)
+    truth.axline((0.4, 0.4), slope=1, color="0.3", lw=0.8, ls="--")
+    truth.set(xlabel="linear prediction (units of reward)", ylabel="true mean (exact)")
+    pulls = below.subplots()
+    for panel, axis, name in (("b", loss, "loss of the answer"), ("c", pulls, "mean pulls")):
+        draw_lines(axis, values[values["panel"] == panel], order, possible=(0.0, None), log="y" * (panel == "c"))
+        axis.set_ylabel(name)
+    for panel, axis in zip("abc", (truth, loss, pulls), strict=True):
+        stand_in = " · stand-in data" if (values["data"] == "stand-in").any() else ""
+        axis.set_title(f"({panel}) {headings[panel]}{stand_in}")
+    legend_below(below, order)
+    words = [runs_text(values.loc[values["panel"] != "a", "n"]), "bars: 95% intervals", setting]
     return headed(figure, title, "; ".join(filter(None, words)))

@@ -19,7 +19,7 @@ from bestarm.designs.l1_design import l1_designs
 from bestarm.experiments.experiment import Experiment
 from bestarm.interface import FiniteProblem, FloatArray
 from bestarm.policies.gifa import Gifa
-from bestarm.reporting.values import COLUMNS, QUANTILES, mean_interval
+from bestarm.reporting.values import COLUMNS, QUANTILES, mean_interval, summarise
 from bestarm.streams import Streams
 from bestarm_studies.linear_topm.complexity import (
     m_lingape_complexity,
@@ -27,6 +27,7 @@ from bestarm_studies.linear_topm.complexity import (
     sample_complexity_bound,
 )
 from bestarm_studies.linear_topm.experiments import EXPERIMENTS
+from bestarm_studies.linear_topm.values import split_series
 
 
 def parts_of(name: str, *, stand_in: bool = False) -> tuple[FiniteProblem, dict[str, Gifa]]:
@@ -108,6 +109,21 @@ def event_values(rows: pd.DataFrame, panel: str, profile: str) -> pd.DataFrame:
             low, high = frequency_interval(failed, len(mine))
             table.append(base | {"statistic": name, "value": failed / len(mine), "low": low, "high": high})
     return pd.DataFrame(table).reindex(columns=COLUMNS)
+
+
+def stopping_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return what UGapE's rule saves against LUCB's on one trajectory: mean pulls (``a``), share of runs (``b``)."""
+    saved = split_series(rows, "ε").assign(saved=lambda f: f["pulls"] - f["ugape_pulls"])
+    saved["earlier"] = (saved["saved"] > 0).astype(float)
+    pulls = summarise(saved, {"mean pulls saved": ("saved", "mean")}, x="x", panel="a", profile=profile)
+    earlier = {"share of runs with a saving": ("earlier", "share")}
+    return pd.concat([pulls, summarise(saved, earlier, x="x", panel="b", profile=profile)])
+
+
+def n_rules_differed(rows: Sequence[pd.DataFrame]) -> int:
+    """Return in how many runs as written the two stopping rules held at different times."""
+    written = [frame[frame["convention"] == "as_written"] for frame in rows]
+    return sum(int((frame["pulls"] != frame["ugape_pulls"]).sum()) for frame in written)
 
 
 def lemma_2_values(pulls: Sequence[int], angles: FloatArray, regulariser: float, profile: str) -> pd.DataFrame:

@@ -1,36 +1,41 @@
-"""Values and tables of the Top-m paper: sample complexities, the authors' own runs, growth, complexity constants."""
+"""Values of the Top-m paper: sample complexities, the authors' own runs, growth, families of experiments."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
-from bestarm.designs.l1_design import l1_designs
-from bestarm.experiments.experiment import Experiment
-from bestarm.policies.gifa import Gifa
-from bestarm.problems.linear_bandit import LinearBandit
-from bestarm.problems.recorded_rewards import RecordedRewards
 from bestarm.reporting.section import Section
 from bestarm.reporting.values import QUANTILES, as_values, summarise
-from bestarm_studies.linear_topm.complexity import (
-    lucb_complexity,
-    m_lingape_complexity,
-    m_lingape_optimised_complexity,
-    ugape_complexity,
-)
+from bestarm_studies.linear_topm.experiments import RECORDED
 from bestarm_studies.linear_topm.misspecified import MisspecifiedBandit
 
-FORMULAS = {
-    "LUCB": "2 Σ max(ε/2, Δ)⁻²",
-    "UGapE": "2 Σ max(ε, (ε+Δ)/2)⁻²",
-    "m-LinGapE (1), largest variance": "4σ² Σ max(ε, (ε+Δ)/3)⁻²",
-    "m-LinGapE (2), optimised": "σ² Σ_a max_{i,j} |w*_a(i,j)| max(ε, (ε+Δ_i)/3, (ε+Δ_j)/3)⁻²",
-}
+
+class Panel(NamedTuple):
+    """One panel of sample complexities: its letter, its experiment and that one's title, rows and statistics."""
+
+    letter: str
+    name: str
+    heading: str
+    rows: pd.DataFrame
+    values: pd.DataFrame
+
+
+def sample_complexity_panels(
+    section: Section, names: Mapping[str, str], series: Sequence[str] | None = None
+) -> list[Panel]:
+    """Return the panels of some experiments, letter to name, with the authors' own runs; of all series or of some."""
+    panels = []
+    for letter, name in names.items():
+        rows = section.rows(name)
+        rows = rows if series is None else rows[rows["series"].isin(series)]
+        values = sample_complexity_values(rows, letter, section.profile, RECORDED.get(name))
+        panels.append(Panel(letter, name, section.experiment(name).title, rows, values))
+    return panels
 
 
 def error_values(rows: pd.DataFrame, panel: str, profile: str) -> pd.DataFrame:
@@ -104,22 +109,6 @@ def agreement_with_recorded(rows: pd.DataFrame, recorded: Mapping[str, Any]) -> 
     return pd.DataFrame(table)
 
 
-def agreement_table(agreement: pd.DataFrame) -> pd.DataFrame:
-    """Return the comparison with the authors' recorded means, formatted, with Holm-adjusted p-values."""
-    adjusted = multipletests(agreement["p"], method="holm")[1]
-    return pd.DataFrame(
-        {
-            "instance": agreement["instance"].to_numpy(),
-            "series": agreement["series"].to_numpy(),
-            "ours": agreement["ours"].map("{:.0f}".format).to_numpy(),
-            "authors": agreement["authors"].map("{:.0f}".format).to_numpy(),
-            "ratio": agreement["ratio"].map("{:.3f}".format).to_numpy(),
-            "z": agreement["z"].map("{:+.2f}".format).to_numpy(),
-            "p (Holm)": [f"{p:.3f}" for p in adjusted],
-        }
-    )
-
-
 def growth_exponents(rows: Mapping[float, pd.DataFrame]) -> pd.DataFrame:
     """Return by which power of the gap each series' mean sample complexity grows.
 
@@ -187,63 +176,3 @@ def prediction_values(problem: MisspecifiedBandit, panel: str, profile: str) -> 
     values = pd.DataFrame({"x": problem.features @ problem.theta, "value": problem.means[0]})
     values["series"] = [f"arm {a}" for a in range(len(values))]
     return as_values(values, panel=panel, statistic="true mean", profile=profile, data=problem.data)
-
-
-def gifa_parts(experiment: Experiment) -> pd.DataFrame:
-    """Return the parts of each gap-index focused algorithm as written: Table 1 of the Top-m paper, in words."""
-    lines = {}
-    for cell in experiment.cells("laptop"):
-        policy = cell.policy
-        if not isinstance(policy, Gifa) or cell.convention != "as_written":
-            continue
-        lines[policy.label] = {
-            "algorithm": policy.label,
-            "gap index": policy.index,
-            "J(t)": "m smallest m-th largest gap indices" if policy.by_gap_index else "m largest means",
-            "b(t)": "largest m-th largest gap index" if policy.challenged_by_mth else "largest gap index outside J",
-            "selection": policy.selection.replace("_", " "),
-            "stops when": "m-th largest gap index ≤ ε on J" if policy.stop == "ugape" else "gap index of (c, b) ≤ ε",
-            "initialisation": "one pull each" if policy.initialise else "none",
-        }
-    return pd.DataFrame(lines.values())
-
-
-def error_table(rows: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return error frequencies: one line for each algorithm, one column for each instance and convention."""
-    columns = {}
-    for instance, frame in rows.items():
-        rates = (1.0 - frame["correct"]).groupby([frame["convention"], frame["series"]], sort=False).mean()
-        for convention in rates.index.unique(0):
-            columns[f"{instance} {convention.replace('_', ' ')}"] = rates[convention].map("{:.3f}".format)
-    order = list(dict.fromkeys(s for frame in rows.values() for s in frame["series"]))
-    return pd.DataFrame(columns).reindex(order).fillna("–").rename_axis("algorithm").reset_index()
-
-
-def complexity_table(instances: Mapping[str, tuple[LinearBandit | RecordedRewards, int]], sigma: float) -> pd.DataFrame:
-    """Return Table 2 of the Top-m paper: the complexity constants, evaluated at epsilon = 0 on some instances."""
-    columns: dict[str, list[str]] = {"algorithm": list(FORMULAS), "complexity constant": list(FORMULAS.values())}
-    for name, (bandit, m) in instances.items():
-        means, designs = bandit.means[0], l1_designs(bandit.features).weights
-        values = (
-            lucb_complexity(means, m),
-            ugape_complexity(means, m),
-            m_lingape_complexity(means, m, sigma=sigma),
-            m_lingape_optimised_complexity(means, m, designs, sigma=sigma),
-        )
-        columns[name] = [f"{value:.5g}" for value in values]
-    return pd.DataFrame(columns)
-
-
-def fraction_table(rows: pd.DataFrame, printed: Mapping[str, tuple[float, int]]) -> pd.DataFrame:
-    """Return Table 4 of the Top-m paper in per cent: printed, and under each reading of how it was made."""
-    percent = 100.0 * rows.groupby(["series", "convention"], sort=False)["holds"].mean().unstack(sort=False)
-    table = percent.map("{:.1f}".format).rename(columns=lambda name: name.replace("_", " ")).reset_index()
-    table.insert(1, "printed", [f"{100 * printed[s][0]:.1f}" for s in table["series"]])
-    return table.rename_axis(columns=None)
-
-
-def constant_values(readings: Mapping[str, pd.DataFrame], profile: str) -> pd.DataFrame:
-    """Return Table 5 under each convention, in the columns of a figure's CSV."""
-    names = ["m_lingape", "ugape", "gap"]
-    frames = [table.melt(["m"], names, var_name="series").assign(convention=c) for c, table in readings.items()]
-    return as_values(pd.concat(frames).rename(columns={"m": "x"}), statistic="constant", n=np.nan, profile=profile)

@@ -9,8 +9,9 @@ from statsmodels.stats.proportion import proportion_confint
 from bestarm.reporting.appearance import use_style
 from bestarm.reporting.values import COLUMNS, mean_interval
 from bestarm_studies.linear_topm.figures import sample_complexity_figure
+from bestarm_studies.linear_topm.tables import agreement_table
 from bestarm_studies.linear_topm.values import (
-    agreement_table,
+    Panel,
     agreement_with_recorded,
     at_points,
     error_values,
@@ -90,7 +91,7 @@ def test_the_figure_shows_every_series_of_every_panel():
     use_style()
     both = pd.concat([BOTH, rows({"LinGame": 150.0}, convention="as_coded")])
     values = sample_complexity_values(both, "a", "smoke", RECORDED)
-    panels, order = [("a", "an instance", both, values)], [["LinGame", "UGapE"]]
+    panels, order = [Panel("a", "one", "an instance", both, values)], [["LinGame", "UGapE"]]
     figure = sample_complexity_figure(panels, order, title="A finding")
     left, right = figure.axes
     assert [t.get_text() for t in left.get_yticklabels()] == ["LinGame", "UGapE"]

@@ -186,6 +186,28 @@ def observation_table(data: DrugData, n_runs: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame(table)
 
 
+def network_setting(data: DrugData) -> str:
+    """Return in words how many genes and interactions the network has, and how many genes are drawn."""
+    network = data.network
+    drawn = len({gene for edge in network.edges for gene in (edge.regulator, edge.gene)})
+    activating = sum(edge.sign > 0 for edge in network.edges)
+    return (
+        f"{len(network.edges)} interactions, of which {activating} activate; {drawn} of {network.n_genes} genes, "
+        f"since {network.n_genes - drawn} without an interaction are not drawn"
+    )
+
+
+def order_table(data: DrugData) -> pd.DataFrame:
+    """Return the ten drugs of each kind in the order of the authors' script, and how their recorded means change."""
+    means, lines = data.rewards.mean(axis=0), []
+    for kind, sign in {"anti-epileptic": 1, "pro-convulsant": -1}.items():
+        mine = [(drug.name, mean) for drug, mean in zip(data.drugs, means, strict=True) if drug.label == sign]
+        steps = np.diff([mean for _, mean in mine])
+        order = "falls" if (steps < 0).all() else "rises" if (steps > 0).all() else "goes up and down"
+        lines.append({"kind": kind, "order of the script": ", ".join(n for n, _ in mine), "mean score": order})
+    return pd.DataFrame(lines)
+
+
 def network_values(data: DrugData, profile: str) -> pd.DataFrame:
     """Return the drawn network in the columns of a figure's CSV: the sign of each edge, and the perturbed genes."""
     edges = [{"series": f"{e.regulator} → {e.gene}", "statistic": "sign", "value": e.sign} for e in data.network.edges]
