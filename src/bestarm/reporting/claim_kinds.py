@@ -285,8 +285,8 @@ _METHODS = {
     "ratio": "ratio of {}, t-test on the log scale",
     "share": "share of runs with {}, exact binomial test",
     "discordant": "runs that differ in {}, exact binomial test",
-    "mostly": "share of the cells in which {} is ahead, bootstrap over runs",
-    "rank": "share of the cells with this rank by {}, bootstrap over runs",
+    "mostly": "share of the cells in which left is ahead in {}, bootstrap over runs",
+    "rank": "share of the cells in which left has the rank by {}, bootstrap over runs",
     "slope": "slope of {}, {}",
     "spread": "standard deviation over runs of {}, bootstrap",
 }
@@ -313,11 +313,8 @@ def words_of(test: Test, values: Values) -> str:
     if "runs" in test:
         words += " " + ", ".join(f"{k.replace('_', ' ')} {v:g}" for k, v in test["runs"].items())
     if kind == "mostly":
-        words += (
-            " ("
-            + ", ".join(f"{k.replace('_', ' ')} {test[k]:g}" for k in ("below", "above", "at_least") if k in test)
-            + ")"
-        )
+        bound = next(f"{k.replace('_', ' ')} {test[k]:g}" for k in ("below", "above", "at_least") if k in test)
+        words += f" ({test.get('by', 'difference')} {bound})"
     method = {None: "bootstrap over runs"}.get(test.get("along"), "weighted least squares")
     text = _METHODS[kind].format(words, "Page's exact trend test" if test.get("by") == "ranks" else method)
     if kind == "difference" and "right" not in test and "pairs" not in test:

@@ -154,7 +154,7 @@ CHECKS: dict[str, Callable[[Test, Rows], Decision]] = {
 VALUES: dict[str, Value] = {
     "arity": Value("K, the arity of the tree", _number("K")),
     "size": Value("S, representatives of a cell", _number("S")),
-    "off_peak": Value("a recommended cell off the highest peak"),
+    "off_peak": Value("an off-peak indicator"),
     "event_share": Value("largest error in units of its interval"),
     "smoothed_error": Value("error of the model against f smoothed over a box"),
     "first_budget": Value("budget at which mean regret is low", _curve, statistic=first_budget),
