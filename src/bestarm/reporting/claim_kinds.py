@@ -282,7 +282,7 @@ _KINDS: dict[str, Callable[[Test, Rows, Values], Iterator[Comparison]]] = {
 }
 _METHODS = {
     "difference": "difference of {}, t-test",
-    "ratio": "ratio of {}, t-test on the log scale",
+    "ratio": "ratio of mean {}, t-test on the log scale",
     "share": "share of runs with {}, exact binomial test",
     "discordant": "runs that differ in {}, exact binomial test",
     "mostly": "share of the cells in which left is ahead in {}, bootstrap over runs",
@@ -317,6 +317,8 @@ def words_of(test: Test, values: Values) -> str:
         words += f" ({test.get('by', 'difference')} {bound})"
     method = {None: "bootstrap over runs"}.get(test.get("along"), "weighted least squares")
     text = _METHODS[kind].format(words, "Page's exact trend test" if test.get("by") == "ranks" else method)
+    if name in values and values[name].statistic is not None:
+        text = f"{kind} of {words}, bootstrap over runs"
     if kind == "difference" and "right" not in test and "pairs" not in test:
         text = text.replace("difference of", "change of mean" if "from" in test else "mean of", 1)
     if "printed" in test:

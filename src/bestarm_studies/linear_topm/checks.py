@@ -148,7 +148,7 @@ def wrong(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
 
 
 VALUES: dict[str, Value] = {
-    "pulls": Value("mean sample complexity"),
+    "pulls": Value("sample complexity"),
     "wrong": Value("a wrong answer", wrong),
     "holds": Value("H(m-LinGapE (2)) at most H(UGapE)"),
     "hit_ratio_over_baseline": Value("hit ratio minus that of the baseline", hit_ratio_over_baseline),
