@@ -56,8 +56,9 @@ class Study:
 
 
 def study_names() -> list[str]:
-    """Return the names of all studies, in alphabetical order."""
-    return sorted(m.name for m in iter_modules(bestarm_studies.__path__) if m.ispkg)
+    """Return the names of all studies that have experiments, in alphabetical order."""
+    packages = (m.name for m in iter_modules(bestarm_studies.__path__) if m.ispkg)
+    return sorted(name for name in packages if files(f"bestarm_studies.{name}").joinpath("experiments.py").is_file())
 
 
 @cache
