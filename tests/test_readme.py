@@ -1,0 +1,83 @@
+"""The README and the pages: examples run, numbers are those of the verdicts, generated parts are current."""
+
+import re
+
+import pandas as pd
+import pytest
+
+from bestarm.paths import ROOT
+from bestarm.reporting.pages import generated
+from bestarm.reporting.results import read_verdicts
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = sorted(p for p in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+
+
+def effect(study: str, identity: str, convention: str) -> float:
+    table = read_verdicts(study)
+    assert table is not None
+    line = table[(table["id"] == identity) & (table["convention"] == convention)]
+    return float(line["effect"].iloc[0])
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/own_arms.md"])
+def test_python_blocks_run(page, capsys):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        assert len(block.strip().splitlines()) <= 18
+        exec(compile(block, page, "exec"), {})
+    found = capsys.readouterr().out
+    assert "best arms: [0, 1]" in found
+    if page == "docs/own_arms.md":
+        assert "best candidate" in found
+        low, high = re.search(r"the best cell is \[(.*), (.*)\]", found).groups()
+        assert float(low) - 0.1 <= 3.2 <= float(high) + 0.1
+
+
+STORIES = [
+    ("**3.05**", "linear_topm", "TOPM-C8", "as_written", "{:.2f}"),
+    ("**0.77**", "linear_topm", "TOPM-C8.a", "as_written", "{:.2f}"),
+    ("**17%**", "gpoo", "GPOO-C4", "as_coded", "{:.0%}"),
+    ("**14%**", "gse", "GSE-C1", "as_written", "{:.0%}"),
+    ("**60%**", "gse", "GSE-C1.b", "as_written", "{:.0%}"),
+    ("**2.57**", "oae", "OAE-C27", "as_written", "{:.2f}"),
+]
+
+
+@pytest.mark.parametrize(("text", "study", "identity", "convention", "form"), STORIES)
+def test_stories_quote_the_verdicts(text, study, identity, convention, form):
+    assert text in README
+    assert text.strip("*") == form.format(effect(study, identity, convention))
+
+
+def test_comparisons_that_hold():
+    table = read_verdicts("oae")
+    assert isinstance(table, pd.DataFrame)
+    line = table[table["id"] == "OAE-C37"].iloc[0]
+    assert f"**{line['confirming']:.0f} of {line['comparisons']:.0f}**" in README
+
+
+def test_none_of_the_runs_is_none():
+    assert "**none** of 500 runs" in README
+    assert effect("gpoo", "GPOO-C4", "as_written") == 0.0
+    table = read_verdicts("gpoo")
+    assert isinstance(table, pd.DataFrame)
+    assert (table.loc[table["id"] == "GPOO-C4", "n"] == 500).all()
+
+
+def test_the_readme_is_a_front_door():
+    prose = re.sub(r"```.*?```|\|.*", "", README, flags=re.DOTALL)
+    assert 600 <= len(prose.split()) <= 1100
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+        if not target.startswith("http"):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_generated_pages_are_current():
+    stale = [path.name for path, text in generated().items() if path.read_text(encoding="utf-8") != text]
+    assert not stale, f"bring them up to date by `bestarm pages`: {stale}"
