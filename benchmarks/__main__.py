@@ -3,6 +3,6 @@
 from benchmarks import dpp_bbo, gpoo, gse, oae, oae_engine, structured_baselines, topm
 
 if __name__ == "__main__":
-    for subject in (topm, gpoo, gse, structured_baselines, oae, oae_engine):
+    for subject in (topm, gpoo, gse, structured_baselines, oae, oae_engine, dpp_bbo):
         subject.main()
         print()

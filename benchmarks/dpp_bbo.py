@@ -6,7 +6,13 @@ variances are vectors over the region. It has the policies' steps, not their dra
 thread, so that other work on the machine is not counted. DPPy and BoTorch are optional: a line says what is absent.
 """
 
+# ruff: noqa: E402  (the number of threads is read when NumPy is imported)
 from __future__ import annotations
+
+import os
+
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
 
 import time
 from collections.abc import Callable

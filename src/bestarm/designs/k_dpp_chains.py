@@ -19,6 +19,7 @@ from numba import njit
 from bestarm.designs.k_dpp import check_kernel, greedy_map
 from bestarm.designs.k_dpp_mixing import Chain, down_up_steps, exchange_steps, greedy_deficit
 from bestarm.interface import FloatArray, IntArray
+from bestarm.models.finite_gp import subtract_products
 from bestarm.streams import Streams, uniform
 
 _PATIENCE = 24  # rejected proposals after which conditional variances of all points are kept instead
@@ -169,8 +170,7 @@ def _widen(entries: Entries, diagonal: FloatArray, j: int, column: FloatArray, w
             wide[i] += (entries.points[c, i] - centre) ** 2
     for i in range(len(wide)):
         wide[i] = entries.constant + entries.signal * np.exp(-0.5 * wide[i])
-    if len(column) > 0:
-        wide -= np.dot(column, entries.rows)
+    subtract_products(column, entries.rows, wide)
     wide *= entries.weight
     wide[j] = diagonal[j]
 
