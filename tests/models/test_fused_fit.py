@@ -282,6 +282,29 @@ def test_bad_input_is_refused(change, said):
         fit_fused(Training((10, 5), 5), FitData(**values), np.zeros(19), KEY, networks)
 
 
+def test_vectors_that_no_tile_is_made_for_are_refused():
+    """With the numbers of lanes there are."""
+    data, networks = ragged_data(3)
+    with pytest.raises(ValueError, match="8 or 16 lanes, got 4"):
+        fit_fused(Training((10, 5), 5), data, np.zeros(19), KEY, networks, lanes=(0,) * 4)
+
+
+def test_any_kind_of_array_will_do():
+    """Read-only, broadcast, of other integers, not contiguous: the same bits."""
+    data, networks = ragged_data(3)
+    expected = fit_fused(Training((10, 5), 20), data, np.full(19, 0.1), KEY, networks)
+    twice = np.repeat(data.pool, 2, axis=1)[:, ::2]
+    arms = np.asfortranarray(data.arms.astype(np.int32))
+    arms.flags.writeable = False
+    features = data.features.transpose(1, 2).contiguous().transpose(1, 2)
+    other = FitData(
+        features, data.feature_set.astype(np.int32), arms, data.n_observed, twice, data.n_pool, data.row,
+        data.targets.astype(np.float32),
+    )  # fmt: skip
+    found = fit_fused(Training((10, 5), 20), other, np.full(19, 0.1), KEY, networks.astype(np.int32))
+    assert torch.equal(found, expected)
+
+
 def test_a_group_that_does_not_fit_is_refused(monkeypatch):
     """Before anything is taken, with what is needed and what is free."""
     data, networks = ragged_data(3)

@@ -24,7 +24,7 @@ from bestarm.interface import FloatArray, IntArray
 from bestarm.models import fused_lanes, fused_units
 from bestarm.models.fused_draws import draw_in_lanes
 from bestarm.models.fused_lanes import Lanes
-from bestarm.models.fused_tiles import BETA_1, BETA_2, LANES, PROCESSOR, missing_instruction
+from bestarm.models.fused_tiles import BETA_1, BETA_2, LANES, PROCESSOR, check_lanes, missing_instruction
 from bestarm.models.fused_units import Units
 from bestarm.models.mlp_batch import Mlp
 from bestarm.models.mlp_fit import FitData, Training, fit_networks
@@ -69,7 +69,8 @@ def fit_fused(
     Raises
     ------
     ValueError
-        If a network has no observation, shapes do not match, or an arm, a row or a set does not exist.
+        If a network has no observation, shapes do not match, an arm, a row or a set does not exist, or there are
+        other than 8 or 16 lanes.
     MemoryError
         If the group does not fit into the memory that is free.
     """
@@ -77,7 +78,9 @@ def fit_fused(
     if reason:
         said_once(f"networks are fitted by Torch, not by the fused kernel: {reason}")
         return fit_networks(training, data, optimism, key, networks, on_step)
+    check_lanes(lanes)
     _check(data, optimism, networks)
+    data = _owned(data)
     shape = Mlp(data.features.shape[2], training.hidden)
     n_samples = training.minibatch + (training.pool_size if optimism.any() else 0)
     starts = range(0, len(networks), len(lanes))
@@ -141,19 +144,18 @@ class _Group:
         self.share[:, m:] = optimism[mine, None] * in_pool / np.maximum(used_pool, 1)[:, None]
         if training.objective == "sum":
             self.share[:, m:] *= data.n_pool[row, None].astype(np.float32)
-        self.table = own(data.features.flatten(0, 1).numpy(), np.float32)
-        self.names, self.targets = own(networks[mine], np.int64), own(data.targets[mine], np.float32)
-        self.row, self.offset = own(row, np.int64), own(data.feature_set[row] * data.features.shape[1], np.int64)
-        self.observed = own(data.arms, np.int64), own(data.n_observed, np.int64)
-        self.pool = own(data.pool, np.int64), own(data.n_pool, np.int64)
+        self.table, self.data, self.row = data.features.flatten(0, 1).numpy(), data, row
+        self.names, self.targets = networks[mine].astype(np.int64), data.targets[mine].astype(np.float32)
+        self.offset = data.feature_set[row] * data.features.shape[1]
 
     def minibatches(self, first_step: int, n_steps: int) -> tuple[IntArray, NDArray[np.float32]]:
         """Return rows of the table and targets, see `Lanes.take_steps`."""
         index = np.empty((n_steps, len(self.lanes), self.n_samples), dtype=np.int64)
         target = np.empty((n_steps, len(self.lanes), self.m), dtype=np.float32)
+        data = self.data
         draw_in_lanes(
-            self.lanes, self.key, self.names, self.row, self.offset, *self.observed, self.targets, *self.pool,
-            first_step, index, target,
+            self.lanes, self.key, self.names, self.row, self.offset, data.arms, data.n_observed, self.targets,
+            data.pool, data.n_pool, first_step, index, target,
         )  # fmt: skip
         return index, target
 
@@ -169,6 +171,15 @@ def _corrections(training: Training, first_step: int, n_steps: int) -> tuple[NDA
 def _powers(steps: int) -> FloatArray:
     """Return beta^1, ..., beta^steps for both betas of Adam, by multiplication, which every machine rounds alike."""
     return np.cumprod(np.tile([[BETA_1], [BETA_2]], steps), axis=1)
+
+
+def _owned(data: FitData) -> FitData:
+    """Return the same data in arrays as kernels take them; what is so already is not copied."""
+    return FitData(
+        torch.from_numpy(own(data.features.numpy(), np.float32)), own(data.feature_set, np.int64),
+        own(data.arms, np.int64), own(data.n_observed, np.int64), own(data.pool, np.int64), own(data.n_pool, np.int64),
+        own(data.row, np.int64), data.targets,
+    )  # fmt: skip
 
 
 def own(values: NDArray[Any], kind: type) -> NDArray[Any]:
@@ -223,12 +234,20 @@ def _check_memory(needed: int, shape: Mlp, n_networks: int) -> None:
 
 
 def free_bytes() -> int | None:
-    """Return the memory that is free for a new array, None where the system does not say."""
+    """Return the memory that is free for new arrays, at most what a container may have; None if no file says so."""
+    found = []
+    for line in _lines("/proc/meminfo"):
+        if line.startswith("MemAvailable:"):
+            found.append(1024 * int(line.split()[1]))
+    found += [int(line) for line in _lines("/sys/fs/cgroup/memory.max") if line.isdigit()]
+    return min(found, default=None)
+
+
+def _lines(file: str) -> list[str]:
     try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return Path(file).read_text(encoding="ascii").splitlines()
     except OSError:
-        return None
-    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")), None)
+        return []
 
 
 @cache

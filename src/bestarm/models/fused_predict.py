@@ -9,7 +9,7 @@ from torch import Tensor
 
 from bestarm.interface import FloatArray, IntArray
 from bestarm.models.fused_fit import cannot_run, own, said_once, said_when_compiling
-from bestarm.models.fused_tiles import LANES, TEXT, aligned, shared_plain, shared_relu, transpose
+from bestarm.models.fused_tiles import LANES, TEXT, aligned, check_lanes, shared_plain, shared_relu, transpose
 from bestarm.models.mlp_batch import Mlp
 from bestarm.models.mlp_fit import FitData, Training, predict
 
@@ -36,6 +36,7 @@ def predict_fused(
     if reason:
         said_once(f"outputs are computed by Torch, not by the fused kernel: {reason}")
         return predict(training, data, parameters)
+    check_lanes(lanes)
     n_sets, n_arms, d = data.features.shape
     shape = Mlp(d, training.hidden)
     if tuple(parameters.shape) != (len(data.row), shape.n_parameters):

@@ -46,6 +46,12 @@ def missing_instruction() -> str | None:
     return f"the processor ({PROCESSOR or TRIPLE}) has no fused multiply-add"
 
 
+def check_lanes(lanes: tuple[int, ...]) -> None:
+    """Refuse vectors that no tile is made for."""
+    if len(lanes) not in _ALONE:
+        raise ValueError(f"a vector must have {' or '.join(map(str, sorted(_ALONE)))} lanes, got {len(lanes)}.")
+
+
 def aligned(n: int) -> NDArray[np.float32]:
     """Return n zeros that begin on a line of the cache."""
     whole = np.zeros(n + 16, dtype=np.float32)
