@@ -113,6 +113,18 @@ def test_differences_are_paired():
     assert set(found["n"]) == {40}
 
 
+def test_series_of_unequal_length_are_compared_on_what_both_have():
+    """The interval and n are those of the shorter series; runs that only one of them has are left out."""
+    better = np.random.default_rng(1).standard_normal(20)
+    frames = [
+        pd.DataFrame({"series": name, "replication": np.arange(len(values)), "regret": values})
+        for name, values in {"A": np.r_[np.zeros(20), np.full(80, 9.0)], "A | x": better}.items()
+    ]
+    found = paired_effects(pd.concat(frames), "regret", statistic="mean", profile="smoke").set_index("x").loc["x"]
+    assert found["n"] == 20
+    np.testing.assert_allclose(found[["value", "low", "high"]].astype(float), mean_interval(pd.Series(better)))
+
+
 def test_ratios_are_paired_and_named_lines_can_be_given():
     """A series against itself is 1; a series that was not run is an error that names those that were."""
     lines = {"group": {"x / A": ("A | x", "A")}}

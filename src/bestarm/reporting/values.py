@@ -146,7 +146,7 @@ def paired_effects(
     ----------
     rows : DataFrame
         ``series, replication`` and the column. Rows of one replication are averaged first, so that several budgets give
-        the mean over them.
+        the mean over them. Two series are compared on the replications that both have.
     column : str
         What is compared.
     statistic, profile, panel : str
@@ -174,8 +174,9 @@ def paired_effects(
             for name, (left, right) in named.items():
                 if missing := {left, right} - set(runs):
                     raise ValueError(f"no rows of {', '.join(sorted(missing))}; there are: {', '.join(runs)}.")
-                value, low, high = _effect(runs[left], runs[right], log=log, itself=left == right)
-                line = {"series": group, "x": name, "value": value, "low": low, "high": high, "n": len(runs[left])}
+                ours, theirs = runs[left].align(runs[right], join="inner")
+                value, low, high = _effect(ours, theirs, log=log, itself=left == right)
+                line = {"series": group, "x": name, "value": value, "low": low, "high": high, "n": len(ours)}
                 table.append(base | line)
     return pd.DataFrame(table).reindex(columns=COLUMNS)
 
