@@ -23,7 +23,7 @@ from torch import Tensor
 from bestarm.interface import FloatArray, IntArray
 from bestarm.models import fused_lanes, fused_units
 from bestarm.models.fused_draws import draw_in_lanes
-from bestarm.models.fused_lanes import Lanes
+from bestarm.models.fused_lanes import HINGE, LINEAR, SOFTMAX, Lanes
 from bestarm.models.fused_tiles import BETA_1, BETA_2, LANES, PROCESSOR, check_lanes, missing_instruction
 from bestarm.models.fused_units import Units
 from bestarm.models.mlp_batch import Mlp
@@ -49,7 +49,7 @@ def fit_fused(
 ) -> Tensor:
     """Fit G networks, each from its own initial weights, on its own minibatches, as `fit_networks` does.
 
-    On a GPU, for the softmax and on a processor without fused multiply-add, `fit_networks` itself is called, and one
+    On a GPU and on a processor without fused multiply-add, `fit_networks` itself is called, and one
     line of the log says so.
 
     Parameters
@@ -74,7 +74,7 @@ def fit_fused(
     MemoryError
         If the group does not fit into the memory that is free.
     """
-    reason = not_fused(training)
+    reason = cannot_run(training)
     if reason:
         said_once(f"networks are fitted by Torch, not by the fused kernel: {reason}")
         return fit_networks(training, data, optimism, key, networks, on_step)
@@ -101,20 +101,15 @@ def fit_fused(
                 n_steps = min(chunk, training.steps - step)
                 index, target = group.minibatches(step, n_steps)
                 rates, scales = _corrections(training, step, n_steps)
-                state.take_steps(group.table, index, target, group.share, group.hinge, rates, scales)
+                state.take_steps(group.table, index, target, group.share, group.objective, rates, scales)
                 if on_step:
                     on_step(step + n_steps, some, torch.from_numpy(state.found(size)))
             found[some] = state.found(size)
     return torch.from_numpy(found)
 
 
-def not_fused(training: Training) -> str | None:
-    """Return why the fused kernel cannot fit these networks, or None if it can."""
-    return "the softmax needs exponentials" if training.objective == "softmax" else cannot_run(training)
-
-
 def cannot_run(training: Training) -> str | None:
-    """Return why no fused kernel can run, or None."""
+    """Return why the fused kernels cannot run, or None if they can."""
     return missing_instruction() if training.device == "cpu" else f"device is {training.device!r}"
 
 
@@ -135,13 +130,14 @@ class _Group:
         mine = np.minimum(np.arange(some.start, some.start + len(lanes)), some.stop - 1)
         m, m_pool, row = training.minibatch, n_samples - training.minibatch, data.row[mine]
         self.lanes, self.key, self.n_samples, self.m = lanes, key, n_samples, m
-        self.hinge = training.objective == "hinge"
+        self.objective = {"hinge": HINGE, "softmax": SOFTMAX}.get(training.objective, LINEAR)
         used, used_pool = np.minimum(data.n_observed[row], m), np.minimum(data.n_pool[row], m_pool)
         # the same roundings as in `fit_networks`
         self.share = np.zeros((len(lanes), n_samples), dtype=np.float32)
         self.share[:, :m] = np.where(np.arange(m) < used[:, None], 2.0 / used[:, None], 0.0)
         in_pool = np.arange(m_pool) < used_pool[:, None]
-        self.share[:, m:] = optimism[mine, None] * in_pool / np.maximum(used_pool, 1)[:, None]
+        one = np.ones_like(used_pool) if training.objective == "softmax" else np.maximum(used_pool, 1)
+        self.share[:, m:] = optimism[mine, None] * in_pool / one[:, None]
         if training.objective == "sum":
             self.share[:, m:] *= data.n_pool[row, None].astype(np.float32)
         self.table, self.data, self.row = data.features.flatten(0, 1).numpy(), data, row

@@ -9,16 +9,19 @@ from numba import njit
 from numpy.typing import NDArray
 
 from bestarm.interface import IntArray
+from bestarm.models.fused_softmax import softmax_slopes
 from bestarm.models.fused_tiles import TEXT, adam, aligned, masked, plain, relu, transpose
 
 Float32Array = NDArray[np.float32]
+
+LINEAR, HINGE, SOFTMAX = range(3)
 
 
 @njit(cache=True, error_model="numpy")
 def _take_steps(
     lanes: tuple[int, ...], sizes: IntArray, at_p: IntArray, gap: int, at_x: IntArray, at_d: IntArray,
     state: Float32Array, table: Float32Array, index: IntArray, target: Float32Array, share: Float32Array,
-    hinge: bool, rates: Float32Array, scales: Float32Array, text: int = TEXT,
+    objective: int, rates: Float32Array, scales: Float32Array, text: int = TEXT,
 ) -> None:  # fmt: skip
     """Take some steps of Adam; ``at_`` are addresses (bytes) of layers in ``state``, see `Lanes`."""
     base, width, vector = state.ctypes.data, len(lanes), 4 * len(lanes)
@@ -62,11 +65,14 @@ def _take_steps(
                 f = output[b, 0, lane]
                 if b < m:
                     slope[b, 0, lane] = share[lane, b] * f - share[lane, b] * target[s, lane, b]
-                elif hinge:
+                elif objective == HINGE:
                     f = none if f < none else f
                     slope[b, 0, lane] = -share[lane, b] * (np.float32(4.0) * (f * f * f))
-                else:
+                elif objective == LINEAR:
                     slope[b, 0, lane] = -share[lane, b]
+        if objective == SOFTMAX:
+            for lane in range(width):
+                softmax_slopes(output[m:, 0, lane], share[lane, m:], slope[m:, 0, lane])
         for layer in range(n_layers - 1, -1, -1):
             i, j = sizes[layer] + 1, sizes[layer + 1]
             slopes = (base + at_d[layer + 1], vector * (j + 1), vector)
@@ -124,7 +130,7 @@ class Lanes:
         index: IntArray,
         target: Float32Array,
         share: Float32Array,
-        hinge: bool,
+        objective: int,
         rates: Float32Array,
         scales: Float32Array,
     ) -> None:
@@ -138,14 +144,14 @@ class Lanes:
             Rows in the table, observations first, and what the networks are told of these.
         share : ndarray of float32, shape (lanes, B)
             Derivative of the squared error of each observation by output minus target, and weights of the pool.
-        hinge : bool
-            Is the objective max(0, f)^4 rather than f?
+        objective : {LINEAR, HINGE, SOFTMAX}
+            Of the pool: f, max(0, f)^4, or the log of the sum of exponentials.
         rates, scales : ndarray of float32, shape (S,)
             Learning rate over Adam's first correction, and one over the square root of the second.
         """
         _take_steps(
             self.lanes, self.sizes, self.at_p, self.gap, self.at_x, self.at_d, self.state, table, index, target,
-            share, hinge, rates, scales,
+            share, objective, rates, scales,
         )  # fmt: skip
 
     def found(self, n: int) -> Float32Array:

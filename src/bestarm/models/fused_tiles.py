@@ -26,7 +26,9 @@ from numpy.typing import NDArray
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
 SMALLEST = 2.0**-100  # smaller averages of Adam are 0; they move no weight by 1e-17 and soon cost 100 cycles each
-TEXT = zlib.crc32(Path(__file__).read_bytes())  # a default argument of each kernel, so that Numba's cache knows it
+_FILES = sorted(Path(__file__).parent.glob("fused_*.py"))
+TEXT = zlib.crc32(b"".join(file.read_bytes() for file in _FILES))
+"""A default argument of each kernel: Numba's cache then knows the files that a kernel is made of."""
 
 _PLAIN, _RELU, _MASK, _ADAM = range(4)
 _ALONE = {16: ((5, 4, 3, 2, 1), (5, 2, 1)), 8: ((3, 2, 1), (4, 2, 1))}  # rows and columns of tiles, by lanes

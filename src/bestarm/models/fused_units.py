@@ -9,6 +9,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from bestarm.interface import IntArray
+from bestarm.models.fused_lanes import HINGE, LINEAR, SOFTMAX
+from bestarm.models.fused_softmax import softmax_slopes
 from bestarm.models.fused_tiles import (
     TEXT,
     aligned,
@@ -28,7 +30,7 @@ _EACH, _OVERHEAD = 150, 1.1  # measured against `Lanes`
 def _take_steps(
     lanes: tuple[int, ...], sizes: IntArray, wide: IntArray, at_p: IntArray, gap: int, at_t: IntArray, at_x: IntArray,
     at_d: IntArray, state: Float32Array, table: Float32Array, g: int, index: IntArray, target: Float32Array,
-    share: Float32Array, hinge: bool, rates: Float32Array, scales: Float32Array, text: int = TEXT,
+    share: Float32Array, objective: int, rates: Float32Array, scales: Float32Array, text: int = TEXT,
 ) -> None:  # fmt: skip
     """Take some steps of network g; ``at_`` are addresses (bytes) of layers in ``state``, see `Units`.
 
@@ -63,11 +65,13 @@ def _take_steps(
             f = output[b, 0]
             if b < m:
                 slope[b, 0] = share[g, b] * f - share[g, b] * target[s, g, b]
-            elif hinge:
+            elif objective == HINGE:
                 f = none if f < none else f
                 slope[b, 0] = -share[g, b] * (np.float32(4.0) * (f * f * f))
-            else:
+            elif objective == LINEAR:
                 slope[b, 0] = -share[g, b]
+        if objective == SOFTMAX:
+            softmax_slopes(output[m:, 0], share[g, m:], slope[m:, 0])
         for layer in range(n_layers - 1, -1, -1):
             before, after = sizes[layer], sizes[layer + 1]
             i, j = -(-before // width), -(-after // width)
@@ -140,7 +144,7 @@ class Units:
         index: IntArray,
         target: Float32Array,
         share: Float32Array,
-        hinge: bool,
+        objective: int,
         rates: Float32Array,
         scales: Float32Array,
     ) -> None:
@@ -148,7 +152,7 @@ class Units:
         for g in range(self.n_networks):
             _take_steps(
                 self.lanes, self.sizes, self.wide, self.at_p, self.gap, self.at_t, self.at_x, self.at_d,
-                self.states[g], table, g, index, target, share, hinge, rates, scales,
+                self.states[g], table, g, index, target, share, objective, rates, scales,
             )  # fmt: skip
 
     def found(self, n: int) -> Float32Array:
