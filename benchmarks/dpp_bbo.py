@@ -173,7 +173,7 @@ def together_against_alone(replications: int = 50, n_arms: int = 2048, rounds: i
     return table
 
 
-def growth(replications: int = 10) -> pd.DataFrame:
+def growth(replications: int = 3) -> pd.DataFrame:
     """Return milliseconds a batch with |X|, B and T, for known hyper-parameters and for MAP."""
     cells = [("|X|", n, 5, 30) for n in (512, 1024, 2048, 4096)]
     cells += [("B", 2048, b, 20) for b in (2, 5, 10, 20)] + [("T", 2048, 5, t) for t in (10, 20, 40)]
