@@ -38,10 +38,9 @@ def softmax_slopes(outputs: Float32Array, weights: Float32Array, slopes: Float32
             best = outputs[b]
     total = 0.0
     for b in range(len(outputs)):
-        if weights[b] != 0.0:
-            total += exponential(np.float64(outputs[b] - best))
+        own = exponential(np.float64(outputs[b] - best)) if weights[b] != 0.0 else 0.0
+        total += own
+        slopes[b] = np.float32(own)
     for b in range(len(outputs)):
-        share = np.float32(0.0)
-        if weights[b] != 0.0:
-            share = np.float32(exponential(np.float64(outputs[b] - best)) / total)
+        share = np.float32(slopes[b] / total) if weights[b] != 0.0 else np.float32(0.0)
         slopes[b] = -weights[b] * share
