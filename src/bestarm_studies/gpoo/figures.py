@@ -123,7 +123,8 @@ def settings_figure(values: pd.DataFrame, *, title: str, setting: str = "", x: s
     budgets = sorted(values["statistic"].unique(), key=lambda text: int(text.split()[-1]))
     numbers = pd.to_numeric(values["x"].astype(str).str.extract(r"^\D*?([\d.]+)$")[0], errors="coerce")
     continuous = bool(numbers.notna().all()) and values["x"].nunique() > 2
-    shown = values.assign(x=numbers) if continuous else values
+    words = values["x"].astype(str).str.replace(r"14·(\d)\^-h", r"$14\\cdot\1^{-h}$", regex=True)
+    shown = values.assign(x=numbers if continuous else words)
     shown = shown.assign(series=shown["series"] + ", " + shown["statistic"])
     order = [f"{size}, {budget}" for size in SIZE_LOOKS for budget in budgets]
     looks = {

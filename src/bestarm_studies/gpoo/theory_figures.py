@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
 from bestarm.reporting.appearance import DOTS, Look
 from bestarm.reporting.figures import draw_lines, draw_quantiles, headed, legend_below, line_panels, runs_text, wide
@@ -39,6 +39,10 @@ def spread_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Fig
     measured = values[values["statistic"] == "measured"]
     draw_lines(axis, measured, list(dict.fromkeys(measured["series"])), marks="none", joined=False)
     axis.set(xlabel="evaluations of the cell", ylabel="posterior standard deviation", xscale="log", yscale="log")
+    axis.set_xticks([1, 2, 4, 8, 16], ["1", "2", "4", "8", "16"])
+    axis.set_yticks([0.02, 0.05, 0.1], ["0.02", "0.05", "0.1"])
+    for which in (axis.xaxis, axis.yaxis):
+        which.set_minor_locator(NullLocator())
     legend_below(figure)
     return headed(figure, title, setting)
 
@@ -46,11 +50,10 @@ def spread_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Fig
 def rate_figure(
     values: pd.DataFrame, bounds: pd.DataFrame, *, titles: Mapping[str, str], title: str, setting: str = ""
 ) -> Figure:
-    """Return mean regret against N / log N with its interval, and the bounds as lines, one column for each function."""
+    """Return mean regret against the budget with its interval below the bounds, one column for each function."""
     every = pd.concat([values[values["statistic"] == "mean"], bounds.assign(series=bounds["statistic"])])
-    n = every["x"].to_numpy(dtype=np.float64)
     order = [*dict.fromkeys(values["series"]), *BOUND_LOOKS]
     return line_panels(
-        every.assign(x=n / np.log(n), statistic="regret"), order, statistic="regret", titles=titles, log="xy",
-        looks=BOUND_LOOKS, x="N / log N", y="aggregated regret", title=title, setting=setting, height=3.0,
+        every.assign(statistic="regret"), order, statistic="regret", titles=titles, log="xy",
+        looks=BOUND_LOOKS, x="budget N (evaluations)", y="aggregated regret", title=title, setting=setting, height=3.0,
     )  # fmt: skip

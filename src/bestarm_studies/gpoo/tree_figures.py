@@ -119,7 +119,9 @@ def tree_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figur
     for axis in axes.flat:
         axis.label_outer()
     legend_below(figure)
-    return headed(figure, title, "; ".join(filter(None, ["one run each; band: two standard deviations", setting])))
+    return headed(
+        figure, title, "; ".join(filter(None, [r"one run each; band: $\beta_N^{1/2}$ standard deviations", setting]))
+    )
 
 
 def draw_cells(axis: Axes, values: pd.DataFrame, curve: pd.DataFrame, *, envelope: float | None = None) -> Axes:
@@ -280,7 +282,8 @@ def draw_shares(axis: Axes, values: pd.DataFrame) -> Axes:
     shares = values[values["statistic"].str.startswith("share")]
     table = shares.pivot(index="x", columns="statistic", values="value").fillna(0.0)
     order = sorted(table.columns.astype(str), key=lambda name: int(name.split()[-1]))
-    depths, colours = [name.split()[-1] for name in order], plt.get_cmap("viridis")(np.linspace(0, 1, len(order)))
+    depths = [name.split()[-1] for name in order]
+    colours = plt.get_cmap("viridis")(np.clip(np.array(depths, dtype=np.float64) / 8.0, 0.0, 1.0))
     table = table[order]
     axis.stackplot(table.index.astype(float), table.to_numpy().T, colors=colours, labels=depths)
     axis.set(xlabel="evaluations", ylim=(0, 1))

@@ -1,0 +1,169 @@
+"""Numbers that the GPOO notebooks quote are those of the published tables."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import nbformat
+import pandas as pd
+import pytest
+
+from bestarm.paths import NOTEBOOKS, ROOT
+
+FIGURES = "figures/gpoo"
+VERDICTS = "results/gpoo/verdicts.csv"
+WRITTEN, CODED = {"convention": "as_written"}, {"convention": "as_coded"}
+MEAN = {"statistic": "mean"}
+AUDIT = {"panel": "f1", "series": "GPTree", "statistic": "mean over N = 10-80"}
+LARGEST = {"statistic": "largest", "x": "Lemma 4, one draw more"}
+
+
+def quoted(notebook: str, fragment: str, file: str, *selections: Mapping[str, Any]) -> Any:
+    path = file if "/" in file else f"{FIGURES}/{notebook}/{file}.csv"
+    return pytest.param(notebook, fragment, path, selections, id=f"{notebook}: {fragment[:40]}")
+
+
+def regret(series: str, n: int, panel: str, convention: Mapping[str, str] = WRITTEN) -> dict[str, Any]:
+    return {"series": series, "x": n, "panel": panel, **MEAN, **convention}
+
+
+def first_fifteen(series: str, convention: Mapping[str, str]) -> dict[str, Any]:
+    return {"series": series, "x": 15, **convention}
+
+
+QUOTED = [
+    quoted(
+        "01_aggregated_feedback",
+        "the average of a cell has a prior standard deviation of {:.3f}, and its integral has one of {:.3f}",
+        "feedback_sizes",
+        {"series": "S = 10", "x": 4},
+        {"series": "integral", "x": 4},
+    ),
+    quoted(
+        "01_aggregated_feedback", "standard deviation {:.3f} of a single point", "feedback_sizes",
+        {"series": "S = 1", "x": 8},
+    ),
+    quoted(
+        "02_tree_and_gpoo",
+        "on f1 with $S=1$ the first 15 evaluations fill the tree depth by depth in {:.0f} of 500 runs as written",
+        "tab_breadth_first",
+        first_fifteen("GPOO (S = 1)", WRITTEN),
+    ),
+    quoted(
+        "02_tree_and_gpoo",
+        "the deepest divided cell has depth {:.1f} on average as written and {:.1f} as coded",
+        "tree_growth",
+        {"statistic": "deepest", "series": "GPOO (S = 1)", "x": 81, **WRITTEN},
+        {"statistic": "deepest", "series": "GPOO (S = 1)", "x": 81, **CODED},
+    ),
+    quoted(
+        "03_regret",
+        "after 25 evaluations of f1 the mean regret is {:.3f} for GPTree and {:.3f} for GPOO (S = 1)",
+        "fig04_intervals",
+        regret("GPTree", 25, "f1"),
+        regret("GPOO (S = 1)", 25, "f1"),
+    ),
+    *[
+        quoted(
+            "03_regret",
+            "GPTree stays at {:.3f} on f1 for every budget from 25 to 80",
+            "fig04_intervals",
+            regret("GPTree", n, "f1", CODED),
+        )
+        for n in range(25, 81, 11)
+    ],
+    quoted(
+        "04_aggregation",
+        "the mean regret of the recommended cell is {:.3f} with S = 10 and {:.3f} with S = 1 as written",
+        "tab_cell_regret",
+        regret("GPOO (S = 10)", 25, "f3"),
+        regret("GPOO (S = 1)", 25, "f3"),
+    ),
+    quoted(
+        "04_aggregation",
+        "as coded they are behind, with {:.3f} against {:.3f}",
+        "tab_cell_regret",
+        regret("GPOO (S = 10)", 80, "f3", CODED),
+        regret("GPOO (S = 1)", 80, "f3", CODED),
+    ),
+    quoted(
+        "05_paper_against_code",
+        "is {:.3f} as written, and recommending the first cell divided alone adds {:.3f} to it",
+        "fig_audit",
+        {"x": "", **AUDIT},
+        {"x": "first divided", **AUDIT},
+    ),
+    quoted(
+        "05_paper_against_code",
+        "a growing β makes GPTree worse by {:.3f} as coded",
+        "fig_causes",
+        {"x": "growing β", **AUDIT, **CODED},
+    ),
+    quoted(
+        "06_what_changes_when",
+        "leave a mean regret of {:.3f} on f1 after 80 evaluations, where averages of whole cells leave {:.3f}",
+        "sensitivity_integral",
+        {"panel": "f1", "series": "S = 10", "statistic": "N = 80", "x": "integral"},
+        {"panel": "f1", "series": "S = 10", "statistic": "N = 80", "x": "whole cell"},
+    ),
+    quoted(
+        "06_what_changes_when",
+        "get below {:.3f}, the regret of its best cell",
+        "tab_square",
+        regret("GP-UCB on 64 cells", 160, "square"),
+    ),
+    quoted(
+        "07_theory",
+        "holds in {:.3f} of 500 runs with single feedback where 0.9 is promised, and in {:.3f} of them",
+        "theory_event",
+        {"series": "GPOO (S = 1)", "statistic": "share of runs in the event"},
+        {"series": "GPOO (S = 1) | β of the code", "statistic": "share of runs in the event"},
+    ),
+    quoted("07_theory", "at most {:.3f} of its bound used", "tab_theory", {"series": "GPOO (S = 10)", **LARGEST}),
+]  # fmt: skip
+
+
+def text_of(notebook: str) -> str:
+    """Return the prose of a notebook on one line."""
+    cells = nbformat.read(NOTEBOOKS / "gpoo" / f"{notebook}.ipynb", as_version=4).cells
+    return " ".join(" ".join(cell.source.split()) for cell in cells if cell.cell_type == "markdown")
+
+
+def matching(table: pd.DataFrame, selection: Mapping[str, Any]) -> pd.DataFrame:
+    for column, wanted in selection.items():
+        values = table[column]
+        same = values.fillna("").astype(str) == wanted if isinstance(wanted, str) else values.astype(float) == wanted
+        table = table[same]
+    return table
+
+
+@pytest.mark.parametrize(("notebook", "fragment", "file", "selections"), QUOTED)
+def test_numbers_in_prose(notebook, fragment, file, selections):
+    table = pd.read_csv(ROOT / file)
+    found = [matching(table, selection) for selection in selections]
+    assert [len(lines) for lines in found] == [1] * len(found), "each selection names one line of the table"
+    assert fragment.format(*[lines["value"].iloc[0] for lines in found]) in text_of(notebook)
+
+
+@pytest.mark.parametrize(("varied", "setting"), [("as_written", "4 of 8"), ("as_coded", "8 of 8")])
+def test_the_ranking_that_is_quoted(varied, setting):
+    table = pd.read_csv(ROOT / FIGURES / "06_what_changes_when" / "tab_ranking.csv")
+    mine = table[(table["convention"] == varied) & (table["x"] == "c = 14")]
+    worse, better = (mine["low"] > 0).sum(), (mine["high"] < 0).sum()
+    assert mine.loc[mine["low"] > 0, "series"].str.endswith("GPTree").all()
+    number = worse if varied == "as_written" else better
+    assert f"{number} of {len(mine)}" == setting
+    assert setting in text_of("06_what_changes_when")
+
+
+def test_the_score_that_is_quoted():
+    verdicts = pd.read_csv(ROOT / VERDICTS)
+    theirs = verdicts[verdicts["ours"].isna()]
+    written, coded = (theirs[theirs["convention"] == c]["verdict"] for c in ("as_written", "as_coded"))
+    sentences = [
+        f"Of the paper's {len(written)} claims {(written == 'confirmed').sum()} are confirmed as written "
+        f"and {(written == 'refuted').sum()} are refuted",
+        f"Of the {len(coded)} that its experiments make about the code, {(coded == 'confirmed').sum()} are confirmed "
+        f"as coded and {(coded == 'refuted').sum()} are refuted",
+    ]
+    for sentence in sentences:
+        assert sentence in text_of("08_verdicts")
