@@ -14,9 +14,17 @@ from bestarm.reporting.figures import draw_lines, headed, legend_below, line_pan
 
 SOLVER_LOOKS = {
     "Algorithm 2, line search": Look("#D55E00", "P"),
-    "published line search": Look("#C17C00", "X", "--"),
+    "authors' line search": Look("#C17C00", "X", "--"),
     "determinant, away steps": Look("#0072B2", "s", "-."),
     "Wynn's steps": Look("#009E73", "^", DOTS),
+}
+INSTANCE_LOOKS = {
+    "static": Look("#D55E00", "P"),
+    "adaptive": Look("#0072B2", "s", "--"),
+    "sphere": Look("#009E73", "o"),
+    "logistic": Look("#C0609A", "<", DOTS),
+    "automobile": Look("#463B8A", "d", "-."),
+    "motor": Look("0.35", "^", "--"),
 }
 _BOUND_LINES = ("--", DOTS, "-.")
 

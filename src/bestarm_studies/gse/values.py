@@ -18,7 +18,7 @@ ACCURACY = {
 }
 SOLVERS: dict[str, DesignRule] = {
     "Algorithm 2, line search": DesignRule("frank-wolfe"),
-    "published line search": DesignRule("grid"),
+    "authors' line search": DesignRule("grid"),
     "determinant, away steps": DesignRule("d-optimal", tolerance=1e-6),
     "Wynn's steps": DesignRule("wynn", tolerance=1e-6),
 }
