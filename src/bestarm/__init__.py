@@ -17,7 +17,7 @@ def _keep_compiled_kernels_honest() -> None:
     if "NUMBA_CACHE_DIR" in os.environ or not (root / "pyproject.toml").is_file():
         return
     digest = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
+    for path in sorted(p for folder in (package, package.with_name("bestarm_studies")) for p in folder.rglob("*.py")):
         source = path.read_bytes()
         if b"njit" in source:
             digest.update(source)

@@ -16,10 +16,9 @@ from typing import NamedTuple, get_args
 import numpy as np
 from numba import njit
 
-from bestarm.designs.k_dpp import check_kernel, greedy_map
+from bestarm.designs.k_dpp import check_kernel, greedy_map, subtract_products
 from bestarm.designs.k_dpp_mixing import Chain, down_up_steps, exchange_steps, greedy_deficit
 from bestarm.interface import FloatArray, IntArray
-from bestarm.models.finite_gp import subtract_products
 from bestarm.streams import Streams, uniform
 
 _PATIENCE = 24  # rejected proposals after which conditional variances of all points are kept instead

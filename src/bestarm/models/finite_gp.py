@@ -18,6 +18,7 @@ from typing import Self
 import numpy as np
 from numba import njit
 
+from bestarm.designs.k_dpp import subtract_products
 from bestarm.interface import Arms, FloatArray, IntArray
 
 
@@ -32,20 +33,6 @@ def prior_column(
             found[i] += ((points[c, i] - point[c]) / lengthscales[c]) ** 2
     for i in range(len(found)):
         found[i] = constant + signal * np.exp(-0.5 * found[i])
-
-
-@njit(cache=True)
-def subtract_products(weights: FloatArray, rows: FloatArray, found: FloatArray) -> None:
-    """Subtract weights @ rows in place, four rows at a time; a BLAS would round by its number of threads."""
-    m = len(weights)
-    whole = m - m % 4
-    for s in range(0, whole, 4):
-        a, b, c, d = weights[s], weights[s + 1], weights[s + 2], weights[s + 3]
-        for i in range(len(found)):
-            found[i] -= a * rows[s, i] + b * rows[s + 1, i] + c * rows[s + 2, i] + d * rows[s + 3, i]
-    for s in range(whole, m):
-        for i in range(len(found)):
-            found[i] -= weights[s] * rows[s, i]
 
 
 @njit(cache=True)
