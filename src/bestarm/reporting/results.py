@@ -167,8 +167,7 @@ def costs() -> Mapping[tuple[str, str, str], float]:
     """Return the processor seconds of experiments as they were last measured, by (study, experiment, profile)."""
     if not COSTS.is_file():
         return {}
-    table = pd.read_csv(COSTS)
-    return table.set_index(["study", "experiment", "profile"])["core_seconds"].to_dict()
+    return {(s, e, p): float(seconds) for s, e, p, seconds in pd.read_csv(COSTS).itertuples(index=False)}
 
 
 def record_cost(study: str, name: str, profile: Profile, seconds: float) -> None:
