@@ -10,12 +10,39 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from bestarm.experiments.experiment import Experiment, Profile, settings_of
 from bestarm.reporting.appearance import DOTS, display_label, look
 from bestarm.reporting.figures import draw_lines, headed, legend_below, line_panels, runs_text, wide
 from bestarm_studies.oae.values import BEYOND, MAIN_TAU, RANDOM_LAW
 
 CLASSES = ["linear", "NN 10-5", "NN 100-10", "NN 300-100"]
+_PAPER = {"steps": 5000, "rounds": 150, "members": 10}
 PARTS = {"share": f"share of runs with a top-{100 * MAIN_TAU:g}% arm", "batches": "batches until a top arm (mean)"}
+
+
+def scale_words(experiments: Sequence[Experiment], profile: Profile, series: Sequence[str]) -> str:
+    """Return in words how long the networks of some series were trained, and over how many batches they searched.
+
+    Several experiments that are drawn together are compared over the batches that all of them have.
+    """
+    cuts: dict[str, list[int]] = {}
+    for experiment in experiments:
+        known = {k for s in series if s in experiment.series for k in settings_of(_policy(experiment.series[s]))}
+        settings = _PAPER | dict(experiment.scale(profile).settings)
+        for name in _PAPER:
+            if name in known:
+                cuts.setdefault(name, []).append(settings[name])
+    words = []
+    for name, text in (("steps", "{} training steps"), ("rounds", "{} batches"), ("members", "ensembles of {}")):
+        if name in cuts:
+            cut = min(cuts[name])
+            words.append(text.format(cut) + (f" (paper: {_PAPER[name]})" if cut < _PAPER[name] else ""))
+    own = all(min(found) >= _PAPER[name] for name, found in cuts.items())
+    return ("the paper's own scale: " if own else "") + ", ".join(words)
+
+
+def _policy(series: object) -> object:
+    return getattr(series, "policy", series)
 
 
 def draw_share_found(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> Axes:

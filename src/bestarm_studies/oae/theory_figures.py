@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from bestarm.reporting.figures import draw_lines, headed, legend_below, line_panels, runs_text, wide
 from bestarm.reporting.values import as_values, summarise
-from bestarm_studies.oae.theory_checks import query_bounds
+from bestarm_studies.oae.theory_checks import misspecification_rates, query_bounds, slopes, wide_counts
 
 ORDER = ["Vanilla", "Seq", "DvD", "LogDet", "Greedy", "RandomBatch"]
 ORDER += ["Explore then commit", "Guess with a trace", "Mixing, norm known"]
@@ -23,6 +23,72 @@ def regret_values(rows: Mapping[str, pd.DataFrame], profile: str) -> pd.DataFram
     return pd.concat(
         [summarise(frame, kinds, x="batch", panel=panel, profile=profile) for frame in rows.values()], ignore_index=True
     )
+
+
+def largest_panels(values: pd.DataFrame) -> list[str]:
+    """Return the panel of the largest d of each instance, from `regret_values`."""
+    found = values["panel"].drop_duplicates().str.extract(r"(?P<panel>(?P<instance>.*), d = (?P<d>\d+))")
+    last = found.assign(d=found["d"].astype(int)).groupby("instance", sort=False)["d"].idxmax()
+    return list(found.loc[last, "panel"])
+
+
+def slope_values(rows: Mapping[str, pd.DataFrame], series: Sequence[str], profile: str) -> pd.DataFrame:
+    """Return the exponents of d and b (x) in the mean regret of some searches, with 95% bootstrap intervals."""
+    frames = []
+    for frame in rows.values():
+        for name in series:
+            mine = frame[frame["series"] == name]
+            found = slopes(mine, ["n_features", "batch"]).rename(columns={"slope": "value"})
+            found = found.assign(x=found.index.map({"n_features": "d", "batch": "b"}), series=name)
+            frames.append(found.assign(panel=mine["instance"].iloc[0], n=mine["replication"].nunique()))
+    return as_values(pd.concat(frames, ignore_index=True), statistic="exponent", profile=profile)
+
+
+def wide_table(rows: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return, for each instance, d and epsilon, the most pulls of wide arms over b and both bounds on the dimension."""
+    counts = wide_counts(pd.concat(rows.values(), ignore_index=True))
+    counts = counts.assign(over=counts["wide"] / counts["batch"])
+    cells = counts.groupby(["instance", "n_features", "epsilon"], sort=False)
+    table = cells.agg(wide=("over", "max"), low=("low", "min"), high=("high", "max"), ratio=("ratio", "max"))
+    table = table.reset_index()
+    cell = [
+        f"{i}, d = {d}, ε = {e:g}" for i, d, e in table[["instance", "n_features", "epsilon"]].itertuples(index=False)
+    ]
+    names = {
+        "wide": "most wide pulls / b",
+        "low": "dimension, at least",
+        "high": "dimension, at most",
+        "ratio": "ratio",
+    }
+    return (
+        table[list(names)]
+        .rename(columns=names)
+        .astype(float)
+        .round(2)
+        .assign(cell=cell)
+        .set_index("cell")
+        .reset_index()
+    )
+
+
+def rate_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return the growth of the regret by misspecification over ``omega b sqrt(d)``; x is omega."""
+    found = misspecification_rates(rows)
+    table = found.drop(columns="high").rename(columns={"omega": "x", "ratio": "value", "ratio_high": "high"})
+    unit = found["ratio"] / found["rate"]
+    cell = [f"d = {d}, b = {b}" for d, b in found[["n_features", "batch"]].itertuples(index=False)]
+    table = table.assign(panel=cell, low=found["low"] * unit, series="exact linear OAE")
+    return as_values(table, statistic="rate over ωb√d", n=rows["replication"].nunique(), profile=profile)
+
+
+def bonus_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return the share of arms whose bonus is negative, of all and of the best tenth, after two kinds of queries.
+
+    The share does not depend on the strength of optimism, which scales the bonus.
+    """
+    mine = rows[(rows["check"] == "bonus") & (rows["optimism"] == rows["optimism"].max())]
+    kinds = {"all arms": ("negative", "mean"), "best tenth": ("negative_top", "mean")}
+    return summarise(mine, kinds, profile=profile).assign(low=np.nan, high=np.nan)
 
 
 def regret_figure(values: pd.DataFrame, panels: list[str], *, title: str, setting: str = "") -> Figure:

@@ -7,7 +7,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,11 @@ import pandas as pd
 from scipy.special import gammaln
 
 from bestarm.interface import FloatArray
+from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.reporting.values import as_values, share_interval, summarise
+from bestarm.reporting.verdicts import VERDICTS
+from bestarm_studies.oae.network_fits import chosen_rates
+from bestarm_studies.oae.uci import UCI_SETS
 
 TAUS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
 MAIN_TAU = 0.01
@@ -103,6 +107,37 @@ def random_survival(n_arms: int, tau: float, batch: int, rounds: int) -> FloatAr
 def random_mean(n_arms: int, tau: float, batch: int, rounds: int) -> float:
     """Return the mean number of batches until random batches find a top arm, ``rounds + 1`` where they do not."""
     return float(random_survival(n_arms, tau, batch, rounds).sum())
+
+
+def by_set(*tables: pd.DataFrame, series: Sequence[str] = ()) -> dict[str, pd.DataFrame]:
+    """Return the rows of each set of arms; a series that several tables have is taken from the first of them.
+
+    Parameters
+    ----------
+    *tables : DataFrame
+        Rows of experiments with the column ``name``; those without it are the blog posts.
+    series : sequence of str
+        Which series; by default all.
+    """
+    found: dict[str, list[pd.DataFrame]] = {}
+    for rows in tables:
+        named = rows if "name" in rows else rows.assign(name="BlogFeedback")
+        named = named[named["series"].isin(series)] if series else named
+        for name, mine in named.groupby("name", sort=False):
+            there = {s for part in found.get(str(name), []) for s in part["series"].unique()}
+            found.setdefault(str(name), []).append(mine[~mine["series"].isin(there)])
+    return {name: pd.concat(parts, ignore_index=True) for name, parts in found.items()}
+
+
+def search_values(
+    sets: Mapping[str, pd.DataFrame], profile: str, *, batch: int = 3, taus: Sequence[float] = TAUS
+) -> pd.DataFrame:
+    """Return `batches_until_top` and `share_found` of each set, one panel a set."""
+    frames = []
+    for name, rows in sets.items():
+        frames.append(batches_until_top(rows, name, profile, batch=batch, taus=taus))
+        frames.append(share_found(rows, name, profile, batch=batch))
+    return pd.concat(frames, ignore_index=True)
 
 
 def comparable_runs(rows: pd.DataFrame) -> pd.DataFrame:
@@ -225,10 +260,68 @@ def fit_values(rows: pd.DataFrame, profile: str, rates: dict[str, float]) -> pd.
     return summarise(mine, {"median MSE / variance": ("ratio", "median")}, x="x", panel="{panel}", profile=profile)
 
 
-def hits_table(values: pd.DataFrame, tau: float = MAIN_TAU) -> pd.DataFrame:
+def fitted_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return `search_values` of responses that a fitted network made; these are not called real data."""
+    values = search_values({f"{name}, fitted": mine for name, mine in by_set(rows).items()}, profile)
+    return values.assign(data=values["data"].replace("real", "fitted"))
+
+
+def optimistic_shares(sets: Mapping[str, pd.DataFrame], profile: str) -> pd.DataFrame:
+    """Return in which share of the rounds the model promised for its batch at least what the best batch was worth.
+
+    Statistic ``optimistic``; x is missing, n the number of rounds of all runs.
+    """
+    frames = []
+    for name, rows in sets.items():
+        known = rows.dropna(subset="optimistic").assign(optimistic=lambda r: r["optimistic"].astype(float))
+        frames.append(summarise(known, {"optimistic": ("optimistic", "mean")}, panel=name, profile=profile))
+    return pd.concat(frames, ignore_index=True).assign(low=np.nan, high=np.nan)
+
+
+def hills_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return how many runs had tried arms on 1, 2, 3 and 4 hills after each noted batch; x is the batch."""
+    hills = rows[rows["statistic"] == "hills"]
+    counts = hills.pivot_table(index="round", columns="value", values="replication", aggfunc="count", fill_value=0)
+    counts = counts.reindex(columns=range(1, 5), fill_value=0).rename(columns="{:g} of 4 hills".format)
+    table = counts.melt(ignore_index=False, var_name="series").reset_index(names="x")
+    return as_values(table, statistic="runs", n=hills["replication"].nunique(), profile=profile)
+
+
+def rates_after(rows: pd.DataFrame, steps: Sequence[int]) -> pd.DataFrame:
+    """Return `chosen_rates` after each number of steps that the rows have, with the column ``steps``."""
+    found = [chosen_rates(rows[rows["x"] <= last]).assign(steps=last) for last in steps if (rows["x"] == last).any()]
+    return pd.concat(found) if found else chosen_rates(rows).assign(steps=rows["x"].max())
+
+
+def rate_table(rates: pd.DataFrame) -> pd.DataFrame:
+    """Return the median misfit of each class for each number of steps and step size, as text; the lowest is bold.
+
+    Parameters
+    ----------
+    rates : DataFrame
+        `rates_after`.
+    """
+    table: dict[str, dict[str, str]] = {}
+    for line in rates.itertuples(index=False):
+        column = f"{line.steps} steps of {line.learning_rate:g}"
+        text = f"{line.misfit:.3f}"
+        table.setdefault(str(line.series), {})[column] = f"**{text}**" if line.chosen else text
+    return pd.DataFrame(table).T.rename_axis("class").reset_index().fillna("")
+
+
+def hits_table(values: pd.DataFrame, tau: float = MAIN_TAU, *, sets_as_rows: bool = False) -> pd.DataFrame:
     """Return mean batches with their intervals, and censored runs, as text: series by panels.
 
     A dagger says that some runs' fits passed 10^4.
+
+    Parameters
+    ----------
+    values : DataFrame
+        `batches_until_top` of some panels.
+    tau : float
+        Quantile.
+    sets_as_rows : bool, default=False
+        Whether a row stands for a panel and a column for a series.
     """
     beyond = values[values["statistic"] == BEYOND].set_index(["panel", "series"]).index
     mine = values[np.isclose(values["x"].astype(float), tau)]
@@ -242,4 +335,23 @@ def hits_table(values: pd.DataFrame, tau: float = MAIN_TAU) -> pd.DataFrame:
         text += f" ({int(lost)} of {line['n']} never)" if lost else ""
         text += " †" if (line["panel"], line["series"]) in beyond else ""
         lines.setdefault(str(line["series"]), {})[str(line["panel"])] = text
-    return pd.DataFrame(lines).T.rename_axis("series").reset_index().fillna("")
+    table = pd.DataFrame(lines) if sets_as_rows else pd.DataFrame(lines).T
+    return table.rename_axis("set" if sets_as_rows else "series").reset_index().fillna("")
+
+
+def size_table(problems: Mapping[str, NoiselessArms]) -> pd.DataFrame:
+    """Return the printed and the actual numbers of rows and columns of some UCI sets, as text."""
+    lines = []
+    for name, problem in problems.items():
+        printed, here = (" x ".join(map(str, size)) for size in (UCI_SETS[name].printed, problem.features.shape))
+        lines.append({"set": name, "printed": printed, "here": here, "data": problem.data})
+    return pd.DataFrame(lines)
+
+
+def verdict_counts(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Return how many of the paper's own claims have each verdict, by what they were decided on."""
+    theirs = verdicts[verdicts["ours"].fillna("") == ""]
+    scales = {"paper": "at the paper's own scale", "laptop": "at the reduced scale"}
+    on = theirs["scale"].map(scales).where(theirs["kind"] == "test", "exactly (arithmetic, theorems)")
+    counts = pd.crosstab(on, theirs["verdict"]).reindex(columns=[v for v in VERDICTS if v in set(theirs["verdict"])])
+    return counts.rename_axis(columns=None).rename_axis("decided").reset_index()

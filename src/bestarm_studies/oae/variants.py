@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from bestarm.reporting.claim_kinds import comparisons_of
 from bestarm.reporting.figures import headed, wide
+from bestarm.reporting.values import as_values
 from bestarm.reporting.verdicts import confirming, joint_p, two_sided, verdict_of
 from bestarm_studies.oae.checks import VALUES
 
@@ -53,6 +54,29 @@ def variant_verdicts(
             line = {"id": identity, "variant": variant, "verdict": verdict, "held": confirming(found)}
             table.append(line | {"comparisons": len(found)})
     return pd.DataFrame(table)
+
+
+def ledger_verdicts(verdicts: pd.DataFrame, identities: Sequence[str], variant: str) -> pd.DataFrame:
+    """Return the study's own verdicts on some claims in the columns of `variant_verdicts`."""
+    mine = verdicts[verdicts["id"].isin(identities)].rename(columns={"confirming": "held"}).assign(variant=variant)
+    whole = {"held": "int64", "comparisons": "int64"}
+    return mine[["id", "variant", "verdict", "held", "comparisons"]].astype(whole).reset_index(drop=True)
+
+
+def without_series(claims: Mapping[str, Any], absent: str) -> dict[str, Any]:
+    """Return claims whose right-hand sides do not name a series, since it was not run."""
+    found = {}
+    for identity, claim in claims.items():
+        right = claim["test"].get("right")
+        kept = [s for s in right if s != absent] if isinstance(right, list) else right
+        found[identity] = {**claim, "test": {**claim["test"], **({} if right is None else {"right": kept})}}
+    return found
+
+
+def map_values(found: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return verdicts in the columns of a figure's CSV: the statistic is the verdict, x the number of comparisons."""
+    table = found.rename(columns={"id": "panel", "variant": "series", "comparisons": "x", "held": "value"})
+    return as_values(table.assign(statistic=found["verdict"], n=np.nan), profile=profile)
 
 
 def variant_map(verdicts: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
