@@ -125,7 +125,7 @@ def share_comparison(name: str, k: int, n: int, test: Test, p0: float) -> Compar
     sides = ("greater", "less") if "above" in test else ("less", "greater")
     low, high = proportion_confint(k, n, method="wilson") if n else (0.0, 1.0)
     p, p_opposite = (float(stats.binomtest(k, n, p0, alternative=s).pvalue) if n else 1.0 for s in sides)
-    return Comparison(name, k / max(n, 1), float(low), float(high), p, p_opposite, n)
+    return Comparison(name, k / max(n, 1), float(low) if k else 0.0, float(high), p, p_opposite, n)
 
 
 def printed_comparison(name: str, k: int, n: int, printed: float, printed_n: int, within: float) -> Comparison:

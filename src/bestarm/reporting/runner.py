@@ -173,7 +173,18 @@ def strip(notebook: Any) -> None:
     for cell in notebook.cells:
         cell.metadata = {key: value for key, value in cell.metadata.items() if key == "tags" and value}
         if cell.cell_type == "code":
-            cell.outputs = [_text_only(output) for output in cell.outputs if _is_text(output)]
+            cell.outputs = _merged([_text_only(output) for output in cell.outputs if _is_text(output)])
+
+
+def _merged(outputs: list[Any]) -> list[Any]:
+    """Join what was printed in one go: how a kernel cuts its stream differs from run to run."""
+    found: list[Any] = []
+    for output in outputs:
+        if found and output.output_type == found[-1].output_type == "stream":
+            found[-1].text += output.text
+        else:
+            found.append(output)
+    return found
 
 
 def _is_text(output: Any) -> bool:

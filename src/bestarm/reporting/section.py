@@ -132,14 +132,13 @@ class Section:
         self._save_values(folder, name, values, experiments)
         display(Markdown(markdown_table(table)))
 
-    def verdicts(self, *identities: str) -> pd.DataFrame:
-        """Display the verdicts on this notebook's claims, or on some, from the study's table; return them."""
+    def verdicts(self, *identities: str) -> None:
+        """Display the verdicts on this notebook's claims, or on some, from the study's table."""
         verdicts = read_verdicts(self.study)
         if verdicts is None:
             raise FileNotFoundError(f"there are no verdicts on {self.study}; make them by: bestarm rows {self.study}")
         chosen = verdicts["id"].isin(identities) if identities else verdicts["notebook"] == self.notebook
         display(Markdown(verdict_table(verdicts[chosen])))
-        return verdicts[chosen]
 
     def _save_values(self, folder: Path, name: str, values: pd.DataFrame, experiments: Sequence[str]) -> None:
         values.to_csv(folder / f"{name}.csv", index=False, float_format="%.6g", lineterminator="\n")
