@@ -38,14 +38,14 @@ def deviation_values(rows: Rows, profile: str) -> pd.DataFrame:
 
 
 def moving(values: pd.DataFrame, least: float = LEAST) -> tuple[pd.DataFrame, str]:
-    """Return the changes that move the sample complexity of some instance, and the others in words."""
+    """Return the changes that move some sample complexity, and in words those that move none of any algorithm."""
     ratios = values[values["statistic"] == RATIO]
     size = (ratios["value"] - 1.0).abs().groupby([ratios["series"], ratios["x"]], sort=False).max()
     changes = size.reset_index(name="size")
     still = changes[(changes["x"] != "") & (changes["size"] < least)]
     hidden = pd.MultiIndex.from_frame(still[["series", "x"]])
     kept = values[~pd.MultiIndex.from_frame(values[["series", "x"]]).isin(hidden)]
-    return kept, ", ".join(dict.fromkeys(still["x"]))
+    return kept, ", ".join(change for change in dict.fromkeys(still["x"]) if change not in set(kept["x"]))
 
 
 def wrong_answers(values: pd.DataFrame) -> pd.DataFrame:

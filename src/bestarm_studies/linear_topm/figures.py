@@ -1,4 +1,4 @@
-"""Figures of the Top-m paper: sample complexities as boxes over single runs, three arms, real instances."""
+"""Figures of the Top-m paper: sample complexities over single runs, arms in the plane, ratios of constants."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.reporting.appearance import CONVENTIONS, display_label, look
-from bestarm.reporting.figures import draw_lines, headed, legend_below, runs_text, wide
+from bestarm.reporting.figures import draw_lines, draw_quantiles, headed, legend_below, runs_text, wide
 from bestarm_studies.linear_topm.values import Panel
 
 
@@ -135,19 +135,47 @@ def real_figure(
         The finding; where and how.
     """
     figure = plt.figure(figsize=wide(1, 5.4))
-    above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=[1.05, 1])[:, 0]
-    truth, loss = above.subplots(1, 2, width_ratios=[1, 1.7])
+    grid = figure.add_gridspec(2, 2, width_ratios=[1, 1.7])
+    truth, loss, pulls = (figure.add_subplot(place) for place in (grid[0, 0], grid[0, 1], grid[1, :]))
     means = values[values["panel"] == "a"]
     truth.scatter(means["x"].astype(float), means["value"], s=14, color="#0072B2", edgecolor="black", linewidth=0.4)
     truth.axline((0.4, 0.4), slope=1, color="0.3", lw=0.8, ls="--")
     truth.set(xlabel="linear prediction (units of reward)", ylabel="true mean (exact)")
-    pulls = below.subplots()
     for panel, axis, name in (("b", loss, "loss of the answer"), ("c", pulls, "mean pulls")):
         draw_lines(axis, values[values["panel"] == panel], order, possible=(0.0, None), log="y" * (panel == "c"))
         axis.set_ylabel(name)
     for panel, axis in zip("abc", (truth, loss, pulls), strict=True):
         stand_in = " · stand-in data" if (values["data"] == "stand-in").any() else ""
         axis.set_title(f"({panel}) {headings[panel]}{stand_in}")
-    legend_below(below, order)
+    legend_below(figure, order)
     words = [runs_text(values.loc[values["panel"] != "a", "n"]), "bars: 95% intervals", setting]
     return headed(figure, title, "; ".join(filter(None, words)))
+
+
+def ratio_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
+    """Return the distributions of the ratio of two complexity constants, as written and as coded.
+
+    Parameters
+    ----------
+    values : DataFrame
+        See `bestarm_studies.linear_topm.values.ratio_values`; sizes of the instance from top to bottom.
+    title, setting : str
+        The finding; where and how.
+    """
+    headings = {"as_written": "as written: columns, σ = 1/2", "as_coded": "as coded: spectral norm, σ = 1"}
+    figure, axes = plt.subplots(1, 2, figsize=wide(1, 2.6), sharex=True, sharey=True)
+    for axis, (convention, heading) in zip(axes, headings.items(), strict=True):
+        mine = values[values["convention"] == convention]
+        draw_quantiles(axis, mine, list(dict.fromkeys(mine["series"])))
+        axis.axvline(1.0, color="0.3", ls="--", lw=1.0)
+        axis.set(title=heading, xlabel="H(m-LinGapE (2)) / H(UGapE)")
+    axes[0].set_xlim(0.0, 1.05 * values["value"].max())
+    handles = [
+        Line2D([], [], color="0.4", lw=4.5, label="quartiles"),
+        Line2D([], [], color="0.4", lw=1.2, label="5% to 95%"),
+        Line2D([], [], color="0.45", marker="d", mec="black", ls="", label="median"),
+        Line2D([], [], color="black", marker="|", ls="", ms=8, label="largest"),
+        Line2D([], [], color="0.3", ls="--", lw=1.0, label="equal constants"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=5)
+    return headed(figure, title, setting)

@@ -13,6 +13,7 @@ from bestarm.experiments.experiment import Experiment
 from bestarm.policies.gifa import Gifa
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.problems.recorded_rewards import RecordedRewards
+from bestarm.reporting.appearance import CONVENTIONS
 from bestarm.reporting.study import load_study
 from bestarm.reporting.values import as_values, interval_text
 from bestarm_studies.linear_topm.complexity import (
@@ -24,6 +25,7 @@ from bestarm_studies.linear_topm.complexity import (
 from bestarm_studies.linear_topm.experiments import RECORDED
 from bestarm_studies.linear_topm.values import Panel, agreement_with_recorded
 
+VERDICTS = ("confirmed", "refuted", "mixed", "undecided", "not informative", "not run")
 FORMULAS = {
     "LUCB": "2 Σ max(ε/2, Δ)⁻²",
     "UGapE": "2 Σ max(ε, (ε+Δ)/2)⁻²",
@@ -146,3 +148,11 @@ def constant_values(readings: Mapping[str, pd.DataFrame], profile: str) -> pd.Da
     names = ["m_lingape", "ugape", "gap"]
     frames = [table.melt(["m"], names, var_name="series").assign(convention=c) for c, table in readings.items()]
     return as_values(pd.concat(frames).rename(columns={"m": "x"}), statistic="constant", n=np.nan, profile=profile)
+
+
+def verdict_counts(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Return how many claims have each verdict under each convention."""
+    words = [word for word in VERDICTS if word in set(verdicts["verdict"])]
+    counts = verdicts.groupby(["convention", "verdict"]).size().unstack(fill_value=0)
+    counts = counts.reindex(index=list(CONVENTIONS), columns=words, fill_value=0)
+    return counts.rename(index=CONVENTIONS).rename_axis(index="run as", columns=None).reset_index()

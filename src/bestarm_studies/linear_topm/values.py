@@ -146,6 +146,12 @@ def _pulls_of(rows: pd.DataFrame, series: str) -> pd.Series:
     return rows.loc[rows["series"] == series].set_index("replication")["pulls"].astype(np.float64)
 
 
+def ratio_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return quantiles of the ratio H(m-LinGapE (2)) / H(UGapE) over random instances, as written and as coded."""
+    kinds = {name: ("ratio", q) for name, q in (QUANTILES | {"largest": 1.0}).items()}
+    return summarise(rows[rows["convention"].isin(["as_written", "as_coded"])], kinds, profile=profile)
+
+
 def at_points(rows: Mapping[float | str, pd.DataFrame]) -> pd.DataFrame:
     """Return the rows of several experiments as one frame with the point of each as x."""
     return pd.concat([frame.assign(x=x) for x, frame in rows.items()], ignore_index=True)
