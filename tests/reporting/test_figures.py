@@ -189,6 +189,12 @@ def test_a_forest_has_one_range_a_key_and_headings():
     assert "worse" in left.get_xlabel()
 
 
+def test_a_forest_in_which_nothing_moves_shows_all_of_it():
+    still = EFFECTS[(EFFECTS["series"] == "A") & EFFECTS["x"].isin(["", "still"])]
+    made = forest(still, statistic="change", title="F", what="change")
+    assert [label.get_text().strip() for label in made.axes[0].get_yticklabels()] == ["A", "still"]
+
+
 def test_a_forest_of_ratios_is_logarithmic_with_numbers_beside_a_single_panel():
     ratios = EFFECTS[EFFECTS["panel"] == "a"].assign(value=[1.0, 0.8, 1.0], low=[1.0, 0.7, 1.0], high=[1.0, 0.9, 1.0])
     made = forest(ratios, statistic="change", title="F", what="ratio", log=True, reference=1.0)

@@ -120,7 +120,9 @@ def forest(
     """
     titles = titles or {str(panel): str(panel) for panel in dict.fromkeys(values["panel"])}
     mine = values[(values["statistic"] == statistic) & values["panel"].isin(list(titles))]
-    still = unmoved(mine, reference) if hide_unmoved else pd.DataFrame(columns=["series", "x"])
+    still = unmoved(mine, reference)
+    if not hide_unmoved or len(still) == len(mine.loc[mine["x"] != "", ["series", "x"]].drop_duplicates()):
+        still = still.iloc[:0]  # where nothing moves at all, as with two runs, all lines are shown
     pairs = pd.MultiIndex.from_frame(mine[["series", "x"]])
     shown = mine[~pairs.isin(pd.MultiIndex.from_frame(still))]
     shown = shown[shown["series"].isin(shown.loc[shown["x"] != "", "series"])]
