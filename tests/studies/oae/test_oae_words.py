@@ -1,0 +1,56 @@
+"""What the notebooks of OAE put together: rows of one set from several experiments, scales in words, verdicts on a map."""
+
+import numpy as np
+import pandas as pd
+
+from bestarm_studies.oae.experiments import EXPERIMENTS
+from bestarm_studies.oae.figures import scale_words
+from bestarm_studies.oae.values import by_set, verdict_counts
+from bestarm_studies.oae.variants import ledger_verdicts, without_series
+
+
+def test_rows_of_a_set_take_a_series_from_the_first_table_that_has_it():
+    first = pd.DataFrame({"name": ["hill", "hill"], "series": ["random", "plain"], "value": [1, 2]})
+    second = pd.DataFrame({"name": ["hill", "hills"], "series": ["random", "random"], "value": [3, 4]})
+    blogs = pd.DataFrame({"series": ["plain"], "value": [5]})
+    found = by_set(first, second, blogs)
+    assert {name: rows["value"].tolist() for name, rows in found.items()} == {
+        "hill": [1, 2],
+        "hills": [4],
+        "BlogFeedback": [5],
+    }
+    assert by_set(first, series=["plain"])["hill"]["value"].tolist() == [2]
+
+
+def test_the_scale_names_only_what_the_series_have_and_every_cut():
+    large, small = EXPERIMENTS["synthetic_10_5"], EXPERIMENTS["sequential_10_5"]
+    assert scale_words([large], "paper", ["Greedy"]) == "the paper's own scale: 5000 training steps, 150 batches"
+    cut = "200 training steps (paper: 5000), 30 batches (paper: 150)"
+    assert scale_words([large, small], "laptop", ["MeanOpt 0.1", "SeqB 0.1"]) == cut
+    assert scale_words([large], "laptop", ["Ensemble"]).endswith("ensembles of 5 (paper: 10)")
+
+
+def test_verdicts_for_the_map_and_the_score():
+    verdicts = pd.DataFrame(
+        {
+            "id": ["A", "B", "C"],
+            "verdict": ["mixed", "undecided", "confirmed"],
+            "confirming": [2.0, 0.0, np.nan],
+            "comparisons": [4.0, 1.0, np.nan],
+            "ours": [np.nan, np.nan, "control"],
+            "kind": ["test", "test", "exact"],
+            "scale": ["paper", "laptop", np.nan],
+        }
+    )
+    own = ledger_verdicts(verdicts, ["A"], "own")
+    assert own.to_dict("records") == [{"id": "A", "variant": "own", "verdict": "mixed", "held": 2, "comparisons": 4}]
+    score = verdict_counts(verdicts).set_index("decided")
+    assert score.to_numpy().sum() == 2, "the project's own statements do not count"
+    assert score.loc["at the paper's own scale", "mixed"] == 1
+
+
+def test_claims_without_a_series_that_was_not_run():
+    claims = {"A": {"test": {"right": ["x", "y"]}}, "B": {"test": {"right": "x"}}, "C": {"test": {"check": "z"}}}
+    found = without_series(claims, "y")
+    assert [found[i]["test"].get("right") for i in "ABC"] == [["x"], "x", None]
+    assert claims["A"]["test"]["right"] == ["x", "y"]
