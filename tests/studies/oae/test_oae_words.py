@@ -1,4 +1,4 @@
-"""What the notebooks of OAE put together: rows of one set from several experiments, scales in words, verdicts on a map."""
+"""What the notebooks of OAE put together: rows of a set from several experiments, scales in words, verdicts."""
 
 import numpy as np
 import pandas as pd
