@@ -7,6 +7,7 @@ in ``results/<study>/paper/``, the verdicts on all claims in ``results/<study>/v
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -66,15 +67,19 @@ def rows_of(
     """
     experiment = load_study(study).experiment(name).on_data()
     committed = None if profile == "smoke" else committed_rows(study, name, profile)
-    if isinstance(experiment, Computation) and experiment.measured and committed is not None and not measure:
-        return committed
+    store = store_of(profile)
+    if isinstance(experiment, Computation) and experiment.measured:
+        if committed is not None and not measure:
+            return committed
+        committed, store = None, QUICK / "measured"
+        shutil.rmtree(store, ignore_errors=True)
     if os.environ.get("BESTARM_FRESH"):
         committed = None
     return make_rows(
         experiment,
         profile,
         seed=project_seed(),
-        store=store_of(profile),
+        store=store,
         committed=committed,
         workers=1 if profile == "smoke" else n_workers(),
         progress=progress,
