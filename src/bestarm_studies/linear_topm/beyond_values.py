@@ -26,6 +26,12 @@ def growth_values(section: Section) -> pd.DataFrame:
     )
 
 
+def time_values(section: Section) -> pd.DataFrame:
+    """Return the wall time of a pull against the number of arms."""
+    kinds: dict[str, tuple[str, str | float]] = {"microseconds per pull": ("microseconds", "mean")}
+    return summarise(section.rows("growth_times"), kinds, x="x", panel="a", profile=section.profile)
+
+
 def misspecified_values(section: Section) -> pd.DataFrame:
     """Return error rate (``a``) and sample complexity (``b``) against the largest deviation from a linear model."""
     rows = run_family(section, MISSPECIFIED).assign(wrong=lambda f: 1.0 - f["correct"])
