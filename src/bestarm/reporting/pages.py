@@ -53,10 +53,9 @@ def scoreboard_figure() -> Figure:
     """Return the scoreboard as stacked bars."""
     use_style()
     counts = scoreboard(all_verdicts()).iloc[::-1]
-    figure, axis = plt.subplots(figsize=(8.0, 0.5 + 0.36 * len(counts)))
-    labels = [
-        f"{load_study(s).paper['title']}, {c}" for s, c in zip(counts["study"], counts["convention"], strict=True)
-    ]
+    figure, axis = plt.subplots(figsize=(8.0, 1.0 + 0.34 * len(counts)), layout="constrained")
+    names = {name: load_study(name).paper["abbreviation"] for name in counts["study"]}
+    labels = [f"{names[s]}, {words}" for s, words in zip(counts["study"], counts["convention"], strict=True)]
     left = pd.Series(0, index=counts.index)
     for kind in VERDICTS:
         if counts[kind].sum():
@@ -66,12 +65,12 @@ def scoreboard_figure() -> Figure:
             )  # fmt: skip
             for place, (start, n) in enumerate(zip(left, counts[kind], strict=True)):
                 if n > 2:
-                    dark = kind in ("confirmed", "refuted")
-                    axis.text(start + n / 2, place, str(n), ha="center", va="center", color="white" if dark else "0.2")
+                    box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+                    axis.text(start + n / 2, place, str(n), ha="center", va="center", fontsize=8, bbox=box)
             left = left + counts[kind]
     axis.set_xlabel("number of claims")
     axis.grid(visible=False, axis="y")
-    axis.legend(loc="upper center", bbox_to_anchor=(0.3, -0.28), ncols=5, frameon=False)
+    figure.legend(loc="outside lower center", ncols=6, frameon=False, columnspacing=1.2, handlelength=1.4)
     return figure
 
 
