@@ -27,8 +27,10 @@ def test_imports_go_downwards(path):
     for other in imported_modules(path.read_text(encoding="utf-8")):
         if module.startswith("bestarm_studies."):
             study = module.split(".")[1]
-            assert other.split(".")[0] == "bestarm" or other in ("bestarm_studies", f"bestarm_studies.{study}") or (
-                other.split(".")[1] == study
+            assert (
+                other.split(".")[0] == "bestarm"
+                or other in ("bestarm_studies", f"bestarm_studies.{study}")
+                or (other.split(".")[1] == study)
             ), f"{module} imports {other}, of another study"
         else:
             assert not other.startswith("bestarm_studies") or module == NAMES_A_STUDY, f"{module} imports {other}"

@@ -34,7 +34,7 @@ def test_every_study_and_notebook_has_a_stage():
 
 def test_stages_of_some_studies():
     assert stages_of(["gse"])[:2] == ["rows@gse", f"gse@{STAGES['gse']['foreach'][0]}"]
-    with pytest.raises(ValueError, match="unknown study gsee; the pipeline has: .*gse"):
+    with pytest.raises(ValueError, match=r"unknown study gsee; the pipeline has: .*gse"):
         stages_of(["gsee"])
 
 

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
@@ -52,6 +52,8 @@ def test_mixability_gap_is_the_loss_minus_the_mix_loss(total, loss, gap):
     """Against logsumexp; never negative, never more than the range of the losses."""
     n = min(len(total), len(loss))
     total, loss = total[:n], loss[:n]
+    # beyond this the lowest loss may belong to a weight that has underflowed, and the gap counts as 0
+    assume(np.log(n) / gap * np.ptp(loss) < 700)
     weights = adahedge_weights(total, gap)
     found, eta = adahedge_gap(weights, loss, gap), np.log(n) / gap
     with np.errstate(divide="ignore"):  # a weight may underflow to 0
