@@ -117,9 +117,9 @@ def make_results(study: str, profile: Profile, only: Sequence[str] = (), *, meas
             continue
         if measure and taken:
             record_cost(study, name, profile, taken[0])
-        file = rows_file(study, name, profile)
-        if read_rows(file, f"{study}/{name}@{profile}") is None or not _same_file(file, rows):
-            write_rows(rows, file, f"{study}/{name}@{profile}")
+        before = committed_rows(study, name, profile)
+        if before is None or not before.equals(rows):  # else the file keeps its bytes
+            write_rows(rows, rows_file(study, name, profile), f"{study}/{name}@{profile}")
     if profile == "laptop" and not only:
         for file in (RESULTS / study).glob("*.parquet"):
             if file.stem not in loaded.experiments:
@@ -131,11 +131,6 @@ def make_results(study: str, profile: Profile, only: Sequence[str] = (), *, meas
             file=sys.stderr,
         )
     write_verdicts(loaded)
-
-
-def _same_file(file: Path, rows: pd.DataFrame) -> bool:
-    """Return whether a file already holds these rows, so that it keeps its bytes."""
-    return bool(pd.read_parquet(file).equals(rows))
 
 
 def write_verdicts(study: Study) -> pd.DataFrame:
