@@ -1,0 +1,63 @@
+r"""Functions drawn from the prior of the search's own model: where the theorems of the paper hold.
+
+References
+----------
+.. [1] Kathuria, Deshpande, Kohli. "Batched Gaussian Process Bandit Optimization via Determinantal Point Processes".
+   NIPS 2016. Sections 3 and 6.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from bestarm.interface import FloatArray
+from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
+
+
+def kernel_matrix(x: FloatArray, lengthscale: float) -> FloatArray:
+    """Return the squared-exponential kernel with k(x, x) = 1 between points, shape (n, n)."""
+    return np.asarray(np.exp(-0.5 * cdist(x, x, "sqeuclidean") / lengthscale**2))
+
+
+def gp_draw_instance(
+    n_arms: int = 400,
+    n_features: int = 2,
+    lengthscale: float = 0.15,
+    sigma: float = 0.1,
+    replications: int = 500,
+    seed: int = 0,
+) -> CandidateArms:
+    r"""Return draws from a Gaussian process with a squared-exponential kernel, k(x, x) = 1, one for each replication.
+
+    All replications share the candidates, uniform in :math:`[0,1]^d`.
+
+    Parameters
+    ----------
+    n_arms, n_features : int
+        Candidates, and their dimension.
+    lengthscale : float
+        Of the kernel.
+    sigma : float
+        Standard deviation of the noise.
+    replications : int
+        Draws, that of replication r being the same whatever this number.
+    seed : int
+        Of candidates and draws.
+
+    Raises
+    ------
+    ValueError
+        If a size or the length-scale is not positive.
+    """
+    if min(n_arms - 1, n_features, replications) < 1 or not lengthscale > 0:
+        raise ValueError(
+            f"at least 2 arms, 1 feature, 1 replication and a positive length-scale are needed, got n_arms={n_arms}, "
+            f"n_features={n_features}, replications={replications}, lengthscale={lengthscale}."
+        )
+    x = np.random.default_rng([seed, n_arms, n_features]).random((n_arms, n_features))
+    values, vectors = np.linalg.eigh(kernel_matrix(x, lengthscale))
+    root = vectors * np.sqrt(np.maximum(values, 0.0))  # exact where the kernel is singular to rounding
+    normal = [np.random.default_rng([seed, n_arms, n_features, r]).standard_normal(n_arms) for r in range(replications)]
+    label = f"GP draws |X|={n_arms} d={n_features} l={lengthscale:g} sigma={sigma:g}"
+    return CandidateArms(label, x, np.stack(normal) @ root.T, sigma)
