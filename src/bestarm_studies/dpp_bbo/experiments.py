@@ -143,8 +143,12 @@ SENSITIVITY = {
         every=3,
         vary={"noise": [0.0, 0.1]},
     ),
-    "choices_branin": search("What the paper leaves open, Branin-Hoo", "Branin-Hoo", choices("Branin-Hoo"), every=3),
-    "choices_hartmann": search("What the paper leaves open, Hartmann-6", "Hartmann-6", choices("Hartmann-6"), every=3),
+    "choices_branin": search(
+        "What the paper leaves open, Branin-Hoo", "Branin-Hoo", choices("Branin-Hoo", exchange=True), every=3
+    ),
+    "choices_hartmann": search(
+        "What the paper leaves open, Hartmann-6", "Hartmann-6", choices("Hartmann-6", exchange=False), every=3
+    ),
 }
 
 DRAWS = {
