@@ -42,13 +42,13 @@ class BatchObserver(Observed):
         minus that of the arm; ``best_regret``, the least such difference; ``by_observed_mean`` and
         ``by_observed_reward``, the regrets of two other recommendations; ``distance``, mean distance of two arms of the
         batch; ``nearest``, mean distance of an arm to the nearest one tried before; ``volume``, log determinant of the
-        batch's kernel matrix with one length-scale for all searches; ``noise``, the model's noise variance; and what
-        `bestarm.policies.gp_state.LOG` names. They are rounded to four digits.
+        batch's kernel matrix with one length-scale for all searches; ``noise`` and ``scale``, the model's noise variance
+        and unit; and what `bestarm.policies.gp_state.LOG` names. They are rounded to four digits.
     """
 
     columns: ClassVar[tuple[str, ...]] = (
         "total_regret", "best_regret", "by_observed_mean", "by_observed_reward", "distance", "nearest", "volume",
-        "noise", *LOG,
+        "noise", "scale", *LOG,
     )  # fmt: skip
 
     problem: Any
@@ -88,6 +88,7 @@ class BatchObserver(Observed):
             "nearest": _mean_nearest(batch, np.take_along_axis(points, before[:, :, None], axis=1)),
             "volume": _volume(batch),
             "noise": state.noise,
+            "scale": state.scale,
             **dict(zip(LOG, log.T, strict=True)),
         }
         self.rounds.append({name: np.float32(_rounded(values)) for name, values in found.items()})
