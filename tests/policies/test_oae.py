@@ -1,5 +1,6 @@
 """Batch searches among noiseless arms: what a batch may hold, exact laws, limits in which two policies are one."""
 
+import logging
 from dataclasses import replace
 from math import comb
 
@@ -10,6 +11,7 @@ from scipy import stats
 
 from bestarm.experiments.simulate import simulate
 from bestarm.interface import Arms, Ask
+from bestarm.models import fused_fit, mlp_fit
 from bestarm.policies.batch_search import RandomBatch, random_order, top_batch
 from bestarm.policies.linear_oae import LinearGreedy, LinearOae
 from bestarm.policies.oae import Oae
@@ -306,6 +308,23 @@ def test_networks_of_a_batch(monkeypatch):
         found = np.concatenate(names)
         assert len(found) == 2 * expected
         assert len(np.unique(found, axis=0)) == len(found)
+
+
+def test_a_processor_without_the_kernel_searches_by_torch(monkeypatch, caplog):
+    """The same batches as with Torch's own fits, and a line of the log for each of the two kernels."""
+    from bestarm.policies import oae
+
+    policy, problem = Oae("MeanOpt", **SMALL, optimism=0.1), line()
+    with monkeypatch.context() as patched:
+        patched.setattr(oae, "fit_networks", mlp_fit.fit_networks)
+        patched.setattr(oae, "predict", mlp_fit.predict)
+        expected = batches(policy, problem)
+    monkeypatch.setattr(fused_fit, "missing_instruction", lambda: "the processor (8086) has no multiply-add")
+    fused_fit.said_once.cache_clear()
+    with caplog.at_level(logging.WARNING):
+        found = batches(policy, problem)
+    np.testing.assert_array_equal(found, expected)
+    assert ["8086" in record.getMessage() for record in caplog.records] == [True, True]
 
 
 def test_optimism_0_is_greedy():

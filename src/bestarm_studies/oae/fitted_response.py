@@ -17,7 +17,9 @@ import numpy as np
 import torch
 
 from bestarm.interface import FloatArray
-from bestarm.models.mlp_fit import FitData, Training, fit_networks, predict
+from bestarm.models.fused_fit import fit_fused as fit_networks
+from bestarm.models.fused_predict import predict_fused as predict
+from bestarm.models.mlp_fit import FitData, Training
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.streams import Streams
 from bestarm_studies.oae.uci import DATA_FILES as UCI_FILES

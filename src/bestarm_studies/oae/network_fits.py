@@ -10,7 +10,9 @@ import pandas as pd
 import torch
 
 from bestarm.datasets.registry import DataUnavailable
-from bestarm.models.mlp_fit import FitData, Training, fit_networks, predict
+from bestarm.models.fused_fit import fit_fused as fit_networks
+from bestarm.models.fused_predict import predict_fused as predict
+from bestarm.models.mlp_fit import FitData, Training
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.streams import Streams
 from bestarm_studies.oae.landscapes import Landscape
