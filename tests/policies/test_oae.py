@@ -5,12 +5,14 @@ from dataclasses import replace
 from math import comb
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from scipy import stats
 
 from bestarm.experiments.simulate import simulate
 from bestarm.interface import Arms, Ask
+from bestarm.metrics import arm_count, rank
 from bestarm.models import fused_fit, mlp_fit
 from bestarm.policies.batch_search import RandomBatch, random_order, top_batch
 from bestarm.policies.linear_oae import LinearGreedy, LinearOae
@@ -525,6 +527,81 @@ def test_what_is_left_over_was_chosen_without_a_model():
     simulate(observer, problem, Streams.first(2, instance="six"), metrics={})
     found = observer.findings(np.arange(2))
     assert found.loc[found["round"] == 3, "optimistic"].isna().all()
+
+
+QUANTILE = 0.05  # two arms of 40
+
+
+@pytest.mark.parametrize("policy", policies(rounds=14), ids=lambda p: p.label)
+def test_a_run_that_ends_once_it_has_found_is_the_same_run(policy):
+    """Rows until the end are those of the run that goes on; the closing row has its last batch and what was found."""
+    problem, n = landscape("OneHillValleyOneDim", 40).take(np.arange(5)), 5
+    whole, early = (watched_rows(BatchObserver(policy, problem, until=until), problem, n) for until in (None, QUANTILE))
+    ends = whole[(whole["rank"] <= 2) & (whole["round"] > 0)].groupby("replication")["round"].min()
+    assert len(ends) == n, "40 arms in 14 batches: every run finds"
+    assert (ends < 14).any()
+    for replication, end in ends.items():
+        mine, theirs = (rows[rows["replication"] == replication].set_index("round") for rows in (early, whole))
+        assert mine.index.tolist() == [*range(end + 1), *([14] if end < 14 else [])]
+        pd.testing.assert_frame_equal(mine.loc[:end], theirs.loc[:end].assign(stopped=theirs.index[: end + 1] == end))
+        if end < 14:
+            assert mine.loc[14, "rank"] == mine.loc[end, "rank"]
+            assert mine.loc[14, ["pulls", "stopped"]].tolist() == [40, True]
+            assert mine.loc[14, list(BatchObserver.columns)].isna().all()
+
+
+def watched_rows(observer, problem, n):
+    """Return the rows of an experiment with this observer."""
+    streams = Streams.first(n, instance="line")
+    rows = simulate(observer, problem, streams, metrics={"rank": rank, "arm_count": arm_count}, every=1)
+    found = observer.findings(streams.replications)
+    return observer.closed(rows.merge(found, "left", ["replication", "round"], validate="one_to_one"))
+
+
+def test_runs_go_on_for_some_batches_and_where_rewards_are_drawn():
+    """No end before the least number of batches; the first 25 runs of a policy in ``whole`` have all of theirs."""
+    n = 28
+    problem, policy = landscape("OneHillValleyOneDim", 40).take(np.arange(n)), RandomBatch("RandomBatch", 3, 10)
+    rows = watched_rows(BatchObserver(policy, problem, until=0.5, least=4), problem, n)
+    searched = rows[rows["reward"].notna()].groupby("replication")["round"].max()
+    assert searched.min() == 4
+    rows = watched_rows(BatchObserver(policy, problem, until=0.5, whole=("RandomBatch",)), problem, n)
+    searched = rows[rows["reward"].notna()].groupby("replication")["round"].max()
+    assert (searched[:25] == 10).all()
+    assert (searched[25:] < 10).all()
+
+
+def test_networks_are_fitted_for_the_runs_that_go_on(monkeypatch):
+    """A run that has found costs no further network."""
+    from bestarm.policies import oae
+
+    fitted, fit = [], oae.fit_networks
+
+    def spy(training, data, optimism, key, networks):
+        fitted.append(len(networks))
+        return fit(training, data, optimism, key, networks)
+
+    monkeypatch.setattr(oae, "fit_networks", spy)
+    problem = landscape("OneHillValleyOneDim", 40).take(np.arange(5))
+    rows = watched_rows(BatchObserver(Oae("MeanOpt", **SMALL | {"rounds": 14}), problem, until=QUANTILE), problem, 5)
+    searched = rows[rows["reward"].notna()].groupby("replication")["round"].max()
+    without_a_model = 2 if (searched == 14).any() else 1  # the first batch, and the one arm that is left
+    assert sum(fitted) == (searched - 1).sum() - (without_a_model - 1) * (searched == 14).sum()
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"until": 0.0}, "until must be a quantile between 0 and 1, or None for whole runs; got 0.0"),
+        ({"until": 1.0}, "until must be a quantile"),
+        ({"until": np.nan}, "until must be a quantile"),
+        ({"least": -1}, "least must be at least 0"),
+    ],
+)
+def test_an_impossible_end_of_a_run_is_refused(settings, words):
+    """One clear error, before anything is pulled."""
+    with pytest.raises(ValueError, match=words):
+        BatchObserver(RandomBatch("RandomBatch", 3, 4), line(), **settings)
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,8 @@ class Experiment:
     every : int, optional
         Record each replication every so many rounds as well; rows have a column ``budget``.
     observe : callable, optional
-        From (policy, problem) to an observer, see `bestarm.experiments.observe`; rows have its ``columns``.
+        From (policy, problem) to an observer, see `bestarm.experiments.observe`; rows have its ``columns``. It may end
+        runs, and adds then by ``closed`` the rows that stand for what was not searched.
     block, max_pulls : int
         Runs in one block; where a run is cut.
     draws : str
@@ -543,6 +544,8 @@ def _search(
         found = policy.findings(replications)
         on = [c for c in ("replication", "round") if c in found]
         rows = rows.merge(found, "left", on, validate="one_to_one")
+        if hasattr(policy, "closed"):  # the observer ends runs, and knows how their rows go on
+            rows = policy.closed(rows)
     if experiment.every is not None and cell.budget is None:
         rows.insert(0, "budget", rows["pulls"])
     return rows

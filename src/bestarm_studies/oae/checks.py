@@ -99,7 +99,7 @@ VALUES: dict[str, Value] = {
     "first_hit": Value("batches until a top-1% arm", first_hit, comparable),
     "regret_area": Value("regret of the best arm so far over all batches", regret_area, comparable),
     "mean_reward": Value("reward of all batches but the first", mean_reward, comparable),
-    "mean_distance": Value("distance of two arms of a batch", mean_distance, comparable),
+    "mean_distance": Value("distance of two arms of a batch, batches 2 to 20", mean_distance, comparable),
     "gain": Value("gain on another method in batches until a top-1% arm", gain, comparable),
     "misfit": Value("training error over variance", misfit),
 }

@@ -11,7 +11,9 @@ from typing import Any
 import pandas as pd
 
 from bestarm.reporting.claim_cells import side_values
-from bestarm_studies.oae.values import first_hits, shared_rounds, without_broken
+from bestarm_studies.oae.values import first_hits, shared_rounds, until_found, whole_runs, without_broken
+
+LEAST_BATCHES = 20  # no search is ended before
 
 Test = Mapping[str, Any]
 
@@ -20,11 +22,11 @@ comparable = shared_rounds
 
 def first_hit(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
     """Return the batches until an arm of the top 1%, one more than there are where none was found."""
-    return first_hits(without_broken(rows))["first"].unstack("series")
+    return first_hits(without_broken(until_found(rows)))["first"].unstack("series")
 
 
 def _mean(rows: pd.DataFrame, column: str, after: int) -> pd.DataFrame:
-    kept = without_broken(rows)
+    kept = whole_runs(without_broken(rows))
     kept = kept[kept["round"] > after]
     return kept.groupby(["replication", "series"], sort=False)[column].mean().unstack("series").astype(float)
 
@@ -40,8 +42,8 @@ def mean_reward(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
 
 
 def mean_distance(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
-    """Return the distance of two arms of a batch in the mean over all batches but the first."""
-    return _mean(rows, "distance", 1)
+    """Return the distance of two arms of a batch in the mean over the first batches but one, which every run has."""
+    return _mean(rows[rows["round"] <= LEAST_BATCHES], "distance", 1)
 
 
 def gain(rows: pd.DataFrame, test: Test) -> pd.DataFrame:

@@ -18,19 +18,16 @@ from bestarm.interface import FloatArray
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.reporting.values import as_values, share_interval, summarise
 from bestarm.reporting.verdicts import VERDICTS
+from bestarm_studies.oae.batch_observer import n_good
 from bestarm_studies.oae.network_fits import chosen_rates
 from bestarm_studies.oae.uci import UCI_SETS
 
 TAUS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
 MAIN_TAU = 0.01
+SMALLEST_TAU = min(TAUS)  # a search may end once it has found an arm of this quantile
 RANDOM_LAW = "RandomBatch, exact law"
 BEYOND = "runs beyond 10^4"  # statistic: runs with a fit whose outputs passed 10^4
 _RESAMPLES = 4000
-
-
-def n_good(tau: float, n_arms: float) -> int:
-    """Return how many arms are in the top quantile: the smallest number that is at least tau times all, at least 1."""
-    return max(1, int(np.ceil(tau * n_arms - 1e-9)))
 
 
 def shared_rounds(*tables: pd.DataFrame) -> list[pd.DataFrame]:
@@ -83,7 +80,14 @@ def first_hits(rows: pd.DataFrame, tau: float = MAIN_TAU) -> pd.DataFrame:
     DataFrame
         Indexed by ``series`` and ``replication``: ``first``, the number of the batch, one more than there are where it
         never was, and ``censored``, whether that is so.
+
+    Raises
+    ------
+    ValueError
+        For a quantile below the smallest, after which a search may have ended.
     """
+    if not SMALLEST_TAU <= tau <= 1.0:
+        raise ValueError(f"tau must be between {SMALLEST_TAU}, at which a search may end, and 1; got {tau}.")
     good = n_good(tau, float(rows["arm_count"].iloc[0]))
     runs = [rows["series"], rows["replication"]]
     when = rows["round"].where((rows["rank"] <= good) & (rows["round"] > 0))
@@ -92,6 +96,21 @@ def first_hits(rows: pd.DataFrame, tau: float = MAIN_TAU) -> pd.DataFrame:
     last = rows["round"].groupby(runs, sort=False).max()
     found["first"] = found["first"].fillna(last + 1)
     return found
+
+
+def until_found(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of each run until it saw an arm of the smallest quantile, whether it was searched on or not."""
+    good = n_good(SMALLEST_TAU, float(rows["arm_count"].iloc[0]))
+    runs = [rows["series"], rows["replication"]]
+    end = rows["round"].where((rows["rank"] <= good) & (rows["round"] > 0)).groupby(runs, sort=False).transform("min")
+    return rows[~(rows["round"] > end)]
+
+
+def whole_runs(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the runs that were searched to the last batch; others have no mean over all batches."""
+    runs = [rows["series"], rows["replication"]]
+    searched = rows["round"].where(rows["reward"].notna() & (rows["round"] > 0))
+    return rows[searched.groupby(runs, sort=False).transform("nunique") == rows["round"].max()]
 
 
 def random_survival(n_arms: int, tau: float, batch: int, rounds: int) -> FloatArray:
@@ -174,6 +193,7 @@ def batches_until_top(
     rows = comparable_runs(rows)
     n_arms, rounds = int(rows["arm_count"].iloc[0]), int(rows["round"].max())
     n_runs = rows.groupby("series", sort=False)["replication"].nunique().to_dict()
+    rows = until_found(rows)
     kept, marks = without_broken(rows), marked_runs(rows)
     table: list[dict[str, Any]] = []
     for tau in taus:
@@ -220,7 +240,7 @@ def share_found(rows: pd.DataFrame, panel: str, profile: str, *, batch: int, tau
     """
     rows = comparable_runs(rows)
     n_arms, rounds = int(rows["arm_count"].iloc[0]), int(rows["round"].max())
-    hits = first_hits(without_broken(rows), tau)
+    hits = first_hits(without_broken(until_found(rows)), tau)
     table = []
     for series, mine in hits.groupby(level="series", sort=False):
         for number in range(rounds + 1):
@@ -236,9 +256,9 @@ def share_found(rows: pd.DataFrame, panel: str, profile: str, *, batch: int, tau
 def reward_values(rows: pd.DataFrame, panel: str, profile: str) -> pd.DataFrame:
     """Return the mean reward of each batch and the mean relative regret of the best arm so far, with 95% t-intervals.
 
-    x is the number of the batch; statistics ``reward`` and ``relative regret``.
+    x is the number of the batch; statistics ``reward`` and ``relative regret``. Runs that ended before do not count.
     """
-    kept = without_broken(rows)
+    kept = whole_runs(without_broken(rows))
     kinds = {"reward": ("reward", "mean"), "relative regret": ("relative_regret", "mean")}
     return summarise(kept[kept["round"] > 0], kinds, x="round", panel=panel, profile=profile)
 
@@ -269,11 +289,12 @@ def fitted_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
 def optimistic_shares(sets: Mapping[str, pd.DataFrame], profile: str) -> pd.DataFrame:
     """Return in which share of the rounds the model promised for its batch at least what the best batch was worth.
 
-    Statistic ``optimistic``; x is missing, n the number of rounds of all runs.
+    Statistic ``optimistic``; x is missing, n the number of rounds of all runs, each until it has found an arm of the
+    smallest quantile.
     """
     frames = []
     for name, rows in sets.items():
-        known = rows.dropna(subset="optimistic").assign(optimistic=lambda r: r["optimistic"].astype(float))
+        known = until_found(rows).dropna(subset="optimistic").assign(optimistic=lambda r: r["optimistic"].astype(float))
         frames.append(summarise(known, {"optimistic": ("optimistic", "mean")}, panel=name, profile=profile))
     return pd.concat(frames, ignore_index=True).assign(low=np.nan, high=np.nan)
 

@@ -1,5 +1,6 @@
 """When batch searches find a top arm: values and figures on rows whose answer is known."""
 
+import itertools
 from functools import partial
 
 import matplotlib.pyplot as plt
@@ -10,6 +11,7 @@ from scipy import stats
 
 from bestarm.reporting.appearance import use_style
 from bestarm.reporting.values import share_interval
+from bestarm_studies.oae.claim_values import first_hit
 from bestarm_studies.oae.evolution_figure import evolution_figure
 from bestarm_studies.oae.figures import _apart, fits_figure, hits_figure
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
@@ -23,10 +25,12 @@ from bestarm_studies.oae.values import (
     hits_table,
     marked_runs,
     n_good,
+    optimistic_shares,
     random_mean,
     random_survival,
     reward_values,
     share_found,
+    whole_runs,
     without_broken,
 )
 
@@ -68,7 +72,7 @@ def test_the_law_of_random_batches():
 
 def test_diverged_runs_are_marked_and_broken_ones_enter_no_mean():
     """All rows of a broken run go, of that series alone; outputs beyond 10^4 are counted and averaged."""
-    rows = made_rows({"A": [1, 9], "B": [2, 2]})
+    rows = made_rows({"A": [1, 9], "B": [2, 4]})
     where = (rows["replication"] == 1) & (rows["round"] == 3)
     rows.loc[where, "diverged"] = 1.0
     rows.loc[where & (rows["series"] == "A"), "optimistic"] = np.nan
@@ -83,6 +87,36 @@ def test_diverged_runs_are_marked_and_broken_ones_enter_no_mean():
     means = values[(values["statistic"] == "batches") & (values["x"] == 0.01)].set_index("series")["value"]
     assert means["A"] == 1.0
     assert means[RANDOM_LAW] == pytest.approx(random_mean(1000, 0.01, 3, 10))
+
+
+def test_counts_are_those_of_runs_without_early_end():
+    """Every count and curve over quantiles is the same if runs end once an arm of the top 0.2% is seen."""
+    rng = np.random.default_rng(3)
+    frames = []
+    for series, replication in itertools.product("AB", range(12)):
+        ranks = np.minimum.accumulate(np.concatenate([[900], rng.integers(1, 150, 30)]))
+        frame = pd.DataFrame({"series": series, "replication": replication, "round": range(31), "rank": ranks * 1.0})
+        frames.append(
+            frame.assign(diverged=rng.random(31) < 0.01, optimistic=np.where(rng.random(31) < 0.01, np.nan, 1))
+        )
+    whole = pd.concat(frames, ignore_index=True).assign(name="set", arm_count=1000.0, relative_regret=0.5, reward=0.25)
+    whole = whole.assign(convention="as_written", data="synthetic", distance=1.0)
+    end = whole["round"].where((whole["rank"] <= 2) & (whole["round"] > 0))
+    end = end.groupby([whole["series"], whole["replication"]]).transform("min")
+    closing = whole[(whole["round"] == 30) & (end < 30)].assign(reward=np.nan, distance=np.nan, diverged=np.nan)
+    kept = whole[~(whole["round"] > end)]
+    early = pd.concat([kept, closing.assign(optimistic=np.nan)], ignore_index=True)
+    assert len(early) < 0.95 * len(whole)
+    for found in (
+        lambda rows: batches_until_top(rows, "set", "laptop", batch=3),
+        lambda rows: share_found(rows, "set", "laptop", batch=3),
+        lambda rows: optimistic_shares({"set": rows}, "laptop"),
+        lambda rows: first_hit(rows, {}),
+    ):
+        pd.testing.assert_frame_equal(found(early), found(whole))
+    assert set(whole_runs(early)["replication"]) == set(whole_runs(kept)["replication"]) < set(range(12))
+    with pytest.raises(ValueError, match=r"tau must be between 0\.002, at which a search may end, and 1; got 0\.001"):
+        first_hits(early, 0.001)
 
 
 def test_intervals_of_batches_stay_among_the_numbers_of_batches():
