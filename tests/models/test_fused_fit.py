@@ -219,6 +219,12 @@ def test_the_hook_sees_every_step(kernel):
     early = fit_fused(Training((10, 5), 7), data, strengths, KEY, networks, kernel=kernel)
     assert np.array_equal(seen[7], early.numpy())
     assert (seen[1:].std(axis=(1, 2)) > 0).all()
+    every = seen.copy()
+    seen[:] = 0.0
+    again = fit_fused(Training((10, 5), 20), data, strengths, KEY, networks, on_step, at=(3, 20, 30), kernel=kernel)
+    assert np.array_equal(again.numpy(), found.numpy())
+    assert np.flatnonzero(seen.any(axis=(1, 2))).tolist() == [3, 20]
+    assert np.array_equal(seen[[3, 20]], every[[3, 20]])
 
 
 def test_small_averages_do_not_depend_on_a_switch_of_the_processor():
@@ -255,6 +261,9 @@ def test_where_the_kernel_cannot_run_torch_does(monkeypatch, caplog):
     with caplog.at_level(logging.WARNING):
         found = [fit_fused(training, data, strengths, KEY, networks) for _ in range(2)]
     assert torch.equal(found[0], fit_networks(training, data, strengths, KEY, networks))
+    steps = []
+    fit_fused(training, data, strengths, KEY, networks, lambda step, *_: steps.append(step), at=(1, 4))
+    assert steps == [1, 4]
     assert ["8086" in record.getMessage() for record in caplog.records] == [True]
 
 

@@ -7,8 +7,9 @@ on its group, not on the width of the processor's vectors, not on which of the t
 
 from __future__ import annotations
 
+import itertools
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -44,6 +45,7 @@ def fit_fused(
     networks: IntArray,
     on_step: Callable[[int, slice, Tensor], None] | None = None,
     *,
+    at: Collection[int] | None = None,
     kernel: Kernel | None = None,
     lanes: tuple[int, ...] = LANES,
 ) -> Tensor:
@@ -56,6 +58,8 @@ def fit_fused(
     ----------
     training, data, optimism, key, networks, on_step
         As for `fit_networks`.
+    at : collection of int, optional
+        Steps after which ``on_step`` is called; by default after each.
     kernel : {Lanes, Units}, optional
         By default the one that is likely the faster; changes no bit.
     lanes : tuple of int
@@ -77,7 +81,7 @@ def fit_fused(
     reason = cannot_run(training)
     if reason:
         said_once(f"networks are fitted by Torch, not by the fused kernel: {reason}")
-        return fit_networks(training, data, optimism, key, networks, on_step)
+        return fit_networks(training, data, optimism, key, networks, _only(on_step, at))
     check_lanes(lanes)
     _check(data, optimism, networks)
     data = _owned(data)
@@ -86,7 +90,8 @@ def fit_fused(
     starts = range(0, len(networks), len(lanes))
     sizes = [min(len(lanes), len(networks) - start) for start in starts]
     kernels = [kernel or _faster(shape.sizes, n_samples, size, lanes) for size in sizes]
-    chunk = 1 if on_step else max(1, min(training.steps, _CHUNK_BYTES // (12 * len(lanes) * n_samples)))
+    chunk = max(1, min(training.steps, _CHUNK_BYTES // (12 * len(lanes) * n_samples)))
+    looked = set() if on_step is None else set(range(1, training.steps + 1) if at is None else at)
     needed = sum(kernel.bytes_needed(shape.sizes, n_samples, lanes) for kernel in set(kernels))
     needed += 4 * shape.n_parameters * (len(networks) + len(lanes)) + 12 * chunk * len(lanes) * n_samples
     _check_memory(needed, shape, len(networks))
@@ -97,15 +102,29 @@ def fit_fused(
             some = slice(start, start + size)
             group = _Group(training, data, optimism, key, networks, some, n_samples, lanes)
             state.start(shape.xavier(key, networks[some], training.bias).numpy())
-            for step in range(0, training.steps, chunk):
-                n_steps = min(chunk, training.steps - step)
+            for step, n_steps in _pieces(training.steps, chunk, looked):
                 index, target = group.minibatches(step, n_steps)
                 rates, scales = _corrections(training, step, n_steps)
                 state.take_steps(group.table, index, target, group.share, group.objective, rates, scales)
-                if on_step:
+                if on_step and step + n_steps in looked:
                     on_step(step + n_steps, some, torch.from_numpy(state.found(size)))
             found[some] = state.found(size)
     return torch.from_numpy(found)
+
+
+def _pieces(steps: int, chunk: int, ends: Collection[int]) -> Iterator[tuple[int, int]]:
+    """Return first step and length of pieces of at most ``chunk`` steps; one ends at each of ``ends``."""
+    bounds = sorted({*range(0, steps, chunk), steps, *(end for end in ends if 0 < end < steps)})
+    return ((first, last - first) for first, last in itertools.pairwise(bounds))
+
+
+def _only(
+    on_step: Callable[[int, slice, Tensor], None] | None, at: Collection[int] | None
+) -> Callable[[int, slice, Tensor], None] | None:
+    """Return the hook for some steps alone."""
+    if on_step is None or at is None:
+        return on_step
+    return lambda step, group, parameters: on_step(step, group, parameters) if step in at else None
 
 
 def cannot_run(training: Training) -> str | None:

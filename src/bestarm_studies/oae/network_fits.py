@@ -63,19 +63,17 @@ def _fits(
     found: list[pd.DataFrame] = []
 
     def on_step(step: int, group: slice, parameters: torch.Tensor) -> None:
-        if step in wanted:
-            mine = FitData(
-                looked.features, feature_set, looked.arms, looked.n_observed, looked.pool, looked.n_pool,
-                replications[group], looked.targets[group],
-            )  # fmt: skip
-            error = ((predict(training, mine, parameters) - mine.targets) ** 2).mean(axis=1)
-            variance = responses[group].var(axis=1)
-            found.append(pd.DataFrame({"replication": replications[group], "x": step, "mse": error, "var": variance}))
+        mine = FitData(
+            looked.features, feature_set, looked.arms, looked.n_observed, looked.pool, looked.n_pool,
+            replications[group], looked.targets[group],
+        )  # fmt: skip
+        error = ((predict(training, mine, parameters) - mine.targets) ** 2).mean(axis=1)
+        variance = responses[group].var(axis=1)
+        found.append(pd.DataFrame({"replication": replications[group], "x": step, "mse": error, "var": variance}))
 
-    wanted = {s for s in at if s <= steps}
     key = Streams.first(n, seed=seed, instance=problem.label).key(f"{class_name(hidden)} plain fit")
     names = np.stack([replications, np.zeros(n, dtype=np.int64)], axis=1)
-    fit_networks(training, data, np.zeros(n), key, names, on_step)
+    fit_networks(training, data, np.zeros(n), key, names, on_step, at=at)
     rows = pd.concat(found, ignore_index=True)
     return rows.assign(series=class_name(hidden), panel=name, learning_rate=learning_rate, data=problem.data)
 
