@@ -1,6 +1,7 @@
 """The experiments of the OAE paper but for those on cell lines.
 
-What a profile does not name is the paper's: 5000 steps of Adam, 150 batches, 10 members, 25 runs.
+What a profile does not name is the paper's: 5000 steps of Adam, 150 batches, 10 members, 25 runs. A search ends once it
+has found an arm of the smallest quantile that is counted, but for series whose rewards are drawn over all batches.
 """
 
 from __future__ import annotations
@@ -11,26 +12,38 @@ from bestarm.experiments.experiment import Computation, Experiment
 from bestarm.policies.oae import Oae
 from bestarm_studies.oae.evolution import evolution_rows
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
-from bestarm_studies.oae.network_fits import class_name, fit_rows
+from bestarm_studies.oae.network_fits import fit_rows
 from bestarm_studies.oae.open_choices import OPEN_CHOICES
-from bestarm_studies.oae.searches import BATCH, BICYCLES, on_bikes, on_blogs, on_fitted, on_lines
+from bestarm_studies.oae.searches import (
+    BATCH,
+    BICYCLES,
+    BOTH,
+    MEASURED,
+    REWARDED,
+    on_bikes,
+    on_blogs,
+    on_fitted,
+    on_lines,
+)
 from bestarm_studies.oae.series import (
+    CUT,
     DIVERSE,
     DIVERSE_KERNELS,
     ENSEMBLES,
     LARGE,
     LEARNING_RATE,
     LINEAR,
+    MANY_RUNS,
     MIDDLE,
     OBJECTIVES,
     SEQUENTIAL,
     SMALL,
+    STEPS,
     VANILLA,
 )
 from bestarm_studies.oae.theory_experiments import THEORY
 from bestarm_studies.oae.uci import UCI_SETS, stand_in_uci_instance, uci_instance
 
-STEPS = 5000
 LEARNING_RATES = (0.001, 0.003, 0.01)
 LOOKED_AT = (1, 3, 10, 30, 100, 200, 500, 1000, 2000, 3000, 4000, 5000)
 TABLES = (*BICYCLES, "BlogFeedback")
@@ -47,8 +60,7 @@ FITS: dict[str, Experiment | Computation] = {
         ),
         profiles={
             "smoke": {"replications": 2, "steps": 10},
-            "laptop": {"replications": 25, "steps": STEPS, "fewer": {class_name(LARGE): 12}},
-            "paper": {"replications": 25, "steps": STEPS},
+            "laptop": {"replications": 25, "steps": STEPS},
         },
     ),
     "fits_uci": Computation(
@@ -63,30 +75,32 @@ FITS: dict[str, Experiment | Computation] = {
         ),
         profiles={
             "smoke": {"replications": 2, "steps": 10},
-            "laptop": {"replications": 12, "steps": STEPS},
-            "paper": {"replications": 25, "steps": STEPS},
+            "laptop": {"replications": 25, "steps": STEPS},
         },
         data_files=[UCI_SETS[name].file for name in TABLES],
     ),
 }
 
+# NN 10-5 has the paper's scale at the profile laptop, too, and more runs at the profile paper where a claim is a margin
 SYNTHETIC: dict[str, Experiment | Computation] = {
-    "synthetic_10_5": on_lines("Landscapes, NN 10-5", SMALL, ENSEMBLES, rounds=50, replications=25),
-    "synthetic_100_10": on_lines("Landscapes, NN 100-10", MIDDLE, ENSEMBLES, rounds=50),
-    "synthetic_300_100": on_lines("Landscapes, NN 300-100", LARGE, VANILLA, rounds=30),
-    "objectives_10_5": on_lines("Landscapes, NN 10-5, other objectives", SMALL, OBJECTIVES, rounds=50),
-    "objectives_100_10": on_lines("Landscapes, NN 100-10, other objectives", MIDDLE, OBJECTIVES, rounds=30),
-    "diverse_10_5": on_lines("Landscapes, NN 10-5, DetD", SMALL, DIVERSE, rounds=50),
-    "diverse_100_10": on_lines("Landscapes, NN 100-10, DetD", MIDDLE, DIVERSE, rounds=30),
+    "synthetic_10_5": on_lines("Landscapes, NN 10-5", SMALL, ENSEMBLES, runs=MANY_RUNS, observe=BOTH),
+    "synthetic_100_10": on_lines("Landscapes, NN 100-10", MIDDLE, ENSEMBLES, rounds=50, **CUT, observe=REWARDED),
+    "synthetic_300_100": on_lines("Landscapes, NN 300-100", LARGE, VANILLA, rounds=30, **CUT),
+    "objectives_10_5": on_lines("Landscapes, NN 10-5, other objectives", SMALL, OBJECTIVES, runs=MANY_RUNS),
+    "objectives_100_10": on_lines("Landscapes, NN 100-10, other objectives", MIDDLE, OBJECTIVES, rounds=30, **CUT),
+    "diverse_10_5": on_lines("Landscapes, NN 10-5, DetD", SMALL, DIVERSE),
+    "diverse_100_10": on_lines("Landscapes, NN 100-10, DetD", MIDDLE, DIVERSE, rounds=30, **CUT),
     "diverse_kernels": on_lines(
-        "Landscapes, NN 10-5, DetD with kernels that are not degenerate on a line", SMALL, DIVERSE_KERNELS, rounds=50
+        "Landscapes, NN 10-5, DetD with kernels that are not degenerate on a line", SMALL, DIVERSE_KERNELS
     ),
-    "sequential_10_5": on_lines("Landscapes, NN 10-5, sequential batches", SMALL, SEQUENTIAL, rounds=30),
-    "sequential_100_10": on_lines("Landscapes, NN 100-10, sequential batches", MIDDLE, SEQUENTIAL, rounds=20),
+    "sequential_10_5": on_lines(
+        "Landscapes, NN 10-5, sequential batches", SMALL, SEQUENTIAL, runs=MANY_RUNS, observe=MEASURED
+    ),
+    "sequential_100_10": on_lines("Landscapes, NN 100-10, sequential batches", MIDDLE, SEQUENTIAL, rounds=20, **CUT),
 }
 
 UCI: dict[str, Experiment | Computation] = {
-    "bikes_100_10": on_bikes("Bicycles, NN 100-10", MIDDLE, ENSEMBLES),
+    "bikes_100_10": on_bikes("Bicycles, NN 100-10", MIDDLE, ENSEMBLES, observe=REWARDED),
     "bikes_linear": on_bikes("Bicycles, linear class", LINEAR, ENSEMBLES),
     "bikes_parts": on_bikes(
         "Bicycles with the two columns whose sum is the response, linear class", LINEAR, VANILLA, parts_of_target=True
@@ -94,7 +108,7 @@ UCI: dict[str, Experiment | Computation] = {
     "bikes_objectives": on_bikes("Bicycles, NN 100-10, other objectives", MIDDLE, OBJECTIVES),
     "bikes_diverse": on_bikes("Bicycles, NN 100-10, DetD", MIDDLE, DIVERSE),
     "bikes_sequential": on_bikes("Bicycles, NN 100-10, sequential batches", MIDDLE, SEQUENTIAL, rounds=20),
-    "blogs_100_10": on_blogs("Blog posts, NN 100-10", MIDDLE, ENSEMBLES, rounds=25),
+    "blogs_100_10": on_blogs("Blog posts, NN 100-10", MIDDLE, ENSEMBLES, rounds=25, observe=REWARDED),
     "blogs_linear": on_blogs("Blog posts, linear class", LINEAR, ENSEMBLES, rounds=50),
     "blogs_objectives": on_blogs("Blog posts, NN 100-10, other objectives", MIDDLE, OBJECTIVES, rounds=25),
     "blogs_sequential": on_blogs("Blog posts, NN 100-10, sequential batches", MIDDLE, SEQUENTIAL, rounds=12),
@@ -103,14 +117,14 @@ UCI: dict[str, Experiment | Computation] = {
 TEACHER_RATE = LEARNING_RATE[MIDDLE]
 REALIZABLE: dict[str, Experiment | Computation] = {
     "fitted_10_5": on_fitted(
-        "Fitted responses, NN 10-5", SMALL, ENSEMBLES, names=["BikeSharingDay", "Adult"], rounds=50
+        "Fitted responses, NN 10-5", SMALL, ENSEMBLES, names=["BikeSharingDay", "Adult"], scale={}
     ),
     "fitted_100_10": on_fitted(
         "Fitted responses, NN 100-10",
         MIDDLE,
         ENSEMBLES,
         names=["BikeSharingHour", "Bank"],
-        rounds=30,
+        scale={"rounds": 30, **CUT},
         learning_rate=TEACHER_RATE,
     ),
     "fitted_diverse": on_fitted(
@@ -118,7 +132,7 @@ REALIZABLE: dict[str, Experiment | Computation] = {
         MIDDLE,
         DIVERSE,
         names=["BikeSharingHour"],
-        rounds=30,
+        scale={"rounds": 30, **CUT},
         learning_rate=TEACHER_RATE,
     ),
 }
@@ -143,7 +157,6 @@ EVOLUTION = Computation(
     profiles={
         "smoke": {"replications": 2, "steps": 5},
         "laptop": {"replications": 25},
-        "paper": {"replications": 25},
     },
 )
 

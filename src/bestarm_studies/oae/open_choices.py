@@ -12,15 +12,15 @@ from bestarm_studies.oae.searches import on_lines
 from bestarm_studies.oae.series import SMALL, WITH_ENSEMBLE
 
 SIGMA = 0.3
-ROUNDS = 30
+SHORTER = {"rounds": 50, "steps": 1000}  # the profile laptop
 
 CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
-    "base": ("The choices of notebook 03, fewer runs", {}),
-    "steps_600": ("600 steps", {"steps": 600}),
-    "rate_3": ("Steps of size 0.003", {"learning_rate": 0.003}),
-    "rate_1": ("Steps of size 0.001", {"learning_rate": 0.001}),
-    "bias": ("Random initial biases, Torch's default", {"bias": 1.0}),
-    "pool": ("100 arms of the pool in each step, not 10", {"pool_minibatch": 100}),
+    "base": ("The choices of notebook 03", {}),
+    "steps_600": ("600 steps", {"fixed": {"steps": 600}}),
+    "rate_3": ("Steps of size 0.003", {"fixed": {"learning_rate": 0.003}}),
+    "rate_1": ("Steps of size 0.001", {"fixed": {"learning_rate": 0.001}}),
+    "bias": ("Random initial biases, Torch's default", {"settings": {"bias": 1.0}}),
+    "pool": ("100 arms of the pool in each step, not 10", {"settings": {"pool_minibatch": 100}}),
     "scale_10": ("Responses ten times as large", {"problem": partial(landscape, scale=10.0)}),
     "scale_01": ("Responses a tenth as large", {"problem": partial(landscape, scale=0.1)}),
     "island": (
@@ -42,6 +42,6 @@ CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 OPEN_CHOICES: dict[str, Experiment] = {
-    f"open_{choice}": on_lines(title, SMALL, WITH_ENSEMBLE, rounds=ROUNDS, **changed)
+    f"open_{choice}": on_lines(title, SMALL, WITH_ENSEMBLE, **SHORTER, **changed)
     for choice, (title, changed) in CHOICES.items()
 }

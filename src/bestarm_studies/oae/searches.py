@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from bestarm.experiments.experiment import Experiment
 from bestarm.metrics import arm_count, rank, relative_regret
 from bestarm_studies.oae.batch_observer import BatchObserver
+from bestarm_studies.oae.claim_values import LEAST_BATCHES
 from bestarm_studies.oae.fitted_response import fitted_instance, stand_in_fitted_instance
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
-from bestarm_studies.oae.series import Group, Hidden, scales
+from bestarm_studies.oae.series import CUT, ROUNDS, VANILLA, Group, Hidden, scales
 from bestarm_studies.oae.uci import stand_in_uci_instance, uci_instance
+from bestarm_studies.oae.values import SMALLEST_TAU
 
-BATCH, ROUNDS = 3, 150
+BATCH = 3
 BICYCLES = ("BikeSharingDay", "BikeSharingHour")
 BLOG_POSTS = 52396
 
-_search = partial(Experiment, metrics=(rank, arm_count, relative_regret), every=1, block=25, observe=BatchObserver)
+FOUND = partial(BatchObserver, until=SMALLEST_TAU)
+# searches whose rewards are drawn over all batches, or whose batches are measured
+REWARDED = partial(BatchObserver, until=SMALLEST_TAU, whole=tuple(VANILLA))
+MEASURED = partial(BatchObserver, until=SMALLEST_TAU, least=LEAST_BATCHES)
+BOTH = partial(BatchObserver, until=SMALLEST_TAU, least=LEAST_BATCHES, whole=tuple(VANILLA))
+
+_search = partial(Experiment, metrics=(rank, arm_count, relative_regret), every=1, block=25)
 
 
 def on_lines(
@@ -26,13 +34,11 @@ def on_lines(
     hidden: Hidden,
     series: Group,
     *,
-    rounds: int,
-    replications: int = 12,
-    steps: int = 200,
-    learning_rate: float | None = None,
+    observe: Any = FOUND,
     problem: partial[Any] | None = None,
     names: Sequence[str] = LANDSCAPES,
-    **settings: Any,
+    settings: Mapping[str, Any] | None = None,
+    **scale: Any,
 ) -> Experiment:
     """Return searches of the landscapes, whose features are scaled for each run's arms.
 
@@ -40,29 +46,31 @@ def on_lines(
     ----------
     title, hidden, series
         As in a figure; the class of networks; the algorithms.
-    rounds, replications, steps, learning_rate
-        See `bestarm_studies.oae.series.scales`.
+    observe : partial
+        When a run is over, see `bestarm_studies.oae.batch_observer.BatchObserver`.
     problem : partial, optional
         Another landscape's constructor.
     names : sequence of str
         Which landscapes.
-    **settings
+    settings : mapping, optional
         Other settings of every policy.
+    **scale
+        See `bestarm_studies.oae.series.scales`.
     """
-    one = {"name": ["MultiValleyOneDimHole"]}
     return _search(
         title=title,
         problem=problem or partial(landscape),
         vary={"name": names},
-        settings={"batch": BATCH, "rounds": ROUNDS, "standardise": True, "hidden": hidden, **settings},
+        settings={"batch": BATCH, "rounds": ROUNDS, "standardise": True, "hidden": hidden, **(settings or {})},
         series=series,
-        profiles=scales(
-            hidden, rounds=rounds, replications=replications, steps=steps, learning_rate=learning_rate, smoke=one
-        ),
+        observe=observe,
+        profiles=scales(hidden, smoke={"name": ["MultiValleyOneDimHole"]}, **scale),
     )
 
 
-def on_bikes(title: str, hidden: Hidden, series: Group, *, rounds: int = 50, **problem: Any) -> Experiment:
+def on_bikes(
+    title: str, hidden: Hidden, series: Group, *, rounds: int = 50, observe: Any = FOUND, **problem: Any
+) -> Experiment:
     """Return searches of the two bicycle tables; ``problem`` are settings of `uci_instance`."""
     return _search(
         title=title,
@@ -71,11 +79,12 @@ def on_bikes(title: str, hidden: Hidden, series: Group, *, rounds: int = 50, **p
         vary={"name": BICYCLES},
         settings={"batch": BATCH, "rounds": ROUNDS, "hidden": hidden},
         series=series,
-        profiles=scales(hidden, rounds=rounds, smoke={"name": ["BikeSharingDay"]}),
+        observe=observe,
+        profiles=scales(hidden, rounds=rounds, smoke={"name": ["BikeSharingDay"]}, **CUT),
     )
 
 
-def on_blogs(title: str, hidden: Hidden, series: Group, *, rounds: int) -> Experiment:
+def on_blogs(title: str, hidden: Hidden, series: Group, *, rounds: int, observe: Any = FOUND) -> Experiment:
     """Return searches of the blog posts, of which the profiles smoke and laptop take a random subset."""
     return _search(
         title=title,
@@ -84,14 +93,20 @@ def on_blogs(title: str, hidden: Hidden, series: Group, *, rounds: int) -> Exper
         vary={"n_arms": [BLOG_POSTS]},
         settings={"batch": BATCH, "rounds": ROUNDS, "hidden": hidden},
         series=series,
-        profiles=scales(hidden, rounds=rounds, smoke={"n_arms": [300]}, smoke_rounds=3, laptop={"n_arms": [5000]}),
+        observe=observe,
+        profiles=scales(
+            hidden, rounds=rounds, smoke={"n_arms": [300]}, smoke_rounds=3, laptop={"n_arms": [5000]}, **CUT
+        ),
     )
 
 
 def on_fitted(
-    title: str, hidden: Hidden, series: Group, *, names: Sequence[str], rounds: int, **teacher: Any
+    title: str, hidden: Hidden, series: Group, *, names: Sequence[str], scale: Mapping[str, Any], **teacher: Any
 ) -> Experiment:
-    """Return searches of tables whose response is a fit of the class that searches; ``teacher`` says how it is made."""
+    """Return searches of tables whose response is a fit of the class that searches.
+
+    ``scale`` is for `bestarm_studies.oae.series.scales`; ``teacher`` says how the response is made.
+    """
     return _search(
         title=title,
         problem=partial(fitted_instance, hidden=hidden, **teacher),
@@ -99,5 +114,6 @@ def on_fitted(
         vary={"name": names},
         settings={"batch": BATCH, "rounds": ROUNDS, "hidden": hidden},
         series=series,
-        profiles=scales(hidden, rounds=rounds),
+        observe=FOUND,
+        profiles=scales(hidden, **scale),
     )

@@ -20,6 +20,13 @@ SMALL: Hidden = (10, 5)
 MIDDLE: Hidden = (100, 10)
 LARGE: Hidden = (300, 100)
 
+# the paper's own scale
+STEPS, ROUNDS, MEMBERS, RUNS = 5000, 150, 10, 25
+# what the profile laptop cuts of it for all but the smallest networks
+CUT = {"steps": 200, "members": 5}
+# with 25 runs two methods that are equal cannot be shown to be within a tenth of each other
+MANY_RUNS = 100
+
 OPTIMISM = (0.001, 0.01, 0.1)
 
 # the soft maximum over the usual 10 unseen arms a step would be far below that over all
@@ -60,16 +67,18 @@ SEQUENTIAL: Group = {
 
 # The paper gives no step size. These have the lowest training error after 5000 steps and after 200, see fits_synthetic.
 LEARNING_RATE = {LINEAR: 0.001, SMALL: 0.01, MIDDLE: 0.003, LARGE: 0.003}
+LONG = 1000  # steps from which on a fit is a long one
 SHORT_LEARNING_RATE = {LINEAR: 0.01, SMALL: 0.01, MIDDLE: 0.01, LARGE: 0.003}
 
 
 def scales(
     hidden: Hidden,
     *,
-    rounds: int,
-    replications: int = 12,
-    steps: int = 200,
-    learning_rate: float | None = None,
+    rounds: int = ROUNDS,
+    steps: int = STEPS,
+    members: int = MEMBERS,
+    runs: int = RUNS,
+    fixed: Mapping[str, Any] | None = None,
     smoke: Mapping[str, Sequence[Any]] | None = None,
     laptop: Mapping[str, Sequence[Any]] | None = None,
     smoke_rounds: int = 4,
@@ -77,29 +86,30 @@ def scales(
     """Return what each profile cuts of a search with one class of networks.
 
     The paper's own scale is 25 runs of 150 batches, with 5000 steps a fit and ensembles of 10. The profile laptop has
-    200 steps, ensembles of 5, 12 runs for most classes, and fewer batches of what needs more networks or larger ones;
-    all series of all figures then take a quarter of an hour. Methods are compared over the batches and runs that both
-    have.
+    25 runs, too, and cuts steps, members and batches of all but the smallest networks, so that all series of all
+    figures take about a quarter of an hour. Methods are compared over the batches and runs that both have.
 
     Parameters
     ----------
     hidden : tuple of int
         The class, by its hidden layers.
-    rounds, replications, steps : int
-        Batches, runs and steps of a fit at the profile laptop.
-    learning_rate : float, optional
-        Step size at the profiles laptop and paper, in the place of that chosen for the class.
+    rounds, steps, members : int
+        Batches, steps of a fit and members of an ensemble at the profile laptop.
+    runs : int
+        Runs at the profile paper: 25, and more where a claim is a margin that a tie cannot pass with 25.
+    fixed : mapping, optional
+        Settings of every policy at the profiles laptop and paper, in the place of those chosen for the class.
     smoke, laptop : mapping, optional
         Settings of the problem that these profiles vary.
     smoke_rounds : int
         Batches at the profile smoke.
     """
-    short = SHORT_LEARNING_RATE[hidden]
+    short, long = SHORT_LEARNING_RATE[hidden], LEARNING_RATE[hidden]
     few = {"steps": 10, "rounds": smoke_rounds, "members": 2, "learning_rate": short}
-    cut = {"steps": steps, "rounds": rounds, "members": 5, "learning_rate": learning_rate or short}
-    whole = {"learning_rate": learning_rate or LEARNING_RATE[hidden]}
+    rate = long if steps >= LONG else short
+    cut = {"steps": steps, "rounds": rounds, "members": members, "learning_rate": rate} | dict(fixed or {})
     return {
         "smoke": Scale(2, settings=few, vary=smoke or {}),
-        "laptop": Scale(replications, settings=cut, vary=laptop or {}),
-        "paper": Scale(25, settings=whole),
+        "laptop": Scale(RUNS, settings=cut, vary=laptop or {}),
+        "paper": Scale(runs, settings={"learning_rate": long} | dict(fixed or {})),
     }

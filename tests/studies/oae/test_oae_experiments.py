@@ -1,8 +1,10 @@
 """The experiments of the OAE paper: its own scale, what profiles cut, and what a batch costs."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bestarm.datasets.registry import DataUnavailable
@@ -13,11 +15,14 @@ from bestarm.policies.oae_ensemble import EnsembleSearch
 from bestarm.policies.oae_sequential import EnsembleSeqB, SeqB
 from bestarm_studies.oae.batch_observer import BatchObserver
 from bestarm_studies.oae.checks import CHECKS
+from bestarm_studies.oae.claim_values import LEAST_BATCHES
 from bestarm_studies.oae.experiments import EXPERIMENTS
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.network_counts import networks_per_batch
 from bestarm_studies.oae.network_fits import fit_rows
+from bestarm_studies.oae.series import VANILLA
 from bestarm_studies.oae.sphere_arms import CloneArms, SphereArms
+from bestarm_studies.oae.values import SMALLEST_TAU, TAUS
 
 SEARCHES = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Experiment)}
 COMPUTATIONS = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Computation)}
@@ -25,10 +30,12 @@ COMPUTATIONS = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Comp
 
 @pytest.mark.parametrize("name", SEARCHES)
 def test_the_papers_scale(name):
-    """25 runs of 150 batches of three arms, 5000 steps and 10 members wherever there are networks and ensembles."""
+    """25 runs or more of 150 batches of three arms, 5000 steps and 10 members where there are any."""
+    runs = 100 if name in ("synthetic_10_5", "objectives_10_5", "sequential_10_5") else 25
+    steps = 600 if name == "open_steps_600" else 5000
     for cell in SEARCHES[name].cells("paper"):
-        assert (cell.replications, cell.policy.batch, cell.policy.rounds) == (25, 3, 150)
-        assert getattr(cell.policy, "steps", 5000) == 5000
+        assert (cell.replications, cell.policy.batch, cell.policy.rounds) == (runs, 3, 150)
+        assert getattr(cell.policy, "steps", steps) == steps
         assert getattr(cell.policy, "members", 10) == 10
         assert cell.max_pulls >= 450
 
@@ -43,9 +50,26 @@ def test_profiles_cut_scale_alone(name):
         for cell in cells:
             theirs = paper[cell.series]
             assert cell.replications <= theirs.replications
-            assert cell.policy.rounds < theirs.policy.rounds
+            assert cell.policy.rounds <= theirs.policy.rounds
             for setting in ("label", "hidden", "optimism", "objective", "diversity", "kernel", "label_noise", "bias"):
                 assert getattr(cell.policy, setting, None) == getattr(theirs.policy, setting, None)
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_searches_end_once_they_have_found_what_is_counted(name):
+    """No quantile that is counted is smaller; series whose rewards are drawn go on, and few batches are too few."""
+    settings = SEARCHES[name].observe.keywords
+    assert settings["until"] == SMALLEST_TAU == min(TAUS)
+    drawn = ("synthetic_10_5", "synthetic_100_10", "bikes_100_10", "blogs_100_10")
+    assert settings.get("whole", ()) == (tuple(VANILLA) if name in drawn else ())
+    assert settings.get("least", 0) == (LEAST_BATCHES if name in ("synthetic_10_5", "sequential_10_5") else 0)
+
+
+@pytest.mark.parametrize("name", ["synthetic_10_5", "diverse_10_5", "fitted_10_5"])
+def test_the_smallest_networks_are_searched_at_the_papers_scale_on_a_laptop(name):
+    """The same policies, so that rows of the one profile are rows of the other."""
+    laptop, paper = (SEARCHES[name].cells(profile) for profile in ("laptop", "paper"))
+    assert [cell.policy for cell in laptop] == [cell.policy for cell in paper]
 
 
 def test_open_choices_change_one_thing():
@@ -63,7 +87,7 @@ def test_open_choices_change_one_thing():
 
 def test_rows_of_a_search_have_the_observers_columns(tmp_path):
     """Row t has what the t-th batch was worth; before the first pull there is nothing."""
-    rows = make_rows(SEARCHES["diverse_10_5"], "smoke", seed=1, store=tmp_path)
+    rows = make_rows(replace(SEARCHES["diverse_10_5"], observe=BatchObserver), "smoke", seed=1, store=tmp_path)
     assert {"rank", "arm_count", "relative_regret", *BatchObserver.columns} <= set(rows)
     assert rows.loc[rows["round"] == 0, "reward"].isna().all()
     assert rows.loc[rows["round"] > 0, "reward"].notna().all()
@@ -71,12 +95,23 @@ def test_rows_of_a_search_have_the_observers_columns(tmp_path):
 
 def test_an_observer_changes_no_choice_and_is_part_of_the_key(tmp_path):
     """The same ranks with and without; other keys."""
-    whole = SEARCHES["diverse_10_5"]
+    whole = replace(SEARCHES["diverse_10_5"], observe=BatchObserver)
     few = replace(whole, series={name: whole.series[name] for name in ("RandomBatch", "DetD 0.1")})
     alone = replace(few, observe=None)
     watched, plain = (make_rows(e, "smoke", seed=1, store=tmp_path) for e in (few, alone))
     np.testing.assert_array_equal(watched["rank"], plain["rank"])
     assert not set(watched["key"]) & set(plain["key"])
+
+
+def test_a_run_that_ended_is_made_again_from_its_rows(tmp_path):
+    """The closing row is stored with the others: a second making computes nothing and finds the same."""
+    easy = replace(SEARCHES["diverse_10_5"], observe=partial(BatchObserver, until=0.5))
+    first = make_rows(easy, "smoke", seed=1, store=tmp_path)
+    assert (first["round"].eq(4) & first["reward"].isna()).any()
+    spent = []
+    again = make_rows(easy, "smoke", seed=1, store=tmp_path / "other", committed=first, spent=spent.append)
+    pd.testing.assert_frame_equal(again, first)
+    assert not spent
 
 
 @pytest.mark.parametrize("name", ["evolution", "regret_sphere", "regret_clones", "queries", "optimism"])
