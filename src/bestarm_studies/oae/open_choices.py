@@ -12,7 +12,7 @@ from bestarm_studies.oae.searches import on_lines
 from bestarm_studies.oae.series import SMALL, WITH_ENSEMBLE
 
 SIGMA = 0.3
-SHORTER = {"rounds": 50, "steps": 1000}  # the profile laptop
+SHORTER: dict[str, Any] = {"rounds": 50, "steps": 1000}  # the profile laptop
 
 CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
     "base": ("The choices of notebook 03", {}),

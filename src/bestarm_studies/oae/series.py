@@ -23,7 +23,7 @@ LARGE: Hidden = (300, 100)
 # the paper's own scale
 STEPS, ROUNDS, MEMBERS, RUNS = 5000, 150, 10, 25
 # what the profile laptop cuts of it for all but the smallest networks
-CUT = {"steps": 200, "members": 5}
+CUT: dict[str, Any] = {"steps": 200, "members": 5}
 # with 25 runs two methods that are equal cannot be shown to be within a tenth of each other
 MANY_RUNS = 100
 
