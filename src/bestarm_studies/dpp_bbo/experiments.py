@@ -29,6 +29,7 @@ from bestarm_studies.dpp_bbo.series import (
     published,
     region_searches,
 )
+from bestarm_studies.dpp_bbo.slopes import slope_rows
 from bestarm_studies.dpp_bbo.synthetic import synthetic_instance
 from bestarm_studies.dpp_bbo.walker import TABLE, stand_in_walker_instance, walker_instance, walker_rows
 
@@ -79,11 +80,10 @@ def figure(objective: str, batch: int) -> dict[str, Experiment]:
     series = published(batch, learned(objective)) | controls(batch, learned(objective))
     title = f"{number}: {objective}, B = {batch}"
     found = {f"{name}_b{batch}": search(title, objective, series)}
-    if objective not in TABLES:
-        given = {"batch": batch, "rounds": series["GP-BUCB"].rounds, "model": frozen(objective)}
-        known = published(batch, frozen(objective)) | region_searches(given, ("UNIFORM",))
-        title = f"{objective}, B = {batch}, hyper-parameters known"
-        found[f"frozen_{name[5:]}_b{batch}"] = search(title, objective, known, every=2)
+    given = {"batch": batch, "rounds": series["GP-BUCB"].rounds, "model": frozen(objective)}
+    known = published(batch, frozen(objective)) | region_searches(given, ("UNIFORM",))
+    title = f"{objective}, B = {batch}, hyper-parameters known"
+    found[f"frozen_{name[5:]}_b{batch}"] = search(title, objective, known, every=2)
     return found
 
 
@@ -120,7 +120,7 @@ SEQUENTIAL = {
     f"sequential_{PROBLEMS[objective][1][5:]}": search(
         f"{objective}, one at a time",
         objective,
-        {p.label: p for p in (BatchGP.sequential(a, 150, model=learned(objective)) for a in ("ucb", "est"))},  # type: ignore[arg-type]
+        {p.label: p for p in (BatchGP.sequential(a, 150, model=learned(objective)) for a in ("ucb", "est"))},
         every=5,
     )
     for objective in SYNTHETIC
@@ -154,13 +154,21 @@ SENSITIVITY = {
 DRAWS = {
     "gp_draws": Experiment(
         "Functions drawn from the model",
-        partial(gp_draw_instance, n_arms=400, **DRAWN),
+        partial(gp_draw_instance, n_arms=400, lengthscale=DRAWN["lengthscale"], sigma=DRAWN["sigma"]),
         on_draws(),
         {"smoke": Scale(3, settings={"rounds": 3}), "laptop": Scale(500)},
         metrics=(candidate_regret,),
         every=5,
         observe=BatchObserver,
         block=125,
+    )
+}
+
+SLOPES = {
+    "slopes": Computation(
+        "Slopes of the objectives",
+        partial(slope_rows),
+        profiles={"smoke": {"replications": 4}, "laptop": {"replications": 500}},
     )
 }
 
@@ -171,4 +179,5 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
     **SEQUENTIAL,
     **SENSITIVITY,
     **DRAWS,
+    **SLOPES,
 }
