@@ -11,6 +11,7 @@ import pandas as pd
 from bestarm.reporting.claim_cells import Value
 from bestarm.reporting.verdicts import Decision
 from bestarm_studies.dpp_bbo.fastxml_table import HYPER_PARAMETERS
+from bestarm_studies.dpp_bbo.theory_checks import THEORY_CHECKS
 from bestarm_studies.dpp_bbo.values import batch_of, lipschitz_ratios, log_regret, variance_shares
 
 Test = Mapping[str, Any]
@@ -43,6 +44,7 @@ def precision_range(test: Test, rows: Rows) -> Decision:
 CHECKS: dict[str, Callable[..., Decision]] = {
     "lipschitz_errors": lipschitz_errors,
     "precision_range": precision_range,
+    **THEORY_CHECKS,
 }
 VALUES: dict[str, Value] = {
     "batch": Value("batch", of=batch_of),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.experiment import Computation, Experiment, Profile, Scale
+from bestarm.experiments.experiment import Computation, Experiment, Profile, Scale, Series
 from bestarm.policies.batch_gp import BatchGP
 from bestarm_studies.dpp_bbo.abalone import abalone_instance, stand_in_abalone_instance
 from bestarm_studies.dpp_bbo.batch_observer import BatchObserver
@@ -31,6 +31,7 @@ from bestarm_studies.dpp_bbo.series import (
 )
 from bestarm_studies.dpp_bbo.slopes import slope_rows
 from bestarm_studies.dpp_bbo.synthetic import synthetic_instance
+from bestarm_studies.dpp_bbo.theory_experiments import THEORY
 from bestarm_studies.dpp_bbo.walker import TABLE, stand_in_walker_instance, walker_instance, walker_rows
 
 RUNS = 50  # as in the paper
@@ -139,9 +140,12 @@ SENSITIVITY = {
     "noise": search(
         "Branin-Hoo and its noise",
         "Branin-Hoo",
-        published(5, learned("Branin-Hoo")),
+        {
+            f"{name} | noise {noise:g}": Series(policy, problem={"noise": noise})
+            for noise in (0.0, 0.1)
+            for name, policy in published(5, learned("Branin-Hoo")).items()
+        },
         every=3,
-        vary={"noise": [0.0, 0.1]},
     ),
     "choices_branin": search(
         "What the paper leaves open, Branin-Hoo", "Branin-Hoo", choices("Branin-Hoo", exchange=True), every=3
@@ -180,4 +184,5 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
     **SENSITIVITY,
     **DRAWS,
     **SLOPES,
+    **THEORY,
 }

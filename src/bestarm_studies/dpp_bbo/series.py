@@ -37,7 +37,10 @@ OFFLINE: dict[str, dict[str, Any]] = {
         "lengthscale": (0.301, 2.54, 0.362, 0.816, 3.06), "signal": 0.567, "noise": 0.00395, "offset": 0.525,
         "scale": 0.0726,
     },
-    "Delicious": {"lengthscale": (0.5,) * 5, "signal": 1.0, "noise": 0.01, "offset": 0.6, "scale": 0.05},
+    "Delicious": {
+        "lengthscale": (0.428, 2.32, 0.462, 0.644, 1.08), "signal": 1.69, "noise": 0.00778, "offset": 0.638,
+        "scale": 0.0660,
+    },
 }  # fmt: skip
 
 
