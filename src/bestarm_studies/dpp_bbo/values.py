@@ -13,7 +13,8 @@ from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 from bestarm_studies.dpp_bbo.fastxml_table import HYPER_PARAMETERS
 
 SMALLEST = 1e-6  # added to a regret before its logarithm is taken
-RIVALS = ("GP-BUCB", "B-EST", "UCB-DPP-MAX", "EST-DPP-MAX", "LP-UCB")
+SEARCHES = ("GP-BUCB", "B-EST", "UCB-DPP-MAX", "EST-DPP-MAX", "UCB-DPP-SAMPLE", "EST-DPP-SAMPLE", "LP-UCB")
+RIVALS = tuple(name for name in SEARCHES if "SAMPLE" not in name)
 
 
 def batch_of(rows: pd.DataFrame, test: Mapping[str, Any] | None = None) -> pd.Series:
@@ -58,14 +59,12 @@ def curves(panels: Mapping[str, pd.DataFrame], column: str, profile: str, kind: 
     return pd.concat(found, ignore_index=True)
 
 
-def differences(
-    panels: Mapping[str, pd.DataFrame], lines: Lines, column: str, profile: str, last: bool = False
-) -> pd.DataFrame:
-    """Return paired differences of two searches with 95% intervals: of the mean over batches, or after the last one."""
-    found = []
-    for name, rows in panels.items():
-        mine = rows[rows["batch"] == rows["batch"].max()] if last else rows
-        found.append(paired_effects(mine, column, statistic="difference", profile=profile, panel=name, lines=lines))
+def differences(panels: Mapping[str, pd.DataFrame], lines: Lines, column: str, profile: str) -> pd.DataFrame:
+    """Return paired differences of two searches, of the mean over batches, with 95% intervals."""
+    found = [
+        paired_effects(rows, column, statistic="difference", profile=profile, panel=name, lines=lines)
+        for name, rows in panels.items()
+    ]
     return pd.concat(found, ignore_index=True)
 
 

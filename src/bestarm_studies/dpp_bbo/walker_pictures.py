@@ -10,10 +10,8 @@ from scipy.integrate import solve_ivp
 
 from bestarm.interface import FloatArray
 from bestarm.reporting.figures import headed, wide
-from bestarm_studies.dpp_bbo.walker_mechanics import impact, motion
+from bestarm_studies.dpp_bbo.walker_mechanics import LEG, TORSO, impact, motion
 from bestarm_studies.dpp_bbo.walking import walk
-
-LEG, TORSO = 1.0, 0.5  # metres
 
 
 def one_step(controller: FloatArray, n_instants: int = 7) -> FloatArray:

@@ -1,16 +1,17 @@
 """BoTorch's qLogNEI in this project's loop: rounds, blocks, failures, and what is said where BoTorch is absent."""
 
 import sys
+from functools import partial
 from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from hills import hills, run
 
 from bestarm.experiments.simulate import simulate
 from bestarm.interface import Arms, Ask
 from bestarm.metrics import simple_regret
 from bestarm.policies.batch_gp import BatchGP
-from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.streams import Streams
 from bestarm_studies.dpp_bbo.peer import QLogNEI
 
@@ -18,30 +19,13 @@ needs_botorch = pytest.mark.skipif(
     find_spec("botorch") is None, reason="BoTorch is not installed; pip install botorch runs these tests"
 )
 POLICY = QLogNEI("qLogNEI", batch=3, rounds=2)
-
-
-def hills(n: int = 3, n_arms: int = 40) -> NoiselessArms:
-    """Return a smooth function on random points, those of each replication its own."""
-    x = np.random.default_rng(0).random((n, n_arms, 2))
-    return NoiselessArms("hills", x, np.sin(5 * x[..., 0]) * np.cos(4 * x[..., 1]), 0.02)
-
-
-def run(policy: QLogNEI, problem: NoiselessArms, streams: Streams, fails=None):
-    """Return the state at the end and the arms of each round; ``fails`` says which rewards are NaN."""
-    state, found = policy.start(problem.arms, streams), []
-    pulled = problem.arms.no_pulls(len(streams.replications))
-    while not policy.finished(state).all():
-        asked = policy.ask(state)
-        found.append(asked.arms)
-        totals = problem.rewards(asked, pulled, streams)
-        policy.tell(state, asked, totals if fails is None else np.where(fails(asked, len(found) - 1), np.nan, totals))
-    return state, found
+few = partial(hills, n=3, n_arms=40, sigma=0.02)
 
 
 @needs_botorch
 def test_rounds_and_first_arms():
     """The first arms are those of the paper's searches; then batches of different arms; the end asks for nothing."""
-    problem, streams = hills(), Streams.first(3, instance="hills")
+    problem, streams = few(), Streams.first(3, instance="hills")
     state, found = run(POLICY, problem, streams)
     assert [a.shape for a in found] == [(3, 1), (3, 3), (3, 3)]
     other = BatchGP.dpp_sample("ucb", 3, 2)
@@ -57,7 +41,7 @@ def test_replications_do_not_depend_on_their_block():
     """Replication 2 alone, after draws of others from Torch, does what it does among three; asking twice is once."""
     import torch
 
-    problem = hills()
+    problem = few()
     whole = run(POLICY, problem, Streams.first(3, instance="hills"))[1]
     torch.rand(5)
     rows = np.array([2])
@@ -77,7 +61,7 @@ def test_failed_evaluations():
         failed[:, 0], failed[0] = turn > 0, True
         return failed
 
-    state, _ = run(POLICY, hills(), Streams.first(3, instance="hills"), fails)
+    state, _ = run(POLICY, few(), Streams.first(3, instance="hills"), fails)
     np.testing.assert_array_equal(state.n_failed, [7, 2, 2])
     np.testing.assert_array_equal(state.n_known, [0, 5, 5])
     assert np.isfinite(state.means).all()
@@ -87,7 +71,10 @@ def test_failed_evaluations():
 def test_the_search_finds_the_best_arm():
     """After one random arm and five batches of four among 100 arms, the median regret is below 0.02."""
     rows = simulate(
-        QLogNEI("qLogNEI", 4, 5), hills(5, 100), Streams.first(5, instance="hills"), metrics={"regret": simple_regret}
+        QLogNEI("qLogNEI", 4, 5),
+        few(n=5, n_arms=100),
+        Streams.first(5, instance="hills"),
+        metrics={"regret": simple_regret},
     )
     assert (rows["pulls"] == 21).all()
     assert rows["regret"].median() < 0.02
@@ -99,7 +86,7 @@ def test_without_botorch_one_line_says_what_to_do(monkeypatch):
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "botorch", None)
     with pytest.raises(ImportError, match="pip install botorch"):
-        POLICY.start(hills().arms, Streams.first(3))
+        POLICY.start(few().arms, Streams.first(3))
 
 
 @pytest.mark.parametrize(
