@@ -42,6 +42,7 @@ STORIES = [
     ("**14%**", "gse", "GSE-C1", "as_written", "{:.0%}"),
     ("**60%**", "gse", "GSE-C1.b", "as_written", "{:.0%}"),
     ("**2.57**", "oae", "OAE-C27", "as_written", "{:.2f}"),
+    ("**7%**", "dpp_bbo", "DPP-C22", "as_written", "{:.0%}"),
 ]
 
 
@@ -51,10 +52,11 @@ def test_stories_quote_the_verdicts(text, study, identity, convention, form):
     assert text.strip("*") == form.format(effect(study, identity, convention))
 
 
-def test_comparisons_that_hold():
-    table = read_verdicts("oae")
+@pytest.mark.parametrize(("study", "identity"), [("oae", "OAE-C37"), ("dpp_bbo", "DPP-C1")])
+def test_comparisons_that_hold(study, identity):
+    table = read_verdicts(study)
     assert isinstance(table, pd.DataFrame)
-    line = table[table["id"] == "OAE-C37"].iloc[0]
+    line = table[table["id"] == identity].iloc[0]
     assert f"**{line['confirming']:.0f} of {line['comparisons']:.0f}**" in README
 
 

@@ -219,7 +219,7 @@ def test_the_whole_set():
     [
         (lambda s: sample_exact(np.diag([1.0, -0.5, 2.0]), 1, s), "not positive semi-definite"),
         (lambda s: sample_exact(np.array([[1.0, 2.0], [2.0, 1.0]]), 1, s), "smallest eigenvalue is -1"),
-        (lambda s: sample_chain(np.array([[1.0, 2.0], [2.0, 1.0]]), 2, s), "only 1 points"),
+        (lambda s: sample_chain(np.array([[1.0, 2.0], [2.0, 1.0]]), 2, s), "smallest eigenvalue is -1"),
         (lambda s: sample_exact(np.ones((4, 4)), 2, s), "exceeds the rank of the kernel, 1"),
         (lambda s: greedy_map(np.ones((4, 4)), 2), "only 1 points"),
         (lambda s: subset_law(np.ones((4, 4)), 2), "exceeds the rank"),
@@ -239,3 +239,17 @@ def test_bad_kernels_are_refused(call, message):
     """Each error says what is wrong."""
     with pytest.raises(ValueError, match=message):
         call(Streams.first(1))
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_rounding_makes_no_kernel_indefinite(scale):
+    """A kernel of rank 5 whose eigenvalues round to about -1e-16 is accepted in every unit; one of -1e-6 is refused."""
+    base = np.random.default_rng(0).standard_normal((60, 5))
+    kernel = scale * base @ base.T
+    assert np.linalg.eigvalsh(kernel)[0] < 0
+    assert len(set(greedy_map(kernel, 5)[0].tolist())) == 5
+    np.testing.assert_allclose(low_rank(kernel).T @ low_rank(kernel), kernel, atol=1e-9 * scale)
+    largest = np.linalg.eigvalsh(kernel)[-1]
+    for call in (lambda k: greedy_map(k, 5), low_rank):
+        with pytest.raises(ValueError, match="not positive semi-definite: its smallest eigenvalue is"):
+            call(kernel - 1e-6 * largest * np.eye(60))

@@ -10,9 +10,9 @@ import pytest
 from small_experiments import SEED, experiment
 
 from bestarm.experiments import code_hash as hashing
-from bestarm.experiments import experiment as experiment_module
 from bestarm.experiments.code_hash import code_hash, imported_modules, reached_modules, syntax_digest
 from bestarm.experiments.experiment import Computation
+from bestarm.experiments.keys import describe, modules_of
 from bestarm.metrics import correct
 from bestarm_studies.linear_topm.experiments import EXPERIMENTS
 from bestarm_studies.linear_topm.observer import GifaObserver
@@ -81,7 +81,7 @@ def test_what_makes_rows_reaches_no_figure_and_imports_nothing_in_a_circle(study
     """A new figure makes no rows stale; a circle of imports has no digest."""
     for name, one in import_module(f"bestarm_studies.{study}.experiments").EXPERIMENTS.items():
         settings = [one.rows] if isinstance(one, Computation) else [one.problem, one.observe, *one.series.values()]
-        reached = reached_modules(experiment_module.modules_of(settings) - {"bestarm.experiments.experiment"})
+        reached = reached_modules(modules_of(settings) - {"bestarm.experiments.experiment"})
         assert not [module for module in reached if module.startswith("bestarm.reporting")], name
         assert code_hash(reached)
 
@@ -222,7 +222,7 @@ def test_moving_and_renaming_modules_changes_no_key(copied, monkeypatch):
 
 def test_a_class_that_moves_keeps_the_key_of_what_it_makes():
     """Specifications name functions and classes without their modules."""
-    described = experiment_module.describe([GifaObserver, partial(correct), EXPERIMENTS["fig1a"].series["UGapE"]])
+    described = describe([GifaObserver, partial(correct), EXPERIMENTS["fig1a"].series["UGapE"]])
     assert described[0] == "GifaObserver"
     assert described[1][0] == "correct"
     assert described[2][0] == "Gifa"

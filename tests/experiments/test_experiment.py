@@ -12,6 +12,7 @@ from small_experiments import SEED, bandit, equal, experiment, rows_of
 from bestarm.datasets.registry import DataUnavailable
 from bestarm.experiments import experiment as experiment_module
 from bestarm.experiments.experiment import Computation, PerArm, Scale, Series
+from bestarm.experiments.keys import data_files
 from bestarm.experiments.observe import Observed
 from bestarm.metrics import correct
 from bestarm.policies.gifa import Gifa, lucb, m_lingape
@@ -227,8 +228,8 @@ def test_two_observers_differ_in_class_and_settings():
 
 def test_the_data_behind_a_real_problem_are_in_its_key(monkeypatch):
     """Another checksum in the registry is another key; stand-ins and simulations have no data."""
-    assert experiment_module.data_files(EXPERIMENTS["fig1c"].problem, "real") == ("drug-rewards", "drug-signatures")
-    assert experiment_module.data_files(EXPERIMENTS["fig1c"].problem, "stand-in") == ()
+    assert data_files(EXPERIMENTS["fig1c"].problem, "real") == ("drug-rewards", "drug-signatures")
+    assert data_files(EXPERIMENTS["fig1c"].problem, "stand-in") == ()
     computed = EXPERIMENTS["drug_simulator"]
     monkeypatch.setattr(experiment_module, "available", lambda *names: False)
     absent = keys(computed)

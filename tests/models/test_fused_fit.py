@@ -9,7 +9,8 @@ import sys
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+from trained_alone import KEY, parameters_of, train_alone
 
 from bestarm.models import fused_fit, fused_lanes, fused_units
 from bestarm.models.fused_draws import draw_in_lanes
@@ -21,9 +22,7 @@ from bestarm.models.fused_units import Units
 from bestarm.models.minibatches import draw_minibatches
 from bestarm.models.mlp_batch import Mlp
 from bestarm.models.mlp_fit import FitData, Training, fit_networks
-from bestarm.streams import Streams
 
-KEY = Streams.first(1, instance="networks").key("fit")
 EIGHT, SIXTEEN = (0,) * 8, (0,) * 16
 EVERY_RESIDUE = [(1 + i, (1 + (5 * i + k) % 17, 1 + (3 * i + 7 * k) % 17)) for i in range(17) for k in range(2)]
 PAPER = [(1, (10, 5)), (1, (100, 10)), (13, (100, 10)), (58, (100, 10)), (280, (100, 10)), (13, (300, 100))]
@@ -58,47 +57,6 @@ def ragged_data(d: int) -> tuple[FitData, np.ndarray]:
     return data, np.stack([row + 10, np.arange(19) // 4], axis=1)
 
 
-def objective_of(outputs: Tensor, objective: str, n_pool: int) -> Tensor:
-    """Return the acquisition objective of a minibatch of the pool."""
-    if objective == "hinge":
-        return (outputs.clamp_min(0.0) ** 4).mean()
-    if objective == "softmax":
-        return torch.logsumexp(outputs, 0)
-    return outputs.mean() * (n_pool if objective == "sum" else 1)
-
-
-def train_alone(training: Training, data: FitData, g: int, optimism: float, name: np.ndarray) -> Tensor:
-    """Return the parameters of one network as anybody would train it: autograd and Torch's Adam."""
-    r, m, m_pool = data.row[g], training.minibatch, training.pool_size
-    shape = Mlp(data.features.shape[2], training.hidden)
-    modules: list[nn.Module] = []
-    for weights, biases in shape.layers(shape.xavier(KEY, name[None], training.bias)):
-        layer = nn.Linear(*weights.shape[1:])
-        layer.weight.data, layer.bias.data = weights[0].T.clone(), biases[0, 0].clone()
-        modules += [layer, nn.ReLU()]
-    network = nn.Sequential(*modules[:-1])
-    index = np.empty((training.steps, 1, m + m_pool), dtype=np.int64)
-    target = np.empty((training.steps, 1, m), dtype=np.float32)
-    zero = np.zeros(1, dtype=np.int64)
-    draw_minibatches(
-        KEY, name[None], zero, zero, data.arms[r : r + 1], data.n_observed[r : r + 1],
-        data.targets[g : g + 1].astype(np.float32), data.pool[r : r + 1], data.n_pool[r : r + 1], 0, index, target,
-    )  # fmt: skip
-    used, used_pool = min(m, data.n_observed[r]), min(m_pool, data.n_pool[r])
-    x = data.features[data.feature_set[r]]
-    adam = torch.optim.Adam(network.parameters(), lr=training.learning_rate)
-    for s in range(training.steps):
-        known, free = index[s, 0, :used], index[s, 0, m : m + used_pool]
-        loss = ((network(x[known])[:, 0] - torch.from_numpy(target[s, 0, :used])) ** 2).mean()
-        if optimism and used_pool:
-            loss = loss - optimism * objective_of(network(x[free])[:, 0], training.objective, data.n_pool[r])
-        adam.zero_grad()
-        loss.backward()
-        adam.step()
-    layers = [layer for layer in network if isinstance(layer, nn.Linear)]
-    return torch.cat([p.detach().reshape(-1) for layer in layers for p in (layer.weight.T, layer.bias)])
-
-
 def assert_trained_alone(
     training: Training, data: FitData, optimism: np.ndarray, networks: np.ndarray, found: Tensor, some: range
 ) -> None:
@@ -108,7 +66,7 @@ def assert_trained_alone(
     """
     batched = fit_networks(training, data, optimism, KEY, networks)
     for g in some:
-        alone = train_alone(training, data, g, optimism[g], networks[g])
+        alone = parameters_of(train_alone(training, data, g, optimism[g], networks[g]))
         own = float((batched[g] - alone).abs().max())
         torch.testing.assert_close(found[g], alone, rtol=0, atol=max(2e-6, 3 * own))
 

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 import torch
 from scipy import stats
-from torch import Tensor, nn
+from torch import Tensor
+from trained_alone import KEY, train_alone
 
 from bestarm.models import mlp_fit
 from bestarm.models.minibatches import draw_minibatches
 from bestarm.models.mlp_batch import Mlp
 from bestarm.models.mlp_fit import DIVERGED, FitData, Training, diverged, fit_networks, predict
-from bestarm.streams import Streams, philox
-
-KEY = Streams.first(1, instance="networks").key("fit")
+from bestarm.streams import philox
 
 
 def ragged(seed: int = 0, d: int = 3, n_arms: int = 40, members: int = 2) -> tuple[FitData, np.ndarray]:
@@ -34,46 +33,6 @@ def ragged(seed: int = 0, d: int = 3, n_arms: int = 40, members: int = 2) -> tup
     )
     networks = np.stack([data.row + 10, np.tile(np.arange(members), 4)], axis=1)
     return data, networks
-
-
-def objective_of(outputs: Tensor, objective: str, n_pool: int) -> Tensor:
-    """Return the acquisition objective of Section 4.1, estimated on a minibatch of the pool."""
-    if objective == "hinge":
-        return (outputs.clamp_min(0.0) ** 4).mean()
-    if objective == "softmax":
-        return torch.logsumexp(outputs, 0) - np.log(len(outputs)) + np.log(n_pool)
-    return outputs.mean() * (n_pool if objective == "sum" else 1)
-
-
-def train_alone(training: Training, data: FitData, g: int, optimism: float, name: np.ndarray) -> nn.Sequential:
-    """Return one network as anybody would train it: autograd, Torch's Adam, one step after the other."""
-    r, m, d = data.row[g], training.minibatch, data.features.shape[2]
-    shape, m_pool = Mlp(d, training.hidden), training.pool_size
-    modules: list[nn.Module] = []
-    for weights, biases in shape.layers(shape.xavier(KEY, name[None], training.bias)):
-        layer = nn.Linear(*weights.shape[1:])
-        layer.weight.data, layer.bias.data = weights[0].T.clone(), biases[0, 0].clone()
-        modules += [layer, nn.ReLU()]
-    network = nn.Sequential(*modules[:-1])
-    index = np.empty((training.steps, 1, m + m_pool), dtype=np.int64)
-    target = np.empty((training.steps, 1, m), dtype=np.float32)
-    draw_minibatches(
-        KEY, name[None], np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), data.arms[r : r + 1],
-        data.n_observed[r : r + 1], data.targets[g : g + 1].astype(np.float32), data.pool[r : r + 1],
-        data.n_pool[r : r + 1], 0, index, target,
-    )  # fmt: skip
-    used, used_pool = min(m, data.n_observed[r]), min(m_pool, data.n_pool[r])
-    x = data.features[data.feature_set[r]]
-    adam = torch.optim.Adam(network.parameters(), lr=training.learning_rate)
-    for s in range(training.steps):
-        known, free = index[s, 0, :used], index[s, 0, m : m + used_pool]
-        loss = ((network(x[known])[:, 0] - torch.from_numpy(target[s, 0, :used])) ** 2).mean()
-        if optimism:
-            loss = loss - optimism * objective_of(network(x[free])[:, 0], training.objective, data.n_pool[r])
-        adam.zero_grad()
-        loss.backward()
-        adam.step()
-    return network
 
 
 @pytest.mark.parametrize("objective", ["avg", "sum", "hinge", "softmax"])

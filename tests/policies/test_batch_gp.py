@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hills import hills, run
 from scipy import integrate, stats
 
 from bestarm.designs.k_dpp import greedy_map, log_determinants, max_determinant
@@ -38,26 +39,6 @@ def policies(batch: int = BATCH, rounds: int = ROUNDS, **settings) -> list[Batch
         BatchGP.thompson(batch, rounds, **s),
         BatchGP.random(batch, rounds, **s),
     ]
-
-
-def hills(n: int = 5, n_arms: int = 60, sigma: float = 0.1) -> NoiselessArms:
-    """Return a smooth function on random points, those of each replication its own."""
-    x = np.random.default_rng(0).random((n, n_arms, 2))
-    return NoiselessArms("hills", x, np.sin(5 * x[..., 0]) * np.cos(4 * x[..., 1]), sigma)
-
-
-def run(policy: BatchGP, problem: NoiselessArms, streams: Streams, fails=None):
-    """Return the state at the end and the arms of each round; ``fails`` says which rewards are NaN."""
-    state, found = policy.start(problem.arms, streams), []
-    pulled = problem.arms.no_pulls(len(streams.replications))
-    while not policy.finished(state).all():
-        asked = policy.ask(state)
-        found.append(asked.arms)
-        totals = problem.rewards(asked, pulled, streams)
-        if fails is not None:
-            totals = np.where(fails(asked, len(found) - 1), np.nan, totals)
-        policy.tell(state, asked, totals)
-    return state, found
 
 
 def after(policy: BatchGP, rounds: int, problem: NoiselessArms | None = None):

@@ -7,7 +7,7 @@ from bestarm.interface import Ask
 from bestarm.policies.batch_gp import BatchGP
 from bestarm.policies.batch_search import RandomBatch
 from bestarm.policies.linear_oae import LinearOae
-from bestarm.problems.candidates import Choice, Interval, latin_hypercube, maximise, unit_points
+from bestarm.problems.candidates import Candidates, Choice, Interval, latin_hypercube, maximise, unit_points
 
 SPACE = {
     "depth": Interval(1, 9, whole=True),
@@ -72,7 +72,15 @@ def test_candidates_differ_and_a_small_space_gives_what_it_has():
         (lambda: Interval(0.0, 1.0, log=True), "must be positive"),
         (lambda: Interval(0.5, 2.0, whole=True), "must be whole"),
         (lambda: Interval(0.0, float("nan")), "must be finite"),
+        (lambda: Interval("a", 1), "bounds must be numbers, got 'a' and 1; a Choice has values by name"),
+        (lambda: Interval(-1e308, 1e308), "the difference of the bounds must be finite, got -1e.308 and 1e.308"),
+        (lambda: Interval(1e-300, 1e300, log=True), "the ratio of the bounds must be finite"),
         (lambda: Choice(("a", "a")), "two different"),
+        (lambda: Choice("ab"), "options must be a tuple of values, got 'ab'; write Choice"),
+        (lambda: Choice({"a", "b"}), "options must be a tuple of values"),
+        (lambda: Choice(3), "options must be a tuple of values, got 3"),
+        (lambda: latin_hypercube(SPACE, True), "n must be a whole number of at least 2, got True"),
+        (lambda: Candidates({"x": 3}, ({"x": 1},)), "x must be an Interval or a Choice, got 3"),
         (lambda: latin_hypercube({}, 10), "empty"),
         (lambda: latin_hypercube({"a": 3}, 10), "an Interval or a Choice"),
         (lambda: unit_points(10, 2, "grid", 0), "whole number to that power"),
@@ -83,6 +91,26 @@ def test_what_is_refused(make, message):
     """Bounds reversed and other mistakes are named."""
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"share": 5.0}, "arm 1: share must be of Interval.low=-1.0, high=1.0.* got 5.0; change one of the two"),
+        ({"share": "0.5"}, "arm 1: share must be of Interval.* got '0.5'"),
+        ({"rate": 0.0}, "arm 1: rate must be of Interval"),
+        ({"depth": 2.5}, "arm 1: depth must be of Interval.*whole=True.* got 2.5"),
+        ({"loss": "l3"}, "arm 1: loss must be of Choice.* got 'l3'"),
+        ({"loss": ...}, "arm 1 has no 'loss', got .*; a setting needs every name of the space"),
+    ],
+)
+def test_settings_outside_the_space_are_refused(changes, message):
+    """Each error has the arm, the name, what is allowed and the value; bounds and all options are inside."""
+    good = {"depth": 9, "rate": 1e-4, "share": -1.0, "loss": None}
+    other = {k: v for k, v in (good | changes).items() if v is not ...}
+    assert Candidates(SPACE, (good, good | {"depth": np.int64(1), "share": 1})).arms.n_arms == 2
+    with pytest.raises(ValueError, match=message):
+        Candidates(SPACE, (good, other))
 
 
 def test_a_trial_that_fails_is_marked_and_the_batch_goes_on():

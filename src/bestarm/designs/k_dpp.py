@@ -13,8 +13,10 @@ References
 
 from __future__ import annotations
 
+import operator
 from itertools import combinations
 from math import comb
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -24,6 +26,7 @@ from bestarm.interface import FloatArray, IntArray
 
 NEGLIGIBLE = 1e-10  # a conditional variance or an eigenvalue below this share of the largest is rounding
 MOST_SETS = 2_000_000
+_NEGATIVE = 1e3 * NEGLIGIBLE  # an eigenvalue below minus this share of the largest is no rounding
 
 
 @njit(cache=True)
@@ -40,17 +43,28 @@ def subtract_products(weights: FloatArray, rows: FloatArray, found: FloatArray) 
             found[i] -= weights[s] * rows[s, i]
 
 
+def is_whole(value: Any) -> bool:
+    """Return whether a setting is an integer; a float that happens to be whole and a truth value are none."""
+    try:
+        operator.index(value)
+    except TypeError:
+        return False
+    return not isinstance(value, bool | np.bool_)
+
+
 def check_kernel(kernel: FloatArray, k: int, n_replications: int) -> FloatArray:
     """Return kernels of shape (R, n, n), refusing what is no symmetric matrix, and a k outside 1, ..., n.
 
     Raises
     ------
     ValueError
-        For a kernel that is not square, symmetric, finite and of non-negative diagonal, or such a k.
+        For a kernel that is empty, not square, symmetric, finite and of non-negative diagonal, or such a k.
     """
     kernel = np.asarray(kernel, dtype=np.float64)
     if kernel.ndim not in (2, 3) or kernel.shape[-1] != kernel.shape[-2]:
         raise ValueError(f"kernel must have shape (n, n) or (R, n, n), got {kernel.shape}.")
+    if kernel.size == 0:
+        raise ValueError(f"kernel must have at least one point, got shape {kernel.shape}; there is nothing to choose.")
     if kernel.ndim == 3 and len(kernel) != n_replications:
         raise ValueError(f"kernel is that of {len(kernel)} replications, but the streams have {n_replications}.")
     if not np.isfinite(kernel).all():
@@ -60,11 +74,45 @@ def check_kernel(kernel: FloatArray, k: int, n_replications: int) -> FloatArray:
         raise ValueError("kernel must be symmetric; K and its transpose differ.")
     diagonal = np.diagonal(kernel, axis1=-2, axis2=-1)
     if diagonal.min() < -NEGLIGIBLE * largest:
-        raise ValueError(f"kernel is not positive semi-definite: its diagonal has {diagonal.min():.3g}.")
+        raise ValueError(
+            f"kernel is not positive semi-definite: its diagonal has {diagonal.min():.3g}. Check the covariance."
+        )
     n = kernel.shape[-1]
-    if k != int(k) or not 1 <= k <= n:
-        raise ValueError(f"k must be a whole number from 1 to {n}, the size of the kernel, got {k}.")
+    check_size(k, n)
     return np.ascontiguousarray(np.broadcast_to(kernel, (n_replications, n, n)))
+
+
+def check_size(k: int, n: int) -> None:
+    """Refuse a size of sets that is no integer from 1 to the number of points."""
+    if not is_whole(k) or not 1 <= k <= n:
+        raise ValueError(
+            f"k must be a whole number from 1 to {n}, the size of the kernel, got {k!r}; give such an int."
+        )
+
+
+def check_spectrum(smallest: float, largest: float) -> None:
+    """Refuse a kernel whose smallest eigenvalue is negative beyond rounding."""
+    if smallest < -_NEGATIVE * max(largest, 0.0):
+        raise ValueError(
+            f"kernel is not positive semi-definite: its smallest eigenvalue is {smallest:.3g}, its largest "
+            f"{largest:.3g}. Add jitter to the diagonal, or check the covariance function."
+        )
+
+
+def check_definite(kernels: FloatArray) -> None:
+    """Refuse kernels, shape (R, n, n), with a negative eigenvalue; O(n^3) a kernel, mostly a Cholesky factor's cost.
+
+    The largest diagonal entry is at most the largest eigenvalue, so that a factor of the kernel with that much rounding
+    added shows that `check_spectrum` holds; only where there is none are eigenvalues found.
+    """
+    for kernel in kernels:
+        lifted = kernel.copy()
+        lifted.flat[:: len(kernel) + 1] += _NEGATIVE * np.diagonal(kernel).max()
+        try:
+            np.linalg.cholesky(lifted)
+        except np.linalg.LinAlgError:
+            values = np.linalg.eigvalsh(kernel)
+            check_spectrum(float(values[0]), float(values[-1]))
 
 
 @njit(cache=True)
@@ -102,7 +150,8 @@ def _greedy_all(kernels: FloatArray, k: int) -> tuple[IntArray, IntArray]:
 def greedy_map(kernel: FloatArray, k: int) -> IntArray:
     """Return sets found greedily, each point with the largest conditional variance, shape (R, k) ([1]_).
 
-    Time is O(n k^2) a replication. Points come in the order in which they were chosen; the first of equals is taken.
+    Time is O(n k^2) a replication, and O(n^3) to refuse an indefinite kernel. Points come in the order in which they
+    were chosen; the first of equals is taken.
 
     Parameters
     ----------
@@ -114,13 +163,16 @@ def greedy_map(kernel: FloatArray, k: int) -> IntArray:
     Raises
     ------
     ValueError
-        For a bad kernel, or k above the size or the numerical rank that the greedy pivots show.
+        For a kernel that is not positive semi-definite, or k above its size or the rank that the greedy pivots show.
     """
     kernels = check_kernel(kernel, k, len(kernel) if np.ndim(kernel) == 3 else 1)
+    check_definite(kernels)
     chosen, found = _greedy_all(kernels, k)
     if (found < k).any():
         r = int(np.argmin(found))
-        raise ValueError(f"k = {k} exceeds the rank of kernel {r}: only {found[r]} points have a positive determinant.")
+        raise ValueError(
+            f"k = {k} exceeds the rank of kernel {r}: only {found[r]} points have a positive determinant; take fewer."
+        )
     return chosen
 
 
@@ -136,9 +188,10 @@ def subset_law(kernel: FloatArray, k: int) -> tuple[IntArray, FloatArray]:
     Raises
     ------
     ValueError
-        For a bad kernel, more than two million sets, or k above the rank.
+        For a kernel that is not positive semi-definite, more than two million sets, or k above the rank.
     """
     kernel = check_kernel(kernel, k, 1)[0]
+    check_definite(kernel[None])
     n_sets = comb(len(kernel), k)
     if n_sets > MOST_SETS:
         raise ValueError(f"there are {n_sets} sets of {k} out of {len(kernel)}, more than {MOST_SETS} to enumerate.")

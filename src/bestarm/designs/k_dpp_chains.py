@@ -16,7 +16,7 @@ from typing import NamedTuple, get_args
 import numpy as np
 from numba import njit
 
-from bestarm.designs.k_dpp import check_kernel, greedy_map, subtract_products
+from bestarm.designs.k_dpp import check_kernel, greedy_map, is_whole, subtract_products
 from bestarm.designs.k_dpp_mixing import Chain, down_up_steps, exchange_steps, greedy_deficit
 from bestarm.interface import FloatArray, IntArray
 from bestarm.streams import Streams, uniform
@@ -357,6 +357,10 @@ def sample_chain(
         raise ValueError(f"chain must be one of {', '.join(get_args(Chain))}, got {chain!r}.")
     if not 0 < epsilon < 1:
         raise ValueError(f"epsilon must lie in (0, 1), got {epsilon}: it is a distance in total variation.")
+    if n_steps is not None and (not is_whole(n_steps) or n_steps < 0):
+        raise ValueError(
+            f"n_steps must be a whole number of at least 0, got {n_steps!r}; None takes what the bounds ask."
+        )
     n_replications = len(streams.replications)
     kernels = check_kernel(kernel, k, n_replications if np.ndim(kernel) == 3 else 1)
     starts, n = greedy_map(kernels, k), kernels.shape[-1]

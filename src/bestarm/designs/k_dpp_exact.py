@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 from scipy.special import gammaln, logsumexp
 
-from bestarm.designs.k_dpp import NEGLIGIBLE, check_kernel
+from bestarm.designs.k_dpp import NEGLIGIBLE, check_definite, check_kernel, check_size, check_spectrum
 from bestarm.interface import FloatArray, IntArray
 from bestarm.streams import Streams, uniform
 
@@ -90,15 +90,13 @@ def eigen_decomposition(kernel: FloatArray, k: int) -> tuple[FloatArray, FloatAr
         If the kernel is not positive semi-definite, or k is above its rank.
     """
     values, vectors = np.linalg.eigh(kernel)
+    check_spectrum(float(values[0]), float(values[-1]))
     floor = NEGLIGIBLE * max(values[-1], 0.0)
-    if values[0] < -1e3 * floor or values[-1] <= 0:
-        raise ValueError(
-            f"kernel is not positive semi-definite: its smallest eigenvalue is {values[0]:.3g}, its largest "
-            f"{values[-1]:.3g}. Add jitter to the diagonal, or check the covariance function."
-        )
     values = np.where(values > floor, values, 0.0)
     if (rank := int((values > 0).sum())) < k:
-        raise ValueError(f"k = {k} exceeds the rank of the kernel, {rank}: every determinant of that size is 0.")
+        raise ValueError(
+            f"k = {k} exceeds the rank of the kernel, {rank}: every determinant of that size is 0; take a smaller k."
+        )
     return values, vectors
 
 
@@ -138,8 +136,15 @@ def sample_exact(kernel: FloatArray, k: int, streams: Streams, item: int = 0) ->
 
 
 def low_rank(kernel: FloatArray, tolerance: float = 1e-12) -> FloatArray:
-    """Return F, shape (rank, n), with F^T F equal to the kernel up to ``tolerance`` of its trace: pivoted Cholesky."""
+    """Return F, shape (rank, n), with F^T F equal to the kernel up to ``tolerance`` of its trace: pivoted Cholesky.
+
+    Raises
+    ------
+    ValueError
+        For a kernel that is not positive semi-definite.
+    """
     kernel = check_kernel(kernel, 1, 1)[0]
+    check_definite(kernel[None])
     factor, rank = _pivoted(kernel, tolerance)
     return np.asarray(factor[:rank])
 
@@ -190,8 +195,7 @@ def sample_mixture(factor: FloatArray, k: int, streams: Streams, item: int = 0) 
         If k is not from 1 to n.
     """
     n = factor.shape[1]
-    if k != int(k) or not 1 <= k <= n:
-        raise ValueError(f"k must be a whole number from 1 to {n}, the size of the kernel, got {k}.")
+    check_size(k, n)
     values, vectors = np.linalg.eigh(factor @ factor.T)
     kept = values > NEGLIGIBLE * max(values[-1], 0.0) if len(values) else np.zeros(0, dtype=np.bool_)
     values, vectors = values[kept], vectors[:, kept]

@@ -7,13 +7,11 @@ budget, each with the key under which its rows are stored.
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import itertools
 import json
-import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache, partial
 from typing import Any, Literal, TypeVar, get_args
 
@@ -21,7 +19,16 @@ import numpy as np
 import pandas as pd
 
 from bestarm.datasets.registry import DataUnavailable, available, checksums
-from bestarm.experiments.code_hash import code_hash, syntax_digest
+from bestarm.experiments.code_hash import code_hash
+from bestarm.experiments.keys import (
+    data_files,
+    describe,
+    digest,
+    function_digest,
+    metric_modules,
+    modules_of,
+    qualified,
+)
 from bestarm.experiments.simulate import MAX_PULLS, simulate
 from bestarm.interface import FloatArray
 from bestarm.streams import Streams
@@ -213,14 +220,23 @@ class Experiment:
         DataUnavailable
             If there is no stand-in either.
         """
-        first = {name: values[0] for name, values in self.vary.items()}
+        if self.stand_in is None:
+            self.first_problem()
+            return self
+        return self if self.has_data() else replace(self, problem=self.stand_in, stand_in=None)
+
+    def has_data(self) -> bool:
+        """Return whether its problem can be made here: not where it is on real data that nobody has."""
         try:
-            _build(with_settings(self.problem, first), "as_written")
+            self.first_problem()
         except DataUnavailable:
-            if self.stand_in is None:
-                raise
-            return replace(self, problem=self.stand_in, stand_in=None)
-        return self
+            return False
+        return True
+
+    def first_problem(self) -> Any:
+        """Return the problem of its first cell, as written."""
+        first = {name: values[0] for name, values in self.vary.items()}
+        return _build(with_settings(self.problem, first), "as_written")
 
     def parts(self, profile: Profile, seed: int, workers: int = 1) -> list[Part]:
         """Return what has to be stored for one profile, in the order of the rows."""
@@ -338,16 +354,20 @@ class Computation:
         """Return this computation; its function looks for the data."""
         return self
 
+    def has_data(self) -> bool:
+        """Return whether every file that its function reads can be had."""
+        return available(*self.data_files)
+
     def parts(self, profile: Profile, seed: int, workers: int = 1) -> list[Part]:
         """Return the one part of a computation."""
         settings = self.settings_at(profile)
         made_of: list[Any] = [qualified(self.rows.func), describe(settings), seed]
         made_of.append("measured" if self.measured else code_hash(modules_of([self.rows.func, settings])))
         if self.data_files:
-            made_of.append(checksums(*self.data_files) if available(*self.data_files) else "stand-in")
+            made_of.append(checksums(*self.data_files) if self.has_data() else "stand-in")
         n = int(settings["replications"])
         compute = partial(_compute_rows, self.rows.func, settings, seed, workers)
-        return [Part(_digest(made_of), {}, n, n, compute)]
+        return [Part(digest(made_of), {}, n, n, compute)]
 
 
 def check_profiles(title: str, profiles: Mapping[Profile, Any]) -> None:
@@ -430,58 +450,6 @@ def _built(constructor: _Constructor, convention: Convention) -> Any:
     return problem.as_coded() if deviates else problem
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# Keys
-
-
-def qualified(value: Any) -> str:
-    """Return the name of a function or class without its module: a move changes no key."""
-    return str(value.__qualname__)
-
-
-def describe(value: Any) -> Any:
-    """Return settings in a form that JSON can hold and that does not depend on where their classes are defined."""
-    if isinstance(value, partial):
-        return [qualified(value.func), describe(value.args), describe(value.keywords)]
-    if is_dataclass(value) and not isinstance(value, type):
-        return [type(value).__qualname__, {f.name: describe(getattr(value, f.name)) for f in fields(value)}]
-    if isinstance(value, Mapping):
-        return {str(k): describe(v) for k, v in value.items()}
-    if isinstance(value, np.ndarray | list | tuple | range):
-        return [describe(v) for v in value]
-    if isinstance(value, np.generic):
-        return value.item()
-    if callable(value):
-        return qualified(value)
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    raise TypeError(f"a setting cannot be a {type(value).__name__}: {value!r}.")
-
-
-def modules_of(value: Any) -> set[str]:
-    """Return the modules of every function, class and dataclass in some settings."""
-    if isinstance(value, partial):
-        return modules_of([value.func, value.args, value.keywords])
-    if isinstance(value, Mapping):
-        return set().union(*(modules_of(v) for v in value.values()))
-    if isinstance(value, list | tuple):
-        return set().union(*(modules_of(v) for v in value))
-    if is_dataclass(value) and not isinstance(value, type):
-        return {type(value).__module__}.union(*(modules_of(getattr(value, f.name)) for f in fields(value)))
-    return {value.__module__} if callable(value) else set()
-
-
-def data_files(problem: partial[Any], data: str) -> tuple[str, ...]:
-    """Return the registered files behind a problem on real data: ``DATA_FILES`` of its constructor's module."""
-    if data != "real":
-        return ()
-    return tuple(inspect.getmodule(problem.func).DATA_FILES)  # type: ignore[union-attr]
-
-
-def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
-
-
 def _part(experiment: Experiment, cell: Cell, seed: int) -> Part:
     problem = cell.build()
     data = getattr(problem, "data", "synthetic")
@@ -489,17 +457,18 @@ def _part(experiment: Experiment, cell: Cell, seed: int) -> Part:
     every = experiment.every if cell.budget is None else None
     deviates = cell.convention == "as_coded" and hasattr(problem, "as_coded")
     sources = {type(cell.policy).__module__, cell.problem.func.__module__, simulate.__module__}
+    sources |= modules_of([cell.problem, cell.policy]) | metric_modules(experiment.metrics)
     specification = {
         "problem": [qualified(cell.problem.func), describe(cell.problem.keywords), deviates],
         "instance": instance,
         "data": checksums(*data_files(cell.problem, data)),
         "policy": describe(cell.policy),
-        "metrics": {m.__name__: syntax_digest(textwrap.dedent(inspect.getsource(m))) for m in experiment.metrics},
+        "metrics": {m.__name__: function_digest(m) for m in experiment.metrics},
         "every": every,
         "max_pulls": cell.max_pulls,
         "block": experiment.block,
         "seed": seed,
-        "code": code_hash(sources | modules_of(cell.problem) | modules_of(cell.policy) | _metric_modules(experiment)),
+        "code": code_hash(sources),
     }
     if experiment.observe is not None:
         specification["observer"] = [describe(experiment.observe), code_hash(modules_of(experiment.observe))]
@@ -510,18 +479,13 @@ def _part(experiment: Experiment, cell: Cell, seed: int) -> Part:
     if experiment.observe is not None:
         measured += getattr(experiment.observe, "func", experiment.observe).columns
     return Part(
-        key=_digest(specification),
+        key=digest(specification),
         columns=columns | {"data": data},
         replications=cell.replications,
         block=experiment.block,
         compute=partial(_search, experiment, cell, instance, every, seed),
         wanted=("replication", "round", "pulls", "stopped", *measured),
     )
-
-
-def _metric_modules(experiment: Experiment) -> set[str]:
-    """Return the modules of metrics that may call others; those of `bestarm.metrics` call nothing."""
-    return {m.__module__ for m in experiment.metrics} - {"bestarm.metrics"}
 
 
 def _search(

@@ -13,13 +13,16 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Self
+from numbers import Real
+from typing import Any, Self
 
 import numpy as np
 from numba import njit
 
 from bestarm.designs.k_dpp import subtract_products
 from bestarm.interface import Arms, FloatArray, IntArray
+
+LARGEST_REWARD = 1e150  # its square, and the sum of as many squares as there is room for, are finite
 
 
 @njit(cache=True)
@@ -155,6 +158,22 @@ def rebuild(
         learn_row(rows, reward_means, one_means, pivots[t], t, arms[t], rewards[t])
 
 
+def is_number(value: Any) -> bool:
+    """Return whether a setting is a real number; NaN and infinity are."""
+    return isinstance(value, Real)
+
+
+def as_lengthscales(value: Any, n_features: int) -> FloatArray:
+    """Return one length-scale or one for each feature, refusing what is no positive number."""
+    try:
+        scales = np.atleast_1d(np.asarray(value, dtype=np.float64))
+    except (TypeError, ValueError):
+        scales = np.empty(0)
+    if scales.shape not in ((1,), (n_features,)) or not ((scales > 0) & np.isfinite(scales)).all():
+        raise ValueError(f"lengthscale must be one positive number, or {n_features} (one a feature), got {value!r}.")
+    return scales
+
+
 @dataclass
 class FiniteGP:
     r"""What R replications know of a function on finitely many candidates, :math:`f\sim GP(m, k)`.
@@ -228,18 +247,17 @@ class FiniteGP:
         Raises
         ------
         ValueError
-            For a hyper-parameter that is not positive, or a number of length-scales that is not that of the features.
+            For a hyper-parameter that is not positive, an offset that is not finite, or a number of length-scales that
+            is not that of the features.
         """
         for name, value in (("signal", signal), ("noise", noise), ("scale", scale)):
-            if not 0 < value < np.inf:
-                raise ValueError(f"{name} must be positive and finite, got {value}.")
-        if not 0 <= constant < np.inf:
-            raise ValueError(f"constant must be at least 0 and finite, got {constant}; 0 is a mean known to be zero.")
-        scales = np.atleast_1d(np.asarray(lengthscale, dtype=np.float64))
-        if len(scales) not in (1, arms.n_features) or not ((scales > 0) & np.isfinite(scales)).all():
-            raise ValueError(
-                f"lengthscale must be one positive number, or {arms.n_features} (one a feature), got {lengthscale}."
-            )
+            if not (is_number(value) and 0 < value < np.inf):
+                raise ValueError(f"{name} must be positive and finite, got {value!r}.")
+        if not (is_number(constant) and 0 <= constant < np.inf):
+            raise ValueError(f"constant must be at least 0 and finite, got {constant!r}; 0 is a mean known to be zero.")
+        if not (is_number(offset) and np.isfinite(offset)):
+            raise ValueError(f"offset must be finite, got {offset!r}; 0 models rewards as they are.")
+        scales = as_lengthscales(lengthscale, arms.n_features)
         features, point_set = arms.feature_sets(n_replications)
         n, n_arms = n_replications, arms.n_arms
         return cls(
@@ -279,9 +297,10 @@ class FiniteGP:
         Raises
         ------
         ValueError
-            If there is no room left.
+            If there is no room left, or an arm does not exist.
         """
         counts = np.ones_like(arms) if counts is None else counts
+        self._check_asked(arms, counts)
         if (self.n_rows + (counts > 0).sum(axis=1)).max() > self.rewards.shape[1]:
             raise ValueError(f"there is room for {self.rewards.shape[1]} rewards; start with more room.")
         _condition_all(
@@ -298,12 +317,24 @@ class FiniteGP:
         Raises
         ------
         ValueError
-            If there is no room left, or a reward is infinite.
+            If there is no room left, an arm does not exist, shapes differ, or a reward is infinite or above 1e150 in
+            size; nothing is learned then.
         """
         counts = np.ones_like(arms) if counts is None else counts
-        if np.isinf(totals[counts > 0]).any():
-            raise ValueError("rewards must be numbers, or NaN for an evaluation that failed; got an infinite one.")
+        self._check_asked(arms, counts)
+        if np.shape(totals) != arms.shape:
+            raise ValueError(
+                f"totals must have the shape of the arms, {arms.shape}, got {np.shape(totals)}; give one sum an arm."
+            )
+        totals = np.asarray(totals, dtype=np.float64)
         known = (counts > 0) & ~np.isnan(totals)
+        largest = np.abs(totals).max(initial=0.0, where=known)
+        if largest == np.inf:
+            raise ValueError("rewards must be numbers, or NaN for an evaluation that failed; got an infinite one.")
+        if largest > LARGEST_REWARD:
+            raise ValueError(
+                f"rewards must be at most {LARGEST_REWARD:g} in size, got {largest:.3g}; rescale them, or tell NaN."
+            )
         if (self.n_known + known.sum(axis=1)).max() > self.rewards.shape[1]:
             raise ValueError(f"there is room for {self.rewards.shape[1]} rewards; start with more room.")
         _learn_all(
@@ -311,6 +342,22 @@ class FiniteGP:
             self.variances, self.pivots, self.n_rows, self.conditioned, self.rewards, self.n_known, self.reward_means,
             self.one_means, arms, counts, totals,
         )  # fmt: skip
+
+    def _check_asked(self, arms: IntArray, counts: IntArray) -> None:
+        """Refuse arms and counts that would be read or written outside of the arrays; padding may name any arm."""
+        n, n_arms = self.variances.shape
+        if arms.ndim != 2 or len(arms) != n or counts.shape != arms.shape:
+            raise ValueError(
+                f"arms and counts must have shape ({n}, b), got {arms.shape} and {counts.shape}; tell what was asked."
+            )
+        if arms.dtype.kind not in "iu":
+            raise ValueError(f"arms must be whole numbers, got an array of {arms.dtype}; tell what was asked.")
+        if counts.min(initial=0) < 0:
+            raise ValueError(f"counts must be at least 0, got {counts.min()}; tell what was asked.")
+        if arms.min(initial=0) < 0 or arms.max(initial=0) >= n_arms:
+            wrong = arms[(counts > 0) & ((arms < 0) | (arms >= n_arms))]
+            if len(wrong):
+                raise ValueError(f"arm {wrong[0]} does not exist: arms are 0, ..., {n_arms - 1}; tell what was asked.")
 
     def renew(self, rows: IntArray) -> None:
         """Make the posterior of some replications anew, after their hyper-parameters changed."""

@@ -14,6 +14,8 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -22,6 +24,10 @@ from bestarm.interface import FloatArray, IntArray
 from bestarm.streams import standard_normal, uniform
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+def _are_two_numbers(value: Any) -> bool:
+    return isinstance(value, tuple | list) and len(value) == 2 and all(isinstance(v, Real) for v in value)
 
 
 @dataclass(frozen=True)
@@ -38,7 +44,7 @@ class GammaPriors:
     Raises
     ------
     ValueError
-        For a shape or rate that is not positive, or bounds in the wrong order.
+        For a shape or rate that is not positive and finite, or bounds in the wrong order.
     """
 
     signal: tuple[float, float] = (1.0, 0.1)
@@ -50,11 +56,11 @@ class GammaPriors:
 
     def __post_init__(self) -> None:
         for name in ("signal", "lengthscale", "noise"):
-            if min(getattr(self, name)) <= 0:
-                raise ValueError(f"shape and rate of the prior of {name} must be positive, got {getattr(self, name)}.")
-            low, high = getattr(self, f"{name}_bounds")
-            if not 0 < low < high:
-                raise ValueError(f"bounds of {name} must be positive and in order, got {(low, high)}.")
+            pair, bounds = getattr(self, name), getattr(self, f"{name}_bounds")
+            if not (_are_two_numbers(pair) and all(0 < value < np.inf for value in pair)):
+                raise ValueError(f"shape and rate of the prior of {name} must be positive and finite, got {pair!r}.")
+            if not (_are_two_numbers(bounds) and 0 < bounds[0] < bounds[1]):
+                raise ValueError(f"bounds of {name} must be two positive numbers in order, got {bounds!r}.")
 
     @classmethod
     def uninformative(cls) -> GammaPriors:

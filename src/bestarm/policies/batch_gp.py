@@ -20,9 +20,10 @@ import numpy as np
 from numba import njit
 
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
+from bestarm.models.finite_gp import as_lengthscales, is_number
 from bestarm.models.gp_hyper import refit
 from bestarm.policies import gp_batches, gp_choice
-from bestarm.policies.gp_state import LOG, BatchGPState, GPModel, Recommendation, recommendations
+from bestarm.policies.gp_state import LOG, BatchGPState, GPModel, Recommendation, check_wholes, recommendations
 from bestarm.streams import Streams, uniform
 
 Acquisition = Literal["ucb", "est"]
@@ -63,7 +64,8 @@ class BatchGP:
     r"""Batches chosen by a Gaussian process among finitely many arms ([1]_); use the named constructors.
 
     The first arms are random and common to all policies of a replication; then ``rounds`` batches follow. An evaluation
-    that fails (NaN) is counted, teaches nothing and is not asked for again on that account. Arms may repeat.
+    that fails (NaN) is counted and teaches nothing, so that a rule without randomness may ask for the same arm again;
+    where the arm is the cause, tell a poor reward, as `bestarm.problems.candidates.maximise` does. Arms may repeat.
 
     Parameters
     ----------
@@ -148,17 +150,20 @@ class BatchGP:
         for name, allowed in choices.items():
             if getattr(self, name) not in get_args(allowed):
                 raise ValueError(f"{name} must be one of {', '.join(get_args(allowed))}, got {getattr(self, name)!r}.")
-        for name, least in (("batch", 1), ("rounds", 1), ("first", 0), ("n_features", 1)):
-            if getattr(self, name) != int(getattr(self, name)) or getattr(self, name) < least:
-                raise ValueError(f"{name} must be a whole number of at least {least}, got {getattr(self, name)}.")
+        check_wholes(self, batch=1, rounds=1, first=0, n_features=1)
         for name in ("delta", "epsilon"):
-            if not 0 < getattr(self, name) < 1:
-                raise ValueError(f"{name} must lie in (0, 1), got {getattr(self, name)}.")
+            value = getattr(self, name)
+            if not (is_number(value) and 0 < value < 1):
+                raise ValueError(f"{name} must lie in (0, 1), got {value!r}.")
         for name in ("beta_scale", "inflation"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise ValueError(f"{name} must be positive and finite, got {getattr(self, name)}.")
-        if self.penalty_width is not None and not 0 < self.penalty_width < np.inf:
-            raise ValueError(f"penalty_width must be positive, got {self.penalty_width}; None takes it from beta.")
+            value = getattr(self, name)
+            if not (is_number(value) and 0 < value < np.inf):
+                raise ValueError(f"{name} must be positive and finite, got {value!r}.")
+        width = self.penalty_width
+        if width is not None and not (is_number(width) and 0 < width < np.inf):
+            raise ValueError(f"penalty_width must be positive, got {width!r}; None takes it from beta.")
+        if not isinstance(self.model, GPModel):
+            raise ValueError(f"model must be a GPModel, got {self.model!r}; write GPModel(...) or GPModel.frozen(...).")
 
     @classmethod
     def gp_bucb(cls, batch: int, rounds: int, **settings: Any) -> BatchGP:
@@ -256,19 +261,14 @@ class BatchGP:
     def start(self, arms: Arms, streams: Streams) -> BatchGPState:
         """Return the state before the first pull."""
         n, model = len(streams.replications), self.model
-        scales = np.atleast_1d(np.asarray(model.lengthscale, dtype=np.float64))
         n_scales = arms.n_features if model.ard else 1
-        if not model.ard and len(scales) > 1:
+        if not model.ard and np.size(model.lengthscale) > 1:
             raise ValueError(f"one length-scale for all features is wanted (ard is off), got {model.lengthscale}.")
-        if len(scales) == n_scales or len(scales) == 1:
-            values = np.concatenate([[model.signal], np.broadcast_to(scales, n_scales), [model.noise]])
-        else:
-            values = np.ones(n_scales + 2)  # the posterior refuses it below
-        return BatchGPState.start(
+        state = BatchGPState.start(
             arms, n, self.first + self.batch * self.rounds,
             lengthscale=model.lengthscale, signal=model.signal, noise=model.noise, constant=model.constant,
             offset=model.offset, scale=model.scale,
-            log_parameters=np.tile(np.log(values), (n, 1)),
+            log_parameters=np.empty((n, n_scales + 2)),
             fitted=np.zeros(n, dtype=np.int64),
             first_stage=np.full(n, self.two_stage),
             log=np.full((n, len(LOG)), np.nan),
@@ -280,6 +280,9 @@ class BatchGP:
             fit_key=streams.key(f"fits of {self.label}"),
             priors=model.priors.table(n_scales),
         )  # fmt: skip
+        scales = np.broadcast_to(as_lengthscales(model.lengthscale, arms.n_features), n_scales)
+        state.log_parameters[:] = np.log(np.concatenate([[model.signal], scales, [model.noise]]))
+        return state
 
     def ask(self, state: BatchGPState) -> Ask:
         """Return the next batch, after hallucinating its rewards.
@@ -287,12 +290,19 @@ class BatchGP:
         Raises
         ------
         ValueError
-            If exact maximisation was asked of more than 400 arms, or of too many sets.
+            If exact maximisation was asked of more than 400 arms, or of too many sets, or the batch does not fit into
+            a state that another policy started.
         """
         n, n_arms = len(state.n_known), state.variances.shape[1]
         if self.finished(state).all():
             return Ask(np.zeros((n, 1), dtype=np.int64), np.zeros((n, 1), dtype=np.int64))
         turn = state.round + (self.first == 0)
+        size, known, room = self.batch if turn else self.first, int(state.n_known.max()), state.rewards.shape[1]
+        if known + size > room:
+            raise ValueError(
+                f"the state has room for {room} rewards, {known} known; a batch of {size} does not fit. Start with this"
+                " policy."
+            )
         if turn == 0:
             arms = np.empty((n, self.first), dtype=np.int64)
             _random_arms(state.first_key, state.replications, n_arms, arms)
@@ -313,8 +323,8 @@ class BatchGP:
 
     def tell(self, state: BatchGPState, asked: Ask, totals: FloatArray) -> None:
         """Learn the rewards of a batch, then scale and hyper-parameters; NaN (failed) is counted, not learned."""
-        state.n_failed += ((asked.counts > 0) & np.isnan(totals)).sum(axis=1)
         state.learn(asked.arms, totals, asked.counts)
+        state.n_failed += ((asked.counts > 0) & np.isnan(totals)).sum(axis=1)
         state.round += 1
         enough = state.n_known >= _FEWEST
         if self.model.standardise and enough.any():

@@ -7,14 +7,23 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from bestarm.designs.k_dpp import is_whole
 from bestarm.interface import BoolArray, FloatArray, IntArray
-from bestarm.models.finite_gp import FiniteGP
+from bestarm.models.finite_gp import FiniteGP, is_number
 from bestarm.models.gp_hyper import GammaPriors
 
 Fit = Literal["frozen", "map", "slice"]
 Recommendation = Literal["mean", "observed mean", "observed reward"]
 
 LOG = ("width", "maximum", "region", "repeats", "log_det", "informative", "lipschitz")
+
+
+def check_wholes(settings: Any, **least: int) -> None:
+    """Refuse named settings that are no integers or below the least one."""
+    for name, bound in least.items():
+        value = getattr(settings, name)
+        if not is_whole(value) or value < bound:
+            raise ValueError(f"{name} must be a whole number of at least {bound}, got {value!r}; give such an int.")
 
 
 @dataclass(frozen=True)
@@ -71,10 +80,13 @@ class GPModel:
     def __post_init__(self) -> None:
         if self.fit not in get_args(Fit):
             raise ValueError(f"fit must be one of {', '.join(get_args(Fit))}, got {self.fit!r}.")
-        if not self.growth >= 1:
-            raise ValueError(f"growth must be at least 1 (a fit after every batch), got {self.growth}.")
-        if min(self.starts, self.samples, self.thinning) < 1 or self.burn_in < 0:
-            raise ValueError("starts, samples and thinning must be at least 1, burn_in at least 0.")
+        if not (is_number(self.growth) and self.growth >= 1):
+            raise ValueError(f"growth must be at least 1 (a fit after every batch), got {self.growth!r}.")
+        check_wholes(self, starts=1, samples=1, thinning=1, burn_in=0)
+        if not (is_number(self.offset) and np.isfinite(self.offset)):
+            raise ValueError(f"offset must be finite, got {self.offset!r}; 0 models rewards as they are.")
+        if not isinstance(self.priors, GammaPriors):
+            raise ValueError(f"priors must be GammaPriors, got {self.priors!r}; GammaPriors() are the usual ones.")
 
     @classmethod
     def frozen(cls, lengthscale: float | tuple[float, ...], signal: float, noise: float, **others: Any) -> GPModel:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from numbers import Real
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -15,8 +17,18 @@ from bestarm.interface import Arms, Ask, FloatArray, IntArray, Policy
 from bestarm.streams import Streams
 
 Design = Literal["latin", "sobol", "grid"]
+Failed = Literal["worst", "skip"]
 
 _TRIES = 20
+_LARGEST = 1e150  # a value above it in size has no finite square
+
+
+def _is_whole(value: Any) -> bool:
+    try:
+        operator.index(value)
+    except TypeError:
+        return False
+    return not isinstance(value, bool | np.bool_)
 
 
 @dataclass(frozen=True)
@@ -35,7 +47,8 @@ class Interval:
     Raises
     ------
     ValueError
-        If the bounds are reversed, equal or not finite, not whole for whole numbers, or not positive on a log scale.
+        If the bounds are no numbers, reversed, equal, not finite or too far apart, not whole for whole numbers, or not
+        positive on a log scale.
     """
 
     low: float
@@ -44,6 +57,10 @@ class Interval:
     whole: bool = False
 
     def __post_init__(self) -> None:
+        if not (isinstance(self.low, Real) and isinstance(self.high, Real)):
+            raise ValueError(
+                f"bounds must be numbers, got {self.low!r} and {self.high!r}; a Choice has values by name."
+            )
         if not (math.isfinite(self.low) and math.isfinite(self.high)):
             raise ValueError(f"bounds must be finite, got {self.low} and {self.high}.")
         if self.low >= self.high:
@@ -52,6 +69,19 @@ class Interval:
             raise ValueError(f"bounds on a log scale must be positive, got {self.low} and {self.high}.")
         if self.whole and (self.low != int(self.low) or self.high != int(self.high)):
             raise ValueError(f"bounds of whole numbers must be whole, got {self.low} and {self.high}.")
+        if not math.isfinite(float(self.high) / float(self.low) if self.log else float(self.high) - float(self.low)):
+            way = "ratio" if self.log else "difference"
+            raise ValueError(
+                f"the {way} of the bounds must be finite, got {self.low} and {self.high}; bring them closer."
+            )
+
+    def holds(self, value: Any) -> bool:
+        """Return whether a value is a number between the bounds, and whole where it must be."""
+        return (
+            isinstance(value, Real)
+            and float(self.low) <= float(value) <= float(self.high)
+            and (not self.whole or float(value).is_integer())
+        )
 
     def values(self, unit: FloatArray) -> list[Any]:
         """Return the values of places in [0, 1]; whole numbers are rounded from half a step beyond the bounds."""
@@ -81,14 +111,20 @@ class Choice:
     Raises
     ------
     ValueError
-        If there are fewer than two values, or two are equal.
+        If there are fewer than two values, or two are equal, or a text stands in the place of the values.
     """
 
     options: tuple[Any, ...]
 
     def __post_init__(self) -> None:
+        if isinstance(self.options, str | bytes) or not isinstance(self.options, Sequence):
+            raise ValueError(f"options must be a tuple of values, got {self.options!r}; write Choice((first, second)).")
         if len(self.options) < 2 or any(a == b for i, a in enumerate(self.options) for b in self.options[:i]):
             raise ValueError(f"a choice needs at least two different options, got {self.options}.")
+
+    def holds(self, value: Any) -> bool:
+        """Return whether a value is one of the options."""
+        return value in self.options
 
     def values(self, unit: FloatArray) -> list[Any]:
         """Return the options of places in [0, 1]; each has an equally long stretch."""
@@ -121,6 +157,8 @@ def unit_points(n: int, n_dimensions: int, design: Design, seed: int) -> FloatAr
     ValueError
         For an unknown design, fewer than two points, or a number of points that no grid has.
     """
+    if not _is_whole(n):
+        raise ValueError(f"n must be a whole number of at least 2, got {n!r}; give such an int.")
     if n < 2 or n_dimensions < 1:
         raise ValueError(f"at least 2 points in 1 dimension are needed, got {n} in {n_dimensions}.")
     if design == "latin":
@@ -152,6 +190,17 @@ class Evaluation(NamedTuple):
     table: pd.DataFrame
 
 
+def _check_space(space: Any) -> None:
+    """Refuse what is no mapping of names to intervals and choices."""
+    if not isinstance(space, Mapping):
+        raise ValueError(f"the space must be a dict of names to Interval or Choice, got {space!r}.")
+    if not space:
+        raise ValueError("the space is empty; name at least one setting.")
+    for name, about in space.items():
+        if not isinstance(about, Interval | Choice):
+            raise ValueError(f"{name} must be an Interval or a Choice, got {about!r}.")
+
+
 @dataclass(frozen=True)
 class Candidates:
     """Settings that may be tried: arms with names.
@@ -162,6 +211,11 @@ class Candidates:
         What can be set.
     settings : tuple of dict
         One for each arm, by name.
+
+    Raises
+    ------
+    ValueError
+        If the space is empty or holds something else, or a setting is missing or outside of its interval or choice.
 
     Examples
     --------
@@ -175,6 +229,19 @@ class Candidates:
 
     space: Space
     settings: tuple[dict[str, Any], ...]
+
+    def __post_init__(self) -> None:
+        _check_space(self.space)
+        for arm, settings in enumerate(self.settings):
+            for name, about in self.space.items():
+                if name not in settings:
+                    raise ValueError(
+                        f"arm {arm} has no {name!r}, got {settings}; a setting needs every name of the space."
+                    )
+                if not about.holds(settings[name]):
+                    raise ValueError(
+                        f"arm {arm}: {name} must be of {about}, got {settings[name]!r}; change one of the two."
+                    )
 
     @property
     def arms(self) -> Arms:
@@ -193,7 +260,7 @@ class Candidates:
         ----------
         objective : callable
             Called with the settings by name; what it returns is maximised. An exception, or a value that is not
-            finite, marks the trial as failed, and the search goes on without it.
+            finite or above 1e150 in size, marks the trial as failed.
         asked : Ask
             Of one replication.
 
@@ -219,6 +286,8 @@ def _tried(objective: Callable[..., float], settings: dict[str, Any]) -> tuple[f
         value = float(objective(**settings))
     except Exception as error:  # whatever goes wrong in one trial must not end the others
         return math.nan, f"{type(error).__name__}: {error}"
+    if math.isfinite(value) and abs(value) > _LARGEST:
+        return math.nan, f"the value was {value}, beyond {_LARGEST:g}: rescale"
     return (value, "") if math.isfinite(value) else (math.nan, f"the value was {value}")
 
 
@@ -241,11 +310,7 @@ def latin_hypercube(space: Space, n: int, *, seed: int = 0, design: Design = "la
     ValueError
         If the space is empty or holds something else, or there are fewer than two different settings.
     """
-    if not space:
-        raise ValueError("the space is empty; name at least one setting.")
-    for name, about in space.items():
-        if not isinstance(about, Interval | Choice):
-            raise ValueError(f"{name} must be an Interval or a Choice, got {about!r}.")
+    _check_space(space)
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     for attempt in range(1 if design == "grid" else _TRIES):
         units = unit_points(n, len(space), design, seed + attempt * 1_000_003)
@@ -260,13 +325,16 @@ def latin_hypercube(space: Space, n: int, *, seed: int = 0, design: Design = "la
     return Candidates(dict(space), tuple(found.values()))
 
 
+_METHODS = ("start", "ask", "tell", "finished", "recommend")
+
+
 class Best(NamedTuple):
     """The end of a search.
 
     Attributes
     ----------
     settings : dict
-        Recommended by the policy.
+        Tried without a failure: what the policy recommends if it is such, or else those of the largest mean value.
     table : DataFrame
         All trials in order, with the number of their ``batch``, see `Evaluation`.
     """
@@ -282,6 +350,7 @@ def maximise(
     *,
     seed: int = 0,
     max_batches: int = 1000,
+    failed: Failed = "worst",
 ) -> Best:
     """Let a policy try settings of your function in batches, until it has finished.
 
@@ -296,7 +365,15 @@ def maximise(
     seed : int
         Of the policy's own draws.
     max_batches : int
-        When to end a policy that would go on.
+        When to end a policy that would go on, at least 1.
+    failed : {"worst", "skip"}
+        A failed trial is told as the worst value so far, so that what fails is avoided (until a trial succeeds there is
+        none), or teaches nothing, so that it may be asked for again.
+
+    Raises
+    ------
+    ValueError
+        For something else than candidates, a policy or these numbers, or if every trial failed.
 
     Examples
     --------
@@ -306,17 +383,41 @@ def maximise(
     >>> best.settings["x"] > 0.9, len(best.table)
     (True, 15)
     """
+    if not isinstance(candidates, Candidates):
+        raise ValueError(f"candidates must be Candidates, got {candidates!r}; latin_hypercube(space, n) makes them.")
+    missing = [name for name in _METHODS if not callable(getattr(policy, name, None))]
+    if missing or isinstance(policy, type):
+        raise ValueError(f"policy must have {', '.join(_METHODS)}, got {policy!r}; BatchGP.dpp_sample makes one.")
+    if not _is_whole(max_batches) or max_batches < 1:
+        raise ValueError(f"max_batches must be a whole number of at least 1, got {max_batches!r}; give such an int.")
+    if failed not in get_args(Failed):
+        raise ValueError(f"failed must be one of {', '.join(get_args(Failed))}, got {failed!r}.")
     arms = candidates.arms
     state = policy.start(arms, Streams.first(1, seed=seed, instance="own function"))
     tables: list[pd.DataFrame] = []
+    worst = math.inf
     for batch in range(1, max_batches + 1):
         asked = policy.ask(state)
         if policy.finished(state).all():
             break
         totals, table = candidates.evaluate(objective, asked)
+        worst = min([worst, *table["value"].dropna()])
+        if failed == "worst" and math.isfinite(worst):
+            totals = np.where(np.isnan(totals), worst * asked.counts, totals)
         policy.tell(state, asked, totals)
         tables.append(table.assign(batch=batch))
-    trials = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
-    if len(trials) and trials["value"].isna().all():
+    if not tables:
+        raise ValueError(f"{policy.label} ended before its first trial, so nothing is recommended; give it a batch.")
+    trials = pd.concat(tables, ignore_index=True)
+    if trials["value"].isna().all():
         raise ValueError(f"every trial failed, the last with: {trials['failure'].iloc[-1]}.")
-    return Best(candidates.named(policy.recommend(state))[0], trials)
+    return Best(candidates.named(_recommended(policy.recommend(state), trials))[0], trials)
+
+
+def _recommended(arms: IntArray, trials: pd.DataFrame) -> IntArray:
+    """Return the policy's first arm if it was tried and never failed, else such an arm of the largest mean value."""
+    whole = trials.groupby("arm", sort=False)["value"].agg(lambda values: values.mean(skipna=False))
+    if whole.isna().all():  # every arm failed at least once
+        whole = trials.groupby("arm", sort=False)["value"].mean()
+    good, arm = whole.dropna(), int(np.ravel(arms)[0])
+    return np.array([arm if arm in good.index else good.idxmax()], dtype=np.int64)

@@ -83,6 +83,21 @@ LOOKS = {
     "Explore then commit": Look("#D55E00", "D"),
     "Guess with a trace": Look("#4A90D9", "s", DOTS),
     "Mixing, norm known": Look("#882255", "^"),
+    # batches by a Gaussian process
+    "GP-BUCB": Look("#C17C00", "o", "--"),
+    "B-EST": Look("#9A5B00", "s", DOTS),
+    "UCB-DPP-MAX": Look("#0072B2", "^", "-."),
+    "EST-DPP-MAX": Look("#4A90D9", "v", DOTS_AND_DASHES),
+    "UCB-DPP-SAMPLE": Look("#00664A", "D"),
+    "EST-DPP-SAMPLE": Look("#009E73", "P", "--"),
+    "LP-UCB": Look("#D55E00", "X"),
+    "UCB-UNIFORM": Look("#882255", "<", "-."),
+    "EST-UNIFORM": Look("#C0609A", ">", DOTS),
+    "Thompson": Look("#463B8A", "*", "--"),
+    "random": Look("0.55", "x", DOTS),
+    "sequential UCB": Look("#000000", "h"),
+    "sequential EST": Look("0.35", "p", "--"),
+    "qLogNEI": Look("#7F7F00", "8", "-."),
 }
 _STRENGTHS = {"0.001": "v", "0.01": "^", "0.1": "D"}
 _FAMILIES: dict[str, tuple[Any, tuple[str, str, str]]] = {  # algorithms with a strength of optimism or of diversity

@@ -95,7 +95,7 @@ def _decided(
     at_scale = bool(needed) and all(e in larger for e in needed)
     there = larger if at_scale else rows
     available = {e: there[e] for e in needed if e in there}
-    mine = {e: frame[frame["convention"] == convention] for e, frame in available.items()}
+    mine = {e: _run_as(frame, convention) for e, frame in available.items()}
     if convention != "as_written" and not (convention in test if exact else _has_convention(entry, mine)):
         return None
     line: dict[str, Any] = {"scale": "paper" if at_scale else profile if needed else ""}
@@ -106,6 +106,13 @@ def _decided(
         return line | _exact(study.checks[test["check"]], test, available)
     line |= {"unit": line["test"].partition(",")[0], "margin": margin_of(test)}
     return line | _tested(test, mine, study.values)
+
+
+def _run_as(rows: pd.DataFrame, convention: str) -> pd.DataFrame:
+    """Return the rows of one convention; rows that do not say are as written."""
+    if "convention" not in rows:
+        return rows if convention == "as_written" else rows.iloc[:0]
+    return rows[rows["convention"] == convention]
 
 
 def _about(check: Callable[..., Decision]) -> str:

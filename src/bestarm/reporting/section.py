@@ -15,7 +15,8 @@ from IPython.display import Markdown, display
 from matplotlib.figure import Figure
 
 from bestarm.datasets.registry import DataUnavailable, checksums
-from bestarm.experiments.experiment import Computation, Experiment, Profile, data_files, settings_of
+from bestarm.experiments.experiment import Computation, Experiment, Profile, settings_of
+from bestarm.experiments.keys import data_files
 from bestarm.paths import QUICK, ROOT
 from bestarm.reporting.appearance import use_style
 from bestarm.reporting.claims import verdict_table
@@ -54,8 +55,21 @@ class Section:
             print("SMOKE PROFILE: a few replications, to see that everything runs. The numbers below mean nothing.")
 
     def experiment(self, name: str) -> Any:
-        """Return an experiment on its real data or, where nobody has them, on its stand-in."""
-        return load_study(self.study).experiment(name).on_data()
+        """Return an experiment: its series, its titles and its scales, for which nobody needs the data."""
+        return load_study(self.study).experiment(name)
+
+    def on_data(self, name: str) -> Any:
+        """Return an experiment whose problems can be built: where nobody has its data, on its stand-in."""
+        experiment = self.experiment(name)
+        found = experiment.on_data()
+        if found is not experiment:
+            self.other_data[name] = None
+            self._say_stand_in(name)
+        return found
+
+    def problem(self, name: str) -> Any:
+        """Return the problem of the first cell of an experiment `on_data`."""
+        return self.on_data(name).first_problem()
 
     def order(self, name: str) -> list[str]:
         """Return the series of an experiment in the order of its figure."""
@@ -64,8 +78,8 @@ class Section:
     def rows(self, name: str, profile: Profile | None = None) -> pd.DataFrame:
         """Return the rows of an experiment, by default at the notebook's profile.
 
-        Committed rows are taken if the present code would make the same. Otherwise a line says so, and how long the
-        simulation will take, before it starts.
+        Committed rows are taken if the present code would make the same, or if nobody here has the data that they were
+        made on. Otherwise a line says so, and how long the simulation will take, before it starts.
         """
         scale = profile or self.profile
         rows = None if scale == "smoke" else current_rows(self.study, name, scale)
@@ -74,9 +88,12 @@ class Section:
                 self._announce(name, scale)
             rows = rows_of(self.study, name, scale)
         if (rows["data"] == "stand-in").any():
-            print(f"STAND-IN DATA in {name}: nobody here has the real data; its figures are not published.")
+            self._say_stand_in(name)
         self.found[name] = rows
         return rows
+
+    def _say_stand_in(self, name: str) -> None:
+        print(f"STAND-IN DATA in {name}: nobody here has the real data; its figures are not published.")
 
     def _announce(self, name: str, profile: Profile) -> None:
         seconds = costs().get((self.study, name, profile))
@@ -98,7 +115,7 @@ class Section:
         """Return the scale of some experiments in words for a caption: runs, the profile's settings and its cuts."""
         found: dict[str, dict[str, None]] = {}
         for name in names:
-            experiment = load_study(self.study).experiment(name)
+            experiment = self.experiment(name)
             terms: dict[str, Any] = {"runs": self.found[name]["replication"].nunique()}
             if isinstance(experiment, Experiment):
                 scale = experiment.scale(self.profile)

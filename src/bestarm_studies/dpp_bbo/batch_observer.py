@@ -42,8 +42,8 @@ class BatchObserver(Observed):
         minus that of the arm; ``best_regret``, the least such difference; ``by_observed_mean`` and
         ``by_observed_reward``, the regrets of two other recommendations; ``distance``, mean distance of two arms of the
         batch; ``nearest``, mean distance of an arm to the nearest one tried before; ``volume``, log determinant of the
-        batch's kernel matrix with one length-scale for all searches; ``noise`` and ``scale``, the model's noise variance
-        and unit; and what `bestarm.policies.gp_state.LOG` names. They are rounded to four digits.
+        batch's kernel matrix with one length-scale for all searches; ``noise`` and ``scale``, the model's noise
+        variance and unit; and what `bestarm.policies.gp_state.LOG` names. They are rounded to four digits.
     """
 
     columns: ClassVar[tuple[str, ...]] = (
@@ -91,7 +91,7 @@ class BatchObserver(Observed):
             "scale": state.scale,
             **dict(zip(LOG, log.T, strict=True)),
         }
-        self.rounds.append({name: np.float32(_rounded(values)) for name, values in found.items()})
+        self.rounds.append({name: np.float32(_rounded(values)) for name, values in found.items()})  # type: ignore[misc]
 
     def findings(self, replications: IntArray) -> pd.DataFrame:
         """Return a row for each replication and round: ``replication, round`` and the findings."""

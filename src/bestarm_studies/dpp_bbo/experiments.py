@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.experiment import Computation, Experiment, Profile, Scale
+from bestarm.experiments.experiment import Computation, Experiment, Profile, Scale, Series
 from bestarm.policies.batch_gp import BatchGP
 from bestarm_studies.dpp_bbo.abalone import abalone_instance, stand_in_abalone_instance
 from bestarm_studies.dpp_bbo.batch_observer import BatchObserver
@@ -29,7 +29,9 @@ from bestarm_studies.dpp_bbo.series import (
     published,
     region_searches,
 )
+from bestarm_studies.dpp_bbo.slopes import slope_rows
 from bestarm_studies.dpp_bbo.synthetic import synthetic_instance
+from bestarm_studies.dpp_bbo.theory_experiments import THEORY
 from bestarm_studies.dpp_bbo.walker import TABLE, stand_in_walker_instance, walker_instance, walker_rows
 
 RUNS = 50  # as in the paper
@@ -79,11 +81,10 @@ def figure(objective: str, batch: int) -> dict[str, Experiment]:
     series = published(batch, learned(objective)) | controls(batch, learned(objective))
     title = f"{number}: {objective}, B = {batch}"
     found = {f"{name}_b{batch}": search(title, objective, series)}
-    if objective not in TABLES:
-        given = {"batch": batch, "rounds": series["GP-BUCB"].rounds, "model": frozen(objective)}
-        known = published(batch, frozen(objective)) | region_searches(given, ("UNIFORM",))
-        title = f"{objective}, B = {batch}, hyper-parameters known"
-        found[f"frozen_{name[5:]}_b{batch}"] = search(title, objective, known, every=2)
+    given = {"batch": batch, "rounds": series["GP-BUCB"].rounds, "model": frozen(objective)}
+    known = published(batch, frozen(objective)) | region_searches(given, ("UNIFORM",))
+    title = f"{objective}, B = {batch}, hyper-parameters known"
+    found[f"frozen_{name[5:]}_b{batch}"] = search(title, objective, known, every=2)
     return found
 
 
@@ -120,7 +121,7 @@ SEQUENTIAL = {
     f"sequential_{PROBLEMS[objective][1][5:]}": search(
         f"{objective}, one at a time",
         objective,
-        {p.label: p for p in (BatchGP.sequential(a, 150, model=learned(objective)) for a in ("ucb", "est"))},  # type: ignore[arg-type]
+        {p.label: p for p in (BatchGP.sequential(a, 150, model=learned(objective)) for a in ("ucb", "est"))},
         every=5,
     )
     for objective in SYNTHETIC
@@ -139,9 +140,12 @@ SENSITIVITY = {
     "noise": search(
         "Branin-Hoo and its noise",
         "Branin-Hoo",
-        published(5, learned("Branin-Hoo")),
+        {
+            f"{name} | noise {noise:g}": Series(policy, problem={"noise": noise})
+            for noise in (0.0, 0.1)
+            for name, policy in published(5, learned("Branin-Hoo")).items()
+        },
         every=3,
-        vary={"noise": [0.0, 0.1]},
     ),
     "choices_branin": search(
         "What the paper leaves open, Branin-Hoo", "Branin-Hoo", choices("Branin-Hoo", exchange=True), every=3
@@ -154,13 +158,21 @@ SENSITIVITY = {
 DRAWS = {
     "gp_draws": Experiment(
         "Functions drawn from the model",
-        partial(gp_draw_instance, n_arms=400, **DRAWN),
+        partial(gp_draw_instance, n_arms=400, lengthscale=DRAWN["lengthscale"], sigma=DRAWN["sigma"]),
         on_draws(),
         {"smoke": Scale(3, settings={"rounds": 3}), "laptop": Scale(500)},
         metrics=(candidate_regret,),
         every=5,
         observe=BatchObserver,
         block=125,
+    )
+}
+
+SLOPES = {
+    "slopes": Computation(
+        "Slopes of the objectives",
+        partial(slope_rows),
+        profiles={"smoke": {"replications": 4}, "laptop": {"replications": 500}},
     )
 }
 
@@ -171,4 +183,6 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
     **SEQUENTIAL,
     **SENSITIVITY,
     **DRAWS,
+    **SLOPES,
+    **THEORY,
 }

@@ -58,7 +58,7 @@ def real_rows(section: Section) -> pd.DataFrame:
 
 def real_values(section: Section, rows: pd.DataFrame) -> pd.DataFrame:
     """Return true means against linear predictions (``a``), loss of the answer (``b``), sample complexity (``c``)."""
-    truth = prediction_values(section.experiment("real_artists_103_true").problem(), "a", section.profile)
+    truth = prediction_values(section.problem("real_artists_103_true"), "a", section.profile)
     loss = summarise(rows, {"mean loss": ("simple_regret", "mean")}, x="x", panel="b", profile=section.profile)
     pulls = summarise(rows, {"mean": ("pulls", "mean")}, x="x", panel="c", profile=section.profile)
     return pd.concat([truth, loss, pulls])

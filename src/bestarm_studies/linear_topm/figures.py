@@ -145,7 +145,8 @@ def real_figure(
         draw_lines(axis, values[values["panel"] == panel], order, possible=(0.0, None), log="y" * (panel == "c"))
         axis.set_ylabel(name)
     for panel, axis in zip("abc", (truth, loss, pulls), strict=True):
-        stand_in = " · stand-in data" if (values["data"] == "stand-in").any() else ""
+        mine = values[values["panel"] == panel]
+        stand_in = " · stand-in data" if (mine["data"] == "stand-in").any() else ""
         axis.set_title(f"({panel}) {headings[panel]}{stand_in}")
     legend_below(figure, order)
     words = [runs_text(values.loc[values["panel"] != "a", "n"]), "bars: 95% intervals", setting]

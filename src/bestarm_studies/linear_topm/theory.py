@@ -38,13 +38,21 @@ def parts_of(name: str, *, stand_in: bool = False) -> tuple[FiniteProblem, dict[
     ValueError
         If the name is that of no search.
     """
+    experiment = _search(name)
+    if stand_in and experiment.stand_in is not None:
+        experiment = replace(experiment, problem=experiment.stand_in, stand_in=None)
+    return experiment.first_problem(), _algorithms(experiment)
+
+
+def _search(name: str) -> Experiment:
     experiment = EXPERIMENTS[name]
     if not isinstance(experiment, Experiment):
         raise ValueError(f"{name!r} is a computation; it has no algorithms.")
-    if stand_in and experiment.stand_in is not None:
-        experiment = replace(experiment, problem=experiment.stand_in, stand_in=None)
-    cells = [cell for cell in experiment.cells("laptop") if cell.convention == "as_written"]
-    return cells[0].build(), {cell.series: cell.policy for cell in cells}
+    return experiment
+
+
+def _algorithms(experiment: Experiment) -> dict[str, Gifa]:
+    return {cell.series: cell.policy for cell in experiment.cells("laptop") if cell.convention == "as_written"}
 
 
 def on_event(rows: pd.DataFrame) -> pd.DataFrame:
@@ -166,17 +174,20 @@ def theorem_2(problem: FiniteProblem, policy: Any) -> tuple[float, float]:
 
 
 def bound_values(
-    rows: Mapping[str, pd.DataFrame], names: Sequence[str], labels: Sequence[str], profile: str
+    rows: Mapping[str, pd.DataFrame], problems: Mapping[str, FiniteProblem], labels: Sequence[str], profile: str
 ) -> pd.DataFrame:
     """Return, for each experiment and m-LinGapE rule, constant, bound, mean sample complexity and slack.
 
     The slack is the bound divided by the sample complexity of a run. ``panel`` is the experiment and x the constant H.
+    An experiment is left out where its rows are of real data and its problem is the stand-in.
     """
     table: list[dict[str, Any]] = []
-    for name in names:
+    for name, problem in problems.items():
         frame = rows[name][rows[name]["convention"] == "as_written"]
         data = str(frame["data"].iloc[0])
-        problem, algorithms = parts_of(name, stand_in=data == "stand-in")
+        if data != getattr(problem, "data", "synthetic"):
+            continue
+        algorithms = _algorithms(_search(name))
         for series in labels:
             pulls = frame.loc[frame["series"] == series, "pulls"].astype(np.float64)
             constant, bound = theorem_2(problem, algorithms[series])

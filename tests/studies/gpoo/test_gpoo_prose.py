@@ -1,25 +1,19 @@
 """Numbers that the GPOO notebooks quote are those of the published tables."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-import nbformat
 import pandas as pd
 import pytest
+from prose import CODED, WRITTEN, prose, quote
 
-from bestarm.paths import NOTEBOOKS, ROOT
+from bestarm.paths import FIGURES, RESULTS
 
-FIGURES = "figures/gpoo"
-VERDICTS = "results/gpoo/verdicts.csv"
-WRITTEN, CODED = {"convention": "as_written"}, {"convention": "as_coded"}
 MEAN = {"statistic": "mean"}
 AUDIT = {"panel": "f1", "series": "GPTree", "statistic": "mean over N = 10-80"}
 LARGEST = {"statistic": "largest", "x": "Lemma 4, one draw more"}
-
-
-def quoted(notebook: str, fragment: str, file: str, *selections: Mapping[str, Any]) -> Any:
-    path = file if "/" in file else f"{FIGURES}/{notebook}/{file}.csv"
-    return pytest.param(notebook, fragment, path, selections, id=f"{notebook}: {fragment[:40]}")
+quoted = partial(quote, "gpoo")
 
 
 def regret(series: str, n: int, panel: str, convention: Mapping[str, str] = WRITTEN) -> dict[str, Any]:
@@ -122,41 +116,24 @@ QUOTED = [
 ]  # fmt: skip
 
 
-def text_of(notebook: str) -> str:
-    """Return the prose of a notebook on one line."""
-    cells = nbformat.read(NOTEBOOKS / "gpoo" / f"{notebook}.ipynb", as_version=4).cells
-    return " ".join(" ".join(cell.source.split()) for cell in cells if cell.cell_type == "markdown")
-
-
-def matching(table: pd.DataFrame, selection: Mapping[str, Any]) -> pd.DataFrame:
-    for column, wanted in selection.items():
-        values = table[column]
-        same = values.fillna("").astype(str) == wanted if isinstance(wanted, str) else values.astype(float) == wanted
-        table = table[same]
-    return table
-
-
-@pytest.mark.parametrize(("notebook", "fragment", "file", "selections"), QUOTED)
-def test_numbers_in_prose(notebook, fragment, file, selections):
-    table = pd.read_csv(ROOT / file)
-    found = [matching(table, selection) for selection in selections]
-    assert [len(lines) for lines in found] == [1] * len(found), "each selection names one line of the table"
-    assert fragment.format(*[lines["value"].iloc[0] for lines in found]) in text_of(notebook)
+@pytest.mark.parametrize("quoted_number", QUOTED)
+def test_quoted_numbers_are_those_of_the_figures(quoted_number):
+    quoted_number.check()
 
 
 @pytest.mark.parametrize(("varied", "setting"), [("as_written", "4 of 8"), ("as_coded", "8 of 8")])
 def test_the_ranking_that_is_quoted(varied, setting):
-    table = pd.read_csv(ROOT / FIGURES / "06_what_changes_when" / "tab_ranking.csv")
+    table = pd.read_csv(FIGURES / "gpoo" / "06_what_changes_when" / "tab_ranking.csv")
     mine = table[(table["convention"] == varied) & (table["x"] == "c = 14")]
     worse, better = (mine["low"] > 0).sum(), (mine["high"] < 0).sum()
     assert mine.loc[mine["low"] > 0, "series"].str.endswith("GPTree").all()
     number = worse if varied == "as_written" else better
     assert f"{number} of {len(mine)}" == setting
-    assert setting in text_of("06_what_changes_when")
+    assert setting in prose("gpoo", "06_what_changes_when")
 
 
 def test_the_score_that_is_quoted():
-    verdicts = pd.read_csv(ROOT / VERDICTS)
+    verdicts = pd.read_csv(RESULTS / "gpoo" / "verdicts.csv")
     theirs = verdicts[verdicts["ours"].isna()]
     written, coded = (theirs[theirs["convention"] == c]["verdict"] for c in ("as_written", "as_coded"))
     sentences = [
@@ -166,4 +143,4 @@ def test_the_score_that_is_quoted():
         f"as coded and {(coded == 'refuted').sum()} are refuted",
     ]
     for sentence in sentences:
-        assert sentence in text_of("08_verdicts")
+        assert sentence in prose("gpoo", "08_verdicts")

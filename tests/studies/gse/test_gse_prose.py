@@ -1,23 +1,16 @@
 """Numbers that the notebooks quote are those of the CSV files beside them."""
 
-import json
-import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-import numpy as np
-import pandas as pd
 import pytest
+from prose import CODED, WRITTEN, only_value, prose, quote
 
-from bestarm.paths import NOTEBOOKS, ROOT
+from bestarm.paths import FIGURES, RESULTS
 
-VERDICTS = "results/gse/verdicts.csv"
-WRITTEN, CODED = {"convention": "as_written"}, {"convention": "as_coded"}
-
-
-def quoted(notebook: str, fragment: str, file: str, *selections: Mapping[str, Any]) -> Any:
-    path = file if "/" in file else f"figures/gse/{notebook}/{file}.csv"
-    return pytest.param(notebook, fragment, path, selections, id=f"{notebook}: {fragment[:40]}")
+VERDICTS = RESULTS / "gse" / "verdicts.csv"
+quoted = partial(quote, "gse")
 
 
 def accuracy(series: str, x: float, panel: str, convention: Mapping[str, str] = WRITTEN) -> dict[str, Any]:
@@ -188,34 +181,19 @@ QUOTED = [
         "12_verdicts",
         "best rival in {:.3f} of the 42 cells",
         VERDICTS,
-        {"id": "GSE-C1", "value": "effect", **WRITTEN},
+        {"id": "GSE-C1", **WRITTEN},
+        column="effect",
     ),
-    quoted("12_verdicts", "As coded the share is {:.3f}", VERDICTS, {"id": "GSE-C1", "value": "effect", **CODED}),
+    quoted("12_verdicts", "As coded the share is {:.3f}", VERDICTS, {"id": "GSE-C1", **CODED}, column="effect"),
 ]
 
 
-def prose(notebook: str) -> str:
-    cells = json.loads((NOTEBOOKS / "gse" / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
-    text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
-    return re.sub(r"\s+", " ", text)
-
-
-def only_value(file: str, selection: Mapping[str, Any]) -> float:
-    table, wanted = pd.read_csv(ROOT / file), dict(selection)
-    column = wanted.pop("value", "value")
-    for name, value in wanted.items():
-        same = table[name] == value if isinstance(value, str) else np.isclose(table[name].astype(float), value)
-        table = table[same]
-    assert len(table) == 1, f"{file}: {len(table)} rows of {selection}"
-    return float(table[column].iloc[0])
-
-
-@pytest.mark.parametrize(("notebook", "fragment", "file", "selections"), QUOTED)
-def test_quoted_numbers_are_those_of_the_figures(notebook, fragment, file, selections):
-    assert fragment.format(*(only_value(file, s) for s in selections)) in prose(notebook)
+@pytest.mark.parametrize("quoted_number", QUOTED)
+def test_quoted_numbers_are_those_of_the_figures(quoted_number):
+    quoted_number.check()
 
 
 def test_the_line_search_of_algorithm_2_stays_above_the_optimum():
     """Quoted as a percentage above it."""
-    ratio = only_value("figures/gse/02_gse_and_designs/design_convergence.csv", SEARCH)
-    assert f"its largest leverage is still {ratio - 1:.0%} above the optimum" in prose("02_gse_and_designs")
+    ratio = only_value(FIGURES / "gse" / "02_gse_and_designs" / "design_convergence.csv", SEARCH)
+    assert f"its largest leverage is still {ratio - 1:.0%} above the optimum" in prose("gse", "02_gse_and_designs")

@@ -1,0 +1,52 @@
+"""How steep the objectives are: gradients at random points, beside which the estimates of LP-UCB can be judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from bestarm.interface import FloatArray
+from bestarm_studies.dpp_bbo.synthetic import OBJECTIVES
+from bestarm_studies.dpp_bbo.walker import COEFFICIENTS
+from bestarm_studies.dpp_bbo.walking import walking_speeds
+
+
+def gradient_norms(value: Callable[[FloatArray], FloatArray], points: FloatArray, step: float) -> FloatArray:
+    """Return the norm of the central differences of a function at points of the unit cube, shape (n,)."""
+    n, d = points.shape
+    inside = np.clip(points, step, 1.0 - step)
+    moved = inside[:, None, None] + step * np.stack([np.eye(d), -np.eye(d)])
+    values = value(moved.reshape(-1, d)).reshape(n, 2, d)
+    return np.asarray(np.linalg.norm((values[:, 0] - values[:, 1]) / (2 * step), axis=1))
+
+
+def slope_rows(replications: int, step: float = 0.005, *, seed: int = 0, workers: int = 1) -> pd.DataFrame:
+    """Return the gradient norms of the synthetic objectives and of the robot at random points: rows of a Computation.
+
+    Parameters
+    ----------
+    replications : int
+        Points.
+    step : float
+        Of the differences, in [0, 1]; where a walker falls on one side of a point, its speed jumps and the slope grows
+        as the step shrinks.
+    seed, workers : int
+        Of the project; one process.
+
+    Returns
+    -------
+    DataFrame
+        ``replication, series`` (the objective) and ``slope``.
+    """
+    values: dict[str, tuple[int, Callable[[FloatArray], FloatArray]]] = {
+        name: (objective.dimension, objective.at) for name, objective in OBJECTIVES.items()
+    }
+    values["robot"] = (len(COEFFICIENTS), walking_speeds)
+    frames = []
+    for name, (dimension, value) in values.items():
+        points = np.random.default_rng([seed, dimension]).random((replications, dimension))
+        slopes = gradient_norms(value, points, step)
+        frames.append(pd.DataFrame({"replication": np.arange(replications), "series": name, "slope": slopes}))
+    return pd.concat(frames, ignore_index=True).assign(convention="as_written")

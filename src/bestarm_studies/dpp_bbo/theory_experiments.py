@@ -1,0 +1,89 @@
+"""The computations behind the checks of the DPP-BBO paper's analysis; `experiments` has them with all others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from bestarm.experiments.experiment import Computation, Profile
+from bestarm.policies.batch_gp import BatchGP
+from bestarm_studies.dpp_bbo.batch_rows import coverage_rows, entropy_rows, maximum_rows
+from bestarm_studies.dpp_bbo.event_rows import lemma_rows
+from bestarm_studies.dpp_bbo.gp_draws import gp_draw_instance
+from bestarm_studies.dpp_bbo.series import DRAW_ROUNDS, DRAWN, KNOWN, on_draws
+from bestarm_studies.dpp_bbo.theory_rows import chain_rows, sampling_times, set_rows
+
+EVALUATIONS = 5 * DRAW_ROUNDS
+FUNCTIONS = partial(gp_draw_instance, n_arms=400, lengthscale=DRAWN["lengthscale"], sigma=DRAWN["sigma"])
+EXPLORES = replace(on_draws()["UCB-DPP-MAX"], rule="pure-exploration")
+SEQUENTIAL = [BatchGP.sequential("ucb", EVALUATIONS, model=KNOWN), BatchGP.sequential("est", EVALUATIONS, model=KNOWN)]
+
+
+def computed(title: str, runs: int, rows: Any, *, smoke: dict[str, Any] | None = None, **settings: Any) -> Computation:
+    """Return a computation of so many runs, at most two of them at the smoke scale."""
+    profiles: dict[Profile, dict[str, Any]] = {
+        "smoke": {"replications": min(runs, 2)} | (smoke or {}),
+        "laptop": {"replications": runs},
+    }
+    return Computation(title, partial(rows, **settings), profiles)
+
+
+THEORY: dict[str, Computation] = {
+    "theory_lemmas": computed(
+        "The statements of the proofs in every run",
+        500,
+        lemma_rows,
+        searches=on_draws()
+        | {"UCB-DPP-MAX | repeats allowed": EXPLORES}
+        | {policy.label: policy for policy in SEQUENTIAL},
+        problem=FUNCTIONS,
+    ),
+    "theory_coverage": computed(
+        "Intervals of GP-BUCB by position in the batch",
+        250,
+        coverage_rows,
+        problem=FUNCTIONS,
+        searches={size: BatchGP.gp_bucb(size, EVALUATIONS // size, model=KNOWN) for size in (5, 10, 20)},
+    ),
+    "theory_entropy": computed(
+        "The terms of Theorem 3.4",
+        50,
+        entropy_rows,
+        policy=on_draws()["UCB-DPP-SAMPLE"],
+        problem=FUNCTIONS,
+        smoke={"problem": partial(FUNCTIONS, n_arms=60)},
+    ),
+    "theory_maximum": computed(
+        "Estimates of the maximum",
+        100,
+        maximum_rows,
+        policy=on_draws()["EST-DPP-SAMPLE | ESTn"],
+        problem=FUNCTIONS,
+        batches=(1, 2, 3, 5, 10, 20),
+        n_draws=200,
+        smoke={"n_draws": 20},
+    ),
+    "theory_sets": computed(
+        "k-DPPs by enumeration",
+        300,
+        set_rows,
+        sizes=((9, 2), (9, 4), (12, 4)),
+        noises=(1.0, 0.1, 0.01),
+    ),
+    "theory_chains": computed(
+        "Chains and their k-DPP, step by step",
+        12,
+        chain_rows,
+        n=9,
+        ks=(2, 3, 4),
+        noise=DRAWN["sigma"] ** 2,
+        n_steps=60,
+    ),
+    "sampling_times": Computation(
+        "Seconds of one sample of a k-DPP",
+        partial(sampling_times, sizes=(250, 500, 1000, 2000, 4000), ks=(4, 9), noise=DRAWN["sigma"] ** 2),
+        profiles={"smoke": {"replications": 2, "sizes": (30,)}, "laptop": {"replications": 3}},
+        measured=True,
+    ),
+}

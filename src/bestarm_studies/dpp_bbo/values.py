@@ -1,0 +1,99 @@
+"""Values of the DPP-BBO paper's figures: regrets batch by batch, differences of searches, and what tables depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bestarm.reporting.values import Lines, paired_effects, summarise
+from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
+from bestarm_studies.dpp_bbo.fastxml_table import HYPER_PARAMETERS
+
+SMALLEST = 1e-6  # added to a regret before its logarithm is taken
+SEARCHES = ("GP-BUCB", "B-EST", "UCB-DPP-MAX", "EST-DPP-MAX", "UCB-DPP-SAMPLE", "EST-DPP-SAMPLE", "LP-UCB")
+RIVALS = tuple(name for name in SEARCHES if "SAMPLE" not in name)
+
+
+def batch_of(rows: pd.DataFrame, test: Mapping[str, Any] | None = None) -> pd.Series:
+    """Return the number of batches behind each row; the first round is the random arm before them."""
+    return rows["round"] - 1
+
+
+def log_regret(cell: pd.DataFrame, test: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the mean of log10(regret + 10^-6) over the rows of each run (rows) and series (columns)."""
+    observed = "log_observed_regret" in test.values()
+    regrets = cell["by_observed_mean" if observed else "candidate_regret"].astype(np.float64)
+    logs = pd.Series(np.log10(regrets + SMALLEST), index=cell.index)
+    found = logs.groupby([cell["replication"], cell["series"]], sort=False).mean()
+    return found.unstack("series")
+
+
+def with_batches(rows: pd.DataFrame, problem: CandidateArms | None = None) -> pd.DataFrame:
+    """Return the rows after each batch with the columns ``batch``, ``log_regret`` and ``immediate_regret``.
+
+    The immediate regret is counted from the maximum over the whole domain: to the regret among the candidates it adds
+    how far the best candidate of the run is below that maximum.
+    """
+    rows = rows.assign(batch=batch_of(rows))
+    rows = rows[rows["batch"] >= 1]
+    logs = np.log10(rows["candidate_regret"] + SMALLEST)
+    floor = 0.0 if problem is None else floors(problem)[rows["replication"] % len(problem.means)]
+    return rows.assign(log_regret=logs, immediate_regret=rows["candidate_regret"] + floor)
+
+
+def floors(problem: CandidateArms) -> np.ndarray:
+    """Return how far the best candidate of each run is below the maximum over the domain."""
+    return np.asarray(problem.optimum - problem.means.max(axis=1))
+
+
+def curves(panels: Mapping[str, pd.DataFrame], column: str, profile: str, kind: str = "median") -> pd.DataFrame:
+    """Return the median of a column with the quartiles, or its mean with a 95% interval, batch by batch.
+
+    ``panels`` maps headings to rows of `with_batches`.
+    """
+    found = [summarise(rows, {kind: (column, kind)}, x="batch", panel=name, profile=profile)
+             for name, rows in panels.items()]  # fmt: skip
+    return pd.concat(found, ignore_index=True)
+
+
+def differences(panels: Mapping[str, pd.DataFrame], lines: Lines, column: str, profile: str) -> pd.DataFrame:
+    """Return paired differences of two searches, of the mean over batches, with 95% intervals."""
+    found = [
+        paired_effects(rows, column, statistic="difference", profile=profile, panel=name, lines=lines)
+        for name, rows in panels.items()
+    ]
+    return pd.concat(found, ignore_index=True)
+
+
+def end_table(panels: Mapping[str, pd.DataFrame], order: Sequence[str], column: str) -> pd.DataFrame:
+    """Return the median of a column after the last batch as text, a line for each search."""
+    found: dict[str, list[str]] = {"search": list(order)}
+    for name, rows in panels.items():
+        ends = rows[rows["batch"] == rows["batch"].max()].groupby("series")[column].median()
+        found[name] = [f"{ends[series]:.3g}" if series in ends else "" for series in order]
+    return pd.DataFrame(found)
+
+
+def lipschitz_ratios(rows: pd.DataFrame, slopes: pd.Series) -> pd.Series:
+    """Return LP-UCB's estimates of the Lipschitz constant over the largest slope, in the second half of the batches.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of a search with its ``lipschitz`` in units of the model, and the model's unit ``scale``.
+    slopes : Series
+        Norms of the gradient of the objective at random points.
+    """
+    mine = rows[(rows["series"] == "LP-UCB") & rows["lipschitz"].notna()]
+    late = mine[batch_of(mine) > batch_of(mine).max() / 2]
+    return late["lipschitz"] * late["scale"] / slopes.max()
+
+
+def variance_shares(table: pd.DataFrame, column: str = "p1") -> pd.Series:
+    """Return the share of the variance over a full grid that each hyper-parameter explains alone."""
+    total = table[column].var(ddof=0)
+    alone = {h: table.groupby(h)[column].mean().var(ddof=0) / total for h in HYPER_PARAMETERS}
+    return pd.Series(alone)

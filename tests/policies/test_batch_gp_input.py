@@ -1,0 +1,439 @@
+"""Bad input of batched Gaussian process search: what is refused, in one line, and what goes on all the same."""
+
+import re
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bestarm.designs.k_dpp import greedy_map, max_determinant, subset_law
+from bestarm.designs.k_dpp_chains import sample_chain
+from bestarm.designs.k_dpp_exact import low_rank, sample_exact, sample_mixture
+from bestarm.interface import Arms, Ask
+from bestarm.models.finite_gp import FiniteGP
+from bestarm.models.gp_hyper import GammaPriors
+from bestarm.policies.batch_gp import BatchGP
+from bestarm.policies.gp_state import GPModel
+from bestarm.problems.candidates import Candidates, Choice, Interval, latin_hypercube, maximise
+from bestarm.problems.noiseless_arms import NoiselessArms
+from bestarm.streams import Streams
+
+POINTS = np.random.default_rng(0).random((30, 2))
+KNOWN = GPModel.frozen((0.3, 0.3), 1.0, 0.01)
+INDEFINITE = np.array([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]])  # its 2 x 2 determinants are positive
+SPACE = {"x": Interval(0.0, 1.0), "y": Interval(0.0, 1.0)}
+
+
+def the_seven(batch: int, rounds: int, **settings) -> list[BatchGP]:
+    """Return the searches of the paper's figures."""
+    s = {"batch": batch, "rounds": rounds, "model": KNOWN} | settings
+    dpp = [make(acquisition, **s) for make in (BatchGP.dpp_max, BatchGP.dpp_sample) for acquisition in ("ucb", "est")]
+    return [BatchGP.gp_bucb(**s), BatchGP.b_est(**s), *dpp, BatchGP.lp_ucb(**s)]
+
+
+def others(batch: int, rounds: int) -> list[BatchGP]:
+    """Return the controls and the other ways to fill a batch."""
+    rules = ("pure-exploration", "uniform", "dpp-exact", "thompson", "random")
+    samplers = [
+        BatchGP.dpp_sample("ucb", batch, rounds, label=sampler, sampler=sampler, epsilon=0.5, model=KNOWN)
+        for sampler in ("exchange", "eigen")
+    ]
+    return [BatchGP(rule, batch, rounds, rule=rule, model=KNOWN) for rule in rules] + samplers
+
+
+def search(policy: BatchGP, points: np.ndarray, values: np.ndarray):
+    """Return the state after a search of a table of values."""
+    state = policy.start(Arms(points), Streams.first(1))
+    while not policy.finished(state).all():
+        asked = policy.ask(state)
+        policy.tell(state, asked, values[asked.arms])
+    return state
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"batch": -1}, "batch must be a whole number of at least 1, got -1"),
+        ({"batch": 2.5}, "batch must be a whole number of at least 1, got 2.5"),
+        ({"batch": 5.0}, "batch must be a whole number of at least 1, got 5.0; give such an int"),
+        ({"batch": True}, "batch must be a whole number of at least 1, got True"),
+        ({"batch": "five"}, "batch must be a whole number of at least 1, got 'five'"),
+        ({"rounds": None}, "rounds must be a whole number of at least 1, got None"),
+        ({"first": float("nan")}, "first must be a whole number of at least 0, got nan"),
+        ({"rounds": float("inf")}, "rounds must be a whole number of at least 1, got inf"),
+        ({"delta": "a"}, r"delta must lie in \(0, 1\), got 'a'"),
+        ({"beta_scale": "a"}, "beta_scale must be positive and finite, got 'a'"),
+        ({"penalty_width": "a"}, "penalty_width must be positive, got 'a'"),
+        ({"model": {"noise": 0.1}}, "model must be a GPModel, got .*'noise': 0.1.*; write GPModel"),
+        ({"rounds": 0}, "rounds must be a whole number of at least 1, got 0"),
+        ({"first": -1}, "first must be a whole number of at least 0, got -1"),
+        ({"n_features": 0}, "n_features must be"),
+        ({"acquisition": "ei"}, "acquisition must be one of ucb, est, got 'ei'"),
+        ({"acquisition": "UCB"}, "acquisition must be one of ucb, est, got 'UCB'"),
+        ({"rule": "dpp-samples"}, "rule must be one of .*dpp-sample.* got 'dpp-samples'"),
+        ({"region": "contal"}, "region must be one of as_written, as_coded"),
+        ({"sampler": "gibbs"}, "sampler must be one of down-up, exchange, eigen"),
+        ({"recommends": "best"}, "recommends must be one of"),
+        ({"delta": float("nan")}, r"delta must lie in \(0, 1\), got nan"),
+        ({"epsilon": 0.0}, r"epsilon must lie in \(0, 1\), got 0.0"),
+        ({"inflation": float("inf")}, "inflation must be positive and finite, got inf"),
+        ({"penalty_width": float("nan")}, "penalty_width must be positive, got nan; None takes it from beta"),
+    ],
+    ids=lambda value: "-".join(map(str, *value.items())) if isinstance(value, dict) else "",
+)
+def test_settings_out_of_range_are_refused(settings, message):
+    """Each error has the setting, its value and what is allowed."""
+    with pytest.raises(ValueError, match=message):
+        BatchGP(**{"label": "x", "batch": 2, "rounds": 2} | settings)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (GPModel.frozen(0.0, 1.0, 0.1), "lengthscale must be one positive number, or 2 .* got 0.0"),
+        (GPModel.frozen((0.3, np.nan), 1.0, 0.1), "lengthscale must be one positive number, or 2"),
+        (GPModel.frozen(0.3, 1.0, 0.0), "noise must be positive and finite, got 0.0"),
+        (GPModel.frozen(0.3, 1.0, -0.1), "noise must be positive and finite, got -0.1"),
+        (GPModel.frozen(0.3, np.nan, 0.1), "signal must be positive and finite, got nan"),
+        (GPModel.frozen(0.3, 1.0, 0.1, constant=-1.0), "constant must be at least 0"),
+        (GPModel.frozen(0.3, 1.0, 0.1, scale=0.0), "scale must be positive and finite, got 0.0"),
+        (GPModel.frozen(-0.3, 1.0, 0.1), "lengthscale must be one positive number, or 2 .* got -0.3"),
+        (GPModel.frozen("long", 1.0, 0.1), "lengthscale must be one positive number, or 2 .* got 'long'"),
+        (GPModel.frozen(0.3, "a", 0.1), "signal must be positive and finite, got 'a'"),
+    ],
+)
+def test_a_model_that_is_no_model_is_refused(model, message):
+    """A hyper-parameter that is not positive ends the search at its start, without a warning before the error."""
+    policy, streams = BatchGP("x", 2, 2, model=model), Streams.first(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match=message):
+            policy.start(Arms(POINTS), streams)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: GPModel(offset=np.nan), "offset must be finite, got nan; 0 models rewards as they are"),
+        (lambda: GPModel(offset=-np.inf), "offset must be finite, got -inf"),
+        (lambda: FiniteGP.start(Arms(POINTS), 1, 1, offset=np.nan), "offset must be finite, got nan"),
+        (lambda: GPModel(starts=1.5), "starts must be a whole number of at least 1, got 1.5"),
+        (lambda: GPModel(fit="slice", samples=1.5), "samples must be a whole number of at least 1, got 1.5"),
+        (lambda: GPModel(burn_in=-1), "burn_in must be a whole number of at least 0, got -1"),
+        (lambda: GPModel(growth="a"), "growth must be at least 1 .* got 'a'"),
+        (lambda: GPModel(priors={}), "priors must be GammaPriors, got {}"),
+        (lambda: GammaPriors(signal=(np.nan, 1.0)), "prior of signal must be positive and finite, got .nan, 1.0"),
+        (lambda: GammaPriors(noise=(1.0, np.inf)), "prior of noise must be positive and finite"),
+        (lambda: GammaPriors(noise=1.0), "prior of noise must be positive and finite, got 1.0"),
+        (lambda: GammaPriors(noise_bounds=(np.nan, 1.0)), "bounds of noise must be two positive numbers in order"),
+    ],
+)
+def test_settings_of_a_model_are_checked_when_it_is_made(make, message):
+    """NaN is no number to start from, and 1.5 is no number of starts."""
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("shape", [(30, 2), (3, 30, 2)])
+def test_candidates_that_are_not_finite_are_refused(bad, shape):
+    """The message has the arm, the feature and a remedy."""
+    points = np.broadcast_to(POINTS, shape).copy()
+    points[..., 3, 1] = bad
+    with pytest.raises(ValueError, match=rf"features must be finite, got {bad} .*arm 3, feature 1.*Drop this arm"):
+        Arms(points)
+    settings = ({"x": 0.1, "y": 0.2}, {"x": bad, "y": 0.3})
+    with pytest.raises(ValueError, match=rf"arm 1: x must be of Interval.*, got {bad}; change one of the two"):
+        Candidates(SPACE, settings)
+    with pytest.raises(ValueError, match=rf"responses must be finite, got {bad} of arm 4; drop this arm"):
+        NoiselessArms("x", POINTS, np.where(np.arange(30) == 4, bad, 0.0)[None])
+
+
+def test_candidates_of_another_number_of_replications_are_refused():
+    """Features of two replications and streams of one."""
+    with pytest.raises(ValueError, match="features are those of 2 replications, but 1 are to be run; give one set"):
+        BatchGP("x", 2, 2).start(Arms(np.stack([POINTS, POINTS])), Streams.first(1))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda s: sample_exact(INDEFINITE, 2, s), "not positive semi-definite: .* -0.8.* Add jitter"),
+        (lambda s: sample_exact(np.stack([np.eye(3), INDEFINITE]), 2, Streams.first(2)), "not positive semi-definite"),
+        *[
+            (call, "not positive semi-definite: its smallest eigenvalue is -0.8, its largest 1.9. Add jitter")
+            for k in (2, 3)
+            for call in (
+                lambda s, k=k: sample_chain(INDEFINITE, k, s),
+                lambda s, k=k: greedy_map(INDEFINITE, k),
+                lambda s, k=k: greedy_map(np.stack([np.eye(3), INDEFINITE]), k),
+                lambda s, k=k: max_determinant(INDEFINITE, k),
+                lambda s, k=k: subset_law(INDEFINITE, k),
+                lambda s, k=k: low_rank(INDEFINITE),
+            )
+        ],
+        (lambda s: greedy_map(np.eye(3), 2.0), "k must be a whole number from 1 to 3, .* got 2.0; give such an int"),
+        (lambda s: sample_exact(np.eye(3), True, s), "k must be a whole number from 1 to 3, .* got True"),
+        (lambda s: subset_law(np.eye(3), "2"), "k must be a whole number from 1 to 3, .* got '2'"),
+        (lambda s: sample_mixture(np.ones((1, 3)), 2.0, s), "k must be a whole number from 1 to 3, .* got 2.0"),
+        (lambda s: sample_chain(np.eye(3), 2, s, n_steps=-1), "n_steps must be a whole number of at least 0, got -1"),
+        (lambda s: sample_chain(np.eye(3), 2, s, n_steps=1.5), "n_steps must be a whole number .* got 1.5; None takes"),
+        (lambda s: greedy_map(np.empty((0, 0)), 1), r"kernel must have at least one point, got shape \(0, 0\)"),
+        (lambda s: max_determinant(np.eye(3), 4), "k must be a whole number from 1 to 3, the size of the kernel"),
+        (
+            lambda s: sample_exact(np.zeros((3, 3)), 1, s),
+            "k = 1 exceeds the rank of the kernel, 0: .* take a smaller k",
+        ),
+        (lambda s: greedy_map(np.zeros((3, 3)), 1), "only 0 points"),
+        (lambda s: greedy_map(np.array([[np.inf]]), 1), "finite"),
+    ],
+)
+def test_kernels_without_so_large_a_sample_are_refused(call, message):
+    """A matrix with a negative eigenvalue, one of rank 0, a set larger than the ground set."""
+    with pytest.raises(ValueError, match=message):
+        call(Streams.first(1))
+
+
+@pytest.mark.parametrize("policy", [*the_seven(7, 2), *others(7, 2)], ids=lambda p: p.label)
+def test_a_batch_larger_than_the_number_of_arms_repeats_them(policy):
+    """Four arms, batches of seven: k = 6 exceeds every region, so that arms are evaluated again."""
+    state = search(policy, POINTS[:4], np.arange(4.0))
+    assert state.n_known[0] == 1 + 2 * 7
+    assert state.conditioned[0, :15].max() <= 3
+    assert np.isfinite(state.means).all()
+
+
+@pytest.mark.parametrize("model", [KNOWN, GPModel()], ids=["frozen", "map"])
+@pytest.mark.parametrize(
+    ("points", "values"),
+    [
+        (np.full((30, 2), 0.5), np.zeros(30)),
+        (POINTS, np.full(30, 3.0)),
+        (POINTS, 1e-200 * POINTS[:, 0]),
+        (POINTS, 1e12 + POINTS[:, 0]),
+    ],
+    ids=["equal arms", "equal rewards", "tiny rewards", "rewards far from 0"],
+)
+def test_degenerate_candidates_and_rewards_end_with_numbers(points, values, model):
+    """Nothing to tell apart is no error: the posterior is finite and an arm is recommended."""
+    for policy in the_seven(3, 4):
+        state = search(replace(policy, model=model), points, values)
+        assert np.isfinite(state.means).all()
+        assert np.isfinite(state.variances).all()
+        assert 0 <= policy.recommend(state)[0, 0] < 30
+
+
+def failing(x: float, y: float) -> float:
+    """Return a peak at (0.8, 0.8), but raise for small x, and return NaN or infinity for small y."""
+    if x < 0.2:
+        raise RuntimeError("the licence has expired")
+    if y < 0.15:
+        return float("nan") if x < 0.6 else float("inf")
+    return -((x - 0.8) ** 2) - (y - 0.8) ** 2
+
+
+@pytest.mark.parametrize("model", [KNOWN, GPModel()], ids=["frozen", "map"])
+@pytest.mark.parametrize("number", range(7), ids=[p.label for p in the_seven(1, 1)])
+def test_one_point_of_a_batch_that_fails_is_marked_and_the_run_goes_on(number, model):
+    """An exception, NaN and infinity: every batch is whole, each failure has its reason, the others teach."""
+    policy = the_seven(5, 5, model=model)[number]
+    candidates = latin_hypercube(SPACE, 60, seed=3)
+    best = maximise(failing, candidates, policy, seed=1)
+    table = best.table
+    assert table.groupby("batch").size().tolist() == [1, 5, 5, 5, 5, 5]
+    small = (table["x"] < 0.2) | (table["y"] < 0.15)
+    assert 0 < small.sum() < len(table)
+    np.testing.assert_array_equal(table["failure"] != "", small)
+    np.testing.assert_array_equal(table["value"].isna(), small)
+    assert set(table.loc[table["x"] < 0.2, "failure"]) <= {"RuntimeError: the licence has expired"}
+    assert set(table.loc[small & (table["x"] >= 0.2), "failure"]) <= {"the value was nan", "the value was inf"}
+    assert table["value"].max() > -0.1
+    assert best.settings in table.loc[~small, ["x", "y"]].to_dict("records")
+
+
+def cliff(x: float, y: float) -> float:
+    """Return what grows towards settings that fail."""
+    if x > 0.7:
+        raise MemoryError("x is too large")
+    return x - (y - 0.5) ** 2
+
+
+@pytest.mark.parametrize("model", [KNOWN, GPModel()], ids=["frozen", "map"])
+@pytest.mark.parametrize("number", range(7), ids=[p.label for p in the_seven(1, 1)])
+def test_settings_that_fail_are_avoided_and_not_recommended(number, model):
+    """Of 41 trials fewer fail than if they teach nothing; both recommend what was tried and worked, if anything did."""
+    policy, candidates = the_seven(5, 8, model=model)[number], latin_hypercube(SPACE, 200, seed=3)
+    found = {failed: maximise(cliff, candidates, policy, seed=1, failed=failed) for failed in ("worst", "skip")}
+    for best in found.values():
+        assert len(best.table) == 41
+        np.testing.assert_array_equal(best.table["failure"] != "", best.table["x"] > 0.7)
+        assert best.table["value"].isna().equals(best.table["x"] > 0.7)
+        assert best.settings["x"] <= 0.7
+        assert best.settings in best.table[["x", "y"]].to_dict("records")
+    fails = {failed: int(best.table["value"].isna().sum()) for failed, best in found.items()}
+    assert fails["worst"] <= 22
+    assert fails["worst"] < fails["skip"]
+    assert found["worst"].table["value"].max() > 0.6
+
+
+class Told(BatchGP):
+    """A search that notes what it is told."""
+
+    def start(self, arms, streams):
+        """Start with no notes."""
+        self.__dict__["totals"] = []
+        return super().start(arms, streams)
+
+    def tell(self, state, asked, totals):
+        """Note, then learn."""
+        self.totals.append(totals.copy())
+        super().tell(state, asked, totals)
+
+
+def test_what_a_failed_trial_is_told_as():
+    """NaN until something succeeded, then the smallest value so far, those of its own batch included; or NaN always."""
+    values = [np.nan, np.nan, 3.0, np.nan, 1.0, np.nan, 2.0]
+    candidates = latin_hypercube(SPACE, 20)
+    for failed, expected in (("worst", [np.nan, 3, 3, 1, 1, 1, 2]), ("skip", values)):
+        policy, answers = Told.random(2, 3, model=KNOWN), iter(values)
+        best = maximise(lambda x, y, answers=answers: next(answers), candidates, policy, failed=failed)
+        np.testing.assert_array_equal(np.concatenate([t[0] for t in policy.totals]), expected)
+        np.testing.assert_array_equal(best.table["value"], values)
+        assert (best.table["failure"] != "").tolist() == np.isnan(values).tolist()
+
+
+def test_a_value_too_large_for_arithmetic_is_a_failed_trial():
+    """Nothing of a search is lost: the trial says what to do, and what it is told as is no such value."""
+    candidates = latin_hypercube(SPACE, 40)
+    best = maximise(lambda x, y: 1e200 if x > 0.5 else x, candidates, BatchGP.gp_bucb(3, 4, model=KNOWN))
+    assert set(best.table.loc[best.table["x"] > 0.5, "failure"]) == {"the value was 1e+200, beyond 1e+150: rescale"}
+    assert best.settings["x"] <= 0.5
+
+
+@pytest.mark.parametrize(
+    ("objective", "message"),
+    [
+        (lambda x, z: x, "unexpected keyword argument 'y'"),
+        (lambda x, y: None, "NoneType"),
+        (lambda x, y: "good", "could not convert string to float: 'good'"),
+        (lambda x, y: np.array([x, y]), "TypeError"),
+        (lambda x, y: 1j, "complex"),
+        (3.0, "'float' object is not callable"),
+    ],
+    ids=["other names", "None", "text", "array", "complex", "no function"],
+)
+def test_an_objective_that_never_works_ends_with_its_last_failure(objective, message):
+    """What is wrong is in the one line at the end."""
+    with pytest.raises(ValueError, match=f"every trial failed, the last with: .*{message}"):
+        maximise(objective, latin_hypercube(SPACE, 20), BatchGP("x", 2, 2))
+
+
+def test_infinite_rewards_and_too_many_are_refused():
+    """Told without `maximise`: infinity has its own line, NaN teaches nothing, more rewards than planned do not fit."""
+    policy = BatchGP("x", 2, 2, model=KNOWN)
+    state = policy.start(Arms(POINTS), Streams.first(1))
+    asked = policy.ask(state)
+    for bad in (np.inf, -np.inf):
+        with pytest.raises(ValueError, match="rewards must be numbers, or NaN for an evaluation that failed"):
+            policy.tell(state, asked, np.full((1, 1), bad))
+    for bad in (1e200, -1e300):
+        with pytest.raises(ValueError, match=re.escape(f"at most 1e+150 in size, got {abs(bad):.3g}; rescale them")):
+            policy.tell(state, asked, np.full((1, 1), bad))
+    six = np.ones((1, 6), dtype=np.int64)
+    with pytest.raises(ValueError, match="there is room for 5 rewards; start with more room"):
+        policy.tell(state, Ask(six, six), np.ones((1, 6)))
+    assert (state.n_known[0], state.n_failed[0], state.round) == (0, 0, 0)
+    policy.tell(state, asked, np.full((1, 1), np.nan))
+    assert state.n_known[0] == 0
+    assert state.n_failed[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("arms", "counts", "totals", "message"),
+    [
+        ([[30]], [[1]], [[0.0]], "arm 30 does not exist: arms are 0, ..., 29; tell what was asked"),
+        ([[-1]], [[1]], [[0.0]], "arm -1 does not exist"),
+        ([[3, 10**7]], [[1, 1]], [[0.0, np.nan]], "arm 10000000 does not exist"),
+        ([[3, 4]], [[1, -1]], [[0.0, 0.0]], "counts must be at least 0, got -1; tell what was asked"),
+        ([[3, 4]], [[1, 1]], [[0.0]], "totals must have the shape of the arms, (1, 2), got (1, 1)"),
+        ([[3, 4]], [[1, 1]], [0.0, 1.0], "totals must have the shape of the arms, (1, 2), got (2,)"),
+        ([[3, 4]], [[1]], [[0.0, 1.0]], "arms and counts must have shape (1, b), got (1, 2) and (1, 1)"),
+        ([[3], [4]], [[1], [1]], [[0.0], [1.0]], "arms and counts must have shape (1, b), got (2, 1)"),
+        ([[3.0]], [[1]], [[0.0]], "arms must be whole numbers, got an array of float64; tell what was asked"),
+    ],
+)
+def test_what_was_not_asked_cannot_be_told(arms, counts, totals, message):
+    """An arm that does not exist and other shapes are refused before anything is written, hallucinated or learned."""
+    policy = BatchGP("x", 2, 2, model=KNOWN)
+    state = policy.start(Arms(POINTS), Streams.first(1))
+    asked = Ask(np.array(arms), np.array(counts))
+    with pytest.raises(ValueError, match=re.escape(message)):
+        policy.tell(state, asked, np.array(totals))
+    assert (state.n_known[0], state.n_rows[0], state.n_failed[0], state.round) == (0, 0, 0, 0)
+    if not message.startswith("totals"):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            state.condition(*asked)
+        assert state.n_rows[0] == 0
+
+
+def test_padding_may_name_any_arm():
+    """A count of 0 asks for nothing."""
+    policy = BatchGP("x", 2, 2, model=KNOWN)
+    state = policy.start(Arms(POINTS), Streams.first(1))
+    policy.tell(state, Ask(np.array([[-1, 5, 99]]), np.array([[0, 1, 0]])), np.array([[np.inf, 1.0, 1e200]]))
+    assert state.n_known[0] == 1
+    assert state.conditioned[0, 0] == 5
+
+
+def test_the_state_of_another_policy_has_no_room_for_the_batch():
+    """Asked of a state that a smaller search started, before the first arms and later."""
+    state = BatchGP("x", 2, 2, model=KNOWN).start(Arms(POINTS), Streams.first(1))
+    message = "the state has room for 5 rewards, {} known; a batch of {} does not fit. Start with this policy."
+    with pytest.raises(ValueError, match=re.escape(message.format(0, 6))):
+        BatchGP("x", 2, 2, first=6, model=KNOWN).ask(state)
+    for policy in (*the_seven(40, 2), *others(40, 2)):
+        own = replace(state)
+        own.round = 1
+        with pytest.raises(ValueError, match=re.escape(message.format(0, 40))):
+            policy.ask(own)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"policy": "UCB-DPP-SAMPLE"}, "policy must have start, ask, tell, finished, recommend, got 'UCB-DPP-SAMPLE'"),
+        ({"policy": BatchGP}, "policy must have start, ask, .* got <class"),
+        ({"candidates": SPACE}, "candidates must be Candidates, got .*; latin_hypercube.space, n. makes them"),
+        ({"max_batches": 0}, "max_batches must be a whole number of at least 1, got 0"),
+        ({"max_batches": 2.0}, "max_batches must be a whole number of at least 1, got 2.0"),
+        ({"failed": "best"}, "failed must be one of worst, skip, got 'best'"),
+    ],
+)
+def test_a_search_without_its_parts_is_refused_before_the_first_trial(settings, message):
+    """No trial is run for nothing."""
+    tried: list[float] = []
+    given = {"candidates": latin_hypercube(SPACE, 20), "policy": BatchGP("x", 2, 2)} | settings
+    with pytest.raises(ValueError, match=message):
+        maximise(lambda x, y: tried.append(x) or x, **given)
+    assert not tried
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Interval(9, 1, whole=True), "the lower bound must be below the upper one, got 9 and 1"),
+        (lambda: Interval(1.0, 1e-3, log=True), "the lower bound must be below the upper one"),
+        (lambda: Interval(-np.inf, 0.0), "bounds must be finite"),
+        (lambda: Interval(-1.0, 1.0, log=True), "bounds on a log scale must be positive, got -1.0 and 1.0"),
+        (lambda: Choice(()), "at least two different options"),
+        (lambda: latin_hypercube(SPACE, 1), "at least 2 points"),
+        (lambda: latin_hypercube(SPACE, 2.5), "n must be a whole number of at least 2, got 2.5"),
+        (lambda: latin_hypercube([Interval(0, 1)], 5), "the space must be a dict of names to Interval or Choice, got"),
+        (lambda: Candidates(SPACE, ({"x": 0.1, "y": 0.2},)).arms, "at least 2 arms"),
+    ],
+)
+def test_a_space_that_is_no_space_is_refused(make, message):
+    """Reversed bounds on each scale, and too few candidates."""
+    with pytest.raises(ValueError, match=message):
+        make()

@@ -1,0 +1,341 @@
+"""Values of the pictures of batches against naive calculations, and what the pictures draw."""
+
+from itertools import combinations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+
+from bestarm.designs.k_dpp import greedy_map
+from bestarm.policies.batch_gp import BatchGP
+from bestarm.policies.gp_state import GPModel
+from bestarm.reporting.appearance import use_style
+from bestarm.reporting.values import COLUMNS
+from bestarm.streams import Streams
+from bestarm_studies.dpp_bbo import batch_pictures, batch_values
+from bestarm_studies.dpp_bbo.gp_draws import gp_draw_instance, kernel_matrix
+from bestarm_studies.dpp_bbo.synthetic import synthetic_instance
+
+LENGTHSCALE, NOISE = 0.15, 0.01
+MODEL = GPModel.frozen(LENGTHSCALE, 1.0, NOISE)
+LINE = gp_draw_instance(60, 1, replications=3)
+PLANE = gp_draw_instance(40, 2, replications=3)
+STREAMS = Streams.first(3, seed=5, instance="pictures")
+GIVEN = {"model": MODEL, "first": 4}
+
+
+def naive_posterior(x, seen, rewards, extra=()):
+    """Mean given the rewards, covariance given the rewards and arms without rewards, by one solve each."""
+    prior = kernel_matrix(x, LENGTHSCALE)
+    mean = prior[:, seen] @ np.linalg.solve(prior[np.ix_(seen, seen)] + NOISE * np.eye(len(seen)), rewards)
+    every = np.concatenate([seen, extra]).astype(int)
+    gain = np.linalg.solve(prior[np.ix_(every, every)] + NOISE * np.eye(len(every)), prior[every])
+    return mean, prior - prior[:, every] @ gain
+
+
+def known(now, r):
+    n = now.state.n_known[r]
+    return now.state.conditioned[r, :n], now.state.rewards[r, :n]
+
+
+def one(problem, make, *args, replication=0, **settings):
+    """A search of one replication, and its problem and streams."""
+    which = np.array([replication])
+    alone, streams = problem.take(which), STREAMS.take(which)
+    return batch_values.moment(make(*args, **GIVEN | settings), alone, streams), alone, streams
+
+
+@pytest.mark.parametrize("make", [BatchGP.gp_bucb, BatchGP.b_est])
+def test_a_moment_is_the_dense_posterior_with_hallucinated_arms(make):
+    now = batch_values.moment(make(3, 2, **GIVEN), PLANE, STREAMS)
+    for r in range(3):
+        seen, rewards = known(now, r)
+        for b in range(4):
+            mean, cov = naive_posterior(PLANE.features, seen, rewards, now.batch[r, :b])
+            found = now.posterior(b, r)
+            np.testing.assert_allclose(found[0], mean, atol=1e-8)
+            np.testing.assert_allclose(found[1] ** 2, np.diag(cov), atol=1e-8)
+            region = np.array([3, 1, 20, 7])
+            np.testing.assert_allclose(
+                now.kernel(region, b, r), np.eye(4) + cov[np.ix_(region, region)] / NOISE, atol=1e-6
+            )
+            if b < 3:  # the width is the one by which the next arm was chosen
+                bound = mean + now.width(b, r) * np.sqrt(np.diag(cov))
+                assert bound[now.batch[r, b]] == pytest.approx(bound.max(), abs=1e-8)
+
+
+def test_widths_are_the_formulas():
+    ucb = batch_values.moment(BatchGP.gp_bucb(3, 2, inflation=1.5, **GIVEN), PLANE, STREAMS)
+    est = batch_values.moment(BatchGP.b_est(3, 2, estimate="ESTn", **GIVEN), PLANE, STREAMS)
+    for b in range(3):
+        beta = 2 * np.log(40 * (b + 1) ** 2 * np.pi**2 / (6 * 0.05))
+        assert ucb.width(b) == pytest.approx(1.5 * np.sqrt(beta))
+        mean, deviations = est.posterior(b, 1)
+        hoped = est.state.log[1, 1]
+        assert est.width(b, 1) == pytest.approx(((hoped - mean) / deviations).min())
+    later = batch_values.following(ucb, PLANE, STREAMS)
+    assert later.width(2) == pytest.approx(1.5 * np.sqrt(2 * np.log(40 * 6**2 * np.pi**2 / 0.3)))
+    assert later.state.n_known.tolist() == [7, 7, 7]
+    assert later.pulled.sum(axis=1).tolist() == [7, 7, 7]
+    first = batch_values.moment(BatchGP.gp_bucb(3, 2, model=MODEL, first=0), PLANE, STREAMS)
+    assert first.state.n_known.tolist() == [0, 0, 0]
+    assert first.width(1) == pytest.approx(np.sqrt(2 * np.log(40 * 4 * np.pi**2 / 0.3)))
+
+
+def test_policies_share_their_first_arms_and_rewards():
+    left, right = (batch_values.moment(m("ucb", 3, 1, **GIVEN), PLANE, STREAMS)
+                   for m in (BatchGP.dpp_max, BatchGP.dpp_sample))  # fmt: skip
+    for r in range(3):
+        np.testing.assert_array_equal(known(left, r), known(right, r))
+    np.testing.assert_array_equal(left.batch[:, 0], right.batch[:, 0])
+
+
+@pytest.mark.parametrize("acquisition", ["ucb", "est"])
+def test_regions_by_a_loop_over_the_arms(acquisition):
+    policy = BatchGP.dpp_max(acquisition, 3, 1, estimate="ESTn", **GIVEN)
+    now = batch_values.moment(policy, PLANE, STREAMS)
+    for r in range(3):
+        mean, deviations = now.posterior(0, r)
+        width = now.state.log[r, 0]
+        after = np.sqrt(2 * np.log(40 * 4 * np.pi**2 / 0.3)) if acquisition == "ucb" else width
+        lowest = max(m - width * d for m, d in zip(mean, deviations, strict=True))
+        found = batch_values.regions(now, r)
+        for name, reach in ((batch_values.TEXT, 2 * after), (batch_values.CODE, width)):
+            wanted = [i for i in range(40) if mean[i] + reach * deviations[i] >= lowest]
+            assert found[name].tolist() == wanted
+        assert len(found[batch_values.TEXT]) == now.state.log[r, 2]  # the policy's own region
+
+
+def test_bounds_are_those_that_choose_the_next_arm():
+    now, problem, _ = one(LINE, BatchGP.b_est, 3, 1, estimate="ESTn")
+    seen, rewards = known(now, 0)
+    x = problem.features[:, 0]
+    values = batch_values.bounds_values(now, problem, "p", "smoke", 2)
+    assert list(values.columns) == COLUMNS
+    mean, cov = naive_posterior(problem.features, seen, rewards, now.batch[0, :2])
+    order = np.argsort(x)
+    line = values[values["statistic"] == "mean"]
+    np.testing.assert_allclose(line["x"], x[order])
+    np.testing.assert_allclose(line["value"], mean[order], atol=1e-8)
+    reach = now.width(2) * np.sqrt(np.diag(cov))[order]
+    np.testing.assert_allclose(line["high"] - line["value"], reach, atol=1e-6)
+    np.testing.assert_allclose(line["value"] - line["low"], reach, atol=1e-6)
+    table = dict(list(values.groupby("statistic")))
+    assert table["next arm"]["value"].item() == pytest.approx(line["high"].max())
+    # Lemma 3.1: the largest bound of EST is its estimate of the maximum
+    np.testing.assert_allclose(table["estimated maximum"]["value"], line["high"].max(), atol=1e-8)
+    np.testing.assert_allclose(table["chosen"]["x"], x[now.batch[0, :2]])
+    np.testing.assert_allclose(np.sort(table["observation"]["value"]), np.sort(rewards))
+    np.testing.assert_allclose(table["f"]["value"], problem.means[0, order])
+    assert batch_values.TEXT not in table
+    first = batch_values.bounds_values(now, problem, "p", "smoke")
+    inside = first[first["statistic"] == batch_values.CODE]
+    band = first[first["statistic"] == "mean"]
+    np.testing.assert_allclose(inside["value"], band["low"].max())
+    wanted = band.loc[band["high"] >= band["low"].max(), "x"]
+    np.testing.assert_allclose(np.sort(inside["x"]), np.sort(wanted))
+
+
+def test_penalties_by_the_formula():
+    now, problem, _ = one(LINE, BatchGP.lp_ucb, 3, 1)
+    values = batch_values.penalty_values(now, problem, 3, "smoke")
+    seen, rewards = known(now, 0)
+    x, order = problem.features[:, 0], np.argsort(problem.features[:, 0])
+    mean, cov = naive_posterior(problem.features, seen, rewards)
+    deviations = np.sqrt(np.diag(cov))
+    weights = np.linalg.solve(kernel_matrix(x[seen, None], LENGTHSCALE) + NOISE * np.eye(len(seen)), rewards)
+    fine = np.linspace(x.min(), x.max(), 20001)
+    curve = np.exp(-0.5 * (fine[:, None] - x[seen]) ** 2 / LENGTHSCALE**2) @ weights
+    slope = values.loc[values["statistic"] == "Lipschitz constant", "value"].item()
+    assert slope == pytest.approx(np.abs(np.gradient(curve, fine)).max(), rel=1e-3)
+    alpha = np.log1p(np.exp(mean + 2 * deviations))
+    for b in range(3):
+        mine = values[values["panel"] == f"arm {b + 1}"].set_index("statistic")
+        np.testing.assert_allclose(mine.loc["acquisition", "value"], alpha[order], rtol=1e-6)
+        arm = alpha.argmax()
+        assert mine.loc["next arm", "x"] == x[arm]
+        assert now.batch[0, b] == arm  # as the policy chooses
+        alpha = alpha * norm.cdf((slope * np.abs(x - x[arm]) - rewards.max() + mean[arm]) / deviations[arm])
+
+
+def test_planes_hold_coordinates_deviations_and_places():
+    grid = synthetic_instance("Cosines", 36, replications=1, design="grid")
+    streams = STREAMS.take(np.array([0]))
+    now = batch_values.moment(BatchGP.dpp_max("ucb", 4, 1, **GIVEN), grid, streams)
+    values = batch_values.plane_values(now, "p", "smoke", 2, so_far=True, coordinates=True)
+    table = batch_pictures.surface_of(values, batch_pictures.places_of(values))
+    deviations = now.posterior(2)[1]
+    for arm, (across, up) in enumerate(grid.features):
+        assert table.loc[up, across] == pytest.approx(deviations[arm])
+    places = values[values["statistic"] == "place"]
+    assert places["x"].tolist() == now.batch[0, :2].tolist()
+    assert places["value"].tolist() == [1, 2]
+    seen = values[values["statistic"] == "observed"]
+    counts = np.bincount(known(now, 0)[0], minlength=36)
+    np.testing.assert_array_equal(seen["x"], np.flatnonzero(counts))
+    np.testing.assert_array_equal(seen["value"], counts[counts > 0])
+    whole = batch_values.plane_values(now, "q", "smoke")
+    assert set(whole["statistic"]) == {"observed", "place"}
+    assert (whole["statistic"] == "place").sum() == 4
+
+
+def test_rows_of_searches_and_of_batches():
+    searches = {"EST": BatchGP.dpp_sample("est", 3, 4, estimate="ESTn", **GIVEN), "UCB": BatchGP.gp_bucb(3, 4, **GIVEN)}
+    rows = batch_values.search_rows(searches, PLANE, STREAMS)
+    assert rows.groupby("series")["batch"].unique().map(list).tolist() == [[1, 2, 3, 4]] * 2
+    est = rows[rows["series"] == "EST"]
+    best = PLANE.means.max(axis=1)[est["replication"]]
+    np.testing.assert_allclose(est["excess"], est["maximum"] - best, atol=1e-6)
+    assert (est["not_below"] == (est["maximum"] >= best)).all()
+    assert rows.loc[rows["series"] == "UCB", "not_below"].isna().all()
+    now = {name: batch_values.moment(policy, PLANE, STREAMS) for name, policy in searches.items()}
+    logs = batch_values.moment_rows(now)
+    first = est[est["batch"] == 1].set_index("replication")
+    mine = logs[logs["series"] == "EST"].set_index("replication")
+    np.testing.assert_allclose(mine["width"], first["width"], rtol=1e-3)  # findings keep four digits
+    left = batch_values.variance_rows(now).set_index(["series", "replication", "arm"])
+    for r in range(3):
+        seen, rewards = known(now["UCB"], r)
+        before = np.diag(naive_posterior(PLANE.features, seen, rewards)[1]).max()
+        after = np.diag(naive_posterior(PLANE.features, seen, rewards, now["UCB"].batch[r])[1])
+        assert left.loc[("UCB", r, 3), "largest"] == pytest.approx(np.sqrt(after.max() / before))
+        assert left.loc[("UCB", r, 3), "average"] == pytest.approx(np.sqrt(after.mean() / before))
+        assert left.loc[("UCB", r, 0), "largest"] == 1.0
+
+
+def small_kernel():
+    now = batch_values.moment(BatchGP.dpp_max("ucb", 3, 1, **GIVEN), PLANE, STREAMS)
+    return now.kernel(np.arange(0, 40, 5))
+
+
+def enumerated(kernel, k):
+    sets = list(combinations(range(len(kernel)), k))
+    return sets, np.array([np.linalg.det(kernel[np.ix_(s, s)]) for s in sets])
+
+
+def test_volumes_have_the_means_of_enumeration():
+    kernel, n_draws = small_kernel(), 4000
+    sets, dets = enumerated(kernel, 3)
+    values = batch_values.volume_values(kernel, 3, Streams.first(n_draws, seed=2), "p", "smoke")
+    means = values[values["statistic"] == "mean"].set_index("series")["value"]
+    logs = np.log(dets)
+    for label, law in (("UCB-DPP-SAMPLE", dets / dets.sum()), ("UCB-UNIFORM", np.full(len(sets), 1 / len(sets)))):
+        exact = law @ logs
+        error = np.sqrt(law @ (logs - exact) ** 2 / n_draws)
+        assert abs(means[label] - exact) < 4 * error
+    greedy = sets.index(tuple(np.sort(greedy_map(kernel, 3)[0]).tolist()))
+    assert means["UCB-DPP-MAX"] == pytest.approx(logs[greedy])
+
+
+def test_the_law_of_j_by_enumeration():
+    r"""P(j) is proportional to the sum over S of the sum over T in S, |T| = j, of det M_T."""
+    kernel, k = small_kernel(), 3
+    m = kernel - np.eye(8)
+    weights = np.zeros(k + 1)
+    for s in combinations(range(8), k):
+        for j in range(k + 1):
+            weights[j] += sum(np.linalg.det(m[np.ix_(t, t)]) if t else 1.0 for t in combinations(s, j))
+    assert weights.sum() == pytest.approx(enumerated(kernel, k)[1].sum())
+    values = batch_values.mixture_values(kernel, k, "p", "s", "smoke")
+    law = values[values["statistic"] == "probability"]
+    np.testing.assert_allclose(law["value"], weights / weights.sum(), rtol=1e-6)
+    mean = values.loc[values["statistic"] == "mean", "value"].item()
+    assert mean == pytest.approx((weights * np.arange(k + 1)).sum() / weights.sum())
+
+
+def test_chains_by_powers_of_a_matrix_made_by_hand():
+    kernel, k = small_kernel()[:6, :6], 2
+    sets, dets = enumerated(kernel, k)
+    law, n = dets / dets.sum(), len(sets)
+    moves = {"down-up": np.zeros((n, n)), "exchange": np.zeros((n, n))}
+    for a, s in enumerate(sets):
+        for b, t in enumerate(sets):
+            if len(set(s) & set(t)) == k - 1:  # neighbours
+                kept = (set(s) & set(t)).pop()
+                moves["down-up"][a, b] = law[b] / k / sum(law[c] for c in range(n) if kept in sets[c])
+                moves["exchange"][a, b] = 0.5 * min(1.0, law[b] / law[a]) / (k * (6 - k))
+    greedy = sets.index(tuple(np.sort(greedy_map(kernel, k)[0]).tolist()))
+    values = batch_values.chain_values(kernel, k, {"down-up": 4, "exchange": 7}, "smoke")
+    for chain, most in (("down-up", 4), ("exchange", 7)):
+        move = moves[chain] + np.diag(1 - moves[chain].sum(axis=1))
+        np.testing.assert_allclose(law @ move, law, atol=1e-12)
+        for name, start in (("greedy start", greedy), ("worst start", int(law.argmin()))):
+            found = values[values["series"] == f"{chain}, {name}"]["value"].to_numpy()
+            powers = [np.linalg.matrix_power(move, t)[start] for t in range(most + 1)]
+            np.testing.assert_allclose(found, [0.5 * np.abs(p - law).sum() for p in powers], atol=1e-10)
+
+
+@pytest.fixture
+def style():
+    use_style()
+    yield
+    plt.close("all")
+
+
+def drawn(figure):
+    figure.canvas.draw()
+    assert figure.get_size_inches()[0] <= 8
+    return figure
+
+
+@pytest.mark.usefixtures("style")
+def test_pictures_of_bounds_draw_every_arm_of_the_regions():
+    now, problem, streams = one(LINE, BatchGP.gp_bucb, 3, 2)
+    values = [batch_values.bounds_values(now, problem, "before", "smoke")]
+    values.append(batch_values.bounds_values(now, problem, "after two", "smoke", 2))
+    sizes = [len(arms) for arms in batch_values.regions(now).values()]
+    figure = drawn(batch_pictures.bounds_figure(pd.concat(values), title="T", regions=True))
+    before, after = figure.axes
+    ticks = [line for line in before.lines if line.get_marker() == "|"]
+    assert [len(line.get_xdata()) for line in ticks] == sizes
+    top, foot = (set(line.get_ydata()) for line in ticks)
+    assert max(foot) < min(top) < values[0]["low"].min()
+    assert [len(line.get_xdata()) for line in after.lines if line.get_marker() == "o"] == [2]
+    later = batch_values.following(now, problem, streams)
+    values.append(batch_values.bounds_values(later, problem, "rewards", "smoke"))
+    values.append(batch_values.bounds_values(later, problem, "one more", "smoke", 1))
+    figure = drawn(batch_pictures.bounds_figure(pd.concat(values), title="T"))
+    assert len(figure.axes) == 4
+    assert not [line for axis in figure.axes for line in axis.lines if line.get_marker() == "|"]
+    crosses = [line for line in figure.axes[2].lines if line.get_marker() == "x"]
+    assert len(crosses[0].get_xdata()) == 7  # four first arms and a batch of three
+
+
+@pytest.mark.usefixtures("style")
+def test_pictures_of_planes_number_the_arms_of_a_batch():
+    grid = synthetic_instance("Branin-Hoo", 36, replications=1, design="grid")
+    now = batch_values.moment(BatchGP.dpp_max("ucb", 4, 1, **GIVEN), grid, STREAMS.take(np.array([0])))
+    values = pd.concat(
+        [
+            batch_values.plane_values(now, "whole", "smoke", 0, coordinates=True),
+            batch_values.plane_values(now, "on the first", "smoke"),
+            batch_values.plane_values(now, "two", "smoke", 2, so_far=True),
+        ]
+    )
+    rows = {"": {"whole": "A", "on the first": "B", "two": "C"}}
+    figure = drawn(batch_pictures.plane_figure(values, rows, title="T"))
+    for axis, count in zip(figure.axes, (4, 4, 2), strict=False):
+        numbers = [text.get_text() for text in axis.texts]
+        assert numbers == [str(b + 1) for b in range(count)]
+        for text, arm in zip(axis.texts, now.batch[0], strict=False):
+            np.testing.assert_allclose(text.get_position(), grid.features[arm])
+    shades = [axis.collections[0].get_array().ravel() for axis in figure.axes[:3]]
+    np.testing.assert_array_equal(shades[0], shades[1])
+    assert shades[2].sum() < shades[0].sum()
+    places = pd.DataFrame(grid.features).sort_values([1, 0]).index
+    np.testing.assert_allclose(shades[0], now.posterior(0)[1][places])
+
+
+@pytest.mark.usefixtures("style")
+def test_other_pictures_have_a_panel_for_each_posterior_and_arm():
+    now, problem, _ = one(LINE, BatchGP.lp_ucb, 3, 1)
+    values = batch_values.penalty_values(now, problem, 3, "smoke")
+    figure = drawn(batch_pictures.penalty_figure(values, title="T"))
+    assert [axis.get_title(loc="left") for axis in figure.axes] == ["arm 1", "arm 2", "arm 3"]
+    assert all(axis.get_ylim()[1] < 1.2 * values.loc[values["statistic"] == "acquisition", "value"].max()
+               for axis in figure.axes)  # fmt: skip
+    volumes = [batch_values.volume_values(small_kernel(), 3, Streams.first(20), name, "smoke") for name in "ab"]
+    figure = drawn(batch_pictures.volume_figure(pd.concat(volumes), title="T"))
+    assert [axis.get_title(loc="left") for axis in figure.axes] == ["a", "b"]

@@ -1,0 +1,359 @@
+"""The checked analysis of DPP-BBO: formulas against their definitions, watched runs against dense posteriors."""
+
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bestarm.designs.k_dpp import log_determinants, subset_law
+from bestarm.experiments.simulate import simulate
+from bestarm.policies.batch_gp import BatchGP
+from bestarm.policies.gp_acquisition import relevance_region, ucb_width
+from bestarm.reporting.values import COLUMNS
+from bestarm.streams import Streams
+from bestarm_studies.dpp_bbo import theory, theory_checks, theory_figures
+from bestarm_studies.dpp_bbo import theory_values as tv
+from bestarm_studies.dpp_bbo.batch_rows import BatchIntervals, coverage_rows, entropy_rows, maximum_rows
+from bestarm_studies.dpp_bbo.event_rows import before_batch, lemma_rows, relevance_regions, watch
+from bestarm_studies.dpp_bbo.gp_draws import gp_draw_instance, kernel_matrix
+from bestarm_studies.dpp_bbo.series import KNOWN
+from bestarm_studies.dpp_bbo.theory_experiments import THEORY
+from bestarm_studies.dpp_bbo.theory_rows import batch_kernel, chain_rows, sampling_times, set_rows
+
+SMALL = partial(gp_draw_instance, n_arms=40, lengthscale=0.15, sigma=0.1)
+NOISE = 0.01
+
+
+def smoke(name):
+    computation = THEORY[name]
+    return computation.rows.func(**computation.settings_at("smoke"), seed=5)
+
+
+def posterior(problem, r, arms, rewards):
+    """Mean and variance of all arms given some rewards, by the definition."""
+    kernel = kernel_matrix(problem.features, 0.15)
+    if len(arms) == 0:
+        return np.zeros(len(kernel)), np.diag(kernel).copy()
+    gain = np.linalg.solve(kernel[np.ix_(arms, arms)] + NOISE * np.eye(len(arms)), kernel[arms])
+    return gain.T @ rewards, np.diag(kernel) - np.einsum("ij,ij->j", kernel[arms], gain)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Formulas
+
+
+def test_eigenvalues_are_those_of_the_operator():
+    """They sum to k(x, x) = 1, and the largest agree with a dense quadrature; products in two dimensions."""
+    found = theory.kernel_eigenvalues(0.2)
+    nodes, weights = np.polynomial.legendre.leggauss(100)
+    matrix = np.sqrt(np.outer(weights, weights)) / 2 * np.exp(-0.5 * (np.subtract.outer(nodes, nodes) / 0.4) ** 2)
+    np.testing.assert_allclose(found[:12], np.linalg.eigvalsh(matrix)[::-1][:12], rtol=1e-7)
+    assert found.sum() == pytest.approx(1.0)
+    both = theory.operator_eigenvalues(0.2, 2)
+    assert both.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(both[:2], [found[0] ** 2, found[0] * found[1]])
+
+
+def test_slopes_of_the_information_pass_d():
+    """On the interval with length-scale 0.2 they rise through 1.06 and 1.28, see the specification of the check."""
+    eigenvalues = theory.operator_eigenvalues(0.2, 1)
+    for top, slope in ((1e4, 1.06), (1e7, 1.28), (1e12, 1.42)):
+        sizes = np.array([top / 10, top])
+        gains = theory.information_gain(eigenvalues, sizes, NOISE)
+        assert theory.local_slopes(sizes, gains)[0] == pytest.approx(slope, abs=0.01)
+
+
+def test_greedy_information_and_its_bound():
+    """Gains are those of determinants, never rise, and e/(e - 1) times their sum covers the best set."""
+    kernel = kernel_matrix(np.random.default_rng(1).random((10, 2)), 0.3)
+    greedy = theory.greedy_information(kernel, NOISE, 3)
+    assert (np.diff(np.diff(greedy, prepend=0.0)) <= 1e-12).all()
+    sets = np.array(list(combinations(range(10), 3)))
+    best = 0.5 * log_determinants(np.eye(10) + kernel / NOISE, sets).max()
+    assert greedy[2] <= best + 1e-12 <= theory.GREEDY * greedy[2]
+    one = theory.greedy_information(np.ones((1, 1)), 0.5, 4)  # repeats of one arm: half log(1 + n / noise)
+    np.testing.assert_allclose(one, 0.5 * np.log1p(np.arange(1, 5) / 0.5))
+
+
+def test_first_stage_leaves_at_most_the_level():
+    kernel = kernel_matrix(np.random.default_rng(1).random((30, 1)), 0.4)
+    n = theory.first_stage(kernel, 0.1, 4, 0.5)
+    gains = np.diff(theory.greedy_information(kernel, 0.1, n + 4), prepend=0.0)
+    assert theory.GREEDY * gains[n : n + 3].sum() <= 0.5 < theory.GREEDY * gains[n - 1 : n + 2].sum()
+    assert theory.first_stage(kernel, 0.1, 4, 1e-9, most=10) == -1
+
+
+def test_first_step_against_draws():
+    """The probability that the maximum of 50 normal values is the bound above the first of them."""
+    draws = np.random.default_rng(0).standard_normal((40_000, 50))
+    bound = np.sqrt(theory.ucb_beta(50, 1, 0.1))
+    share = (draws.max(axis=1) - draws[:, 0] > bound).mean()
+    found = theory.first_step_excess(50, 0.1, 2.0)
+    assert abs(share - found) < 4 * np.sqrt(found / 40_000)
+    assert theory.first_step_excess(400, 0.05, 2.0) > 0.05 > theory.first_step_excess(400, 0.05, 8.0)
+
+
+def test_widths_and_constants():
+    assert np.sqrt(theory.ucb_beta(400, 7, 0.05)) == pytest.approx(ucb_width(400, 7, 0.05, 1.0))
+    assert theory.inflation_of(1) == pytest.approx((4 / np.e) ** 2)
+    table = theory.constants_table([1, 2], 5, 20, 400, 0.05)
+    ucb, est = theory.needed_inflation(5, 20, 400, 0.05)
+    for c, name in ((ucb, "log10_ucb"), (est, "log10_est")):
+        np.testing.assert_allclose(table[name], table["log10_C"] - np.log10(c))
+    assert est == pytest.approx(np.sqrt(18.0))
+    noise = 0.3  # Theorem 3.3 at one evaluation of a single arm with the largest information
+    bound = theory.regret_bound(36.0, 1, 2.0, 0.5 * np.log1p(1 / noise), noise)
+    assert bound == pytest.approx(np.sqrt(18.0) * 2.0)
+
+
+def test_three_points_in_which_a_random_pair_beats_the_greedy_one():
+    pairs = theory.three_points(0.01, 0.1, 0.3, 0.5)
+    assert pairs["probability"].sum() == pytest.approx(1.0)
+    assert (pairs["probability"] * pairs["log det"]).sum() > pairs["log det"].iloc[0]
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Watched runs
+
+
+@pytest.mark.parametrize("acquisition", ["ucb", "est"])
+def test_lemmas_of_a_run_against_dense_posteriors(acquisition):
+    """Every column of one run of SAMPLE, from the arms and rewards alone."""
+    policy = BatchGP.dpp_sample(acquisition, 4, 4, model=KNOWN, estimate="ESTn")
+    problem = SMALL(replications=3)
+    streams = Streams.first(3, seed=2, instance=problem.label)
+    _, state = watch(policy, problem, streams)
+    found = lemma_rows({"S": policy}, SMALL, 3, seed=2).set_index("replication").loc[1]
+    arms, rewards, f = state.conditioned[1, :17], state.rewards[1, :17], problem.means[1]
+    every = np.array([posterior(problem, 1, arms[:t], rewards[:t])[1][arms[t]] for t in range(17)])
+    s = np.sqrt(every[1:]).reshape(4, 4)
+    r = (f.max() - f[arms[1:]]).reshape(4, 4)
+    assert found["regret"] == pytest.approx(r.sum(), rel=1e-5)
+    assert found["information"] == pytest.approx(0.5 * np.log1p(every / NOISE).sum(), rel=1e-5)
+    assert found["lemma_6_4"] == pytest.approx(np.mean(s[1:, :1] > s[:-1, 1:] + 1e-9))
+    assert found["lemma_6_5"] == pytest.approx(s[:, 0].sum() / s.mean(axis=1).sum(), rel=1e-5)
+    assert found["lemma_6_7"] == pytest.approx((s[:, 0] ** 2).sum() / (s[:, 1:] ** 2).mean(axis=1).sum(), rel=1e-5)
+    assert found["section_3_2"] == np.mean(r.sum(axis=1) > (s**2).sum(axis=1))
+    if acquisition == "ucb":
+        widths = [ucb_width(40, t, 0.05, 1.0) for t in range(1, 6)]
+        assert found["step"] == pytest.approx(np.mean(r[:, 1:] > 2 * widths[3] * s[:, 1:]))
+        error, outside = 0.0, []
+        for t in range(4):
+            mean, variance = posterior(problem, 1, arms[: 1 + 4 * t], rewards[: 1 + 4 * t])
+            error = max(error, (np.abs(f - mean) / (widths[t] * np.sqrt(variance))).max())
+            region = relevance_region(mean, variance, widths[t], 2 * widths[t + 1])
+            outside.append(f.argmax() not in region)
+        assert found["event_share"] == pytest.approx(error, rel=1e-4)
+        assert found["optimum_outside"] == np.mean(outside)
+
+
+def test_the_region_is_the_one_that_is_searched():
+    policy = BatchGP.dpp_sample("est", 3, 3, model=KNOWN)
+    problem = SMALL(replications=2)
+    sizes = []
+
+    class Look:
+        label = policy.label
+
+        def __getattr__(self, name):
+            return getattr(policy, name)
+
+        def ask(self, state):
+            asked = policy.ask(state)
+            if state.n_rows[0] > state.n_known[0]:
+                sizes.append((relevance_regions(policy, state).sum(axis=1), state.log[:, 2].copy()))
+                assert (before_batch(state) >= state.variances).all()
+            return asked
+
+    simulate(Look(), problem, Streams.first(2, seed=1, instance=problem.label), metrics={})
+    assert len(sizes) == 3
+    for ours, theirs in sizes:
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_lemma_6_4_holds_for_exploration_and_not_for_samples():
+    series = {
+        "MAX": BatchGP.dpp_max("ucb", 5, 6, model=KNOWN, rule="pure-exploration"),
+        "SAMPLE": BatchGP.dpp_sample("ucb", 5, 6, model=KNOWN),
+    }
+    means = lemma_rows(series, SMALL, 20, seed=3).groupby("series")[["lemma_6_4", "lemma_6_6"]].max()
+    assert means.loc["MAX", "lemma_6_4"] == 0.0
+    assert means.loc["SAMPLE", "lemma_6_4"] > 0.1
+    assert (means["lemma_6_6"] <= 1.0).all()
+
+
+def test_intervals_with_rewards_at_once_are_those_of_the_posterior():
+    """The mean that follows every reward of the batch, and one run's errors by position, against dense posteriors."""
+    policy, problem = BatchGP.gp_bucb(3, 2, model=KNOWN), SMALL(replications=2)
+    streams = Streams.first(2, seed=4, instance=problem.label)
+    observer = BatchIntervals(policy, problem.means)
+    simulate(observer, problem, streams, metrics={})
+    _, state = watch(policy, problem, streams)
+    arms, rewards, f = state.conditioned[0], state.rewards[0], problem.means[0]
+    lines = iter(observer.found)
+    for t in range(2):
+        for b in range(3):
+            n = 1 + 3 * t
+            stale, _ = posterior(problem, 0, arms[:n], rewards[:n])
+            mean, variance = posterior(problem, 0, arms[: n + b], rewards[: n + b])
+            for expected in (stale, mean):
+                squared = next(lines)["squared"][0]
+                assert squared == pytest.approx(((f - expected) ** 2 / variance).mean(), rel=1e-6)
+    rows = coverage_rows(SMALL, 2, {3: policy}, seed=4)
+    assert sorted(rows["position"].unique()) == [1, 2, 3]
+    first = rows[rows["position"] == 1].pivot(index="replication", columns="series", values="squared")
+    np.testing.assert_allclose(first["GP-BUCB"], first["rewards at once"])
+
+
+def test_entropies_of_batches_against_enumeration():
+    """log Z of a small region by all sets, and log det no larger than it."""
+    problem = partial(SMALL, n_arms=12)
+    rows = entropy_rows(BatchGP.dpp_sample("ucb", 4, 2, model=KNOWN), problem, 2, seed=6)
+    first = rows[(rows["batch"] == 1) & (rows["replication"] == 0)].iloc[0]
+    functions = problem(replications=2)
+    policy = BatchGP.dpp_sample("ucb", 4, 2, model=KNOWN)
+    _, state = watch(policy, functions, Streams.first(2, seed=6, instance=functions.label))
+    seen = state.conditioned[0, :2]
+    prior = kernel_matrix(functions.features, 0.15)
+    gain = np.linalg.solve(prior[np.ix_(seen, seen)] + NOISE * np.eye(2), prior[seen])
+    kernel = np.eye(12) + (prior - prior[seen].T @ gain) / NOISE
+    logs = log_determinants(kernel, subset_law(kernel, 3)[0])
+    assert first["region"] == 12
+    assert first["log_z"] == pytest.approx(np.logaddexp.reduce(logs))
+    assert first["log_det"] == pytest.approx(log_determinants(kernel, state.conditioned[0, 2:5]))
+    assert first["greedy"] <= logs.max() + 1e-9
+
+
+def test_joint_draws_have_the_posterior_s_maximum():
+    """Against draws by the dense posterior covariance; ESTn is above them (Slepian)."""
+    policy = BatchGP.dpp_sample("est", 5, 2, model=KNOWN, estimate="ESTn")
+    rows = maximum_rows(policy, SMALL, 1, (2,), 4000, seed=7).set_index("series")
+    problem = SMALL(replications=1)
+    _, state = watch(policy, problem, Streams.first(1, seed=7, instance=problem.label))
+    arms, rewards = state.conditioned[0, :6], state.rewards[0, :6]
+    kernel = kernel_matrix(problem.features, 0.15)
+    gain = np.linalg.solve(kernel[np.ix_(arms, arms)] + NOISE * np.eye(6), kernel[arms])
+    draws = np.random.default_rng(0).multivariate_normal(gain.T @ rewards, kernel - kernel[arms].T @ gain, 4000)
+    tops = draws.max(axis=1)
+    joint, error = rows.loc["ESTn", "joint"], rows.loc["ESTn", "error"]
+    assert abs(joint - tops.mean()) < 4 * np.hypot(error, tops.std() / np.sqrt(4000))
+    assert rows.loc["ESTn", "estimate"] > joint
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Small sets, and the decisions
+
+
+def test_small_sets_obey_the_identities_and_chains_reach_them():
+    rows = set_rows(5, [(7, 3)], [0.1], seed=1)
+    decision = theory_checks.enumeration({"experiments": ["a"]}, {"a": rows})
+    assert decision.holds
+    assert not theory_checks.entropy_form({"experiments": ["a"]}, {"a": rows}).holds
+    assert not theory_checks.enumeration({"experiments": ["a"]}, {"a": rows.assign(identity=0.1)}).holds
+    chains = chain_rows(2, 6, [2], 0.1, 50, seed=1)
+    assert theory_checks.chains_mix({"experiments": ["a"]}, {"a": chains}).holds
+    assert not theory_checks.chains_mix({"experiments": ["a"]}, {"a": chains.assign(stated=1)}).holds
+    start = chains[chains["step"] == 0]
+    assert (start["from_greedy"] <= start["from_worst"]).all()
+    kernel = batch_kernel(30, 0.1, 1, 0)
+    assert np.linalg.eigvalsh(kernel)[0] >= 1.0 - 1e-9
+
+
+def test_times_are_positive_and_one_for_each_cell():
+    rows = sampling_times(1, [20], [2], 0.1)
+    assert rows["series"].tolist() == ["exact", "exchange chain", "down-up chain"]
+    assert (rows["seconds"] > 0).all()
+    fast = rows.assign(seconds=[3.0, 1.0, 1.0])
+    assert theory_checks.sampling_speed({"experiments": ["a"], "factor": 2.0}, {"a": fast}).holds
+    assert not theory_checks.sampling_speed({"experiments": ["a"], "factor": 4.0}, {"a": fast}).holds
+
+
+def test_exact_statements_that_need_no_rows():
+    assert theory_checks.exploration_is_greedy({"runs": 2}, {}).holds
+    assert theory_checks.chain_rule({"runs": 2}, {}).holds
+    assert theory_checks.est_is_ucb({"posteriors": 50}, {}).holds
+    printed = {"n_arms": 400, "deltas": [0.1, 0.05]}
+    assert not theory_checks.first_step(printed | {"factor": 2}, {}).holds
+    assert theory_checks.first_step(printed | {"factor": 8}, {}).holds
+    assert not theory_checks.information_rate({"kernels": [[1, 0.2]], "largest": 1e4}, {}).holds
+    assert theory_checks.information_rate({"kernels": [[1, 0.2]], "largest": 100}, {}).holds
+    given = {"dimensions": [1, 2], "batch": 5, "rounds": 20, "n_arms": 400, "delta": 0.05}
+    assert theory_checks.constants(given, {}).holds
+    assert not theory_checks.constants(given | {"batch": 1, "dimensions": [0]}, {}).holds
+    cost = {"sizes": [250, 4000], "ks": [9]}
+    assert theory_checks.sampling_cost(cost | {"factor": 100}, {}).holds
+    assert not theory_checks.sampling_cost(cost | {"factor": 1000}, {}).holds
+    assert not theory_checks.hidden_arms({"sizes": [256, 8192]}, {}).holds
+
+
+def test_decisions_on_rows_can_go_either_way():
+    rows = pd.DataFrame({"series": ["A", "A", "B"], "value": [0.4, 0.9, 1.2]})
+    test = {"experiments": ["a"], "column": "value", "level": 1.0}
+    assert theory_checks.never_above(test | {"series": ["A"]}, {"a": rows}).holds
+    assert not theory_checks.never_above(test | {"series": ["A", "B"]}, {"a": rows}).holds
+    estimates = pd.DataFrame({"series": "ESTn", "estimate": [2.0, 1.0], "joint": [1.9, 1.1], "error": 0.05})
+    test = {"experiments": ["a"], "series": "ESTn", "column": "joint"}
+    assert theory_checks.estimate_above(test | {"errors": 3}, {"a": estimates}).holds
+    assert not theory_checks.estimate_above(test, {"a": estimates}).holds
+
+
+def test_bounds_of_runs_and_what_they_say():
+    """A bound above the regret of the worst arms is not informative; one below it is."""
+    base = {"series": "UCB-DPP-MAX", "replication": [0, 1], "regret": [100.0, 5000.0], "width": 5.0, "trivial": 400.0}
+    test = {"experiments": ["a"], "series": ["UCB-DPP-MAX"], "theorem": "3.3", "delta": 0.05}
+    runs = tv.bound_runs(pd.DataFrame(base))
+    expected = np.sqrt(36 / np.log(101) * 100 * theory.ucb_beta(400, 20, 0.05) * tv.draw_information(100)[-1])
+    np.testing.assert_allclose(runs["bound"], expected)
+    decision = theory_checks.regret_within(test, {"a": pd.DataFrame(base)})
+    assert not decision.holds
+    assert not decision.informative
+    lower = pd.DataFrame(base | {"regret": [100.0, 200.0], "trivial": 1e4})
+    decision = theory_checks.regret_within(test, {"a": lower})
+    assert decision.holds
+    assert decision.informative
+
+
+def test_theorem_3_4_is_refuted_by_entropies_alone():
+    rows = pd.DataFrame({"replication": 0, "batch": np.arange(1, 21), "log_z": 20.0, "log_det": 0.0, "regret": 1.0})
+    assert not theory_checks.sample_bound({"experiments": ["a"]}, {"a": rows}).holds
+    assert theory_checks.sample_bound({"experiments": ["a"]}, {"a": rows.assign(log_z=5.0)}).holds
+    values = tv.entropy_values(rows, "laptop").set_index(["series", "x"])["value"]
+    assert values["sum of entropies", 20] == pytest.approx(400.0)
+    both = values["bracket as proved", 20] - values["bracket as printed", 20]
+    assert both == pytest.approx((20 * 4 - 5) * np.log(400))
+
+
+def test_every_figure_and_table_is_made_from_smoke_rows():
+    lemmas = smoke("theory_lemmas")
+    order = ["UCB-DPP-MAX", "UCB-DPP-SAMPLE"]
+    made = {
+        "lemmas": tv.lemma_values(lemmas, order, "smoke"),
+        "bounds": tv.bound_values(lemmas, "smoke"),
+        "steps": tv.share_values(lemmas, {"step": "step", "above": "above"}, order, "smoke"),
+        "sets": tv.set_values(smoke("theory_sets"), "smoke"),
+        "entropy": tv.entropy_values(smoke("theory_entropy"), "smoke"),
+        "coverage": tv.coverage_values(smoke("theory_coverage"), "smoke"),
+        "maximum": tv.maximum_values(smoke("theory_maximum"), "smoke"),
+        "chains": tv.chain_values(smoke("theory_chains"), "smoke"),
+        "rate": tv.rate_values("smoke", {1: 16}, most=256),
+        "cost": tv.cost_values(smoke("sampling_times"), (30,), (4, 9), "smoke"),
+    }
+    for name, values in made.items():
+        assert list(values.columns) == COLUMNS, name
+        assert values["value"].notna().all(), name
+    theory_figures.lemma_figure(made["lemmas"], order, title="a")
+    theory_figures.entropy_figure(made["entropy"], title="a")
+    theory_figures.coverage_figure(made["coverage"], title="a")
+    theory_figures.maximum_figure(made["maximum"], title="a")
+    theory_figures.chains_figure(made["chains"], title="a")
+    theory_figures.rate_figure(made["rate"], title="a")
+    theory_figures.cost_figure(made["cost"], title="a")
+    curve = pd.DataFrame({"series": "UCB-DPP-MAX", "replication": [0, 1], "round": 5, "total_regret": [3.0, 4.0]})
+    values = tv.curve_values(curve, order, "smoke")
+    assert set(values["series"]) == {"UCB-DPP-MAX", "Theorem 3.3", "worst arms"}
+    theory_figures.bounds_figure(values, order, title="a")
+    table = tv.wide_table(made["bounds"], "{value:.3g}", index=("series", "x"))
+    assert table["mean regret"].notna().all()
+    assert tv.horizon(1e9) <= 10
