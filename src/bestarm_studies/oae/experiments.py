@@ -30,6 +30,7 @@ from bestarm_studies.oae.series import (
     DIVERSE,
     DIVERSE_KERNELS,
     ENSEMBLES,
+    LANDSCAPE_ENSEMBLES,
     LARGE,
     LEARNING_RATE,
     LINEAR,
@@ -83,10 +84,12 @@ FITS: dict[str, Experiment | Computation] = {
 
 # NN 10-5 has the paper's scale at the profile laptop, too, and more runs at the profile paper where a claim is a margin
 SYNTHETIC: dict[str, Experiment | Computation] = {
-    "synthetic_10_5": on_lines("Landscapes, NN 10-5", SMALL, ENSEMBLES, runs=MANY_RUNS, observe=BOTH),
-    "synthetic_100_10": on_lines("Landscapes, NN 100-10", MIDDLE, ENSEMBLES, rounds=50, **CUT, observe=REWARDED),
+    "synthetic_10_5": on_lines("Landscapes, NN 10-5", SMALL, LANDSCAPE_ENSEMBLES, runs=MANY_RUNS, observe=BOTH),
+    "synthetic_100_10": on_lines(
+        "Landscapes, NN 100-10", MIDDLE, LANDSCAPE_ENSEMBLES, rounds=50, **CUT, observe=REWARDED
+    ),
     "synthetic_300_100": on_lines("Landscapes, NN 300-100", LARGE, VANILLA, rounds=30, **CUT),
-    "objectives_10_5": on_lines("Landscapes, NN 10-5, other objectives", SMALL, OBJECTIVES, runs=MANY_RUNS),
+    "objectives_10_5": on_lines("Landscapes, NN 10-5, other objectives", SMALL, OBJECTIVES, rounds=50, runs=MANY_RUNS),
     "objectives_100_10": on_lines("Landscapes, NN 100-10, other objectives", MIDDLE, OBJECTIVES, rounds=30, **CUT),
     "diverse_10_5": on_lines("Landscapes, NN 10-5, DetD", SMALL, DIVERSE),
     "diverse_100_10": on_lines("Landscapes, NN 100-10, DetD", MIDDLE, DIVERSE, rounds=30, **CUT),
@@ -94,7 +97,7 @@ SYNTHETIC: dict[str, Experiment | Computation] = {
         "Landscapes, NN 10-5, DetD with kernels that are not degenerate on a line", SMALL, DIVERSE_KERNELS
     ),
     "sequential_10_5": on_lines(
-        "Landscapes, NN 10-5, sequential batches", SMALL, SEQUENTIAL, runs=MANY_RUNS, observe=MEASURED
+        "Landscapes, NN 10-5, sequential batches", SMALL, SEQUENTIAL, rounds=50, runs=MANY_RUNS, observe=MEASURED
     ),
     "sequential_100_10": on_lines("Landscapes, NN 100-10, sequential batches", MIDDLE, SEQUENTIAL, rounds=20, **CUT),
 }
@@ -127,11 +130,14 @@ REALIZABLE: dict[str, Experiment | Computation] = {
         scale={"rounds": 30, **CUT},
         learning_rate=TEACHER_RATE,
     ),
+    "fitted_diverse_10_5": on_fitted(
+        "Fitted responses, NN 10-5, DetD", SMALL, DIVERSE, names=["BikeSharingDay", "Adult"], scale={}
+    ),
     "fitted_diverse": on_fitted(
         "Fitted responses, NN 100-10, DetD",
         MIDDLE,
         DIVERSE,
-        names=["BikeSharingHour"],
+        names=["BikeSharingHour", "Bank"],
         scale={"rounds": 30, **CUT},
         learning_rate=TEACHER_RATE,
     ),

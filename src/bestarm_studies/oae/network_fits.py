@@ -135,21 +135,3 @@ def fit_rows(
         joblib.delayed(_fits)(*cell, steps, at, seed) for cell in cells
     )
     return pd.concat(frames, ignore_index=True).assign(convention="as_written")
-
-
-def chosen_rates(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return, for each class and step size, the median over sets and fits of the last MSE over the variance.
-
-    The paper gives no step size; the one with the lowest median is taken, before any search is run.
-
-    Returns
-    -------
-    DataFrame
-        ``series, learning_rate, misfit, chosen``.
-    """
-    last = rows[rows["x"] == rows["x"].max()]
-    ratio = (last["mse"] / last["var"]).fillna(np.inf)  # a fit that broke down is no reason to choose its step size
-    misfit = ratio.groupby([last["series"], last["learning_rate"]], sort=False).median()
-    found = misfit.rename("misfit").reset_index()
-    found["chosen"] = found["misfit"] == found.groupby("series")["misfit"].transform("min")
-    return found

@@ -29,9 +29,6 @@ MANY_RUNS = 100
 
 OPTIMISM = (0.001, 0.01, 0.1)
 
-# the soft maximum over the usual 10 unseen arms a step would be far below that over all
-SOFTMAX_POOL = 64
-
 RANDOM: Group = {"RandomBatch": partial(RandomBatch)}
 VANILLA: Group = {
     **RANDOM,
@@ -40,12 +37,11 @@ VANILLA: Group = {
 }
 WITH_ENSEMBLE: Group = {**VANILLA, "Ensemble": partial(EnsembleSearch)}
 ENSEMBLES: Group = {**WITH_ENSEMBLE, "EnsembleNoiseY": partial(EnsembleSearch, label_noise=1.0)}
+# noise of standard deviation 1 is as large as the whole range of a landscape; a tenth of it shows what that decides
+LANDSCAPE_ENSEMBLES: Group = {**ENSEMBLES, "EnsembleNoiseY 0.1": partial(EnsembleSearch, label_noise=0.1)}
 OBJECTIVES: Group = {
     **RANDOM,
-    **{
-        f"MaxOpt {strength:g}": partial(Oae, objective="softmax", optimism=strength, pool_minibatch=SOFTMAX_POOL)
-        for strength in OPTIMISM
-    },
+    **{f"MaxOpt {strength:g}": partial(Oae, objective="softmax", optimism=strength) for strength in OPTIMISM},
     **{f"HingePNorm {strength:g}": partial(Oae, objective="hinge", optimism=strength) for strength in OPTIMISM},
 }
 DIVERSE: Group = {
@@ -65,10 +61,12 @@ SEQUENTIAL: Group = {
     "Ensemble-SeqB-NoiseY": partial(EnsembleSeqB, label_noise=1.0),
 }
 
-# The paper gives no step size. These have the lowest training error after 5000 steps and after 200, see fits_synthetic.
+# The paper gives no step size. These have the lowest mean rank of training errors after 5000 steps and after 200, over
+# the sets on which a class is searched, see step_sizes.chosen_rates. For NN 10-5 on the landscapes 0.003 ties with
+# 0.01; it and 0.001 are searched in notebook 09.
 LEARNING_RATE = {LINEAR: 0.001, SMALL: 0.01, MIDDLE: 0.003, LARGE: 0.003}
 LONG = 1000  # steps from which on a fit is a long one
-SHORT_LEARNING_RATE = {LINEAR: 0.01, SMALL: 0.01, MIDDLE: 0.01, LARGE: 0.003}
+SHORT_LEARNING_RATE = {LINEAR: 0.01, SMALL: 0.01, MIDDLE: 0.003, LARGE: 0.003}
 
 
 def scales(

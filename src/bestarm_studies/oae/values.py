@@ -19,7 +19,6 @@ from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.reporting.values import as_values, share_interval, summarise
 from bestarm.reporting.verdicts import VERDICTS
 from bestarm_studies.oae.batch_observer import n_good
-from bestarm_studies.oae.network_fits import chosen_rates
 from bestarm_studies.oae.uci import UCI_SETS
 
 TAUS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
@@ -306,28 +305,6 @@ def hills_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     counts = counts.reindex(columns=range(1, 5), fill_value=0).rename(columns="{:g} of 4 hills".format)
     table = counts.melt(ignore_index=False, var_name="series").reset_index(names="x")
     return as_values(table, statistic="runs", n=hills["replication"].nunique(), profile=profile)
-
-
-def rates_after(rows: pd.DataFrame, steps: Sequence[int]) -> pd.DataFrame:
-    """Return `chosen_rates` after each number of steps that the rows have, with the column ``steps``."""
-    found = [chosen_rates(rows[rows["x"] <= last]).assign(steps=last) for last in steps if (rows["x"] == last).any()]
-    return pd.concat(found) if found else chosen_rates(rows).assign(steps=rows["x"].max())
-
-
-def rate_table(rates: pd.DataFrame) -> pd.DataFrame:
-    """Return the median misfit of each class for each number of steps and step size, as text; the lowest is bold.
-
-    Parameters
-    ----------
-    rates : DataFrame
-        `rates_after`.
-    """
-    table: dict[str, dict[str, str]] = {}
-    for line in rates.itertuples(index=False):
-        column = f"{line.steps} steps of {line.learning_rate:g}"
-        text = f"{line.misfit:.3f}"
-        table.setdefault(str(line.series), {})[column] = f"**{text}**" if line.chosen else text
-    return pd.DataFrame(table).T.rename_axis("class").reset_index().fillna("")
 
 
 def hits_table(values: pd.DataFrame, tau: float = MAIN_TAU, *, sets_as_rows: bool = False) -> pd.DataFrame:

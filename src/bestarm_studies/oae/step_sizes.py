@@ -1,0 +1,70 @@
+"""Which step size of Adam each class of networks is trained with: the paper gives none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from bestarm_studies.oae.landscapes import LANDSCAPES
+
+LINES = tuple(LANDSCAPES)
+TABLES = ("BikeSharingDay", "BikeSharingHour", "BlogFeedback")
+SEARCHED_ON = {
+    "linear": TABLES,
+    "NN 10-5": (*LINES, "BikeSharingDay"),
+    "NN 100-10": (*LINES, *TABLES),
+    "NN 300-100": LINES,
+}
+
+
+def chosen_rates(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return how each class and step size fits the sets on which the class is searched, and which step size is taken.
+
+    On each set the step sizes are ranked by the median over fits of the last MSE over the variance; the lowest mean
+    rank is taken, before any search is run. Ranks, since the errors of the sets differ by a factor of a thousand. Of
+    two step sizes whose mean ranks are equal the larger is taken.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of `bestarm_studies.oae.network_fits.fit_rows`.
+
+    Returns
+    -------
+    DataFrame
+        ``series, learning_rate, mean_rank, n_sets, chosen``.
+    """
+    last = rows[rows["x"] == rows["x"].max()]
+    last = last[[panel in SEARCHED_ON[name] for name, panel in zip(last["series"], last["panel"], strict=True)]]
+    misfit = (last["mse"] / last["var"]).fillna(np.inf)  # a fit that broke down is no reason to choose its step size
+    medians = misfit.groupby([last["series"], last["panel"], last["learning_rate"]], sort=False).median()
+    ranks = medians.groupby(["series", "panel"]).rank()
+    mean = ranks.groupby(["series", "learning_rate"]).agg(["mean", "size"])
+    found = mean.set_axis(["mean_rank", "n_sets"], axis=1).reset_index()
+    best = found[found["mean_rank"] == found.groupby("series")["mean_rank"].transform("min")]
+    found["chosen"] = found["learning_rate"] == found["series"].map(best.groupby("series")["learning_rate"].max())
+    return found
+
+
+def rates_after(rows: pd.DataFrame, steps: Sequence[int]) -> pd.DataFrame:
+    """Return `chosen_rates` after each number of steps that the rows have, with the column ``steps``."""
+    found = [chosen_rates(rows[rows["x"] <= last]).assign(steps=last) for last in steps if (rows["x"] == last).any()]
+    return pd.concat(found) if found else chosen_rates(rows).assign(steps=rows["x"].max())
+
+
+def rate_table(rates: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean rank of each step size for each class and number of steps, as text; the one taken is bold.
+
+    Parameters
+    ----------
+    rates : DataFrame
+        `rates_after`.
+    """
+    table: dict[str, dict[str, str]] = {}
+    for line in rates.itertuples(index=False):
+        column = f"{line.steps} steps of {line.learning_rate:g}"
+        text = f"{line.mean_rank:.2f}"
+        table.setdefault(str(line.series), {})[column] = f"**{text}**" if line.chosen else text
+    return pd.DataFrame(table).T.rename_axis("class").reset_index().fillna("")
