@@ -89,7 +89,7 @@ SYNTHETIC: dict[str, Experiment | Computation] = {
         "Landscapes, NN 100-10", MIDDLE, LANDSCAPE_ENSEMBLES, rounds=50, **CUT, observe=REWARDED
     ),
     "synthetic_300_100": on_lines("Landscapes, NN 300-100", LARGE, VANILLA, rounds=30, **CUT),
-    "objectives_10_5": on_lines("Landscapes, NN 10-5, other objectives", SMALL, OBJECTIVES, rounds=50, runs=MANY_RUNS),
+    "objectives_10_5": on_lines("Landscapes, NN 10-5, other objectives", SMALL, OBJECTIVES, rounds=20, runs=MANY_RUNS),
     "objectives_100_10": on_lines("Landscapes, NN 100-10, other objectives", MIDDLE, OBJECTIVES, rounds=30, **CUT),
     "diverse_10_5": on_lines("Landscapes, NN 10-5, DetD", SMALL, DIVERSE),
     "diverse_100_10": on_lines("Landscapes, NN 100-10, DetD", MIDDLE, DIVERSE, rounds=30, **CUT),
