@@ -241,7 +241,8 @@ def _check_cells(loaded: Study, identity: str, test: dict) -> None:
             assert where[setting] in list(found.vary[setting]), (identity, setting, where[setting])
         value = test[kind_of(test)]
         columns = {"pulls", "correct", *(m.__name__ for m in found.metrics)}
-        columns |= set(found.observe.columns) if found.observe is not None else set()
+        if found.observe is not None:
+            columns |= set(getattr(found.observe, "func", found.observe).columns)
         assert value in columns or value in loaded.values, (identity, value)
         if "series_are" not in test and test.get("each") != "series":
             lefts = [left for left, _ in test["pairs"]] if "pairs" in test else test["left"]

@@ -212,6 +212,17 @@ class Experiment:
         """Return the scale of a profile; ``paper`` is ``laptop`` where nothing else is said."""
         return at_profile(self.profiles, profile)
 
+    def same_scale(self, profile: Profile, other: Profile) -> bool:
+        """Return whether two profiles that an experiment distinguishes run the same searches equally often."""
+        if other not in self.profiles:
+            return False
+        mine, theirs = (
+            [describe([c.series, c.convention, c.policy, c.problem, c.where, c.budget, c.replications, c.max_pulls])
+             for c in self.cells(p)]
+            for p in (profile, other)
+        )  # fmt: skip
+        return mine == theirs
+
     def on_data(self) -> Experiment:
         """Return this experiment on its real data or, where nobody has them, on its stand-in.
 
@@ -349,6 +360,10 @@ class Computation:
     def settings_at(self, profile: Profile) -> dict[str, Any]:
         """Return all settings of the function at a profile."""
         return {**self.rows.keywords, **at_profile(self.profiles, profile)}
+
+    def same_scale(self, profile: Profile, other: Profile) -> bool:
+        """Return whether two profiles that a computation distinguishes have the same settings."""
+        return other in self.profiles and describe(self.settings_at(profile)) == describe(self.settings_at(other))
 
     def on_data(self) -> Computation:
         """Return this computation; its function looks for the data."""

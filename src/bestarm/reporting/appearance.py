@@ -69,6 +69,7 @@ LOOKS = {
     "Greedy": Look("#000000", "o"),
     "Ensemble": Look("#0072B2", "s"),
     "EnsembleNoiseY": Look("#882255", "X"),
+    "EnsembleNoiseY 0.1": Look("#B8608A", "h", DOTS_AND_DASHES),
     "Ensemble-SeqB": Look("#4A90D9", "P", "--"),
     "Ensemble-SeqB-NoiseY": Look("#C0609A", "<", "--"),
     "DetD 0": Look("#000000", "*", DOTS_AND_DASHES),

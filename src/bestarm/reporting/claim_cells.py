@@ -43,12 +43,16 @@ class Value:
     statistic : callable, optional
         From means over runs, shape (..., k), where they were taken, shape (k,), and the test to one number each; the
         columns of the values are then (series, where).
+    limit : callable, optional
+        From the rows of a cell to the value of a run that ended before what is counted was seen. A comparison in which
+        more than half of the runs of both sides have it says nothing.
     """
 
     words: str
     of: Callable[[pd.DataFrame, Mapping[str, Any]], Any] | None = None
     align: Callable[..., Sequence[pd.DataFrame]] | None = None
     statistic: Callable[[FloatArray, FloatArray, Mapping[str, Any]], FloatArray] | None = None
+    limit: Callable[[pd.DataFrame], float] | None = None
 
 
 Values = Mapping[str, Value]
@@ -65,6 +69,14 @@ class Sides:
     base: Sides | None = None
     experiment: str = ""
     series: str = ""
+    limit: float | None = None
+
+    def cut(self) -> bool:
+        """Return whether more than half of the runs of both sides ended before what is counted was seen."""
+        left, right = self.values()
+        if self.limit is None:
+            return False
+        return all(bool((side >= self.limit).mean() > 0.5) for side in (left, right) if side is not None)
 
     def values(self) -> tuple[pd.Series, pd.Series | None]:
         """Return one value for each run on both sides, of runs that both have where they are paired."""
@@ -157,7 +169,14 @@ def measured(cell: pd.DataFrame, test: Mapping[str, Any], values: Values, where:
 def tables_in(
     test: Mapping[str, Any], experiment: str, where: Mapping[str, Any], rows: Rows, values: Values
 ) -> dict[str, pd.DataFrame]:
-    """Return the values in a cell (``left``), in the one that it is compared with, and in that of a change.
+    """Return the values in a cell (``left``), in the one that it is compared with, and in that of a change."""
+    return _tables(test, experiment, where, rows, values)[0]
+
+
+def _tables(
+    test: Mapping[str, Any], experiment: str, where: Mapping[str, Any], rows: Rows, values: Values
+) -> tuple[dict[str, pd.DataFrame], float | None]:
+    """Return the tables of `tables_in`, and the value of a run that ended before what is counted was seen.
 
     Raises
     ------
@@ -179,7 +198,8 @@ def tables_in(
     value = values.get(test[kind_of(test)])
     if value is not None and value.align is not None:
         cells = dict(zip(cells, value.align(*cells.values()), strict=True))
-    return {key: measured(cell, test, values, settings[key]) for key, cell in cells.items()}
+    limit = None if value is None or value.limit is None else value.limit(cells["left"])
+    return {key: measured(cell, test, values, settings[key]) for key, cell in cells.items()}, limit
 
 
 def cell_name(experiment: str, where: Mapping[str, Any]) -> str:
@@ -239,7 +259,7 @@ def sides(test: Mapping[str, Any], rows: Rows, values: Values) -> Iterator[Sides
     """Yield both sides of every comparison of a test."""
     for variant in variants(test):
         for experiment, where in cells_of(variant):
-            tables = tables_in(variant, experiment, where, rows, values)
+            tables, limit = _tables(variant, experiment, where, rows, values)
             other = tables.get("against", tables["left"])
             for left, right in pairs_of(variant, tables["left"]):
                 name = f"{cell_name(experiment, where)}, {side_name(left)}"
@@ -252,6 +272,7 @@ def sides(test: Mapping[str, Any], rows: Rows, values: Values) -> Iterator[Sides
                         paired=variant.get("paired", True),
                         experiment=experiment,
                         series=side_name(left),
+                        limit=limit,
                     )
                     for table, facing in [(tables["left"], other)]
                     + ([(tables["from"],) * 2] if "from" in tables else [])

@@ -8,7 +8,6 @@ has a rank. ``slope`` is the change along a setting, ``spread`` the standard dev
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -27,6 +26,7 @@ from bestarm.reporting.claim_cells import (
     tables_in,
     variants,
 )
+from bestarm.reporting.claim_pooling import count_law, quantiles
 from bestarm.reporting.claim_statistics import (
     RESAMPLES,
     SEED,
@@ -37,6 +37,7 @@ from bestarm.reporting.claim_statistics import (
     discordant_comparison,
     draws,
     limits,
+    log_ratio,
     mean_comparison,
     printed_comparison,
     ratio_comparison,
@@ -46,6 +47,7 @@ from bestarm.reporting.claim_statistics import (
     weighted_means,
 )
 
+_TIE = 1e-3
 Judged = Iterator[tuple[pd.DataFrame, Callable[[FloatArray], BoolArray]]]  # a cell's runs, and what holds of means
 
 
@@ -93,7 +95,7 @@ def _ratio(test: Test, rows: Rows, values: Values) -> Iterator[Comparison]:
             yield bootstrap_comparison(side.name, float(effect), drawn, n, _holds(test, drawn))
         else:
             left, right = side.values()
-            yield ratio_comparison(side.name, left, right, test, paired=side.paired)
+            yield ratio_comparison(side.name, left, right, test, paired=side.paired, informative=not side.cut())
 
 
 def _statistic(value: Value, table: pd.DataFrame, weights: FloatArray, test: Test) -> FloatArray:
@@ -142,30 +144,42 @@ def _discordant(test: Test, rows: Rows, values: Values) -> Iterator[Comparison]:
 
 
 def _mostly(test: Test, rows: Rows, values: Values) -> Iterator[Comparison]:
-    """Compare the share of the cells in which left is ahead of right with the share that the claim names."""
-    ratio = test.get("by") == "ratio"
+    """Compare the share of the cells in which left is ahead of right with the share that the claim names.
 
-    def ahead(left: FloatArray, right: FloatArray) -> BoolArray:
-        if "below" in test:
-            return np.asarray(left < (test["below"] * right if ratio else right + test["below"]))
-        if "above" in test:
-            return np.asarray(left > (test["above"] * right if ratio else right + test["above"]))
-        return np.asarray(left >= right + test["at_least"])
+    Cells are pooled by `bestarm.reporting.claim_pooling.count_law`; those that say nothing are left out.
+    """
+    found = [cell for side in sides(test, rows, values) if (cell := _ahead(side, test)) is not None]
+    name = f"share of {len(found)} cells in which left is ahead"
+    if not found:
+        yield Comparison(name, np.nan, np.nan, np.nan, 1.0, 1.0, 0, informative=False)
+        return
+    distances, errors, runs = (np.array(column) for column in zip(*found, strict=True))
+    m, law = len(found), count_law(distances, errors)
+    need = np.floor(test["in_more_than"] * m) + 1 if "in_more_than" in test else np.ceil(test["in_cells"] * m - 1e-9)
+    holds = float(law[int(need) :].sum())
+    low, high = quantiles(law, np.array([0.025, 0.975])) / m
+    share = float(law @ np.arange(m + 1)) / m
+    yield Comparison(name, share, float(low), float(high), 1.0 - holds, holds, int(runs.min()))
 
-    def judge(k: int, means: FloatArray) -> BoolArray:
-        return ahead(means[:, :k].max(axis=1), means[:, k:].max(axis=1))
 
-    def cells() -> Judged:
-        for side in sides(test, rows, values):
-            left, right = side.left, side.right
-            assert right is not None
-            if left.shape[1] == right.shape[1] == 1:  # else the best of some runs, which may be fewer
-                left, right = (s.to_frame() for s in side.values() if s is not None)
-            k = left.shape[1]
-            table = pd.concat([left, right], axis=1)
-            yield table, partial(judge, k)
-
-    yield _count_cells(test, cells(), "cells in which left is ahead")
+def _ahead(side: Sides, test: Test) -> tuple[float, float, int] | None:
+    """Return how far a cell's effect is from the margin, negative on the claim's side, its error, and the runs."""
+    left, right = side.values()
+    assert right is not None
+    if side.cut() or not somebody_succeeds(left, right):
+        return None
+    relation = next(key for key in ("below", "above", "at_least") if test.get(key) is not None)
+    if test.get("by") == "ratio":
+        effect, error, n = log_ratio(left, right, paired=side.paired)
+        margin = float(np.log(test[relation]))
+    else:
+        change = left - right
+        effect, n, margin = float(change.mean()), len(change), float(test[relation])
+        error = standard_error(change, shares=are_shares(left, right))
+    distance = effect - margin if relation == "below" else margin - effect
+    if distance == error == 0.0:  # equal in every run: at least as good, and not better
+        distance = -_TIE if relation == "at_least" else _TIE
+    return distance, error, n
 
 
 def _rank(test: Test, rows: Rows, values: Values) -> Iterator[Comparison]:
@@ -285,7 +299,7 @@ _METHODS = {
     "ratio": "ratio of mean {}, t-test on the log scale",
     "share": "share of runs with {}, exact binomial test",
     "discordant": "runs that differ in {}, exact binomial test",
-    "mostly": "share of the cells in which left is ahead in {}, bootstrap over runs",
+    "mostly": "share of the cells in which left is ahead in {}, pooled model of the cells",
     "rank": "share of the cells in which left has the rank by {}, bootstrap over runs",
     "slope": "slope of {}, {}",
     "spread": "standard deviation over runs of {}, bootstrap",

@@ -102,22 +102,32 @@ def mean_comparison(name: str, mean: float, error: float, n: int, test: Test, in
     return Comparison(name, mean, mean - reach, mean + reach, *p_values(test, mean, error, n), n, informative)
 
 
-def ratio_comparison(name: str, left: pd.Series, right: pd.Series | None, test: Test, *, paired: bool) -> Comparison:
-    """Compare a ratio of means with a margin on the log scale, by the delta method; of one side its geometric mean."""
+def log_ratio(left: pd.Series, right: pd.Series | None, *, paired: bool) -> tuple[float, float, int]:
+    """Return the log of a ratio of means, its standard error by the delta method, and the number of runs.
+
+    Of one side alone the mean of the logs.
+    """
     if right is None:
         logs = np.log(left)
-        effect, error, n = float(logs.mean()), standard_error(logs, shares=False), len(left)
+        return float(logs.mean()), standard_error(logs, shares=False), len(left)
+    influence, other = left / left.mean() - 1.0, right / right.mean() - 1.0
+    if paired:
+        error = standard_error(influence - other, shares=False)
     else:
-        influence, other = left / left.mean() - 1.0, right / right.mean() - 1.0
-        effect, n = float(np.log(left.mean() / right.mean())), min(len(left), len(right))
-        if paired:
-            error = standard_error(influence - other, shares=False)
-        else:
-            error = float(np.sqrt(influence.var(ddof=1) / len(left) + other.var(ddof=1) / len(right)))
+        error = float(np.sqrt(influence.var(ddof=1) / len(left) + other.var(ddof=1) / len(right)))
+    return float(np.log(left.mean() / right.mean())), error, min(len(left), len(right))
+
+
+def ratio_comparison(
+    name: str, left: pd.Series, right: pd.Series | None, test: Test, *, paired: bool, informative: bool = True
+) -> Comparison:
+    """Compare a ratio of means with a margin on the log scale, by the delta method; of one side its geometric mean."""
+    effect, error, n = log_ratio(left, right, paired=paired)
     reach = float(stats.t.ppf(0.975, n - 1)) * error
     low, high = float(np.exp(effect - reach)), float(np.exp(effect + reach))
     p, p_opposite = p_values(test, effect, error, n, lambda margin: float(np.log(margin)))
-    return Comparison(name, float(np.exp(effect)), low, high, p, p_opposite, n, somebody_succeeds(left, right))
+    told = informative and somebody_succeeds(left, right)
+    return Comparison(name, float(np.exp(effect)), low, high, p, p_opposite, n, told)
 
 
 def share_comparison(name: str, k: int, n: int, test: Test, p0: float) -> Comparison:

@@ -52,6 +52,17 @@ def current_rows(study: str, name: str, profile: Profile) -> pd.DataFrame | None
     return rows if stored_whole(experiment.on_data(), profile, project_seed(), rows) else None
 
 
+def published(study: str, name: str) -> tuple[Profile, pd.DataFrame | None]:
+    """Return the rows that figures and verdicts show, and their scale: the paper's own where there are such rows.
+
+    Rows of the laptop profile are at the paper's own scale if that profile cuts nothing of the experiment.
+    """
+    if rows_file(study, name, "paper").is_file() and (rows := current_rows(study, name, "paper")) is not None:
+        return "paper", rows
+    whole = load_study(study).experiment(name).same_scale("laptop", "paper")
+    return "paper" if whole else "laptop", current_rows(study, name, "laptop")
+
+
 def store_of(profile: Profile) -> Path:
     """Return the folder of finished blocks: ``$BESTARM_STORE``, by default ``_store/``; smoke runs have their own."""
     return QUICK / "store" if profile == "smoke" else Path(os.environ.get("BESTARM_STORE", STORE))
@@ -152,13 +163,14 @@ def write_verdicts(study: Study) -> pd.DataFrame:
 
 
 def verdict_rows(study: Study) -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
-    """Return the committed rows of the laptop profile, and those at the paper's scale whose key is current."""
+    """Return the committed rows of the laptop profile, and those at the paper's own scale, see `published`."""
     rows = {name: committed_rows(study.name, name, "laptop") for name in study.experiments}
-    larger = {
-        name: current_rows(study.name, name, "paper")
-        for name in study.experiments
-        if rows_file(study.name, name, "paper").is_file()
-    }
+    larger: dict[str, pd.DataFrame | None] = {}
+    for name, experiment in study.experiments.items():
+        if rows_file(study.name, name, "paper").is_file():
+            larger[name] = current_rows(study.name, name, "paper")
+        elif experiment.same_scale("laptop", "paper"):
+            larger[name] = rows[name]
     return ({n: r for n, r in rows.items() if r is not None}, {n: r for n, r in larger.items() if r is not None})
 
 

@@ -15,13 +15,13 @@ from IPython.display import Markdown, display
 from matplotlib.figure import Figure
 
 from bestarm.datasets.registry import DataUnavailable, checksums
-from bestarm.experiments.experiment import Computation, Experiment, Profile, settings_of
+from bestarm.experiments.experiment import Computation, Profile
 from bestarm.experiments.keys import data_files
 from bestarm.paths import QUICK, ROOT
 from bestarm.reporting.appearance import use_style
 from bestarm.reporting.claims import verdict_table
 from bestarm.reporting.provenance import provenance
-from bestarm.reporting.results import costs, current_rows, read_verdicts, rows_of
+from bestarm.reporting.results import costs, current_rows, published, read_verdicts, rows_of
 from bestarm.reporting.study import load_study, project_seed
 
 _Data = TypeVar("_Data")
@@ -47,6 +47,7 @@ class Section:
     profile: Profile
     output_dir: str = "_quick"
     found: dict[str, pd.DataFrame] = field(default_factory=dict)
+    scales: dict[str, Profile] = field(default_factory=dict)
     other_data: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -78,18 +79,23 @@ class Section:
     def rows(self, name: str, profile: Profile | None = None) -> pd.DataFrame:
         """Return the rows of an experiment, by default at the notebook's profile.
 
-        Committed rows are taken if the present code would make the same, or if nobody here has the data that they were
-        made on. Otherwise a line says so, and how long the simulation will take, before it starts.
+        The profile laptop takes those at the paper's own scale where they are committed. Committed rows are taken if
+        the present code would make the same, or if nobody here has the data that they were made on. Otherwise a line
+        says so, and how long the simulation will take, before it starts.
         """
-        scale = profile or self.profile
-        rows = None if scale == "smoke" else current_rows(self.study, name, scale)
+        scale, rows = profile or self.profile, None
+        if profile is None and scale == "laptop":
+            scale, rows = published(self.study, name)
+        elif scale != "smoke":
+            rows = current_rows(self.study, name, scale)
         if rows is None:
+            scale = profile or self.profile
             if scale != "smoke":
                 self._announce(name, scale)
             rows = rows_of(self.study, name, scale)
         if (rows["data"] == "stand-in").any():
             self._say_stand_in(name)
-        self.found[name] = rows
+        self.found[name], self.scales[name] = rows, scale
         return rows
 
     def _say_stand_in(self, name: str) -> None:
@@ -111,22 +117,9 @@ class Section:
             print(f"STAND-IN DATA for {name}: {error}")
         return found
 
-    def scale(self, *names: str) -> str:
-        """Return the scale of some experiments in words for a caption: runs, the profile's settings and its cuts."""
-        found: dict[str, dict[str, None]] = {}
-        for name in names:
-            experiment = self.experiment(name)
-            terms: dict[str, Any] = {"runs": self.found[name]["replication"].nunique()}
-            if isinstance(experiment, Experiment):
-                scale = experiment.scale(self.profile)
-                known = {k for s in experiment.series.values() for k in settings_of(getattr(s, "policy", s))}
-                terms |= {key: value for key, value in scale.settings.items() if key in known}
-                for key, values in scale.vary.items():
-                    if not isinstance(values[0], str):
-                        terms[key] = f"{', '.join(map(str, values))} of {', '.join(map(str, experiment.vary[key]))}"
-            for key, value in terms.items():
-                found.setdefault(key.removeprefix("n_").replace("_", " "), {})[str(value)] = None
-        return ", ".join(f"{key} {' or '.join(values)}" for key, values in found.items())
+    def at(self, name: str) -> tuple[Any, Profile]:
+        """Return an experiment and the scale of its rows, for a caption; its rows have been read before."""
+        return self.experiment(name), self.scales[name]
 
     def show(self, name: str, figure: Figure, values: pd.DataFrame, experiments: Sequence[str] = ()) -> None:
         """Save a figure as PNG, its plotted values as CSV and their provenance as JSON; display and close it."""
@@ -158,6 +151,9 @@ class Section:
         display(Markdown(verdict_table(verdicts[chosen])))
 
     def _save_values(self, folder: Path, name: str, values: pd.DataFrame, experiments: Sequence[str]) -> None:
+        scale = " and ".join(dict.fromkeys(self.scales[e] for e in experiments if e in self.scales)) or self.profile
+        if "profile" in values:
+            values = values.assign(profile=scale)
         values.to_csv(folder / f"{name}.csv", index=False, float_format="%.6g", lineterminator="\n")
         files = {file for e in experiments for file in self.other_data.get(e) or ()}
         for e in experiments:
@@ -172,7 +168,7 @@ class Section:
             self.study,
             f"{self.notebook}/{name}",
             seed=project_seed(),
-            profile=self.profile,
+            profile=scale,
             rows={e: self.found[e] for e in experiments if e in self.found},
             data=checksums(*sorted(files)),
         )

@@ -8,6 +8,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -17,8 +18,10 @@ from bestarm.policies.oae import NetworkSearch
 from bestarm.reporting.claim_cells import Value
 from bestarm.reporting.verdicts import Decision
 from bestarm_studies.oae.claim_values import (
+    batch_limit,
     comparable,
     first_hit,
+    first_tried,
     gain,
     mean_distance,
     mean_reward,
@@ -96,7 +99,10 @@ CHECKS: dict[str, Callable[[Mapping[str, Any], Tables], Decision]] = {
     "linear_optimism": linear_optimism,
 }
 VALUES: dict[str, Value] = {
-    "first_hit": Value("batches until a top-1% arm", first_hit, comparable),
+    "first_hit": Value("batches until a top-1% arm", first_hit, comparable, limit=batch_limit),
+    "first_hit_5": Value("batches until a top-5% arm", partial(first_hit, tau=0.05), comparable, limit=batch_limit),
+    "first_hit_02": Value("batches until a top-0.2% arm", partial(first_hit, tau=0.002), comparable, limit=batch_limit),
+    "first_tried": Value("batches until a top-1% arm is tried", first_tried, comparable, limit=batch_limit),
     "regret_area": Value("regret of the best arm so far over all batches", regret_area, comparable),
     "mean_reward": Value("reward of all batches but the first", mean_reward, comparable),
     "mean_distance": Value("distance of two arms of a batch, batches 2 to 20", mean_distance, comparable),

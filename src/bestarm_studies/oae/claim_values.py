@@ -11,18 +11,47 @@ from typing import Any
 import pandas as pd
 
 from bestarm.reporting.claim_cells import side_values
-from bestarm_studies.oae.values import first_hits, shared_rounds, until_found, whole_runs, without_broken
+from bestarm_studies.oae.values import (
+    MAIN_TAU,
+    first_hits,
+    random_mean,
+    shared_rounds,
+    until_found,
+    whole_runs,
+    without_broken,
+)
 
 LEAST_BATCHES = 20  # no search is ended before
+RANDOM = "RandomBatch"
 
 Test = Mapping[str, Any]
 
 comparable = shared_rounds
 
 
-def first_hit(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
-    """Return the batches until an arm of the top 1%, one more than there are where none was found."""
-    return first_hits(without_broken(until_found(rows)))["first"].unstack("series")
+def first_hit(rows: pd.DataFrame, test: Test, tau: float = MAIN_TAU) -> pd.DataFrame:
+    """Return the batches until an arm of the top share ``tau``, one more than there are where none was found.
+
+    Those of random batches are their mean by the exact law, in every run.
+    """
+    table = first_hits(without_broken(until_found(rows)), tau)["first"].unstack("series")
+    if RANDOM in table:
+        first = rows[rows["round"] == 1].iloc[0]
+        table[RANDOM] = random_mean(int(first["arm_count"]), tau, int(first["pulls"]), int(rows["round"].max()))
+    return table
+
+
+def first_tried(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
+    """Return the batches until a top-1% arm was tried, whether it looked best or, with noise, did not."""
+    if "tried" not in rows:  # without noise what was tried is known
+        return first_hit(rows, test)
+    best = rows.sort_values("round").groupby(["series", "replication"], sort=False)["tried"].cummin()
+    return first_hit(rows.assign(rank=best), test)
+
+
+def batch_limit(rows: pd.DataFrame) -> float:
+    """Return what `first_hit` is of a run that found none: one more than there are batches."""
+    return float(rows["round"].max()) + 1.0
 
 
 def _mean(rows: pd.DataFrame, column: str, after: int) -> pd.DataFrame:

@@ -20,13 +20,14 @@ _PAPER = {"steps": 5000, "rounds": 150, "members": 10}
 PARTS = {"share": f"share of runs with a top-{100 * MAIN_TAU:g}% arm", "batches": "batches until a top arm (mean)"}
 
 
-def scale_words(experiments: Sequence[Experiment], profile: Profile, series: Sequence[str]) -> str:
+def scale_words(experiments: Sequence[tuple[Experiment, Profile]], series: Sequence[str]) -> str:
     """Return in words how long the networks of some series were trained, and over how many batches they searched.
 
-    Several experiments that are drawn together are compared over the batches that all of them have.
+    Experiments come with the profile of their rows, see `bestarm.reporting.section.Section.at`. Several experiments
+    that are drawn together are compared over the batches that all of them have.
     """
     cuts: dict[str, list[int]] = {}
-    for experiment in experiments:
+    for experiment, profile in experiments:
         known = {k for s in series if s in experiment.series for k in settings_of(_policy(experiment.series[s]))}
         settings = _PAPER | dict(experiment.scale(profile).settings)
         for name in _PAPER:

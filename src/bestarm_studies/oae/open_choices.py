@@ -8,7 +8,7 @@ from typing import Any
 from bestarm.experiments.experiment import Experiment
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.noisy_landscape import noisy_landscape
-from bestarm_studies.oae.searches import on_lines
+from bestarm_studies.oae.searches import TRIED, on_lines
 from bestarm_studies.oae.series import SMALL, WITH_ENSEMBLE
 
 SIGMA = 0.3
@@ -33,11 +33,11 @@ CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "noise_1": (
         f"Responses with noise of standard deviation {SIGMA}",
-        {"problem": partial(noisy_landscape, sigma=SIGMA, evaluations=1)},
+        {"problem": partial(noisy_landscape, sigma=SIGMA, evaluations=1), "observe": TRIED},
     ),
     "noise_16": (
         "The same noise, every arm evaluated 16 times",
-        {"problem": partial(noisy_landscape, sigma=SIGMA, evaluations=16)},
+        {"problem": partial(noisy_landscape, sigma=SIGMA, evaluations=16), "observe": TRIED},
     ),
 }
 

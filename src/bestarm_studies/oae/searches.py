@@ -13,6 +13,7 @@ from bestarm_studies.oae.claim_values import LEAST_BATCHES
 from bestarm_studies.oae.fitted_response import fitted_instance, stand_in_fitted_instance
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.series import CUT, ROUNDS, VANILLA, Group, Hidden, scales
+from bestarm_studies.oae.tried_observer import TriedObserver
 from bestarm_studies.oae.uci import stand_in_uci_instance, uci_instance
 from bestarm_studies.oae.values import SMALLEST_TAU
 
@@ -21,6 +22,7 @@ BICYCLES = ("BikeSharingDay", "BikeSharingHour")
 BLOG_POSTS = 52396
 
 FOUND = partial(BatchObserver, until=SMALLEST_TAU)
+TRIED = partial(TriedObserver, until=SMALLEST_TAU)
 # searches whose rewards are drawn over all batches, or whose batches are measured
 REWARDED = partial(BatchObserver, until=SMALLEST_TAU, whole=tuple(VANILLA))
 MEASURED = partial(BatchObserver, until=SMALLEST_TAU, least=LEAST_BATCHES)

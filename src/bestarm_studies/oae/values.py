@@ -285,6 +285,40 @@ def fitted_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     return values.assign(data=values["data"].replace("real", "fitted"))
 
 
+def divergence_values(sets: Mapping[str, pd.DataFrame], profile: str) -> pd.DataFrame:
+    """Return which share of the fits had outputs beyond 10^4, and after how many batches the last of them was.
+
+    Rounds of all runs count, each until it has found an arm of the smallest quantile. Statistics ``share of fits`` and
+    ``last round``; x is missing, n the number of fits (of rounds, where several networks are fitted in one).
+    """
+    table: list[dict[str, Any]] = []
+    for name, rows in sets.items():
+        searched = until_found(rows)
+        searched = searched[
+            (searched["round"] > 1) & searched["diverged"].notna() & (searched["series"] != "RandomBatch")
+        ]
+        for series, mine in searched[fitted].groupby("series", sort=False):
+            beyond = mine["diverged"] > 0
+            line = {"panel": name, "series": series, "n": len(mine)}
+            table.append(line | {"statistic": "share of fits", "value": float(beyond.mean())})
+            last = int(mine.loc[beyond, "round"].max()) - 1 if beyond.any() else 0
+            table.append(line | {"statistic": "last round", "value": last})
+    return as_values(pd.DataFrame(table), profile=profile)
+
+
+def divergence_table(values: pd.DataFrame) -> pd.DataFrame:
+    """Return `divergence_values` as text, series by panels: the share of fits, and batches before the last."""
+    wide = values.pivot(index="series", columns=["statistic", "panel"], values="value")
+    found = {
+        panel: [
+            f"{100 * share:.2g}%, last after {last:.0f}" if share else "none"
+            for share, last in zip(wide["share of fits"][panel], wide["last round"][panel], strict=True)
+        ]
+        for panel in dict.fromkeys(values["panel"])
+    }
+    return pd.DataFrame(found, index=wide.index).rename_axis("series").reset_index()
+
+
 def optimistic_shares(sets: Mapping[str, pd.DataFrame], profile: str) -> pd.DataFrame:
     """Return in which share of the rounds the model promised for its batch at least what the best batch was worth.
 

@@ -9,17 +9,22 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from bestarm.paths import RESULTS
 from bestarm.reporting.appearance import use_style
 from bestarm.reporting.values import share_interval
-from bestarm_studies.oae.claim_values import first_hit
+from bestarm_studies.oae.claim_values import batch_limit, first_hit, first_tried
 from bestarm_studies.oae.evolution_figure import evolution_figure
 from bestarm_studies.oae.figures import _apart, fits_figure, hits_figure
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
-from bestarm_studies.oae.network_fits import chosen_rates, fit_rows
+from bestarm_studies.oae.network_fits import class_name, fit_rows
+from bestarm_studies.oae.series import LEARNING_RATE, SHORT_LEARNING_RATE
+from bestarm_studies.oae.step_sizes import chosen_rates, rate_table, rates_after
 from bestarm_studies.oae.values import (
     RANDOM_LAW,
     batches_until_top,
     bootstrap_interval,
+    divergence_table,
+    divergence_values,
     first_hits,
     fit_values,
     hits_table,
@@ -41,7 +46,8 @@ def made_rows(first: dict[str, list[int]], rounds: int = 10, name: str = "set") 
     for series, found in first.items():
         for replication, when in enumerate(found):
             number = np.arange(rounds + 1)
-            frame = pd.DataFrame({"series": series, "replication": replication, "round": number, "name": name})
+            frame = pd.DataFrame({"series": series, "replication": replication, "round": number, "pulls": 3 * number})
+            frame["name"] = name
             frame["rank"] = np.where((number >= when) & (number > 0), 1.0, 500.0)
             frames.append(frame.assign(arm_count=1000.0, relative_regret=np.where(frame["rank"] == 1, 0.0, 0.5)))
     rows = pd.concat(frames, ignore_index=True)
@@ -182,15 +188,45 @@ def test_the_figure_shows_shares_law_and_who_never_found():
     assert heights.max() <= 1.0
 
 
-def test_fits_and_the_rule_for_the_step_size():
-    """A line has no curve to fit with: NN 10-5 fits one hill better than the linear class; one step size is chosen."""
+def _fit(series, panel, errors):
+    """Return rows of fits whose last error over the variance is ``errors``, one for each step size."""
+    lines = [(rate, error, n) for rate, error in zip((0.001, 0.003, 0.01), errors, strict=True) for n in range(3)]
+    return pd.DataFrame(
+        [
+            {"series": series, "panel": panel, "learning_rate": rate, "replication": n, "x": 200, "mse": error}
+            for rate, error, n in lines
+        ]
+    ).assign(var=1.0)
+
+
+def test_the_step_size_is_that_of_the_lowest_mean_rank_over_the_sets_that_a_class_searches():
+    errors = ([9, 1, 2], [3, 1, 2], [2, 1, 3], [1, 2, 3])
+    hills = [_fit("NN 300-100", name, found) for name, found in zip(LANDSCAPES, errors, strict=True)]
+    other = _fit("NN 300-100", "BikeSharingDay", [0.1, 9.0, 0.01])  # the class is not searched there
+    chosen = chosen_rates(pd.concat([*hills, other]))
+    assert chosen["mean_rank"].tolist() == [2.25, 1.25, 2.5]
+    assert chosen["chosen"].tolist() == [False, True, False]
+    broken = _fit("linear", "BlogFeedback", [np.nan, 5.0, 5.0])  # a tie goes to the larger step
+    assert chosen_rates(broken)["chosen"].tolist() == [False, False, True]
+    table = rate_table(rates_after(pd.concat(hills), (200, 5000)))
+    assert table.loc[0, "200 steps of 0.003"] == "**1.25**"
+    assert "5000 steps of 0.003" not in table
+
+
+def test_the_step_sizes_of_the_searches_are_those_of_the_rule():
+    rows = pd.concat(pd.read_parquet(RESULTS / "oae" / f"{name}.parquet") for name in ("fits_synthetic", "fits_uci"))
+    for steps, used in ((5000, LEARNING_RATE), (200, SHORT_LEARNING_RATE)):
+        rates = rates_after(rows, (steps,))
+        found = rates[rates["chosen"]].set_index("series")["learning_rate"].to_dict()
+        assert found == {class_name(hidden): rate for hidden, rate in used.items()}
+
+
+def test_fits_of_a_line_and_of_a_network():
+    """A line has no curve to fit with: NN 10-5 fits one hill better than the linear class."""
     problems = {"OneHillValleyOneDim": partial(landscape, "OneHillValleyOneDim", n_arms=60)}
     rows = fit_rows(problems, [[], [10, 5]], [0.001, 0.01], [1, 100, 300], 300, 3, 7)
     assert rows.groupby(["series", "learning_rate", "replication"]).size().unique().tolist() == [3]
-    chosen = chosen_rates(rows)
-    assert chosen.groupby("series")["chosen"].sum().tolist() == [1, 1]
-    rates = chosen[chosen["chosen"]].set_index("series")["learning_rate"].to_dict()
-    values = fit_values(rows, "laptop", rates)
+    values = fit_values(rows, "laptop", {"linear": 0.01, "NN 10-5": 0.01})
     last = values[values["x"] == 300].set_index("series")["value"]
     assert last["NN 10-5"] < 0.5 * last["linear"]
     assert (values["low"] <= values["value"]).all()
@@ -207,3 +243,30 @@ def test_the_picture_of_an_evolution_has_a_panel_for_each_landscape_and_round():
     assert len(figure.axes) == 8
     assert all(axis.get_title(loc="left") for axis in figure.axes)
     plt.close(figure)
+
+
+def test_divergence_is_the_share_of_fits_and_the_last_round():
+    rows = made_rows({"Greedy": [11, 11], "RandomBatch": [11, 11]})
+    rows["diverged"] = ((rows["series"] == "Greedy") & rows["round"].between(2, 4) & (rows["replication"] == 0)).astype(
+        float
+    )
+    values = divergence_values({"hill": rows}, "smoke")
+    share = values[values["statistic"] == "share of fits"].iloc[0]
+    n = int(((rows["round"] > 1) & (rows["series"] == "Greedy")).sum())
+    assert (share["value"], share["n"]) == (pytest.approx(3 / n), n)
+    assert divergence_table(values).to_dict("list") == {"series": ["Greedy"], "hill": [f"{300 / n:.2g}%, last after 3"]}
+
+
+def test_random_batches_are_compared_by_their_exact_mean():
+    rows = made_rows({"RandomBatch": [1, 11, 11], "Greedy": [1, 2, 3]})
+    found = first_hit(rows, {})
+    arms, last = int(rows["arm_count"].iloc[0]), int(rows["round"].max())
+    assert found["RandomBatch"].tolist() == pytest.approx([random_mean(arms, 0.01, 3, last)] * 3)
+    assert found["Greedy"].tolist() == [1.0, 2.0, 3.0]
+    assert batch_limit(rows) == last + 1
+
+
+def test_arms_that_were_tried_count_though_others_look_better():
+    rows = made_rows({"Greedy": [11]}).assign(tried=lambda r: np.where(r["round"] == 4, 1, 900))
+    assert first_tried(rows, {})["Greedy"].tolist() == [4.0]
+    assert first_hit(rows, {})["Greedy"].tolist() == [11.0]

@@ -24,10 +24,10 @@ def test_rows_of_a_set_take_a_series_from_the_first_table_that_has_it():
 
 def test_the_scale_names_only_what_the_series_have_and_every_cut():
     large, small = EXPERIMENTS["synthetic_100_10"], EXPERIMENTS["sequential_100_10"]
-    assert scale_words([large], "paper", ["Greedy"]) == "the paper's own scale: 5000 training steps, 150 batches"
+    assert scale_words([(large, "paper")], ["Greedy"]) == "the paper's own scale: 5000 training steps, 150 batches"
     cut = "200 training steps (paper: 5000), 20 batches (paper: 150)"
-    assert scale_words([large, small], "laptop", ["MeanOpt 0.1", "SeqB 0.1"]) == cut
-    assert scale_words([large], "laptop", ["Ensemble"]).endswith("ensembles of 5 (paper: 10)")
+    assert scale_words([(large, "laptop"), (small, "laptop")], ["MeanOpt 0.1", "SeqB 0.1"]) == cut
+    assert scale_words([(large, "laptop")], ["Ensemble"]).endswith("ensembles of 5 (paper: 10)")
 
 
 def test_verdicts_for_the_map_and_the_score():
