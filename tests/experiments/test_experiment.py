@@ -265,3 +265,17 @@ def test_every_search_of_a_study_has_one_key_for_each_cell():
         search = replace(search, problem=search.stand_in or search.problem)
         assert all(isinstance(c.policy, Gifa) or c.series.startswith("LinGame") for c in search.cells("laptop"))
         assert len(set(keys(search))) == len(keys(search)), name
+
+
+def test_two_profiles_are_the_same_scale_if_they_run_the_same_searches_equally_often():
+    plain = varied()
+    assert not plain.same_scale("laptop", "paper")  # it does not distinguish them
+    scale = plain.profiles["laptop"]
+    same = replace(plain, profiles={**plain.profiles, "paper": scale})
+    assert same.same_scale("laptop", "paper")
+    for other in (replace(scale, replications=scale.replications + 1), replace(scale, settings={"delta": 0.4})):
+        assert not replace(plain, profiles={**plain.profiles, "paper": other}).same_scale("laptop", "paper")
+    made = Computation("made", partial(some_rows), {"smoke": {"replications": 1}, "laptop": {"replications": 3}})
+    assert not made.same_scale("laptop", "paper")
+    assert replace(made, profiles={**made.profiles, "paper": {"replications": 3}}).same_scale("laptop", "paper")
+    assert not replace(made, profiles={**made.profiles, "paper": {"replications": 4}}).same_scale("laptop", "paper")

@@ -297,7 +297,7 @@ def divergence_values(sets: Mapping[str, pd.DataFrame], profile: str) -> pd.Data
         searched = searched[
             (searched["round"] > 1) & searched["diverged"].notna() & (searched["series"] != "RandomBatch")
         ]
-        for series, mine in searched[fitted].groupby("series", sort=False):
+        for series, mine in searched.groupby("series", sort=False):
             beyond = mine["diverged"] > 0
             line = {"panel": name, "series": series, "n": len(mine)}
             table.append(line | {"statistic": "share of fits", "value": float(beyond.mean())})

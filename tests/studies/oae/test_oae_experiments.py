@@ -114,6 +114,22 @@ def test_a_run_that_ended_is_made_again_from_its_rows(tmp_path):
     assert not spent
 
 
+def test_what_was_tried_is_never_worse_than_what_looks_best(tmp_path):
+    """With noise the recommended arm is one of those tried; the best of these by true response has a rank as good."""
+    rows = make_rows(SEARCHES["open_noise_1"], "smoke", seed=1, store=tmp_path)
+    mine = rows[(rows["round"] > 0) & rows["reward"].notna()].sort_values("round")
+    best = mine.groupby(["series", "replication"])["tried"].cummin()
+    assert (best <= mine["rank"]).all()
+    assert (best < mine["rank"]).any()
+
+
+def test_searches_that_no_profile_cuts_are_at_the_papers_scale():
+    """The profile laptop has whole searches with NN 10-5 and 25 runs; 100 runs, fewer steps or batches are others."""
+    whole = {name for name, search in SEARCHES.items() if search.same_scale("laptop", "paper")}
+    assert whole == {"diverse_10_5", "diverse_kernels", "fitted_10_5", "fitted_diverse_10_5"}
+    assert not any(c.same_scale("laptop", "paper") for c in COMPUTATIONS.values())
+
+
 @pytest.mark.parametrize("name", ["evolution", "regret_sphere", "regret_clones", "queries", "optimism"])
 def test_computations_have_rows_at_smoke_scale(name, tmp_path):
     """Every replication of the profile is there."""
