@@ -97,7 +97,7 @@ SYNTHETIC: dict[str, Experiment | Computation] = {
         "Landscapes, NN 10-5, DetD with kernels that are not degenerate on a line", SMALL, DIVERSE_KERNELS
     ),
     "sequential_10_5": on_lines(
-        "Landscapes, NN 10-5, sequential batches", SMALL, SEQUENTIAL, rounds=50, runs=MANY_RUNS, observe=MEASURED
+        "Landscapes, NN 10-5, sequential batches", SMALL, SEQUENTIAL, rounds=20, runs=MANY_RUNS, observe=MEASURED
     ),
     "sequential_100_10": on_lines("Landscapes, NN 100-10, sequential batches", MIDDLE, SEQUENTIAL, rounds=20, **CUT),
 }
