@@ -179,7 +179,7 @@ QUOTED = [
     ),
     quoted(
         "12_verdicts",
-        "best rival in {:.3f} of the 42 cells",
+        "best rival in an estimated {:.3f} of the 42 cells",
         VERDICTS,
         {"id": "GSE-C1", **WRITTEN},
         column="effect",
