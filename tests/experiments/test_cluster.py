@@ -11,6 +11,7 @@ from functools import partial
 import pytest
 from small_experiments import SEED, bandit, blocks_made, experiment, rows_of
 
+from bestarm.datasets.registry import DataUnavailable
 from bestarm.experiments.cluster import ClusterFailed
 from bestarm.experiments.code_hash import SOURCE
 from bestarm.experiments.run import make_rows
@@ -122,10 +123,10 @@ def deadly(asker):
     return bandit()
 
 
-def broken(asker):
+def failing(asker, error):
     """Return a bandit in the process that asks, and fail in any other one."""
     if os.getpid() != asker:
-        raise ValueError("no bandit here.")
+        raise error("nobody has bandits.csv.")
     return bandit()
 
 
@@ -138,7 +139,7 @@ def refused(error, an_experiment, address, folder):
 
 
 def test_a_scheduler_that_does_not_answer(tmp_path, monkeypatch, capsys):
-    """The command ends within seconds with one line and status 2; committed rows stay."""
+    """The command ends soon (5 s, and what a busy machine adds) with one line and status 2; committed rows stay."""
     committed = rows_file("linear_topm", "fig2a", "laptop")
     before = committed.stat().st_mtime_ns
     monkeypatch.setenv("BESTARM_SCHEDULER", "tcp://127.0.0.1:1")
@@ -146,7 +147,7 @@ def test_a_scheduler_that_does_not_answer(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("BESTARM_FRESH", "1")
     began = time.monotonic()
     assert cli.main(["rows", "linear_topm", "--experiment", "fig2a"]) == 2
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 60
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("bestarm: no Dask scheduler answers at 'tcp://127.0.0.1:1' within 5 s: start one")
     assert committed.stat().st_mtime_ns == before
@@ -203,14 +204,21 @@ def test_a_worker_that_lacks_a_module(cluster, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     import only_here
 
-    words = r"lacks what the rows need \(No module named 'only_here'\): install the same commit"
+    words = r"lacks what the rows need \(No module named 'only_here'\): give every worker the same commit"
     refused(ClusterFailed(words), only(partial(only_here.problem)), cluster.scheduler_address, tmp_path)
+
+
+def test_a_worker_that_lacks_the_data(cluster, tmp_path):
+    """They are there for the process that asks."""
+    problem = partial(failing, asker=os.getpid(), error=DataUnavailable)
+    words = r"lacks what the rows need \(nobody has bandits.csv.\): give every worker .* the data files"
+    refused(ClusterFailed(words), only(problem), cluster.scheduler_address, tmp_path)
 
 
 def test_an_error_in_a_block_is_raised_as_it_is(cluster, tmp_path):
     """As it would be by a process here."""
-    problem = partial(broken, asker=os.getpid())
-    refused(ValueError("no bandit here."), only(problem), cluster.scheduler_address, tmp_path)
+    problem = partial(failing, asker=os.getpid(), error=KeyError)
+    refused(KeyError("nobody has bandits.csv."), only(problem), cluster.scheduler_address, tmp_path)
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from functools import cache
 
 import pandas as pd
 
+from bestarm.datasets.registry import DataUnavailable
 from bestarm.experiments.code_hash import PACKAGES, SOURCE
 from bestarm.experiments.experiment import Part
 from bestarm.experiments.store import Store
@@ -47,8 +48,8 @@ def on_cluster(address: str, todo: list[tuple[Part, int, int]], blocks: Store) -
     Raises
     ------
     ClusterFailed
-        If Dask is not installed, no scheduler answers, it is lost, a worker has other code or several threads, or the
-        workers of a block died more often than the scheduler allows.
+        If Dask is not installed, no scheduler answers, it is lost, a worker has other code, no data or several threads,
+        or the workers of a block died more often than the scheduler allows.
     """
     try:
         from cloudpickle import dumps as pickled
@@ -79,10 +80,10 @@ def on_cluster(address: str, todo: list[tuple[Part, int, int]], blocks: Store) -
                 raise ClusterFailed(
                     f"the Dask scheduler at {address} was lost: start it again; finished blocks are kept."
                 ) from error
-            except ImportError as error:
+            except (ImportError, DataUnavailable) as error:
                 raise ClusterFailed(
-                    f"a worker of the Dask scheduler at {address} lacks what the rows need ({error}): install the "
-                    "same commit and the same requirements.lock for every worker, and start the workers again."
+                    f"a worker of the Dask scheduler at {address} lacks what the rows need ({error}): give every "
+                    "worker the same commit, the same requirements.lock and the data files, and start it again."
                 ) from error
             blocks.write(part.key, start, stop, rows)
             yield seconds
