@@ -31,7 +31,7 @@ SMALL = {"batch": 3, "rounds": 4, "hidden": (6,), "steps": 25, "standardise": Tr
 def policies(**settings):
     """Return one of each kind, with small networks."""
     s = SMALL | settings
-    frame = {k: s[k] for k in ("batch", "rounds")}
+    frame = {k: s[k] for k in ("batch", "rounds", "device") if k in s}
     return [
         RandomBatch("RandomBatch", **frame),
         Oae("Greedy", **s),
@@ -400,6 +400,18 @@ def test_a_device_that_is_not_there(monkeypatch):
     for make in (RandomBatch, Oae, SeqB, LinearOae, LinearGreedy):
         with pytest.raises(ValueError, match="Torch finds no GPU here; set device to 'cpu'"):
             make("far", 3, 2, device="cuda")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="Torch finds no GPU here to search on")
+@pytest.mark.parametrize("place", range(len(policies())), ids=[policy.label for policy in policies()])
+def test_every_search_runs_on_a_gpu(place):
+    """All 20 arms, each once; the model's outputs after the first batch are those of the processor, to rounding."""
+    on_gpu, here = policies(rounds=9, device="cuda")[place], policies(rounds=9)[place]
+    assert (np.sort(batches(on_gpu, line()), axis=1) == np.arange(20)).all()
+    states = [after_one_batch(policy, line()) for policy in (on_gpu, here)]
+    for policy, state in zip((on_gpu, here), states, strict=True):
+        policy.ask(state)
+    np.testing.assert_allclose(states[0].scores, states[1].scores, rtol=0, atol=1e-3)
 
 
 def test_ties_are_broken_at_random():

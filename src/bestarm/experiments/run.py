@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import joblib
 import pandas as pd
 
+from bestarm.experiments.cluster import on_cluster
 from bestarm.experiments.experiment import Computation, Experiment, Part, Profile
 from bestarm.experiments.store import Store
 
@@ -34,6 +36,7 @@ def make_rows(
     store: Path,
     committed: pd.DataFrame | None = None,
     workers: int = 1,
+    scheduler: str | None = None,
     progress: Progress | None = None,
     spent: Callable[[float], None] | None = None,
 ) -> pd.DataFrame:
@@ -53,6 +56,9 @@ def make_rows(
         Final rows of an earlier run; reused where their key is still right.
     workers : int, default=1
         Processes; the rows do not depend on it.
+    scheduler : str, optional
+        Address of a Dask scheduler whose workers compute the blocks of searches, in the place of processes here; the
+        rows do not depend on it, see `bestarm.experiments.cluster`.
     progress : callable, optional
         Called with (blocks done, blocks in all, seconds left).
     spent : callable, optional
@@ -86,7 +92,11 @@ def make_rows(
         else:
             found[part.key, start, stop] = block
     alone = isinstance(experiment, Computation)  # a computation has processes of its own
-    seconds = _compute(todo, blocks, 1 if alone else workers, progress)
+    if scheduler and not alone:
+        made = on_cluster(scheduler, todo, blocks)
+    else:
+        made = _in_processes(todo, blocks, 1 if alone else workers)
+    seconds = _compute(made, len(todo), progress) if todo else 0.0
     if todo and spent is not None:
         spent(seconds)
     for part, start, stop in todo:
@@ -150,19 +160,23 @@ def _with_columns(blocks: list[pd.DataFrame], part: Part) -> pd.DataFrame:
     return rows.assign(key=part.key)
 
 
-def _compute(todo: list[tuple[Part, int, int]], blocks: Store, workers: int, progress: Progress | None) -> float:
-    """Compute and store blocks, and return the processor seconds that they took."""
-    if not todo:
-        return 0.0
-    workers = max(1, min(workers, len(todo)))  # a process costs seconds to start
-    calls = [joblib.delayed(_compute_block)(part, start, stop, blocks) for part, start, stop in todo]
+def _compute(made: Generator[float, None, None], total: int, progress: Progress | None) -> float:
+    """Compute blocks by taking them from an iterator, and return the processor seconds that they took."""
     began, seconds = time.monotonic(), 0.0
-    with joblib.parallel_config(backend="loky" if workers > 1 else "sequential", n_jobs=workers):
-        for done, took in enumerate(joblib.Parallel(return_as="generator_unordered")(calls), start=1):
+    with closing(made):
+        for done, took in enumerate(made, start=1):
             seconds += took
             if progress is not None:
-                progress(done, len(calls), (time.monotonic() - began) / done * (len(calls) - done))
+                progress(done, total, (time.monotonic() - began) / done * (total - done))
     return seconds
+
+
+def _in_processes(todo: list[tuple[Part, int, int]], blocks: Store, workers: int) -> Generator[float, None, None]:
+    """Compute and store blocks in processes of this machine, yielding the processor seconds of each."""
+    workers = max(1, min(workers, len(todo)))  # a process costs seconds to start
+    calls = [joblib.delayed(_compute_block)(part, start, stop, blocks) for part, start, stop in todo]
+    with joblib.parallel_config(backend="loky" if workers > 1 else "sequential", n_jobs=workers):
+        yield from joblib.Parallel(return_as="generator_unordered")(calls)
 
 
 def _compute_block(part: Part, start: int, stop: int, blocks: Store) -> float:

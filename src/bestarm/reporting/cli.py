@@ -11,7 +11,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="bestarm",
         description="Make the rows of a study, execute a notebook, rebuild everything, or write the generated pages.",
         epilog="Environment: BESTARM_DATA, folder searched for data files before the network; BESTARM_STORE, folder of "
-        "finished blocks; BESTARM_WORKERS, number of processes; BESTARM_FRESH, ignore committed rows.",
+        "finished blocks; BESTARM_WORKERS, number of processes; BESTARM_SCHEDULER, address of a Dask scheduler whose "
+        "workers make the rows; BESTARM_FRESH, ignore committed rows.",
     )
     commands = parser.add_subparsers(dest="command", required=True)
     rows = commands.add_parser("rows", help="make the rows of a study's experiments, and the verdicts on its claims")
@@ -33,6 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command; errors of use end with one line and status 2."""
     given = _parser().parse_args(arguments)
     # imported late, so that --help answers at once
+    from bestarm.experiments.cluster import ClusterFailed
     from bestarm.reporting.rebuild import rebuild
     from bestarm.reporting.results import make_results
     from bestarm.reporting.runner import NotebookFailed, run_notebook
@@ -49,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
                 from bestarm.reporting.pages import write_pages
 
                 write_pages()
-    except (ValueError, NotebookFailed) as error:
+    except (ValueError, ClusterFailed, NotebookFailed) as error:
         print(f"bestarm: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

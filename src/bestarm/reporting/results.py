@@ -99,6 +99,7 @@ def rows_of(
         store=store,
         committed=committed,
         workers=1 if profile == "smoke" else n_workers(),
+        scheduler=None if profile == "smoke" else os.environ.get("BESTARM_SCHEDULER"),
         progress=progress,
         spent=spent,
     )
