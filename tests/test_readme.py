@@ -39,9 +39,9 @@ STORIES = [
     ("**3.05**", "linear_topm", "TOPM-C8", "as_written", "{:.2f}"),
     ("**0.77**", "linear_topm", "TOPM-C8.a", "as_written", "{:.2f}"),
     ("**17%**", "gpoo", "GPOO-C4", "as_coded", "{:.0%}"),
-    ("**14%**", "gse", "GSE-C1", "as_written", "{:.0%}"),
-    ("**60%**", "gse", "GSE-C1.b", "as_written", "{:.0%}"),
-    ("**2.57**", "oae", "OAE-C27", "as_written", "{:.2f}"),
+    ("**11%**", "gse", "GSE-C1", "as_written", "{:.0%}"),
+    ("**63%**", "gse", "GSE-C1.b", "as_written", "{:.0%}"),
+    ("**1.64**", "oae", "OAE-C27", "as_written", "{:.2f}"),
     ("**7%**", "dpp_bbo", "DPP-C22", "as_written", "{:.0%}"),
 ]
 

@@ -28,3 +28,11 @@ def test_a_section_says_at_which_scale_its_rows_are():
     assert experiment.scale(scale).replications == 100
     section.rows("synthetic_10_5", "laptop")
     assert section.at("synthetic_10_5")[1] == "laptop"
+
+
+def test_experiments_that_are_compared_are_all_at_one_scale():
+    section = Section("oae", "01_problem", "laptop")
+    section.together("synthetic_10_5", "evolution")
+    assert section.scales == {"synthetic_10_5": "laptop", "evolution": "laptop"}
+    section.together("synthetic_10_5", "diverse_10_5")
+    assert section.scales["synthetic_10_5"] == section.scales["diverse_10_5"] == "paper"

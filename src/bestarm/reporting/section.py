@@ -98,6 +98,15 @@ class Section:
         self.found[name], self.scales[name] = rows, scale
         return rows
 
+    def together(self, *names: str) -> list[pd.DataFrame]:
+        """Return the rows of experiments that are compared with each other, all at one scale.
+
+        That is the paper's own where all of them have such rows, and else the notebook's profile.
+        """
+        if self.profile == "laptop" and len({published(self.study, name)[0] for name in names}) > 1:
+            return [self.rows(name, self.profile) for name in names]
+        return [self.rows(name) for name in names]
+
     def _say_stand_in(self, name: str) -> None:
         print(f"STAND-IN DATA in {name}: nobody here has the real data; its figures are not published.")
 
