@@ -22,8 +22,8 @@ from numba import njit
 
 from bestarm.interface import FloatArray, IntArray
 from bestarm.models.triangular import symmetric_inverse, upper_cholesky
-from bestarm.models.vector_functions import exponentials
 from bestarm.streams import standard_normal, uniform
+from bestarm.vector_functions import exponentials
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
