@@ -16,9 +16,10 @@ from typing import NamedTuple, get_args
 import numpy as np
 from numba import njit
 
-from bestarm.designs.k_dpp import check_kernel, greedy_map, is_whole, subtract_products
+from bestarm.designs.k_dpp import check_kernel, greedy_map, subtract_products
 from bestarm.designs.k_dpp_mixing import Chain, down_up_steps, exchange_steps, greedy_deficit
 from bestarm.interface import FloatArray, IntArray
+from bestarm.settings import is_whole
 from bestarm.streams import Streams, uniform
 from bestarm.vector_functions import exponentials
 

@@ -13,7 +13,6 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +20,7 @@ from numba import njit
 
 from bestarm.designs.k_dpp import subtract_products
 from bestarm.interface import Arms, FloatArray, IntArray
+from bestarm.settings import is_number
 from bestarm.vector_functions import exponentials
 
 LARGEST_REWARD = 1e150  # its square, and the sum of as many squares as there is room for, are finite
@@ -160,11 +160,6 @@ def rebuild(
             learn_row(rows, reward_means, one_means, pivots[t], t, arm, rewards[t])
     for i in range(n_arms):
         variances[i] = max(variances[i], 0.0)
-
-
-def is_number(value: Any) -> bool:
-    """Return whether a setting is a real number; NaN and infinity are."""
-    return isinstance(value, Real)
 
 
 def as_lengthscales(value: Any, n_features: int) -> FloatArray:

@@ -46,8 +46,8 @@ def upper_cholesky(matrix: FloatArray) -> None:
 def symmetric_inverse(factor: FloatArray) -> FloatArray:
     """Return the inverse of U'U, shape (n, n), from the upper triangle U, block by block from the last row up ([1]_).
 
-    In the rows of a block the factor has U_c in the corner and U_r beside it. With X = U_c^{-1} U_r and Z the inverse of
-    the rows below, the inverse has -X Z there, and (U_c'U_c)^{-1} + X Z X' in the corner.
+    In the rows of a block the factor has U_c in the corner and U_r beside it. With X = U_c^{-1} U_r and Z the inverse's
+    block below, the inverse has -X Z beside its corner, which is (U_c'U_c)^{-1} + X Z X'.
     """
     n = len(factor)
     found, first = np.zeros((n, n)), n

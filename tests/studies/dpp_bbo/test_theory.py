@@ -15,8 +15,9 @@ from bestarm.reporting.values import COLUMNS
 from bestarm.streams import Streams
 from bestarm_studies.dpp_bbo import theory, theory_checks, theory_figures
 from bestarm_studies.dpp_bbo import theory_values as tv
+from bestarm_studies.dpp_bbo.asked_batch import before_batch, relevance_regions
 from bestarm_studies.dpp_bbo.batch_rows import BatchIntervals, coverage_rows, entropy_rows, maximum_rows
-from bestarm_studies.dpp_bbo.event_rows import before_batch, lemma_rows, relevance_regions, watch
+from bestarm_studies.dpp_bbo.event_rows import lemma_rows, watch
 from bestarm_studies.dpp_bbo.gp_draws import gp_draw_instance, kernel_matrix
 from bestarm_studies.dpp_bbo.series import KNOWN
 from bestarm_studies.dpp_bbo.theory_experiments import THEORY
