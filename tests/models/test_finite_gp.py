@@ -7,12 +7,13 @@ from scipy import stats
 
 from bestarm.interface import Arms, take_rows
 from bestarm.models.finite_gp import FiniteGP
-from bestarm.models.gp_hyper import GammaPriors, find_map, log_posterior, random_start, slice_sweeps, squared_differences
+from bestarm.models.gp_hyper import (
     GammaPriors,
     find_map,
     log_posterior,
     random_start,
     slice_sweeps,
+    squared_differences,
 )
 from bestarm.streams import Streams
 
