@@ -46,17 +46,16 @@ def p_value(found: np.ndarray, sets: np.ndarray, law: np.ndarray) -> float:
     return float(stats.chisquare(counts[kept], expected[kept] * counts[kept].sum() / expected[kept].sum()).pvalue)
 
 
+SAMPLERS = {
+    "eigen": lambda kernel, k, s: sample_exact(kernel, k, s),
+    "mixture": lambda kernel, k, s: sample_mixture(low_rank((kernel - 0.3 * np.eye(len(kernel))) / 0.3), k, s),
+    "down-up": lambda kernel, k, s: sample_chain(kernel, k, s),
+    "exchange": lambda kernel, k, s: sample_chain(kernel, k, s, "exchange", n_steps=250),
+}
+
+
 @pytest.mark.parametrize("k", [1, 3])
-@pytest.mark.parametrize(
-    "sample",
-    [
-        lambda kernel, k, s: sample_exact(kernel, k, s),
-        lambda kernel, k, s: sample_mixture(low_rank((kernel - 0.3 * np.eye(len(kernel))) / 0.3), k, s),
-        lambda kernel, k, s: sample_chain(kernel, k, s),
-        lambda kernel, k, s: sample_chain(kernel, k, s, "exchange", n_steps=250),
-    ],
-    ids=["eigen", "mixture", "down-up", "exchange"],
-)
+@pytest.mark.parametrize("sample", SAMPLERS.values(), ids=SAMPLERS)
 def test_samples_have_the_law_of_enumeration(sample, k):
     """12 000 samples of the 56 sets of 3 out of 8 (or of the 8 points)."""
     kernel = some_kernel()
@@ -64,6 +63,14 @@ def test_samples_have_the_law_of_enumeration(sample, k):
     found = sample(kernel, k, Streams.first(12_000))
     assert all(len(set(s)) == k for s in found[:100].tolist())
     assert p_value(found, sets, law) > 1e-3
+
+
+@pytest.mark.parametrize("sample", SAMPLERS.values(), ids=SAMPLERS)
+def test_a_hundred_thousand_samples_of_four_out_of_nine(sample):
+    """All 126 sets, by a kernel of which four directions are large."""
+    kernel = some_kernel(9, 4, 0.3, seed=5)
+    sets, law = subset_law(kernel, 4)
+    assert p_value(sample(kernel, 4, Streams.first(100_000)), sets, law) > 1e-3
 
 
 def test_the_start_without_a_set_has_the_law_as_well():

@@ -7,7 +7,14 @@ from scipy import stats
 
 from bestarm.interface import Arms, take_rows
 from bestarm.models.finite_gp import FiniteGP
-from bestarm.models.gp_hyper import GammaPriors, find_map, log_posterior, random_start, slice_sweeps
+from bestarm.models.gp_hyper import (
+    GammaPriors,
+    find_map,
+    log_posterior,
+    random_start,
+    slice_sweeps,
+    squared_differences,
+)
 from bestarm.streams import Streams
 
 SETTINGS = {"lengthscale": (0.3, 0.5), "signal": 1.7, "noise": 0.04}
@@ -142,7 +149,8 @@ def some_data(n: int = 30, d: int = 3) -> tuple[np.ndarray, np.ndarray]:
 
 def value(theta: np.ndarray, priors: np.ndarray, constant: float = 0.0) -> float:
     """Return the log posterior of the test data."""
-    return float(log_posterior(theta, *some_data(), constant, priors, np.empty(len(theta)), False))
+    x, y = some_data()
+    return float(log_posterior(theta, squared_differences(x), y, constant, priors, np.empty(len(theta)), np.inf))
 
 
 @pytest.mark.parametrize("n_scales", [1, 3])
@@ -159,7 +167,7 @@ def test_likelihood_is_that_of_gpy_and_its_gradient_that_of_differences(n_scales
     prior = ((priors[:, 0] - 1) * theta - priors[:, 1] * np.exp(theta)).sum()
     assert value(theta, priors, constant) - prior == pytest.approx(model.log_likelihood(), abs=1e-4)
     gradient = np.empty(len(theta))
-    log_posterior(theta, x, y, constant, priors, gradient, True)
+    log_posterior(theta, squared_differences(x), y, constant, priors, gradient, -np.inf)
     h = 1e-5 * np.eye(len(theta))
     numeric = [(value(theta + e, priors, constant) - value(theta - e, priors, constant)) / 2e-5 for e in h]
     np.testing.assert_allclose(gradient, numeric, rtol=1e-6, atol=1e-6)
@@ -181,7 +189,7 @@ def test_map_is_stationary_and_starts_do_not_matter_much():
     priors, gradient = GammaPriors().table(3), np.empty(5)
     start = np.log(priors[:, 0] / priors[:, 1])
     best, reached = find_map(start[None], x, y, 0.0, priors, 200, 1e-6)
-    log_posterior(best, x, y, 0.0, priors, gradient, True)
+    log_posterior(best, squared_differences(x), y, 0.0, priors, gradient, -np.inf)
     inside = (best > priors[:, 2]) & (best < priors[:, 3])
     assert np.abs(gradient[inside]).max() < 1e-2
     key = Streams.first(1).key("starts")

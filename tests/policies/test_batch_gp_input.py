@@ -15,7 +15,8 @@ from bestarm.models.finite_gp import FiniteGP
 from bestarm.models.gp_hyper import GammaPriors
 from bestarm.policies.batch_gp import BatchGP
 from bestarm.policies.gp_state import GPModel
-from bestarm.problems.candidates import Candidates, Choice, Interval, latin_hypercube, maximise
+from bestarm.problems.box import Choice, Interval
+from bestarm.problems.candidates import Candidates, latin_hypercube, maximise
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.streams import Streams
 

@@ -7,7 +7,8 @@ from bestarm.interface import Ask
 from bestarm.policies.batch_gp import BatchGP
 from bestarm.policies.batch_search import RandomBatch
 from bestarm.policies.linear_oae import LinearOae
-from bestarm.problems.candidates import Candidates, Choice, Interval, latin_hypercube, maximise, unit_points
+from bestarm.problems.box import Choice, Interval, unit_points
+from bestarm.problems.candidates import Candidates, latin_hypercube, maximise
 
 SPACE = {
     "depth": Interval(1, 9, whole=True),

@@ -13,16 +13,15 @@ References
 
 from __future__ import annotations
 
-import operator
 from itertools import combinations
 from math import comb
-from typing import Any
 
 import numpy as np
 from numba import njit
 from scipy.special import logsumexp
 
 from bestarm.interface import FloatArray, IntArray
+from bestarm.settings import is_whole
 
 NEGLIGIBLE = 1e-10  # a conditional variance or an eigenvalue below this share of the largest is rounding
 MOST_SETS = 2_000_000
@@ -41,15 +40,6 @@ def subtract_products(weights: FloatArray, rows: FloatArray, found: FloatArray) 
     for s in range(whole, m):
         for i in range(len(found)):
             found[i] -= weights[s] * rows[s, i]
-
-
-def is_whole(value: Any) -> bool:
-    """Return whether a setting is an integer; a float that happens to be whole and a truth value are none."""
-    try:
-        operator.index(value)
-    except TypeError:
-        return False
-    return not isinstance(value, bool | np.bool_)
 
 
 def check_kernel(kernel: FloatArray, k: int, n_replications: int) -> FloatArray:

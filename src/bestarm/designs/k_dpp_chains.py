@@ -16,10 +16,12 @@ from typing import NamedTuple, get_args
 import numpy as np
 from numba import njit
 
-from bestarm.designs.k_dpp import check_kernel, greedy_map, is_whole, subtract_products
+from bestarm.designs.k_dpp import check_kernel, greedy_map, subtract_products
 from bestarm.designs.k_dpp_mixing import Chain, down_up_steps, exchange_steps, greedy_deficit
 from bestarm.interface import FloatArray, IntArray
+from bestarm.settings import is_whole
 from bestarm.streams import Streams, uniform
+from bestarm.vector_functions import exponentials
 
 _PATIENCE = 24  # rejected proposals after which conditional variances of all points are kept instead
 _ROUNDING = 1e-8  # share of the diagonal by which a conditional variance may be negative
@@ -70,7 +72,7 @@ def _entries_with(
     """Write the kernel entries of point i with the members, of which i is none."""
     if entries.matrix.size > 0:
         for t in range(len(members)):
-            found[t] = entries.matrix[i, members[t]]
+            found[t] = entries.matrix[members[t], i]  # rows of members stay in the processor's cache
         return
     products = np.dot(columns, column)
     for t in range(len(members)):
@@ -97,9 +99,10 @@ def _factor(gram: FloatArray, without: int, floor: float, factor: FloatArray, or
 
 
 @njit(cache=True)
-def _conditional(variance: float, found: FloatArray, factor: FloatArray, order: IntArray, size: int) -> float:
-    """Return the variance of a point given members, from its kernel entries with them."""
-    solved = np.empty(size)
+def _conditional(
+    variance: float, found: FloatArray, factor: FloatArray, order: IntArray, size: int, solved: FloatArray
+) -> float:
+    """Return the variance of a point given members, from its kernel entries with them; ``solved`` is overwritten."""
     for i in range(size):
         value = found[order[i]]
         for s in range(i):
@@ -126,7 +129,7 @@ def _among(value: int, members: IntArray, without: int, size: int) -> bool:
 @njit(cache=True)
 def _try_add(
     entries: Entries, diagonal: FloatArray, reach: FloatArray, members: IntArray, columns: FloatArray, gram: FloatArray,
-    place: int, size: int, workspace: tuple[FloatArray, IntArray, FloatArray, FloatArray],
+    place: int, size: int, workspace: tuple[FloatArray, IntArray, FloatArray, FloatArray, FloatArray],
     draws: tuple[np.uint64, int, int, int],
 ) -> tuple[int, int, bool]:  # fmt: skip
     """Put a point at a place of the set, with probability proportional to its variance given the other members.
@@ -135,7 +138,7 @@ def _try_add(
     variance. Returns the next number of a draw, whether a variance was negative beyond rounding, and whether a proposal
     was accepted before patience ran out; if none was, drawing from the target itself keeps the law exact.
     """
-    factor, order, column, found = workspace
+    factor, order, column, found, solved = workspace
     key, replication, item, number = draws
     bad = 0
     _factor(gram[:size, :size], place, _ROUNDING * diagonal[members[0]] + 1e-300, factor, order)
@@ -147,7 +150,7 @@ def _try_add(
             continue
         _gather(entries, j, column)
         _entries_with(entries, j, column, members[:size], columns[:size], found)
-        variance = _conditional(diagonal[j], found, factor, order, size - 1)
+        variance = _conditional(diagonal[j], found, factor, order, size - 1, solved)
         if variance < -_ROUNDING * diagonal[j]:
             bad = 1
         if accept * diagonal[j] < variance:
@@ -166,9 +169,10 @@ def _widen(entries: Entries, diagonal: FloatArray, j: int, column: FloatArray, w
     for c in range(len(entries.points)):
         centre = entries.points[c, j]
         for i in range(len(wide)):
-            wide[i] += (entries.points[c, i] - centre) ** 2
+            wide[i] -= 0.5 * (entries.points[c, i] - centre) ** 2
+    exponentials(wide)
     for i in range(len(wide)):
-        wide[i] = entries.constant + entries.signal * np.exp(-0.5 * wide[i])
+        wide[i] = entries.constant + entries.signal * wide[i]
     subtract_products(column, entries.rows, wide)
     wide *= entries.weight
     wide[j] = diagonal[j]
@@ -177,14 +181,14 @@ def _widen(entries: Entries, diagonal: FloatArray, j: int, column: FloatArray, w
 @njit(cache=True)
 def _add_exactly(
     entries: Entries, diagonal: FloatArray, wide: FloatArray, members: IntArray, columns: FloatArray, gram: FloatArray,
-    place: int, size: int, workspace: tuple[FloatArray, IntArray, FloatArray, FloatArray], u: float,
+    place: int, size: int, workspace: tuple[FloatArray, IntArray, FloatArray, FloatArray, FloatArray], u: float,
 ) -> int:  # fmt: skip
     """Put a point at a place of the set by the conditional variances of all points, O((m + k) n).
 
     ``wide``, shape (k, n), holds the kernel entries of the members with all points. Returns whether a variance was
     negative beyond rounding.
     """
-    factor, order, column, found = workspace
+    factor, order, column, found, _ = workspace
     others = size - 1
     left = diagonal.copy()
     if others > 0:
@@ -238,12 +242,17 @@ def _place(
 @njit(cache=True)
 def _exchange(
     entries: Entries, diagonal: FloatArray, members: IntArray, columns: FloatArray, gram: FloatArray, n_steps: int,
-    workspace: tuple[FloatArray, IntArray, FloatArray, FloatArray], draws: tuple[np.uint64, int, int, int],
+    workspace: tuple[FloatArray, IntArray, FloatArray, FloatArray, FloatArray], draws: tuple[np.uint64, int, int, int],
 ) -> int:  # fmt: skip
-    """Run the lazy exchange chain ([1]_) in place; return whether a conditional variance was negative."""
-    factor, order, column, found = workspace
+    """Run the lazy exchange chain ([1]_) in place; return whether a conditional variance was negative.
+
+    Factors of the members but one, and the variance of that one given them, are kept until a point is exchanged.
+    """
+    _, _, column, found, solved = workspace
     key, replication, item, number = draws
     k, n, bad = len(members), len(diagonal), 0
+    factors, orders, losses = np.zeros((k, k, k)), np.zeros((k, k), dtype=np.int64), np.zeros(k)
+    ready = np.zeros(k, dtype=np.bool_)
     for _ in range(n_steps):
         lazy = uniform(key, replication, item, number) < 0.5
         number += 1
@@ -256,15 +265,19 @@ def _exchange(
             j = int(uniform(key, replication, item, number) * n)
         accept = uniform(key, replication, item, number + 1)
         number += 2
-        _factor(gram, place, _ROUNDING * diagonal[members[0]] + 1e-300, factor, order)
+        factor, order = factors[place], orders[place]
+        if not ready[place]:
+            _factor(gram, place, _ROUNDING * diagonal[members[0]] + 1e-300, factor, order)
+            losses[place] = _conditional(diagonal[members[place]], gram[place], factor, order, k - 1, solved)
+            ready[place] = True
         _gather(entries, j, column)
         _entries_with(entries, j, column, members, columns, found)
-        gain = _conditional(diagonal[j], found, factor, order, k - 1)
-        loss = _conditional(diagonal[members[place]], gram[place].copy(), factor, order, k - 1)
+        gain = _conditional(diagonal[j], found, factor, order, k - 1, solved)
         if gain < -_ROUNDING * diagonal[j]:
             bad = 1
-        if accept * loss < gain:
+        if accept * losses[place] < gain:
             _place(members, columns, gram, diagonal, place, k, j, column, found)
+            ready[:] = False
     return bad
 
 
@@ -279,7 +292,7 @@ def run_chain(
     """
     m = len(entries.rows)
     members, columns, gram = np.zeros(k, dtype=np.int64), np.empty((k, m)), np.zeros((k, k))
-    workspace = (np.zeros((k, k)), np.zeros(k, dtype=np.int64), np.empty(m), np.zeros(k))
+    workspace = (np.zeros((k, k)), np.zeros(k, dtype=np.int64), np.empty(m), np.zeros(k), np.empty(k))
     wide = np.zeros((k if not exchange else 0, len(diagonal)))
     reach = np.cumsum(diagonal)
     number, bad, whole = 0, 0, False

@@ -13,7 +13,6 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +20,8 @@ from numba import njit
 
 from bestarm.designs.k_dpp import subtract_products
 from bestarm.interface import Arms, FloatArray, IntArray
+from bestarm.settings import is_number
+from bestarm.vector_functions import exponentials
 
 LARGEST_REWARD = 1e150  # its square, and the sum of as many squares as there is room for, are finite
 
@@ -32,10 +33,12 @@ def prior_column(
     """Write the prior covariance of one point, shape (d,), with points, shape (d, n)."""
     found[:] = 0.0
     for c in range(len(lengthscales)):
+        centre, weight = point[c], -0.5 / lengthscales[c] ** 2
         for i in range(len(found)):
-            found[i] += ((points[c, i] - point[c]) / lengthscales[c]) ** 2
+            found[i] += weight * (points[c, i] - centre) ** 2
+    exponentials(found)
     for i in range(len(found)):
-        found[i] = constant + signal * np.exp(-0.5 * found[i])
+        found[i] = constant + signal * found[i]
 
 
 @njit(cache=True)
@@ -97,7 +100,8 @@ def _learn_all(
                 continue
             n, arm = n_known[r], arms[r, j]
             if n_rows[r] <= n or conditioned[r, n] != arm:
-                forget(signal[r] + constant, rows[r], variances[r], n)
+                if n_rows[r] > n:
+                    forget(signal[r] + constant, rows[r], variances[r], n)
                 condition_row(
                     points[point_set[r]], lengthscales[r], signal[r], constant, noise[r], rows[r], variances[r],
                     pivots[r], n, arm,
@@ -131,6 +135,9 @@ def rebuild(
     """Make the posterior of one replication anew in place, after its hyper-parameters changed: O(n^2 n_arms)."""
     n, n_arms = len(arms), points.shape[1]
     block = 32
+    variances[:] = signal + constant
+    reward_means[:] = 0.0
+    one_means[:] = 0.0
     for first in range(0, n, block):
         last = min(first + block, n)
         cross = np.empty((last - first, n_arms))
@@ -144,23 +151,15 @@ def rebuild(
             cross -= np.dot(own, rows[:first])
         for t in range(first, last):
             row, arm = cross[t - first], arms[t]
-            for s in range(first, t):
-                weight = rows[s, arm]
-                for i in range(n_arms):
-                    row[i] -= weight * rows[s, i]
+            subtract_products(rows[first:t, arm].copy(), rows[first:t], row)
             pivots[t] = np.sqrt(max(row[arm], 0.0) + noise)
+            share = 1.0 / pivots[t]
             for i in range(n_arms):
-                rows[t, i] = row[i] / pivots[t]
-    forget(signal + constant, rows, variances, n)
-    reward_means[:] = 0.0
-    one_means[:] = 0.0
-    for t in range(n):
-        learn_row(rows, reward_means, one_means, pivots[t], t, arms[t], rewards[t])
-
-
-def is_number(value: Any) -> bool:
-    """Return whether a setting is a real number; NaN and infinity are."""
-    return isinstance(value, Real)
+                rows[t, i] = row[i] * share
+                variances[i] -= rows[t, i] ** 2
+            learn_row(rows, reward_means, one_means, pivots[t], t, arm, rewards[t])
+    for i in range(n_arms):
+        variances[i] = max(variances[i], 0.0)
 
 
 def as_lengthscales(value: Any, n_features: int) -> FloatArray:

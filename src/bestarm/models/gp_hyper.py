@@ -21,7 +21,9 @@ import numpy as np
 from numba import njit
 
 from bestarm.interface import FloatArray, IntArray
+from bestarm.models.triangular import symmetric_inverse, upper_cholesky
 from bestarm.streams import standard_normal, uniform
+from bestarm.vector_functions import exponentials
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -78,9 +80,26 @@ class GammaPriors:
 
 
 @njit(cache=True)
+def squared_differences(points: FloatArray) -> FloatArray:
+    """Return squared differences of all pairs of points, shape (d, n), by feature: shape (d, n (n - 1) / 2).
+
+    Pairs come in the order (0, 1), (0, 2), ..., (0, n - 1), (1, 2), ....
+    """
+    d, n = points.shape
+    found = np.empty((d, n * (n - 1) // 2))
+    for c in range(d):
+        place = 0
+        for j in range(n):
+            for i in range(j + 1, n):
+                found[c, place] = (points[c, i] - points[c, j]) ** 2
+                place += 1
+    return found
+
+
+@njit(cache=True)
 def log_posterior(
-    theta: FloatArray, points: FloatArray, rewards: FloatArray, constant: float, priors: FloatArray,
-    gradient: FloatArray, wants_gradient: bool,
+    theta: FloatArray, squared: FloatArray, rewards: FloatArray, constant: float, priors: FloatArray,
+    gradient: FloatArray, enough: float,
 ) -> float:  # fmt: skip
     r"""Return the log marginal likelihood plus the log prior, up to the priors' constants, and write its gradient.
 
@@ -88,8 +107,8 @@ def log_posterior(
     ----------
     theta : ndarray, shape (p,)
         Parameters; p - 2 is the number of features, or 1.
-    points : ndarray, shape (d, n)
-        Where rewards were seen.
+    squared : ndarray, shape (d, n (n - 1) / 2)
+        `squared_differences` of the points where rewards were seen.
     rewards : ndarray, shape (n,)
         Scaled rewards.
     constant : float
@@ -97,9 +116,9 @@ def log_posterior(
     priors : ndarray, shape (p, 4)
         See `GammaPriors.table`; minus infinity is returned outside of the bounds.
     gradient : ndarray, shape (p,)
-        Written if wanted.
+        Written if the value is at least ``enough``; it costs twice the value.
     """
-    d, n = points.shape
+    d, n = len(squared), len(rewards)
     n_scales = len(theta) - 2
     value = 0.0
     for i in range(len(theta)):
@@ -107,65 +126,67 @@ def log_posterior(
             return -np.inf
         value += (priors[i, 0] - 1.0) * theta[i] - priors[i, 1] * np.exp(theta[i])
     signal, noise = np.exp(theta[0]), np.exp(theta[-1])
-    kernel = np.zeros((n, n))
+    kernel = np.zeros(squared.shape[1])  # of the pairs
     for c in range(d):
-        inverse = np.exp(-2.0 * theta[1 + min(c, n_scales - 1)])
-        for i in range(n):
-            for j in range(i):
-                kernel[i, j] += (points[c, i] - points[c, j]) ** 2 * inverse
-    covariance = np.empty((n, n))
-    for i in range(n):
-        kernel[i, i] = signal
-        covariance[i, i] = signal + constant + noise
-        for j in range(i):
-            kernel[i, j] = signal * np.exp(-0.5 * kernel[i, j])
-            kernel[j, i] = kernel[i, j]
-            covariance[i, j] = covariance[j, i] = kernel[i, j] + constant
-    factor = np.linalg.cholesky(covariance)
-    inverse_factor = np.zeros((n, n))  # row i of the inverse of a lower triangle, from the rows before it
-    for i in range(n):
-        row = inverse_factor[i]
-        for s in range(i):
-            weight = factor[i, s]
-            for c in range(s + 1):
-                row[c] -= weight * inverse_factor[s, c]
-        for c in range(i):
-            row[c] /= factor[i, i]
-        row[i] = 1.0 / factor[i, i]
-    whitened = np.dot(inverse_factor, rewards)
-    for i in range(n):
-        value -= 0.5 * whitened[i] ** 2 + np.log(factor[i, i]) + 0.5 * _LOG_2PI
-    if wants_gradient:
-        alpha = np.dot(inverse_factor.T, whitened)
-        outer = -np.dot(inverse_factor.T, inverse_factor)
-        for i in range(len(theta)):
-            gradient[i] = priors[i, 0] - 1.0 - priors[i, 1] * np.exp(theta[i])
-        trace = 0.0
-        for i in range(n):
-            trace += outer[i, i] + alpha[i] ** 2
-            for j in range(n):
-                outer[i, j] = (outer[i, j] + alpha[i] * alpha[j]) * kernel[i, j]
-        gradient[0] += 0.5 * outer.sum()
-        gradient[-1] += 0.5 * noise * trace
-        for c in range(d):
-            inverse, total = np.exp(-2.0 * theta[1 + min(c, n_scales - 1)]), 0.0
-            for i in range(n):
-                for j in range(i):
-                    total += outer[i, j] * (points[c, i] - points[c, j]) ** 2
-            gradient[1 + min(c, n_scales - 1)] += total * inverse
+        weight = -0.5 * np.exp(-2.0 * theta[1 + min(c, n_scales - 1)])
+        for pair in range(len(kernel)):
+            kernel[pair] += weight * squared[c, pair]
+    exponentials(kernel)
+    kernel *= signal
+    covariance, place = np.zeros((n, n)), 0  # its upper triangle
+    for j in range(n):
+        covariance[j, j] = signal + constant + noise
+        covariance[j, j + 1 :] = kernel[place : place + n - 1 - j] + constant
+        place += n - 1 - j
+    factor = covariance
+    upper_cholesky(factor)
+    whitened = rewards.copy()
+    for j in range(n):
+        whitened[j] /= factor[j, j]
+        whitened[j + 1 :] -= whitened[j] * factor[j, j + 1 :]
+        value -= 0.5 * whitened[j] ** 2 + np.log(factor[j, j]) + 0.5 * _LOG_2PI
+    if value >= enough:
+        _write_gradient(theta, squared, kernel, factor, whitened, priors, gradient)
     return value
 
 
 @njit(cache=True)
+def _write_gradient(
+    theta: FloatArray, squared: FloatArray, kernel: FloatArray, factor: FloatArray, whitened: FloatArray,
+    priors: FloatArray, gradient: FloatArray,
+) -> None:  # fmt: skip
+    r"""Write the gradient, the prior's plus :math:`\frac12\mathrm{tr}((\alpha\alpha^\top-A^{-1})\partial A)` ([1]_)."""
+    d, n, n_scales = len(squared), len(whitened), len(theta) - 2
+    inverse, alpha = symmetric_inverse(factor), whitened.copy()
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            alpha[i] -= factor[i, j] * alpha[j]
+        alpha[i] /= factor[i, i]
+    for i in range(len(theta)):
+        gradient[i] = priors[i, 0] - 1.0 - priors[i, 1] * np.exp(theta[i])
+    trace, place, steep = 0.0, 0, np.empty(len(kernel))
+    for j in range(n):
+        trace += alpha[j] ** 2 - inverse[j, j]
+        stop = place + n - 1 - j
+        steep[place:stop] = (alpha[j] * alpha[j + 1 :] - inverse[j, j + 1 :]) * kernel[place:stop]
+        place = stop
+    gradient[0] += 0.5 * np.exp(theta[0]) * trace + steep.sum()
+    gradient[-1] += 0.5 * np.exp(theta[-1]) * trace
+    for c in range(d):
+        scale = 1 + min(c, n_scales - 1)
+        gradient[scale] += np.exp(-2.0 * theta[scale]) * np.dot(steep, squared[c])
+
+
+@njit(cache=True)
 def _climb(
-    theta: FloatArray, points: FloatArray, rewards: FloatArray, constant: float, priors: FloatArray, most: int,
+    theta: FloatArray, squared: FloatArray, rewards: FloatArray, constant: float, priors: FloatArray, most: int,
     tolerance: float,
 ) -> tuple[FloatArray, float]:  # fmt: skip
     """Return a local maximum and its value, by BFGS within the bounds ([3]_) with backtracking."""
     p = len(theta)
     gradient, other = np.empty(p), np.empty(p)
     theta = np.minimum(np.maximum(theta, priors[:, 2]), priors[:, 3])
-    value = log_posterior(theta, points, rewards, constant, priors, gradient, True)
+    value = log_posterior(theta, squared, rewards, constant, priors, gradient, -np.inf)
     curvature = np.eye(p)
     fresh = True
     for _ in range(most):
@@ -187,8 +208,9 @@ def _climb(
         moved = False
         for _ in range(20):
             proposal = np.minimum(np.maximum(theta + size * step, priors[:, 2]), priors[:, 3])
-            reached = log_posterior(proposal, points, rewards, constant, priors, other, True)
-            if reached >= value + 1e-4 * np.dot(slope, proposal - theta):
+            enough = value + 1e-4 * np.dot(slope, proposal - theta)
+            reached = log_posterior(proposal, squared, rewards, constant, priors, other, enough)
+            if reached >= enough:
                 moved = True
                 break
             size *= 0.3
@@ -226,16 +248,19 @@ def find_map(
     ----------
     starts : ndarray, shape (n_starts, p)
         Starts.
-    points, rewards, constant, priors
+    points : ndarray, shape (d, n)
+        Where rewards were seen.
+    rewards, constant, priors
         See `log_posterior`.
     most : int
         Steps from a start.
     tolerance : float
         Largest entry of the gradient at which a climb ends.
     """
-    best, value = _climb(starts[0].copy(), points, rewards, constant, priors, most, tolerance)
+    squared = squared_differences(points)
+    best, value = _climb(starts[0].copy(), squared, rewards, constant, priors, most, tolerance)
     for s in range(1, len(starts)):
-        theta, reached = _climb(starts[s].copy(), points, rewards, constant, priors, most, tolerance)
+        theta, reached = _climb(starts[s].copy(), squared, rewards, constant, priors, most, tolerance)
         if reached > value:
             best, value = theta, reached
     return best, value
@@ -251,10 +276,10 @@ def slice_sweeps(
     The target is the density of the logarithms of the parameters, so the Jacobian of the priors is added.
     """
     p, number = len(theta), 0
-    none = np.empty(p)
+    none, squared = np.empty(p), squared_differences(points)
     theta = np.minimum(np.maximum(theta, priors[:, 2]), priors[:, 3])
     found = np.empty((n_sweeps, p))
-    value = log_posterior(theta, points, rewards, constant, priors, none, False) + theta.sum()
+    value = log_posterior(theta, squared, rewards, constant, priors, none, np.inf) + theta.sum()
     for sweep in range(n_sweeps):
         for i in range(p):
             level = value + np.log(1.0 - uniform(key, replication, item, number))
@@ -265,7 +290,7 @@ def slice_sweeps(
             for side in range(2):
                 for _ in range(out if side == 0 else most_out - 1 - out):
                     theta[i] = low if side == 0 else high
-                    if log_posterior(theta, points, rewards, constant, priors, none, False) + theta.sum() <= level:
+                    if log_posterior(theta, squared, rewards, constant, priors, none, np.inf) + theta.sum() <= level:
                         break
                     if side == 0:
                         low -= width
@@ -274,7 +299,7 @@ def slice_sweeps(
             while True:
                 theta[i] = low + (high - low) * uniform(key, replication, item, number)
                 number += 1
-                value = log_posterior(theta, points, rewards, constant, priors, none, False) + theta.sum()
+                value = log_posterior(theta, squared, rewards, constant, priors, none, np.inf) + theta.sum()
                 if value > level or high - low < 1e-12:
                     break
                 if theta[i] < now:

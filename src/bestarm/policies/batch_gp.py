@@ -20,10 +20,11 @@ import numpy as np
 from numba import njit
 
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
-from bestarm.models.finite_gp import as_lengthscales, is_number
+from bestarm.models.finite_gp import as_lengthscales
 from bestarm.models.gp_hyper import refit
 from bestarm.policies import gp_batches, gp_choice
 from bestarm.policies.gp_state import LOG, BatchGPState, GPModel, Recommendation, check_wholes, recommendations
+from bestarm.settings import is_number
 from bestarm.streams import Streams, uniform
 
 Acquisition = Literal["ucb", "est"]

@@ -25,6 +25,7 @@ from bestarm.interface import FloatArray, IntArray
 from bestarm.models.finite_gp import condition_row, prior_column
 from bestarm.policies.fixed_budget import largest
 from bestarm.streams import standard_normal, uniform
+from bestarm.vector_functions import cosines
 
 MAX, EXPLORE, SAMPLE, UNIFORM, EXACT = 0, 1, 2, 3, 4
 DOWN_UP, EXCHANGE, EIGEN = 0, 1, 2
@@ -228,8 +229,7 @@ def thompson(view: View, n_rows: int, scaled: FloatArray, arms: IntArray, n_feat
             for i in range(n_arms):
                 features[m, i] += frequency * view.points[c, i]
         number += 1
-        for i in range(n_arms):
-            features[m, i] = np.cos(features[m, i])
+        cosines(features[m])
     weights = np.empty((k, n_features))
     for b in range(k):
         for m in range(n_features):

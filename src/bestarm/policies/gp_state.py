@@ -7,10 +7,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bestarm.designs.k_dpp import is_whole
 from bestarm.interface import BoolArray, FloatArray, IntArray
-from bestarm.models.finite_gp import FiniteGP, is_number
+from bestarm.models.finite_gp import FiniteGP
 from bestarm.models.gp_hyper import GammaPriors
+from bestarm.settings import is_number, is_whole
 
 Fit = Literal["frozen", "map", "slice"]
 Recommendation = Literal["mean", "observed mean", "observed reward"]

@@ -13,6 +13,7 @@ from numba import njit
 from bestarm.interface import FloatArray, IntArray
 from bestarm.policies.gp_acquisition import log_cdf
 from bestarm.streams import uniform
+from bestarm.vector_functions import exponentials
 
 _CLIMB = 40
 _FLAT = 1e-7  # a Lipschitz constant below this says nothing
@@ -40,24 +41,29 @@ def mean_gradient(
     x: FloatArray, seen: FloatArray, weights: FloatArray, lengthscales: FloatArray, signal: float, gradient: FloatArray,
     ascent: FloatArray,
 ) -> float:  # fmt: skip
-    """Write the gradient of the posterior mean at x and that of its squared norm; return the squared norm."""
+    """Write the gradient of the posterior mean at x; return its squared norm, and write that one's gradient if wanted.
+
+    An ``ascent`` of length 0 is not wanted.
+    """
     d, n = len(x), len(weights)
     gradient[:] = 0.0
-    ascent[:] = 0.0
-    values = np.empty(n)
+    values, precision = np.zeros(n), 1.0 / lengthscales**2
     for i in range(n):
-        squared = 0.0
         for c in range(d):
-            squared += ((x[c] - seen[i, c]) / lengthscales[c]) ** 2
-        values[i] = weights[i] * signal * np.exp(-0.5 * squared)
-        for c in range(d):
-            gradient[c] -= values[i] * (x[c] - seen[i, c]) / lengthscales[c] ** 2
+            values[i] -= 0.5 * precision[c] * (x[c] - seen[i, c]) ** 2
+    exponentials(values)
     for i in range(n):
-        along = 0.0
+        values[i] *= weights[i] * signal
         for c in range(d):
-            along += (x[c] - seen[i, c]) / lengthscales[c] ** 2 * gradient[c]
-        for c in range(d):
-            ascent[c] += 2.0 * values[i] * ((x[c] - seen[i, c]) * along - gradient[c]) / lengthscales[c] ** 2
+            gradient[c] -= values[i] * (x[c] - seen[i, c]) * precision[c]
+    if len(ascent) > 0:
+        ascent[:] = 0.0
+        for i in range(n):
+            along = 0.0
+            for c in range(d):
+                along += (x[c] - seen[i, c]) * precision[c] * gradient[c]
+            for c in range(d):
+                ascent[c] += 2.0 * values[i] * ((x[c] - seen[i, c]) * along - gradient[c]) * precision[c]
     return (gradient**2).sum()
 
 
@@ -78,14 +84,14 @@ def lipschitz_constant(
         Candidates tried.
     """
     d, n_arms = points.shape
-    gradient, ascent = np.empty(d), np.empty(d)
+    gradient, ascent, none = np.empty(d), np.empty(d), np.empty(0)
     best, x = -1.0, np.empty(d)
     for i in range(n_tried + len(seen)):
         if i < n_tried:
             candidate = points[:, int(uniform(key, replication, item, i) * n_arms)].copy()
         else:
             candidate = seen[i - n_tried].copy()
-        value = mean_gradient(candidate, seen, weights, lengthscales, signal, gradient, ascent)
+        value = mean_gradient(candidate, seen, weights, lengthscales, signal, gradient, none)
         if value > best:
             best, x = value, candidate
     low, high = np.empty(d), np.empty(d)

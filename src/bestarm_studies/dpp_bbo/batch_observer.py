@@ -91,7 +91,7 @@ class BatchObserver(Observed):
             "scale": state.scale,
             **dict(zip(LOG, log.T, strict=True)),
         }
-        self.rounds.append({name: np.float32(_rounded(values)) for name, values in found.items()})  # type: ignore[misc]
+        self.rounds.append({name: _rounded(values).astype(np.float32) for name, values in found.items()})
 
     def findings(self, replications: IntArray) -> pd.DataFrame:
         """Return a row for each replication and round: ``replication, round`` and the findings."""

@@ -28,9 +28,10 @@ from bestarm.policies.batch_gp import BatchGP
 from bestarm.policies.gp_acquisition import maximum_by_approximation, maximum_by_integral, ucb_width
 from bestarm.policies.gp_state import BatchGPState
 from bestarm.streams import Streams
+from bestarm_studies.dpp_bbo.asked_batch import before_batch, dpp_kernel, hallucinated, relevance_regions
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
-from bestarm_studies.dpp_bbo.event_rows import before_batch, blocks, relevance_regions
-from bestarm_studies.dpp_bbo.gp_draws import kernel_matrix
+from bestarm_studies.dpp_bbo.event_rows import blocks
+from bestarm_studies.dpp_bbo.gp_draws import kernel_root
 
 
 @dataclass
@@ -65,9 +66,9 @@ class BatchIntervals(Observed):
 
     def tell(self, state: BatchGPState, asked: Ask, totals: FloatArray) -> None:
         """Note the intervals that the batch was chosen by, and let the policy learn."""
-        first, last = int(state.n_known[0]), int(state.n_rows[0])
-        if last > first:
-            self._note(state, asked.arms, totals, first)
+        batch = hallucinated(state)
+        if batch:
+            self._note(state, asked.arms, totals, batch.start)
         super().tell(state, asked, totals)
 
     def _note(self, state: BatchGPState, arms: IntArray, totals: FloatArray, first: int) -> None:
@@ -131,14 +132,6 @@ def coverage_rows(
     return pd.concat(frames, ignore_index=True).assign(convention="as_written")
 
 
-def dpp_kernel(state: BatchGPState, replication: int, region: IntArray, prior: FloatArray) -> FloatArray:
-    r"""Return :math:`I+\sigma^{-2}K_{t,1}` on a region, given the batch's first arm, from the prior covariance."""
-    r, n = replication, int(state.n_known[0]) + 1
-    rows = state.rows[r, :n][:, region]
-    covariance = prior[np.ix_(region, region)] - rows.T @ rows
-    return np.asarray(np.eye(len(region)) + covariance / state.noise[r])
-
-
 def entropy_rows(
     policy: BatchGP, problem: partial[CandidateArms], replications: int, *, seed: int = 0, workers: int = 1
 ) -> pd.DataFrame:
@@ -162,24 +155,23 @@ def entropy_rows(
         ``regret`` of the batch.
     """
     functions, lines = problem(replications=replications), []
-    prior = kernel_matrix(functions.features, float(np.ravel(policy.model.lengthscale)[0]))
     k = policy.batch - 1
     for part, streams in blocks(functions, replications, seed):
         best = part.means.max(axis=1)
 
         def look(state: BatchGPState, part: CandidateArms = part, best: FloatArray = best) -> None:
-            first, last = int(state.n_known[0]), int(state.n_rows[0])
-            if last == first:
+            batch = hallucinated(state)
+            if not batch:
                 return
             inside = relevance_regions(policy, state)
             for r, replication in enumerate(state.replications):
                 region = np.flatnonzero(inside[r])
-                kernel = dpp_kernel(state, r, region, prior)
+                kernel = dpp_kernel(state, r, region)
                 log_z = greedy = np.nan
                 if len(region) >= k:
                     log_z = float(log_elementary(np.maximum(np.linalg.eigvalsh(kernel), 1.0), k)[k])
                     greedy = float(log_determinants(kernel, greedy_map(kernel, k)[0]))
-                arms = state.conditioned[r, first:last]
+                arms = state.conditioned[r, batch.start : batch.stop]
                 lines.append(
                     {
                         "replication": int(replication),
@@ -188,7 +180,7 @@ def entropy_rows(
                         "log_z": log_z,
                         "log_det": float(state.log[r, 4]),
                         "greedy": greedy,
-                        "first": float(2.0 * np.log(state.pivots[r, first]) - np.log(state.noise[r])),
+                        "first": float(2.0 * np.log(state.pivots[r, batch.start]) - np.log(state.noise[r])),
                         "regret": float((best[r] - part.means[r, arms]).sum()),
                     }
                 )
@@ -234,14 +226,14 @@ def maximum_rows(
     """
     functions, lines = problem(replications=replications), []
     x = functions.features
-    values, vectors = np.linalg.eigh(kernel_matrix(x, float(np.ravel(policy.model.lengthscale)[0])))
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    root = kernel_root(x, float(np.ravel(policy.model.lengthscale)[0]))
     for part, streams in blocks(functions, replications, seed):
 
         def look(state: BatchGPState, part: CandidateArms = part) -> None:
-            n = int(state.n_known[0])
-            if state.round not in batches or int(state.n_rows[0]) == n:
+            batch = hallucinated(state)
+            if state.round not in batches or not batch:
                 return
+            n = batch.start
             deviations, means = np.sqrt(before_batch(state)), state.means
             for r, replication in enumerate(state.replications):
                 generator = np.random.default_rng([seed, int(replication), state.round])

@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.spatial.distance import cdist
 
 from bestarm.designs.k_dpp import greedy_map, log_determinants, subset_law
 from bestarm.designs.k_dpp_exact import low_rank, mixture_law, sample_mixture
@@ -26,11 +25,12 @@ from bestarm.designs.k_dpp_mixing import Chain, distances, transition_matrix
 from bestarm.experiments.simulate import simulate
 from bestarm.interface import Ask, FloatArray, IntArray
 from bestarm.policies.batch_gp import BatchGP
-from bestarm.policies.gp_acquisition import est_width, relevance_region, ucb_width
+from bestarm.policies.gp_acquisition import est_width, ucb_width
 from bestarm.policies.gp_state import LOG, BatchGPState
 from bestarm.policies.local_penalty import lipschitz_constant, log_softplus, mean_weights, penalise
 from bestarm.reporting.values import QUANTILES, as_values
 from bestarm.streams import Streams
+from bestarm_studies.dpp_bbo.asked_batch import dpp_kernel, relevance_regions
 from bestarm_studies.dpp_bbo.batch_observer import BatchObserver
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 
@@ -67,11 +67,7 @@ class Moment(NamedTuple):
 
     def kernel(self, region: IntArray, b: int = 1, replication: int = 0) -> FloatArray:
         r"""Return :math:`L=I+\sigma^{-2}k_{t,b}` of a region after the first b arms of the batch, shape (n, n)."""
-        state, r = self.state, replication
-        points = state.points[state.point_set[r]][:, region] / state.lengthscales[r][:, None]
-        rows = state.rows[r, : state.n_known[r] + b][:, region]
-        prior = state.constant + state.signal[r] * np.exp(-0.5 * cdist(points.T, points.T, "sqeuclidean"))
-        return np.asarray(np.eye(len(region)) + (prior - rows.T @ rows) / state.noise[r])
+        return dpp_kernel(self.state, replication, region, b)
 
     def width(self, b: int = 0, replication: int = 0) -> float:
         """Return the deviations that the arm after the first b of the batch is chosen by ([1]_, Algorithm 1).
@@ -109,13 +105,11 @@ def following(now: Moment, problem: CandidateArms, streams: Streams) -> Moment:
 
 def regions(now: Moment, replication: int = 0) -> dict[str, IntArray]:
     r"""Return the arms of two relevance regions: of the paper, :math:`2\beta_{t+1}^{1/2}`, and of Contal's software."""
-    means, deviations = now.posterior(0, replication)
-    width = after = now.width(0, replication)
-    if now.policy.acquisition == "ucb":  # EST cannot know its next width
-        turn = now.state.round + (now.policy.first == 0)
-        after = ucb_width(len(means), turn + 1, now.policy.delta, now.policy.beta_scale)
-    reach = {TEXT: 2.0 * after, CODE: width}
-    return {name: relevance_region(means, deviations**2, width, far) for name, far in reach.items()}
+    forms = {TEXT: False, CODE: True}
+    return {
+        name: np.flatnonzero(relevance_regions(now.policy, now.state, as_coded)[replication])
+        for name, as_coded in forms.items()
+    }
 
 
 def bounds_values(now: Moment, problem: CandidateArms, panel: str, profile: str, b: int = 0) -> pd.DataFrame:

@@ -20,9 +20,9 @@ from bestarm.experiments.observe import Looking
 from bestarm.experiments.simulate import simulate
 from bestarm.interface import BoolArray, FloatArray
 from bestarm.policies.batch_gp import BatchGP
-from bestarm.policies.gp_acquisition import ucb_width
 from bestarm.policies.gp_state import BatchGPState
 from bestarm.streams import Streams
+from bestarm_studies.dpp_bbo.asked_batch import before_batch, hallucinated, relevance_regions
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 from bestarm_studies.dpp_bbo.theory import zeta
 
@@ -36,26 +36,6 @@ def blocks(problem: CandidateArms, replications: int, seed: int) -> Iterator[tup
     for start in range(0, replications, BLOCK):
         rows = np.arange(start, min(start + BLOCK, replications))
         yield problem.take(rows), Streams(seed, problem.label, rows)
-
-
-def before_batch(state: BatchGPState) -> FloatArray:
-    """Return the variances given the known rewards alone, shape (R, n_arms), of a state that hallucinates a batch."""
-    first, last = int(state.n_known[0]), int(state.n_rows[0])
-    return np.asarray(state.variances + (state.rows[:, first:last] ** 2).sum(axis=1))
-
-
-def relevance_regions(policy: BatchGP, state: BatchGPState) -> BoolArray:
-    r"""Return which arms the relevance region of the present batch has, shape (R, n_arms), as the paper's text has it.
-
-    It reaches up by :math:`2\beta_{t+1}^{1/2}`, with EST by twice the present width.
-    """
-    deviations, means, width = np.sqrt(before_batch(state)), state.means, state.log[:, :1]
-    after = width
-    if policy.acquisition == "ucb":
-        turn = state.round + (policy.first == 0)
-        after = np.array(ucb_width(means.shape[1], turn + 1, policy.delta, policy.beta_scale))
-    lowest = (means - width * deviations).max(axis=1, keepdims=True)
-    return np.asarray(means + 2.0 * after * deviations >= lowest - _ROUNDING)
 
 
 @dataclass
@@ -97,12 +77,12 @@ def watch(policy: BatchGP, problem: CandidateArms, streams: Streams) -> tuple[Ba
 
     def look(state: BatchGPState) -> None:
         states[:] = [state]
-        first, last = int(state.n_known[0]), int(state.n_rows[0])
-        if last == first:  # the random first arm, or the end
+        batch = hallucinated(state)
+        if not batch:
             return
         deviations, means, width = np.sqrt(before_batch(state)), state.means, state.log[:, 0]
-        arms = state.conditioned[:, first:last]
-        variances = state.pivots[:, first:last] ** 2 - state.noise[:, None]
+        arms = state.conditioned[:, batch.start : batch.stop]
+        variances = state.pivots[:, batch.start : batch.stop] ** 2 - state.noise[:, None]
         seen.deviation.append(np.sqrt(np.maximum(variances, 0.0)))
         seen.regret.append(best[:, None] - np.take_along_axis(truth, arms, axis=1))
         seen.width.append(width.copy())

@@ -20,6 +20,12 @@ def kernel_matrix(x: FloatArray, lengthscale: float) -> FloatArray:
     return np.asarray(np.exp(-0.5 * cdist(x, x, "sqeuclidean") / lengthscale**2))
 
 
+def kernel_root(x: FloatArray, lengthscale: float) -> FloatArray:
+    """Return A with A A' the kernel matrix, shape (n, n), exact where the kernel is singular to rounding."""
+    values, vectors = np.linalg.eigh(kernel_matrix(x, lengthscale))
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
 def gp_draw_instance(
     n_arms: int = 400,
     n_features: int = 2,
@@ -56,8 +62,7 @@ def gp_draw_instance(
             f"n_features={n_features}, replications={replications}, lengthscale={lengthscale}."
         )
     x = np.random.default_rng([seed, n_arms, n_features]).random((n_arms, n_features))
-    values, vectors = np.linalg.eigh(kernel_matrix(x, lengthscale))
-    root = vectors * np.sqrt(np.maximum(values, 0.0))  # exact where the kernel is singular to rounding
+    root = kernel_root(x, lengthscale)
     normal = [np.random.default_rng([seed, n_arms, n_features, r]).standard_normal(n_arms) for r in range(replications)]
     label = f"GP draws |X|={n_arms} d={n_features} l={lengthscale:g} sigma={sigma:g}"
     return CandidateArms(label, x, np.stack(normal) @ root.T, sigma)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bestarm.interface import FloatArray
-from bestarm.problems.candidates import Design, unit_points
+from bestarm.problems.box import Design, unit_points
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 
 _WEIGHTS = np.array([1.0, 1.2, 3.0, 3.2])
@@ -134,7 +134,7 @@ def synthetic_instance(
     noise : float
         Standard deviation of the noise over that of the function on its box.
     design : {"sobol", "latin", "grid"}
-        See `bestarm.problems.candidates.unit_points`; a grid is one set for all.
+        See `bestarm.problems.box.unit_points`; a grid is one set for all.
     with_optimum : bool
         Put the maximisers in the place of the last candidates, so that no regret comes from the discretisation.
     seed : int

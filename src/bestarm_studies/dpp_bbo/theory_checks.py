@@ -22,11 +22,10 @@ from bestarm.reporting.study import project_seed
 from bestarm.reporting.verdicts import Decision
 from bestarm.streams import Streams
 from bestarm_studies.dpp_bbo import theory
-from bestarm_studies.dpp_bbo.batch_rows import dpp_kernel
-from bestarm_studies.dpp_bbo.event_rows import relevance_regions
+from bestarm_studies.dpp_bbo.asked_batch import dpp_kernel, hallucinated, relevance_regions
 from bestarm_studies.dpp_bbo.series import on_draws
 from bestarm_studies.dpp_bbo.theory_experiments import EXPLORES, FUNCTIONS
-from bestarm_studies.dpp_bbo.theory_values import NOISE, bound_runs, draw_kernel, printed_bounds
+from bestarm_studies.dpp_bbo.theory_values import NOISE, bound_runs, draw_kernel, printed_bounds, two_stage_bounds
 
 Test = Mapping[str, Any]
 Rows = Mapping[str, pd.DataFrame]
@@ -38,7 +37,7 @@ def _looked_at(policy: Any, runs: int, look: Callable[[BatchGPState], None]) -> 
     problem = FUNCTIONS(replications=runs)
 
     def batches(state: BatchGPState) -> None:
-        if state.n_rows[0] > state.n_known[0]:
+        if hallucinated(state):
             look(state)
 
     streams = Streams.first(runs, seed=project_seed(), instance=problem.label)
@@ -55,14 +54,15 @@ def exploration_is_greedy(test: Test, rows: Rows) -> Decision:
 
     def look(state: BatchGPState) -> None:
         nonlocal beyond, largest, repeats, checked
-        first, last = int(state.n_known[0]), int(state.n_rows[0])
+        batch = hallucinated(state)
+        first, last = batch.start, batch.stop
         inside = relevance_regions(EXPLORES, state)
         for r in range(len(inside)):
             region, arms = np.flatnonzero(inside[r]), state.conditioned[r, first + 1 : last]
             if len(set(arms)) < len(arms):
                 repeats += 1
                 continue
-            kernel, places = dpp_kernel(state, r, region, draw_kernel()), np.searchsorted(region, arms)
+            kernel, places = dpp_kernel(state, r, region), np.searchsorted(region, arms)
             gains, taken = np.diagonal(kernel).copy(), np.zeros((0, len(region)))
             for b, place in enumerate(places):
                 gain = state.pivots[r, first + 1 + b] ** 2 / state.noise[r]
@@ -85,11 +85,12 @@ def chain_rule(test: Test, rows: Rows) -> Decision:
 
     def look(state: BatchGPState) -> None:
         nonlocal largest, misprint, checked
-        first, last = int(state.n_known[0]), int(state.n_rows[0])
+        batch = hallucinated(state)
+        first, last = batch.start, batch.stop
         for r in range(len(state.noise)):
             gains = state.pivots[r, :last] ** 2 / state.noise[r]
             arms = generator.permutation(state.conditioned[r, first + 1 : last])
-            batch = np.log(gains[first]) + np.linalg.slogdet(dpp_kernel(state, r, arms, draw_kernel()))[1]
+            batch = np.log(gains[first]) + np.linalg.slogdet(dpp_kernel(state, r, arms))[1]
             every = state.conditioned[r, :last]
             whole = np.linalg.slogdet(np.eye(last) + draw_kernel()[np.ix_(every, every)] / state.noise[r])[1]
             sums = np.log(gains[first:]).sum(), np.log(gains).sum()
@@ -117,7 +118,8 @@ def regret_within(test: Test, rows: Rows) -> Decision:
 
     A bound above the regret of the worst arms cannot be exceeded, and says nothing.
     """
-    runs = bound_runs(rows[test["experiments"][0]])
+    found = rows[test["experiments"][0]]
+    runs = two_stage_bounds(found) if "first_stage" in found else bound_runs(found)
     mine = runs[runs["series"].isin(test["series"]) & (runs["theorem"] == test["theorem"])]
     within = (mine["regret"] <= mine["bound"]).groupby(mine["series"]).mean()
     used, over = (mine["regret"] / mine["bound"]).max(), (mine["bound"] / mine["trivial"]).min()

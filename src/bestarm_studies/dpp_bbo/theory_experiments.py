@@ -9,15 +9,25 @@ from typing import Any
 from bestarm.experiments.experiment import Computation, Profile
 from bestarm.policies.batch_gp import BatchGP
 from bestarm_studies.dpp_bbo.batch_rows import coverage_rows, entropy_rows, maximum_rows
+from bestarm_studies.dpp_bbo.batch_times import batch_times
 from bestarm_studies.dpp_bbo.event_rows import lemma_rows
 from bestarm_studies.dpp_bbo.gp_draws import gp_draw_instance
 from bestarm_studies.dpp_bbo.series import DRAW_ROUNDS, DRAWN, KNOWN, on_draws
+from bestarm_studies.dpp_bbo.synthetic import synthetic_instance
 from bestarm_studies.dpp_bbo.theory_rows import chain_rows, sampling_times, set_rows
+from bestarm_studies.dpp_bbo.two_stage import two_stage_rows
 
 EVALUATIONS = 5 * DRAW_ROUNDS
 FUNCTIONS = partial(gp_draw_instance, n_arms=400, lengthscale=DRAWN["lengthscale"], sigma=DRAWN["sigma"])
 EXPLORES = replace(on_draws()["UCB-DPP-MAX"], rule="pure-exploration")
 SEQUENTIAL = [BatchGP.sequential("ucb", EVALUATIONS, model=KNOWN), BatchGP.sequential("est", EVALUATIONS, model=KNOWN)]
+
+# What grows in the times of a batch: candidates, B and rewards (of T - 1 batches and the first arm).
+GROWTH = {
+    "candidates": {n: (n, 5, 76) for n in (512, 1024, 2048, 4096, 8192)},
+    "B": {b: (2048, b, 76) for b in (2, 5, 10, 20)},
+    "T": {t: (2048, 5, 5 * t - 4) for t in (5, 10, 20, 40)},
+}
 
 
 def computed(title: str, runs: int, rows: Any, *, smoke: dict[str, Any] | None = None, **settings: Any) -> Computation:
@@ -64,6 +74,15 @@ THEORY: dict[str, Computation] = {
         n_draws=200,
         smoke={"n_draws": 20},
     ),
+    "theory_two_stage": computed(
+        "Theorem 3.2 after the first stage that it needs",
+        100,
+        two_stage_rows,
+        searches=[make(5, DRAW_ROUNDS, model=KNOWN) for make in (BatchGP.gp_bucb, BatchGP.b_est)],
+        problem=FUNCTIONS,
+        level=0.5,
+        smoke={"problem": partial(FUNCTIONS, n_arms=60), "level": 2.0},
+    ),
     "theory_sets": computed(
         "k-DPPs by enumeration",
         300,
@@ -84,6 +103,15 @@ THEORY: dict[str, Computation] = {
         "Seconds of one sample of a k-DPP",
         partial(sampling_times, sizes=(250, 500, 1000, 2000, 4000), ks=(4, 9), noise=DRAWN["sigma"] ** 2),
         profiles={"smoke": {"replications": 2, "sizes": (30,)}, "laptop": {"replications": 3}},
+        measured=True,
+    ),
+    "batch_times": Computation(
+        "Seconds of one batch",
+        partial(batch_times, problem=partial(synthetic_instance, name="Branin-Hoo"), cells=GROWTH),
+        profiles={
+            "smoke": {"replications": 1, "cells": {"candidates": {64: (64, 3, 7)}}},
+            "laptop": {"replications": 3},
+        },
         measured=True,
     ),
 }

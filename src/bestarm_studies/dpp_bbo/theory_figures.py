@@ -24,6 +24,12 @@ SAMPLER_LOOKS = {
     "exchange chain": Look("#D55E00", "s", "--"),
     "down-up chain": Look("#0072B2", "^", "-."),
 }
+TIME_LOOKS = {
+    "qLogNEI": Look("0.2", "o"),
+    "LP-UCB": Look("#882255", "v", DOTS),
+    "UCB-DPP-MAX": Look("#D55E00", "s", "--"),
+    "UCB-DPP-SAMPLE": Look("#0072B2", "^", "-."),
+}
 RATE_LOOKS = {
     "eigenvalues, length-scale 0.2": Look("#0072B2", ""),
     "eigenvalues, length-scale 0.05": Look("#882255", "", "--"),
@@ -138,4 +144,15 @@ def cost_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figur
         values, list(SAMPLER_LOOKS), statistic="cost", titles={panel: panel for panel in panels}, log="xy",
         looks=SAMPLER_LOOKS, marks="none", x="n", y={panel: panel.split(": ")[1] for panel in panels}, wrap=2,
         share_y=False, title=title, setting=setting,
+    )  # fmt: skip
+
+
+def batch_times_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
+    """Return measured seconds of one batch against the candidates, its size and the batches so far."""
+    panels = list(dict.fromkeys(values["panel"]))
+    words = {"B": "arms of a batch, B", "T": "batch T"}
+    return line_panels(
+        values, list(TIME_LOOKS), statistic="seconds", titles=dict.fromkeys(panels, ""), log="xy", looks=TIME_LOOKS,
+        marks="none", x={panel: words.get(panel, panel) for panel in panels}, y="seconds a batch", title=title,
+        setting=setting, height=2.9,
     )  # fmt: skip

@@ -99,6 +99,27 @@ def bound_runs(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
+def two_stage_bounds(rows: pd.DataFrame) -> pd.DataFrame:
+    r"""Return what Theorem 3.2 gives for each run after its first stage, with the columns of `bound_runs`.
+
+    That is :math:`C'R^{seq}+2\|f\|_\infty T^{init}` with the bound of Theorem 2.1 for all evaluations in the place of
+    the sequential regret; for GP-BUCB with twice its width, see `bound_runs`.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of `bestarm_studies.dpp_bbo.two_stage.two_stage_rows`.
+    """
+    n = rows["evaluations"].to_numpy()
+    information = draw_information(int(n.max()))[n - 1]
+    ucb = 2.0 * np.sqrt(ucb_beta(N_ARMS, n, DELTA))
+    est = rows["width"].to_numpy(dtype=np.float64) + np.sqrt(zeta(n, DELTA, 1.0))
+    sequential = regret_bound(2.0, n, np.where(rows["series"] == "B-EST", est, ucb), information, NOISE)
+    bound = rows["inflation"] * sequential + 2.0 * rows["largest"] * rows["first_stage"]
+    kept = rows[["series", "replication", "regret", "trivial"]]
+    return kept.assign(theorem="3.2", bound=bound)
+
+
 def bound_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return by series and theorem the mean regret, the median bound, and how often and how nearly it is reached."""
     runs = bound_runs(rows)
@@ -289,6 +310,12 @@ def cost_values(times: pd.DataFrame, sizes: Sequence[int], ks: Sequence[int], pr
     counted = as_values(pd.DataFrame(lines), statistic="cost", profile=profile)
     measured = summarise(times, {"cost": ("seconds", "median")}, x="points", panel="k = {k}: seconds", profile=profile)
     return pd.concat([counted, measured], ignore_index=True)
+
+
+def batch_time_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return medians of the measured seconds of one batch, its fit included, by what grows."""
+    timed = rows.assign(seconds=rows["fit"] + rows["choice"])
+    return summarise(timed, {"seconds": ("seconds", "median")}, x="x", panel="{grows}", profile=profile)
 
 
 def wide_table(values: pd.DataFrame, entry: str = "{value:.3f}", *, index: Sequence[str] = ("series",)) -> pd.DataFrame:

@@ -15,6 +15,16 @@ from bestarm_studies.dpp_bbo.fastxml_table import HYPER_PARAMETERS
 SMALLEST = 1e-6  # added to a regret before its logarithm is taken
 SEARCHES = ("GP-BUCB", "B-EST", "UCB-DPP-MAX", "EST-DPP-MAX", "UCB-DPP-SAMPLE", "EST-DPP-SAMPLE", "LP-UCB")
 RIVALS = tuple(name for name in SEARCHES if "SAMPLE" not in name)
+EVERYBODY = (*SEARCHES, "UCB-UNIFORM", "EST-UNIFORM", "Thompson", "random")
+
+
+def rivals_of_sampling() -> dict[str, dict[str, tuple[str, str]]]:
+    """Return the comparisons of each search that samples with its rivals of the same acquisition and with others."""
+    kinds = {"UCB": ("GP-BUCB", "UCB-DPP-MAX", "UCB-UNIFORM"), "EST": ("B-EST", "EST-DPP-MAX", "EST-UNIFORM")}
+    return {
+        f"{kind}-DPP-SAMPLE": {rival: (f"{kind}-DPP-SAMPLE", rival) for rival in (*own, "LP-UCB", "random")}
+        for kind, own in kinds.items()
+    }
 
 
 def batch_of(rows: pd.DataFrame, test: Mapping[str, Any] | None = None) -> pd.Series:

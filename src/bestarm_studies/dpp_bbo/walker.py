@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from bestarm.problems.candidates import unit_points
+from bestarm.problems.box import unit_points
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms, stored_table
 from bestarm_studies.dpp_bbo.walking import walking_speeds
 

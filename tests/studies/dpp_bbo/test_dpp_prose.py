@@ -8,9 +8,10 @@ import pytest
 from prose import prose, quote
 
 from bestarm.reporting.results import committed_rows, read_verdicts
+from bestarm_studies.dpp_bbo.theory_values import two_stage_bounds
 from bestarm_studies.dpp_bbo.values import RIVALS, differences, variance_shares, with_batches
 
-STUDY = "dpp_bbo"
+STUDY, SAMPLE = "dpp_bbo", "UCB-DPP-SAMPLE"
 quoted = partial(quote, STUDY)
 
 
@@ -115,3 +116,36 @@ def test_the_lemmas():
     text = prose(STUDY, "07_theory")
     assert f"violates it for {mine['lemma_6_4'].mean():.2f} of the pairs" in text
     assert f"its left side is {mine['lemma_6_7'].mean():.2f} times the right one" in text
+
+
+def test_the_first_stage():
+    """Regret before and after it, beside that of the searches without one, and what the bound says."""
+    found, text = rows("theory_two_stage"), prose(STUDY, "07_theory")
+    first, after = found["first_regret"].mean(), found["regret"] - found["first_regret"]
+    assert f"there are {found['first_stage'].max()} evaluations, which cost a regret of {first:.0f}" in text
+    means = after.groupby(found["series"]).mean()
+    assert f"the 100 after them {means['GP-BUCB']:.1f} with GP-BUCB and {means['B-EST']:.1f} with B-EST" in text
+    without = rows("theory_lemmas").groupby("series")["regret"].mean()
+    assert f"100 evaluations cost {without['GP-BUCB']:.1f} and {without['B-EST']:.0f} in all" in text
+    bounds = two_stage_bounds(found)
+    assert (bounds["regret"] <= bounds["bound"]).all()
+    assert f"at least {(bounds['bound'] / bounds['trivial']).min():.2f} times the regret of the worst arms" in text
+    assert round(found["regret"].mean() / without["GP-BUCB"]) == 14
+
+
+def test_the_time_of_a_batch():
+    times, text = rows("batch_times"), prose(STUDY, "07_theory")
+    seconds = (times["fit"] + times["choice"]).groupby([times["grows"], times["x"], times["series"]]).median()
+
+    def ratio(grows: str, low: int, high: int, series: str) -> str:
+        return f"{seconds[grows, high, series] / seconds[grows, low, series]:.1f}"
+
+    ours, peer = (seconds["candidates", 2048, series] for series in (SAMPLE, "qLogNEI"))
+    assert f"takes {1e3 * ours:.1f} ms, and qLogNEI {peer:.2f} s, {peer / ours:.0f} times as long" in text
+    grown = [ratio("candidates", 512, 8192, series) for series in (SAMPLE, "qLogNEI")]
+    assert f"by a factor of {grown[0]}, the other of {grown[1]}" in text
+    grown = [ratio("B", 2, 20, series) for series in (SAMPLE, "qLogNEI")]
+    assert f"to twenty by {grown[0]} and {grown[1]}" in text
+    first, last = (1e3 * seconds["T", t, SAMPLE] for t in (5, 40))
+    assert f"from {first:.1f} to {last:.1f} ms" in text
+    assert f"from {seconds['T', 5, 'qLogNEI']:.2f} to {seconds['T', 40, 'qLogNEI']:.2f} s" in text

@@ -6,7 +6,7 @@ import pytest
 from bestarm.datasets.registry import available
 from bestarm.experiments.simulate import simulate
 from bestarm.policies.batch_search import RandomBatch
-from bestarm.problems.candidates import unit_points
+from bestarm.problems.box import unit_points
 from bestarm.streams import Streams
 from bestarm_studies.dpp_bbo.abalone import (
     abalone_instance,

@@ -15,8 +15,9 @@ from bestarm.reporting.values import COLUMNS
 from bestarm.streams import Streams
 from bestarm_studies.dpp_bbo import theory, theory_checks, theory_figures
 from bestarm_studies.dpp_bbo import theory_values as tv
+from bestarm_studies.dpp_bbo.asked_batch import before_batch, relevance_regions
 from bestarm_studies.dpp_bbo.batch_rows import BatchIntervals, coverage_rows, entropy_rows, maximum_rows
-from bestarm_studies.dpp_bbo.event_rows import before_batch, lemma_rows, relevance_regions, watch
+from bestarm_studies.dpp_bbo.event_rows import lemma_rows, watch
 from bestarm_studies.dpp_bbo.gp_draws import gp_draw_instance, kernel_matrix
 from bestarm_studies.dpp_bbo.series import KNOWN
 from bestarm_studies.dpp_bbo.theory_experiments import THEORY
@@ -313,6 +314,36 @@ def test_bounds_of_runs_and_what_they_say():
     decision = theory_checks.regret_within(test, {"a": lower})
     assert decision.holds
     assert decision.informative
+
+
+def test_a_first_stage_leaves_little_and_its_bound_is_theorem_3_2():
+    """Regret of both stages adds up; the bound is C' times the sequential one plus twice the largest value an arm."""
+    rows = smoke("theory_two_stage")
+    assert (rows["first_stage"] % 5 == 0).all()
+    assert (rows["evaluations"] == rows["first_stage"] + 100).all()
+    assert (rows["first_regret"] < rows["regret"]).all()
+    assert (rows["regret"] < rows["trivial"]).all()
+    same = rows.pivot(index="replication", columns="series", values="first_regret")
+    np.testing.assert_array_equal(same["GP-BUCB"], same["B-EST"])
+    bounds = tv.two_stage_bounds(rows)["bound"]
+    n = int(rows["evaluations"][0])
+    sequential = np.sqrt(8 / np.log(101) * n * tv.draw_information(n)[-1] * theory.ucb_beta(400, n, 0.05))
+    expected = np.exp(2.0) * sequential + 2.0 * rows["largest"][0] * rows["first_stage"][0]
+    assert bounds[0] == pytest.approx(expected)
+    test = {"experiments": ["a"], "series": ["GP-BUCB", "B-EST"], "theorem": "3.2", "delta": 0.05}
+    assert theory_checks.regret_within(test, {"a": rows}).holds
+    assert not theory_checks.regret_within(test, {"a": rows.assign(regret=1e9)}).holds
+
+
+def test_times_of_a_batch_have_a_line_for_each_search_and_cell():
+    rows = smoke("batch_times")
+    assert {"UCB-DPP-MAX", "UCB-DPP-SAMPLE", "LP-UCB"} <= set(rows["series"])
+    assert (rows[["fit", "choice"]] > 0).all(axis=None)
+    values = tv.batch_time_values(rows, "smoke")
+    theory_figures.batch_times_figure(values, title="a")
+    first = rows.iloc[0]
+    found = values.set_index(["series", "panel"])["value"][first["series"], first["grows"]]
+    assert found == pytest.approx(first["fit"] + first["choice"])
 
 
 def test_theorem_3_4_is_refuted_by_entropies_alone():

@@ -1,0 +1,62 @@
+"""Checks of local penalisation: penalties far and near, the slope of linear data, and arms that never come twice."""
+
+import numpy as np
+import pytest
+
+from bestarm.interface import Arms
+from bestarm.models.finite_gp import FiniteGP
+from bestarm.policies.local_penalty import lipschitz_constant, log_softplus, mean_weights, penalise
+from bestarm.streams import Streams
+
+LINE = np.linspace(0.0, 1.0, 401)[None]
+
+
+def test_a_penalty_vanishes_far_away_and_deepens_towards_the_arm():
+    """phi tends to 1 beyond the ball in which the maximum cannot be, grows with distance, and is least at the arm."""
+    scores = np.zeros(LINE.shape[1])
+    penalise(scores, LINE, 200, 0.2, 0.02, 4.0, 1.0)
+    distance = np.abs(LINE[0] - LINE[0, 200])
+    radius = (1.0 - 0.2) / 4.0
+    assert scores.argmin() == 200
+    assert (np.diff(scores[200:]) >= 0).all()
+    assert (np.diff(scores[:201]) <= 0).all()
+    np.testing.assert_allclose(scores[distance > radius + 0.05], 0.0, atol=1e-9)
+    np.testing.assert_allclose(np.exp(scores[np.isclose(distance, radius)]), 0.5, atol=1e-6)
+
+
+def test_the_penalised_acquisition_has_its_minimum_near_the_arm():
+    """Whatever the slope of the acquisition, within a standard deviation over the Lipschitz constant."""
+    values = 0.5 + 0.3 * np.sin(3.0 * LINE[0])
+    for arm in (40, 200, 350):
+        scores = log_softplus(values)
+        penalise(scores, LINE, arm, values[arm], 0.05, 4.0, 1.2)
+        assert abs(LINE[0, scores.argmin()] - LINE[0, arm]) <= 0.05 / 4.0
+
+
+@pytest.mark.parametrize("slope", [np.array([1.5, 0.0]), np.array([-0.8, 0.6])])
+def test_the_lipschitz_constant_of_linear_data_is_its_slope(slope):
+    """The norm of the gradient, to 2%, from a posterior mean that interpolates a plane."""
+    x = np.stack(np.meshgrid(np.linspace(0, 1, 12), np.linspace(0, 1, 12)), axis=-1).reshape(-1, 2)
+    gp = FiniteGP.start(Arms(x), 1, len(x), lengthscale=1.5, signal=4.0, noise=1e-6)
+    gp.learn(np.arange(len(x))[None], (x @ slope)[None])
+    seen = np.arange(len(x))
+    weights = mean_weights(gp.rows[0], gp.pivots[0], seen, x @ slope)
+    key = Streams.first(1).key("slope")
+    found = lipschitz_constant(gp.points[0], x, weights, gp.lengthscales[0], 4.0, 500, key, 0, 0)
+    assert found == pytest.approx(np.linalg.norm(slope), rel=0.02)
+
+
+def test_no_arm_comes_twice_where_it_is_known_and_below_the_best():
+    """With a deviation that vanishes and a mean below the best, phi is 0 at the arm: the maximiser is another one.
+
+    The balls in which phi vanishes must not cover all arms; the slope is that steep.
+    """
+    rng = np.random.default_rng(0)
+    points = np.ascontiguousarray(rng.random((50, 2)).T)
+    means = rng.uniform(-1.0, 0.9, 50)
+    scores, chosen = log_softplus(means + 2.0 * rng.random(50)), []
+    for _ in range(10):
+        chosen.append(int(scores.argmax()))
+        penalise(scores, points, chosen[-1], means[chosen[-1]], 1e-8, 30.0, 1.0)
+        assert scores[chosen[-1]] < -1e6
+    assert len(set(chosen)) == 10
