@@ -5,6 +5,8 @@ import os
 import sys
 from pathlib import Path
 
+__version__ = "0.1.0"
+
 
 def _keep_compiled_kernels_honest() -> None:
     """Give Numba's cache a folder named after all sources.

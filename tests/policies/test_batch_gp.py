@@ -10,6 +10,7 @@ from scipy import integrate, stats
 from bestarm.designs.k_dpp import greedy_map, log_determinants, max_determinant
 from bestarm.designs.k_dpp_exact import informative
 from bestarm.experiments.simulate import simulate
+from bestarm.guards.protocol import forget_asked
 from bestarm.interface import Arms, Ask
 from bestarm.metrics import simple_regret
 from bestarm.policies.batch_gp import BatchGP
@@ -348,6 +349,7 @@ def test_thompson_draws_have_the_posterior_as_law():
     state = after(policy, 1, problem.take(np.zeros(1, dtype=int)))
     arms, rewards = state.conditioned[0, :2], state.rewards[:, :2]
     many = policy.start(problem.arms, Streams.first(n))
+    forget_asked(many)
     policy.tell(many, Ask(np.tile(arms, (n, 1)), np.ones((n, 2), dtype=np.int64)), np.tile(rewards, (n, 1)))
     shares = np.bincount(policy.ask(many).arms[:, 1], minlength=8) / n
     draws = np.random.default_rng(0).multivariate_normal(many.means[0], many.covariance(0, np.arange(8)), 100_000)

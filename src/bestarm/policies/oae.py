@@ -16,6 +16,7 @@ from typing import get_args
 import numpy as np
 
 from bestarm.designs.diverse_batch import Kernel, diverse_batch
+from bestarm.guards.protocol import guarded
 from bestarm.interface import FloatArray, IntArray
 from bestarm.models.mlp_fit import FitData, Objective, Training, diverged, fit_networks, predict
 from bestarm.policies.batch_search import BatchSearch, BatchState, top_batch
@@ -24,6 +25,7 @@ MOST_MEMBERS = 2**8
 NETWORKS_A_ROUND = 2**16
 
 
+@guarded()
 @dataclass(frozen=True)
 class NetworkSearch(BatchSearch):
     """What searches with networks have in common.
@@ -104,6 +106,7 @@ class NetworkSearch(BatchSearch):
         return found.reshape(n_rows, n, -1)
 
 
+@guarded()
 @dataclass(frozen=True)
 class Oae(NetworkSearch):
     r"""Greedy, MeanOpt, HingePNorm, MaxOpt: one network, regularised towards optimism ([1]_, Equation 3).
