@@ -23,6 +23,9 @@ def same_bits(one, other):
     """Assert that all arrays and scalars of two states are equal to the last bit."""
     for f in fields(one):
         a, b = getattr(one, f.name), getattr(other, f.name)
+        if f.name == "rows":  # of a Gaussian process, where what is beyond n_rows was never written
+            used = [slice(n) for n in one.n_rows]
+            a, b = (np.concatenate([x[r, k].ravel() for r, k in enumerate(used)]) for x in (a, b))
         if isinstance(a, np.ndarray):
             assert a.dtype == b.dtype, f.name
             assert a.tobytes() == b.tobytes(), f.name
@@ -116,7 +119,9 @@ def test_another_policy_and_another_version_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"not by Gifa\(label='m-LinGapE'"):
         load(path, m_lingape(2))
     changed(path, version="0.0.1")
-    with pytest.raises(ValueError, match=re.escape(f"written by bestarm 0.0.1 (format 1), this is {bestarm.__version__}")):
+    with pytest.raises(
+        ValueError, match=re.escape(f"written by bestarm 0.0.1 (format 1), this is {bestarm.__version__}")
+    ):
         load(path)
     changed(path, version=bestarm.__version__, format=99)
     with pytest.raises(ValueError, match="format 99"):
@@ -142,10 +147,9 @@ def test_files_that_are_no_saved_search_are_refused(tmp_path):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
         try:
             _, found = load(path)
-        except ValueError as error:
-            assert "\n" not in str(error)
-        else:  # a byte of a zip archive that nothing reads
-            same_bits(found, state)
+        except ValueError:
+            continue
+        same_bits(found, state)  # a byte of a zip archive that nothing reads
 
 
 @pytest.mark.parametrize("record", ["os:system", "subprocess:Popen", "bestarm.nothing:X", "bestarm.paths:data_mirror"])
@@ -153,7 +157,7 @@ def test_a_file_cannot_make_anything_but_records_of_the_library(record, tmp_path
     """A file from somebody else names other things; they are refused before they are called."""
     path, _ = a_file(tmp_path)
     changed(path, policy={"record": record, "settings": {"budget": 1}})
-    with pytest.raises(ValueError, match="do not trust this file|load the file with its own"):
+    with pytest.raises(ValueError, match=r"do not trust this file|load the file with its own"):
         load(path)
 
 
@@ -162,7 +166,7 @@ def test_a_copy_and_a_kernel_of_another_library_cannot_be_saved(tmp_path):
     policy = LinUcb(20)
     with pytest.raises(ValueError, match="only a state that start or load returned can be saved, not a copy"):
         save(replace(started(policy)), tmp_path / "a.npz")
-    with pytest.raises(ValueError, match="an? object cannot be saved; use plain settings"):
+    with pytest.raises(ValueError, match=r"an? object cannot be saved; use plain settings"):
         describe(object())
 
 
@@ -175,7 +179,7 @@ def test_a_full_disk_leaves_the_last_file(tmp_path, monkeypatch):
         file.write(b"PK")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(np, "savez", full)
+    monkeypatch.setattr(np, "savez_compressed", full)
     with pytest.raises(OSError, match="No space left"):
         save(state, path)
     assert path.read_bytes() == before

@@ -55,7 +55,4 @@ def note_outcomes(
                     failed[r] = True
                 else:
                     learned[r] = True
-    for r in range(len(learned)):
-        if not learned[r]:
-            return False
-    return True
+    return bool(learned.all())

@@ -7,13 +7,16 @@ shapes, ranges and finiteness are checked until they are asked again.
 
 from __future__ import annotations
 
+import sys
 import warnings
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +24,8 @@ from bestarm.guards.faults import FAULTS, LARGEST_REWARD, first_fault, note_outc
 from bestarm.guards.settings import checked
 
 Policy = TypeVar("Policy", bound=type)
+
+_said = False
 
 _PER_ARM = ("live", "available", "pulls", "means", "variances")  # fields of states with shape (R, n_arms)
 
@@ -104,6 +109,19 @@ def guarded(**least: float) -> Callable[[Policy], Policy]:
     return decorate
 
 
+def _say_first_compile() -> None:
+    """Say once that the first search compiles, where nothing is in the cache of compiled code yet."""
+    global _said
+    if _said:
+        return
+    _said = True
+    folder = Path(getattr(numba.config, "CACHE_DIR", "") or Path(__file__).parents[1])
+    if not any(folder.rglob("*.nbi")):
+        print(
+            "bestarm: compiling for the first time, which may take a minute; later runs start at once.", file=sys.stderr
+        )
+
+
 def _start(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def start(self: Any, arms: Any, streams: Any) -> Any:
@@ -116,6 +134,7 @@ def _start(method: Callable[..., Any]) -> Callable[..., Any]:
             raise ValueError(f"{self.label} searches Arms, got a Partition; write Arms(features), or take GPOO.")
         if not hasattr(streams, "replications"):
             raise ValueError(f"streams must be Streams, got {type(streams).__name__}; Streams.first(1) is one search.")
+        _say_first_compile()
         state = method(self, arms, streams)
         n = len(streams.replications)
         remember(state, Memory(self, arms, streams, learned=np.zeros(n, np.bool_), failed=np.zeros(n, np.bool_)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
-from functools import cache, wraps
+from functools import wraps
 from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -66,7 +66,7 @@ def checked(**least: float) -> Callable[[Record], Record]:
                 check_types(self)
                 raise error
             except ValueError as error:
-                if str(error).startswith("cannot convert"):  # of Python, about NaN
+                if str(error).startswith(("cannot convert", "The truth value")):  # of Python and NumPy
                     check_types(self)
                 raise error
             check_types(self)
@@ -107,10 +107,20 @@ def _kind(hint: Any) -> _Kind:
     return _Kind(names.get(options[0], "any"), optional)
 
 
-@cache
+_KINDS: dict[Any, dict[str, _Kind]] = {}
+
+
 def _kinds(cls: Any) -> dict[str, _Kind]:
-    known = get_type_hints(cls)
-    return {f.name: _kind(known[f.name]) for f in fields(cls) if f.init}
+    """Return what the annotations of a dataclass allow; read once for each class."""
+    if cls not in _KINDS:
+        known = get_type_hints(cls)
+        _KINDS[cls] = {f.name: _kind(known[f.name]) for f in fields(cls) if f.init}
+    return _KINDS[cls]
+
+
+def _check_word(name: str, value: Any, kind: _Kind) -> None:
+    if not isinstance(value, str) or value not in kind.words:
+        raise ValueError(f"{name} must be one of {', '.join(map(str, kind.words))}, got {value!r}.")
 
 
 def check_types(record: Any) -> None:
@@ -123,6 +133,8 @@ def check_types(record: Any) -> None:
             raise ValueError(f"{name} must be True or False, got {value!r}.")
         if kind.name == "str" and not isinstance(value, str):
             raise ValueError(f"{name} must be a word, got {value!r}.")
+        if kind.name == "word" and not isinstance(value, str):
+            _check_word(name, value, kind)
         if kind.name == "float":
             check_number(name, value)
         if kind.name == "int":
@@ -140,8 +152,8 @@ def check_values(record: Any, least: Mapping[str, float]) -> None:
         value = getattr(record, name)
         if value is None:
             continue
-        if kind.name == "word" and value not in kind.words:
-            raise ValueError(f"{name} must be one of {', '.join(map(str, kind.words))}, got {value!r}.")
+        if kind.name == "word":
+            _check_word(name, value, kind)
         if kind.name == "float" and not np.isfinite(float(value)):
             raise ValueError(f"{name} must be finite, got {value}.")
         if name in least and value < least[name]:

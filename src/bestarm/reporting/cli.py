@@ -10,8 +10,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="bestarm",
         description="Make the rows of a study, execute a notebook, rebuild everything, or write the generated pages.",
-        epilog="Environment: BESTARM_DATA, folder searched for data files before the network; BESTARM_STORE, folder of "
-        "finished blocks; BESTARM_WORKERS, number of processes; BESTARM_FRESH, ignore committed rows.",
+        epilog="Environment: BESTARM_DATA, folder searched for data files before the network; BESTARM_OFFLINE, "
+        "download nothing; BESTARM_STORE, folder of finished blocks; BESTARM_WORKERS, number of processes; "
+        "BESTARM_FRESH, ignore committed rows.",
     )
     commands = parser.add_subparsers(dest="command", required=True)
     rows = commands.add_parser("rows", help="make the rows of a study's experiments, and the verdicts on its claims")

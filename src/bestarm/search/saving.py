@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+import zlib
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
@@ -19,10 +20,12 @@ import numpy as np
 from bestarm import __version__
 from bestarm.guards.protocol import Memory, Waiting, memory_of, remember
 from bestarm.interface import Arms
+from bestarm.models.cell_kernel import CellKernel
 from bestarm.streams import Streams
 
 FORMAT = 1
 _META = "meta"
+_CACHE = ("_keys", "_used", "_values", "n_computed")  # of a `CellKernel`
 
 
 class Saved(NamedTuple):
@@ -78,12 +81,15 @@ def save(state: Any, path: str | Path, *, notes: dict[str, Any] | None = None) -
             arrays[f"state.{f.name}"] = value
         elif isinstance(value, bool | int | float | np.generic):
             meta["scalars"][f.name] = value.item() if isinstance(value, np.generic) else value
+        elif isinstance(value, CellKernel):  # which of several equal pairs was computed first decides the last bits
+            for name in _CACHE:
+                arrays[f"cache.{name}"] = np.asarray(getattr(value, name))
     arrays[_META] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with open(temporary, "wb") as file:
-            np.savez(file, **arrays)
+            np.savez_compressed(file, **arrays)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
@@ -131,12 +137,13 @@ def read(path: str | Path, policy: Any = None) -> tuple[Saved, dict[str, Any]]:
     for f in fields(state):
         fresh = getattr(state, f.name)
         if isinstance(fresh, np.ndarray):
-            kept = arrays.get(f"state.{f.name}")
-            if kept is None or kept.dtype != fresh.dtype or kept.ndim != fresh.ndim:
-                raise ValueError(f"{path} is damaged: {f.name} of its state is missing or of another kind.")
-            setattr(state, f.name, kept)
+            setattr(state, f.name, _array(path, arrays, f"state.{f.name}", fresh))
         elif f.name in meta["scalars"]:
             setattr(state, f.name, type(fresh)(meta["scalars"][f.name]))
+        elif isinstance(fresh, CellKernel):
+            for name in _CACHE:
+                kept = _array(path, arrays, f"cache.{name}", np.asarray(getattr(fresh, name)))
+                setattr(fresh, name, kept if kept.ndim else int(kept))
     waits = "waiting.arms" in arrays
     memory = Memory(
         found, arms, streams,
@@ -149,6 +156,14 @@ def read(path: str | Path, policy: Any = None) -> tuple[Saved, dict[str, Any]]:
     return Saved(found, state), meta["notes"]
 
 
+def _array(path: str | Path, arrays: dict[str, Any], name: str, like: Any) -> Any:
+    """Return an array of a file, refusing one of another kind than a fresh state has."""
+    kept = arrays.get(name)
+    if kept is None or kept.dtype != like.dtype or kept.ndim != like.ndim:
+        raise ValueError(f"{path} is damaged: {name} is missing or of another kind; take another copy of it.")
+    return kept
+
+
 def _contents(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     if not path.is_file():
         raise FileNotFoundError(f"there is no saved search {path}.")
@@ -158,7 +173,7 @@ def _contents(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         meta = json.loads(arrays[_META].tobytes())
         if {"format", "version", "policy", "streams", "scalars", "told", "notes"} - set(meta):
             raise ValueError
-    except (ValueError, KeyError, OSError, EOFError, TypeError, AttributeError, zipfile.BadZipFile, zipfile.error):
+    except (ValueError, KeyError, OSError, EOFError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error):
         raise ValueError(f"{path} is no saved search, or it is damaged; take another copy of it.") from None
     return arrays, meta
 
