@@ -198,7 +198,7 @@ def test_a_search_is_saved_with_its_names_and_history(tmp_path):
     again.tell(measured(waiting))
     assert again.history["round"].tolist() == [1] * 4 + [2] * 4
     bestarm.save(search.state, tmp_path / "state.npz")
-    with pytest.raises(ValueError, match="holds the state of a policy, not a Search; read it by bestarm.load"):
+    with pytest.raises(ValueError, match=r"holds the state of a policy, not a Search; read it by bestarm.load"):
         Search.load(tmp_path / "state.npz")
-    with pytest.raises(ValueError, match="holds a search by Oae.*, not by LinUcb"):
+    with pytest.raises(ValueError, match=r"holds a search by Oae.*, not by LinUcb"):
         Search.load(tmp_path / "s.npz", bestarm.LinUcb(20))

@@ -21,11 +21,14 @@ from bestarm import __version__
 from bestarm.guards.protocol import Memory, Waiting, memory_of, remember
 from bestarm.interface import Arms
 from bestarm.models.cell_kernel import CellKernel
+from bestarm.models.finite_gp import FiniteGP
 from bestarm.streams import Streams
 
 FORMAT = 1
 _META = "meta"
 _CACHE = ("_keys", "_used", "_values", "n_computed")  # of a `CellKernel`
+
+_ROOM = ("rows", "pivots")  # of a `FiniteGP`, in use up to ``n_rows``
 
 
 class Saved(NamedTuple):
@@ -78,7 +81,7 @@ def save(state: Any, path: str | Path, *, notes: dict[str, Any] | None = None) -
     for f in fields(state):
         value = getattr(state, f.name)
         if isinstance(value, np.ndarray):
-            arrays[f"state.{f.name}"] = value
+            arrays[f"state.{f.name}"] = _written(state, f.name, value)
         elif isinstance(value, bool | int | float | np.generic):
             meta["scalars"][f.name] = value.item() if isinstance(value, np.generic) else value
         elif isinstance(value, CellKernel):  # which of several equal pairs was computed first decides the last bits
@@ -154,6 +157,14 @@ def read(path: str | Path, policy: Any = None) -> tuple[Saved, dict[str, Any]]:
     )  # fmt: skip
     remember(state, memory)
     return Saved(found, state), meta["notes"]
+
+
+def _written(state: Any, name: str, value: Any) -> Any:
+    """Return an array with 0 in the place of what was never written, which is memory of any content."""
+    if not (isinstance(state, FiniteGP) and name in _ROOM):
+        return value
+    used = np.arange(value.shape[1]) < state.n_rows[:, None]
+    return np.where(used.reshape(used.shape + (1,) * (value.ndim - 2)), value, 0.0)
 
 
 def _array(path: str | Path, arrays: dict[str, Any], name: str, like: Any) -> Any:
