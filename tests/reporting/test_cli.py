@@ -177,3 +177,20 @@ def test_a_disk_that_is_full_or_read_only_ends_in_one_line(monkeypatch, capsys):
         shown = capsys.readouterr().err
         assert shown.count("\n") == 1
         assert "/x" in shown
+
+
+def test_a_kernel_starts_without_a_word_about_encryption(monkeypatch, tmp_path, capfd):
+    """The kernel's own warning does not reach the user; what the notebook says about its data does."""
+    folder = tmp_path / "notebooks" / "gse"
+    folder.mkdir(parents=True)
+    settings = nbformat.v4.new_code_cell("profile = 'laptop'\noutput_dir = 'x'", metadata={"tags": ["parameters"]})
+    says = nbformat.v4.new_code_cell("print('STAND-IN DATA in x: nobody here has the real data.')")
+    nbformat.write(nbformat.v4.new_notebook(cells=[settings, says]), folder / "01_tiny.ipynb")
+    monkeypatch.setattr(runner, "NOTEBOOKS", tmp_path / "notebooks")
+    monkeypatch.setattr(runner, "QUICK", tmp_path / "quick")
+    path = runner.run_notebook("gse/01_tiny", "smoke")
+    shown = capfd.readouterr().err
+    assert "encryption" not in shown
+    assert "WARNING" not in shown
+    assert "gse/01_tiny: STAND-IN DATA in x: nobody here has the real data." in shown
+    assert runner.warnings_of(path) == ["STAND-IN DATA in x: nobody here has the real data."]

@@ -29,7 +29,6 @@ def end_marked(variable: str, value: str) -> int:
     for process in found:
         with contextlib.suppress(psutil.Error):
             process.kill()
-    psutil.wait_procs(found, timeout=5)
     return len(found)
 
 
