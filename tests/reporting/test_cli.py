@@ -185,7 +185,9 @@ def test_a_kernel_starts_without_a_word_about_encryption(monkeypatch, tmp_path, 
     folder.mkdir(parents=True)
     settings = nbformat.v4.new_code_cell("profile = 'laptop'\noutput_dir = 'x'", metadata={"tags": ["parameters"]})
     says = nbformat.v4.new_code_cell("print('STAND-IN DATA in x: nobody here has the real data.')")
-    nbformat.write(nbformat.v4.new_notebook(cells=[settings, says]), folder / "01_tiny.ipynb")
+    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    notebook = nbformat.v4.new_notebook(cells=[settings, says], metadata=kernel)
+    nbformat.write(notebook, folder / "01_tiny.ipynb")
     monkeypatch.setattr(runner, "NOTEBOOKS", tmp_path / "notebooks")
     monkeypatch.setattr(runner, "QUICK", tmp_path / "quick")
     path = runner.run_notebook("gse/01_tiny", "smoke")
