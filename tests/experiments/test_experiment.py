@@ -105,7 +105,7 @@ def test_a_profile_cuts_settings_budgets_and_pulls():
         (lambda: experiment().cells("large"), "a profile is smoke, laptop, paper; got 'large'"),
         (lambda: experiment(conventions=["as_printed"]), "a convention is as_written or as_coded, got as_printed"),
         (lambda: experiment(series={}), "at least one series"),
-        (lambda: Scale(0), "replications must be at least 1, got 0"),
+        (lambda: Scale(0), "replications must be a whole number of at least 1, got 0"),
         (lambda: varied(vary={"n_armz": [3]}).cells("laptop"), "bandit has no setting n_armz; it has: n_arms, gap"),
         (lambda: varied(series={"B": Series(lucb(1), within={"k": 3})}).cells("laptop"), "within names k"),
         (lambda: varied(vary={"gap": [1.0]}, problem=partial(bandit)).cells("laptop"), "per arm need a setting n_arms"),

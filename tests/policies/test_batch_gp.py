@@ -119,7 +119,7 @@ def test_batches_of_one_are_sequential(acquisition):
     expected = run(BatchGP.sequential(acquisition, 6, model=KNOWN), problem, streams)[1]
     for policy in policies(1, 6):
         if policy.rule in ("hallucinate", "dpp-max", "dpp-sample", "uniform") and not policy.two_stage:
-            policy = replace(policy, acquisition=acquisition, estimate="ESTa")
+            policy = replace(policy, label="of one", acquisition=acquisition, estimate="ESTa")
             for a, b in zip(expected, run(policy, problem, streams)[1], strict=True):
                 np.testing.assert_array_equal(a, b)
 
@@ -173,7 +173,7 @@ def test_greedy_maximisation_is_pure_exploration(acquisition):
 def test_exact_maximisation_is_not_below_greedy():
     """On 60 arms the determinant of "dpp-exact" is the largest one."""
     policy = BatchGP.dpp_max("ucb", BATCH, 5, model=KNOWN)
-    exact = replace(policy, rule="dpp-exact")
+    exact = replace(policy, label="exact", rule="dpp-exact")
     state = after(policy, 2)
     n = state.n_known.copy()
     policy.ask(state)
