@@ -172,6 +172,13 @@ def test_odd_settings_end_in_a_policy_or_a_clear_error(data):
     assert not text or setting in text or "label" in text or repr(value) in text, text
 
 
+def test_common_words_are_names_among_relatives_only():
+    """A gap-index algorithm may be called greedy, and a network that is none may not."""
+    assert gifa.m_lingape(2, label="greedy").label == "greedy"
+    with pytest.raises(ValueError, match="'greedy' is the name of another algorithm than EnsembleSearch"):
+        made("ensemble", label="greedy")
+
+
 def test_the_library_s_own_policies_pass():
     """The table that all other tests use."""
     for policy in EVERY.values():

@@ -56,6 +56,8 @@ _PRESETS: dict[str, _Preset] = {
     "LP-UCB": _Preset(("BatchGP",), {"rule": "local-penalty", "acquisition": "ucb"}, "lp_ucb"),
     "Thompson": _Preset(("BatchGP",), {"rule": "thompson"}, "thompson"),
 }
+# common words are names among relatives only: a gap-index algorithm may be called greedy
+_AMONG = {"Greedy": "BatchSearch", "Ensemble": "BatchSearch", "Thompson": "BatchGP", "Peace": "StagePolicy"}
 _BY_WORD = {name.casefold(): name for name in _PRESETS}
 
 
@@ -74,6 +76,8 @@ def check_label(policy: Any) -> None:
     preset, kinds = _PRESETS[name], {c.__name__ for c in type(policy).__mro__}
     remedy = f"use bestarm.{preset.constructor}, or another label."
     if kinds.isdisjoint(preset.classes):
+        if _AMONG.get(name, type(policy).__name__) not in kinds:
+            return
         raise ValueError(f"label {label!r} is the name of another algorithm than {type(policy).__name__}; {remedy}")
     for setting, value in preset.settings.items():
         found = getattr(policy, setting, value)
