@@ -6,7 +6,8 @@ import pytest
 
 from bestarm.experiments.code_hash import SOURCE, imported_modules, module_file
 
-ROOMS = ["streams", "interface", "datasets", "designs", "models", "problems", "policies", "experiments", "reporting"]
+ROOMS = ["streams", "interface", "datasets", "designs", "models", "problems", "policies", "search", "experiments"]
+ROOMS += ["reporting"]
 FILES = sorted(SOURCE.glob("bestarm*/**/*.py"))
 NAMES_A_STUDY = "bestarm.reporting.study"  # the one place that finds studies, by name
 

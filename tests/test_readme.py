@@ -21,7 +21,8 @@ def effect(study: str, identity: str, convention: str) -> float:
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/own_arms.md"])
-def test_python_blocks_run(page, capsys):
+def test_python_blocks_run(page, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
     assert blocks
     for block in blocks:
@@ -31,6 +32,7 @@ def test_python_blocks_run(page, capsys):
     assert "best arms: [0, 1]" in found
     if page == "docs/own_arms.md":
         assert "best candidate" in found
+        assert "best of the table: [{'arm': 'c" in found
         low, high = re.search(r"the best cell is \[(.*), (.*)\]", found).groups()
         assert float(low) - 0.1 <= 3.2 <= float(high) + 0.1
 

@@ -1,9 +1,17 @@
-"""bestarm: reproduce, audit and reuse five papers on finding the best arms with few queries."""
+"""bestarm: reproduce, audit and reuse five papers on finding the best arms with few queries.
+
+The public names are here and are imported when they are first used: ``bestarm.Search`` for tables, ``bestarm.Arms``,
+``bestarm.Partition`` and ``bestarm.Streams`` for arrays, and a constructor for each algorithm (``dir(bestarm)``).
+"""
 
 import hashlib
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
+from typing import Any
+
+__version__ = "0.1.0"
 
 
 def _keep_compiled_kernels_honest() -> None:
@@ -28,3 +36,44 @@ def _keep_compiled_kernels_honest() -> None:
 
 
 _keep_compiled_kernels_honest()
+
+_NAMED = (
+    "ave_stooo", "b_est", "det_d", "ensemble", "ensemble_noise_y", "ensemble_seq_b", "ensemble_seq_b_noise_y",
+    "est_dpp_max", "est_dpp_sample", "gp_bucb", "gp_tree", "gpoo", "greedy", "grid_search", "gse_lin", "gse_log",
+    "hinge_p_norm", "linear_oae", "lingape", "lingape_greedy", "lingifa", "lp_ucb", "lucb", "m_lingape", "max_opt",
+    "mean_opt", "random_batches", "seq_b", "stooo", "thompson", "ucb_dpp_max", "ucb_dpp_sample", "ugape",
+)  # fmt: skip
+_PLACES = dict.fromkeys(_NAMED, "bestarm.search.named") | {
+    "Arms": "bestarm.interface",
+    "Ask": "bestarm.interface",
+    "BayesGap": "bestarm.policies.bayes_gap",
+    "GPModel": "bestarm.policies.gp_state",
+    "LinGame": "bestarm.policies.lingame",
+    "LinUcb": "bestarm.policies.lin_ucb",
+    "NothingLearned": "bestarm.guards.protocol",
+    "OdLinBai": "bestarm.policies.od_linbai",
+    "Partition": "bestarm.partition",
+    "Peace": "bestarm.policies.peace",
+    "Search": "bestarm.search.search",
+    "Stationary": "bestarm.kernels",
+    "Streams": "bestarm.streams",
+    "UcbGlm": "bestarm.policies.ucb_glm",
+    "forget_asked": "bestarm.guards.protocol",
+    "load": "bestarm.search.saving",
+    "save": "bestarm.search.saving",
+    "waiting": "bestarm.guards.protocol",
+}
+__all__ = [*_PLACES]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used."""
+    if name not in _PLACES:
+        raise AttributeError(f"module 'bestarm' has no attribute {name!r}; it has: {', '.join(sorted(_PLACES))}.")
+    value = getattr(import_module(_PLACES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_PLACES])

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bestarm.guards.settings import check_features
 from bestarm.streams import Streams
 
 FloatArray = NDArray[np.float64]
@@ -68,6 +69,7 @@ class Arms:
     features: FloatArray
 
     def __post_init__(self) -> None:
+        check_features(self.features)
         features = np.ascontiguousarray(self.features, dtype=np.float64)
         if features.ndim not in (2, 3):
             raise ValueError(

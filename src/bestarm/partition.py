@@ -17,6 +17,7 @@ from typing import Literal, get_args
 import numpy as np
 from numba import njit
 
+from bestarm.guards.settings import checked
 from bestarm.interface import FloatArray, IntArray
 
 Feedback = Literal["representatives", "average", "integral"]
@@ -90,6 +91,7 @@ def _coordinates(cells: IntArray, first_numbers: IntArray, cuts: IntArray, n_cut
     return found
 
 
+@checked()
 @dataclass(frozen=True)
 class Partition:
     r"""The cells of a box, and what is observed of a cell.

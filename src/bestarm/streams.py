@@ -19,6 +19,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from bestarm.guards.settings import check_whole
+
 _LOW_WORD = np.uint64(0xFFFFFFFF)
 _WORD = np.uint64(32)
 _MULTIPLIER_0 = np.uint64(0xD2511F53)
@@ -89,6 +91,7 @@ class Streams:
     @classmethod
     def first(cls, n_replications: int, *, seed: int = 0, instance: str = "") -> Streams:
         """Return the streams of replications 0, ..., ``n_replications - 1``."""
+        check_whole("n_replications", n_replications)
         if n_replications < 1:
             raise ValueError(f"n_replications must be at least 1, got {n_replications}.")
         return cls(seed, instance, np.arange(n_replications, dtype=np.int64))

@@ -227,3 +227,69 @@ def test_a_class_that_moves_keeps_the_key_of_what_it_makes():
     assert described[1][0] == "correct"
     assert described[2][0] == "Gifa"
     assert "bestarm" not in str(described)
+
+
+GUARDED = """
+from bestarm.guards.protocol import guarded, n_arms
+from bestarm.guards.settings import check_whole
+import numpy as np
+
+
+@guarded(sigma=1e-12)
+class Policy:
+    def ask(self, state):
+        check_whole("n", state.n[0])
+        return np.zeros(state.n)
+"""
+PLAIN = """
+import numpy as np
+
+
+class Policy:
+    def ask(self, state):
+        return np.zeros(state.n)
+"""
+
+
+def test_guards_that_only_refuse_are_forgotten():
+    """A decorator, and a statement that only calls a guard: the digest is that of the module without them."""
+    assert syntax_digest(GUARDED) == syntax_digest(PLAIN)
+    assert imported_modules(GUARDED) == set()
+    renamed = GUARDED.replace("import guarded,", "import guarded as g,").replace("@guarded", "@g")
+    assert syntax_digest(renamed) == syntax_digest(PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("np.zeros(state.n)", "np.zeros(n_arms(state))"),
+        ('check_whole("n", state.n[0])', 'check_whole("n", state.draw())'),
+        ('check_whole("n", state.n[0])', 'check_whole("n", n := 3)'),
+        ('check_whole("n", state.n[0])', 'n = check_whole("n", state.n[0])'),
+        ("@guarded(sigma=1e-12)", "@other\n@guarded(sigma=1e-12)"),
+    ],
+    ids=["a value", "arguments that do something", "arguments that name something", "a result", "another decorator"],
+)
+def test_a_guard_whose_value_is_used_counts(old, new):
+    """It could change a number, and so could what its arguments do."""
+    assert old in GUARDED
+    assert syntax_digest(GUARDED.replace(old, new)) != syntax_digest(PLAIN)
+    if "other" not in new:
+        assert "bestarm.guards" in imported_modules(GUARDED.replace(old, new)).pop()
+
+
+def test_a_used_guard_is_followed_and_the_others_are_not(copied):
+    """A change of the guards makes rows stale where a value of theirs is used, and nowhere else."""
+    before = keys(SEARCH)
+    added(copied / LIBRARY / "guards" / "protocol.py")
+    added(copied / LIBRARY / "guards" / "settings.py")
+    assert keys(SEARCH) == before
+    path = copied / LIBRARY / "policies" / "gifa.py"
+    edited(path, "import guarded\n", "import guarded, waiting\n")
+    forget()
+    assert keys(SEARCH) == before
+    edited(path, "return state.candidates.copy()", "return state.candidates.copy()[:, : waiting(state)]")
+    used = keys(SEARCH)
+    assert set(used).isdisjoint(before)
+    added(copied / LIBRARY / "guards" / "protocol.py")
+    assert set(keys(SEARCH)).isdisjoint(used)

@@ -105,7 +105,7 @@ def test_a_profile_cuts_settings_budgets_and_pulls():
         (lambda: experiment().cells("large"), "a profile is smoke, laptop, paper; got 'large'"),
         (lambda: experiment(conventions=["as_printed"]), "a convention is as_written or as_coded, got as_printed"),
         (lambda: experiment(series={}), "at least one series"),
-        (lambda: Scale(0), "replications must be at least 1, got 0"),
+        (lambda: Scale(0), "replications must be a whole number of at least 1, got 0"),
         (lambda: varied(vary={"n_armz": [3]}).cells("laptop"), "bandit has no setting n_armz; it has: n_arms, gap"),
         (lambda: varied(series={"B": Series(lucb(1), within={"k": 3})}).cells("laptop"), "within names k"),
         (lambda: varied(vary={"gap": [1.0]}, problem=partial(bandit)).cells("laptop"), "per arm need a setting n_arms"),
@@ -279,3 +279,58 @@ def test_two_profiles_are_the_same_scale_if_they_run_the_same_searches_equally_o
     assert not made.same_scale("laptop", "paper")
     assert replace(made, profiles={**made.profiles, "paper": {"replications": 3}}).same_scale("laptop", "paper")
     assert not replace(made, profiles={**made.profiles, "paper": {"replications": 4}}).same_scale("laptop", "paper")
+
+
+def no_rows(seed: int, workers: int, replications: int, steps: int = 1):
+    """Stand for a function that makes rows."""
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Scale(0), "replications must be a whole number of at least 1, got 0"),
+        (lambda: Scale(-3), "replications must be a whole number of at least 1, got -3"),
+        (lambda: Scale(1.5), "replications must be a whole number of at least 1, got 1.5"),
+        (lambda: Scale(2, max_pulls=0), "max_pulls must be a whole number of at least 1, got 0"),
+        (lambda: Scale(2, budgets=[]), "budgets must name at least one budget, got none"),
+        (lambda: Scale(2, budgets=[10, 0]), "each budget must be a whole number of at least 1, got 0"),
+        (lambda: Scale(2, budgets=PerArm((0.0,))), r"budgets per arm must be positive, got \(0.0,\)"),
+        (
+            lambda: Scale(2, fewer={"n_arms": {64: 0}}),
+            "fewer, n_arms of at least 64: replications must be a whole number",
+        ),
+        (lambda: Series(None, replications=0), "replications must be a whole number of at least 1, got 0"),
+        (lambda: experiment(block=0), "block must be a whole number of at least 1, got 0"),
+        (lambda: experiment(block=2.5), "block must be a whole number of at least 1, got 2.5"),
+        (lambda: experiment(max_pulls=-1), "max_pulls must be a whole number of at least 1, got -1"),
+        (lambda: experiment(every=0), "every must be a whole number of at least 1, got 0"),
+        (lambda: experiment(series={}), "needs at least one series"),
+        (lambda: experiment(vary={"gap": []}), "vary gives no value for gap; leave it out or name some"),
+        (
+            lambda: Computation("c", partial(no_rows), {"smoke": {"replications": 1}, "laptop": {"replicatoins": 2}}),
+            "c, laptop: no_rows has no setting replicatoins; it has: seed, workers, replications, steps",
+        ),
+        (
+            lambda: Computation("c", partial(no_rows), {"smoke": {"replications": 1}, "laptop": {"replications": 0}}),
+            "c, laptop: replications must be a whole number of at least 1, got 0",
+        ),
+        (
+            lambda: Computation("c", partial(no_rows), {"smoke": {"replications": 1}, "laptop": {"steps": 2}}),
+            "c, laptop: replications must be a whole number of at least 1, got None",
+        ),
+    ],
+)
+def test_numbers_and_names_of_a_definition_are_checked_where_it_stands(make, words):
+    """No zero or negative number of runs, no empty list, no misspelt setting."""
+    with pytest.raises(ValueError, match=words):
+        make()
+
+
+@pytest.mark.parametrize("misspelt", ["evry", "conventoins", "max_pullz"])
+def test_a_misspelt_part_of_a_definition_is_refused(misspelt):
+    """By Python itself, with the name."""
+    with pytest.raises(TypeError, match=misspelt):
+        experiment(**{misspelt: 5})
+    with pytest.raises(TypeError, match=misspelt):
+        Scale(2, **{misspelt: 5})

@@ -10,6 +10,7 @@ from scipy import integrate, stats
 from bestarm.designs.k_dpp import greedy_map, log_determinants, max_determinant
 from bestarm.designs.k_dpp_exact import informative
 from bestarm.experiments.simulate import simulate
+from bestarm.guards.protocol import forget_asked
 from bestarm.interface import Arms, Ask
 from bestarm.metrics import simple_regret
 from bestarm.policies.batch_gp import BatchGP
@@ -118,7 +119,7 @@ def test_batches_of_one_are_sequential(acquisition):
     expected = run(BatchGP.sequential(acquisition, 6, model=KNOWN), problem, streams)[1]
     for policy in policies(1, 6):
         if policy.rule in ("hallucinate", "dpp-max", "dpp-sample", "uniform") and not policy.two_stage:
-            policy = replace(policy, acquisition=acquisition, estimate="ESTa")
+            policy = replace(policy, label="of one", acquisition=acquisition, estimate="ESTa")
             for a, b in zip(expected, run(policy, problem, streams)[1], strict=True):
                 np.testing.assert_array_equal(a, b)
 
@@ -172,7 +173,7 @@ def test_greedy_maximisation_is_pure_exploration(acquisition):
 def test_exact_maximisation_is_not_below_greedy():
     """On 60 arms the determinant of "dpp-exact" is the largest one."""
     policy = BatchGP.dpp_max("ucb", BATCH, 5, model=KNOWN)
-    exact = replace(policy, rule="dpp-exact")
+    exact = replace(policy, label="exact", rule="dpp-exact")
     state = after(policy, 2)
     n = state.n_known.copy()
     policy.ask(state)
@@ -348,6 +349,7 @@ def test_thompson_draws_have_the_posterior_as_law():
     state = after(policy, 1, problem.take(np.zeros(1, dtype=int)))
     arms, rewards = state.conditioned[0, :2], state.rewards[:, :2]
     many = policy.start(problem.arms, Streams.first(n))
+    forget_asked(many)
     policy.tell(many, Ask(np.tile(arms, (n, 1)), np.ones((n, 2), dtype=np.int64)), np.tile(rewards, (n, 1)))
     shares = np.bincount(policy.ask(many).arms[:, 1], minlength=8) / n
     draws = np.random.default_rng(0).multivariate_normal(many.means[0], many.covariance(0, np.arange(8)), 100_000)

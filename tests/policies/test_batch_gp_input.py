@@ -10,6 +10,7 @@ import pytest
 from bestarm.designs.k_dpp import greedy_map, max_determinant, subset_law
 from bestarm.designs.k_dpp_chains import sample_chain
 from bestarm.designs.k_dpp_exact import low_rank, sample_exact, sample_mixture
+from bestarm.guards.protocol import forget_asked
 from bestarm.interface import Arms, Ask
 from bestarm.models.finite_gp import FiniteGP
 from bestarm.models.gp_hyper import GammaPriors
@@ -342,6 +343,7 @@ def test_infinite_rewards_and_too_many_are_refused():
         with pytest.raises(ValueError, match=re.escape(f"at most 1e+150 in size, got {abs(bad):.3g}; rescale them")):
             policy.tell(state, asked, np.full((1, 1), bad))
     six = np.ones((1, 6), dtype=np.int64)
+    forget_asked(state)
     with pytest.raises(ValueError, match="there is room for 5 rewards; start with more room"):
         policy.tell(state, Ask(six, six), np.ones((1, 6)))
     assert (state.n_known[0], state.n_failed[0], state.round) == (0, 0, 0)
@@ -368,6 +370,7 @@ def test_what_was_not_asked_cannot_be_told(arms, counts, totals, message):
     """An arm that does not exist and other shapes are refused before anything is written, hallucinated or learned."""
     policy = BatchGP("x", 2, 2, model=KNOWN)
     state = policy.start(Arms(POINTS), Streams.first(1))
+    forget_asked(state)
     asked = Ask(np.array(arms), np.array(counts))
     with pytest.raises(ValueError, match=re.escape(message)):
         policy.tell(state, asked, np.array(totals))
@@ -382,6 +385,7 @@ def test_padding_may_name_any_arm():
     """A count of 0 asks for nothing."""
     policy = BatchGP("x", 2, 2, model=KNOWN)
     state = policy.start(Arms(POINTS), Streams.first(1))
+    forget_asked(state)
     policy.tell(state, Ask(np.array([[-1, 5, 99]]), np.array([[0, 1, 0]])), np.array([[np.inf, 1.0, 1e200]]))
     assert state.n_known[0] == 1
     assert state.conditioned[0, 0] == 5

@@ -13,6 +13,7 @@ from scipy.optimize import linprog
 
 from bestarm.designs.l1_design import l1_design
 from bestarm.experiments.simulate import simulate
+from bestarm.guards.protocol import forget_asked
 from bestarm.interface import Arms, Ask
 from bestarm.metrics import correct
 from bestarm.policies import gifa_round
@@ -412,6 +413,8 @@ def test_padding_and_failed_evaluations_teach_nothing():
     """A count of 0 or a total of NaN leaves the state as it was; its neighbours in the round still count."""
     policy, arms = m_lingape(1), Arms(np.random.default_rng(0).standard_normal((4, 2)))
     with_failures, without = (policy.start(arms, Streams.first(2, seed=1)) for _ in range(2))
+    forget_asked(with_failures)
+    forget_asked(without)
     asked = Ask(np.array([[0, 1, 2], [1, 2, 3]]), np.array([[1, 0, 2], [1, 1, 1]]))
     policy.tell(with_failures, asked, np.array([[np.nan, 7.0, 1.0], [0.5, np.nan, np.nan]]))
     kept = Ask(np.array([[2], [1]]), np.array([[2], [1]]))

@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
 from bestarm.experiments.simulate import simulate
+from bestarm.guards.protocol import forget_asked
 from bestarm.interface import Ask
 from bestarm.metrics import correct
 from bestarm.policies.lingame import LinGame, adahedge_gap, adahedge_weights, closest_alternative
@@ -308,6 +309,7 @@ def test_failed_evaluations_teach_nothing():
     asked = policy.ask(state)
     policy.tell(state, asked, np.array([[np.nan, np.nan, 0.5]]))
     np.testing.assert_array_equal(state.pulls, [[0, 0, 1]])
+    forget_asked(state)
     policy.tell(state, Ask(np.array([[1]]), np.array([[1]])), np.array([[np.nan]]))
     np.testing.assert_array_equal(state.pulls, [[0, 0, 1]])
     assert (state.gram != gram).any()

@@ -11,6 +11,7 @@ from scipy import stats
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
+from bestarm.guards.protocol import forget_asked
 from bestarm.interface import Ask
 from bestarm.models.logistic import design, factorise, fit_logistic, log_likelihood
 from bestarm.policies.ucb_glm import UcbGlm, theoretical_alpha
@@ -286,6 +287,7 @@ def test_rewards_outside_the_unit_interval_are_refused(reward):
     """With the sum, the arm and the remedy."""
     policy = UcbGlm(10)
     state = policy.start(instance(1, 4, 2).arms, Streams.first(1, seed=SEED))
+    forget_asked(state)
     with pytest.raises(ValueError, match=rf"rewards in \[0, 1\], got a sum of {reward} from 1 pulls of arm 2"):
         policy.tell(state, Ask(np.array([[2]]), np.array([[1]])), np.array([[reward]]))
 

@@ -30,6 +30,7 @@ from bestarm.experiments.keys import (
     qualified,
 )
 from bestarm.experiments.simulate import MAX_PULLS, simulate
+from bestarm.guards.settings import check_whole
 from bestarm.interface import FloatArray
 from bestarm.streams import Streams
 
@@ -78,8 +79,12 @@ class Scale:
     fewer: Mapping[str, Mapping[float, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.replications < 1:
-            raise ValueError(f"replications must be at least 1, got {self.replications}.")
+        check_whole("replications", self.replications, 1)
+        check_counts(self, "max_pulls")
+        check_budgets(self.budgets)
+        for setting, steps in self.fewer.items():
+            for at, n in steps.items():
+                check_whole(f"fewer, {setting} of at least {at}: replications", n, 1)
 
 
 @dataclass(frozen=True)
@@ -112,6 +117,10 @@ class Series:
     budgets: Budgets | None = None
     within: Mapping[str, float] = field(default_factory=dict)
     replications: int | None = None
+
+    def __post_init__(self) -> None:
+        check_counts(self, "replications")
+        check_budgets(self.budgets)
 
 
 @dataclass(frozen=True)
@@ -207,6 +216,10 @@ class Experiment:
             )
         if not self.series:
             raise ValueError(f"{self.title}: an experiment needs at least one series.")
+        check_counts(self, "block", "max_pulls", "every")
+        check_budgets(self.budgets)
+        if empty := [name for name, values in self.vary.items() if len(values) == 0]:
+            raise ValueError(f"{self.title}: vary gives no value for {', '.join(empty)}; leave it out or name some.")
 
     def scale(self, profile: Profile) -> Scale:
         """Return the scale of a profile; ``paper`` is ``laptop`` where nothing else is said."""
@@ -352,6 +365,15 @@ class Computation:
 
     def __post_init__(self) -> None:
         check_profiles(self.title, self.profiles)
+        name, accepted = self.rows.func.__name__, inspect.signature(self.rows.func).parameters
+        free = any(p.kind is p.VAR_KEYWORD for p in accepted.values())
+        for profile, settings in self.profiles.items():
+            if (unknown := sorted(set(settings) - set(accepted))) and not free:
+                raise ValueError(
+                    f"{self.title}, {profile}: {name} has no setting {', '.join(unknown)}; it has: "
+                    f"{', '.join(accepted)}."
+                )
+            check_whole(f"{self.title}, {profile}: replications", self.settings_at(profile).get("replications"), 1)
 
     def scale(self, profile: Profile) -> Scale:
         """Return the scale of a profile; ``paper`` is ``laptop`` where nothing else is said."""
@@ -383,6 +405,27 @@ class Computation:
         n = int(settings["replications"])
         compute = partial(_compute_rows, self.rows.func, settings, seed, workers)
         return [Part(digest(made_of), {}, n, n, compute)]
+
+
+def check_counts(record: Any, *names: str) -> None:
+    """Refuse named settings that are no positive whole numbers; None is allowed where it is the default."""
+    for name in names:
+        if getattr(record, name) is not None:
+            check_whole(name, getattr(record, name), 1)
+
+
+def check_budgets(budgets: Budgets | None) -> None:
+    """Refuse budgets that are not positive, and an empty list of them."""
+    if budgets is None:
+        return
+    if isinstance(budgets, PerArm):
+        if not budgets.ratios or min(budgets.ratios) <= 0:
+            raise ValueError(f"budgets per arm must be positive, got {budgets.ratios}.")
+        return
+    if len(budgets) == 0:
+        raise ValueError("budgets must name at least one budget, got none; leave them out for a policy without.")
+    for budget in budgets:
+        check_whole("each budget", budget, 1)
 
 
 def check_profiles(title: str, profiles: Mapping[Profile, Any]) -> None:

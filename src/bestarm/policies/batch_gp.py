@@ -19,6 +19,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numba import njit
 
+from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.finite_gp import as_lengthscales
 from bestarm.models.gp_hyper import refit
@@ -60,6 +61,7 @@ def _random_arms(key: np.uint64, replications: IntArray, n_arms: int, arms: IntA
             arms[r, j] = int(uniform(key, replications[r], 0, j) * n_arms)
 
 
+@guarded()
 @dataclass(frozen=True)
 class BatchGP:
     r"""Batches chosen by a Gaussian process among finitely many arms ([1]_); use the named constructors.

@@ -14,6 +14,7 @@ import torch
 from numba import njit
 from torch import Tensor
 
+from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.device import check_device
 from bestarm.streams import Streams, uniform
@@ -84,6 +85,7 @@ def top_batch(scores: FloatArray, available: BoolArray, order: FloatArray, size:
     return np.ascontiguousarray(np.lexsort((order, ranked), axis=1)[:, : -size - 1 : -1])
 
 
+@guarded()
 @dataclass(frozen=True)
 class BatchSearch:
     """The frame of [1]_, Algorithm 1: a random batch, then one chosen by the subclass in every round.
@@ -207,6 +209,7 @@ class BatchSearch:
         return random_order(key, state.replications, state.round, state.available.shape[1])
 
 
+@guarded()
 @dataclass(frozen=True)
 class RandomBatch(BatchSearch):
     """Uniformly random batches without replacement."""

@@ -19,6 +19,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
 from bestarm.kernels import Stationary
 from bestarm.policies import bayes_gap_round
@@ -111,6 +112,7 @@ class BayesGapState:
     initialised: bool = shared()
 
 
+@guarded()
 @dataclass(frozen=True)
 class BayesGap:
     r"""BayesGap ([1]_, Algorithm 1) with its exploration estimated anew in every round.

@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.policies.fixed_budget import check_budget
 from bestarm.policies.gifa import Gifa, GifaState, m_lingape
@@ -62,6 +63,7 @@ class BudgetedState(GifaState):
     log_volume: FloatArray = field(kw_only=True)
 
 
+@guarded()
 @dataclass(frozen=True)
 class Budgeted:
     r"""A gap-index focused algorithm that stops when its budget is spent, or before by its own rule ([1]_, Section 8).

@@ -8,6 +8,8 @@ from typing import Any, get_args
 import numpy as np
 
 from bestarm.designs.partition_tree import EXPANDED, expand, largest
+from bestarm.guards.protocol import guarded
+from bestarm.guards.settings import check_kernel
 from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
 from bestarm.kernels import Kernel, Stationary
 from bestarm.models.cell_kernel import CellKernel
@@ -30,6 +32,7 @@ class DividedState(CellState):
     incumbent: IntArray
 
 
+@guarded()
 @dataclass(frozen=True)
 class CellSearch:
     """A search that evaluates one cell a round.
@@ -97,6 +100,7 @@ class CellSearch:
         return state.n_rounds >= self.n_evaluations
 
 
+@guarded()
 @dataclass(frozen=True)
 class DeltaSearch(CellSearch):
     r"""A search that knows how much f varies in a cell: at most :math:`\delta(h)=c\rho^h` at depth h.
@@ -131,6 +135,7 @@ class DeltaSearch(CellSearch):
 
 def as_kernel(kernel: Any) -> Kernel:
     """Return a kernel from settings (``family, variance, lengthscale``), or the kernel that was given."""
+    check_kernel(kernel)
     return Stationary(**kernel) if isinstance(kernel, dict) else kernel
 
 

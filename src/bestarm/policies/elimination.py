@@ -16,6 +16,7 @@ import numpy as np
 from numba import njit
 
 from bestarm.designs.projection import published_columns
+from bestarm.guards.protocol import ordered
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
 from bestarm.policies.fixed_budget import largest
 from bestarm.streams import Streams, uniform
@@ -222,6 +223,7 @@ def best_live(
     return arms
 
 
+@ordered
 class StagePolicy:
     """The end of a policy that eliminates in stages: when it stops, and what it recommends."""
 

@@ -18,6 +18,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bestarm.designs.l1_design import l1_design
+from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
 from bestarm.policies import gifa_round
 from bestarm.policies.thresholds import Threshold, ThresholdName, make_threshold
@@ -65,6 +66,7 @@ class GifaState:
     initialised: bool = shared()
 
 
+@guarded(norm_bound=0.0, regulariser=1e-12, threshold_regulariser=1e-12)
 @dataclass(frozen=True)
 class Gifa:
     r"""A gap-index focused algorithm for Top-m identification with fixed confidence ([1]_, Algorithm 1).

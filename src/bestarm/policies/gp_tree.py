@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from bestarm.designs.partition_tree import LEAF
+from bestarm.guards.protocol import guarded
 from bestarm.interface import Ask, FloatArray, IntArray
 from bestarm.partition import Partition
 from bestarm.policies.cell_search import (
@@ -32,6 +33,7 @@ from bestarm.streams import Streams
 Beta = Literal["budget", "published", "gpoo", "gpoo_published"]
 
 
+@guarded()
 @dataclass(frozen=True)
 class GpTree(CellSearch):
     r"""GPTree ([1]_, tree algorithm).

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from bestarm.designs.partition_tree import EXPANDED, LEAF, expand
+from bestarm.guards.protocol import guarded
 from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.cell_posterior import introduce
 from bestarm.partition import Partition
@@ -64,6 +65,7 @@ class GpooState(CellState):
     born: IntArray
 
 
+@guarded()
 @dataclass(frozen=True)
 class Gpoo(DeltaSearch):
     r"""GPOO ([1]_, Algorithm 1).

@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 
 from bestarm.designs.partition_tree import LEAF
+from bestarm.guards.protocol import guarded
 from bestarm.interface import Ask, FloatArray, IntArray
 from bestarm.models.cell_posterior import introduce
 from bestarm.partition import Partition
@@ -32,6 +33,7 @@ class GridState(CellState):
     order: IntArray = field(metadata={"shared": True})  # slots in the order of the uniform search
 
 
+@guarded()
 @dataclass(frozen=True)
 class GridSearch(CellSearch):
     r"""Search the :math:`K^h` cells of one depth.

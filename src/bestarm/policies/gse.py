@@ -15,6 +15,7 @@ import numpy as np
 
 from bestarm.designs.allocation import PUBLISHED, Allocation, AllocationRule
 from bestarm.designs.rounding import RoundingMethod
+from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.least_squares import least_squares_means
 from bestarm.models.logistic import logistic_scores
@@ -34,6 +35,7 @@ def n_stages(n_arms: int, eta: int) -> int:
     return stages
 
 
+@guarded()
 @dataclass(frozen=True)
 class Gse(StagePolicy):
     r"""Generalised successive elimination ([1]_, Algorithm 1).

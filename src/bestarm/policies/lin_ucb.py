@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numba import njit
 
+from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
 from bestarm.policies.fixed_budget import check_budget, largest, most_pulled
 from bestarm.policies.gifa_round import learn
@@ -82,6 +83,7 @@ class LinUcbState:
     key: np.uint64 = shared()
 
 
+@guarded(regulariser=1e-12)
 @dataclass(frozen=True)
 class LinUcb:
     r"""LinUCB ([2]_) that stops when its budget is spent and returns the most pulled arm ([1]_, Section 8).

@@ -13,12 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from bestarm.designs.diverse_batch import Kernel, diverse_batch
+from bestarm.guards.protocol import guarded
 from bestarm.interface import FloatArray, IntArray
 from bestarm.policies.batch_search import BatchState
 from bestarm.policies.linear_batches import log_det_batches, optimistic_batches, sequential_batches
 from bestarm.policies.linear_search import LinearSearch, LinearState
 
 
+@guarded()
 @dataclass(frozen=True)
 class LinearOae(LinearSearch):
     r"""Vanilla OAE: the batch of which a plausible function promises most ([1]_, Equation 1, :math:`\gamma_t=0`).
@@ -53,6 +55,7 @@ class LinearOae(LinearSearch):
         return chosen
 
 
+@guarded()
 @dataclass(frozen=True)
 class EllipsoidOae(LinearOae):
     r"""Vanilla OAE under misspecification: parameters with squared errors of at most :math:`\gamma_t=(t-1)b\omega^2`.
@@ -95,6 +98,7 @@ class EllipsoidOae(LinearOae):
         return np.asarray(centre), np.sqrt(slack)[:, None, None] * np.linalg.inv(np.linalg.cholesky(gram))
 
 
+@guarded()
 @dataclass(frozen=True)
 class LinearGreedy(LinearSearch):
     """The arms with the largest estimates: what is not known counts as 0."""
@@ -110,6 +114,7 @@ class LinearGreedy(LinearSearch):
         return chosen
 
 
+@guarded()
 @dataclass(frozen=True)
 class LinearSeq(LinearSearch):
     """Algorithm 3 with the middle of what is plausible as virtual label: no direction is promised twice in a batch."""
@@ -126,6 +131,7 @@ class LinearSeq(LinearSearch):
         )  # fmt: skip
 
 
+@guarded()
 @dataclass(frozen=True)
 class LinearDiverse(LinearSearch):
     r"""Algorithm 2: the most that each arm may be worth, plus the log determinant of a kernel over the batch.
@@ -161,6 +167,7 @@ class LinearDiverse(LinearSearch):
         )
 
 
+@guarded()
 @dataclass(frozen=True)
 class LinearLogDet(LinearSearch):
     r"""As `LinearDiverse`, with the log determinant of what is not yet known about the arms of the batch.

@@ -14,6 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 from numba import njit
 
+from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, FloatArray, IntArray
 from bestarm.policies.batch_search import BatchSearch, BatchState
 from bestarm.streams import Streams
@@ -76,6 +77,7 @@ class LinearState(BatchState):
     hope: FloatArray
 
 
+@guarded()
 @dataclass(frozen=True)
 class LinearSearch(BatchSearch):
     r"""What searches with linear functions :math:`|\theta|\leq1` have in common.

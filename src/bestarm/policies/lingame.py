@@ -15,6 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 from numba import njit
 
+from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
 from bestarm.policies.gifa_round import learn, random_argmax
 from bestarm.policies.thresholds import Threshold, ThresholdName, make_threshold
@@ -140,6 +141,7 @@ class LinGameState:
     initialised: bool = shared()
 
 
+@guarded(norm_bound=0.0, regulariser=1e-12)
 @dataclass(frozen=True)
 class LinGame:
     r"""LinGame ([1]_, Algorithm 1), for the best arm of a linear bandit.

@@ -18,6 +18,7 @@ from typing import get_args
 import numpy as np
 
 from bestarm.designs.diverse_batch import Kernel, diverse_batch
+from bestarm.guards.protocol import guarded
 from bestarm.interface import FloatArray, IntArray
 from bestarm.models.fused_fit import fit_fused as fit_networks
 from bestarm.models.fused_predict import predict_fused as predict
@@ -28,6 +29,7 @@ MOST_MEMBERS = 2**8
 NETWORKS_A_ROUND = 2**16
 
 
+@guarded()
 @dataclass(frozen=True)
 class NetworkSearch(BatchSearch):
     """What searches with networks have in common.
@@ -108,6 +110,7 @@ class NetworkSearch(BatchSearch):
         return found.reshape(n_rows, n, -1)
 
 
+@guarded()
 @dataclass(frozen=True)
 class Oae(NetworkSearch):
     r"""Greedy, MeanOpt, HingePNorm, MaxOpt: one network, regularised towards optimism ([1]_, Equation 3).

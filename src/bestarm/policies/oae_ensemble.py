@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from bestarm.guards.protocol import guarded
 from bestarm.interface import FloatArray, IntArray
 from bestarm.policies.batch_search import BatchState, top_batch
 from bestarm.policies.oae import MOST_MEMBERS, NetworkSearch
@@ -32,6 +33,7 @@ def label_noise(key: np.uint64, replications: IntArray, item: int, n_members: in
     return found
 
 
+@guarded()
 @dataclass(frozen=True)
 class EnsembleSearch(NetworkSearch):
     """Ensemble and EnsembleNoiseY: the batch of the largest member-wise maxima ([1]_, Section 4.1.2).

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bestarm.guards.protocol import guarded
 from bestarm.interface import FloatArray, IntArray
 from bestarm.policies.batch_search import BatchState, top_batch
 from bestarm.policies.oae import NetworkSearch, Oae
@@ -69,6 +70,7 @@ def sequential_batch(
     return chosen
 
 
+@guarded()
 @dataclass(frozen=True)
 class Sequential(NetworkSearch):
     """What searches that choose a batch arm after arm have in common.
@@ -94,6 +96,7 @@ class Sequential(NetworkSearch):
             raise ValueError(f"optimism_weight must be between 0 and 1, got {self.optimism_weight}.")
 
 
+@guarded()
 @dataclass(frozen=True)
 class SeqB(Sequential, Oae):
     """MeanOpt arm after arm: two networks a place, regularised towards optimism and towards pessimism.
@@ -120,6 +123,7 @@ class SeqB(Sequential, Oae):
         return sequential_batch(state, size, predict, self.optimism_weight, self._draws(state, "ties"))
 
 
+@guarded()
 @dataclass(frozen=True)
 class EnsembleSeqB(Sequential, EnsembleSearch):
     """Ensemble-SeqB and Ensemble-SeqB-NoiseY: one ensemble a place, its maximum optimistic, its minimum pessimistic.

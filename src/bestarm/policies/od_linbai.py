@@ -15,6 +15,7 @@ import numpy as np
 
 from bestarm.designs.allocation import DESIGNS, Allocation, AllocationRule
 from bestarm.designs.projection import span_basis
+from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, FloatArray, IntArray
 from bestarm.models.least_squares import least_squares_means
 from bestarm.policies import elimination
@@ -47,6 +48,7 @@ def schedule(n_arms: int, rank: int, budget: int, *, as_coded: bool = False) -> 
     return (min(m, budget // n_stages) if as_coded else m), sizes
 
 
+@guarded()
 @dataclass(frozen=True)
 class OdLinBai(StagePolicy):
     r"""OD-LinBAI ([1]_): halve the dimension, not the arms.

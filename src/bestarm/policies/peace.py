@@ -19,6 +19,7 @@ from numba import njit
 from bestarm.designs.projection import span_basis
 from bestarm.designs.rounding import random_order
 from bestarm.designs.width_design import exponentiated_gradient, mirror_descent
+from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.least_squares import least_squares_means
 from bestarm.policies import elimination
@@ -77,6 +78,7 @@ def _allocate(
             counts[r, arms[order[i % n]]] += 1
 
 
+@guarded()
 @dataclass(frozen=True)
 class Peace(StagePolicy):
     r"""Peace with a fixed budget, as approximated in [2]_.

@@ -16,6 +16,7 @@ from numba import njit
 from bestarm.designs.projection import span_basis
 from bestarm.designs.rounding import round_design
 from bestarm.designs.width_design import exponentiated_gradient, normals, width
+from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
 from bestarm.models.least_squares import least_squares_means
 from bestarm.policies.elimination import ask_for, best_live, by_arm
@@ -136,6 +137,7 @@ class PeaceWidthState:
     round: int = field(default=0)
 
 
+@guarded()
 @dataclass(frozen=True)
 class PeaceWidth:
     r"""Peace with a fixed budget ([1]_): :math:`\lceil\max(\log_2\gamma,2)\rceil` rounds of equal budgets.

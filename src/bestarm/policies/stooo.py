@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from bestarm.designs.partition_tree import LEAF
+from bestarm.guards.protocol import guarded
 from bestarm.interface import Ask, FloatArray, IntArray
 from bestarm.partition import Partition
 from bestarm.policies.cell_search import DeltaSearch, DividedState, best_of, cells_at, deepest_divided, divide, learn
@@ -23,6 +24,7 @@ Rule = Literal["munos", "average", "published"]
 Recommendation = Literal["mean", "first_divided", "posterior"]
 
 
+@guarded()
 @dataclass(frozen=True)
 class Stooo(DeltaSearch):
     r"""StoOO ([1]_) and AVE-StoOO ([2]_, Algorithm 2); the difference in feedback is the problem's.

@@ -14,6 +14,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
 from bestarm.policies import ucb_glm_round
 from bestarm.policies.fixed_budget import check_budget, most_pulled
@@ -68,6 +69,7 @@ class UcbGlmState:
     initialised: bool = shared()
 
 
+@guarded()
 @dataclass(frozen=True)
 class UcbGlm:
     r"""UCB-GLM ([1]_) for logistic rewards that stops when its budget is spent and returns the most pulled arm ([2]_).

@@ -10,9 +10,10 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="bestarm",
         description="Make the rows of a study, execute a notebook, rebuild everything, or write the generated pages.",
-        epilog="Environment: BESTARM_DATA, folder searched for data files before the network; BESTARM_STORE, folder of "
-        "finished blocks; BESTARM_WORKERS, number of processes; BESTARM_SCHEDULER, address of a Dask scheduler whose "
-        "workers make the rows; BESTARM_FRESH, ignore committed rows.",
+        epilog="Environment: BESTARM_DATA, folder searched for data files before the network; BESTARM_OFFLINE, "
+        "download nothing; BESTARM_STORE, folder of finished blocks; BESTARM_WORKERS, number of processes; "
+        "BESTARM_SCHEDULER, address of a Dask scheduler whose workers make the rows; BESTARM_FRESH, ignore "
+        "committed rows.",
     )
     commands = parser.add_subparsers(dest="command", required=True)
     rows = commands.add_parser("rows", help="make the rows of a study's experiments, and the verdicts on its claims")
@@ -31,14 +32,18 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; errors of use end with one line and status 2."""
+    """Run one command; errors of use, of files and of memory end with one line and status 2, Ctrl-C with 130."""
     given = _parser().parse_args(arguments)
     # imported late, so that --help answers at once
+    from concurrent.futures.process import BrokenProcessPool
+
     from bestarm.experiments.cluster import ClusterFailed
+    from bestarm.reporting.leftovers import leave, mark
     from bestarm.reporting.rebuild import rebuild
     from bestarm.reporting.results import make_results
     from bestarm.reporting.runner import NotebookFailed, run_notebook
 
+    mark()
     try:
         match given.command:
             case "rows":
@@ -51,13 +56,26 @@ def main(arguments: list[str] | None = None) -> int:
                 from bestarm.reporting.pages import write_pages
 
                 write_pages()
-    except (ValueError, ClusterFailed, NotebookFailed) as error:
-        print(f"bestarm: {error}", file=sys.stderr)
+    except (ValueError, ClusterFailed, NotebookFailed, OSError) as error:
+        print(f"bestarm: {_one_line(error)}", file=sys.stderr)
         return 2
+    except (BrokenProcessPool, MemoryError):
+        leave(
+            "bestarm: a worker died, which usually means that memory ran out; finished blocks are kept, and the same "
+            "command goes on from there. Fewer workers need less: BESTARM_WORKERS=1.",
+            2,
+        )
     except KeyboardInterrupt:
-        print("\nbestarm: interrupted; finished blocks are kept, the same command goes on from there.", file=sys.stderr)
-        return 130
+        leave("\nbestarm: interrupted; finished blocks are kept, the same command goes on from there.", 130)
     return 0
+
+
+def _one_line(error: Exception) -> str:
+    """Return what an error says, of the operating system with the file that it is about."""
+    if isinstance(error, OSError) and error.filename and str(error.filename) not in str(error.strerror):
+        return f"{error.strerror}: {error.filename}. Free the disk, or choose another place."
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return " ".join(text.split())
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import yaml
 from bestarm.paths import FIGURES, QUICK, REBUILD, RESULTS, ROOT
 from bestarm.reporting.comparison import compare_folders
 from bestarm.reporting.results import costs
-from bestarm.reporting.runner import notebooks_of, run_notebook
+from bestarm.reporting.runner import notebooks_of, run_notebook, warnings_of
 
 PIPELINE = ROOT / "dvc.yaml"
 NOTEBOOK_SECONDS = 20.0  # of a notebook that draws from rows
@@ -47,10 +47,7 @@ def rebuild(studies: Sequence[str] = (), profile: str = "laptop") -> int:
     """
     stages = stages_of(studies)
     if profile == "smoke":
-        for path in (p for study in studies or [None] for p in notebooks_of(study)):  # type: ignore[list-item]
-            run_notebook(f"{path.parent.name}/{path.stem}", "smoke")
-        print(f"Smoke profile: the figures in {QUICK.name}/ show that everything runs; their numbers mean nothing.")
-        return 0
+        return _smoke([p for study in studies or [None] for p in notebooks_of(study)])  # type: ignore[list-item]
     if profile != "laptop":
         raise ValueError(f"a rebuild knows the profiles smoke and laptop, got {profile!r}.")
     aside = REBUILD / "committed"
@@ -76,6 +73,20 @@ def rebuild(studies: Sequence[str] = (), profile: str = "laptop") -> int:
     print("\n".join(skipped) if skipped else "Nothing was skipped, and no figure was drawn from stand-in data.")
     shutil.rmtree(REBUILD)
     return int(len(changed) > 0)
+
+
+def _smoke(paths: Sequence[Path]) -> int:
+    """Run notebooks with a few replications, saying before each how many there are; repeat at the end what was said."""
+    began, said = time.monotonic(), []
+    for number, path in enumerate(paths, start=1):
+        name = f"{path.parent.name}/{path.stem}"
+        spent = time.monotonic() - began
+        left = f", about {spent / (number - 1) * (len(paths) - number + 1) / 60:.0f} minutes left" if number > 1 else ""
+        print(f"[{spent / 60:5.1f} min] notebook {number} of {len(paths)}: {name}{left}", flush=True)
+        said += [f"{name}: {line}" for line in warnings_of(run_notebook(name, "smoke"))]
+    print("\n".join(said) if said else "Nothing was skipped, and no figure was drawn from stand-in data.")
+    print(f"Smoke profile: the figures in {QUICK.name}/ show that everything runs; their numbers mean nothing.")
+    return 0
 
 
 def _run_stages(stages: Sequence[str]) -> tuple[int, list[str]]:

@@ -127,6 +127,10 @@ def make_results(study: str, profile: Profile, only: Sequence[str] = (), *, meas
         loaded.experiment(name)  # refuses unknown names before anything runs
     skipped, began = [], time.monotonic()
     for number, name in enumerate(names, start=1):
+        experiment = loaded.experiment(name)
+        if not experiment.has_data():  # a stand-in would be simulated for nothing
+            skipped.append(name)
+            continue
         say = _progress(f"{study} rows, {number} of {len(names)}: {name}", began)
         taken: list[float] = []
         rows = rows_of(study, name, profile, progress=say, spent=taken.append, measure=measure)
@@ -143,12 +147,20 @@ def make_results(study: str, profile: Profile, only: Sequence[str] = (), *, meas
             if file.stem not in loaded.experiments:
                 file.unlink()
     if skipped:
-        print(
-            f"SKIPPED {', '.join(skipped)} of {study}: nobody here has the data. Committed rows stay; "
-            "data/README says where the files come from.",
-            file=sys.stderr,
-        )
+        say_skipped(study, skipped)
     write_verdicts(loaded)
+
+
+def say_skipped(study: str, names: Sequence[str]) -> None:
+    """Say on a line of its own which experiments were left as they are, since nobody here has their data."""
+    if sys.stderr.isatty():
+        print(file=sys.stderr)  # progress may stand in the line
+    print(
+        f"SKIPPED {', '.join(names)} of {study}: nobody here has the data. Committed rows stay; "
+        "data/registry.yaml says where the files come from.",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def write_verdicts(study: Study) -> pd.DataFrame:

@@ -13,8 +13,10 @@ from typing import Any
 
 import nbformat
 import papermill
+from nbclient.exceptions import DeadKernelError
 
 from bestarm.paths import FIGURES, NOTEBOOKS, QUICK, ROOT
+from bestarm.reporting.leftovers import end_marked
 
 REQUIRED = ("profile", "output_dir")
 PUBLISHED = "laptop"  # the notebooks' default profile
@@ -100,8 +102,17 @@ def run_notebook(name: str, profile: str = PUBLISHED, **parameters: Any) -> Path
     with _output(temporary):
         try:
             papermill.execute_notebook(
-                str(path), str(copy), given, kernel_name="python3", cwd=str(ROOT), progress_bar=False
-            )
+                str(path), str(copy), given, kernel_name="python3", cwd=str(ROOT), progress_bar=False,
+                extra_arguments=["--IPKernelApp.log_level=40"],  # else each warns that it has no encryption
+            )  # fmt: skip
+        except DeadKernelError as error:
+            end_marked("BESTARM_OUTPUT", str(temporary))
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise NotebookFailed(
+                f"the kernel of {study}/{path.stem} died, which usually means that memory ran out. Nothing was "
+                "published; finished blocks of rows are kept, and the same command goes on from there. Fewer workers "
+                "need less: BESTARM_WORKERS=1."
+            ) from error
         except papermill.PapermillExecutionError as error:
             kept = QUICK / "failed" / f"{study}-{path.name}"
             kept.parent.mkdir(parents=True, exist_ok=True)
@@ -155,6 +166,11 @@ def _publish(temporary: Path, target: Path, *, keep: bool) -> None:
         os.replace(target, old)
     os.replace(temporary, target)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def warnings_of(path: Path) -> list[str]:
+    """Return the lines in which an executed notebook says that data are missing or rows are not current."""
+    return _warnings(nbformat.read(path, as_version=4))
 
 
 def _warnings(notebook: Any) -> list[str]:

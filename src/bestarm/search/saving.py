@@ -1,0 +1,244 @@
+"""Save the state of a search between two days at the bench, and go on from it to the last bit.
+
+A file is one NPZ: the arrays of the state, and a JSON text with the policy's settings, the arms, the random streams and
+the request that waits for its rewards. There is no pickle in it, so that a file from somebody else can be read safely.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+import zlib
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bestarm import __version__
+from bestarm.guards.protocol import Memory, Waiting, memory_of, remember
+from bestarm.interface import Arms
+from bestarm.models.cell_kernel import CellKernel
+from bestarm.models.finite_gp import FiniteGP
+from bestarm.streams import Streams
+
+FORMAT = 1
+_META = "meta"
+_CACHE = ("_keys", "_used", "_values", "n_computed")  # of a `CellKernel`
+
+_ROOM = ("rows", "pivots")  # of a `FiniteGP`, in use up to ``n_rows``
+
+
+class Saved(NamedTuple):
+    """A policy and its state, as `load` returns them."""
+
+    policy: Any
+    state: Any
+
+
+def save(state: Any, path: str | Path, *, notes: dict[str, Any] | None = None) -> None:
+    """Write a state to a file, so that it is either whole or as it was before.
+
+    Parameters
+    ----------
+    state : State
+        What a policy's ``start``, or `load`, returned.
+    path : str or Path
+        File; one of this name is replaced.
+    notes : dict, optional
+        More to keep, as JSON can hold it.
+
+    Raises
+    ------
+    ValueError
+        For a copy of a state, which does not know its policy, or a policy with a setting that is no plain record.
+    """
+    memory = memory_of(state)
+    if memory is None or memory.policy is None:
+        raise ValueError("only a state that start or load returned can be saved, not a copy; save that one.")
+    arrays: dict[str, Any] = {}
+    meta: dict[str, Any] = {
+        "format": FORMAT,
+        "version": __version__,
+        "policy": describe(memory.policy),
+        "streams": {"seed": memory.streams.seed, "instance": memory.streams.instance},
+        "scalars": {},
+        "told": memory.told,
+        "notes": notes or {},
+    }
+    arrays["replications"] = memory.streams.replications
+    if isinstance(memory.arms, Arms):
+        arrays["features"] = memory.arms.features
+    else:
+        meta["arms"] = describe(memory.arms)
+    for name, kept in (("learned", memory.learned), ("failed", memory.failed)):
+        if kept is not None:
+            arrays[name] = kept
+    if memory.waiting is not None:
+        arrays["waiting.arms"], arrays["waiting.counts"] = memory.waiting
+    for f in fields(state):
+        value = getattr(state, f.name)
+        if isinstance(value, np.ndarray):
+            arrays[f"state.{f.name}"] = _written(state, f.name, value)
+        elif isinstance(value, bool | int | float | np.generic):
+            meta["scalars"][f.name] = value.item() if isinstance(value, np.generic) else value
+        elif isinstance(value, CellKernel):  # which of several equal pairs was computed first decides the last bits
+            for name in _CACHE:
+                arrays[f"cache.{name}"] = np.asarray(getattr(value, name))
+    arrays[_META] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
+    path = Path(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            np.savez_compressed(file, **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def load(path: str | Path, policy: Any = None) -> Saved:
+    """Return the policy and the state in a file; the search goes on as if it had never stopped.
+
+    Parameters
+    ----------
+    path : str or Path
+        File that `save` wrote.
+    policy : Policy, optional
+        What the file must hold; by default whatever it holds.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is damaged, or was written by another version or by a policy with other settings.
+    """
+    return read(path, policy)[0]
+
+
+def read(path: str | Path, policy: Any = None) -> tuple[Saved, dict[str, Any]]:
+    """Return what `load` returns, and the notes."""
+    arrays, meta = _contents(Path(path))
+    if (meta["format"], meta["version"]) != (FORMAT, __version__):
+        raise ValueError(
+            f"{path} was written by bestarm {meta['version']} (format {meta['format']}), this is {__version__} (format "
+            f"{FORMAT}); a search goes on exactly with its own version only: install that one."
+        )
+    if policy is not None and describe(policy) != meta["policy"]:
+        raise ValueError(
+            f"{path} holds a search by {_words(meta['policy'])}, not by {_words(describe(policy))}; load it without a "
+            "policy, or with that one."
+        )
+    found = restore(meta["policy"])
+    arms = restore(meta["arms"]) if "arms" in meta else Arms(arrays["features"])
+    streams = Streams(meta["streams"]["seed"], meta["streams"]["instance"], arrays["replications"])
+    state = found.start(arms, streams)
+    for f in fields(state):
+        fresh = getattr(state, f.name)
+        if isinstance(fresh, np.ndarray):
+            setattr(state, f.name, _array(path, arrays, f"state.{f.name}", fresh))
+        elif f.name in meta["scalars"]:
+            setattr(state, f.name, type(fresh)(meta["scalars"][f.name]))
+        elif isinstance(fresh, CellKernel):
+            for name in _CACHE:
+                kept = _array(path, arrays, f"cache.{name}", np.asarray(getattr(fresh, name)))
+                setattr(fresh, name, kept if kept.ndim else int(kept))
+    waits = "waiting.arms" in arrays
+    memory = Memory(
+        found, arms, streams,
+        waiting=Waiting(arrays["waiting.arms"], arrays["waiting.counts"]) if waits else None,
+        told=meta["told"],
+        learned=arrays.get("learned"),
+        failed=arrays.get("failed"),
+    )  # fmt: skip
+    remember(state, memory)
+    return Saved(found, state), meta["notes"]
+
+
+def _written(state: Any, name: str, value: Any) -> Any:
+    """Return an array with 0 in the place of what was never written, which is memory of any content."""
+    if not (isinstance(state, FiniteGP) and name in _ROOM):
+        return value
+    used = np.arange(value.shape[1]) < state.n_rows[:, None]
+    return np.where(used.reshape(used.shape + (1,) * (value.ndim - 2)), value, 0.0)
+
+
+def _array(path: str | Path, arrays: dict[str, Any], name: str, like: Any) -> Any:
+    """Return an array of a file, refusing one of another kind than a fresh state has."""
+    kept = arrays.get(name)
+    if kept is None or kept.dtype != like.dtype or kept.ndim != like.ndim:
+        raise ValueError(f"{path} is damaged: {name} is missing or of another kind; take another copy of it.")
+    return kept
+
+
+def _contents(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no saved search {path}.")
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        meta = json.loads(arrays[_META].tobytes())
+        if {"format", "version", "policy", "streams", "scalars", "told", "notes"} - set(meta):
+            raise ValueError
+    except (ValueError, KeyError, OSError, EOFError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error):
+        raise ValueError(f"{path} is no saved search, or it is damaged; take another copy of it.") from None
+    return arrays, meta
+
+
+def describe(value: Any) -> Any:
+    """Return a setting in a form that JSON can hold and `restore` reads; records of this library are named.
+
+    Raises
+    ------
+    ValueError
+        For a setting that is no plain record, such as a GPy kernel.
+    """
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, tuple):
+        return {"tuple": [describe(part) for part in value]}
+    cls = type(value)
+    if is_dataclass(value) and cls.__module__.startswith("bestarm."):
+        settings = {f.name: describe(getattr(value, f.name)) for f in fields(value) if f.init}
+        return {"record": f"{cls.__module__}:{cls.__qualname__}", "settings": settings}
+    raise ValueError(f"a {cls.__name__} cannot be saved; use plain settings, for a kernel bestarm.kernels.Stationary.")
+
+
+def restore(described: Any) -> Any:
+    """Return a setting from its description; only records of this library are made.
+
+    Raises
+    ------
+    ValueError
+        For a record of another library, or one that is not there.
+    """
+    if not isinstance(described, dict):
+        return described
+    if "tuple" in described:
+        return tuple(restore(part) for part in described["tuple"])
+    module, _, name = str(described.get("record")).partition(":")
+    if not module.startswith("bestarm."):
+        raise ValueError(f"a saved search holds records of bestarm only, got {module!r}; do not trust this file.")
+    try:
+        cls = getattr(import_module(module), name)
+    except (ImportError, AttributeError):
+        raise ValueError(f"this version of bestarm has no {name} in {module}; load the file with its own.") from None
+    if not (isinstance(cls, type) and is_dataclass(cls)):
+        raise ValueError(f"{name} in {module} is no record of settings; do not trust this file.")
+    return cls(**{key: restore(value) for key, value in described["settings"].items()})
+
+
+def _words(described: Any) -> str:
+    """Return a description of a policy in one line."""
+    if not isinstance(described, dict):
+        return repr(described)
+    if "tuple" in described:
+        return "(" + ", ".join(map(_words, described["tuple"])) + ")"
+    settings = ", ".join(f"{key}={_words(value)}" for key, value in described["settings"].items())
+    return f"{described['record'].partition(':')[2]}({settings})"

@@ -1,0 +1,113 @@
+"""One small search with every policy of the library, for tests of what all of them must do."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bestarm.interface import Arms
+from bestarm.partition import Partition
+from bestarm.policies.batch_gp import BatchGP
+from bestarm.policies.batch_search import RandomBatch
+from bestarm.policies.bayes_gap import BayesGap
+from bestarm.policies.budgeted import lingape, lingape_greedy
+from bestarm.policies.gifa import Gifa, lingifa, lucb, m_lingape, ugape
+from bestarm.policies.gp_state import GPModel
+from bestarm.policies.gp_tree import GpTree
+from bestarm.policies.gpoo import Gpoo
+from bestarm.policies.grid_search import GridSearch
+from bestarm.policies.gse import Gse
+from bestarm.policies.lin_ucb import LinUcb
+from bestarm.policies.linear_oae import EllipsoidOae, LinearDiverse, LinearGreedy, LinearLogDet, LinearOae, LinearSeq
+from bestarm.policies.lingame import LinGame
+from bestarm.policies.oae import Oae
+from bestarm.policies.oae_ensemble import EnsembleSearch
+from bestarm.policies.oae_sequential import EnsembleSeqB, SeqB
+from bestarm.policies.od_linbai import OdLinBai
+from bestarm.policies.peace import Peace
+from bestarm.policies.peace_width import PeaceWidth
+from bestarm.policies.stooo import Stooo
+from bestarm.policies.ucb_glm import UcbGlm
+from bestarm.streams import Streams
+
+ARMS = Arms(np.random.default_rng(3).standard_normal((12, 3)) / 2.0)
+CELLS = Partition(arity=2, n_representatives=4)
+KNOWN = GPModel.frozen(0.5, 1.0, 0.01)
+
+_batches: dict[str, Any] = {"batch": 2, "rounds": 3}
+_nets: dict[str, Any] = _batches | {"hidden": (4,), "steps": 5}
+
+EVERY: dict[str, Any] = {
+    "LUCB": lucb(2),
+    "UGapE": ugape(2),
+    "m-LinGapE": m_lingape(2, sigma=0.1),
+    "LinGIFA": lingifa(2, sigma=0.1),
+    "optimised": m_lingape(2, selection="optimised"),
+    "both": Gifa("both", 2, selection="both"),
+    "as coded": m_lingape(2).as_coded(),
+    "LinGame": LinGame(),
+    "LinGapE": lingape(40),
+    "LinGapE-Greedy": lingape_greedy(40, stops_early=False),
+    "LinGapE as coded": lingape(40).as_coded(),
+    "GSE-Lin": Gse(40, allocation="g-optimal"),
+    "GSE-Log": Gse(40, model="logistic"),
+    "GSE as coded": Gse(40).as_coded(),
+    "OD-LinBAI": OdLinBai(80),
+    "Peace": Peace(40),
+    "PeaceWidth": PeaceWidth(80),
+    "LinUCB": LinUcb(20),
+    "LinUCB as coded": LinUcb(20).as_coded(),
+    "UCB-GLM": UcbGlm(20),
+    "BayesGap": BayesGap(20, 0.1),
+    "BayesGap as coded": BayesGap(20, 0.1).as_coded(),
+    "GPOO": Gpoo("GPOO", 20),
+    "GPOO as coded": Gpoo("GPOO", 20).as_coded(),
+    "StoOO": Stooo("StoOO", 20),
+    "StoOO posterior": Stooo("StoOO", 20, recommendation="posterior"),
+    "GPTree": GpTree("GPTree", 20),
+    "grid": GridSearch("uniform", 20, depth=3),
+    "random batches": RandomBatch("random", **_batches),
+    "MeanOpt": Oae("MeanOpt", optimism=0.1, **_nets),
+    "DetD": Oae("DetD", optimism=0.1, diversity=1.0, **_nets),
+    "Ensemble": EnsembleSearch("Ensemble", members=2, **_nets),
+    "SeqB": SeqB("SeqB", optimism=0.1, **_nets),
+    "Ensemble-SeqB": EnsembleSeqB("Ensemble-SeqB", members=2, **_nets),
+    "linear OAE": LinearOae("OAE", **_batches),
+    "ellipsoid": EllipsoidOae("OAE", omega=0.1, **_batches),
+    "linear greedy": LinearGreedy("greedy", **_batches),
+    "linear SeqB": LinearSeq("SeqB", **_batches),
+    "linear DetD": LinearDiverse("DetD", **_batches),
+    "log det": LinearLogDet("log det", **_batches),
+    "GP-BUCB": BatchGP.gp_bucb(2, 3, model=KNOWN),
+    "UCB-DPP-SAMPLE": BatchGP.dpp_sample("ucb", 2, 4),
+    "Thompson": BatchGP.thompson(2, 3, model=KNOWN),
+}
+
+
+def arms_for(policy: Any) -> Any:
+    """Return what a policy searches."""
+    return CELLS if hasattr(policy, "root_posterior") else ARMS
+
+
+def started(policy: Any, n_replications: int = 1) -> Any:
+    """Return a policy's state before the first pull."""
+    return policy.start(arms_for(policy), Streams.first(n_replications))
+
+
+def rewards_of(policy: Any, asked: Any) -> np.ndarray:
+    """Return sums of rewards that depend on the arm alone, in [0, 1] a pull, 0 or 1 for a logistic model."""
+    if getattr(policy, "model", None) == "logistic":
+        return asked.counts * (asked.arms % 2.0)
+    return asked.counts * (0.5 + 0.4 * np.sin(asked.arms * 1.7))
+
+
+def rounds_of(policy: Any, state: Any, most: int = 12) -> Iterator[Any]:
+    """Yield what is asked and tell rewards, for so many rounds or until the search ends."""
+    for _ in range(most):
+        if policy.finished(state).all():
+            return
+        asked = policy.ask(state)
+        if policy.finished(state).all():
+            return
+        yield asked
+        policy.tell(state, asked, rewards_of(policy, asked))

@@ -1,0 +1,230 @@
+"""What every policy refuses to be told, in one line and before anything is learned, and what it accepts."""
+
+import pickle
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from every_policy import CELLS, EVERY, arms_for, rewards_of, rounds_of, started
+
+from bestarm.guards.protocol import NothingLearned, forget_asked, memory_of, waiting
+from bestarm.interface import Arms, Ask, take_rows
+from bestarm.policies.gifa import m_lingape
+from bestarm.policies.lin_ucb import LinUcb
+from bestarm.streams import Streams
+
+POLICIES = pytest.mark.parametrize("policy", EVERY.values(), ids=EVERY.keys())
+
+
+def refused(policy, state, asked, totals, message):
+    """Assert that one line says why, that it is the user's line, and that it names no internals."""
+    with pytest.raises(ValueError, match=message) as caught:
+        policy.tell(state, asked, totals)
+    text = str(caught.value)
+    assert "\n" not in text
+    assert text.endswith(".")
+
+
+def bad_tellings(asked, totals):
+    """Return what must not be told in the place of these totals, with a part of the message."""
+    n, b = asked.arms.shape
+    pulled = asked.counts > 0
+    place = tuple(np.argwhere(pulled)[0])
+    infinite, large = totals.copy(), totals.copy()
+    infinite[place], large[place] = np.inf, -1e308
+    shape = "totals must have the shape of the arms"
+    wrong = [np.array(0.5), totals[0], totals[:, :0], np.ones((n + 2, b)), np.ones((n, b + 1)), np.ones((b + 3, n))]
+    for other in [*wrong, *([totals[:, : b - 1]] if b > 1 else [])]:
+        yield asked, other, shape
+    yield asked, infinite, "NaN for an evaluation that failed; got an infinite one"
+    yield asked, large, r"at most 1e\+150 in size"
+    yield asked, totals + 1j, "totals must be real numbers"
+    yield asked, totals.astype(str), "totals must be real numbers"
+    yield asked, [[None] * b] * n, "totals must be real numbers"
+    yield asked, "0.5", "totals must be real numbers.* got '0.5'"
+    yield asked, None, "totals must be real numbers.* got None"
+    yield totals, totals, "tell wants what ask returned.*got ndarray"
+    for shift in (60, 1000, 10**6, 10**17, -40, -(10**6)):
+        yield (
+            Ask(asked.arms + shift, asked.counts),
+            totals,
+            "does not exist: arms are 0, .*tell what was asked|is not what the last ask",
+        )
+    yield Ask(asked.arms, -asked.counts), totals, "counts must be at least 0, got -"
+    yield Ask(asked.arms + 0.5, asked.counts), totals, "arms must be whole numbers, got an array of float64"
+    yield Ask(asked.arms[:, :1], asked.counts), totals, "" if b == 1 else "arms and counts must have shape"
+    yield Ask(asked.arms[0], asked.counts[0]), totals[0], r"arms and counts must have shape \(1, b\)"
+
+
+@POLICIES
+def test_what_is_no_answer_is_refused_and_leaves_no_trace(policy):
+    """Shapes, kinds and ranges; after all refusals the search goes on as one that saw none of them."""
+    clean, state = started(policy), started(policy)
+    for _ in rounds_of(policy, clean, 2):
+        pass
+    for asked in rounds_of(policy, state, 2):
+        for other, totals, message in bad_tellings(asked, rewards_of(policy, asked)):
+            if message:
+                refused(policy, state, other, totals, message)
+        more = Ask(asked.arms, asked.counts + 1)
+        refused(policy, state, more, 2.0 * rewards_of(policy, asked), "are told where .* were asked; tell at most")
+    if not policy.finished(clean).all():
+        np.testing.assert_array_equal(policy.ask(clean).arms, policy.ask(state).arms)
+    np.testing.assert_array_equal(policy.recommend(clean), policy.recommend(state))
+
+
+@POLICIES
+def test_a_copy_of_a_state_is_checked_for_ranges(policy):
+    """Copies carry no memory of what was asked, but no arm out of range or infinite reward reaches compiled code."""
+    state = started(policy)
+    asked = policy.ask(state)
+    totals = rewards_of(policy, asked)
+    for make in (replace, lambda s: take_rows(s, np.arange(1))):
+        copy = make(state)
+        assert memory_of(copy) is None
+        for other, told, message in bad_tellings(asked, totals):
+            if message:
+                refused(policy, copy, other, told, message)
+        policy.tell(copy, asked, totals)
+
+
+@POLICIES
+def test_the_order_of_ask_and_tell_is_kept(policy):
+    """Nothing is told before it is asked, twice, or in the place of what was asked last."""
+    state = started(policy)
+    first = started(policy)
+    begun = policy.ask(first)
+    refused(policy, state, begun, rewards_of(policy, begun), "nothing was asked yet; call ask first")
+    asked = policy.ask(state)
+    assert np.array_equal(waiting(state).arms, asked.arms)
+    policy.tell(state, asked, rewards_of(policy, asked))
+    assert waiting(state) is None
+    refused(policy, state, asked, rewards_of(policy, asked), "these rewards were told already; ask for the next")
+    again = policy.ask(state)
+    if again.arms.shape != asked.arms.shape:
+        refused(policy, state, asked, rewards_of(policy, asked), "wait for rewards, got .*tell what the last ask")
+    elif not np.array_equal(again.arms, asked.arms):
+        refused(policy, state, asked, rewards_of(policy, asked), "is not what the last ask returned|were asked; tell")
+
+
+@POLICIES
+def test_lists_are_as_good_as_arrays(policy):
+    """Nested lists and whole numbers, of requests and of rewards; the search is the same."""
+    state, lists = started(policy), started(policy)
+    for asked in rounds_of(policy, state, 3):
+        same = policy.ask(lists)
+        np.testing.assert_array_equal(same.arms, asked.arms)
+        policy.tell(lists, Ask(asked.arms.tolist(), asked.counts.tolist()), rewards_of(policy, asked).tolist())
+    np.testing.assert_array_equal(policy.recommend(state), policy.recommend(lists))
+
+
+@POLICIES
+def test_where_everything_failed_the_recommendation_says_so(policy):
+    """A warning in one line, once a recommendation; none before the first reward, and none after a success."""
+    state = started(policy, 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        policy.recommend(state)
+    for _ in range(3):
+        asked = policy.ask(state)
+        if policy.finished(state).all():
+            break
+        policy.tell(state, asked, np.full(asked.arms.shape, np.nan))
+    with pytest.warns(NothingLearned, match="nothing was learned, since every evaluation failed") as caught:
+        policy.recommend(state)
+    assert len(caught) == 1
+    if not policy.finished(state).all():
+        asked = policy.ask(state)
+        if asked.counts.any():
+            policy.tell(state, asked, rewards_of(policy, asked))
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", NothingLearned)
+                policy.recommend(state)
+
+
+def test_the_warning_counts_replications():
+    """Where some replications learned something."""
+    policy = LinUcb(20)
+    state = started(policy, 3)
+    asked = policy.ask(state)
+    policy.tell(state, asked, [[np.nan], [1.0], [np.nan]])
+    with pytest.warns(NothingLearned, match="LinUCB: nothing was learned in 2 of 3 replications"):
+        policy.recommend(state)
+
+
+@POLICIES
+def test_fewer_pulls_than_asked_may_be_told(policy):
+    """A finished replication of the loop, a pull that was not made: a smaller count, down to 0."""
+    state = started(policy, 2)
+    asked = policy.ask(state)
+    counts = np.maximum(asked.counts - 1, 0)
+    counts[1] = 0
+    policy.tell(state, Ask(asked.arms, counts), counts * 0.5)
+    assert not policy.finished(state).any() or (policy.recommend(state) >= 0).all()
+
+
+def test_measurements_from_before_the_search_can_be_told():
+    """`forget_asked` lets any arms in range be told; then the protocol begins again."""
+    policy = m_lingape(2)
+    state = started(policy)
+    forget_asked(state)
+    older = Ask(np.array([[5, 7]]), np.array([[2, 1]]))
+    policy.tell(state, older, [[1.0, 0.2]])
+    assert state.pulls[0, [5, 7]].tolist() == [2, 1]
+    asked = policy.ask(state)
+    refused(policy, state, older, [[1.0, 0.2]], "tell what")
+    policy.tell(state, asked, rewards_of(policy, asked))
+
+
+def test_a_request_that_was_changed_is_noticed():
+    """The arms of the request itself, altered after it was asked."""
+    policy = LinUcb(20)
+    state = started(policy)
+    asked = policy.ask(state)
+    np.add(asked.arms, 1, out=asked.arms)
+    refused(policy, state, asked, [[1.0]], "is not what the last ask returned|does not exist")
+
+
+@POLICIES
+def test_policies_are_still_plain_records(policy):
+    """`replace` and pickle give an equal policy, whose first request is the same."""
+    for other in (replace(policy), pickle.loads(pickle.dumps(policy))):
+        assert other == policy
+        np.testing.assert_array_equal(other.ask(started(other)).arms, policy.ask(started(policy)).arms)
+
+
+@POLICIES
+def test_what_is_searched_is_checked_before_the_start(policy):
+    """An array, cells where arms are wanted or the other way round, and streams that are none."""
+    other = CELLS if arms_for(policy) is not CELLS else Arms(np.eye(3))
+    message = "searches Arms, got a Partition|searches the cells of a .*Partition, got Arms"
+    with pytest.raises(ValueError, match=message):
+        policy.start(other, Streams.first(1))
+    with pytest.raises(ValueError, match="searches Arms or the cells of a Partition, got ndarray; write Arms"):
+        policy.start(np.eye(3), Streams.first(1))
+    with pytest.raises(ValueError, match=r"streams must be Streams, got int; Streams.first\(1\) is one search"):
+        policy.start(arms_for(policy), 1)
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (np.full((3, 2), 1e200), r"features must be at most 1e\+75 in size, got 1e\+200 of arm 0; rescale"),
+        (np.eye(3) * 1j, "features must be real numbers, got complex numbers"),
+        ([["a", "b"], ["c", "d"]], "features must be real numbers, got values that are not all numbers"),
+        ([[1.0, 2.0], [3.0]], "its rows differ in length"),
+        ([[1.0, None], [3.0, 4.0]], "features must be"),
+    ],
+)
+def test_features_that_are_no_numbers_are_refused(features, message):
+    """Huge and complex ones, words, rows of different length, an empty cell of a table."""
+    with pytest.raises(ValueError, match=message):
+        Arms(features)
+
+
+@pytest.mark.parametrize("n", [1.5, 2.0, "2", None, True])
+def test_a_number_of_replications_is_whole(n):
+    """Not 1.5, which used to make two."""
+    with pytest.raises(ValueError, match="n_replications must be a whole number, got"):
+        Streams.first(n)

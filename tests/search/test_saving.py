@@ -1,0 +1,186 @@
+"""A saved search goes on to the last bit, and a file that is not that search is refused."""
+
+import json
+import re
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from every_policy import EVERY, rewards_of, rounds_of, started
+
+import bestarm
+from bestarm.guards.protocol import waiting
+from bestarm.interface import Arms
+from bestarm.policies.gifa import m_lingape
+from bestarm.policies.lin_ucb import LinUcb
+from bestarm.search.saving import describe, load, restore, save
+from bestarm.streams import Streams
+
+POLICIES = pytest.mark.parametrize("policy", EVERY.values(), ids=EVERY.keys())
+
+
+def same_bits(one, other):
+    """Assert that all arrays and scalars of two states are equal to the last bit."""
+    for f in fields(one):
+        a, b = getattr(one, f.name), getattr(other, f.name)
+        if f.name in ("rows", "pivots"):  # of a Gaussian process, where what is beyond n_rows was never written
+            used = [slice(n) for n in one.n_rows]
+            a, b = (np.concatenate([x[r, k].ravel() for r, k in enumerate(used)]) for x in (a, b))
+        if isinstance(a, np.ndarray):
+            assert a.dtype == b.dtype, f.name
+            assert a.tobytes() == b.tobytes(), f.name
+        elif isinstance(a, bool | int | float | np.generic):
+            assert type(a) is type(b)
+            assert a == b, f.name
+
+
+@pytest.mark.parametrize("after", ["an ask", "a tell"])
+@POLICIES
+def test_a_search_goes_on_as_if_it_had_never_stopped(policy, after, tmp_path):
+    """Stopped after each of the first rounds, with a request waiting or not; two replications; a failure among them."""
+    whole, parted = started(policy, 2), started(policy, 2)
+    file = tmp_path / "search.npz"
+    for number in range(5):
+        asked, same = policy.ask(whole), policy.ask(parted)
+        if policy.finished(whole).all():
+            break
+        if after == "an ask":
+            save(parted, file)
+            found, parted = load(file)
+            assert found == policy
+            np.testing.assert_array_equal(waiting(parted).arms, asked.arms)
+        np.testing.assert_array_equal(same.arms, asked.arms)
+        totals = rewards_of(policy, asked)
+        if number == 1:
+            totals[0, 0] = np.nan
+        policy.tell(whole, asked, totals)
+        policy.tell(parted, asked, totals)
+        if after == "a tell":
+            save(parted, file)
+            found, parted = load(file, policy)
+        same_bits(whole, parted)
+        np.testing.assert_array_equal(policy.recommend(whole), policy.recommend(parted))
+    assert not list(tmp_path.glob(".*"))
+
+
+@POLICIES
+def test_a_policy_is_described_in_json_and_restored(policy):
+    """Every setting, those of inner records included."""
+    assert restore(json.loads(json.dumps(describe(policy)))) == policy
+
+
+def test_features_of_each_replication_and_streams_are_kept(tmp_path):
+    """One set of features for each replication, a seed and an instance of their own."""
+    policy, x = LinUcb(9), np.random.default_rng(0).random((2, 5, 2))
+    state = policy.start(Arms(x), Streams(7, "lab", np.array([4, 9])))
+    policy.ask(state)
+    save(state, tmp_path / "a.npz")
+    _, again = load(tmp_path / "a.npz")
+    same_bits(state, again)
+    assert again.replications.tolist() == [4, 9]
+
+
+def test_protocol_goes_on_after_loading(tmp_path):
+    """What was told stays told; what waits still waits."""
+    policy = m_lingape(2)
+    state = started(policy)
+    asked = policy.ask(state)
+    policy.tell(state, asked, rewards_of(policy, asked))
+    save(state, tmp_path / "a.npz")
+    policy, state = load(tmp_path / "a.npz")
+    with pytest.raises(ValueError, match="told already"):
+        policy.tell(state, asked, rewards_of(policy, asked))
+
+
+def a_file(tmp_path):
+    policy = LinUcb(20)
+    state = started(policy)
+    for _ in rounds_of(policy, state, 3):
+        pass
+    save(state, tmp_path / "a.npz")
+    return tmp_path / "a.npz", state
+
+
+def changed(path, **entries):
+    """Rewrite the JSON of a file with some entries changed."""
+    with np.load(path) as file:
+        arrays = dict(file)
+    meta = json.loads(arrays["meta"].tobytes()) | entries
+    arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
+    with open(path, "wb") as file:
+        np.savez(file, **arrays)
+
+
+def test_another_policy_and_another_version_are_refused(tmp_path):
+    """In one line with both; a policy of another kind, another budget, another version or format."""
+    path, _ = a_file(tmp_path)
+    with pytest.raises(ValueError, match=r"holds a search by LinUcb\(budget=20, .*not by LinUcb\(budget=21"):
+        load(path, LinUcb(21))
+    with pytest.raises(ValueError, match=r"not by Gifa\(label='m-LinGapE'"):
+        load(path, m_lingape(2))
+    changed(path, version="0.0.1")
+    with pytest.raises(
+        ValueError, match=re.escape(f"written by bestarm 0.0.1 (format 1), this is {bestarm.__version__}")
+    ):
+        load(path)
+    changed(path, version=bestarm.__version__, format=99)
+    with pytest.raises(ValueError, match="format 99"):
+        load(path)
+
+
+def test_files_that_are_no_saved_search_are_refused(tmp_path):
+    """Absent, empty, text, another NPZ, one with a pickle, cut anywhere, every byte flipped."""
+    with pytest.raises(FileNotFoundError, match="there is no saved search"):
+        load(tmp_path / "none.npz")
+    path, state = a_file(tmp_path)
+    whole = path.read_bytes()
+    contents = [b"", b"hello", *(whole[:n] for n in range(1, len(whole), 997))]
+    for content in contents:
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="no saved search, or it is damaged"):
+            load(path)
+    for other in ({"x": np.arange(3)}, {"meta": np.array([{"a": 1}], dtype=object)}, {"meta": np.arange(4)}):
+        np.savez(path, **other)
+        with pytest.raises(ValueError, match="no saved search, or it is damaged"):
+            load(path)
+    for place in range(0, len(whole), 101):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
+        try:
+            _, found = load(path)
+        except ValueError:
+            continue
+        same_bits(found, state)  # a byte of a zip archive that nothing reads
+
+
+@pytest.mark.parametrize("record", ["os:system", "subprocess:Popen", "bestarm.nothing:X", "bestarm.paths:data_mirror"])
+def test_a_file_cannot_make_anything_but_records_of_the_library(record, tmp_path):
+    """A file from somebody else names other things; they are refused before they are called."""
+    path, _ = a_file(tmp_path)
+    changed(path, policy={"record": record, "settings": {"budget": 1}})
+    with pytest.raises(ValueError, match=r"do not trust this file|load the file with its own"):
+        load(path)
+
+
+def test_a_copy_and_a_kernel_of_another_library_cannot_be_saved(tmp_path):
+    """The first does not know its policy, the second is no plain record."""
+    policy = LinUcb(20)
+    with pytest.raises(ValueError, match="only a state that start or load returned can be saved, not a copy"):
+        save(replace(started(policy)), tmp_path / "a.npz")
+    with pytest.raises(ValueError, match=r"an? object cannot be saved; use plain settings"):
+        describe(object())
+
+
+def test_a_full_disk_leaves_the_last_file(tmp_path, monkeypatch):
+    """The new file is written beside the old one first."""
+    path, state = a_file(tmp_path)
+    before = path.read_bytes()
+
+    def full(file, **arrays):
+        file.write(b"PK")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez_compressed", full)
+    with pytest.raises(OSError, match="No space left"):
+        save(state, path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["a.npz"]

@@ -1,0 +1,204 @@
+"""A search with tables: names go in and come out, files of a laboratory come back as they are, mistakes are named."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from every_policy import CELLS, EVERY, arms_for
+
+import bestarm
+from bestarm.search.search import Search
+
+CANDIDATES = pd.DataFrame(
+    np.random.default_rng(0).uniform(-1.0, 1.0, (30, 3)), index=[f"gene {i}" for i in range(30)], columns=list("xyz")
+)
+POLICIES = pytest.mark.parametrize("policy", EVERY.values(), ids=EVERY.keys())
+
+
+def measured(table, failed=()):
+    """Return a table with its rewards filled in, those of some arms left empty."""
+    rewards = [0.5 + 0.4 * np.sin(3.0 * sum(map(ord, name))) for name in table["arm"]]
+    return table.assign(reward=np.where(table["arm"].isin(failed), np.nan, rewards))
+
+
+def a_search(**changes):
+    return Search(**{"policy": bestarm.mean_opt(4, 3, 0.1, hidden=(4,), steps=5), "arms": CANDIDATES} | changes)
+
+
+def test_names_go_in_and_come_out():
+    """The table asked for has names and features; the best arm is the best one measured."""
+    search = a_search()
+    for number in range(3):
+        asked = search.ask()
+        assert list(asked.columns) == ["arm", "pull", "x", "y", "z", "reward"]
+        assert asked["reward"].isna().all()
+        pd.testing.assert_frame_equal(asked, search.ask())
+        np.testing.assert_array_equal(asked[list("xyz")], CANDIDATES.loc[asked["arm"]])
+        assert not search.finished
+        search.tell(measured(asked).sample(frac=1.0, random_state=number))
+    assert search.finished
+    assert len(search.ask()) == 0
+    search.tell(search.ask())
+    told = search.history
+    assert told["round"].tolist() == [1] * 4 + [2] * 4 + [3] * 4
+    assert not told["arm"].duplicated().any()
+    best = search.best()
+    assert list(best.columns) == ["arm", "x", "y", "z"]
+    assert best["arm"].tolist() == [told.loc[told["reward"].idxmax(), "arm"]]
+
+
+def plays(policy, table, failed):
+    """Return rewards of a table in [0, 1], 0 or 1 for a logistic model."""
+    found = measured(table, failed)
+    if getattr(policy, "model", None) == "logistic":
+        found["reward"] = found["reward"].round()
+    return found
+
+
+@POLICIES
+def test_tables_do_what_arrays_do(policy, tmp_path):
+    """Every policy: the same arms are asked and recommended, with a search saved and loaded in each round."""
+    arms = arms_for(policy)
+    search = Search(policy, arms)
+    state = policy.start(arms, bestarm.Streams.first(1))
+    for number in range(4):
+        asked = policy.ask(state)
+        table = search.ask()
+        if policy.finished(state).all():
+            assert search.finished
+            assert len(table) == 0
+            break
+        np.testing.assert_array_equal(np.repeat(asked.arms[0], asked.counts[0]), table["arm"].astype(int))
+        table = plays(policy, table, ())
+        totals = np.zeros(asked.arms.shape)
+        given = {name: part["reward"].to_list() for name, part in table.groupby("arm")}
+        for place, (arm, count) in enumerate(zip(asked.arms[0], asked.counts[0], strict=True)):
+            totals[0, place] = np.sum([given[str(arm)].pop(0) for _ in range(count)])
+        policy.tell(state, asked, totals)
+        search.save(tmp_path / "search.npz")
+        search = Search.load(tmp_path / "search.npz", policy if number % 2 else None)
+        assert len(search.ask()) == len(table)
+        search.tell(table)
+        assert search.best()["arm"].astype(int).tolist() == policy.recommend(state)[0].tolist()
+
+
+def test_a_file_of_the_laboratory_comes_back_as_it_is():
+    """Written and read as CSV, with failures left empty, more columns and another order."""
+    search = a_search()
+    asked = search.ask()
+    failed = asked["arm"].iloc[:1].tolist()
+    text = measured(asked, failed).assign(plate=7).iloc[::-1].to_csv(index=False)
+    search.tell(pd.read_csv(io.StringIO(text)))
+    assert search.history["reward"].isna().sum() == 1
+    assert set(search.ask()["arm"]).isdisjoint(asked["arm"])
+
+
+def test_names_that_look_like_numbers():
+    """Read back from CSV they are numbers."""
+    search = a_search(arms=CANDIDATES.to_numpy())
+    text = measured(search.ask()).to_csv(index=False)
+    search.tell(pd.read_csv(io.StringIO(text)))
+    assert len(search.history) == 4
+    named = a_search(arms=CANDIDATES.to_numpy(), names=[f"n{i}" for i in range(30)])
+    assert named.ask()["arm"].str.startswith("n").all()
+
+
+def test_repeated_measurements_of_which_some_failed():
+    """Rows for each pull; those that failed are left out, and an arm of which all failed counts as failed."""
+    policy = bestarm.gse_lin(60)
+    search = Search(policy, CANDIDATES.iloc[:3])
+    asked = search.ask()
+    assert asked.groupby("arm")["pull"].max().sum() == len(asked) == 30
+    table = measured(asked, failed=["gene 0"])
+    table.loc[table["arm"].eq("gene 1") & table["pull"].gt(2), "reward"] = np.nan
+    known = table["reward"].notna()
+    search.tell(table)
+    assert search.state.spent[0] == known.sum() + (asked["arm"] == "gene 0").sum()
+    assert search.history["reward"].notna().sum() == known.sum()
+
+
+def test_cells_have_their_corners():
+    """Of a space in two dimensions."""
+    space = bestarm.Partition(lower=(0.0, -1.0), upper=(5.0, 1.0))
+    search = Search(bestarm.gpoo(10), space)
+    for _ in range(3):
+        table = search.ask()
+        assert list(table.columns) == ["arm", "pull", "lower_0", "upper_0", "lower_1", "upper_1", "reward"]
+        search.tell(table.assign(reward=0.3))
+    best = search.best()
+    assert 0.0 <= best["lower_0"].iloc[0] < best["upper_0"].iloc[0] <= 5.0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: t.drop(columns="reward"), "the table has no column reward; it has: arm, pull, x, y, z"),
+        (lambda t: t[["x"]], "the table has no column arm and reward; it has: x"),
+        (lambda t: t.iloc[:-1], "the rewards of gene .* are missing; add the rows, with an empty reward"),
+        (lambda t: t.assign(arm="gene 99"), "gene 99 was not asked for; tell what the last ask returned"),
+        (lambda t: pd.concat([t, t.iloc[:1]]), "gene .* has 2 rows where 1 measurements were asked; give one row"),
+        (lambda t: t.assign(reward="much"), "a reward must be a number, or empty where it failed, got 'much'"),
+        (lambda t: t.assign(reward=np.inf), "rewards must be numbers, or NaN .* got an infinite one"),
+        (lambda t: t.assign(reward=-1e200), r"at most 1e\+150 in size"),
+        (lambda t: t.iloc[:0], "the rewards of gene .* are missing"),
+        (lambda t: t.to_dict(), "tell wants the table that ask returned, rewards filled in, got dict"),
+        (lambda t: t["reward"].to_numpy(), "tell wants the table that ask returned, .* got ndarray"),
+    ],
+)
+def test_a_wrong_table_is_refused_and_leaves_no_trace(change, message):
+    """With the name of the arm or column; afterwards the right table is taken."""
+    search = a_search()
+    table = measured(search.ask())
+    with pytest.raises(ValueError, match=message) as caught:
+        search.tell(change(table))
+    assert "\n" not in str(caught.value)
+    assert len(search.history) == 0
+    search.tell(table)
+    with pytest.raises(ValueError, match="these rewards were told already; ask for the next ones first"):
+        search.tell(table)
+    with pytest.raises(ValueError, match="nothing was asked yet; call ask first"):
+        a_search().tell(table)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"arms": CANDIDATES.assign(colour="red")}, "column 'colour' is no feature, .* drop it, encode it, or make it"),
+        (
+            {"arms": CANDIDATES.rename(index={"gene 3": "gene 4"})},
+            "gene 4 names more than one arm; make the names diff",
+        ),
+        ({"arms": CANDIDATES.rename(columns={"x": "reward"})}, "a feature cannot be called reward, a column of ask"),
+        ({"arms": CANDIDATES.mask(CANDIDATES > 0.9)}, r"features must be finite, got nan .*Drop this arm or impute"),
+        ({"arms": CANDIDATES.to_numpy(), "names": ["a"]}, "there are 30 arms and 1 names; give one name for each"),
+        ({"arms": np.ones((2, 3, 4))}, "a Search is one experiment: features must have shape"),
+        ({"arms": CELLS}, "MeanOpt searches Arms, got a Partition"),
+        ({"arms": CELLS, "policy": bestarm.gpoo(9), "names": ["a"]}, "the cells of a partition have numbers, no names"),
+        ({"policy": "MeanOpt"}, "policy must have start, got 'MeanOpt'; make one by a constructor of bestarm"),
+        ({"policy": bestarm.LinUcb}, "policy must have start, got <class"),
+        ({"seed": 1.5}, "seed must be a whole number of at least 0, got 1.5"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused(changes, message):
+    """Before anything runs."""
+    with pytest.raises(ValueError, match=message):
+        a_search(**changes)
+
+
+def test_a_search_is_saved_with_its_names_and_history(tmp_path):
+    """And a file without them is told from one with them."""
+    search = a_search()
+    search.tell(measured(search.ask(), failed=["gene 0"]))
+    waiting = search.ask()
+    search.save(tmp_path / "s.npz")
+    again = Search.load(tmp_path / "s.npz")
+    pd.testing.assert_frame_equal(again.history, search.history)
+    pd.testing.assert_frame_equal(again.ask(), waiting)
+    again.tell(measured(waiting))
+    assert again.history["round"].tolist() == [1] * 4 + [2] * 4
+    bestarm.save(search.state, tmp_path / "state.npz")
+    with pytest.raises(ValueError, match=r"holds the state of a policy, not a Search; read it by bestarm.load"):
+        Search.load(tmp_path / "state.npz")
+    with pytest.raises(ValueError, match=r"holds a search by Oae.*, not by LinUcb"):
+        Search.load(tmp_path / "s.npz", bestarm.LinUcb(20))
