@@ -44,7 +44,7 @@ STORIES = [
     ("**11%**", "gse", "GSE-C1", "as_written", "{:.0%}"),
     ("**63%**", "gse", "GSE-C1.b", "as_written", "{:.0%}"),
     ("**1.64**", "oae", "OAE-C27", "as_written", "{:.2f}"),
-    ("**7%**", "dpp_bbo", "DPP-C22", "as_written", "{:.0%}"),
+    ("**11%**", "dpp_bbo", "DPP-C22", "as_written", "{:.0%}"),
 ]
 
 
