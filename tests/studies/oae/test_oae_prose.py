@@ -47,7 +47,7 @@ QUOTED = [
     quoted("01_problem", "the greedy search {:.0f} (notebook", SMALL, GREEDY),
     quoted("01_problem", "with a larger network {:.0f} and 92", WIDER, STRONG),
     quoted("01_problem", "network 17 and {:.0f}.", WIDER, GREEDY),
-    quoted("01_problem", "after 45 batches {:.0f} run of 25", HILLS, {"series": "4 of 4 hills", "x": 45}),
+    quoted("01_problem", "after 45 batches {:.0f} runs of 25", HILLS, {"series": "4 of 4 hills", "x": 45}),
     quoted("01_problem", "and {:.0f} had on three", HILLS, {"series": "3 of 4 hills", "x": 45}),
     quoted("02_fits", "training error is still {:.2f} of the variance", LINES, misfit(FOUR, "NN 10-5")),
     quoted("02_fits", "where NN 300-100 reaches {:.3f}.", LINES, misfit(FOUR, "NN 300-100")),
