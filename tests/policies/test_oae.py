@@ -595,7 +595,7 @@ def test_networks_are_fitted_for_the_runs_that_go_on(monkeypatch):
 
     monkeypatch.setattr(oae, "fit_networks", spy)
     problem = landscape("OneHillValleyOneDim", 40).take(np.arange(5))
-    rows = watched_rows(BatchObserver(Oae("MeanOpt", **SMALL | {"rounds": 14}), problem, until=QUANTILE), problem, 5)
+    rows = watched_rows(BatchObserver(Oae("Greedy", **SMALL | {"rounds": 14}), problem, until=QUANTILE), problem, 5)
     searched = rows[rows["reward"].notna()].groupby("replication")["round"].max()
     without_a_model = 2 if (searched == 14).any() else 1  # the first batch, and the one arm that is left
     assert sum(fitted) == (searched - 1).sum() - (without_a_model - 1) * (searched == 14).sum()

@@ -140,7 +140,7 @@ def test_an_interrupted_command_ends_in_one_line(how, status, words):
         child = int(process.stdout.readline())
         if how == "interrupt":
             process.send_signal(signal.SIGINT)
-        _, shown = process.communicate(timeout=60)
+        _, shown = process.communicate(timeout=240)
     assert process.returncode == status
     assert [line for line in shown.splitlines() if line] == [next(x for x in shown.splitlines() if words in x)]
     with contextlib.suppress(psutil.NoSuchProcess):

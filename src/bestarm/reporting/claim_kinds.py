@@ -156,7 +156,7 @@ def _mostly(test: Test, rows: Rows, values: Values) -> Iterator[Comparison]:
     distances, errors, runs = (np.array(column) for column in zip(*found, strict=True))
     m, law = len(found), count_law(distances, errors)
     need = np.floor(test["in_more_than"] * m) + 1 if "in_more_than" in test else np.ceil(test["in_cells"] * m - 1e-9)
-    fails, holds = float(law[: int(need)].sum()), float(law[int(need) :].sum())
+    fails, holds = (min(1.0, float(part.sum())) for part in (law[: int(need)], law[int(need) :]))
     low, high = quantiles(law, np.array([0.025, 0.975])) / m
     share = float(law @ np.arange(m + 1)) / m
     yield Comparison(name, share, float(low), float(high), fails, holds, int(runs.min()))

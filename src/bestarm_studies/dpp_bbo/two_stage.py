@@ -17,6 +17,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from bestarm.guards.protocol import forget_asked
 from bestarm.interface import Ask
 from bestarm.policies.batch_gp import BatchGP
 from bestarm.policies.gp_state import LOG
@@ -77,6 +78,7 @@ def two_stage_rows(
                         arms[:, b] = state.variances.argmax(axis=1)
                         state.condition(arms[:, b : b + 1])
                     asked = Ask(arms, np.ones_like(arms))
+                    forget_asked(state)  # the first stage asks without the policy
                 else:
                     asked = policy.ask(state)
                     width = np.maximum(width, state.log[:, _WIDTH] / policy.inflation)
