@@ -168,18 +168,25 @@ def _budgeted(settings: dict[str, Any]) -> Budgeted:
 
 
 _LINGAPE = _TABLE_1 | {"n_best": 1, "policy": None}
-lingape = _constructor(
-    "lingape", "LinGapE with a budget: the best arm of a linear bandit, optimised pulls.", Budgeted, ("budget",),
-    label="LinGapE", fixed=_LINGAPE | {"selection": "optimised"}, parts=(Budgeted, Gifa), make=lambda given: _budgeted(
-        {k: v for k, v in given.items() if k != "policy"}
-    ), defaults={"radius": "determinant", "regulariser": 1.0, "threshold": "eq2"},
-)  # fmt: skip
-lingape_greedy = _constructor(
-    "lingape_greedy", "LinGapE with a budget: the best arm of a linear bandit, greedy pulls.", Budgeted, ("budget",),
-    label="LinGapE-Greedy", fixed=_LINGAPE | {"selection": "greedy"}, parts=(Budgeted, Gifa), make=lambda given:
-    _budgeted({k: v for k, v in given.items() if k != "policy"}),
-    defaults={"radius": "determinant", "regulariser": 1.0, "threshold": "eq2"},
-)  # fmt: skip
+
+
+def _with_budget(name: str, summary: str, label: str, selection: str) -> Maker[Budgeted]:
+    return _constructor(
+        name, summary, Budgeted, ("budget",), label=label, fixed=_LINGAPE | {"selection": selection},
+        parts=(Budgeted, Gifa), make=lambda given: _budgeted({k: v for k, v in given.items() if k != "policy"}),
+        defaults={"radius": "determinant", "regulariser": 1.0, "threshold": "eq2"},
+    )  # fmt: skip
+
+
+lingape = _with_budget(
+    "lingape", "LinGapE with a budget: the best arm of a linear bandit, optimised pulls.", "LinGapE", "optimised"
+)
+lingape_greedy = _with_budget(
+    "lingape_greedy",
+    "LinGapE with a budget: the best arm of a linear bandit, greedy pulls.",
+    "LinGapE-Greedy",
+    "greedy",
+)
 
 gse_lin = _constructor(
     "gse_lin", "GSE-Lin: the best arm with a fixed budget, by elimination with least squares.", Gse, ("budget",),
