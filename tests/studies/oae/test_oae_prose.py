@@ -93,8 +93,8 @@ QUOTED = [
     quoted("10_theory", "vanilla OAE has the exponent {:.2f} in b", EXPONENTS, PLAIN_IN_B),
     quoted("10_theory", "that of virtual labels {:.2f}:", EXPONENTS, LABELS_IN_B),
     quoted("10_theory", "after exploiting queries {:.0%} of the best tenth", BONUS, EXPLOITING),
-    quoted("11_verdicts", "MeanOpt with λ = 0.1 needs {:.1f} batches for", SMALL, STRONG),
-    quoted("11_verdicts", "batches for Greedy's {:.1f},", SMALL, GREEDY),
+    quoted("16_verdicts", "MeanOpt with λ = 0.1 needs {:.1f} batches for", SMALL, STRONG),
+    quoted("16_verdicts", "batches for Greedy's {:.1f},", SMALL, GREEDY),
 ]  # fmt: skip
 
 
