@@ -16,7 +16,7 @@ from bestarm.interface import FloatArray
 from bestarm.policies.gpoo import Gpoo
 from bestarm.problems.cell_bandit import CellBandit
 from bestarm.reporting.values import COLUMNS, QUANTILES, as_values
-from bestarm_studies.gpoo.theory_rows import largest_slopes
+from bestarm_studies.gpoo.theory_rows import largest_slopes, near_optimality
 
 
 def assumption_table(problems: Mapping[str, CellBandit], scale: float, sizes: Sequence[int]) -> pd.DataFrame:
@@ -33,38 +33,6 @@ def assumption_table(problems: Mapping[str, CellBandit], scale: float, sizes: Se
             line[f"S = {size}: at most"] = f"{allowed:.1f} ({'holds' if slope <= allowed else 'fails'})"
         lines.append(line)
     return pd.DataFrame(lines)
-
-
-def near_optimality(problem: CellBandit, radius_factor: float) -> tuple[float, float]:
-    r"""Return (d, C): the near-optimality dimension of f on an interval, counted on a grid ([1]_, Definition 4).
-
-    The largest number of disjoint balls of radius :math:`\eta\epsilon` with centres in
-    :math:`\{f\geq f^*-\epsilon\}` is counted greedily for :math:`\epsilon\in[10^{-3}, 1]`; d is the slope of its
-    logarithm against :math:`\log1/\epsilon`, at least 0, and C the smallest constant that then bounds every count.
-
-    Parameters
-    ----------
-    problem : CellBandit
-        One function on an interval.
-    radius_factor : float
-        :math:`\eta`.
-    """
-    x = np.linspace(problem.partition.lower[0], problem.partition.upper[0], 200_001)
-    values = problem.evaluate(x[:, None])
-    epsilons = np.geomspace(1e-3, 1.0, 25)
-    counts = []
-    for epsilon in epsilons:
-        inside = x[values >= values.max() - epsilon]
-        n, last = 0, -np.inf
-        while True:
-            place = int(np.searchsorted(inside, last + 2.0 * radius_factor * epsilon)) if n else 0
-            if place >= len(inside):
-                break
-            n, last = n + 1, float(inside[place])
-        counts.append(n)
-    slope = float(np.polyfit(np.log(1.0 / epsilons), np.log(counts), 1)[0])
-    dimension = max(slope, 0.0)
-    return dimension, float(np.max(np.array(counts) * epsilons**dimension))
 
 
 def theorem_bound(policy: Gpoo, budgets: Sequence[int], dimension: float, constant: float) -> FloatArray:
