@@ -127,3 +127,29 @@ def spread_values(rows: pd.DataFrame, sigma: float, variance: float, profile: st
     found = pd.concat([measured[["x", "value", "statistic", "series"]], bounds, tighter], ignore_index=True)
     found = found.assign(panel="variance", n=1, convention="as_written", profile=profile, data="synthetic")
     return found.reindex(columns=COLUMNS)
+
+
+def average_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return AVE-StoOO's regret and the bound of Theorem 3 against the budget, as plotted values.
+
+    ``rows`` are those of `bestarm_studies.gpoo.average_theory.average_bound_rows`. Statistics: "largest regret" over
+    runs, "bound", and "binds", 1 where the bound is less than f varies.
+    """
+    groups = rows.groupby(["series", "budget"], sort=False)
+    kinds = {"regret": "max", "bound": "first", "regret_binds": "first", "replication": "nunique"}
+    names = {"regret": "largest regret", "regret_binds": "binds", "replication": "n", "budget": "x"}
+    found = groups.agg(kinds).reset_index().rename(columns=names)
+    tidy = found.assign(binds=found["binds"].astype(float)).melt(
+        ["series", "x", "n"], ["largest regret", "bound", "binds"], var_name="statistic", value_name="value"
+    )
+    return as_values(tidy, panel="Theorem 3", profile=profile)
+
+
+def average_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return `average_values` as text, a line for each series and budget."""
+    table = average_values(rows, "").pivot(index=["series", "x"], columns="statistic", values="value")
+    numbers = {name: [f"{v:.3f}" for v in table[name]] for name in ("largest regret", "bound")}
+    says = np.where(table["binds"] > 0, "yes", "no")
+    lines = table.reset_index()
+    budgets = [f"{int(n):,}" for n in lines["x"]]
+    return pd.DataFrame({"series": lines["series"], "N": budgets, **numbers, "bound is below the range of f": says})
