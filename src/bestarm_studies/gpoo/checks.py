@@ -145,9 +145,9 @@ def _curve(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
 
 
 def first_budget(means: FloatArray, budgets: FloatArray, test: Test) -> FloatArray:
-    """Return the first budget from which on the mean stays at or below ``level``; one after the last without one."""
+    """Return the first budget from which on the mean stays at or below ``level``; infinity where there is none."""
     stays = np.logical_and.accumulate((means <= test["level"])[..., ::-1], axis=-1)[..., ::-1]
-    return np.where(stays[..., -1], budgets[stays.argmax(axis=-1)], budgets[-1] + 1.0)
+    return np.where(stays[..., -1], budgets[stays.argmax(axis=-1)], np.inf)
 
 
 def rate(means: FloatArray, budgets: FloatArray, test: Test) -> FloatArray:
