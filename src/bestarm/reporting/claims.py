@@ -155,7 +155,9 @@ def _tested(test: Mapping[str, Any], rows: Rows, values: Values) -> dict[str, An
     everything = comparisons_of(test, rows, values)
     found = [c for c in everything if c.informative]
     if not found:
-        return {"verdict": "not informative", "decided_by": "nobody succeeds in any run of these cells"}
+        few = "discordant" in test
+        why = "hardly any run differs in these cells" if few else "nobody succeeds in any run of these cells"
+        return {"verdict": "not informative", "decided_by": why}
     p, p_opposite = joint_p(found, test.get("need"))
     return {
         "found": found,
