@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.guards.faults import FAULTS, LARGEST_REWARD, all_small, first_fault, note_outcomes
+from bestarm.guards.memory import lack_of_memory
 from bestarm.guards.settings import checked
 
 Policy = TypeVar("Policy", bound=type)
@@ -204,6 +205,9 @@ def _ask(method: Callable[..., Any]) -> Callable[..., Any]:
         memory.inside = True
         try:
             asked = method(self, state)
+        except (MemoryError, RuntimeError) as error:
+            _say_memory(self, error)
+            raise
         finally:
             memory.inside = False
         memory.expect(asked)
@@ -235,6 +239,9 @@ def _tell(method: Callable[..., Any]) -> Callable[..., Any]:
         memory.inside = True
         try:
             method(self, state, asked, totals)
+        except (MemoryError, RuntimeError) as error:
+            _say_memory(self, error)
+            raise
         finally:
             memory.inside = False
         memory.request, memory.told = None, True
@@ -283,6 +290,14 @@ def _end_what_only_fails(policy: Any, state: Any, memory: Memory) -> None:
             f"{policy.label}: the last {failed} evaluations all failed, and without a budget the search would ask for "
             "ever; mend them and ask again, or take recommend(state) as it is."
         )
+
+
+def _say_memory(policy: Any, error: Exception) -> None:
+    """Raise one line where memory ran out, whichever library says so."""
+    if said := lack_of_memory(error):
+        raise MemoryError(
+            f"{policy.label}: memory ran out ({said}); take fewer candidates, smaller layers, batches or ensembles."
+        ) from error
 
 
 def _as_asked(request: Any, asked: Any, totals: Any) -> bool:
