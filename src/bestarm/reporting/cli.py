@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+_KEPT = "finished blocks are kept, and the same command goes on from there. Fewer workers need less: BESTARM_WORKERS=1."
+
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
@@ -38,6 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
     from concurrent.futures.process import BrokenProcessPool
 
     from bestarm.experiments.cluster import ClusterFailed
+    from bestarm.guards.memory import lack_of_memory
     from bestarm.reporting.leftovers import leave, mark
     from bestarm.reporting.rebuild import rebuild
     from bestarm.reporting.results import make_results
@@ -59,12 +62,13 @@ def main(arguments: list[str] | None = None) -> int:
     except (ValueError, ClusterFailed, NotebookFailed, OSError) as error:
         print(f"bestarm: {_one_line(error)}", file=sys.stderr)
         return 2
-    except (BrokenProcessPool, MemoryError):
-        leave(
-            "bestarm: a worker died, which usually means that memory ran out; finished blocks are kept, and the same "
-            "command goes on from there. Fewer workers need less: BESTARM_WORKERS=1.",
-            2,
-        )
+    except BrokenProcessPool:
+        leave(f"bestarm: a worker died, which usually means that memory ran out; {_KEPT}", 2)
+    except (MemoryError, RuntimeError) as error:
+        said = lack_of_memory(error)
+        if said is None:
+            raise
+        leave(f"bestarm: memory ran out ({said}); {_KEPT}", 2)
     except KeyboardInterrupt:
         leave("\nbestarm: interrupted; finished blocks are kept, the same command goes on from there.", 130)
     return 0
