@@ -157,7 +157,7 @@ SEARCHES: dict[str, tuple[str, Hidden, Group, Any, dict[str, Any]]] = {
     "diverse_10_5": ("Cell lines, NN 10-5, DetD", SMALL, DIVERSE, FOUND, {}),
     "diverse_100_10": ("Cell lines, NN 100-10, DetD", MIDDLE, DIVERSE, FOUND, {}),
     "objectives_10_5": ("Cell lines, NN 10-5, other objectives", SMALL, OBJECTIVES, FOUND, {}),
-    "objectives_100_10": ("Cell lines, NN 100-10, other objectives", MIDDLE, OBJECTIVES, FOUND, {"steps": 100}),
+    "objectives_100_10": ("Cell lines, NN 100-10, other objectives", MIDDLE, OBJECTIVES, FOUND, {"rounds": 6}),
     "sequential_10_5": (
         "Cell lines, NN 10-5, sequential batches",
         SMALL,

@@ -8,8 +8,8 @@ distributions with five degrees of freedom; three hairpins share a gene. Line c 
 
 with 978 genes, W shared by all lines, :math:`R_c` 1.5 times a random rotation, and a program q of five coordinates that
 is the line's own. The reward is the mean of 23 genes, in which W leaves one coordinate of h and W' one of q. The own
-program has the share :math:`\eta_c` of the reward's variance that is not noise. VCAP has :math:`\rho=1, \eta=0`. Nothing
-of it is a statement about biology.
+program has the share :math:`\eta_c` of the reward's variance that is not noise. VCAP has :math:`\rho=1, \eta=0`.
+Nothing of it is a statement about biology.
 
 References
 ----------
