@@ -10,78 +10,26 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import lru_cache, partial
-
-import numpy as np
+from functools import partial
 
 from bestarm.datasets.registry import fetch
-from bestarm.interface import FloatArray, IntArray
-from bestarm.problems.drawn_arms import DrawnArms
-from bestarm.problems.noiseless_arms import NoiselessArms
-from bestarm_studies.oae.cell_lines.autoencoder import Coding, Embedding, embedding
+from bestarm.interface import FloatArray
+from bestarm_studies.oae.cell_lines.autoencoder import Coding, embedding
 from bestarm_studies.oae.cell_lines.drug_signatures import N_DRUGS, read_drug_signatures
-from bestarm_studies.oae.cell_lines.proliferation import proliferation, scaled
-from bestarm_studies.oae.cell_lines.simulator import (
-    SIZES,
-    Likeness,
-    World,
-    arms_of,
-    expression,
-    simulated_reward,
-    world,
-)
+from bestarm_studies.oae.cell_lines.proliferation import proliferation
+from bestarm_studies.oae.cell_lines.simulated_arms import VCAP, CellLine, simulated_arms
+from bestarm_studies.oae.cell_lines.simulator import SIZES, Likeness
 
 DATA_FILES = ("l1000-drug-consensus", "l1000-landmarks")
 
 # Calibrated once to Figures 1 and 4 (S3 and S4), before any search, by `calibration.calibrated`; frozen since.
 LIKENESS = {
-    "VCAP": Likeness(1.0, 0.0),
-    "HA1E": Likeness(0.7, 0.15),
-    "MCF7": Likeness(0.7, 0.20),
-    "A375": Likeness(0.2, 0.60),
+    "VCAP": VCAP,
+    "HA1E": Likeness(0.9979, 0.00121),
+    "MCF7": Likeness(0.9990, 0.00078),
+    "A375": Likeness(0.2, 0.6),
 }
-SIMULATED, STAND_IN = "simulated", "stand-in"
-
-
-@dataclass(frozen=True)
-class CellLine(DrawnArms):
-    """Arms whose features and rewards are made when they are asked for; the same in all replications.
-
-    Parameters
-    ----------
-    label : str
-        Name of the instance; it keys all draws.
-    make : callable
-        Returns features, shape (n_arms, n_features), and rewards, shape (n_arms,).
-    data : {"real", "simulated", "stand-in"}
-        Where the rewards come from.
-    """
-
-    label: str
-    make: Callable[[], tuple[FloatArray, FloatArray]]
-    data: str = SIMULATED
-
-    def take(self, rows: IntArray) -> NoiselessArms:
-        """Return the arms; features and rewards have mean 0 and standard deviation 1 over all arms."""
-        features, rewards = self.make()
-        return NoiselessArms(self.label, scaled(features), scaled(rewards)[None], data=self.data)
-
-
-@lru_cache(maxsize=2)
-def simulated_vcap(scale: int, seed: int) -> tuple[World, Embedding]:
-    """Return a simulated world, and the embedding of VCAP's signatures in it."""
-    shared = world(scale, seed)
-    return shared, embedding(expression(shared, "VCAP", LIKENESS["VCAP"]), Coding())
-
-
-def _simulated(line: str, likeness: Likeness, scale: int, seed: int, permuted: bool) -> tuple[FloatArray, FloatArray]:
-    shared, coded = simulated_vcap(scale, seed)
-    codes = coded.codes[arms_of(shared, line)]
-    if permuted:
-        codes = codes[np.random.default_rng([seed, 3]).permutation(len(codes))]
-    return codes, simulated_reward(expression(shared, line, likeness))
+STAND_IN = "stand-in"
 
 
 def simulated_line(
@@ -120,8 +68,7 @@ def simulated_line(
             raise ValueError(f"name must be one of {', '.join(SIZES)}, got {line!r}.")
     own = LIKENESS[like or name]
     likeness = Likeness(own.rho if rho is None else rho, own.eta if eta is None else eta)
-    label = f"simulated {name} / {scale}, rho={likeness.rho:g}, eta={likeness.eta:g}{', permuted' * permuted}"
-    return CellLine(label, partial(_simulated, name, likeness, scale, seed, permuted))
+    return simulated_arms(name, likeness, scale, permuted=permuted, seed=seed)
 
 
 def stand_in_line(name: str) -> CellLine:

@@ -17,8 +17,8 @@ import joblib
 import numpy as np
 import pandas as pd
 
-from bestarm_studies.oae.cell_lines.arms import simulated_line
 from bestarm_studies.oae.cell_lines.batch_fits import fit_errors, random_orders
+from bestarm_studies.oae.cell_lines.simulated_arms import VCAP, simulated_arms
 from bestarm_studies.oae.cell_lines.simulator import Likeness
 from bestarm_studies.oae.network_fits import class_name
 
@@ -46,7 +46,7 @@ def _cell(
     n: int,
     seed: int,
 ) -> pd.DataFrame:
-    problem = simulated_line(line, scale, rho=likeness.rho, eta=likeness.eta).take(np.arange(1, dtype=np.int64))
+    problem = simulated_arms(line, likeness, scale).take(np.arange(1, dtype=np.int64))
     orders = random_orders(problem.label, n, problem.means.shape[1], seed)
     found = []
     for name, (hidden, rate, steps) in classes.items():
@@ -88,7 +88,7 @@ def calibration_rows(
         ``replication, series`` (the class), ``train, test, panel`` (the line), ``x`` (the factor), ``rho, eta``.
     """
     named = {class_name(hidden): (hidden, rate, steps) for hidden, rate, steps in classes}
-    cells = [("VCAP", 0.0, Likeness(1.0, 0.0))]
+    cells = [("VCAP", 0.0, VCAP)]
     cells += [(line, factor, shrunk(start, factor)) for line, start in START.items() for factor in factors]
     frames = joblib.Parallel(n_jobs=max(1, min(workers, len(cells))))(
         joblib.delayed(_cell)(*cell, named, n_known, scale, replications, seed) for cell in cells
@@ -117,7 +117,7 @@ def calibration_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 def calibrated(rows: pd.DataFrame) -> dict[str, Likeness]:
     """Return the likeness of each line: of the largest factor that passes, or of the smallest if none does."""
-    found = {"VCAP": Likeness(1.0, 0.0)}
+    found = {"VCAP": VCAP}
     table = calibration_table(rows)
     for line in START:
         mine = table[table["line"] == line].sort_values("factor", ascending=False)

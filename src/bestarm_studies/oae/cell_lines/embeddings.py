@@ -7,10 +7,11 @@ import pandas as pd
 
 from bestarm.datasets.registry import available
 from bestarm.interface import FloatArray
-from bestarm_studies.oae.cell_lines.arms import DATA_FILES, LIKENESS, simulated_vcap
+from bestarm_studies.oae.cell_lines.arms import DATA_FILES
 from bestarm_studies.oae.cell_lines.autoencoder import Coding, Embedding, embedding
 from bestarm_studies.oae.cell_lines.drug_signatures import read_drug_signatures
 from bestarm_studies.oae.cell_lines.proliferation import proliferation, scaled
+from bestarm_studies.oae.cell_lines.simulated_arms import VCAP, simulated_vcap
 from bestarm_studies.oae.cell_lines.simulator import expression, simulated_reward
 
 
@@ -65,7 +66,7 @@ def coding_rows(scale: int, replications: int, seed: int, *, drugs: bool = True,
         ``arms``, and ``components``, the error of as many principal components over all signatures.
     """
     shared, found = simulated_vcap(scale, 0)
-    signatures = expression(shared, "VCAP", LIKENESS["VCAP"])
+    signatures = expression(shared, "VCAP", VCAP)
     frames = [_rows("VCAP", found, signatures, simulated_reward(signatures), "simulated")]
     if drugs and available(*DATA_FILES):
         signatures, symbols = read_drug_signatures()

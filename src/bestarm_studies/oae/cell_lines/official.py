@@ -26,11 +26,11 @@ from bestarm.datasets.registry import DataUnavailable
 from bestarm.experiments.experiment import Computation
 from bestarm.interface import FloatArray
 from bestarm.paths import RAW_DATA, data_mirror
-from bestarm_studies.oae.cell_lines.arms import CellLine
 from bestarm_studies.oae.cell_lines.autoencoder import Coding, embedding
 from bestarm_studies.oae.cell_lines.gctx import read_gctx
 from bestarm_studies.oae.cell_lines.kept_arrays import kept
 from bestarm_studies.oae.cell_lines.proliferation import proliferation
+from bestarm_studies.oae.cell_lines.simulated_arms import CellLine
 from bestarm_studies.oae.cell_lines.simulator import SIZES
 
 DATA_FILES = ()  # none is in the registry
