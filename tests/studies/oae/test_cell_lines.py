@@ -259,7 +259,7 @@ def test_reward_needs_its_23_genes():
     symbols = ["other", *GENES[::-1]]
     np.testing.assert_allclose(proliferation(signatures, symbols), signatures[:, 1:].mean(axis=1))
     with pytest.raises(ValueError, match="there is no USP1"):
-        proliferation(signatures[:, :23], GENES[:-1] + ("other",))
+        proliferation(signatures[:, :23], (*GENES[:-1], "other"))
     assert (scaled(np.ones((3, 2))) == 0.0).all()
 
 
@@ -333,17 +333,17 @@ def test_misfit_and_gain_of_lines():
             for x in (1, 2)
         ]
     )
-    assert own_misfit(fits, {}).to_numpy().tolist() == [[3.0, 2.0, 1.0]] * 2
+    order = ["linear", "NN 10-5", "NN 100-10"]
+    assert own_misfit(fits, {})[order].to_numpy().tolist() == [[3.0, 2.0, 1.0]] * 2
     ranks = {"RandomBatch": [9, 9], "MeanOpt 0.001": [9, 1], "MeanOpt 0.01": [9, 9], "MeanOpt 0.1": [1, 1]}
     searches = pd.DataFrame(
         [
-            {"name": "A", "series": s, "replication": i, "round": t + 1, "rank": k, "arm_count": 500, "pulls": 5 * (t + 1),
-             "diverged": 0.0, "optimistic": 1.0, "data": "simulated"}
+            {"name": "A", "series": s, "replication": i, "round": t + 1, "rank": k, "pulls": 5 * (t + 1)}
             for s, found in ranks.items()
             for i in (0, 1)
             for t, k in enumerate(found)
         ]
-    )  # fmt: skip
+    ).assign(arm_count=500, diverged=0.0, optimistic=1.0, data="simulated")
     table = misfit_and_gain(fits, dict.fromkeys(("NN 100-10", "NN 10-5", "linear"), searches)).set_index("series")
     assert table.loc["linear", "misfit"] == 3.0
     chance = 1.0 + (495 / 500) + (490 / 500)
