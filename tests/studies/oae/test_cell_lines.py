@@ -12,7 +12,7 @@ from bestarm.datasets.registry import DataUnavailable
 from bestarm.experiments.experiment import Experiment
 from bestarm.models.mlp_batch import Mlp
 from bestarm.problems.noiseless_arms import NoiselessArms
-from bestarm.reporting.results import committed_rows
+from bestarm.reporting.results import committed_rows, read_verdicts
 from bestarm.reporting.study import load_study
 from bestarm_studies.oae.cell_lines import arms, gctx, official, simulated_arms
 from bestarm_studies.oae.cell_lines.arms import LIKENESS, drug_arms, simulated_line
@@ -142,7 +142,12 @@ def test_claims_about_the_lines_are_not_run_where_nobody_has_the_files():
     claims = load_study("oae").claims
     theirs = [i for i, entry in claims.items() if "ours" not in entry and "cmap_" in str(entry["test"])]
     assert len(theirs) >= 25
+    verdicts = read_verdicts("oae")
+    assert verdicts is not None
+    verdicts = verdicts.set_index("id")
     for identity in theirs:
+        assert verdicts.loc[identity, "verdict"] == "not run"
+        assert "data not public here (cmap_" in verdicts.loc[identity, "decided_by"]
         assert "simulated_" not in str(claims[identity]["test"])
         assert "drugs_" not in str(claims[identity]["test"])
     for identity, entry in claims.items():
@@ -247,7 +252,7 @@ def test_permuted_codes_are_those_of_other_arms(store, monkeypatch):
     plain, permuted = (simulated_line("HA1E", scale=100, permuted=p).take(np.arange(1)) for p in (False, True))
     np.testing.assert_array_equal(plain.means, permuted.means)
     assert not np.array_equal(plain.features, permuted.features)
-    np.testing.assert_array_equal(np.sort(plain.features, axis=0), np.sort(permuted.features, axis=0))
+    np.testing.assert_allclose(np.sort(plain.features, axis=0), np.sort(permuted.features, axis=0), rtol=1e-9)
     like = simulated_line("A375", scale=100, like="HA1E").label
     assert f"rho={LIKENESS['HA1E'].rho:g}" in like
     assert "permuted" not in like

@@ -44,7 +44,7 @@ LINES = tuple(SIZES)
 BATCH, ROUNDS, RUNS = 50, 20, 25  # the paper's; it does not say how many runs
 LAPTOP_SCALE, SMOKE_SCALE = 8, 100  # what divides the numbers of simulated arms
 CUT: dict[str, Any] = {"rounds": 10, "steps": 200, "members": 5}
-CUT_RUNS = 12
+CUT_FITS = 12
 WIDE: Hidden = (1500, 300)
 WIDE_RATE = 0.001
 RHOS = (0.0, 0.25, 0.5, 0.75, 0.9, 1.0)
@@ -73,9 +73,7 @@ def _scales(
     few = {"steps": 5, "rounds": 3, "members": 2, "learning_rate": short}
     return {
         "smoke": Scale(2, settings=few, vary=smoke),
-        "laptop": Scale(
-            CUT_RUNS, settings={**cut, "learning_rate": long if cut["steps"] >= LONG else short}, vary=laptop
-        ),
+        "laptop": Scale(RUNS, settings={**cut, "learning_rate": long if cut["steps"] >= LONG else short}, vary=laptop),
         "paper": Scale(RUNS, settings={"learning_rate": long}),
     }
 
@@ -186,7 +184,7 @@ def _fits(makers: Mapping[str, partial[Any]], few: Mapping[str, partial[Any]]) -
         ),
         "profiles": {
             "smoke": {"problems": few, "replications": 2, "steps": 10},
-            "laptop": {"replications": CUT_RUNS, "steps": STEPS},
+            "laptop": {"replications": CUT_FITS, "steps": STEPS},
             "paper": {"replications": RUNS, "steps": STEPS},
         },
     }  # fmt: skip
