@@ -48,6 +48,7 @@ CUT_FITS = 12
 WIDE: Hidden = (1500, 300)
 WIDE_RATE = 0.001
 RHOS = (0.0, 0.25, 0.5, 0.75, 0.9, 1.0)
+ETAS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.95)
 LEARNING_RATES = (0.001, 0.003, 0.01)
 LOOKED_AT = (1, 3, 10, 30, 100, 200, 500, 1000, 2000, 3000, 4000, 5000)
 
@@ -270,6 +271,13 @@ CELL_LINES: dict[str, Experiment | Computation] = {
     ),
     "simulated_similarity": on_simulated(
         "HA1E, more or less like VCAP, NN 100-10", MIDDLE, WITH_ENSEMBLE, names=["HA1E"], vary={"rho": RHOS}
+    ),
+    "simulated_own_program": on_simulated(
+        "HA1E, with more or less of a program of its own, NN 100-10",
+        MIDDLE,
+        WITH_ENSEMBLE,
+        names=["HA1E"],
+        vary={"eta": ETAS},
     ),
     **{f"drugs_{key}": on_drugs(SEARCHES[key][0], *SEARCHES[key][1:3]) for key in ("100_10", "10_5", "linear")},
     "cmap_fits": OfficialComputation(title="Training error on the lines", **_fits(_OFFICIAL, _FEW)),

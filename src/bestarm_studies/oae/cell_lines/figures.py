@@ -148,23 +148,25 @@ def likeness_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     )
 
 
-def similarity_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
-    """Return the mean batches until a top-0.2% arm of one line, x is rho, and the exact law of random batches."""
+def similarity_values(rows: pd.DataFrame, setting: str, panel: str, profile: str) -> pd.DataFrame:
+    """Return the mean batches until a top-0.2% arm against a setting of the simulator, x, and random batches' law."""
     frames = []
-    for rho, mine in rows.groupby("rho", sort=True):
-        values = batches_until_top(mine, "HA1E, simulated", profile, batch=BATCH, taus=(SMALLEST_TAU,))
-        frames.append(values[values["statistic"].isin(["batches", "censored"])].assign(x=rho))
+    for at, mine in rows.groupby(setting, sort=True):
+        values = batches_until_top(mine, panel, profile, batch=BATCH, taus=(SMALLEST_TAU,))
+        frames.append(values[values["statistic"].isin(["batches", "censored"])].assign(x=at))
     return pd.concat(frames, ignore_index=True)
 
 
-def similarity_figure(values: pd.DataFrame, order: Sequence[str], *, title: str, setting: str) -> Figure:
-    """Return batches until a top arm against the similarity of the line to VCAP."""
+def similarity_figure(
+    values: pd.DataFrame, order: Sequence[str], x: Mapping[str, str], *, title: str, setting: str
+) -> Figure:
+    """Return batches until a top arm against settings of the simulator; ``x`` names the axis of each panel."""
     shown = values[values["statistic"] == "batches"]
     looks = {"RandomBatch, exact law": Look("0.35", "", (0, (1, 1.2)))}
     return line_panels(
-        shown, [*order, *looks], title=title, setting=setting, statistic="batches",
-        x="ρ, the share of VCAP's program in the line's", y="batches until a top-0.2% arm\n(mean)",
-        spread="95% bootstrap intervals", possible=(0.0, None), highlight=[*order, *looks], looks=looks,
+        shown, [*order, *looks], title=title, setting=setting, statistic="batches", x=x,
+        y="batches until a top-0.2% arm\n(mean)", spread="95% bootstrap intervals", possible=(0.0, None),
+        highlight=[*order, *looks], looks=looks,
     )  # fmt: skip
 
 
