@@ -14,9 +14,9 @@ from bestarm.policies.oae import Oae
 from bestarm.policies.oae_ensemble import EnsembleSearch
 from bestarm.policies.oae_sequential import EnsembleSeqB, SeqB
 from bestarm_studies.oae.batch_observer import BatchObserver
+from bestarm_studies.oae.cell_lines.experiments import CELL_LINES
 from bestarm_studies.oae.checks import CHECKS
 from bestarm_studies.oae.claim_values import LEAST_BATCHES
-from bestarm_studies.oae.cell_lines.experiments import CELL_LINES
 from bestarm_studies.oae.experiments import EXPERIMENTS
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.network_counts import networks_per_batch

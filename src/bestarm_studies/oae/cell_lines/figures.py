@@ -108,8 +108,30 @@ def coding_figure(values: pd.DataFrame, *, title: str, setting: str) -> Figure:
     """Return the autoencoders' errors, epoch by epoch."""
     return line_panels(
         values, list(CODING_LOOKS), title=title, setting=setting, statistic="error", x="epoch",
-        y="mean squared error", marks="none", looks=CODING_LOOKS, highlight=list(CODING_LOOKS), log="y",
+        y="mean squared error", marks="none", looks=CODING_LOOKS, highlight=list(CODING_LOOKS), possible=(0.0, None),
     )  # fmt: skip
+
+
+def coding_ends(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return what the autoencoders ended with: signatures, the epoch kept, and what a linear fit to codes leaves."""
+    last = rows[rows["x"].isna() & (rows["statistic"] != "components")]
+    columns = ["panel", "series", "statistic", "value"]
+    return as_values(last[columns].assign(n=1), profile=profile).assign(data=last["data"].to_numpy())
+
+
+def coding_table(values: pd.DataFrame) -> pd.DataFrame:
+    """Return `coding_ends` as text."""
+    wide_table = values.pivot(index="panel", columns="statistic", values="value")
+    said = values.drop_duplicates("panel").set_index("panel")["data"]
+    return pd.DataFrame(
+        {
+            "signatures of": [str(panel) for panel in wide_table.index],
+            "data": [str(said[panel]) for panel in wide_table.index],
+            "signatures": [f"{n:.0f}" for n in wide_table["arms"]],
+            "epoch kept": [f"{n:.0f}" for n in wide_table["epoch kept"]],
+            "reward's variance that a linear fit leaves": [f"{n:.3f}" for n in wide_table["linear misfit"]],
+        }
+    )
 
 
 def likeness_table(rows: pd.DataFrame) -> pd.DataFrame:
