@@ -101,11 +101,18 @@ def _decided(
     line: dict[str, Any] = {"scale": "paper" if at_scale else profile if needed else ""}
     line["test"] = _about(study.checks[test["check"]]) if exact else words_of(test, study.values)
     if reason := not_run(needed, mine, "paper" if at_scale else profile):
-        return line | {"verdict": "not run", "decided_by": reason}
+        return line | {"verdict": "not run", "decided_by": _without_data(study, needed, there) or reason}
     if exact:
         return line | _exact(study.checks[test["check"]], test, available)
     line |= {"unit": line["test"].partition(",")[0], "margin": margin_of(test)}
     return line | _tested(test, mine, study.values)
+
+
+def _without_data(study: Study, needed: list[str], there: Rows) -> str:
+    """Return which experiments have no rows because nobody here has their data, or an empty string."""
+    missing = [e for e in needed if e not in there and e in study.experiments]
+    absent = [e for e in missing if not study.experiments[e].has_data()]
+    return f"data not public here ({', '.join(absent)})" if absent else ""
 
 
 def _run_as(rows: pd.DataFrame, convention: str) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from bestarm.policies.oae import Oae
 from bestarm.policies.oae_ensemble import EnsembleSearch
 from bestarm.policies.oae_sequential import EnsembleSeqB, SeqB
 from bestarm_studies.oae.batch_observer import BatchObserver
+from bestarm_studies.oae.cell_lines.experiments import CELL_LINES
 from bestarm_studies.oae.checks import CHECKS
 from bestarm_studies.oae.claim_values import LEAST_BATCHES
 from bestarm_studies.oae.experiments import EXPERIMENTS
@@ -24,7 +25,7 @@ from bestarm_studies.oae.series import VANILLA
 from bestarm_studies.oae.sphere_arms import CloneArms, SphereArms
 from bestarm_studies.oae.values import SMALLEST_TAU, TAUS
 
-SEARCHES = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Experiment)}
+SEARCHES = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Experiment) and name not in CELL_LINES}
 COMPUTATIONS = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Computation)}
 
 
