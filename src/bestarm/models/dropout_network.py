@@ -1,14 +1,14 @@
 r"""Networks of one hidden layer with Monte Carlo dropout, one for each replication, and what their passes say.
 
-The network is :math:`f(x)=b_2+\sum_j w_j\max(0,2m_j(W x+b_1)_j)` with random bits :math:`m_j`: dropout of one half acts
-on the output of the first layer, before the nonlinearity. It is trained with dropout by Adam on the squared error, until
-the training loss has not fallen for some epochs; the parameters of the lowest loss are kept. Predictions draw the bits
-anew: the first layer is the same in all passes of an arm, so that a pass is a sum over the bits of one word.
+The network is :math:`f(x)=b_2+\sum_j w_j\max(0,2m_j(W x+b_1)_j)` with random bits :math:`m_j`: dropout of one half
+acts on the output of the first layer, before the nonlinearity. It is trained with dropout by Adam on the squared error,
+until the training loss has not fallen for some epochs; the parameters of the lowest loss are kept. Predictions draw the
+bits anew: the first layer is the same in all passes of an arm, so that a pass is a sum over the bits of one word.
 
 References
 ----------
 .. [1] Gal, Ghahramani. "Dropout as a Bayesian Approximation". ICML 2016.
-.. [2] Mehrjou et al. "GeneDisco: A Benchmark for Experimental Design in Drug Discovery". ICLR 2022. Its Bayesian network.
+.. [2] Mehrjou et al. "GeneDisco: A Benchmark for Experimental Design in Drug Discovery". ICLR 2022.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class DropoutTraining:
 
 
 class Networks(NamedTuple):
-    """Parameters of R networks: ``first`` (R, d, hidden), ``bias`` (R, hidden), ``last`` (R, hidden), ``shift`` (R,)."""
+    """Parameters of R networks: ``first`` (R, d, hidden), ``bias`` and ``last`` (R, hidden), ``shift`` (R,)."""
 
     first: SingleArray
     bias: SingleArray

@@ -11,6 +11,7 @@ from functools import partial
 from bestarm.experiments.experiment import Computation, Experiment
 from bestarm.policies.oae import Oae
 from bestarm_studies.oae.evolution import evolution_rows
+from bestarm_studies.oae.genedisco.experiments import GENEDISCO
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.network_fits import fit_rows
 from bestarm_studies.oae.open_choices import OPEN_CHOICES
@@ -174,4 +175,5 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
     "evolution": EVOLUTION,
     **OPEN_CHOICES,
     **THEORY,
+    **GENEDISCO,
 }

@@ -4,8 +4,10 @@ Scores are maximised. Sampling and greedy choices work on one run at a time.
 
 References
 ----------
-.. [1] Mehrjou et al. "GeneDisco: A Benchmark for Experimental Design in Drug Discovery". ICLR 2022, and its public code.
-.. [2] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Section 5.0.1.
+.. [1] Mehrjou et al. "GeneDisco: A Benchmark for Experimental Design in Drug Discovery". ICLR 2022, and its
+   public code.
+.. [2] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Section
+   5.0.1.
 .. [3] Ash et al. "Deep Batch Active Learning by Diverse, Uncertain Gradient Lower Bounds" (BADGE). ICLR 2020.
 .. [4] Sener, Savarese. "Active Learning for Convolutional Neural Networks: A Core-Set Approach". ICLR 2018.
 """
@@ -21,6 +23,7 @@ from bestarm.models.dropout_network import Passes, SingleArray
 TEMPERATURE = 0.9
 _FLOOR = 1e-7
 
+K_MEANS_ROUNDS = 20
 BIM_CANDIDATES, BIM_STEP, BIM_REACH, BIM_STEPS, BIM_PASSES = 100, 0.05, 0.35, 1000, 100
 
 
@@ -98,22 +101,36 @@ def spread_seeds(points: SingleArray, draws: FloatArray) -> IntArray:
     return found
 
 
-def cluster_members(points: SingleArray, size: int, seed: int) -> IntArray:
-    """Return the places nearest to the centres of ``size`` clusters (k-means), each place once."""
-    from sklearn.cluster import KMeans
+def cluster_members(points: SingleArray, draws: FloatArray) -> IntArray:
+    """Return the places nearest to the centres of as many clusters as draws (k-means), each place once.
 
-    fitted = KMeans(size, init="k-means++", n_init=1, random_state=seed).fit(points)
+    One start by k-means++ seeding, of the ten that [1]_ asks for, and at most 20 rounds of Lloyd's.
+    """
+    size = len(draws)
+    seeds = spread_seeds(points, draws)
+    centres, weights = points[seeds].copy(), (points**2).sum(axis=1)
+    before = np.full(len(points), -1)
+    for _ in range(K_MEANS_ROUNDS):
+        member = np.argmin((centres**2).sum(axis=1) - 2.0 * (points @ centres.T), axis=1)
+        if (member == before).all():
+            break
+        before = member
+        order = np.argsort(member, kind="stable")
+        places, starts = np.unique(member[order], return_index=True)
+        counts = np.diff(np.append(starts, len(points)))
+        centres[places] = np.add.reduceat(points[order], starts, axis=0) / counts[:, None]
     found: list[int] = []
-    for centre in fitted.cluster_centers_:
-        order = np.argsort(((points - centre) ** 2).sum(axis=1), kind="stable")
-        found.append(next(int(place) for place in order[: size + 1] if int(place) not in found))
+    for centre in centres:
+        nearest = np.argpartition(weights - 2.0 * (points @ centre), size)[: size + 1]
+        nearest = nearest[np.argsort((weights - 2.0 * (points @ centre))[nearest], kind="stable")]
+        found.append(next(int(place) for place in nearest if int(place) not in found))
     return np.array(found, dtype=np.int64)
 
 
 def adversarial_distances(
     inputs: SingleArray, first: SingleArray, bias: SingleArray, last: SingleArray, generator: np.random.Generator
 ) -> SingleArray:
-    """Return how far inputs move until sign-gradient steps that raise the variance have moved them by 35% of their norm.
+    """Return how far inputs are moved by sign-gradient steps that raise the variance, until it is 35% of their norm.
 
     Parameters
     ----------

@@ -36,15 +36,15 @@ def achilles_file() -> Path:
     Raises
     ------
     DataUnavailable
-        If it is neither in ``data/raw`` nor in the mirror; its checksum is not known here, so that nothing downloads it.
+        If it is neither in ``data/raw`` nor in the mirror; its checksum is not known here: nothing downloads it.
     """
     for folder in (registry.RAW_DATA, data_mirror()):
         for path in (folder / ACHILLES_PATH, folder / f"{ACHILLES_PATH}.gz"):
             if path.is_file():
                 return path
     raise DataUnavailable(
-        f"{ACHILLES_PATH} is neither in {registry.RAW_DATA} nor in {data_mirror()}. Download Achilles_gene_effect.csv of "
-        "DepMap 20Q4 from depmap.org and put it there."
+        f"{ACHILLES_PATH} is neither in {registry.RAW_DATA} nor in {data_mirror()}. Download Achilles_gene_effect.csv "
+        "of DepMap 20Q4 from depmap.org and put it there."
     )
 
 
@@ -66,8 +66,8 @@ def read_achilles(path: Path, size: tuple[int, int] | None = ACHILLES_SIZE) -> p
     table = pd.read_csv(path, index_col=0)
     if size is not None and table.shape != size:
         raise DataDamaged(
-            f"{path} has {table.shape[0]} cell lines and {table.shape[1]} genes; Achilles_gene_effect.csv of DepMap 20Q4 "
-            f"has {size[0]} and {size[1]}. Put that release there, or delete the file."
+            f"{path} has {table.shape[0]} cell lines and {table.shape[1]} genes; Achilles_gene_effect.csv of DepMap "
+            f"20Q4 has {size[0]} and {size[1]}. Put that release there, or delete the file."
         )
     if words := [str(column) for column in table.columns if not pd.api.types.is_numeric_dtype(table[column])]:
         raise DataDamaged(f"{path}: column {words[0]!r} is not numeric; expected the gene effect of one gene.")

@@ -7,7 +7,8 @@ code draws the set aside of the hit list anew, so that about a fifth of its hits
 References
 ----------
 .. [1] Mehrjou et al. "GeneDisco: A Benchmark for Experimental Design in Drug Discovery". ICLR 2022.
-.. [2] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Section 5.0.1.
+.. [2] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Section
+   5.0.1.
 """
 
 from __future__ import annotations
@@ -109,6 +110,8 @@ class GeneScreen(DrawnArms):
         Where the numbers come from.
     seed : int
         Another seed, other splits.
+    name, source : str
+        Which screen and which descriptors.
     """
 
     label: str
@@ -117,6 +120,12 @@ class GeneScreen(DrawnArms):
     second_split: bool = False
     data: str = "real"
     seed: int = 0
+    name: str = ""
+    source: str = ""
+
+    def as_coded(self) -> GeneScreen:
+        """Return the screen as the benchmark's loaders made it until 2022, with the split of its hit list."""
+        return gene_screen(self.name, self.source, "both", True, self.seed, self.data)
 
     def take(self, replications: IntArray) -> ScreenRuns:
         """Return the screen in some runs, by their identities."""
@@ -196,7 +205,7 @@ def gene_screen(
     if fault not in FAULTS:
         raise ValueError(f"fault must be one of {', '.join(FAULTS)}, got {fault!r}.")
     features, target = joined(name, source, fault)
-    return GeneScreen(f"{name}, {source}", features, target.to_numpy(), second_split, data, seed)
+    return GeneScreen(f"{name}, {source}", features, target.to_numpy(), second_split, data, seed, name, source)
 
 
 def _share(found: IntArray, hits: BoolArray) -> FloatArray:
@@ -235,8 +244,8 @@ METRICS = (hit_ratio, recall_one_split, recall_two_splits, precision, recall_ris
 def chance_law(n_genes: int, acquired: int, *, splits: int) -> Any:
     """Return the law of the number of hits among so many genes chosen at random from the pool.
 
-    With one split they are a random part of the pool. With two the chosen genes are a random part of all genes, seen from
-    the hit list, since both pools are drawn independently of each other.
+    With one split they are a random part of the pool. With two the chosen genes are a random part of all genes, seen
+    from the hit list, since both pools are drawn independently of each other.
 
     Parameters
     ----------

@@ -2,8 +2,10 @@ r"""Searches of a screen in batches: with a Bayesian network, with a ridge regre
 
 References
 ----------
-.. [1] Mehrjou et al. "GeneDisco: A Benchmark for Experimental Design in Drug Discovery". ICLR 2022, and its public code.
-.. [2] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Section 5.0.1.
+.. [1] Mehrjou et al. "GeneDisco: A Benchmark for Experimental Design in Drug Discovery". ICLR 2022, and its
+   public code.
+.. [2] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Section
+   5.0.1.
 """
 
 from __future__ import annotations
@@ -59,6 +61,10 @@ class PoolSearch(BatchSearch):
     batch: int = 16
     rounds: int = 50
 
+    def as_coded(self) -> Self:
+        """Return the search of the published code: this one, which has no fault to switch on."""
+        return self
+
     def start(self, arms: Arms, streams: Streams) -> BatchState:
         """Return the state before the first gene."""
         state = super().start(arms, streams)
@@ -98,8 +104,8 @@ class LargestNorms(PoolSearch):
 class RidgeSearch(PoolSearch):
     r"""A linear control: the genes with the largest prediction of a ridge regression.
 
-    Descriptors are standardised over all genes; the penalty has the smallest generalised cross-validation error in every
-    batch anew.
+    Descriptors are standardised over all genes; the penalty is that of the smallest generalised cross-validation error,
+    chosen anew for every batch.
 
     Parameters
     ----------
@@ -225,7 +231,8 @@ class GeneSearch(PoolSearch):
                 uniforms = np.array([uniform(key, rep, i, 2 * number + 1) for i in range(size)])
                 places = spread_seeds(points * factors[:, None], uniforms)
             elif self.acquisition == "k_means":
-                places = cluster_members(points, size, int(uniform(key, rep, 0, number) * 2**31))
+                uniforms = np.array([uniform(key, rep, i, number) for i in range(size)])
+                places = cluster_members(points, uniforms)
             else:
                 first = pool[:BIM_CANDIDATES]
                 generator = np.random.default_rng([int(key), rep, number])
@@ -238,7 +245,9 @@ class GeneSearch(PoolSearch):
 
     def _listed(self, state: BatchState, r: int) -> IntArray:
         """Return the genes that are left in the order of a run's list, which is random and stays the same."""
-        order = random_order(state.streams.key("list of genes"), state.replications[r : r + 1], 0, len(state.features[0]))
+        order = random_order(
+            state.streams.key("list of genes"), state.replications[r : r + 1], 0, len(state.features[0])
+        )
         listed = np.argsort(order[0], kind="stable")
         return np.asarray(listed[state.available[r, listed]])
 

@@ -54,7 +54,7 @@ def _killer_cells() -> pd.Series:
 def _virus() -> pd.Series:
     """Return minus the logarithm of the score of positive selection, not negative."""
     table = _read("genedisco-sarscov2", ["id", "pos|score"], ",").set_index("id")
-    return -np.log(table["pos|score"].astype(np.float64))
+    return pd.Series(-np.log(table["pos|score"].to_numpy(dtype=np.float64)), index=table.index)
 
 
 def screen_target(name: str, *, misaligned: bool = False) -> pd.Series:
@@ -85,13 +85,11 @@ def screen_target(name: str, *, misaligned: bool = False) -> pd.Series:
     """
     if name not in SCREENS:
         raise ValueError(f"name must be one of {', '.join(SCREENS)}, got {name!r}.")
-    if name in ("IFNg", "IL2"):
-        values = _t_cells(name.lower())
-    else:
-        values = _killer_cells() if name == "NK" else _virus()
+    t_cells = name in ("IFNg", "IL2")
+    values = _t_cells(name.lower()) if t_cells else _killer_cells() if name == "NK" else _virus()
     if name != "SARS-CoV-2":
         values.index = pd.Index(renamed(list(values.index)))
-    if name in ("IFNg", "IL2") and not misaligned:
+    if t_cells and not misaligned:
         return values.groupby(level=0).mean().sort_index()
     values = values[~values.index.duplicated()]
     if misaligned:

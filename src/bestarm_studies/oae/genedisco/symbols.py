@@ -25,6 +25,9 @@ def approved_symbols() -> dict[str, str]:
 
 
 def renamed(symbols: Sequence[str]) -> list[str]:
-    """Return current symbols. The benchmark goes further and renames current symbols that are aliases of another gene."""
+    """Return current symbols; a symbol that is in use is kept.
+
+    The benchmark goes further and renames symbols that are in use for one gene where they are an alias of another.
+    """
     known = approved_symbols()
     return [known.get(symbol, symbol) for symbol in symbols]
