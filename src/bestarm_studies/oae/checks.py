@@ -29,6 +29,7 @@ from bestarm_studies.oae.claim_values import (
     regret_area,
 )
 from bestarm_studies.oae.experiments import EXPERIMENTS
+from bestarm_studies.oae.genedisco.values import GENEDISCO_VALUES
 from bestarm_studies.oae.network_counts import networks_per_batch
 from bestarm_studies.oae.theory_checks import (
     batch_factor,
@@ -108,4 +109,5 @@ VALUES: dict[str, Value] = {
     "mean_distance": Value("distance of two arms of a batch, batches 2 to 20", mean_distance, comparable),
     "gain": Value("gain on another method in batches until a top-1% arm", gain, comparable),
     "misfit": Value("training error over variance", misfit),
+    **GENEDISCO_VALUES,
 }
