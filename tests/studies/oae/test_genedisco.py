@@ -145,14 +145,14 @@ def test_the_official_file_is_read_where_the_user_has_it(tmp_path, monkeypatch):
     """Transposed, symbols before the blank, a missing value replaced by the mean of its cell line."""
     monkeypatch.setattr(registry, "RAW_DATA", tmp_path)
     monkeypatch.setenv("BESTARM_DATA", str(tmp_path / "nowhere"))
-    with pytest.raises(DataUnavailable, match="Download Achilles_gene_effect.csv of DepMap 20Q4"):
+    with pytest.raises(DataUnavailable, match=r"Download Achilles_gene_effect\.csv of DepMap 20Q4"):
         achilles_file()
     path, values = write_achilles(tmp_path)
     assert achilles_file() == path
     table = read_achilles(path, size=(4, 3))
     assert list(table.index) == ["A1BG", "MARCH1", "ZZZ3"]
     assert table.loc["ZZZ3"].tolist() == [values[0, 2], values[1, :2].mean(), values[2, 2], values[3, 2]]
-    with pytest.raises(DataDamaged, match="has 4 cell lines and 3 genes; .* has 808 and 18119"):
+    with pytest.raises(DataDamaged, match=r"has 4 cell lines and 3 genes; .* has 808 and 18119"):
         read_achilles(path)
 
 
@@ -413,11 +413,11 @@ def test_training_leaves_one_of_five_out():
 
 
 def test_settings_are_refused():
-    with pytest.raises(ValueError, match="acquisition must be one of top_uncertain, .* got 'best'"):
+    with pytest.raises(ValueError, match=r"acquisition must be one of top_uncertain, .* got 'best'"):
         GeneSearch("G", acquisition="best")
-    with pytest.raises(ValueError, match="fault must be one of none, descriptors, targets, both, got 'rows'"):
+    with pytest.raises(ValueError, match=r"fault must be one of none, descriptors, targets, both, got 'rows'"):
         gene_screen("IFNg", fault="rows")
-    with pytest.raises(ValueError, match="call problem.take"):
+    with pytest.raises(ValueError, match=r"call problem\.take"):
         _ = small_screen().arms
 
 
