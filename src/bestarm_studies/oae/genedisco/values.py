@@ -71,8 +71,16 @@ def final_rising(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
     return _final(rows, "recall_rising")
 
 
+def from_printed(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
+    """Return the hit ratio after the last batch minus the one that the paper prints for the screen and search."""
+    table = _final(rows, "hit_ratio")
+    name = str(rows["name"].iloc[0])
+    return pd.DataFrame({series: table[series] - printed[name] for series, printed in PRINTED.items()})
+
+
 GENEDISCO_VALUES: dict[str, Value] = {
     "final_hit_ratio": Value("hit ratio after the last batch", final_hit_ratio),
+    "from_printed": Value("hit ratio minus the printed one", from_printed),
     "final_rising": Value("share found of the top 5% by signed effect", final_rising),
 }
 
