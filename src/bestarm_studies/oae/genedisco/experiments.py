@@ -92,13 +92,13 @@ GENEDISCO: dict[str, Experiment | Computation] = {
         title="GeneDisco on DepMap group effects: the benchmark's other acquisitions",
         problem=_groups,
         series=SUITE,
-        profiles=_scales(FEW_RUNS),
+        profiles=_scales(),
     ),
     "genedisco_faults": _on_screens(
         title="GeneDisco on DepMap group effects: each fault of the published code alone",
         problem=_groups,
         series=switches("OAE"),
-        profiles=_scales(FEW_RUNS, {"name": SIGNAL}),
+        profiles=_scales(laptop={"name": SIGNAL}),
     ),
     "genedisco_achilles": _on_screens(
         title="GeneDisco on the paper's descriptors (Achilles, DepMap 20Q4)",

@@ -27,5 +27,5 @@ def hit_curves(values: pd.DataFrame, order: Sequence[str], *, title: str, settin
     drawn = values.assign(low=values["low"].mask(law), high=values["high"].mask(law))
     return line_panels(
         drawn, [*order, LAW], title=title, setting=setting, statistic="hit ratio", x="genes tried",
-        y="share of the hits found", marks="band", possible=(0.0, None),
+        y="share of the hits found", marks="band", possible=(0.0, None), share_y=False,
     )  # fmt: skip

@@ -44,6 +44,8 @@ def n_genes(name: str, convention: str) -> int:
 def chance(name: str, convention: str, acquired: float) -> tuple[float, float, float]:
     """Return mean and 2.5% and 97.5% quantiles of the hit ratio of so many random genes, by the exact law."""
     genes = n_genes(name, convention)
+    if acquired == 0:
+        return 0.0, 0.0, 0.0
     law, hits = chance_law(genes, int(acquired), splits=2 if convention == "as_coded" else 1), hit_count(genes)
     low, high = law.ppf([0.025, 0.975])
     return float(law.mean() / hits), float(low / hits), float(high / hits)
