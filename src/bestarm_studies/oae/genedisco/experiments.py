@@ -92,7 +92,7 @@ GENEDISCO: dict[str, Experiment | Computation] = {
         title="GeneDisco on DepMap group effects: the benchmark's other acquisitions",
         problem=_groups,
         series=SUITE,
-        profiles=_scales(),
+        profiles=_scales(FEW_RUNS),
     ),
     "genedisco_faults": _on_screens(
         title="GeneDisco on DepMap group effects: each fault of the published code alone",
