@@ -30,6 +30,7 @@ from bestarm_studies.oae.claim_values import (
     regret_area,
 )
 from bestarm_studies.oae.experiments import EXPERIMENTS
+from bestarm_studies.oae.genedisco.values import GENEDISCO_VALUES
 from bestarm_studies.oae.network_counts import networks_per_batch
 from bestarm_studies.oae.theory_checks import (
     batch_factor,
@@ -112,4 +113,5 @@ VALUES: dict[str, Value] = {
     "misfit": Value("training error over variance", misfit),
     "own_misfit": Value("training error over variance, each class with its step size", own_misfit),
     "held_out": Value("error on arms that were not seen", held_out),
+    **GENEDISCO_VALUES,
 }

@@ -12,6 +12,7 @@ from bestarm.experiments.experiment import Computation, Experiment
 from bestarm.policies.oae import Oae
 from bestarm_studies.oae.cell_lines.experiments import CELL_LINES
 from bestarm_studies.oae.evolution import evolution_rows
+from bestarm_studies.oae.genedisco.experiments import GENEDISCO
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.network_fits import fit_rows
 from bestarm_studies.oae.open_choices import OPEN_CHOICES
@@ -176,4 +177,5 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
     **OPEN_CHOICES,
     **THEORY,
     **CELL_LINES,
+    **GENEDISCO,
 }
