@@ -98,7 +98,8 @@ def _decided(
     mine = {e: _run_as(frame, convention) for e, frame in available.items()}
     if convention != "as_written" and not (convention in test if exact else _has_convention(entry, mine)):
         return None
-    if not any(convention in _conventions(study.experiments.get(e)) for e in needed or [""]):
+    runs_it = any(convention in _conventions(study.experiments.get(e)) for e in needed or [""])
+    if convention != "as_written" and not runs_it:
         return None
     line: dict[str, Any] = {"scale": "paper" if at_scale else profile if needed else ""}
     line["test"] = _about(study.checks[test["check"]]) if exact else words_of(test, study.values)
