@@ -6,7 +6,7 @@ experiments have rows there. Smoke runs, stand-in data and too few runs decide n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -98,6 +98,9 @@ def _decided(
     mine = {e: _run_as(frame, convention) for e, frame in available.items()}
     if convention != "as_written" and not (convention in test if exact else _has_convention(entry, mine)):
         return None
+    runs_it = any(convention in _conventions(study.experiments.get(e)) for e in needed or [""])
+    if convention != "as_written" and not runs_it:
+        return None
     line: dict[str, Any] = {"scale": "paper" if at_scale else profile if needed else ""}
     line["test"] = _about(study.checks[test["check"]]) if exact else words_of(test, study.values)
     if reason := not_run(needed, mine, "paper" if at_scale else profile):
@@ -106,6 +109,11 @@ def _decided(
         return line | _exact(study.checks[test["check"]], test, available)
     line |= {"unit": line["test"].partition(",")[0], "margin": margin_of(test)}
     return line | _tested(test, mine, study.values)
+
+
+def _conventions(experiment: object) -> Collection[str]:
+    """Return the conventions that an experiment runs; a computation may run any, as far as this is known."""
+    return getattr(experiment, "conventions", tuple(CONVENTIONS))
 
 
 def _without_data(study: Study, needed: list[str], there: Rows) -> str:

@@ -15,14 +15,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-
-from bestarm.interface import FloatArray
+from numpy.typing import NDArray
 
 MATRIX, SIGNATURES, GENES = "/0/DATA/0/matrix", "/0/META/COL/id", "/0/META/ROW/id"
 ROWS_AT_ONCE = 256
 
 
-def read_gctx(path: Path, signatures: Sequence[str], genes: Sequence[str]) -> FloatArray:
+def read_gctx(path: Path, signatures: Sequence[str], genes: Sequence[str]) -> NDArray[np.float32]:
     """Return the values of some signatures and genes, shape (n_signatures, n_genes), in the order asked for.
 
     At most 256 signatures are in memory with all their genes, so that a file of tens of gigabytes is no matter.

@@ -17,7 +17,7 @@ import hashlib
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -186,6 +186,8 @@ def official_line(name: str) -> CellLine:
 @dataclass(frozen=True)
 class OfficialComputation(Computation):
     """A computation on the official files; nothing is computed where they are not."""
+
+    conventions: ClassVar[tuple[str, ...]] = ("as_written",)
 
     def has_data(self) -> bool:
         """Return whether the official files are here."""
