@@ -154,10 +154,14 @@ def _check(rounds: list[Round], features: Any, phenotypes: dict[str, float]) -> 
     return int(wrong > 0)
 
 
+def _say_progress(name: str, number: int) -> None:
+    print(f"\r{name}: batch {number}        ", end="", file=sys.stderr)
+
+
 def run_replay(given: argparse.Namespace) -> int:
     """Run policies on a finished screen, print a table, and write hits.csv and hits.png."""
     from bestarm.screens.policies import Choice, parsed_settings
-    from bestarm.screens.replay import hits_of, replay, summary
+    from bestarm.screens.replay import chance, hits_of, replay, summary
     from bestarm.screens.tables import Notes, read_features
 
     settings = parsed_settings(given.set)
@@ -179,15 +183,17 @@ def run_replay(given: argparse.Namespace) -> int:
     rewards = pd.Series([reward(phenotypes[features.genes[i]], given.aim) for i in measured]).to_numpy()
     hits = hits_of(rewards, given.top, None if given.hit is None else reward(given.hit, given.aim))
     scores = features.scores(given.components)[measured]
+    progress = _say_progress if sys.stderr.isatty() else None
     table = replay(
         choices, scores, rewards, hits, batch=given.batch, rounds=given.rounds, runs=given.runs, seed=given.seed,
-        progress=lambda name, number: print(f"\r{name}: batch {number}   ", end="", file=sys.stderr),
+        progress=progress,
     )  # fmt: skip
-    print(file=sys.stderr)
     print(f"{int(hits.sum())} of {len(rewards)} genes are hits; mean hits [95% interval] of {given.runs} runs:")
     last = int(table["x"].max())
     marks = sorted({max(1, last // 4), max(1, last // 2), last})
     print(summary(table, marks, given.batch, len(rewards)).to_string(index=False))
+    single = chance(len(rewards), int(hits.sum()), given.batch, last).iloc[-1]
+    print(f"a single run of random batches ends with {single['low']:.0f} to {single['high']:.0f} hits (95%)")
     folder = Path(given.out)
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / "hits.csv", table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))

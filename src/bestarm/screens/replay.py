@@ -149,7 +149,7 @@ def replay(
     -------
     DataFrame
         A row for each series and batch: ``value`` is the mean number of hits found so far, ``low`` and ``high`` its 95%
-        interval by Student's t over the runs; of chance, the exact mean and the middle 95% of single runs.
+        interval by Student's t over the runs; of chance, the exact mean.
 
     Raises
     ------
@@ -175,9 +175,10 @@ def replay(
             )
         )  # fmt: skip
     law = chance(len(rewards), int(hits.sum()), batch, rounds)
-    frames.append(law.rename(columns={"batch": "x"}).assign(series=CHANCE, n=0))
+    exact = {"low": law["value"], "high": law["value"], "series": CHANCE, "n": 1}
+    frames.append(law.rename(columns={"batch": "x"}).assign(**exact))
     table = pd.concat(frames, ignore_index=True)
-    return table.assign(panel="", statistic="hits", convention="", profile="", data="real")[list(COLUMNS)]
+    return table.assign(panel="", statistic="hits", convention="as_written", profile="", data="real")[list(COLUMNS)]
 
 
 def named_choices(choices: Sequence[Choice]) -> dict[str, Choice]:
