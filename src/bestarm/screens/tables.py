@@ -205,7 +205,7 @@ def read_features(path: str | Path, notes: Notes) -> Features:
 
 def _feature(path: Path, name: str, texts: Sequence[str], genes: Sequence[str]) -> FloatArray:
     """Return one column as numbers, NaN where it is empty."""
-    found = pd.to_numeric(pd.Series(texts), errors="coerce").to_numpy(dtype=np.float64)
+    found = pd.to_numeric(pd.Series(texts), errors="coerce").to_numpy(dtype=np.float64, copy=True)
     for place in np.flatnonzero(~(np.abs(found) <= LARGEST_FEATURE)):
         if texts[place].lower() not in FAILED:
             raise ValueError(
