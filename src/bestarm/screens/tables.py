@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import io
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -101,8 +102,8 @@ class Phenotypes:
     replicate_sd: float
 
 
-def read_rows(path: Path, notes: Notes) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """Return the header of a table, and its rows with their line numbers.
+def read_rows(path: Path, notes: Notes) -> Iterator[tuple[int, list[str]]]:
+    """Yield the header of a table, then its rows, with their line numbers.
 
     The separator is a comma, or a tab or semicolon where the header has no comma. Empty lines are left out.
 
@@ -113,35 +114,46 @@ def read_rows(path: Path, notes: Notes) -> tuple[list[str], list[tuple[int, list
         row with another number of fields than the header, as at the end of a half-written file.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            head = file.readline()
+            separator = next((s for s in (",", "\t", ";") if s in head), ",")
+            file.seek(0)
+            yield from _checked_rows(path, csv.reader(file, delimiter=separator))
     except FileNotFoundError:
         raise ValueError(
             f"there is no file {path}; write one, a column `gene` first and a row for each gene or well."
         ) from None
     except UnicodeDecodeError:
         raise ValueError(f"{path} is no text in UTF-8; save it as CSV (UTF-8), not as a spreadsheet.") from None
-    if not text.strip():
-        raise ValueError(f"{path} is empty; it needs a header, such as gene,phenotype. Is it half-written?")
-    if not text.endswith("\n"):
-        notes.add(f"{path.name}: the last line has no end; it is taken as it is, check that the file is whole.")
-    head = text.split("\n", 1)[0]
-    separator = next((s for s in (",", "\t", ";") if s in head), ",")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    with open(path, "rb") as raw:
+        raw.seek(-1, os.SEEK_END)
+        if raw.read() not in (b"\n", b"\r"):
+            notes.add(f"{path.name}: the last line has no end; it is taken as it is, check that the file is whole.")
+
+
+def _checked_rows(path: Path, reader: Any) -> Iterator[tuple[int, list[str]]]:
+    header: list[str] = []
     try:
-        found = [(reader.line_num, [part.strip() for part in row]) for row in reader if any(p.strip() for p in row)]
+        for parts in reader:
+            if not any(map(str.strip, parts)):
+                continue
+            if not header:
+                header = parts = [part.strip() for part in parts]
+                if "" in header or len(set(header)) < len(header):
+                    odd = next((name for i, name in enumerate(header) if name == "" or name in header[:i]), "")
+                    raise ValueError(
+                        f"{path}: the column name {odd!r} is empty or there twice; give each column its own name."
+                    )
+            if len(parts) != len(header):
+                raise ValueError(
+                    f"{path}, line {reader.line_num}: {len(parts)} fields where the header has {len(header)}; complete "
+                    "the row. A half-written file ends so: write it again."
+                )
+            yield reader.line_num, parts
     except csv.Error as error:
         raise ValueError(f"{path}, line {reader.line_num}: {error}; save it again as CSV.") from None
-    header, rows = found[0][1], found[1:]
-    if "" in header or len(set(header)) < len(header):
-        odd = next((name for i, name in enumerate(header) if name == "" or name in header[:i]), "")
-        raise ValueError(f"{path}: the column name {odd!r} is empty or there twice; give each column its own name.")
-    for line, row in rows:
-        if len(row) != len(header):
-            raise ValueError(
-                f"{path}, line {line}: {len(row)} fields where the header has {len(header)}; complete the row. A "
-                "half-written file ends so: write it again."
-            )
-    return header, rows
+    if not header:
+        raise ValueError(f"{path} is empty; it needs a header, such as gene,phenotype. Is it half-written?")
 
 
 def read_features(path: str | Path, notes: Notes) -> Features:
@@ -157,33 +169,37 @@ def read_features(path: str | Path, notes: Notes) -> Features:
         than two genes, or a file that `read_rows` refuses.
     """
     path = Path(path)
-    header, rows = read_rows(path, notes)
+    rows = read_rows(path, notes)
+    _, header = next(rows)
     name = header.index("gene") if "gene" in header else 0
-    columns = [i for i in range(len(header)) if i != name]
+    columns = header[:name] + header[name + 1 :]
     if not columns:
         raise ValueError(f"{path} has no feature, only the column {header[name]!r}; add columns of numbers.")
-    genes, lines, twice = [], {}, 0
-    kept: list[list[str]] = []
+    lines: dict[str, tuple[int, int]] = {}
+    kept: list[FloatArray] = []
+    twice = 0
     for line, row in rows:
-        gene, parts = row[name], [row[i] for i in columns]
+        gene = row.pop(name).strip()
         if not gene:
             raise ValueError(f"{path}, line {line}: a gene without a name; name it or delete the row.")
+        found = _features(path, gene, columns, row)
         if gene in lines:
-            before, first = lines[gene]
-            if parts != first:
+            before, place = lines[gene]
+            if not np.array_equal(found, kept[place], equal_nan=True):
                 raise ValueError(f"{path}: {gene} has two different rows, lines {before} and {line}; keep one of them.")
             twice += 1
             continue
-        lines[gene] = (line, parts)
-        genes.append(gene)
-        kept.append(parts)
+        lines[gene] = (line, len(kept))
+        kept.append(found)
+    genes = list(lines)
     if twice:
         notes.add(f"{path.name}: {_counted(twice, 'row')} there twice, counted once.")
     if len(genes) < 2:
         raise ValueError(f"{path} has {_counted(len(genes), 'gene')}; a search needs at least two.")
-    values = np.empty((len(genes), len(columns)))
-    for j, i in enumerate(columns):
-        values[:, j] = _feature(path, header[i], [row[j] for row in kept], genes)
+    values = np.stack(kept)
+    del kept
+    if (empty := np.isnan(values).all(axis=0)).any():
+        raise ValueError(f"{path}: feature {columns[int(empty.argmax())]!r} has no number at all; drop the column.")
     gaps = np.isnan(values)
     if gaps.any():
         means = np.nanmean(values, axis=0)
@@ -194,27 +210,28 @@ def read_features(path: str | Path, notes: Notes) -> Features:
     if not varies.any():
         raise ValueError(f"{path}: every feature is the same for all genes; there is nothing to tell genes apart by.")
     if not varies.all():
-        flat = [header[i] for i, keep in zip(columns, varies, strict=True) if not keep]
+        flat = [column for column, keep in zip(columns, varies, strict=True) if not keep]
         notes.add(f"{path.name}: {_counted(len(flat), 'feature')} the same for all genes, left out ({listed(flat)}).")
     values = np.ascontiguousarray(values[:, varies])
-    names = tuple(header[i] for i, keep in zip(columns, varies, strict=True) if keep)
+    names = tuple(column for column, keep in zip(columns, varies, strict=True) if keep)
     digest = hashlib.sha256("\x1f".join([*genes, "\x1e", *names]).encode())
     digest.update(values.tobytes())
     return Features(tuple(genes), values, names, digest.hexdigest())
 
 
-def _feature(path: Path, name: str, texts: Sequence[str], genes: Sequence[str]) -> FloatArray:
-    """Return one column as numbers, NaN where it is empty."""
-    found = pd.to_numeric(pd.Series(texts), errors="coerce").to_numpy(dtype=np.float64, copy=True)
+def _features(path: Path, gene: str, columns: Sequence[str], texts: Sequence[str]) -> FloatArray:
+    """Return one gene's features as numbers, NaN where one is empty."""
+    try:
+        found = np.array(list(map(float, texts)))  # twice as fast as NumPy on texts
+    except ValueError:
+        found = pd.to_numeric(pd.Series(texts), errors="coerce").to_numpy(dtype=np.float64, copy=True)
     for place in np.flatnonzero(~(np.abs(found) <= LARGEST_FEATURE)):
-        if texts[place].lower() not in FAILED:
+        if texts[place].strip().lower() not in FAILED:
             raise ValueError(
-                f"{path}: feature {name!r} of {genes[place]} is {texts[place]!r}, no number of ordinary size; correct "
-                "it, or drop the column if it is no feature."
+                f"{path}: feature {columns[place]!r} of {gene} is {texts[place]!r}, no number of ordinary size; "
+                "correct it, or drop the column if it is no feature."
             )
         found[place] = np.nan
-    if np.isnan(found).all():
-        raise ValueError(f"{path}: feature {name!r} has no number at all; drop the column.")
     return found
 
 
@@ -234,7 +251,8 @@ def read_wells(path: str | Path, columns: Sequence[str], notes: Notes) -> tuple[
         For a phenotype that is neither a number nor a failed well, a well without a gene, or an unknown column.
     """
     path = Path(path)
-    header, rows = read_rows(path, notes)
+    rows = read_rows(path, notes)
+    _, header = next(rows)
     name = header.index("gene") if "gene" in header else 0
     wanted = list(columns) or (["phenotype"] if "phenotype" in header or len(header) != 2 else [header[1 - name]])
     if missing := [c for c in wanted if c not in header]:
@@ -242,14 +260,14 @@ def read_wells(path: str | Path, columns: Sequence[str], notes: Notes) -> tuple[
             f"{path} has no column {missing[0]!r}; it has: {', '.join(header)}. Name the measurements by --phenotype."
         )
     places = [header.index(c) for c in wanted]
-    genes, found = [], np.empty((len(rows), len(places)))
-    for r, (line, row) in enumerate(rows):
+    genes, found = [], []
+    for line, parts in rows:
+        row = [part.strip() for part in parts]
         if not row[name]:
             raise ValueError(f"{path}, line {line}: a well without a gene; name it or delete the row.")
         genes.append(row[name])
-        for j, i in enumerate(places):
-            found[r, j] = _phenotype(path, line, row[name], row[i])
-    return genes, found
+        found.append([_phenotype(path, line, row[name], row[i]) for i in places])
+    return genes, np.array(found, dtype=np.float64).reshape(len(genes), len(places))
 
 
 def _phenotype(path: Path, line: int, gene: str, text: str) -> float:
