@@ -5,6 +5,7 @@ import re
 
 import pandas as pd
 import pytest
+from scipy.stats import hypergeom
 
 from bestarm.paths import FIGURES, NOTEBOOKS, ROOT
 from bestarm.reporting.screen_parser import AIMS
@@ -50,3 +51,14 @@ def test_numbers_in_the_notebook_are_those_of_its_table():
     assert chance
     for value, batch in chance:
         assert hits("chance (exact)", int(batch)) == value
+    low, high = re.findall(r"single random campaign finds\s+(\d+) to (\d+) hits in 10 batches", findings)[0]
+    law = hypergeom(500, 25, 160)
+    assert (law.ppf(0.025), law.ppf(0.975)) == (int(low), int(high))
+
+
+def test_after_ten_batches_only_diverse_ones_are_ahead_of_chance():
+    """The title of the figure."""
+    ten = TABLE[TABLE["x"] == 10].set_index("series")
+    chance = ten.loc["chance (exact)", "value"]
+    assert list(ten.index[ten["low"] > chance]) == ["det_d"]
+    assert round(ten.loc["det_d", "value"] - chance) == 2

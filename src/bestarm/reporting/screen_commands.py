@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from bestarm.screens.campaign import Campaign, Round, known_at, reward, same, write_whole
@@ -180,7 +181,7 @@ def run_replay(given: argparse.Namespace) -> int:
         notes.add(f"{len(features.genes) - len(measured)} genes without a phenotype are left out.")
     for line in notes.lines:
         print(f"note: {line}")
-    rewards = pd.Series([reward(phenotypes[features.genes[i]], given.aim) for i in measured]).to_numpy()
+    rewards = np.array([reward(phenotypes[features.genes[i]], given.aim) for i in measured], dtype=np.float64)
     hits = hits_of(rewards, given.top, None if given.hit is None else reward(given.hit, given.aim))
     scores = features.scores(given.components)[measured]
     progress = _say_progress if sys.stderr.isatty() else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -164,7 +165,7 @@ def replay(
     for name, choice in named_choices(choices).items():
         counts = hit_counts(
             choice, scores, rewards, hits, batch=batch, rounds=rounds, runs=runs, seed=seed,
-            on_round=None if progress is None else lambda number, name=name: progress(name, number),
+            on_round=None if progress is None else partial(progress, name),
         )  # fmt: skip
         mean, error = counts.mean(axis=0), counts.std(axis=0, ddof=1) / np.sqrt(runs)
         reach = student.ppf(0.975, runs - 1) * error
@@ -175,8 +176,8 @@ def replay(
             )
         )  # fmt: skip
     law = chance(len(rewards), int(hits.sum()), batch, rounds)
-    exact = {"low": law["value"], "high": law["value"], "series": CHANCE, "n": 1}
-    frames.append(law.rename(columns={"batch": "x"}).assign(**exact))
+    exact = law.rename(columns={"batch": "x"})
+    frames.append(exact.assign(low=exact["value"], high=exact["value"], series=CHANCE, n=1))
     table = pd.concat(frames, ignore_index=True)
     return table.assign(panel="", statistic="hits", convention="as_written", profile="", data="real")[list(COLUMNS)]
 

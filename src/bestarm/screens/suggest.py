@@ -257,7 +257,7 @@ def learned(rounds: Sequence[Round], known: Mapping[str, float]) -> dict[str, fl
     return {
         "measured": int(there.sum()),
         "failed": int((~there).sum()),
-        "rank_correlation": float(pairs.corr("spearman").iloc[0, 1]) if varied else math.nan,
+        "rank_correlation": float(pairs["predicted"].corr(pairs["reward"], method="spearman")) if varied else math.nan,
         "hits": math.nan if math.isnan(threshold) else int((rewards[there] >= threshold).sum()),
         "expected_hits": last.expected_hits,
     }

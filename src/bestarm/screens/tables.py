@@ -225,7 +225,7 @@ def _features(path: Path, gene: str, columns: Sequence[str], texts: Sequence[str
         found = np.array(list(map(float, texts)))  # twice as fast as NumPy on texts
     except ValueError:
         found = pd.to_numeric(pd.Series(texts), errors="coerce").to_numpy(dtype=np.float64, copy=True)
-    for place in np.flatnonzero(~(np.abs(found) <= LARGEST_FEATURE)):
+    for place in map(int, np.flatnonzero(~(np.abs(found) <= LARGEST_FEATURE))):
         if texts[place].strip().lower() not in FAILED:
             raise ValueError(
                 f"{path}: feature {columns[place]!r} of {gene} is {texts[place]!r}, no number of ordinary size; "
