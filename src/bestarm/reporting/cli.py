@@ -1,9 +1,11 @@
-"""The command line: ``bestarm rows | notebook | repro | pages``."""
+"""The command line: ``bestarm rows | notebook | repro | pages | suggest | replay``."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+
+from bestarm.reporting.screen_parser import add_commands
 
 _KEPT = "finished blocks are kept, and the same command goes on from there. Fewer workers need less: BESTARM_WORKERS=1."
 
@@ -11,7 +13,8 @@ _KEPT = "finished blocks are kept, and the same command goes on from there. Fewe
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="bestarm",
-        description="Make the rows of a study, execute a notebook, rebuild everything, or write the generated pages.",
+        description="Make the rows of a study, execute a notebook, rebuild everything, or write the generated pages. "
+        "Suggest the next batch of a screen of your own, or replay a finished one.",
         epilog="Environment: BESTARM_DATA, folder searched for data files before the network; BESTARM_OFFLINE, "
         "download nothing; BESTARM_STORE, folder of finished blocks; BESTARM_WORKERS, number of processes; "
         "BESTARM_SCHEDULER, address of a Dask scheduler whose workers make the rows; BESTARM_FRESH, ignore "
@@ -30,6 +33,7 @@ def _parser() -> argparse.ArgumentParser:
     repro.add_argument("study", nargs="*")
     repro.add_argument("--profile", default="laptop", choices=["smoke", "laptop"])
     commands.add_parser("pages", help="bring the generated pages and parts of pages up to date")
+    add_commands(commands)
     return parser
 
 
@@ -59,6 +63,14 @@ def main(arguments: list[str] | None = None) -> int:
                 from bestarm.reporting.pages import write_pages
 
                 write_pages()
+            case "suggest":
+                from bestarm.reporting.screen_commands import run_suggest
+
+                return run_suggest(given)
+            case "replay":
+                from bestarm.reporting.screen_commands import run_replay
+
+                return run_replay(given)
     except (ValueError, ClusterFailed, NotebookFailed, OSError) as error:
         print(f"bestarm: {_one_line(error)}", file=sys.stderr)
         return 2
