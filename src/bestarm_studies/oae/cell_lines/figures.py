@@ -139,21 +139,18 @@ def likeness_table(rows: pd.DataFrame) -> pd.DataFrame:
     chosen = calibrated(rows)
     table = calibration_table(rows)
     lines = []
-    for line in table.itertuples(index=False):
-        name = str(line.line)
-        mine = chosen[name]
-        taken = bool(np.isclose(line.rho, mine.rho) and np.isclose(line.eta, mine.eta))
+    for line in table.to_dict("records"):
+        mine = chosen[str(line["line"])]
+        taken = bool(np.isclose(line["rho"], mine.rho) and np.isclose(line["eta"], mine.eta))
         lines.append(
             {
-                "line": name,
-                "factor": f"{line.factor:g}",
-                "ρ": f"{line.rho:g}",
-                "η": f"{line.eta:.3g}",
-                "held-out error over VCAP's": f"{line.held_out:.2f}",
-                "linear": f"{line.linear:.3f}",
-                "NN 10-5": f"{line[table.columns.get_loc('NN 10-5')]:.3f}",
-                "NN 100-10": f"{line[table.columns.get_loc('NN 100-10')]:.3f}",
-                "passes": "yes" if line.passes else "no",
+                "line": str(line["line"]),
+                "factor": f"{line['factor']:g}",
+                "ρ": f"{line['rho']:g}",
+                "η": f"{line['eta']:.3g}",
+                "held-out error over VCAP's": f"{line['held_out']:.2f}",
+                **{name: f"{line[name]:.3f}" for name in ("linear", "NN 10-5", "NN 100-10")},
+                "passes": "yes" if line["passes"] else "no",
                 "taken": "**yes**" if taken else "",
             }
         )
