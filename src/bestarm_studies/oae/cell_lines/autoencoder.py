@@ -139,7 +139,7 @@ def _epochs(model: nn.Module, x: Tensor, held: Tensor, coding: Coding) -> tuple[
                 continue
             adam.zero_grad(set_to_none=True)
             loss = torch.nn.functional.mse_loss(model(x[part]), x[part])
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             adam.step()
             total += float(loss.detach()) * len(part)
         model.eval()
@@ -159,7 +159,7 @@ def embedding(signatures: FloatArray, coding: Coding) -> Embedding:
     key = hashlib.sha256(repr((content.shape, astuple(coding))).encode() + content.tobytes()).hexdigest()[:32]
 
     def compute() -> dict[str, FloatArray]:
-        found = train(content, coding)
+        found = train(content, coding)  # type: ignore[arg-type]
         return {"codes": found.codes, "errors": found.errors, "best": np.array(found.best)}
 
     arrays = kept("embedding", key, (__name__,), compute)

@@ -139,21 +139,18 @@ def likeness_table(rows: pd.DataFrame) -> pd.DataFrame:
     chosen = calibrated(rows)
     table = calibration_table(rows)
     lines = []
-    for line in table.itertuples(index=False):
-        name = str(line.line)
-        mine = chosen[name]
-        taken = bool(np.isclose(line.rho, mine.rho) and np.isclose(line.eta, mine.eta))
+    for line in table.to_dict("records"):
+        mine = chosen[str(line["line"])]
+        taken = bool(np.isclose(line["rho"], mine.rho) and np.isclose(line["eta"], mine.eta))
         lines.append(
             {
-                "line": name,
-                "factor": f"{line.factor:g}",
-                "ρ": f"{line.rho:g}",
-                "η": f"{line.eta:.3g}",
-                "held-out error over VCAP's": f"{line.held_out:.2f}",
-                "linear": f"{line.linear:.3f}",
-                "NN 10-5": f"{line[table.columns.get_loc('NN 10-5')]:.3f}",
-                "NN 100-10": f"{line[table.columns.get_loc('NN 100-10')]:.3f}",
-                "passes": "yes" if line.passes else "no",
+                "line": str(line["line"]),
+                "factor": f"{line['factor']:g}",
+                "ρ": f"{line['rho']:g}",
+                "η": f"{line['eta']:.3g}",
+                "held-out error over VCAP's": f"{line['held_out']:.2f}",
+                **{name: f"{line[name]:.3f}" for name in ("linear", "NN 10-5", "NN 100-10")},
+                "passes": "yes" if line["passes"] else "no",
                 "taken": "**yes**" if taken else "",
             }
         )
@@ -202,15 +199,18 @@ def explained_figure(values: pd.DataFrame, *, title: str, setting: str) -> Figur
     """Return MeanOpt's gain on random batches against the misfit of a plain fit, a marker for each line and class."""
     figure, axis = plt.subplots(figsize=wide(1, 3.2))
     colours = {"linear": "#A34800", "NN 10-5": "#C17C00", "NN 100-10": "#0072B2"}
-    for series, mine in values.groupby("series", sort=False):
-        axis.plot(mine["x"], mine["value"], "o", color=colours[str(series)], label=str(series), ms=6)
-        for panel, x, y in mine[["panel", "x", "value"]].itertuples(index=False):
-            axis.annotate(panel, (x, y), xytext=(5, 4), textcoords="offset points", size=8, color="0.25")
+    for panel, series, x, y in values[["panel", "series", "x", "value"]].itertuples(index=False):
+        axis.plot(x, y, LINE_LOOKS[str(panel)].marker, color=colours[str(series)], mec="black", mew=0.6, ms=8)
+    for series, colour in colours.items():
+        axis.plot([], [], "s", color=colour, ms=9, label=series)
+    for panel, about in LINE_LOOKS.items():
+        axis.plot([], [], about.marker, color="white", mec="black", ms=8, ls="", label=f"{panel}, simulated")
     axis.axhline(0.0, color="0.3", ls="--", lw=1)
     axis.set_xscale("log")
     axis.set_xlabel("training MSE / variance of a plain fit to all arms")
     axis.set_ylabel("gain on random batches")
-    axis.legend(loc="best")
+    axis.legend(loc="lower left", ncols=2)
+    axis.set_ylim(min(-0.05, float(values["value"].min()) - 0.05), 1.0)
     return headed(figure, title, setting)
 
 
