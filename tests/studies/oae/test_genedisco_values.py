@@ -122,7 +122,7 @@ def test_sizes():
 
 @pytest.mark.parametrize("name", GENEDISCO)
 def test_profiles_cut_runs_and_screens_alone(name):
-    """50 batches of 16 genes, the benchmark's 100 epochs and passes at every profile but smoke, and 50 runs at paper."""
+    """50 batches of 16 genes, the benchmark's 100 epochs and passes but at smoke, and 50 runs at paper."""
     for profile in ("laptop", "paper"):
         for cell in GENEDISCO[name].cells(profile):
             assert (cell.policy.batch, cell.policy.rounds) == (16, 50)
