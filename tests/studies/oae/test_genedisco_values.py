@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bestarm_studies.oae.genedisco.experiments import GENEDISCO
 from bestarm_studies.oae.genedisco.figures import hit_curves
 from bestarm_studies.oae.genedisco.values import (
     GENES,
@@ -117,3 +118,14 @@ def test_sizes():
     table = size_table(size_values("laptop")).set_index(["convention", "screen"])
     assert table.loc[("as written", "IFNg")].tolist() == ["17479", "13984", "699", "0.0572"]
     assert len(table) == 2 * len(GENES)
+
+
+@pytest.mark.parametrize("name", GENEDISCO)
+def test_profiles_cut_runs_and_screens_alone(name):
+    """50 batches of 16 genes, the benchmark's 100 epochs and passes but at smoke, and 50 runs at paper."""
+    for profile in ("laptop", "paper"):
+        for cell in GENEDISCO[name].cells(profile):
+            assert (cell.policy.batch, cell.policy.rounds) == (16, 50)
+            assert (getattr(cell.policy, "epochs", 100), getattr(cell.policy, "passes", 100)) == (100, 100)
+            assert cell.replications == 50 or profile == "laptop"
+            assert cell.replications >= 4
