@@ -120,7 +120,8 @@ from concurrent.futures.process import BrokenProcessPool
 from bestarm.reporting import cli, results
 def slow(*names, **settings):
     import subprocess
-    print(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]).pid, flush=True)
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])  # its end would swallow Ctrl-C
+    print(child.pid, flush=True)
     if sys.argv[1] == "memory":
         raise BrokenProcessPool("A worker died")
     time.sleep(600)

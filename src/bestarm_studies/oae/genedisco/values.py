@@ -68,11 +68,6 @@ def final_hit_ratio(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
     return _final(rows, "hit_ratio")
 
 
-def final_rising(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
-    """Return the share found of the largest effects, sign included."""
-    return _final(rows, "recall_rising")
-
-
 def from_printed(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
     """Return the hit ratio after the last batch minus the one that the paper prints for the screen and search."""
     table = _final(rows, "hit_ratio")
@@ -83,7 +78,6 @@ def from_printed(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
 GENEDISCO_VALUES: dict[str, Value] = {
     "final_hit_ratio": Value("hit ratio after the last batch", final_hit_ratio),
     "from_printed": Value("hit ratio minus the printed one", from_printed),
-    "final_rising": Value("share found of the top 5% by signed effect", final_rising),
 }
 
 
