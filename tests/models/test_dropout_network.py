@@ -101,9 +101,8 @@ def test_passes_are_those_of_the_bits():
     available = np.ones((1, 60), dtype=bool)
     available[0, ::7] = False
     found = predict_dropout(TRAINING, networks, outputs, available, KEY, names)
-    words = np.empty(TRAINING.passes, dtype=np.uint32)
     for arm in range(60):
-        prediction_bits(KEY, 2, 5, arm, words)
+        words = prediction_bits(KEY, 2, 5, arm, TRAINING.passes)
         kept = bits_of(words, 8).numpy()
         pre = features[arm].astype(float) @ networks.first[0] + networks.bias[0]
         values = np.maximum(2.0 * kept * pre, 0.0) @ networks.last[0] + networks.shift[0]

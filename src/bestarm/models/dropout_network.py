@@ -119,37 +119,30 @@ def epoch_order(key: np.uint64, replication: int, number: int, epoch: int, n: in
 
 
 @njit(cache=True)
-def training_bits(key: np.uint64, replication: int, number: int, step: int, n: int) -> NDArray[np.uint32]:
-    """Return a word of 32 bits for each observation of a step; bit j says whether unit j is kept."""
-    words = np.empty(n, dtype=np.uint32)
+def random_words(key: np.uint64, stream: int, replication: int, place: int, n: int) -> NDArray[np.uint32]:
+    """Return n words of 32 bits: a mask each, in which bit j says whether unit j is kept."""
+    words = np.empty(n + 3, dtype=np.uint32)
+    half = np.uint64(32)
     for i in range(0, n, 4):
-        bits, more = philox(key, 4 * number + 2, replication, step, i)
-        words[i] = np.uint32(bits & np.uint64(0xFFFFFFFF))
-        if i + 1 < n:
-            words[i + 1] = np.uint32(bits >> np.uint64(32))
-        if i + 2 < n:
-            words[i + 2] = np.uint32(more & np.uint64(0xFFFFFFFF))
-        if i + 3 < n:
-            words[i + 3] = np.uint32(more >> np.uint64(32))
-    return words
+        bits, more = philox(key, stream, replication, place, i)
+        words[i], words[i + 1] = np.uint32(bits), np.uint32(bits >> half)
+        words[i + 2], words[i + 3] = np.uint32(more), np.uint32(more >> half)
+    return words[:n]
 
 
 @njit(cache=True)
-def prediction_bits(key: np.uint64, replication: int, number: int, arm: int, words: NDArray[np.uint32]) -> None:
-    """Write a word of 32 bits for each pass of one arm."""
-    n = len(words)
-    for i in range(0, n, 4):
-        bits, more = philox(key, 4 * number + 3, replication, arm, i)
-        words[i] = np.uint32(bits & np.uint64(0xFFFFFFFF))
-        if i + 1 < n:
-            words[i + 1] = np.uint32(bits >> np.uint64(32))
-        if i + 2 < n:
-            words[i + 2] = np.uint32(more & np.uint64(0xFFFFFFFF))
-        if i + 3 < n:
-            words[i + 3] = np.uint32(more >> np.uint64(32))
+def training_bits(key: np.uint64, replication: int, number: int, step: int, n: int) -> NDArray[np.uint32]:
+    """Return a word for each observation of a training step."""
+    return random_words(key, 4 * number + 2, replication, step, n)
 
 
-@njit(cache=True, fastmath=True)
+@njit(cache=True)
+def prediction_bits(key: np.uint64, replication: int, number: int, arm: int, n: int) -> NDArray[np.uint32]:
+    """Return a word for each pass of one arm."""
+    return random_words(key, 4 * number + 3, replication, arm, n)
+
+
+@njit(cache=True)
 def _step(
     x: SingleArray, y: SingleArray, words: NDArray[np.uint32], theta: SingleArray, gradient: SingleArray, hidden: int,
     broadcast: bool,
@@ -170,16 +163,16 @@ def _step(
     grad_bias = np.zeros(hidden, dtype=np.float32)
     grad_shift, loss = np.float32(0.0), np.float32(0.0)
     for i in range(n):
-        out = theta[(d + 2) * hidden]
         for j in range(hidden):
             kept = np.float32((words[i] >> np.uint32(j)) & np.uint32(1))
             unit = two * kept * (pre[i, j] + bias[j])
             active = np.float32(1.0) if unit > 0 else np.float32(0.0)
             pre[i, j] = unit * active
             slope[i, j] = two * kept * active
-            out += pre[i, j] * last[j]
+    outputs = np.dot(pre, last)
+    for i in range(n):
         goal = mean if broadcast else y[i]
-        miss = out - goal
+        miss = outputs[i] + theta[(d + 2) * hidden] - goal
         loss += miss * miss
         spread += (y[i] - mean) ** 2
         back = two * miss / np.float32(n)
@@ -197,7 +190,7 @@ def _step(
     return loss / n
 
 
-@njit(cache=True, fastmath=True)
+@njit(cache=True)
 def _adam(
     theta: SingleArray, gradient: SingleArray, m: SingleArray, v: SingleArray, t: int, rate: float, decay: float
 ) -> None:
@@ -309,19 +302,30 @@ def hidden_outputs(networks: Networks, features: SingleArray) -> SingleArray:
     return np.ascontiguousarray(found.transpose(1, 0, 2))
 
 
-@njit(cache=True, fastmath=True)
+@njit(cache=True)
+def _total(values: SingleArray) -> np.float32:
+    """Return the sum by halves, in an order that does not depend on the processor; the values are lost."""
+    n = len(values)
+    while n > 1:
+        half = (n + 1) // 2
+        for i in range(n - half):
+            values[i] += values[half + i]
+        n = half
+    return values[0]
+
+
+@njit(cache=True)
 def _passes(
     outputs: SingleArray, last: SingleArray, shift: np.float32, arms: IntArray, key: np.uint64, replication: int,
     number: int, n_passes: int, found: SingleArray,
 ) -> None:  # fmt: skip
     """Write mean, standard deviation and range of the passes of some arms, shape (3, n)."""
     hidden = len(last)
-    words = np.empty(n_passes, dtype=np.uint32)
     values = np.empty(n_passes, dtype=np.float32)
-    one = np.uint32(1)
+    one, n = np.uint32(1), np.float32(n_passes)
     for place in range(len(arms)):
         arm = arms[place]
-        prediction_bits(key, replication, number, arm, words)
+        words = prediction_bits(key, replication, number, arm, n_passes)
         values[:] = shift
         for j in range(hidden):
             unit = outputs[arm, j]
@@ -331,15 +335,12 @@ def _passes(
                 for p in range(n_passes):
                     values[p] += part * np.float32((words[p] >> bit) & one)
         low = high = values[0]
-        total = np.float32(0.0)
         for p in range(n_passes):
-            total += values[p]
             low, high = min(low, values[p]), max(high, values[p])
-        mean = total / np.float32(n_passes)
-        spread = np.float32(0.0)
+        mean = _total(values.copy()) / n
         for p in range(n_passes):
-            spread += (values[p] - mean) ** 2
-        found[0, place], found[1, place], found[2, place] = mean, np.sqrt(spread / np.float32(n_passes)), high - low
+            values[p] = (values[p] - mean) ** 2
+        found[0, place], found[1, place], found[2, place] = mean, np.sqrt(_total(values) / n), high - low
 
 
 def predict_dropout(

@@ -18,7 +18,7 @@ from bestarm_studies.oae.genedisco.screens import SCREENS
 BATCH, ROUNDS = 16, 50
 EVERY = 5  # batches between two records
 RUNS, MANY_RUNS = 12, 50  # the paper has 5
-FEW_RUNS = 4  # of what the paper does not show, at the profile laptop
+FEW_RUNS, SOME_RUNS = 4, 20  # of what the paper does not show
 SIGNAL = ("IFNg", "IL2")  # where the descriptors say something
 
 _search = partial(GeneSearch, batch=BATCH, rounds=ROUNDS)
@@ -62,12 +62,12 @@ def switches(name: str) -> dict[str, Any]:
     return found
 
 
-def _scales(runs: int = RUNS, laptop: Mapping[str, Any] | None = None) -> dict[Profile, Scale]:
+def _scales(runs: int = RUNS, many: int = MANY_RUNS, laptop: Mapping[str, Any] | None = None) -> dict[Profile, Scale]:
     cut = {"rounds": 3, "epochs": 3, "passes": 8}
     return {
         "smoke": Scale(2, settings=cut, vary={"name": ["IFNg"]}),
         "laptop": Scale(runs, vary=laptop or {}),
-        "paper": Scale(MANY_RUNS),
+        "paper": Scale(many),
     }
 
 
@@ -86,19 +86,19 @@ GENEDISCO: dict[str, Experiment | Computation] = {
         problem=_groups,
         series={**TABLE, **CONTROLS},
         conventions=("as_coded",),
-        profiles=_scales(FEW_RUNS),
+        profiles=_scales(FEW_RUNS, SOME_RUNS),
     ),
     "genedisco_suite": _on_screens(
         title="GeneDisco on DepMap group effects: the benchmark's other acquisitions",
         problem=_groups,
         series=SUITE,
-        profiles=_scales(FEW_RUNS),
+        profiles=_scales(FEW_RUNS, SOME_RUNS),
     ),
     "genedisco_faults": _on_screens(
         title="GeneDisco on DepMap group effects: each fault of the published code alone",
         problem=_groups,
         series=switches("OAE"),
-        profiles=_scales(laptop={"name": SIGNAL}),
+        profiles=_scales(many=SOME_RUNS, laptop={"name": SIGNAL}),
     ),
     "genedisco_achilles": _on_screens(
         title="GeneDisco on the paper's descriptors (Achilles, DepMap 20Q4)",

@@ -8,20 +8,11 @@ References
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-
-import pandas as pd
 
 from bestarm.datasets.registry import fetch
+from bestarm.screens.symbols import approved_symbols
 
 SYMBOLS_FILE = "hgnc-outdated-symbols"
-
-
-@cache
-def approved_symbols() -> dict[str, str]:
-    """Return outdated symbol to approved one; no outdated symbol is itself approved, and each has one successor."""
-    table = pd.read_csv(fetch(SYMBOLS_FILE), sep="\t", dtype=str, keep_default_na=False)
-    return dict(zip(table["outdated"], table["approved"], strict=True))
 
 
 def renamed(symbols: Sequence[str]) -> list[str]:
@@ -29,5 +20,5 @@ def renamed(symbols: Sequence[str]) -> list[str]:
 
     The benchmark goes further and renames symbols that are in use for one gene where they are an alias of another.
     """
-    known = approved_symbols()
+    known = approved_symbols(fetch(SYMBOLS_FILE))
     return [known.get(symbol, symbol) for symbol in symbols]
