@@ -155,7 +155,10 @@ def _tested(test: Mapping[str, Any], rows: Rows, values: Values) -> dict[str, An
     everything = comparisons_of(test, rows, values)
     found = [c for c in everything if c.informative]
     if not found:
-        return {"verdict": "not informative", "decided_by": "nobody succeeds in any run of these cells"}
+        return {
+            "verdict": "not informative",
+            "decided_by": "nobody succeeds in any run of these cells, or all are as good as a guess",
+        }
     p, p_opposite = joint_p(found, test.get("need"))
     return {
         "found": found,

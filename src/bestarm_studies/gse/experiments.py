@@ -29,6 +29,7 @@ from bestarm_studies.gse.algorithms import (
     with_leak,
 )
 from bestarm_studies.gse.audit import AUDIT, changes
+from bestarm_studies.gse.coverage import COVERAGE
 from bestarm_studies.gse.instances import adaptive_instance, corner_instance, sphere_instance, static_instance
 from bestarm_studies.gse.logistic_instances import logistic_instance
 from bestarm_studies.gse.run_times import run_times
@@ -310,7 +311,7 @@ THEORY = {
     "bounds_linear": _bounds(
         "linear",
         {"GSE-Lin": UNIFORM, "GSE-Lin-FWG": FWG},
-        [50, 100, 200, 400, 800, 1600, 3200],
+        [50, 100, 200, 400, 800, 1600, 3200, 6400, 12_800],
         signal=1.0,
         laptop=10_000,
         paper=100_000,
@@ -318,11 +319,19 @@ THEORY = {
     "bounds_logistic": _bounds(
         "logistic",
         {"GSE-Log": LOGISTIC, "GSE-Log-FWG": LOGISTIC_FWG},
-        [100, 400, 1600, 6400, 25600],
+        [100, 400, 1600, 6400, 12_800, 25_600],
         signal=2.0,
         laptop=2000,
         paper=20_000,
     ),
 }
 
-EXPERIMENTS: dict[str, Experiment | Computation] = {**TUNING, **FIGURES, **BEYOND, **AUDIT, **TIMES, **THEORY}
+EXPERIMENTS: dict[str, Experiment | Computation] = {
+    **TUNING,
+    **FIGURES,
+    **COVERAGE,
+    **BEYOND,
+    **AUDIT,
+    **TIMES,
+    **THEORY,
+}
