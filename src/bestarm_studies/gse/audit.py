@@ -21,6 +21,9 @@ _COLUMNS: Settings = {"projection": "published"}
 _REMAINDER: Settings = {"spends_remainder": True}
 _DOWN: Settings = {"rounds_down": True}
 _IN_ORDER: Settings = {"ties_in_order": True}
+_BY_RANK: Settings = {"ties_by_rank": True}
+_BLANK: Settings = {"blank_keeps_order": True}
+_ZERO_ARMS: Settings = {"zero_arms_keep_weight": True}
 _UP: Settings = {"rounding": "ceiling"}
 _LINE_SEARCH: Settings = {"allocation": "published-grid"}
 _INTERCEPT: Settings = {"allocation": "published-greedy"}
@@ -30,11 +33,11 @@ _EXACT: Settings = {"exact": True}
 _ELIMINATION: dict[str, Settings] = {
     "three columns": _COLUMNS,
     "remainder to the last stages": _REMAINDER,
-    "first of equals": _IN_ORDER,
-    "three columns, first of equals": {**_COLUMNS, **_IN_ORDER},
+    "ties by the stage before": _BY_RANK,
+    "three columns, ties by the stage before": {**_COLUMNS, **_BY_RANK},
 }
-_ALL: Settings = {**_COLUMNS, **_REMAINDER, **_DOWN, **_IN_ORDER}
-_ALL_FWG: Settings = {**_ALL, **_LINE_SEARCH, **_UP}
+_ALL: Settings = {**_COLUMNS, **_REMAINDER, **_DOWN, **_BY_RANK, **_BLANK}
+_ALL_FWG: Settings = {**_ALL, **_LINE_SEARCH, **_UP, **_ZERO_ARMS}
 
 
 def changes(name: str, policy: partial[Any], settings: Mapping[str, Settings]) -> dict[str, Any]:
