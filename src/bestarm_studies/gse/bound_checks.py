@@ -101,7 +101,7 @@ def corollary_2(test: Test, rows: Rows) -> Decision:
     return Decision(bool(holds), f"mean steps with {sizes} arms: {'; '.join(texts)}")
 
 
-def _log_bounds_of_peace(d: int, log_arms: float, x: FloatArray, constant: float, extra: float) -> Any:
+def log_bounds_of_peace(d: int, log_arms: float, x: FloatArray, constant: float, extra: float) -> Any:
     """Return the logarithms of GSE's bound and of Peace's, at exponents x of a bound with the constant 1."""
     log_two_arms = log_arms / np.log(2.0)
     ours = np.log(4.0 * log_two_arms) - x / 4.0
@@ -117,7 +117,7 @@ def against_peace(test: Test, rows: Rows) -> Decision:
         for log_arms in np.log(d) * np.array(test["exponents"]):
             if log_arms > threshold:
                 continue
-            ours, theirs = _log_bounds_of_peace(d, log_arms, x, test["constant"], np.log2(d))
+            ours, theirs = log_bounds_of_peace(d, log_arms, x, test["constant"], np.log2(d))
             telling = np.minimum(ours, theirs) < 0.0
             checked += 1
             if (theirs[telling] < ours[telling]).any():
@@ -130,7 +130,7 @@ def against_peace_g_optimal(test: Test, rows: Rows) -> Decision:
     x, failed, checked = np.logspace(0, 4, 400), [], 0  # x = B Δ² / (d log K)
     for d in test["dimensions"]:
         for exponent in test["exponents"]:
-            ours, theirs = _log_bounds_of_peace(d, exponent * np.log(d), x, test["constant"], np.log2(d))
+            ours, theirs = log_bounds_of_peace(d, exponent * np.log(d), x, test["constant"], np.log2(d))
             telling = np.minimum(ours, theirs) < 0.0
             checked += 1
             if (theirs[telling] < ours[telling]).any():
@@ -144,7 +144,7 @@ def _lower_for(failed: list[int], checked: int, what: str) -> Decision:
     return Decision(not failed, text + (f": d = {dimensions}" if failed else ""))
 
 
-def _log_bounds_of_od(d: int, log_arms: float, budget: FloatArray, start: float) -> Any:
+def log_bounds_of_od(d: int, log_arms: float, budget: FloatArray, start: float) -> Any:
     """Return the logarithms of GSE's bound and of OD-LinBAI's, whose first stage needs ``start`` pulls."""
     log_two_arms = log_arms / np.log(2.0)
     ours = np.log(4.0 * log_two_arms) - budget * _GAP**2 / (4.0 * d * log_two_arms)
@@ -157,7 +157,7 @@ def against_od_few_arms(test: Test, rows: Rows) -> Decision:
     budget, ours_lower, checked = 10.0 ** np.linspace(2, 8, 121), 0, 0
     for d in test["dimensions"]:
         for n_arms in np.unique(np.geomspace(d, d * (d + 1) // 2 - 1, 6).astype(np.int64)):
-            ours, theirs = _log_bounds_of_od(d, float(np.log(n_arms)), budget, float(n_arms))
+            ours, theirs = log_bounds_of_od(d, float(np.log(n_arms)), budget, float(n_arms))
             telling = np.minimum(ours, theirs) < 0.0
             checked += int(telling.sum())
             ours_lower += int((ours[telling] < theirs[telling]).sum())
@@ -175,7 +175,7 @@ def od_corner_cases(test: Test, rows: Rows) -> Decision:
     }
     lower, below_one = 0, []
     for name, sequence in cases.items():
-        pairs = [_log_bounds_of_od(d, q * np.log(d), np.array([b]), float(d**2)) for d, q, b in sequence]
+        pairs = [log_bounds_of_od(d, q * np.log(d), np.array([b]), float(d**2)) for d, q, b in sequence]
         ours, theirs = (np.concatenate(part) for part in zip(*pairs, strict=True))
         lower += int(ours[-1] < theirs[-1])
         if ours[-1] < 0.0:
