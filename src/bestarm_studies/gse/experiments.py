@@ -29,7 +29,7 @@ from bestarm_studies.gse.algorithms import (
     with_leak,
 )
 from bestarm_studies.gse.audit import AUDIT, changes
-from bestarm_studies.gse.coverage import COVERAGE
+from bestarm_studies.gse.per_arm import PER_ARM
 from bestarm_studies.gse.instances import adaptive_instance, corner_instance, sphere_instance, static_instance
 from bestarm_studies.gse.logistic_instances import logistic_instance
 from bestarm_studies.gse.run_times import run_times
@@ -329,7 +329,7 @@ THEORY = {
 EXPERIMENTS: dict[str, Experiment | Computation] = {
     **TUNING,
     **FIGURES,
-    **COVERAGE,
+    **PER_ARM,
     **BEYOND,
     **AUDIT,
     **TIMES,
