@@ -29,9 +29,9 @@ from bestarm_studies.gse.algorithms import (
     with_leak,
 )
 from bestarm_studies.gse.audit import AUDIT, changes
-from bestarm_studies.gse.per_arm import PER_ARM
 from bestarm_studies.gse.instances import adaptive_instance, corner_instance, sphere_instance, static_instance
 from bestarm_studies.gse.logistic_instances import logistic_instance
+from bestarm_studies.gse.per_arm import PER_ARM
 from bestarm_studies.gse.run_times import run_times
 from bestarm_studies.gse.stage_observer import ObservedStages
 from bestarm_studies.gse.tabular import (
