@@ -180,7 +180,15 @@ def optimal_design(
         np.zeros(n_sets, dtype=np.bool_),
     )  # fmt: skip
     _solve_all(
-        x, there, _CODES[rule.steps], rule.start == "kumar-yildirim", rule.tolerance, rule.max_steps, zero_arms,
-        key, names, *found,
+        x,
+        there,
+        _CODES[rule.steps],
+        rule.start == "kumar-yildirim",
+        rule.tolerance,
+        rule.max_steps,
+        zero_arms,
+        key,
+        names,
+        *found,
     )
     return found

@@ -116,7 +116,9 @@ class Gse(StagePolicy):
                 f"ridge must be positive, got {self.ridge}: without it separated rewards have no estimate."
             )
         if self.keeps_rewards and self.projection == "published":
-            raise ValueError("keeps_rewards needs projection 'span' or 'none', got 'published', which forgets features.")
+            raise ValueError(
+                "keeps_rewards needs projection 'span' or 'none', got 'published', which forgets features."
+            )
         self._rule  # noqa: B018  # refuses unknown names before anything runs
 
     @property
@@ -170,9 +172,7 @@ class Gse(StagePolicy):
 
     def tell(self, state: EliminationState, asked: Ask, totals: FloatArray) -> None:
         """Fit the model to the stage's rewards and eliminate; totals that are NaN (failed) teach nothing."""
-        elimination.learn(
-            state, asked, totals, self._fit, self.projection, self.ties_by_rank, self.blank_keeps_order
-        )
+        elimination.learn(state, asked, totals, self._fit, self.projection, self.ties_by_rank, self.blank_keeps_order)
 
     def _fit(
         self, features: FloatArray, feature_set: IntArray, live: BoolArray, counts: IntArray, totals: FloatArray

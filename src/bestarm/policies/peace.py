@@ -158,6 +158,4 @@ class Peace(StagePolicy):
 
     def tell(self, state: EliminationState, asked: Ask, totals: FloatArray) -> None:
         """Fit the stage's rewards and eliminate; totals that are NaN (failed) teach nothing."""
-        elimination.learn(
-            state, asked, totals, least_squares_means, "span", self.ties_by_rank, self.blank_keeps_order
-        )
+        elimination.learn(state, asked, totals, least_squares_means, "span", self.ties_by_rank, self.blank_keeps_order)
