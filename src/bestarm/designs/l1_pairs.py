@@ -79,7 +79,7 @@ def _solve(x: FloatArray, pairs: IntArray, weights: FloatArray, certified: BoolA
 
 
 def l1_pairs(features: FloatArray, pairs: IntArray) -> FloatArray:
-    r"""Return the designs of smallest norm for some pairs of arms ([2]_), as `bestarm.designs.l1_design.l1_design` does.
+    r"""Return the designs of smallest norm for some pairs of arms ([2]_), as `bestarm.designs.l1_design` does.
 
     Every solution carries a certificate of optimality; a pair without one goes to HiGHS.
 

@@ -106,6 +106,10 @@ class Series:
         One run for each budget, in the place of the experiment's.
     within : mapping
         ``{"n_arms": 16}`` leaves out cells with more.
+    coded_within : mapping
+        The same for the convention ``as_coded`` alone.
+    conventions : sequence of {"as_written", "as_coded"}, optional
+        Those of the experiment under which it runs; by default all.
     replications : int, optional
         Runs of this series, where they are fewer.
     """
@@ -116,6 +120,8 @@ class Series:
     problem: Mapping[str, Any] = field(default_factory=dict)
     budgets: Budgets | None = None
     within: Mapping[str, float] = field(default_factory=dict)
+    coded_within: Mapping[str, float] = field(default_factory=dict)
+    conventions: Sequence[Convention] | None = None
     replications: int | None = None
 
     def __post_init__(self) -> None:
@@ -283,14 +289,17 @@ class Experiment:
     ) -> Iterator[Cell]:
         series = given if isinstance(given, Series) else Series(given)
         base = with_settings(self.problem, where)
-        if unknown := sorted(set(series.within) - set(base.keywords)):
+        coded = convention == "as_coded"
+        if series.conventions is not None and convention not in series.conventions:
+            return
+        within = {**series.within, **series.coded_within} if coded else series.within
+        if unknown := sorted(set(within) - set(base.keywords)):
             raise ValueError(
                 f"{self.title}, {name}: within names {', '.join(unknown)}; the problem has: {', '.join(base.keywords)}."
             )
-        if any(base.keywords[setting] > most for setting, most in series.within.items()):
+        if any(base.keywords[setting] > most for setting, most in within.items()):
             return
         problem = with_settings(base, series.problem)
-        coded = convention == "as_coded"
         made = series.coded if coded and series.coded is not None else series.policy
         label = series.label or name.partition(" | ")[0]
         cuts = {k: v for k, v in {**self.settings, **scale.settings}.items() if k in settings_of(made)}

@@ -215,7 +215,7 @@ def learn(
 
 @njit(cache=True)
 def ranking(estimates: FloatArray, tie: FloatArray) -> IntArray:
-    """Return positions by estimate, the largest last; of estimates that agree to ten digits the larger ``tie`` later."""
+    """Return positions by estimate, the largest last; of those that agree to ten digits the larger ``tie`` later."""
     before = np.argsort(tie, kind="mergesort")
     sorted_ = before[np.argsort(estimates[before], kind="mergesort")]
     places = np.empty(len(before), dtype=np.int64)
@@ -257,7 +257,7 @@ def keep_largest(
         if blank_in_order if blank else by_rank:
             tie = order[r][arms].astype(np.float64)
         else:
-            tie = np.array([-uniform(key, replications[r], n_arms + stage, a) for a in arms])
+            tie = np.array([-uniform(key, replications[r], n_arms + stage, int(a)) for a in arms])
         ranked = arms[ranking(means[r][arms], tie)]
         for i in range(len(ranked)):
             order[r, ranked[i]] = i

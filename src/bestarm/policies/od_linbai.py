@@ -16,7 +16,7 @@ import numpy as np
 from bestarm.designs.allocation import DESIGNS, Allocation, AllocationRule
 from bestarm.designs.projection import span_basis
 from bestarm.guards.protocol import guarded
-from bestarm.interface import Arms, Ask, FloatArray, IntArray
+from bestarm.interface import Arms, Ask, FloatArray
 from bestarm.models.least_squares import least_squares_means
 from bestarm.policies import elimination
 from bestarm.policies.elimination import EliminationState, StagePolicy
@@ -147,7 +147,7 @@ class OdLinBai(StagePolicy):
                 return elimination.ask_for(counts)
             ranks = np.array([span_basis(x).shape[1] for x in state.features])[state.feature_set[going]]
             m = np.array([self._plan(counts.shape[1], int(rank))[0] for rank in ranks])
-            weights = rule.weights(features, feature_set, state.live[going], *rest[:2])
+            weights = rule.weights(features, feature_set, state.live[going], state.key, state.replications[going])
             found = np.ceil(m[:, None] * weights - _ROUNDING).astype(np.int64)
             # a numerical design can have more arms than the least support, for which the rule for m saves pulls
             most = np.floor(m + _ROUNDING).astype(np.int64)
