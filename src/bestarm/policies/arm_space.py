@@ -1,10 +1,10 @@
 r"""The design in arm space with many arms: an update in O(K p) where the plain recursion takes O(K^2).
 
 After pulls of p different arms since :math:`G` was last written, the present matrix is :math:`G-WMW^\top` with the p
-columns W of G that belong to these arms, and a symmetric M of p rows, whatever the number of pulls. A pull of arm a, the
-q-th of them, has the column :math:`c=Wu`, :math:`u=e_q-MW_a^\top`, and adds :math:`\gamma uu^\top` to M with
-:math:`\gamma=n/(1+nc_a)`. When there is no room for another arm, G is written anew by one product of matrices. Searches
-that settle on a few arms hardly ever need that.
+columns W of G that belong to these arms, and a symmetric M of p rows, whatever the number of pulls. A pull of arm a,
+the q-th of them, has the column :math:`c=Wu`, :math:`u=e_q-MW_a^\top`, and adds :math:`\gamma uu^\top` to M with
+:math:`\gamma=n/(1+nc_a)`. When there is no room for another arm, G is written anew by one product of matrices.
+Searches that settle on a few arms hardly ever need that.
 """
 
 from __future__ import annotations

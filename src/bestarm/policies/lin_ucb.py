@@ -162,8 +162,8 @@ class LinUcb:
         """Choose the most optimistic arm where budget is left."""
         arms = np.empty((len(state.means), 1), dtype=np.int64)
         choose_optimistic(
-            state.means, state.variances, self.exploration, self.ties_in_order, state.key, state.replications, state.spent,
-            arms,
+            state.means, state.variances, self.exploration, self.ties_in_order, state.key, state.replications,
+            state.spent, arms,
         )  # fmt: skip
         return Ask(arms, (~self.finished(state)[:, None]).astype(np.int64))
 
