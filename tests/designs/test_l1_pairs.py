@@ -41,6 +41,7 @@ def test_limits():
     """Independent arms, arms at the origin, no pair, and arms that do not exist."""
     np.testing.assert_array_equal(l1_pairs(np.eye(3), np.array([[0, 2]])), [[1, 0, -1]])
     np.testing.assert_array_equal(l1_pairs(np.zeros((3, 2)), np.array([[0, 2]])), [[0, 0, 0]])
+    np.testing.assert_array_equal(l1_pairs(np.array([[1.0, 0.0], [0.0, 0.0]]), np.array([[0, 1]])), [[1, 0]])
     assert l1_pairs(np.ones((3, 2)), np.zeros((0, 2), dtype=int)).shape == (0, 3)
     with pytest.raises(ValueError, match="arms must lie between 0 and n_arms - 1 = 2, got 0 and 3"):
         l1_pairs(np.eye(3), np.array([[0, 3]]))

@@ -8,6 +8,8 @@ References
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numba import njit
 from scipy.optimize import minimize
@@ -23,14 +25,16 @@ from bestarm.designs.l1_design import (
 from bestarm.interface import BoolArray, FloatArray, IntArray
 
 _NEGLIGIBLE = 1e-9
+_INDEPENDENT = 1e-9  # an arm whose leverage is so close to 1 is in no linear relation with the others
 _PIVOTS_BETWEEN_REFACTORISATIONS = 50
 
 
 @njit(cache=True)
-def _solve(x: FloatArray, pairs: IntArray, weights: FloatArray, certified: BoolArray) -> None:
-    """Walk on the edges of the dual polytope from the best vertex of one pair to that of the next.
+def _solve(x: FloatArray, targets: FloatArray, weights: FloatArray, certified: BoolArray) -> None:
+    """Walk on the edges of the dual polytope from the best vertex of one target to that of the next.
 
-    The dual simplex method of `bestarm.designs.l1_design`, for some pairs; ``weights`` has shape (n_pairs, K).
+    The dual simplex method of `bestarm.designs.l1_design`, for some pairs; ``targets`` are their differences, shape
+    (n_pairs, N), and ``weights`` has shape (n_pairs, K).
     """
     n_arms, n_features = x.shape
     arms, signs = _find_vertex(x)
@@ -41,8 +45,8 @@ def _solve(x: FloatArray, pairs: IntArray, weights: FloatArray, certified: BoolA
     age, patience = _PIVOTS_BETWEEN_REFACTORISATIONS, 10 * (n_arms + n_features)
     edges, y, heights = np.zeros((n_features, n_features)), np.zeros(n_features), np.zeros(n_arms)
     slopes = np.zeros(n_features)
-    for p in range(len(pairs)):
-        target = x[pairs[p, 0]] - x[pairs[p, 1]]
+    for p in range(len(targets)):
+        target = targets[p]
         for pivot in range(10 * patience):
             if age >= _PIVOTS_BETWEEN_REFACTORISATIONS:
                 edges = np.ascontiguousarray(np.linalg.inv(x[arms]).T)
@@ -100,20 +104,39 @@ def l1_pairs(features: FloatArray, pairs: IntArray) -> FloatArray:
     ValueError
         If a feature is not finite, or an arm does not exist.
     """
-    x, pairs = _coordinates(features), np.ascontiguousarray(pairs, dtype=np.int64)
-    n_arms, rank = x.shape
+    x, pairs = np.ascontiguousarray(features, dtype=np.float64), np.ascontiguousarray(pairs, dtype=np.int64)
+    n_arms = len(x)
     if len(pairs) > 0 and not 0 <= pairs.min() <= pairs.max() < n_arms:
         raise ValueError(f"arms must lie between 0 and n_arms - 1 = {n_arms - 1}, got {pairs.min()} and {pairs.max()}.")
-    weights, certified = np.zeros((len(pairs), n_arms)), np.zeros(len(pairs), dtype=np.bool_)
-    if rank == 0:
+    related, z = _prepared(x.tobytes(), *x.shape)
+    rows, weights = np.arange(len(pairs)), np.zeros((len(pairs), n_arms))
+    if (x == 0.0).all():
         return weights
-    if rank == n_arms:
-        identity = np.eye(n_arms)
-        return np.asarray(identity[pairs[:, 0]] - identity[pairs[:, 1]])
-    _solve(x, pairs, weights, certified)
+    weights[rows, pairs[:, 0]] += 1.0
+    weights[rows, pairs[:, 1]] -= 1.0
+    if len(related) == 0 or len(pairs) == 0:
+        return weights
+    if z.shape[1] == 0:  # arms at the origin
+        weights[:, related] = 0.0
+        return weights
+    targets, certified = weights[:, related] @ z, np.zeros(len(pairs), dtype=np.bool_)
+    found = np.zeros((len(pairs), len(related)))
+    _solve(z, targets, found, certified)
+    weights[:, related] = found
     for p in np.flatnonzero(~certified):
         weights[p] = l1_design(features, int(pairs[p, 0]), int(pairs[p, 1]))
     return weights
+
+
+@lru_cache(maxsize=512)
+def _prepared(features: bytes, n_arms: int, n_features: int) -> tuple[IntArray, FloatArray]:
+    """Return the arms that are in a linear relation with others, and their coordinates in what they span.
+
+    The weight of any other arm is fixed by the pair: 1, -1 or 0.
+    """
+    x = _coordinates(np.frombuffer(features).reshape(n_arms, n_features))
+    related = np.flatnonzero((x**2).sum(axis=1) < 1.0 - _INDEPENDENT)
+    return related, _coordinates(x[related]) if len(related) > 0 and x.shape[1] > 0 else np.zeros((0, 0))
 
 
 def nonnegative_design(features: FloatArray, b: int, c: int) -> FloatArray:

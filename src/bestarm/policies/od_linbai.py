@@ -140,21 +140,21 @@ class OdLinBai(StagePolicy):
         going = np.flatnonzero(~elimination.finished(state))
         if len(going) > 0:
             features, feature_set = elimination.seen_features(state, going, self.projection)
-            budgets, rest = state.budgets[going, state.stage], (state.key, state.replications[going], state.stage)
+            budgets, live, rows = state.budgets[going, state.stage], state.live[going], state.replications[going]
             rule = AllocationRule(self.allocation)
             if self.exact:
-                counts[going] = rule.counts(features, feature_set, state.live[going], budgets, *rest)
+                counts[going] = rule.counts(features, feature_set, live, budgets, state.key, rows, state.stage)
                 return elimination.ask_for(counts)
             ranks = np.array([span_basis(x).shape[1] for x in state.features])[state.feature_set[going]]
             m = np.array([self._plan(counts.shape[1], int(rank))[0] for rank in ranks])
-            weights = rule.weights(features, feature_set, state.live[going], state.key, state.replications[going])
+            weights = rule.weights(features, feature_set, live, state.key, rows)
             found = np.ceil(m[:, None] * weights - _ROUNDING).astype(np.int64)
             # a numerical design can have more arms than the least support, for which the rule for m saves pulls
             most = np.floor(m + _ROUNDING).astype(np.int64)
-            most += np.minimum(state.live[going].sum(axis=1), ranks * (ranks + 1) // 2)
+            most += np.minimum(live.sum(axis=1), ranks * (ranks + 1) // 2)
             over = found.sum(axis=1) > most
             if over.any():
-                exactly = rule.counts(features, feature_set, state.live[going], most, *rest)
+                exactly = rule.counts(features, feature_set, live, most, state.key, rows, state.stage)
                 found[over] = exactly[over]
             counts[going] = found
         return elimination.ask_for(counts)
