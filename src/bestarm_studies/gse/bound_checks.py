@@ -166,9 +166,9 @@ def against_od_few_arms(test: Test, rows: Rows) -> Decision:
 
 def od_corner_cases(test: Test, rows: Rows) -> Decision:
     """Decide whether GSE's bound falls below OD-LinBAI's in the four limits that Appendix D.3 lists ([1]_, Δ = 0.1)."""
-    far = np.arange(1, 61)
-    cases = {
-        "q to infinity": [(4, q, 1e5) for q in far * 10],
+    far = range(1, 61)
+    cases: dict[str, list[tuple[int, int, float]]] = {
+        "q to infinity": [(4, q, 1e5) for q in range(10, 601, 10)],
         "d and q to infinity": [(4 * k, k, 1e5) for k in far],
         "B to infinity, q = 7": [(4, 7, 1e4 * k**2) for k in far],
         "B and q to infinity": [(3, k, 1000.0 * k) for k in far],
