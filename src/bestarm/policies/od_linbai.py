@@ -146,7 +146,7 @@ class OdLinBai(StagePolicy):
                 counts[going] = rule.counts(features, feature_set, live, budgets, state.key, rows, state.stage)
                 return elimination.ask_for(counts)
             ranks = np.array([span_basis(x).shape[1] for x in state.features])[state.feature_set[going]]
-            m = np.array([self._plan(counts.shape[1], int(rank))[0] for rank in ranks])
+            m = np.array([self._plan(len(live[0]), int(rank))[0] for rank in ranks])
             weights = rule.weights(features, feature_set, live, state.key, rows)
             found = np.ceil(m[:, None] * weights - _ROUNDING).astype(np.int64)
             # a numerical design can have more arms than the least support, for which the rule for m saves pulls
