@@ -61,7 +61,7 @@ def search(
         profiles={"smoke": smoke, "laptop": laptop, "paper": paper},
         metrics=(accuracy, simple_regret),
         conventions=("as_written", "as_coded") if as_coded else ("as_written",),
-        block=100,
+        block=1000,
         **settings,
     )
 

@@ -26,7 +26,7 @@ def _per_arm(
         conventions=("as_written", "as_coded"),
         vary={"n_arms": n_arms},
         budgets=PerArm(ratios),
-        block=100,
+        block=1000,
     )
 
 
