@@ -110,8 +110,8 @@ class Series:
         The same for the convention ``as_coded`` alone.
     conventions : sequence of {"as_written", "as_coded"}, optional
         Those of the experiment under which it runs; by default all.
-    replications : int, optional
-        Runs of this series, where they are fewer.
+    replications, coded_replications : int, optional
+        Runs of this series, where they are fewer; the second for the convention ``as_coded`` alone.
     """
 
     policy: Any
@@ -123,9 +123,10 @@ class Series:
     coded_within: Mapping[str, float] = field(default_factory=dict)
     conventions: Sequence[Convention] | None = None
     replications: int | None = None
+    coded_replications: int | None = None
 
     def __post_init__(self) -> None:
-        check_counts(self, "replications")
+        check_counts(self, "replications", "coded_replications")
         check_budgets(self.budgets)
 
 
@@ -306,7 +307,8 @@ class Experiment:
         budgets = series.budgets if series.budgets is not None else self.budgets
         if budgets is not None and scale.budgets is not None:
             budgets = scale.budgets
-        runs = [scale.replications] + ([series.replications] if series.replications else [])
+        limits = [series.replications, series.coded_replications if coded else None]
+        runs = [scale.replications, *filter(None, limits)]
         runs += [n for setting, steps in scale.fewer.items() for at, n in steps.items() if where.get(setting, 0) >= at]
         for budget in [None] if budgets is None else _budgets(budgets, problem):
             policy = made_of(made, {"label": label, **cuts} | ({} if budget is None else {"budget": budget}))
