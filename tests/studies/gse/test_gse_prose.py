@@ -87,7 +87,7 @@ QUOTED = [
         "04_static",
         "the best of them has an accuracy of {:.3f} at Δ = 0.3",
         "fig01",
-        accuracy("LinGapE", 0.3, "variance 10"),
+        accuracy("LinUCB", 0.3, "variance 10"),
     ),
     quoted(
         "04_static",
@@ -96,7 +96,7 @@ QUOTED = [
         *(accuracy(series, 1, "variance 10") for series in ("GSE-Lin-FWG", "LinUCB", "BayesGap-exp")),
     ),
     quoted(
-        "04_static", "GSE-Lin-FWG leads there with {:.3f}", "fig01", accuracy("GSE-Lin-FWG", 1, "variance 10", CODED)
+        "04_static", "GSE-Lin-FWG is ahead of both with {:.3f}", "fig01", accuracy("GSE-Lin-FWG", 1, "variance 10", CODED)
     ),
     quoted(
         "05_randomised",
