@@ -96,7 +96,10 @@ QUOTED = [
         *(accuracy(series, 1, "variance 10") for series in ("GSE-Lin-FWG", "LinUCB", "BayesGap-exp")),
     ),
     quoted(
-        "04_static", "GSE-Lin-FWG is ahead of both with {:.3f}", "fig01", accuracy("GSE-Lin-FWG", 1, "variance 10", CODED)
+        "04_static",
+        "GSE-Lin-FWG is ahead of both with {:.3f}",
+        "fig01",
+        accuracy("GSE-Lin-FWG", 1, "variance 10", CODED),
     ),
     quoted(
         "05_randomised",
