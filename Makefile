@@ -22,7 +22,7 @@ setup:
 endif
 
 $(VENV)/ready: requirements.lock pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version)'
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11, 5) and "Python 3.11.5 or newer is needed, this is " + sys.version)'
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock $(PIP_ARGS)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable . $(PIP_ARGS)

@@ -7,7 +7,7 @@ import pytest
 from bestarm.experiments.code_hash import SOURCE, imported_modules, module_file
 
 ROOMS = ["streams", "interface", "datasets", "designs", "models", "problems", "policies", "search", "experiments"]
-ROOMS += ["reporting"]
+ROOMS += ["screens", "reporting"]
 FILES = sorted(SOURCE.glob("bestarm*/**/*.py"))
 NAMES_A_STUDY = "bestarm.reporting.study"  # the one place that finds studies, by name
 

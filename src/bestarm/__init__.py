@@ -14,22 +14,47 @@ from typing import Any
 __version__ = "0.1.0"
 
 
+def _writable(folder: Path) -> bool:
+    """Return whether a folder, or the nearest one above it that exists, can be written."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
+
+
 def _keep_compiled_kernels_honest() -> None:
-    """Give Numba's cache a folder named after all sources.
+    """Give Numba's cache a folder named after all sources: of the checkout, else of the user, else a temporary one.
 
     Numba looks only at the file of the cached function, so a kernel that calls a changed kernel of another module
-    would run as it was before the change.
+    would run as it was before the change. Where the package is installed and can be written, Numba's own choice stays.
     """
     package = Path(__file__).parent
     root = package.parents[1]
-    if "NUMBA_CACHE_DIR" in os.environ or not (root / "pyproject.toml").is_file():
+    if "NUMBA_CACHE_DIR" in os.environ:
+        return
+    checkout = (root / "pyproject.toml").is_file()
+    if not checkout and _writable(package):
         return
     digest = hashlib.sha256()
     for path in sorted(p for folder in (package, package.with_name("bestarm_studies")) for p in folder.rglob("*.py")):
         source = path.read_bytes()
         if b"njit" in source:
             digest.update(source)
-    folder = str(root / "_store" / "numba" / digest.hexdigest()[:16])
+    own = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "bestarm")
+    places = [root / "_store", own] if checkout else [own]
+    base = next((place for place in places if _writable(place)), None)
+    if base is None:
+        import atexit
+        import shutil
+        import tempfile
+
+        base = Path(tempfile.mkdtemp(prefix="bestarm-"))
+        atexit.register(shutil.rmtree, base, ignore_errors=True)
+        print(
+            f"bestarm: compiled code cannot be kept, since {' and '.join(map(str, places))} cannot be written; each "
+            "start compiles anew. Set NUMBA_CACHE_DIR to a folder of your own.",
+            file=sys.stderr,
+        )
+    folder = str(base / "numba" / digest.hexdigest()[:16])
     os.environ["NUMBA_CACHE_DIR"] = folder
     if "numba" in sys.modules:
         sys.modules["numba"].config.CACHE_DIR = folder
@@ -47,6 +72,7 @@ _PLACES = dict.fromkeys(_NAMED, "bestarm.search.named") | {
     "Arms": "bestarm.interface",
     "Ask": "bestarm.interface",
     "BayesGap": "bestarm.policies.bayes_gap",
+    "EverythingFails": "bestarm.guards.protocol",
     "GPModel": "bestarm.policies.gp_state",
     "LinGame": "bestarm.policies.lingame",
     "LinUcb": "bestarm.policies.lin_ucb",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from every_policy import CELLS, EVERY, arms_for, rewards_of, rounds_of, started
 
-from bestarm.guards.protocol import NothingLearned, forget_asked, memory_of, waiting
+from bestarm.guards.protocol import EverythingFails, NothingLearned, forget_asked, memory_of, waiting
 from bestarm.interface import Arms, Ask, take_rows
 from bestarm.policies.gifa import m_lingape
 from bestarm.policies.lin_ucb import LinUcb
@@ -228,3 +228,62 @@ def test_a_number_of_replications_is_whole(n):
     """Not 1.5, which used to make two."""
     with pytest.raises(ValueError, match="n_replications must be a whole number, got"):
         Streams.first(n)
+
+
+def failing(policy, state, most):
+    """Tell failures only until the search ends; return the number of evaluations, and what ended it."""
+    told = 0
+    while not policy.finished(state).all():
+        try:
+            asked = policy.ask(state)
+        except EverythingFails as error:
+            return told, str(error)
+        policy.tell(state, asked, np.full(asked.arms.shape, np.nan))
+        told += int(asked.counts[0].sum())
+        assert told <= most
+    return told, ""
+
+
+@POLICIES
+def test_a_search_in_which_everything_fails_ends(policy):
+    """By its budget or rounds; else after 10 evaluations of each arm, at least 100, by an error in one line."""
+    told, said = failing(policy, started(policy), 10_000)
+    if hasattr(policy, "budget") or hasattr(policy, "rounds"):
+        assert said == ""
+        return
+    limit = max(100, 10 * arms_for(policy).n_arms)
+    assert limit <= told <= limit + 2
+    assert f"the last {told} evaluations all failed, and without a budget the search would ask for ever; mend" in said
+
+
+def test_after_that_error_the_search_can_go_on():
+    """It is raised once; asked again, the search goes on, and counts anew; what was learned before is kept."""
+    policy = m_lingape(2, sigma=0.1)
+    state = started(policy)
+    for _ in rounds_of(policy, state, 3):
+        pass
+    pulls = int(state.pulls.sum())
+    told, said = failing(policy, state, 10_000)
+    assert said
+    policy.recommend(state)  # no warning: something was learned
+    asked = policy.ask(state)
+    policy.tell(state, asked, rewards_of(policy, asked))
+    assert state.pulls.sum() == pulls + asked.counts.sum()  # what failed teaches nothing
+    again, said = failing(policy, state, 10_000)
+    assert abs(again - told) <= 2
+    assert said
+
+
+def test_one_replication_that_learns_keeps_the_others_going():
+    """The search ends only when all that goes on fails."""
+    policy = m_lingape(2, sigma=0.01)
+    state = started(policy, 2)
+    for _ in range(5000):
+        asked = policy.ask(state)
+        if policy.finished(state)[0]:
+            break
+        totals = rewards_of(policy, asked)
+        totals[1] = np.nan
+        policy.tell(state, asked, totals)
+    assert policy.finished(state).tolist() == [True, False]
+    assert failing(policy, state, 10_000)[1]

@@ -157,6 +157,14 @@ def test_discordant_runs_decide_mcnemars_test():
     assert marked == found
 
 
+def test_a_handful_of_discordant_runs_tells_nothing():
+    """Four runs that differ have a p-value of 1/16 at best, five one of 1/32."""
+    for differ, told in ((4, False), (5, True)):
+        x = np.repeat([1.0, 0.0], [differ, 60 - differ])
+        found = only({"discordant": "v", "above": 0, **AB}, frame({"a": x, "b": np.zeros(60)}))
+        assert found.informative is told
+
+
 def cells(means: list[tuple[float, float]], n: int = 80) -> pd.DataFrame:
     """Return one cell for each pair of means."""
     return pd.concat(

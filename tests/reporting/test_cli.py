@@ -11,7 +11,7 @@ import psutil
 import pytest
 from nbclient.exceptions import DeadKernelError
 
-from bestarm.reporting import rebuild, results, runner
+from bestarm.reporting import leftovers, rebuild, results, runner
 from bestarm.reporting.cli import main
 from bestarm.reporting.leftovers import end_marked
 
@@ -120,7 +120,8 @@ from concurrent.futures.process import BrokenProcessPool
 from bestarm.reporting import cli, results
 def slow(*names, **settings):
     import subprocess
-    print(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]).pid, flush=True)
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])  # its end would swallow Ctrl-C
+    print(child.pid, flush=True)
     if sys.argv[1] == "memory":
         raise BrokenProcessPool("A worker died")
     time.sleep(600)
@@ -196,3 +197,51 @@ def test_a_kernel_starts_without_a_word_about_encryption(monkeypatch, tmp_path, 
     assert "WARNING" not in shown
     assert "gse/01_tiny: STAND-IN DATA in x: nobody here has the real data." in shown
     assert runner.warnings_of(path) == ["STAND-IN DATA in x: nobody here has the real data."]
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (
+            MemoryError("Unable to allocate 7.45 GiB for an array with shape (9, 9)"),
+            "ran out (Unable to allocate 7.45 GiB",
+        ),
+        (MemoryError(), "memory ran out (an array did not fit); finished blocks are kept"),
+        (
+            RuntimeError(
+                "[enforce fail] DefaultCPUAllocator: can't allocate memory:\nyou tried to allocate 8589934592 bytes"
+            ),
+            "memory ran out (Torch could not get 8.0 GiB); finished blocks are kept",
+        ),
+        (RuntimeError("CUDA out of memory. Tried to allocate some.\nMore"), "memory ran out (Torch got no more)"),
+    ],
+)
+def test_memory_that_runs_out_in_this_process_ends_in_one_line(monkeypatch, error, words):
+    """Whoever says so: NumPy, Numba or Torch; with what is kept and the remedy."""
+    said = []
+
+    def fails(*names, **settings):
+        raise error
+
+    def leave(message, status):
+        said.append((message, status))
+
+    monkeypatch.setattr(results, "make_results", fails)
+    monkeypatch.setattr(leftovers, "leave", leave)
+    main(["rows", "gse"])
+    ((message, status),) = said
+    assert status == 2
+    assert words in message
+    assert "\n" not in message
+    assert message.endswith("BESTARM_WORKERS=1.")
+
+
+def test_another_runtime_error_is_not_taken_for_a_lack_of_memory(monkeypatch):
+    """A bug shows its traceback."""
+
+    def fails(*names, **settings):
+        raise RuntimeError("a policy must do one or the other")
+
+    monkeypatch.setattr(results, "make_results", fails)
+    with pytest.raises(RuntimeError, match="one or the other"):
+        main(["rows", "gse"])

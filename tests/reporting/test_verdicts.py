@@ -69,6 +69,14 @@ def test_what_decides_is_the_weakest_or_the_one_most_against():
     assert confirming(given(0.02, 0.02)) == 0  # each is 0.04, and the smaller counts twice
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_holm_within_a_claim_is_that_of_statsmodels(seed):
+    rng = np.random.default_rng(seed)
+    ps = rng.uniform(size=rng.integers(1, 12)) ** 6
+    expected = multipletests(np.minimum(2.0 * ps, 1.0), 0.05, method="holm")[1] < 0.05
+    assert confirming(given(*ps)) == expected.sum()
+
+
 def test_claims_of_a_convention_are_adjusted_by_benjamini_and_hochberg():
     """Against statsmodels, apart for both conventions; ours and exact checks have no part in it."""
     p = [0.001, 0.01, 0.02, 0.4]

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from bestarm.guards.files import says_which_file
 from bestarm.interface import FloatArray
 
 CAR_FEATURES = {11: "width", 13: "curb-weight", 16: "engine-size", 23: "city-mpg", 24: "highway-mpg"}
@@ -73,6 +74,7 @@ def _read(path: Path, n_columns: int, *, header: int | None, columns: list[int] 
     return numbers
 
 
+@says_which_file
 def read_automobile(path: Path) -> ArmTable:
     """Read cars with five features, and their prices in dollars ([1]_); a missing price is the mean of the others.
 
@@ -94,6 +96,7 @@ def read_automobile(path: Path) -> ArmTable:
     )
 
 
+@says_which_file
 def read_electric_motor(path: Path, target: str) -> ArmTable:
     """Read measurements of a motor ([2]_), standardised; the other eleven columns are the features.
 

@@ -11,6 +11,15 @@ FAULTS = 8  # a fault is its number plus this times its place
 
 
 @njit(cache=True)
+def all_small(totals: NDArray[np.float64]) -> bool:
+    """Return whether all totals, shape (R, b), are numbers of at most `LARGEST_REWARD` in size."""
+    small: np.bool_ = np.bool_(True)
+    for total in totals.flat:
+        small &= abs(total) <= LARGEST_REWARD
+    return bool(small)
+
+
+@njit(cache=True)
 def first_fault(
     arms: NDArray[np.int64],
     counts: NDArray[np.int64],
@@ -45,14 +54,23 @@ def first_fault(
 
 @njit(cache=True)
 def note_outcomes(
-    counts: NDArray[np.int64], totals: NDArray[np.float64], learned: NDArray[np.bool_], failed: NDArray[np.bool_]
-) -> bool:
-    """Note where a reward was told and where an evaluation failed, (R,), in place; return whether all have learned."""
+    counts: NDArray[np.int64], totals: NDArray[np.float64], learned: NDArray[np.bool_], in_vain: NDArray[np.int64]
+) -> tuple[bool, bool]:
+    """Note in place where a reward was told, (R,), and how many evaluations failed since the last one, (R,).
+
+    A round with a reward and a failure ends the count. Returned are whether all have learned, and whether any count is
+    above 0.
+    """
     for r in range(counts.shape[0]):
+        failed, rewarded = 0, False
         for j in range(counts.shape[1]):
             if counts[r, j] > 0:
                 if np.isnan(totals[r, j]):
-                    failed[r] = True
+                    failed += counts[r, j]
                 else:
-                    learned[r] = True
-    return bool(learned.all())
+                    rewarded = True
+        if rewarded:
+            learned[r], in_vain[r] = True, 0
+        else:
+            in_vain[r] += failed
+    return bool(learned.all()), bool(in_vain.any())

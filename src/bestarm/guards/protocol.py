@@ -1,6 +1,7 @@
 """The order of ask and tell, and what may be told: refused before any compiled code sees it.
 
-A policy is decorated by `guarded`. Which request waits for its rewards is remembered beside the state, not in
+A policy is decorated by `guarded`. A search without a budget of which every evaluation fails is ended by an error, see
+`EverythingFails`. Which request waits for its rewards is remembered beside the state, not in
 it, so that copies of a state (`dataclasses.replace`, `bestarm.interface.take_rows`) carry no memory: of those only
 shapes, ranges and finiteness are checked until they are asked again.
 """
@@ -20,18 +21,31 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.guards.faults import FAULTS, LARGEST_REWARD, first_fault, note_outcomes
+from bestarm.guards.faults import FAULTS, LARGEST_REWARD, all_small, first_fault, note_outcomes
+from bestarm.guards.memory import lack_of_memory
 from bestarm.guards.settings import checked
 
 Policy = TypeVar("Policy", bound=type)
 
 _said = False
 
+_FLOAT = np.dtype(np.float64)
+
+FAILURES_PER_ARM, LEAST_FAILURES = 10, 100  # in a row, after which a search without an end of its own is ended
+
 _PER_ARM = ("live", "available", "pulls", "means", "variances")  # fields of states with shape (R, n_arms)
 
 
 class NothingLearned(UserWarning):
     """Every evaluation told so far failed, so that a recommendation rests on nothing."""
+
+
+class EverythingFails(RuntimeError):
+    """The last evaluations of a search that has no budget all failed, so that it would ask for ever.
+
+    The rule: in every replication that goes on, 10 evaluations for each arm, and at least 100, failed in a row. It is
+    raised by ``ask`` once; when ``ask`` is called again the search goes on, and the failures are counted anew.
+    """
 
 
 class Waiting(NamedTuple):
@@ -41,6 +55,22 @@ class Waiting(NamedTuple):
     counts: NDArray[np.int64]
 
 
+class _Request(NamedTuple):
+    """What was asked last, and its bytes: the cheapest copy, and the cheapest to compare with."""
+
+    asked: Any
+    arms: bytes
+    counts: bytes
+
+    def copy(self) -> Waiting:
+        """Return the request as it was when it was made."""
+        arms, counts = self.asked
+        return Waiting(
+            np.frombuffer(self.arms, arms.dtype).reshape(arms.shape),
+            np.frombuffer(self.counts, counts.dtype).reshape(counts.shape),
+        )
+
+
 @dataclass(eq=False)
 class Memory:
     """What is remembered of one state: who started it on what, what was asked, and whether anything was learned."""
@@ -48,13 +78,31 @@ class Memory:
     policy: Any = None
     arms: Any = None
     streams: Any = None
-    waiting: Waiting | None = None
+    request: _Request | None = None
     told: bool = False
     learned: NDArray[np.bool_] | None = None  # (R,): whether a reward was told; None where the past is not known
-    failed: NDArray[np.bool_] | None = None  # (R,): whether an evaluation failed
+    in_vain: NDArray[np.int64] | None = None  # (R,): evaluations that failed since the last reward
     all_learned: bool = False
+    any_in_vain: bool = False
     n_arms: int = 0
     inside: bool = False
+
+    @property
+    def waiting(self) -> Waiting | None:
+        """A copy of the request that waits for its rewards."""
+        return None if self.request is None else self.request.copy()
+
+    def expect(self, asked: Any) -> None:
+        """Remember a request that waits for its rewards from now on."""
+        self.request = _Request(asked, asked.arms.tobytes(), asked.counts.tobytes())
+
+    def note(self, counts: NDArray[np.int64], totals: NDArray[np.float64], n: int) -> None:
+        """Note which of R = ``n`` replications learned something, and how many evaluations failed since then."""
+        if self.learned is None:
+            self.learned = np.ones(n, np.bool_)  # of a copy nothing is known, and nothing is said
+        if self.in_vain is None:
+            self.in_vain = np.zeros(n, np.int64)
+        self.all_learned, self.any_in_vain = note_outcomes(counts, totals, self.learned, self.in_vain)
 
 
 _MEMORIES: dict[int, tuple[weakref.ref[Any], Memory]] = {}
@@ -137,7 +185,7 @@ def _start(method: Callable[..., Any]) -> Callable[..., Any]:
         _say_first_compile()
         state = method(self, arms, streams)
         n = len(streams.replications)
-        remember(state, Memory(self, arms, streams, learned=np.zeros(n, np.bool_), failed=np.zeros(n, np.bool_)))
+        remember(state, Memory(self, arms, streams, learned=np.zeros(n, np.bool_)))
         return state
 
     return start
@@ -152,12 +200,17 @@ def _ask(method: Callable[..., Any]) -> Callable[..., Any]:
             remember(state, memory)
         elif memory.inside:
             return method(self, state)
+        if memory.any_in_vain:
+            _end_what_only_fails(self, state, memory)
         memory.inside = True
         try:
             asked = method(self, state)
+        except (MemoryError, RuntimeError) as error:
+            _say_memory(self, error)
+            raise
         finally:
             memory.inside = False
-        memory.waiting = Waiting(asked.arms.copy(), asked.counts.copy())
+        memory.expect(asked)
         return asked
 
     return ask
@@ -169,26 +222,31 @@ def _tell(method: Callable[..., Any]) -> Callable[..., Any]:
         memory = memory_of(state)
         if memory is not None and memory.inside:
             return method(self, state, asked, totals)
-        if memory is not None and memory.waiting is None:
+        if memory is not None and memory.request is None:
             raise ValueError(
                 f"{self.label}: these rewards were told already; ask for the next pulls first."
                 if memory.told
                 else f"{self.label}: nothing was asked yet; call ask first, or forget_asked(state) for older data."
             )
-        arms, counts, totals = _as_told(self, state, asked, totals)
-        _check_told(self, state, memory, arms, counts, totals)
-        if arms is not asked.arms or counts is not asked.counts:
-            asked = type(asked)(arms, counts)
+        plain = memory is not None and _as_asked(memory.request, asked, totals)
+        if not plain:
+            arms, counts, totals = _as_told(self, state, asked, totals)
+            _check_told(self, state, memory, arms, counts, totals)
+            if arms is not asked.arms or counts is not asked.counts:
+                asked = type(asked)(arms, counts)
         if memory is None:
             return method(self, state, asked, totals)
         memory.inside = True
         try:
             method(self, state, asked, totals)
+        except (MemoryError, RuntimeError) as error:
+            _say_memory(self, error)
+            raise
         finally:
             memory.inside = False
-        memory.waiting, memory.told = None, True
-        if memory.learned is not None and memory.failed is not None and not memory.all_learned:
-            memory.all_learned = note_outcomes(counts, totals, memory.learned, memory.failed)
+        memory.request, memory.told = None, True
+        if not plain or memory.any_in_vain or not memory.all_learned:
+            memory.note(asked.counts, totals, n_replications(state))
         return None
 
     return tell
@@ -200,8 +258,8 @@ def _recommend(method: Callable[..., Any]) -> Callable[..., Any]:
         memory = memory_of(state)
         if memory is None or memory.inside:
             return method(self, state)
-        if memory.learned is not None and memory.failed is not None:
-            n, in_vain = len(memory.learned), int((memory.failed & ~memory.learned).sum())
+        if memory.any_in_vain and memory.learned is not None and memory.in_vain is not None:
+            n, in_vain = len(memory.learned), int(((memory.in_vain > 0) & ~memory.learned).sum())
             where = "" if n == 1 else f" in {in_vain} of {n} replications"
             if in_vain:
                 warnings.warn(
@@ -217,6 +275,48 @@ def _recommend(method: Callable[..., Any]) -> Callable[..., Any]:
             memory.inside = False
 
     return recommend
+
+
+def _end_what_only_fails(policy: Any, state: Any, memory: Memory) -> None:
+    """Raise `EverythingFails` where a search without a budget has nothing but failures, in all that goes on."""
+    if memory.in_vain is None or hasattr(policy, "budget") or hasattr(policy, "rounds"):
+        return
+    going = ~policy.finished(state)
+    limit = max(LEAST_FAILURES, FAILURES_PER_ARM * n_arms(state))
+    if going.any() and (memory.in_vain[going] >= limit).all():
+        failed = int(memory.in_vain[going].min())
+        memory.in_vain[:] = 0
+        raise EverythingFails(
+            f"{policy.label}: the last {failed} evaluations all failed, and without a budget the search would ask for "
+            "ever; mend them and ask again, or take recommend(state) as it is."
+        )
+
+
+def _say_memory(policy: Any, error: Exception) -> None:
+    """Raise one line where memory ran out, whichever library says so."""
+    if said := lack_of_memory(error):
+        raise MemoryError(
+            f"{policy.label}: memory ran out ({said}); take fewer candidates, smaller layers, batches or ensembles."
+        ) from error
+
+
+def _as_asked(request: Any, asked: Any, totals: Any) -> bool:
+    """Return whether this is the very request, unchanged, with rewards that are all numbers and none too large.
+
+    The quick way for what is nearly always told. It proves what `_check_told` would: the arms are those that the
+    policy itself asked.
+    """
+    if not (
+        asked is request.asked
+        and type(totals) is np.ndarray
+        and totals.dtype is _FLOAT
+        and totals.shape == asked.arms.shape
+        and totals.flags.c_contiguous
+        and asked.arms.tobytes() == request.arms
+        and asked.counts.tobytes() == request.counts
+    ):
+        return False
+    return bool(all_small(totals))
 
 
 def _as_told(policy: Any, state: Any, asked: Any, totals: Any) -> tuple[Any, Any, Any]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from bestarm.designs.partition_tree import LEAF
 from bestarm.guards.protocol import guarded
-from bestarm.interface import Ask, FloatArray, IntArray
+from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
 from bestarm.partition import Partition
 from bestarm.policies.cell_search import (
     CellSearch,
@@ -31,6 +31,15 @@ from bestarm.policies.gpoo import lemma1_beta, published_beta
 from bestarm.streams import Streams
 
 Beta = Literal["budget", "published", "gpoo", "gpoo_published"]
+
+
+def first_largest(values: FloatArray, among: BoolArray) -> IntArray:
+    """Return the slot of the largest value in each replication, shape (R,); of equal ones the oldest.
+
+    Far from all observations indices differ by less than 1e-9 and still rank leaves, since a posterior mean there is
+    tiny and not zero.
+    """
+    return np.where(among, values, -np.inf).argmax(axis=1)
 
 
 @guarded()
@@ -76,6 +85,9 @@ class GpTree(CellSearch):
         *Deviation*: the root is evaluated before anything is divided.
     first_divided : bool
         *Deviation*: recommend the first node divided at the greatest depth, not the one of largest posterior mean.
+    exact_ties : bool
+        *Deviation*: indices are compared bit by bit, and of equal ones the node made first is chosen. Without it
+        indices within 1e-9 of each other are equal, and the shallowest, then the first cell is chosen.
 
     Raises
     ------
@@ -97,6 +109,7 @@ class GpTree(CellSearch):
     noise_in_width: bool = False
     root_evaluated_first: bool = False
     first_divided: bool = False
+    exact_ties: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -127,6 +140,7 @@ class GpTree(CellSearch):
             noise_in_width=True,
             root_evaluated_first=True,
             first_divided=True,
+            exact_ties=True,
         )
 
     def max_depth(self, partition: Partition) -> float:
@@ -189,7 +203,8 @@ class GpTree(CellSearch):
         deepest = min(self.max_depth(partition), partition.deepest - 1)
         while True:
             widths, index = self.upper_bounds(state)
-            state.chosen[:] = best_of(state, index, state.status == LEAF)
+            leaves = state.status == LEAF
+            state.chosen[:] = first_largest(index, leaves) if self.exact_ties else best_of(state, index, leaves)
             here = np.arange(len(state.chosen)), state.chosen
             depths = state.depths[here]
             divided = searching & (widths[here] <= self.variation(depths, partition)) & (depths <= deepest)

@@ -34,12 +34,22 @@ def adahedge_weights(losses: FloatArray, mixability_gap: float) -> FloatArray:
 
 
 @njit(cache=True)
-def adahedge_gap(weights: FloatArray, loss: FloatArray, mixability_gap: float) -> float:
-    """Return the mixability gap of one round: the learner's loss minus its mix loss, at least 0 ([2]_)."""
+def adahedge_gap(losses: FloatArray, loss: FloatArray, mixability_gap: float) -> float:
+    """Return the mixability gap of one round: the learner's loss minus its mix loss, at least 0 ([2]_, Figure 1).
+
+    The mix loss is the growth of the cumulative mix loss. Both of its values hold the smallest total exactly, so that
+    it is right also where the weight of the arm with the lowest ``loss`` underflows to 0.
+    """
     eta = np.log(len(loss)) / mixability_gap
-    lowest = loss.min()
-    mix_loss = lowest - np.log((weights * np.exp(-eta * (loss - lowest))).sum()) / eta
+    weights = adahedge_weights(losses, mixability_gap)
+    mix_loss = _cumulative_mix_loss(losses + loss, eta) - _cumulative_mix_loss(losses, eta)
     return max((weights * loss).sum() - mix_loss, 0.0)
+
+
+@njit(cache=True)
+def _cumulative_mix_loss(losses: FloatArray, eta: float) -> float:
+    lowest = losses.min()
+    return lowest - np.log(np.exp(-eta * (losses - lowest)).sum() / len(losses)) / eta
 
 
 @njit(cache=True)
@@ -54,7 +64,10 @@ def closest_alternative(
     n_arms, n_features = features.shape
     design = np.zeros((n_features, n_features))
     for k in range(n_arms):
-        design += max(weights[k], _SMALLEST_WEIGHT) * np.outer(features[k], features[k])
+        weight = max(weights[k], _SMALLEST_WEIGHT)
+        for i in range(n_features):
+            for j in range(n_features):
+                design[i, j] += weight * features[k, i] * features[k, j]
     inverse = np.linalg.inv(design)
     nearest, lowest = -1, np.inf
     for a in range(n_arms):
@@ -114,7 +127,7 @@ def _play(
             norm = gram[r, k, k] if squared_norm else np.sqrt(gram[r, k, k])
             optimistic = (abs(difference[k]) + np.sqrt(2.0 * cap * norm) * sigma) ** 2 / (2.0 * sigma**2)
             loss[k] = -min(optimistic, cap)
-        mixability[r, best] += adahedge_gap(weights, loss, mixability[r, best])
+        mixability[r, best] += adahedge_gap(losses[r, best], loss, mixability[r, best])
         losses[r, best] += loss
         tracked[r] += weights
         lag = time * weights - counts if d_tracking else tracked[r] - counts

@@ -85,6 +85,15 @@ LOOKS = {
     "Explore then commit": Look("#D55E00", "D"),
     "Guess with a trace": Look("#4A90D9", "s", DOTS),
     "Mixing, norm known": Look("#882255", "^"),
+    # genes by a Bayesian network, and controls
+    "OAE": Look("#D55E00", "D"),
+    "OAE absolute": Look("#A34800", "h", "--"),
+    "TopUncertain": Look("#0072B2", "^"),
+    "SoftUncertain": Look("#4A90D9", "v", "--"),
+    "Largest norms": Look("#000000", "s", "-."),
+    "Ridge": Look("#00664A", "X", DOTS_AND_DASHES),
+    "Ridge absolute": Look("#009E73", "P"),
+    "Random, exact law": Look("0.35", "", DOTS),
     # batches by a Gaussian process
     "GP-BUCB": Look("#C17C00", "o", "--"),
     "B-EST": Look("#9A5B00", "s", DOTS),

@@ -164,7 +164,8 @@ def discordant_comparison(name: str, left: pd.Series, right: pd.Series, test: Te
     n = len(left)
     shift = (more - less) / (n + 2)
     reach = 1.96 * float(np.sqrt((more + less + 1) / (n + 2) - shift**2) / np.sqrt(n + 2))
-    told = somebody_succeeds(left, right)
+    # with four such runs or fewer no outcome is significant at 5%, whoever wins them
+    told = somebody_succeeds(left, right) and 0.5 ** (more + less) <= 0.05
     return Comparison(name, (more - less) / n, shift - reach, shift + reach, found.p, found.p_opposite, n, told)
 
 

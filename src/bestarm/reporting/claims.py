@@ -6,7 +6,7 @@ experiments have rows there. Smoke runs, stand-in data and too few runs decide n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -98,14 +98,29 @@ def _decided(
     mine = {e: _run_as(frame, convention) for e, frame in available.items()}
     if convention != "as_written" and not (convention in test if exact else _has_convention(entry, mine)):
         return None
+    runs_it = any(convention in _conventions(study.experiments.get(e)) for e in needed or [""])
+    if convention != "as_written" and not runs_it:
+        return None
     line: dict[str, Any] = {"scale": "paper" if at_scale else profile if needed else ""}
     line["test"] = _about(study.checks[test["check"]]) if exact else words_of(test, study.values)
     if reason := not_run(needed, mine, "paper" if at_scale else profile):
-        return line | {"verdict": "not run", "decided_by": reason}
+        return line | {"verdict": "not run", "decided_by": _without_data(study, needed, there) or reason}
     if exact:
         return line | _exact(study.checks[test["check"]], test, available)
     line |= {"unit": line["test"].partition(",")[0], "margin": margin_of(test)}
     return line | _tested(test, mine, study.values)
+
+
+def _conventions(experiment: object) -> Collection[str]:
+    """Return the conventions that an experiment runs; a computation may run any, as far as this is known."""
+    return getattr(experiment, "conventions", tuple(CONVENTIONS))
+
+
+def _without_data(study: Study, needed: list[str], there: Rows) -> str:
+    """Return which experiments have no rows because nobody here has their data, or an empty string."""
+    missing = [e for e in needed if e not in there and e in study.experiments]
+    absent = [e for e in missing if not study.experiments[e].has_data()]
+    return f"data not public here ({', '.join(absent)})" if absent else ""
 
 
 def _run_as(rows: pd.DataFrame, convention: str) -> pd.DataFrame:
@@ -155,10 +170,10 @@ def _tested(test: Mapping[str, Any], rows: Rows, values: Values) -> dict[str, An
     everything = comparisons_of(test, rows, values)
     found = [c for c in everything if c.informative]
     if not found:
-        return {
-            "verdict": "not informative",
-            "decided_by": "nobody succeeds in any run of these cells, or all are as good as a guess",
-        }
+        few = "discordant" in test
+        nobody = "nobody succeeds in any run of these cells, or all are as good as a guess"
+        why = "hardly any run differs in these cells" if few else nobody
+        return {"verdict": "not informative", "decided_by": why}
     p, p_opposite = joint_p(found, test.get("need"))
     return {
         "found": found,

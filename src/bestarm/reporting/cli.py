@@ -1,15 +1,20 @@
-"""The command line: ``bestarm rows | notebook | repro | pages``."""
+"""The command line: ``bestarm rows | notebook | repro | pages | suggest | replay``."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
+from bestarm.reporting.screen_parser import add_commands
+
+_KEPT = "finished blocks are kept, and the same command goes on from there. Fewer workers need less: BESTARM_WORKERS=1."
+
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="bestarm",
-        description="Make the rows of a study, execute a notebook, rebuild everything, or write the generated pages.",
+        description="Make the rows of a study, execute a notebook, rebuild everything, or write the generated pages. "
+        "Suggest the next batch of a screen of your own, or replay a finished one.",
         epilog="Environment: BESTARM_DATA, folder searched for data files before the network; BESTARM_OFFLINE, "
         "download nothing; BESTARM_STORE, folder of finished blocks; BESTARM_WORKERS, number of processes; "
         "BESTARM_SCHEDULER, address of a Dask scheduler whose workers make the rows; BESTARM_FRESH, ignore "
@@ -28,6 +33,7 @@ def _parser() -> argparse.ArgumentParser:
     repro.add_argument("study", nargs="*")
     repro.add_argument("--profile", default="laptop", choices=["smoke", "laptop"])
     commands.add_parser("pages", help="bring the generated pages and parts of pages up to date")
+    add_commands(commands)
     return parser
 
 
@@ -38,6 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
     from concurrent.futures.process import BrokenProcessPool
 
     from bestarm.experiments.cluster import ClusterFailed
+    from bestarm.guards.memory import lack_of_memory
     from bestarm.reporting.leftovers import leave, mark
     from bestarm.reporting.rebuild import rebuild
     from bestarm.reporting.results import make_results
@@ -56,15 +63,24 @@ def main(arguments: list[str] | None = None) -> int:
                 from bestarm.reporting.pages import write_pages
 
                 write_pages()
+            case "suggest":
+                from bestarm.reporting.screen_commands import run_suggest
+
+                return run_suggest(given)
+            case "replay":
+                from bestarm.reporting.screen_commands import run_replay
+
+                return run_replay(given)
     except (ValueError, ClusterFailed, NotebookFailed, OSError) as error:
         print(f"bestarm: {_one_line(error)}", file=sys.stderr)
         return 2
-    except (BrokenProcessPool, MemoryError):
-        leave(
-            "bestarm: a worker died, which usually means that memory ran out; finished blocks are kept, and the same "
-            "command goes on from there. Fewer workers need less: BESTARM_WORKERS=1.",
-            2,
-        )
+    except BrokenProcessPool:
+        leave(f"bestarm: a worker died, which usually means that memory ran out; {_KEPT}", 2)
+    except (MemoryError, RuntimeError) as error:
+        said = lack_of_memory(error)
+        if said is None:
+            raise
+        leave(f"bestarm: memory ran out ({said}); {_KEPT}", 2)
     except KeyboardInterrupt:
         leave("\nbestarm: interrupted; finished blocks are kept, the same command goes on from there.", 130)
     return 0

@@ -129,6 +129,7 @@ def forest(
     conventions = [c for c in CONVENTIONS if c in set(shown["convention"])]
     columns = [(panel, c) for panel in titles for c in conventions]
     lines = forest_lines(shown)
+    words_of = {c: textwrap.fill(CONVENTIONS[c], 64 // len(columns)) for c in conventions}
     size = (WIDTH, LINE_HEIGHT * len(lines) + 1.1)
     figure, axes = plt.subplots(1, len(columns), figsize=size, squeeze=False, sharex=True, sharey=True)
     for axis, (panel, convention) in zip(axes[0], columns, strict=True):
@@ -138,7 +139,7 @@ def forest(
         if len(columns) == 1:
             _write_numbers(axis, part, lines)
         stand_in = "\nstand-in data" if (part["data"] == "stand-in").any() else ""
-        axis.set_title(titles[panel] + (f"\n{CONVENTIONS[convention]}" if len(conventions) > 1 else "") + stand_in)
+        axis.set_title(titles[panel] + (f"\n{words_of[convention]}" if len(conventions) > 1 else "") + stand_in)
     for label, (_, name) in zip(axes[0, 0].get_yticklabels(), lines, strict=True):
         label.set(fontweight="normal" if name else "bold")
     _one_range(axes[0, 0], shown[shown["x"] != ""], reference, log)

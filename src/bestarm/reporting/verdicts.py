@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
 from bestarm.reporting.claim_statistics import Comparison
 
@@ -64,8 +63,9 @@ def two_sided(p: float, p_opposite: float) -> float:
 
 def confirming(comparisons: Sequence[Comparison]) -> int:
     """Return how many comparisons are significantly for the claim, adjusted within it by Holm."""
-    ps = [min(1.0, 2.0 * c.p) for c in comparisons]
-    return int((multipletests(ps, LEVEL, method="holm")[1] < LEVEL).sum())
+    ps = np.sort([min(1.0, 2.0 * c.p) for c in comparisons])
+    passed = ps * np.arange(len(ps), 0, -1) < LEVEL  # statsmodels collects garbage at every call, 0.2 s of it
+    return len(ps) if passed.all() else int(np.argmin(passed))
 
 
 def verdict_of(comparisons: Sequence[Comparison], p_adjusted: float, need: int | None = None) -> str:
@@ -108,7 +108,7 @@ def adjust(verdicts: pd.DataFrame) -> pd.Series:
     p = (2.0 * verdicts[["p", "p_opposite"]].astype(np.float64).min(axis=1)).clip(upper=1.0)
     theirs = p.notna() & (verdicts["ours"] == "")
     for _, index in verdicts[theirs].groupby("convention").groups.items():
-        p[index] = multipletests(p[index], LEVEL, method="fdr_bh")[1]
+        p[index] = stats.false_discovery_control(p[index])
     return p
 
 

@@ -18,14 +18,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bestarm import __version__
-from bestarm.guards.protocol import Memory, Waiting, memory_of, remember
-from bestarm.interface import Arms
+from bestarm.guards.protocol import Memory, memory_of, remember
+from bestarm.interface import Arms, Ask
 from bestarm.models.cell_kernel import CellKernel
 from bestarm.models.finite_gp import FiniteGP
 from bestarm.streams import Streams
 
 FORMAT = 1
 _META = "meta"
+# of zipfile, zlib, NumPy and JSON on a file that is no NPZ, or one with any byte changed
+_DAMAGED: tuple[type[Exception], ...] = (
+    ValueError, LookupError, OSError, EOFError, TypeError, AttributeError, RuntimeError, MemoryError, SyntaxError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 _CACHE = ("_keys", "_used", "_values", "n_computed")  # of a `CellKernel`
 
 _ROOM = ("rows", "pivots")  # of a `FiniteGP`, in use up to ``n_rows``
@@ -73,7 +78,7 @@ def save(state: Any, path: str | Path, *, notes: dict[str, Any] | None = None) -
         arrays["features"] = memory.arms.features
     else:
         meta["arms"] = describe(memory.arms)
-    for name, kept in (("learned", memory.learned), ("failed", memory.failed)):
+    for name, kept in (("learned", memory.learned), ("in_vain", memory.in_vain)):
         if kept is not None:
             arrays[name] = kept
     if memory.waiting is not None:
@@ -147,14 +152,11 @@ def read(path: str | Path, policy: Any = None) -> tuple[Saved, dict[str, Any]]:
             for name in _CACHE:
                 kept = _array(path, arrays, f"cache.{name}", np.asarray(getattr(fresh, name)))
                 setattr(fresh, name, kept if kept.ndim else int(kept))
-    waits = "waiting.arms" in arrays
-    memory = Memory(
-        found, arms, streams,
-        waiting=Waiting(arrays["waiting.arms"], arrays["waiting.counts"]) if waits else None,
-        told=meta["told"],
-        learned=arrays.get("learned"),
-        failed=arrays.get("failed"),
-    )  # fmt: skip
+    memory = Memory(found, arms, streams, told=meta["told"], learned=arrays.get("learned"))
+    if "waiting.arms" in arrays:
+        memory.expect(Ask(arrays["waiting.arms"], arrays["waiting.counts"]))
+    if "in_vain" in arrays:
+        memory.in_vain, memory.any_in_vain = arrays["in_vain"], bool(arrays["in_vain"].any())
     remember(state, memory)
     return Saved(found, state), meta["notes"]
 
@@ -184,7 +186,17 @@ def _contents(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         meta = json.loads(arrays[_META].tobytes())
         if {"format", "version", "policy", "streams", "scalars", "told", "notes"} - set(meta):
             raise ValueError
-    except (ValueError, KeyError, OSError, EOFError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error):
+    except (
+        ValueError,
+        KeyError,
+        OSError,
+        EOFError,
+        TypeError,
+        AttributeError,
+        zipfile.BadZipFile,
+        zlib.error,
+        RuntimeError,
+    ):
         raise ValueError(f"{path} is no saved search, or it is damaged; take another copy of it.") from None
     return arrays, meta
 

@@ -17,6 +17,7 @@ import pandas as pd
 
 from bestarm.datasets.registry import fetch
 from bestarm.datasets.tables import ArmTable
+from bestarm.guards.files import says_which_file
 from bestarm.interface import FloatArray, IntArray
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 
@@ -27,6 +28,7 @@ SEXES = {"F": 0.0, "I": 0.5, "M": 1.0}
 MEASURES = ("length", "diameter", "height", "whole", "shucked", "viscera", "shell")
 
 
+@says_which_file
 def read_abalone(path: Path) -> ArmTable:
     """Read snails with their sex as 0 (female), 0.5 (infant) or 1, seven measures, and the number of their rings.
 

@@ -16,6 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sparse
 
+from bestarm.guards.files import says_which_file
+
 
 class LabelledPoints(NamedTuple):
     """Sparse features and the labels of the same points, 0 or 1."""
@@ -31,6 +33,7 @@ class Split(NamedTuple):
     test: LabelledPoints
 
 
+@says_which_file
 def read_points(path: Path) -> LabelledPoints:
     """Read one file: a line ``points features labels``, then a line ``label,label feature:value ...`` for each point.
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from bestarm.designs.partition_tree import LEAF
 from bestarm.experiments.observe import Looking
@@ -104,11 +105,37 @@ def cost(test: Test, rows: Rows) -> Decision:
 def always(test: Test, rows: Rows) -> Decision:
     """Check that a share of a bound never exceeds 1 in the runs in which the event held."""
     frame = pd.concat([rows[name] for name in test["experiments"]], ignore_index=True)
-    mine = frame[frame["series"].isin(test["series"]) & (frame["event_share"] <= 1.0)]
-    shares = mine[test["metric"]].to_numpy(dtype=np.float64)
+    mine = frame[frame["series"].isin(test["series"])]
+    if "event_share" in mine:
+        mine = mine[mine["event_share"] <= 1.0]
+    if "budget" in test:
+        mine = mine[mine["budget"] == test["budget"]]
+    if "binds" not in test:
+        shares, where = mine[test["metric"]].to_numpy(dtype=np.float64), ""
+    else:  # a bound above the range of f holds of any search
+        binds = mine[test["binds"]].to_numpy(dtype=np.bool_)
+        shares = mine.loc[binds, test["metric"]].to_numpy(dtype=np.float64)
+        where = f"; the bound is below the range of f in {len(shares)} of {len(binds)} runs"
+    if not len(shares) or not (shares > 0.0).any():
+        return Decision(True, f"the bound never binds{where}", informative=False)
     beyond = int((shares > 1.0).sum())
-    text = f"{beyond} of {len(shares)} runs beyond the bound; at most {shares.max():.3g} times the bound"
-    return Decision(beyond == 0, text, informative=bool((shares > 0.0).any()), checked=f"{len(shares)} runs")
+    text = f"{beyond} of {len(shares)} runs beyond the bound; at most {shares.max():.3g} times the bound{where}"
+    return Decision(beyond == 0, text, checked=f"{len(shares)} runs")
+
+
+def azuma(test: Test, rows: Rows) -> Decision:
+    """Check the two-sided bound for martingales exactly, on sums of fair signs, whose steps have the range 2."""
+    largest, checked = 0.0, 0
+    for n in range(1, int(test["longest"]) + 1):
+        sums = 2 * np.arange(n + 1) - n
+        law = stats.binom.pmf(np.arange(n + 1), n, 0.5)
+        for reach in range(1, n + 1):
+            bound = 2.0 * np.exp(-2.0 * reach**2 / (n * test["range"] ** 2))
+            if bound < 1.0:
+                largest = max(largest, float(law[np.abs(sums) >= reach].sum() / bound))
+                checked += 1
+    text = f"the tail is at most {largest:.2f} times the bound in {checked} cases in which the bound is below 1"
+    return Decision(largest <= 1.0, text)
 
 
 def _curve(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
@@ -118,9 +145,9 @@ def _curve(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
 
 
 def first_budget(means: FloatArray, budgets: FloatArray, test: Test) -> FloatArray:
-    """Return the first budget with a mean of at most ``level``; one after the last where there is none."""
-    reached = means <= test["level"]
-    return np.where(reached.any(axis=-1), budgets[reached.argmax(axis=-1)], budgets[-1] + 1.0)
+    """Return the first budget from which on the mean stays at or below ``level``; infinity where there is none."""
+    stays = np.logical_and.accumulate((means <= test["level"])[..., ::-1], axis=-1)[..., ::-1]
+    return np.where(stays[..., -1], budgets[stays.argmax(axis=-1)], np.inf)
 
 
 def rate(means: FloatArray, budgets: FloatArray, test: Test) -> FloatArray:
@@ -139,6 +166,11 @@ def gap_closed(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
     return found.to_frame(test["changed"])
 
 
+def gap_opened(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
+    """Return by run, to first order, the part of the gap from ``fast`` to ``slow`` that ``changed`` opens."""
+    return 1.0 - gap_closed(rows, test)
+
+
 def _number(symbol: str) -> Callable[[pd.DataFrame, Test], pd.Series]:
     """Return what reads K or S from the name of a series, "K = 3, S = 10"."""
     pattern = rf"\b{symbol} = (\d+)"
@@ -147,6 +179,7 @@ def _number(symbol: str) -> Callable[[pd.DataFrame, Test], pd.Series]:
 
 CHECKS: dict[str, Callable[[Test, Rows], Decision]] = {
     "always": always,
+    "azuma": azuma,
     "cost": cost,
     "envelope": envelope,
     "single_feedback": single_feedback,
@@ -157,7 +190,8 @@ VALUES: dict[str, Value] = {
     "off_peak": Value("an off-peak indicator"),
     "event_share": Value("largest error in units of its interval"),
     "smoothed_error": Value("error of the model against f smoothed over a box"),
-    "first_budget": Value("budget at which mean regret is low", _curve, statistic=first_budget),
+    "first_budget": Value("budget from which on mean regret stays low", _curve, statistic=first_budget),
     "rate": Value("log mean regret against log(N / log N)", _curve, statistic=rate),
     "gap_closed": Value("part of the gap that is closed", gap_closed),
+    "gap_opened": Value("part of the gap that is opened", gap_opened),
 }

@@ -10,6 +10,7 @@ from bestarm.experiments.experiment import Computation, Convention, Experiment, 
 from bestarm.metrics import aggregated_regret, cell_regret, centre_regret, depth, distance_to_optimum, off_peak
 from bestarm.policies.gpoo import Gpoo
 from bestarm.policies.stooo import Stooo
+from bestarm_studies.gpoo.average_theory import average_bound_rows, mean_event_rows
 from bestarm_studies.gpoo.functions import DesignedBandit, prior_bandit, reward_function, two_peaks
 from bestarm_studies.gpoo.series import (
     ABLATIONS,
@@ -22,14 +23,17 @@ from bestarm_studies.gpoo.series import (
     FEEDBACK_READINGS,
     FIVE_SEARCHES,
     FUNCTION_READINGS,
+    GPTREE_SLOPES,
     LENGTHSCALES,
     ON_SQUARE,
     ORDERS,
+    RIVALS_ON_F3,
     audited,
     controls,
+    gptree_average,
     single_and_average,
 )
-from bestarm_studies.gpoo.theory_rows import event_rows, mean_event_rows
+from bestarm_studies.gpoo.theory_rows import event_rows
 from bestarm_studies.gpoo.trees import Searches, growth_rows, pattern_rows, tree_rows
 
 RUNS = 500  # the paper has 30
@@ -80,6 +84,9 @@ def figure_4(problem: partial[DesignedBandit]) -> dict[str, Experiment]:
     return {
         f"fig4_{name}": search(f"Figure 4, {name}", problem, FIVE_SEARCHES, CURVE, BOTH, every=1, smoke=smoke),
         f"controls_{name}": search(f"Without a tree, {name}", problem, controls(BUDGET), CURVE, WRITTEN, every=1),
+        f"rivals_{name}": search(
+            f"GPTree with averages, {name}", problem, {"GPTree (S = 10)": gptree_average()}, CURVE, BOTH, every=1
+        ),
     }
 
 
@@ -136,6 +143,12 @@ TREES = {
         "Figure 5", 1, tree_rows, searches=two_feedbacks(F3), conventions=BOTH, rounds=(BUDGET + 1,), posterior=True
     ),
     "tree_growth": computed("Growth of trees", RUNS, growth_rows, searches=two_feedbacks(F1), conventions=BOTH),
+    "gptree_growth": computed(
+        "Growth of GPTree's trees",
+        100,
+        growth_rows,
+        searches={name: (policy(label="GPTree"), F1) for name, policy in GPTREE_SLOPES.items()},
+    ),
     "pattern": computed(
         "The model's mean against f and against f smoothed",
         RUNS,
@@ -173,6 +186,15 @@ THEORY = {
         policy=Stooo("AVE-StoOO", BUDGET, rule="average"),
         sigmas=(0.1, 0.5),
     ),
+    "theory_average": computed(
+        "Lemma 6 and Theorem 3",
+        50,
+        average_bound_rows,
+        problem=F1,
+        sizes=(1, 10),
+        budgets=tuple(4**k for k in range(3, 8)),
+        max_depth=12,
+    ),
 }
 
 
@@ -180,12 +202,14 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
     **figure_4(F1),
     **figure_4(F2),
     "fig5": search("Figure 5", F3, single_and_average(), CURVE, BOTH, every=1),
+    "rivals_f3": search("The other searches on f3", F3, RIVALS_ON_F3, CURVE, BOTH, every=1),
     "fig6": search("Figure 6", F3, CHILDREN_AND_REPRESENTATIVES, CURVE, BOTH, every=25),
     **TREES,
     **audit(F1),
     **audit(F2),
     **audit(F3),
     **of_each("ablation", "One cause at a time", [F1, F2], ABLATIONS, EFFECT, BOTH),
+    **of_each("gptree_slope", "Slope of GPTree's modulus", [F1, F2], GPTREE_SLOPES, EFFECT, WRITTEN),
     **of_each("scale", "c of δ(h) = c 2^-h", [F1, F2, F3], DELTA_SCALES, READING, BOTH),
     **of_each("beta", "β and θ", [F1, F2, F3], BETAS, READING, WRITTEN),
     **of_each("model_scale", "Length-scale of the model", [F1, F2, F3], LENGTHSCALES, READING, BOTH),

@@ -40,6 +40,11 @@ def single_and_average(policy: partial[Gpoo] = GPOO) -> dict[str, Any]:
     return {"GPOO (S = 1)": policy, "GPOO (S = 10)": Series(policy, problem={"n_representatives": 10})}
 
 
+def gptree_average() -> Series:
+    """Return GPTree with average feedback, which the paper does not run."""
+    return Series(GPTREE, label="GPTree", problem={"n_representatives": 10})
+
+
 ALL_BUDGETS, TENS = range(1, BUDGET + 1), range(10, BUDGET + 1, 10)
 
 FIVE_SEARCHES = {
@@ -47,6 +52,13 @@ FIVE_SEARCHES = {
     "StoOO": Series(STOOO, budgets=ALL_BUDGETS),
     "AVE-StoOO": stooo(ALL_BUDGETS, 10, AVE_STOOO),
     "GPTree": GPTREE,
+}
+
+RIVALS_ON_F3 = {
+    "StoOO": Series(STOOO, budgets=TENS),
+    "AVE-StoOO": stooo(TENS, 10, AVE_STOOO),
+    "GPTree": GPTREE,
+    "GPTree (S = 10)": gptree_average(),
 }
 
 
@@ -86,6 +98,7 @@ GPTREE_DEVIATIONS: dict[str, dict[str, Any]] = {
     "noise in the width": {"noise_in_width": True},
     "root evaluated first": {"root_evaluated_first": True},
     "first divided": {"first_divided": True},
+    "exact comparisons": {"exact_ties": True},
 }
 STOOO_DEVIATIONS: dict[str, dict[str, Any]] = {
     "rule of the code": {"rule": "published"},
@@ -119,6 +132,12 @@ def deviations(
     }
 
 
+def all_but_exact(function: Mapping[str, Any]) -> Series:
+    """Return GPTree with every deviation of the authors' code on their function, but for exact comparisons."""
+    together = {setting: value for change in GPTREE_DEVIATIONS.values() for setting, value in change.items()}
+    return changed(Series(GPTREE), together | {"exact_ties": False}, function)
+
+
 def audited(function: str) -> dict[str, Series]:
     """Return every algorithm with each deviation of the authors' code, on one function."""
     theirs = FUNCTION_DEVIATIONS[function]
@@ -126,6 +145,7 @@ def audited(function: str) -> dict[str, Series]:
         **deviations("GPOO (S = 1)", gpoo(1), GPOO_DEVIATIONS, theirs),
         **deviations("GPOO (S = 10)", gpoo(10), GPOO_DEVIATIONS, theirs),
         **deviations("GPTree", Series(GPTREE), GPTREE_DEVIATIONS, theirs),
+        "GPTree | all but exact comparisons": all_but_exact(theirs[1]),
         **deviations("StoOO", stooo(TENS), STOOO_DEVIATIONS, theirs),
         **deviations("AVE-StoOO", stooo(TENS, 10, AVE_STOOO), STOOO_DEVIATIONS, theirs),
     }
@@ -141,9 +161,18 @@ ABLATIONS = {
     "GPOO (S = 10) | independent cells": gpoo(10, partial(GPOO, independent_cells=True)),
     "GPTree": GPTREE,
     "GPTree | growing β": partial(GPTREE, beta="gpoo"),
+    # with these constants nothing but the root is divided before the first reward: an adaptive tree, see GPTREE_SLOPES
+    "GPTree | constants of the code": partial(GPTREE, **GPTREE_DEVIATIONS["constants of the code"]),
+    "GPTree | constants of the code, growing β": partial(
+        GPTREE, beta="gpoo", **GPTREE_DEVIATIONS["constants of the code"]
+    ),
     "AVE-StoOO": stooo(TENS, 10, AVE_STOOO),
     "AVE-StoOO | posterior mean": stooo(TENS, 10, partial(AVE_STOOO, recommendation="posterior")),
 }
+
+# Slopes of GPTree's modulus g(r), which sets how much f may vary in a cell; the largest is the one of this kernel
+GPTREE_SLOPES = {f"GPTree, slope {slope:g}": partial(GPTREE, slope=slope) for slope in (0.03, 0.1, 0.3, 1.0, 3.0)}
+GPTREE_SLOPES["GPTree, slope 6.32"] = GPTREE
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from bestarm.interface import FloatArray
 from bestarm.policies.gpoo import Gpoo
 from bestarm.problems.cell_bandit import CellBandit
 from bestarm.reporting.values import COLUMNS, QUANTILES, as_values
-from bestarm_studies.gpoo.theory_rows import largest_slopes
+from bestarm_studies.gpoo.theory_rows import largest_slopes, near_optimality
 
 
 def assumption_table(problems: Mapping[str, CellBandit], scale: float, sizes: Sequence[int]) -> pd.DataFrame:
@@ -33,38 +33,6 @@ def assumption_table(problems: Mapping[str, CellBandit], scale: float, sizes: Se
             line[f"S = {size}: at most"] = f"{allowed:.1f} ({'holds' if slope <= allowed else 'fails'})"
         lines.append(line)
     return pd.DataFrame(lines)
-
-
-def near_optimality(problem: CellBandit, radius_factor: float) -> tuple[float, float]:
-    r"""Return (d, C): the near-optimality dimension of f on an interval, counted on a grid ([1]_, Definition 4).
-
-    The largest number of disjoint balls of radius :math:`\eta\epsilon` with centres in
-    :math:`\{f\geq f^*-\epsilon\}` is counted greedily for :math:`\epsilon\in[10^{-3}, 1]`; d is the slope of its
-    logarithm against :math:`\log1/\epsilon`, at least 0, and C the smallest constant that then bounds every count.
-
-    Parameters
-    ----------
-    problem : CellBandit
-        One function on an interval.
-    radius_factor : float
-        :math:`\eta`.
-    """
-    x = np.linspace(problem.partition.lower[0], problem.partition.upper[0], 200_001)
-    values = problem.evaluate(x[:, None])
-    epsilons = np.geomspace(1e-3, 1.0, 25)
-    counts = []
-    for epsilon in epsilons:
-        inside = x[values >= values.max() - epsilon]
-        n, last = 0, -np.inf
-        while True:
-            place = int(np.searchsorted(inside, last + 2.0 * radius_factor * epsilon)) if n else 0
-            if place >= len(inside):
-                break
-            n, last = n + 1, float(inside[place])
-        counts.append(n)
-    slope = float(np.polyfit(np.log(1.0 / epsilons), np.log(counts), 1)[0])
-    dimension = max(slope, 0.0)
-    return dimension, float(np.max(np.array(counts) * epsilons**dimension))
 
 
 def theorem_bound(policy: Gpoo, budgets: Sequence[int], dimension: float, constant: float) -> FloatArray:
@@ -159,3 +127,29 @@ def spread_values(rows: pd.DataFrame, sigma: float, variance: float, profile: st
     found = pd.concat([measured[["x", "value", "statistic", "series"]], bounds, tighter], ignore_index=True)
     found = found.assign(panel="variance", n=1, convention="as_written", profile=profile, data="synthetic")
     return found.reindex(columns=COLUMNS)
+
+
+def average_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return AVE-StoOO's regret and the bound of Theorem 3 against the budget, as plotted values.
+
+    ``rows`` are those of `bestarm_studies.gpoo.average_theory.average_bound_rows`. Statistics: "largest regret" over
+    runs, "bound", and "binds", 1 where the bound is less than f varies.
+    """
+    groups = rows.groupby(["series", "budget"], sort=False)
+    kinds = {"regret": "max", "bound": "first", "regret_binds": "first", "replication": "nunique"}
+    names = {"regret": "largest regret", "regret_binds": "binds", "replication": "n", "budget": "x"}
+    found = groups.agg(kinds).reset_index().rename(columns=names)
+    tidy = found.assign(binds=found["binds"].astype(float)).melt(
+        ["series", "x", "n"], ["largest regret", "bound", "binds"], var_name="statistic", value_name="value"
+    )
+    return as_values(tidy, panel="Theorem 3", profile=profile)
+
+
+def average_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return `average_values` as text, a line for each series and budget."""
+    table = average_values(rows, "").pivot(index=["series", "x"], columns="statistic", values="value")
+    numbers = {name: [f"{v:.3f}" for v in table[name]] for name in ("largest regret", "bound")}
+    says = np.where(table["binds"] > 0, "yes", "no")
+    lines = table.reset_index()
+    budgets = [f"{int(n):,}" for n in lines["x"]]
+    return pd.DataFrame({"series": lines["series"], "N": budgets, **numbers, "bound is below the range of f": says})

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bestarm.guards.files import says_which_file
 from bestarm.interface import FloatArray
 
 
@@ -39,6 +40,7 @@ class LinearRepresentation:
     truth: FloatArray | None
 
 
+@says_which_file
 def read_linear_representation(
     path: Path, *, n_arms: int, n_features: int, with_truth: bool = True
 ) -> LinearRepresentation:

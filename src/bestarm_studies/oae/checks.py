@@ -17,6 +17,7 @@ from bestarm.experiments.experiment import Experiment
 from bestarm.policies.oae import NetworkSearch
 from bestarm.reporting.claim_cells import Value
 from bestarm.reporting.verdicts import Decision
+from bestarm_studies.oae.cell_lines.claim_values import held_out, misfit_explains_gain, own_misfit
 from bestarm_studies.oae.claim_values import (
     batch_limit,
     comparable,
@@ -29,6 +30,7 @@ from bestarm_studies.oae.claim_values import (
     regret_area,
 )
 from bestarm_studies.oae.experiments import EXPERIMENTS
+from bestarm_studies.oae.genedisco.values import GENEDISCO_VALUES
 from bestarm_studies.oae.network_counts import networks_per_batch
 from bestarm_studies.oae.theory_checks import (
     batch_factor,
@@ -97,6 +99,7 @@ CHECKS: dict[str, Callable[[Mapping[str, Any], Tables], Decision]] = {
     "query_bound": query_bound,
     "lipschitz_bound": lipschitz_bound,
     "linear_optimism": linear_optimism,
+    "misfit_explains_gain": misfit_explains_gain,
 }
 VALUES: dict[str, Value] = {
     "first_hit": Value("batches until a top-1% arm", first_hit, comparable, limit=batch_limit),
@@ -108,4 +111,7 @@ VALUES: dict[str, Value] = {
     "mean_distance": Value("distance of two arms of a batch, batches 2 to 20", mean_distance, comparable),
     "gain": Value("gain on another method in batches until a top-1% arm", gain, comparable),
     "misfit": Value("training error over variance", misfit),
+    "own_misfit": Value("training error over variance, each class with its step size", own_misfit),
+    "held_out": Value("error on arms that were not seen", held_out),
+    **GENEDISCO_VALUES,
 }

@@ -1,4 +1,4 @@
-"""The experiments of the OAE paper but for those on cell lines.
+"""The experiments of the OAE paper; those on cell lines are in a package of their own.
 
 What a profile does not name is the paper's: 5000 steps of Adam, 150 batches, 10 members, 25 runs. A search ends once it
 has found an arm of the smallest quantile that is counted, but for series whose rewards are drawn over all batches.
@@ -10,7 +10,9 @@ from functools import partial
 
 from bestarm.experiments.experiment import Computation, Experiment
 from bestarm.policies.oae import Oae
+from bestarm_studies.oae.cell_lines.experiments import CELL_LINES
 from bestarm_studies.oae.evolution import evolution_rows
+from bestarm_studies.oae.genedisco.experiments import GENEDISCO
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.network_fits import fit_rows
 from bestarm_studies.oae.open_choices import OPEN_CHOICES
@@ -174,4 +176,6 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
     "evolution": EVOLUTION,
     **OPEN_CHOICES,
     **THEORY,
+    **CELL_LINES,
+    **GENEDISCO,
 }

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from bestarm.datasets.tables import ArmTable
+from bestarm.guards.files import says_which_file
 from bestarm.interface import FloatArray
 
 _ADULT_COLUMNS = (
@@ -63,6 +64,7 @@ def _arm_table(features: pd.DataFrame, target: FloatArray) -> ArmTable:
     return ArmTable(values, target, (*map(str, numbers.columns), *map(str, encoded.columns)))
 
 
+@says_which_file
 def read_bike_sharing(path: Path, *, parts_of_target: bool = False) -> ArmTable:
     """Read days or hours of a bicycle hire ([1]_); the target is the number of bicycles, calendar words stay numbers.
 
@@ -84,6 +86,7 @@ def read_bike_sharing(path: Path, *, parts_of_target: bool = False) -> ArmTable:
     return _arm_table(table.drop(columns=dropped), table["cnt"].to_numpy(np.float64))
 
 
+@says_which_file
 def read_adult(path: Path) -> ArmTable:
     """Read people of a census ([2]_); the target is 1 for an income above 50,000 dollars.
 
@@ -99,6 +102,7 @@ def read_adult(path: Path) -> ArmTable:
     return _arm_table(table.drop(columns="income"), np.asarray(table["income"] == ">50K", dtype=np.float64))
 
 
+@says_which_file
 def read_bank_marketing(path: Path) -> ArmTable:
     """Read telephone calls of a bank ([3]_); the target is 1 if the client subscribed.
 
@@ -111,6 +115,7 @@ def read_bank_marketing(path: Path) -> ArmTable:
     return _arm_table(table.drop(columns="y"), np.asarray(table["y"] == "yes", dtype=np.float64))
 
 
+@says_which_file
 def read_blog_feedback(path: Path) -> ArmTable:
     """Read blog posts ([4]_); the target is the number of comments in the next 24 hours.
 

@@ -9,6 +9,8 @@ import pytest
 from prose import CODED, WRITTEN, prose, quote
 
 from bestarm.paths import FIGURES, RESULTS
+from bestarm_studies.gpoo.functions import reward_function
+from bestarm_studies.gpoo.theory_rows import ranges
 
 MEAN = {"statistic": "mean"}
 AUDIT = {"panel": "f1", "series": "GPTree", "statistic": "mean over N = 10-80"}
@@ -16,7 +18,7 @@ LARGEST = {"statistic": "largest", "x": "Lemma 4, one draw more"}
 quoted = partial(quote, "gpoo")
 
 
-def regret(series: str, n: int, panel: str, convention: Mapping[str, str] = WRITTEN) -> dict[str, Any]:
+def regret(series: str, n: float, panel: str, convention: Mapping[str, str] = WRITTEN) -> dict[str, Any]:
     return {"series": series, "x": n, "panel": panel, **MEAN, **convention}
 
 
@@ -93,6 +95,41 @@ QUOTED = [
         {"x": "growing β", **AUDIT, **CODED},
     ),
     quoted(
+        "05_paper_against_code",
+        "lower what is added to the regret from {:.3f} to {:.3f}",
+        "fig_audit",
+        {**AUDIT, "panel": "f2", "x": "all but exact comparisons"},
+        {**AUDIT, "panel": "f2", "x": "all of these"},
+    ),
+    quoted(
+        "05_paper_against_code",
+        "on f1 the mean regret is {:.3f} for GPTree and {:.3f} for GP-UCB",
+        "gptree_slopes",
+        regret("GPTree", 6.32, "f1"),
+        regret("GP-UCB on 64 cells", 6.32, "f1"),
+    ),
+    quoted(
+        "05_paper_against_code",
+        "with {:.0f} leaves or fewer before the first reward",
+        "gptree_slopes",
+        {"panel": "leaves", "x": 1.0},
+    ),
+    quoted(
+        "04_aggregation",
+        "after 40 evaluations its mean regret is {:.3f} with S = 1, where GPOO has {:.3f}",
+        "rivals_f3",
+        regret("GPTree", 40, "f3"),
+        regret("GPOO (S = 1)", 40, "f3"),
+    ),
+    quoted(
+        "04_aggregation",
+        "then stays at {:.3f}, while GPOO falls to {:.3f}",
+        "rivals_f3",
+        regret("GPTree", 80, "f3", CODED),
+        regret("GPOO (S = 1)", 80, "f3", CODED),
+    ),
+    quoted("04_aggregation", "StoOO stays at {:.3f} as written", "rivals_f3", regret("StoOO", 80, "f3")),
+    quoted(
         "06_what_changes_when",
         "leave a mean regret of {:.3f} on f1 after 80 evaluations, where averages of whole cells leave {:.3f}",
         "sensitivity_integral",
@@ -119,6 +156,11 @@ QUOTED = [
 @pytest.mark.parametrize("quoted_number", QUOTED)
 def test_quoted_numbers_are_those_of_the_figures(quoted_number):
     quoted_number.check()
+
+
+def test_how_much_f1_varies():
+    (varies,) = ranges(reward_function("f1"))
+    assert f"f1 varies by {varies:.2f}" in prose("gpoo", "07_theory")
 
 
 @pytest.mark.parametrize(("varied", "setting"), [("as_written", "4 of 8"), ("as_coded", "8 of 8")])

@@ -3,6 +3,7 @@
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bestarm.experiments.simulate import simulate
@@ -14,10 +15,12 @@ from bestarm.policies.gpoo import Gpoo
 from bestarm.policies.stooo import Stooo
 from bestarm.problems.cell_bandit import CellBandit
 from bestarm.streams import Streams
+from bestarm_studies.gpoo.average_theory import average_bound_rows, mean_event_rows, theorem3_depth
+from bestarm_studies.gpoo.checks import CHECKS, first_budget, gap_closed, gap_opened
 from bestarm_studies.gpoo.event_observer import EventObserver
 from bestarm_studies.gpoo.functions import prior_bandit, reward_function
-from bestarm_studies.gpoo.theory import assumption_table, corollary_bounds, near_optimality, theorem_bound
-from bestarm_studies.gpoo.theory_rows import event_rows, largest_slopes, lipschitz_scale, mean_event_rows
+from bestarm_studies.gpoo.theory import assumption_table, average_table, corollary_bounds, theorem_bound
+from bestarm_studies.gpoo.theory_rows import event_rows, largest_slopes, lipschitz_scale, near_optimality, ranges
 
 
 def parabola(curvature):
@@ -131,3 +134,68 @@ def test_the_means_of_ave_stooo_are_followed():
     means = rows.groupby("series")["event_share"].mean()
     assert means["σ = 0.5"] == pytest.approx(5 * means["σ = 0.1"], rel=0.2)
     assert (rows["event_share"] > 0).all()
+
+
+def test_the_depth_of_theorem_3():
+    """d = 0, C = 1, K = 2: the sum is 4 (1 + 4 + ... + 4^h) for δ = 2^-h, to be compared with N / log(N² / 0.1)."""
+    policy = Stooo("AVE-StoOO", 80, rule="average", delta_scale=1.0)
+    for budget, depth in ((20, 0), (80, 1), (400, 2), (5000, 3)):
+        wanted = budget / np.log(budget**2 / 0.1)
+        assert 4 * (4 ** (depth + 1) - 1) / 3 >= wanted
+        assert depth == 0 or 4 * (4**depth - 1) / 3 < wanted
+        assert theorem3_depth(policy, budget, 0.0, 1.0) == depth
+
+
+def test_the_bound_of_theorem_3_is_kept_and_seldom_says_anything():
+    rows = average_bound_rows(
+        partial(reward_function, name="f1"), 4, 2, sizes=(1, 10), budgets=(64, 1024), max_depth=10
+    )
+    assert len(rows) == 2 * 2 * 4
+    np.testing.assert_allclose(rows["regret_share"], rows["regret"] / rows["bound"])
+    assert rows["regret_share"].max() <= 1.0
+    assert not rows["regret_binds"].any()
+    assert rows["bound"].min() > float(ranges(reward_function("f1"))[0])
+    table = average_table(rows)
+    assert table["N"].tolist() == ["64", "1,024"] * 2
+    assert set(table["bound is below the range of f"]) == {"no"}
+
+
+def _shares(**columns):
+    given = {"series": "A", "event_share": 0.5, "budget": 80, "share": 0.5, "binds": True}
+    return pd.DataFrame(given | columns, range(4))
+
+
+def test_a_bound_counts_where_it_binds():
+    test = {"experiments": ["e"], "series": ["A"], "metric": "share", "binds": "binds"}
+    assert CHECKS["always"](test, {"e": _shares()}).holds
+    beyond = _shares(share=[2.0, 0.1, 0.1, 0.1])
+    assert not CHECKS["always"](test, {"e": beyond}).holds
+    never = CHECKS["always"](test, {"e": _shares(binds=False)})
+    assert not never.informative
+    assert "below the range of f in 0 of 4 runs" in never.text
+    elsewhere = beyond.assign(binds=[False, True, True, True])
+    assert CHECKS["always"](test, {"e": elsewhere}).holds
+    assert CHECKS["always"](test | {"budget": 10}, {"e": beyond}).informative is False
+
+
+def test_azuma_s_bound_needs_the_range_2_of_fair_signs():
+    assert CHECKS["azuma"]({"longest": 40, "range": 2.0}, {}).holds
+    assert not CHECKS["azuma"]({"longest": 40, "range": 1.2}, {}).holds
+
+
+def test_a_budget_from_which_on_a_mean_stays_low():
+    """A dip below the level does not count; a mean that is high at the end never stays low."""
+    budgets = np.array([1.0, 2.0, 3.0, 4.0])
+    means = np.array([[9.0, 0.1, 9.0, 0.1], [0.1, 0.1, 0.1, 0.1], [0.1, 0.1, 0.1, 9.0], [9.0, 0.2, 0.1, 0.2]])
+    np.testing.assert_array_equal(first_budget(means, budgets, {"level": 0.2}), [4.0, 1.0, np.inf, 2.0])
+
+
+def test_what_closes_a_gap_and_what_opens_it():
+    """Regrets 1 (slow), 0.8 (changed) and 0.5 (fast): the change closes 0.4 of the gap, or opens 0.6 of it."""
+    rows = pd.DataFrame(
+        [(r, s, v) for r in range(3) for s, v in (("slow", 1.0), ("changed", 0.8), ("fast", 0.5))],
+        columns=["replication", "series", "regret"],
+    )
+    test = {"of": "regret", "slow": "slow", "changed": "changed", "fast": "fast"}
+    assert gap_closed(rows, test)["changed"].tolist() == pytest.approx([0.4] * 3)
+    assert gap_opened(rows, test)["changed"].tolist() == pytest.approx([0.6] * 3)

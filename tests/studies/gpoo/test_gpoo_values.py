@@ -20,6 +20,7 @@ from bestarm_studies.gpoo.values import (
     ranking_values,
     regret_of,
     setting_values,
+    slope_values,
 )
 
 N = 40
@@ -121,3 +122,25 @@ def test_rankings_count_the_comparisons_that_intervals_decide():
     table = ranking_table(values).set_index("setting")
     assert table.loc["c = 2", ["better", "worse", "undecided"]].tolist() == [1, 0, 0]
     assert table.loc["c = 1", ["better", "worse", "undecided"]].tolist() == [0, 0, 1]
+
+
+def test_slopes_of_gptree_stand_beside_a_search_without_a_slope():
+    """Leaves before the first reward, the mean regret of both, and the share of the last runs that are off the peak."""
+    names = {"GPTree, slope 0.1": 0.5, "GPTree, slope 6.32": 0.2}
+    growth = pd.concat(
+        pd.DataFrame({"series": name, "replication": np.arange(N), "round": t, "n_leaves": n})
+        for name, n in zip(names, (2, 64), strict=True)
+        for t in (1, 2)
+    )
+    searches = rows(names, budgets=(10, 80))
+    searches["off_peak"] = ((searches["series"] == "GPTree, slope 0.1") & (searches["replication"] < 10)).astype(float)
+    control = rows({"GP-UCB on 64 cells": 0.3, "other": 0.9}, budgets=(10, 80)).assign(off_peak=0.0)
+    values = slope_values(growth, {"f1": searches}, {"f1": control}, "smoke").set_index(["statistic", "series", "x"])
+    value = values["value"]
+    assert value["leaves", "GPTree", 0.1] == 2
+    assert value["leaves", "GPTree", 6.32] == 64
+    assert value["mean", "GPTree", 0.1] == pytest.approx(searches["aggregated_regret"][: 2 * N].mean())
+    assert value["mean", "GP-UCB on 64 cells", 0.1] == value["mean", "GP-UCB on 64 cells", 6.32]
+    assert value["off peak", "GPTree", 0.1] == 0.25
+    assert set(values["n"]) == {N}
+    assert len(values) == 2 + 4 + 4

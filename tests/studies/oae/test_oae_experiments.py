@@ -14,9 +14,11 @@ from bestarm.policies.oae import Oae
 from bestarm.policies.oae_ensemble import EnsembleSearch
 from bestarm.policies.oae_sequential import EnsembleSeqB, SeqB
 from bestarm_studies.oae.batch_observer import BatchObserver
+from bestarm_studies.oae.cell_lines.experiments import CELL_LINES
 from bestarm_studies.oae.checks import CHECKS
 from bestarm_studies.oae.claim_values import LEAST_BATCHES
 from bestarm_studies.oae.experiments import EXPERIMENTS
+from bestarm_studies.oae.genedisco.experiments import GENEDISCO
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.network_counts import networks_per_batch
 from bestarm_studies.oae.network_fits import fit_rows
@@ -24,7 +26,8 @@ from bestarm_studies.oae.series import VANILLA
 from bestarm_studies.oae.sphere_arms import CloneArms, SphereArms
 from bestarm_studies.oae.values import SMALLEST_TAU, TAUS
 
-SEARCHES = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Experiment)}
+GENES = {**CELL_LINES, **GENEDISCO}
+SEARCHES = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Experiment) and name not in GENES}
 COMPUTATIONS = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Computation)}
 
 

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bestarm.guards.files import says_which_file
 from bestarm.interface import FloatArray, IntArray
 from bestarm_studies.linear_topm.drug.gene_table import GeneTable, read_frame, read_gene_table
 
@@ -66,6 +67,7 @@ class RewardTable:
     values: FloatArray
 
 
+@says_which_file
 def read_rewards(path: Path) -> RewardTable:
     """Read the table of recorded rewards: 18 rows of 10 numbers, no header, in the order of `DRUGS`.
 
@@ -87,6 +89,7 @@ def read_rewards(path: Path) -> RewardTable:
     return RewardTable(DRUGS, values)
 
 
+@says_which_file
 def read_signatures(path: Path) -> GeneTable:
     """Read real-valued signatures, one column of unit norm for each of 509 drugs (PubChem identifiers).
 
@@ -107,6 +110,7 @@ def read_signatures(path: Path) -> GeneTable:
     return table
 
 
+@says_which_file
 def read_binary_signatures(path: Path) -> GeneTable:
     """Read binary signatures: 0, 1 or empty for 67 genes and 512 drugs, the 509 of the other files among them.
 
@@ -118,6 +122,7 @@ def read_binary_signatures(path: Path) -> GeneTable:
     return _binary(path, read_gene_table(path, required_profiles=[drug.cid for drug in DRUGS]))
 
 
+@says_which_file
 def read_expression(path: Path, n_profiles: int) -> GeneTable:
     """Read quantile-normalised log expression; of repeated symbols the first row is kept, as the authors do.
 
@@ -142,6 +147,7 @@ def read_expression(path: Path, n_profiles: int) -> GeneTable:
     return table
 
 
+@says_which_file
 def read_phenotype(path: Path) -> GeneTable:
     """Read a real-valued differential phenotype: how patients differ from controls, one column.
 
@@ -153,6 +159,7 @@ def read_phenotype(path: Path) -> GeneTable:
     return read_gene_table(path, n_profiles=1)
 
 
+@says_which_file
 def read_binary_phenotype(path: Path) -> GeneTable:
     """Read the binary differential phenotype: 1 where patients exceed controls, 0 where they fall below.
 
@@ -190,6 +197,7 @@ class DrugLabels:
     labels: IntArray
 
 
+@says_which_file
 def read_drug_labels(path: Path) -> DrugLabels:
     """Read names and known effects of the drugs (columns ``drug_name`` and ``score``).
 

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from bestarm.guards.files import says_which_file
 from bestarm_studies.linear_topm.drug.boolean_network import BooleanNetwork, Edge
 
 _Parsed = TypeVar("_Parsed")
@@ -112,21 +113,25 @@ def _regulated(
     return sorted(read), next_value
 
 
+@says_which_file
 def read_model(path: Path) -> BooleanNetwork:
     """Read an inferred model, as `parse_model`; errors name the file."""
     return _named(path, parse_model)
 
 
+@says_which_file
 def read_rules(path: Path) -> BooleanNetwork:
     """Read simplified rules, as `parse_rules`; errors name the file."""
     return _named(path, parse_rules)
 
 
+@says_which_file
 def read_edges(path: Path) -> tuple[Edge, ...]:
     """Read the edges of a model, inferred or not, as `parse_edges`; errors name the file."""
     return _named(path, parse_edges)
 
 
+@says_which_file
 def read_observations(path: Path) -> tuple[Observation, ...]:
     """Read perturbation experiments, as `parse_observations`; errors name the file."""
     return _named(path, parse_observations)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bestarm.guards.files import says_which_file
 from bestarm.interface import FloatArray, IntArray
 from bestarm_studies.linear_topm.drug.files import DRUGS, N_PATIENTS
 from bestarm_studies.linear_topm.drug.gene_table import UNKNOWN, StateArray
@@ -60,6 +61,7 @@ LOGGED_STATES = {"initial": "initial", "drug": "drug", "masked": "masked", "stat
 _ARM = re.compile(r"\((\d+), '([^']+)'\).*\(([-\d.e]+), ([-\d.e]+), ([-\d.e]+)\)\)")
 
 
+@says_which_file
 def read_simulation_log(path: Path, genes: Sequence[str]) -> SimulationLog:
     """Read the log of the simulations: blocks of five states and one line with drug, reward, label and baseline.
 

@@ -1,0 +1,19 @@
+"""A lack of memory, told in one line whoever finds it: NumPy, Numba or Torch."""
+
+from __future__ import annotations
+
+import re
+
+
+def lack_of_memory(error: BaseException) -> str | None:
+    """Return what an error says about memory that ran out, in one line, or None if it is about something else.
+
+    Torch reports a lack of memory as a `RuntimeError` of many words.
+    """
+    text = " ".join(str(error).split())
+    if isinstance(error, MemoryError):
+        return text.rstrip(".") or "an array did not fit"
+    if isinstance(error, RuntimeError) and re.search(r"can't allocate memory|out of memory", text):
+        size = re.search(r"[Tt]ried to allocate (\d+) bytes", text)
+        return f"Torch could not get {int(size[1]) / 2**30:.1f} GiB" if size else "Torch got no more"
+    return None

@@ -1,0 +1,173 @@
+r"""The statements of AVE-StoOO's analysis, checked in runs: the event of its means, Lemma 6 and Theorem 3.
+
+References
+----------
+.. [1] Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022. Appendix C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bestarm.designs.partition_tree import EXPANDED
+from bestarm.experiments.observe import Looking
+from bestarm.experiments.simulate import simulate
+from bestarm.policies.stooo import Stooo
+from bestarm.streams import Streams
+from bestarm_studies.gpoo.functions import DesignedBandit
+from bestarm_studies.gpoo.theory_rows import largest_slopes, lipschitz_scale, near_optimality, ranges
+
+
+def theorem3_depth(policy: Stooo, budget: int, dimension: float, constant: float, arity: int = 2) -> int:
+    r"""Return :math:`h_N` of Theorem 3.
+
+    It is the smallest h with :math:`2CK3^{-d}\sum_{l\leq h}\delta(l)^{-(d+2)}\geq N/\log(N^2/\theta)`.
+    """
+    target, total, depth = budget / np.log(budget**2 / policy.risk), 0.0, 0
+    while True:
+        delta = float(policy.delta(np.array(depth)))
+        total += 2.0 * constant * arity * 3.0**-dimension * delta ** -(dimension + 2.0)
+        if total >= target:
+            return depth
+        depth += 1
+
+
+def average_bound_rows(
+    problem: partial[DesignedBandit],
+    replications: int,
+    seed: int,
+    *,
+    sizes: Sequence[int],
+    budgets: Sequence[int],
+    max_depth: int,
+    workers: int = 1,
+) -> pd.DataFrame:
+    r"""Return how far AVE-StoOO uses the bounds of Lemma 6 and of Theorem 3, at some budgets of one run.
+
+    Parameters
+    ----------
+    problem : partial
+        One function, with a setting ``n_representatives``.
+    replications : int
+        Runs.
+    seed : int
+        Seed of the project.
+    sizes : sequence of int
+        S, one series each. :math:`\delta(h)=c2^{-h}` has the c that Assumption 3 needs for the function.
+    budgets : sequence of int
+        N; the rule of AVE-StoOO does not know it, so one run has them all.
+    max_depth : int
+        Nodes down to this depth may be divided.
+
+    Returns
+    -------
+    DataFrame
+        ``convention, series, replication, budget, regret``; ``optimality_share``, the largest
+        :math:`(f^*-\bar F)/3\delta(h)` of a divided cell for which :math:`3\delta(h)` is less than f varies, and
+        ``optimality_binds``, whether there are any; ``bound``, :math:`3\delta(h_N)` of Theorem 3, ``regret_share``, the
+        regret over it, and ``regret_binds``, whether it is less than f varies.
+    """
+    frames: list[pd.DataFrame] = []
+    for size in sizes:
+        bandit = problem(n_representatives=size)
+        scale = lipschitz_scale(float(largest_slopes(bandit)[0]), size)
+        policy = Stooo("AVE-StoOO", max(budgets), rule="average", delta_scale=scale, max_depth=max_depth)
+        # Lemma 7: cells of depth h hold disjoint balls of radius δ(h)/2Sc, counted where f is within 3δ(h) of the best
+        dimension, constant = near_optimality(bandit, 1.0 / (2.0 * size * scale) / 3.0)
+        best, varies = float(bandit.best[1][0]), float(ranges(bandit)[0])
+
+        def look(state: Any, bandit: Any = bandit, policy: Any = policy, size: int = size, best: float = best,
+                 varies: float = varies, dimension: float = dimension, constant: float = constant) -> None:  # fmt: skip
+            budget = int(state.n_rounds[0])
+            if budget not in budgets:
+                return
+            bounds = 3.0 * policy.delta(state.depths)
+            binding = (state.status == EXPANDED) & (bounds < varies)
+            shares = (best - bandit.cell_values(np.where(binding, state.cells, 0))) / bounds
+            bound = 3.0 * float(policy.delta(np.array(theorem3_depth(policy, budget, dimension, constant))))
+            regret = best - bandit.cell_values(policy.recommend(state))[:, 0]
+            frames.append(
+                pd.DataFrame(
+                    {
+                        "convention": "as_written",
+                        "series": f"AVE-StoOO (S = {size})",
+                        "replication": state.replications,
+                        "budget": budget,
+                        "regret": regret,
+                        "optimality_share": np.where(binding, shares, 0.0).max(axis=1),
+                        "optimality_binds": binding.any(axis=1),
+                        "bound": bound,
+                        "regret_share": regret / bound,
+                        "regret_binds": bound < varies,
+                    }
+                )
+            )
+
+        streams = Streams.first(replications, seed=seed, instance=bandit.label)
+        simulate(Looking(policy, look), bandit, streams, metrics={})
+    return pd.concat(frames, ignore_index=True)
+
+
+def mean_event_rows(
+    problem: partial[DesignedBandit],
+    replications: int,
+    seed: int,
+    *,
+    policy: Stooo,
+    sigmas: Sequence[float],
+    workers: int = 1,
+) -> pd.DataFrame:
+    r"""Return whether the event of AVE-StoOO's analysis (Lemma 5) held: every mean within its width in every round.
+
+    Parameters
+    ----------
+    problem : partial
+        With a setting ``sigma``.
+    replications : int
+        Runs.
+    seed : int
+        Seed of the project.
+    policy : Stooo
+        AVE-StoOO.
+    sigmas : sequence of float
+        Standard deviations of the noise; 1/2 is the sub-Gaussian scale of rewards in [0, 1], which the lemma assumes.
+
+    Returns
+    -------
+    DataFrame
+        ``convention, series, replication, budget, event_share``: the largest
+        :math:`|\hat\mu-\bar F|/\sqrt{2\log(t^2/\theta)/T}`.
+    """
+    frames = []
+    for sigma in sigmas:
+        bandit = problem(sigma=sigma)
+        largest = np.zeros(replications)
+
+        def look(state: Any, bandit: Any = bandit, largest: Any = largest, risk: float = policy.risk) -> None:
+            t = np.maximum(state.n_rounds, 1)[:, None]
+            drawn = state.draws > 0
+            truth = bandit.cell_values(state.cells)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                width = np.sqrt(2.0 * np.log(t**2 / risk) / state.draws)
+                share = np.abs(state.totals / state.draws - truth) / width
+            np.maximum(largest, np.where(drawn, share, 0.0).max(axis=1), out=largest)
+
+        streams = Streams.first(replications, seed=seed, instance=bandit.label)
+        simulate(Looking(policy, look), bandit, streams, metrics={})
+        frames.append(
+            pd.DataFrame(
+                {
+                    "convention": "as_written",
+                    "series": f"σ = {sigma:g}",
+                    "replication": np.arange(replications),
+                    "budget": policy.budget,
+                    "event_share": largest,
+                }
+            )
+        )
+    return pd.concat(frames, ignore_index=True)

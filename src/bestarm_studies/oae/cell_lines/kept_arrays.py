@@ -1,0 +1,51 @@
+"""Arrays that are slow to compute and are needed by several experiments: computed once, kept beside the rows' store."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import sys
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from bestarm.interface import FloatArray
+from bestarm.paths import STORE
+
+
+def kept(
+    name: str, key: str, modules: Sequence[str], compute: Callable[[], dict[str, FloatArray]]
+) -> dict[str, FloatArray]:
+    """Return what ``compute`` returns; what was computed before from the same inputs by the same code is read.
+
+    Files lie in the folder ``arrays`` of ``$BESTARM_STORE``, by default ``_store/``, which may be deleted at any time.
+    A file is renamed into its place when it is whole; one that cannot be read is computed anew.
+
+    Parameters
+    ----------
+    name : str
+        Of what it is, the first part of the file's name.
+    key : str
+        Hash of the inputs.
+    modules : sequence of str
+        Imported modules whose text the arrays depend on.
+    compute : callable
+        Makes the arrays.
+    """
+    code = hashlib.sha256("".join(inspect.getsource(sys.modules[module]) for module in modules).encode()).hexdigest()
+    file = Path(os.environ.get("BESTARM_STORE", STORE)) / "arrays" / f"{name}-{key}-{code[:16]}.npz"
+    if file.is_file():
+        try:
+            with np.load(file) as arrays:
+                return dict(arrays)
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+            file.unlink(missing_ok=True)
+    found = compute()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    temporary = file.with_name(f".{file.stem}.{os.getpid()}.npz")
+    np.savez(temporary, allow_pickle=False, **found)
+    os.replace(temporary, file)
+    return found

@@ -1,0 +1,198 @@
+"""The official signatures of the Connectivity Map (GEO series GSE92742), for who has the files.
+
+Three files are wanted, in ``data/raw/l1000`` or in ``l1000`` of the folder that ``$BESTARM_DATA`` names: the level-5
+matrix (about 23 GB, unpacked) and the tables of its signatures and genes. They are not in the registry: nobody here has
+them, so that no checksum is recorded, and files of this size are not fetched without being asked for.
+
+References
+----------
+.. [1] Subramanian, Narayan, Corsello et al. "A next generation connectivity map: L1000 platform and the first 1,000,000
+   profiles". Cell 171, 2017.
+.. [2] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Section 5.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from bestarm.datasets.registry import DataUnavailable
+from bestarm.experiments.experiment import Computation
+from bestarm.interface import FloatArray
+from bestarm.paths import RAW_DATA, data_mirror
+from bestarm_studies.oae.cell_lines.autoencoder import Coding, embedding
+from bestarm_studies.oae.cell_lines.gctx import read_gctx
+from bestarm_studies.oae.cell_lines.kept_arrays import kept
+from bestarm_studies.oae.cell_lines.proliferation import proliferation
+from bestarm_studies.oae.cell_lines.simulated_arms import CellLine
+from bestarm_studies.oae.cell_lines.simulator import SIZES
+
+DATA_FILES = ()  # none is in the registry
+ADDRESS = "https://ftp.ncbi.nlm.nih.gov/geo/series/GSE92nnn/GSE92742/suppl/"
+FOLDER = "l1000"
+SIGNATURE_TABLE = "GSE92742_Broad_LINCS_sig_info.txt"
+GENE_TABLE = "GSE92742_Broad_LINCS_gene_info.txt"
+MATRIX = "GSE92742_Broad_LINCS_Level5_COMPZ.MODZ_n473647x12328.gctx"
+HAIRPIN = "trt_sh"  # the type of a perturbation by one hairpin
+
+
+class Files(NamedTuple):
+    """Where the three files are."""
+
+    matrix: Path
+    signatures: Path
+    genes: Path
+
+
+class Hairpins(NamedTuple):
+    """The signatures of one line: hairpins in alphabetical order, and the mean signature of each, (n, n_genes)."""
+
+    names: list[str]
+    values: FloatArray
+
+
+def find_files() -> Files:
+    """Return where the official files are; tables may be packed (.gz), the matrix may not.
+
+    Raises
+    ------
+    DataUnavailable
+        If one of them is neither in ``data/raw`` nor in the mirror.
+    """
+    return Files(_found(MATRIX), _found(SIGNATURE_TABLE, ".gz"), _found(GENE_TABLE, ".gz"))
+
+
+def _found(name: str, packed: str = "") -> Path:
+    for folder in (RAW_DATA / FOLDER, data_mirror() / FOLDER):
+        for path in (folder / name, folder / f"{name}{packed}"):
+            if path.is_file():
+                return path
+    raise DataUnavailable(
+        f"the Connectivity Map's {name} is not here (not public in this project); it can be had from {ADDRESS}, and "
+        f"belongs into {RAW_DATA / FOLDER}, unpacked."
+    )
+
+
+def landmark_genes(files: Files) -> pd.DataFrame:
+    """Return the measured genes: ``pr_gene_id``, as the matrix names them, and ``pr_gene_symbol``.
+
+    Raises
+    ------
+    ValueError
+        If the table lacks a column.
+    """
+    genes = _table(files.genes, ("pr_gene_id", "pr_gene_symbol", "pr_is_lm"))
+    return genes[genes["pr_is_lm"] == "1"]
+
+
+def line_signatures(files: Files, line: str) -> pd.DataFrame:
+    """Return the signatures of single hairpins in a line: ``sig_id, pert_id``.
+
+    Raises
+    ------
+    ValueError
+        If the table lacks a column, or has none of this line.
+    """
+    table = _table(files.signatures, ("sig_id", "pert_id", "pert_type", "cell_id"))
+    mine = table[(table["pert_type"] == HAIRPIN) & (table["cell_id"] == line)]
+    if mine.empty:
+        raise ValueError(f"{files.signatures} has no signature of type {HAIRPIN} in the line {line}.")
+    return mine
+
+
+def _table(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
+    table = pd.read_csv(path, sep="\t", dtype=str, na_filter=False)
+    if missing := [c for c in columns if c not in table]:
+        raise ValueError(f"{path} has no column {', '.join(missing)}; it has: {', '.join(table.columns)}.")
+    return table
+
+
+def read_hairpins(files: Files, line: str) -> Hairpins:
+    """Return the mean signature of every hairpin in a line over its signatures there (times, batches).
+
+    Raises
+    ------
+    ValueError
+        As for `line_signatures`, and if the matrix lacks a signature or a gene.
+    """
+    about, genes = line_signatures(files, line), landmark_genes(files)
+    values = read_gctx(files.matrix, about["sig_id"].tolist(), genes["pr_gene_id"].tolist())
+    names, hairpin, counts = np.unique(about["pert_id"].to_numpy(str), return_inverse=True, return_counts=True)
+    sums = np.zeros((len(names), values.shape[1]))
+    np.add.at(sums, hairpin, values)
+    return Hairpins([str(name) for name in names], (sums / counts[:, None]).astype(np.float32))
+
+
+@lru_cache(maxsize=5)
+def _kept_hairpins(files: Files, line: str) -> Hairpins:
+    stamp = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    key = hashlib.sha256(repr((stamp, line)).encode()).hexdigest()[:32]
+
+    def compute() -> dict[str, FloatArray]:
+        found = read_hairpins(files, line)
+        return {"names": np.array(found.names), "values": found.values}
+
+    arrays = kept("hairpins", key, (__name__, read_gctx.__module__), compute)
+    return Hairpins([str(name) for name in arrays["names"]], arrays["values"])
+
+
+def matched(vcap: Hairpins, target: Hairpins) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the hairpins that both lines have stand in each of them, in alphabetical order.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two.
+    """
+    _, mine, theirs = np.intersect1d(vcap.names, target.names, return_indices=True)
+    if len(mine) < 2:
+        raise ValueError(f"the two lines have {len(mine)} hairpins in common, at least 2 are needed.")
+    return mine, theirs
+
+
+def _official(files: Files, line: str) -> tuple[FloatArray, FloatArray]:
+    vcap, target = _kept_hairpins(files, "VCAP"), _kept_hairpins(files, line)
+    mine, theirs = matched(vcap, target)
+    symbols = landmark_genes(files)["pr_gene_symbol"].tolist()
+    return embedding(vcap.values, Coding()).codes[mine], proliferation(target.values[theirs], symbols)
+
+
+def official_line(name: str) -> CellLine:
+    """Return the hairpins of VCAP and of a line as arms: VCAP's codes, the line's proliferation ([2]_, Section 5).
+
+    Parameters
+    ----------
+    name : {"VCAP", "HA1E", "MCF7", "A375"}
+        The line whose response is searched.
+
+    Raises
+    ------
+    ValueError
+        For an unknown line.
+    DataUnavailable
+        If the official files are not here.
+    """
+    if name not in SIZES:
+        raise ValueError(f"name must be one of {', '.join(SIZES)}, got {name!r}.")
+    return CellLine(f"CMAP {name}", partial(_official, find_files(), name), "real")
+
+
+@dataclass(frozen=True)
+class OfficialComputation(Computation):
+    """A computation on the official files; nothing is computed where they are not."""
+
+    conventions: ClassVar[tuple[str, ...]] = ("as_written",)
+
+    def has_data(self) -> bool:
+        """Return whether the official files are here."""
+        try:
+            find_files()
+        except DataUnavailable:
+            return False
+        return True

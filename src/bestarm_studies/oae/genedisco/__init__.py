@@ -1,0 +1,1 @@
+"""GeneDisco: which genes should be perturbed next? Four real screens, descriptors of genes, and a Bayesian network."""

@@ -1,0 +1,111 @@
+"""The experiments on GeneDisco: the paper's table, the benchmark's other acquisitions, and each fault alone.
+
+The paper's descriptors are a file that nobody passes on; without it its table is not run. The same searches on
+descriptors that are here, group effects of a later release, are experiments of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from bestarm.experiments.experiment import Computation, Experiment, Profile, Scale, Series
+from bestarm_studies.oae.genedisco.gene_screen import METRICS, gene_screen
+from bestarm_studies.oae.genedisco.gene_searches import GeneSearch, LargestNorms, RandomGenes, RidgeSearch
+from bestarm_studies.oae.genedisco.screens import SCREENS
+
+BATCH, ROUNDS = 16, 50
+EVERY = 5  # batches between two records
+RUNS, MANY_RUNS = 12, 50  # the paper has 5
+FEW_RUNS = 4  # of what the paper does not show, at the profile laptop
+SIGNAL = ("IFNg", "IL2")  # where the descriptors say something
+
+_search = partial(GeneSearch, batch=BATCH, rounds=ROUNDS)
+TABLE = {
+    "TopUncertain": _search("TopUncertain", acquisition="top_uncertain"),
+    "SoftUncertain": _search("SoftUncertain", acquisition="soft_uncertain"),
+    "OAE": _search("OAE", acquisition="optimistic"),
+    "OAE absolute": _search("OAE absolute", acquisition="optimistic_absolute"),
+}
+CONTROLS = {
+    "Random": RandomGenes("Random", BATCH, ROUNDS),
+    "Largest norms": LargestNorms("Largest norms", BATCH, ROUNDS),
+    "Ridge": RidgeSearch("Ridge", BATCH, ROUNDS),
+    "Ridge absolute": RidgeSearch("Ridge absolute", BATCH, ROUNDS, absolute=True),
+}
+SUITE = {
+    "Mean only": _search("Mean only", acquisition="mean"),
+    "Margin": _search("Margin", acquisition="margin"),
+    "CoreSet": _search("CoreSet", acquisition="core_set"),
+    "BADGE": _search("BADGE", acquisition="badge"),
+    "KMeans": _search("KMeans", acquisition="k_means"),
+    "AdversarialBIM": _search("AdversarialBIM", acquisition="adversarial"),
+}
+
+
+def switches(name: str) -> dict[str, Any]:
+    """Return a search with each fault of the published code alone, and with the application's sixteen units."""
+    plain = TABLE[name]
+    settings: dict[str, Mapping[str, Any]] = {
+        "broadcast loss": {"broadcast_loss": True},
+        "generators reset": {"reset": True},
+        "16 hidden units": {"hidden": 16},
+    }
+    made = {change: GeneSearch(**{**vars(plain), **given}) for change, given in settings.items()}
+    found: dict[str, Any] = {name: plain}
+    found |= {f"{name} | {change}": policy for change, policy in made.items()}
+    found |= {
+        f"{name} | rows of {fault} misaligned": Series(plain, problem={"fault": fault})
+        for fault in ("descriptors", "targets")
+    }
+    return found
+
+
+def _scales(runs: int = RUNS, laptop: Mapping[str, Any] | None = None) -> dict[Profile, Scale]:
+    cut = {"rounds": 3, "epochs": 3, "passes": 8}
+    return {
+        "smoke": Scale(2, settings=cut, vary={"name": ["IFNg"]}),
+        "laptop": Scale(runs, vary=laptop or {}),
+        "paper": Scale(MANY_RUNS),
+    }
+
+
+_on_screens = partial(Experiment, vary={"name": SCREENS}, metrics=METRICS, every=EVERY, block=4)
+_groups = partial(gene_screen, source="DepMap groups")
+
+GENEDISCO: dict[str, Experiment | Computation] = {
+    "genedisco": _on_screens(
+        title="GeneDisco on DepMap group effects: the paper's table, and controls",
+        problem=_groups,
+        series={**TABLE, **CONTROLS},
+        profiles=_scales(),
+    ),
+    "genedisco_coded": _on_screens(
+        title="GeneDisco on DepMap group effects: the paper's table and controls with all faults of the code",
+        problem=_groups,
+        series={**TABLE, **CONTROLS},
+        conventions=("as_coded",),
+        profiles=_scales(FEW_RUNS),
+    ),
+    "genedisco_suite": _on_screens(
+        title="GeneDisco on DepMap group effects: the benchmark's other acquisitions",
+        problem=_groups,
+        series=SUITE,
+        profiles=_scales(FEW_RUNS),
+    ),
+    "genedisco_faults": _on_screens(
+        title="GeneDisco on DepMap group effects: each fault of the published code alone",
+        problem=_groups,
+        series=switches("OAE"),
+        profiles=_scales(laptop={"name": SIGNAL}),
+    ),
+    "genedisco_achilles": _on_screens(
+        title="GeneDisco on the paper's descriptors (Achilles, DepMap 20Q4)",
+        problem=partial(gene_screen, source="Achilles"),
+        stand_in=partial(gene_screen, source="DepMap groups", data="stand-in"),
+        series={**TABLE, **CONTROLS, **SUITE},
+        conventions=("as_written", "as_coded"),
+        profiles=_scales(),
+    ),
+}

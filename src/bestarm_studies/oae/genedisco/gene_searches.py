@@ -1,0 +1,279 @@
+r"""Searches of a screen in batches: with a Bayesian network, with a ridge regression, or without learning anything.
+
+References
+----------
+.. [1] Mehrjou et al. "GeneDisco: A Benchmark for Experimental Design in Drug Discovery". ICLR 2022, and its
+   public code.
+.. [2] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Section
+   5.0.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from bestarm.guards.protocol import guarded
+from bestarm.interface import Arms, FloatArray, IntArray
+from bestarm.models.dropout_network import (
+    DropoutTraining,
+    Networks,
+    SingleArray,
+    fit_dropout_networks,
+    hidden_outputs,
+    predict_dropout,
+)
+from bestarm.policies.batch_search import BatchSearch, BatchState, random_order, top_batch
+from bestarm.streams import Streams, standard_normal, uniform
+from bestarm_studies.oae.genedisco.acquisitions import (
+    BIM_CANDIDATES,
+    adversarial_distances,
+    cluster_members,
+    far_from,
+    nearest_to_boundary,
+    sampled,
+    scores_of,
+    soft_weights,
+    spread_seeds,
+)
+from bestarm_studies.oae.genedisco.gene_screen import PoolArms
+
+ACQUISITIONS = (
+    "top_uncertain", "soft_uncertain", "optimistic", "optimistic_absolute", "mean", "margin", "core_set", "badge",
+    "k_means", "adversarial",
+)  # fmt: skip
+FOLD = 5  # one of so many observations is held out of the training
+PENALTIES = np.logspace(-2, 4, 25)
+
+
+@dataclass(frozen=True)
+class PoolSearch(BatchSearch):
+    """A batch search that may choose only genes of each run's pool; what it recommends is all that it has chosen.
+
+    Parameters
+    ----------
+    label, batch, rounds
+        See `bestarm.policies.batch_search.BatchSearch`.
+    """
+
+    batch: int = 16
+    rounds: int = 50
+
+    def as_coded(self) -> Self:
+        """Return the search of the published code: this one, which has no fault to switch on."""
+        return self
+
+    def start(self, arms: Arms, streams: Streams) -> BatchState:
+        """Return the state before the first gene."""
+        state = super().start(arms, streams)
+        if isinstance(arms, PoolArms):
+            state.available = arms.pool.copy()
+        return state
+
+    def recommend(self, state: BatchState) -> IntArray:
+        """Return all genes chosen so far, shape (R, n)."""
+        return state.arms[:, : int(state.n_observed.min())]
+
+
+@guarded()
+@dataclass(frozen=True)
+class RandomGenes(PoolSearch):
+    """Uniformly random genes of the pool."""
+
+    def choose(self, state: BatchState, size: int) -> IntArray:
+        """Return random genes not yet chosen."""
+        order = self._draws(state, "batch")
+        return top_batch(order, state.available, order, size)
+
+
+@guarded()
+@dataclass(frozen=True)
+class LargestNorms(PoolSearch):
+    """A control that learns nothing: after the first batch, the genes whose descriptors have the largest norm."""
+
+    def choose(self, state: BatchState, size: int) -> IntArray:
+        """Return the largest norms not yet chosen."""
+        norms = np.sqrt((state.features[0] ** 2).sum(axis=1))
+        return top_batch(np.broadcast_to(norms, state.available.shape), state.available, self._draws(state, "t"), size)
+
+
+@guarded()
+@dataclass(frozen=True)
+class RidgeSearch(PoolSearch):
+    r"""A linear control: the genes with the largest prediction of a ridge regression.
+
+    Descriptors are standardised over all genes; the penalty is that of the smallest generalised cross-validation error,
+    chosen anew for every batch.
+
+    Parameters
+    ----------
+    absolute : bool
+        Whether it is fitted to the absolute effects, of which the largest are hits.
+    """
+
+    absolute: bool = False
+
+    def start(self, arms: Arms, streams: Streams) -> BatchState:
+        """Return the state before the first gene; features are standardised over the genes."""
+        state = super().start(arms, streams)
+        spread = state.features.std(axis=1, keepdims=True)
+        spread[spread == 0] = 1.0
+        state.features = (state.features - state.features.mean(axis=1, keepdims=True)) / spread
+        return state
+
+    def choose(self, state: BatchState, size: int) -> IntArray:
+        """Return the genes with the largest predictions."""
+        features = state.features[0]
+        scores = np.empty(state.available.shape)
+        for r, n in enumerate(state.n_observed):
+            y = state.rewards[r, :n]
+            scores[r] = features @ ridge(features[state.arms[r, :n]], np.abs(y) if self.absolute else y)
+        state.scores = scores
+        return top_batch(scores, state.available, self._draws(state, "ties"), size)
+
+
+def ridge(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Return the slopes of a ridge regression with intercept; the penalty minimises generalised cross-validation."""
+    centred, goal = x - x.mean(axis=0), y - y.mean()
+    u, s, vt = np.linalg.svd(centred, full_matrices=False)
+    along = u.T @ goal
+    shrink = s**2 / (s**2 + PENALTIES[:, None])
+    rest = float(goal @ goal - along @ along)
+    errors = (((1.0 - shrink) * along) ** 2).sum(axis=1) + rest
+    free = 1.0 - (1.0 + shrink.sum(axis=1)) / len(y)
+    kept = np.where(free > 1e-9, errors / np.maximum(free, 1e-9) ** 2, np.inf)
+    best = int(np.argmin(kept))
+    return np.asarray(vt.T @ (s / (s**2 + PENALTIES[best]) * along))
+
+
+@guarded()
+@dataclass(frozen=True)
+class GeneSearch(PoolSearch):
+    """Batches chosen from what a Bayesian network says, which is trained anew for each ([1]_, [2]_).
+
+    Parameters
+    ----------
+    acquisition : str
+        One of ``ACQUISITIONS``, see `bestarm_studies.oae.genedisco.acquisitions`.
+    hidden, epochs, passes : int
+        See `bestarm.models.dropout_network.DropoutTraining`.
+    broadcast_loss : bool
+        The fault of the published loss.
+    reset : bool
+        Whether every batch draws the same random numbers, as in the published code, which sets all seeds anew in each
+        cycle: initial weights, order of the data, dropout, samples.
+
+    Raises
+    ------
+    ValueError
+        For an unknown acquisition.
+    """
+
+    acquisition: str = "optimistic"
+    hidden: int = 32
+    epochs: int = 100
+    passes: int = 100
+    broadcast_loss: bool = False
+    reset: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.acquisition not in ACQUISITIONS:
+            raise ValueError(f"acquisition must be one of {', '.join(ACQUISITIONS)}, got {self.acquisition!r}.")
+        self._training()
+
+    def _training(self) -> DropoutTraining:
+        return DropoutTraining(self.hidden, self.epochs, passes=self.passes, broadcast_loss=self.broadcast_loss)
+
+    def as_coded(self) -> Self:
+        """Return the search of the published code."""
+        return replace(self, broadcast_loss=True, reset=True)
+
+    def choose(self, state: BatchState, size: int) -> IntArray:
+        """Return the next genes."""
+        training, number = self._training(), 0 if self.reset else state.round
+        features: SingleArray = state.inputs[0].numpy()
+        key = state.streams.key("Bayesian network")
+        names = np.stack([state.replications, np.full(len(state.replications), number)], axis=1)
+        arms, targets, n = training_part(state, number)
+        networks, _ = fit_dropout_networks(training, features, arms, n, targets, key, names)
+        outputs = hidden_outputs(networks, features)
+        if self.acquisition in ("core_set", "badge", "k_means", "adversarial"):
+            return self._by_geometry(state, size, number, networks, outputs, features)
+        passes = predict_dropout(training, networks, outputs, state.available, key, names)
+        scores = scores_of(self.acquisition, passes)
+        if scores is not None:
+            state.scores = scores.astype(np.float64)
+            return top_batch(state.scores, state.available, self._draws(state, "ties"), size)
+        draws = state.streams.key(f"{self.label} sample")
+        chosen = np.empty((len(arms), size), dtype=np.int64)
+        for r, replication in enumerate(state.replications):
+            pool = self._listed(state, r)
+            uniforms = np.array([uniform(draws, int(replication), i, number) for i in range(size)])
+            chosen[r] = pool[sampled(soft_weights(passes.deviation[r, pool]), uniforms)]
+        return chosen
+
+    def _by_geometry(
+        self, state: BatchState, size: int, number: int, networks: Networks, outputs: SingleArray, features: SingleArray
+    ) -> IntArray:
+        key = state.streams.key(f"{self.label} sample")
+        chosen = np.empty((len(state.replications), size), dtype=np.int64)
+        for r, replication in enumerate(state.replications):
+            pool, rep = self._listed(state, r), int(replication)
+            points = outputs[r][pool]
+            if self.acquisition == "core_set":  # distances to the last batch only, as in the published code
+                last = state.arms[r, state.n_observed[r] - self.batch : state.n_observed[r]]
+                places = far_from(points, outputs[r][last], size)
+            elif self.acquisition == "badge":
+                factors = np.array([standard_normal(key, rep, int(a), 2 * number) for a in pool], dtype=np.float32)
+                uniforms = np.array([uniform(key, rep, i, 2 * number + 1) for i in range(size)])
+                places = spread_seeds(points * factors[:, None], uniforms)
+            elif self.acquisition == "k_means":
+                uniforms = np.array([uniform(key, rep, i, number) for i in range(size)])
+                places = cluster_members(points, uniforms)
+            else:
+                first = pool[:BIM_CANDIDATES]
+                generator = np.random.default_rng([int(key), rep, number])
+                distances = adversarial_distances(
+                    features[first], networks.first[r], networks.bias[r], networks.last[r], generator
+                )
+                places = nearest_to_boundary(distances, size)
+            chosen[r] = pool[places]
+        return chosen
+
+    def _listed(self, state: BatchState, r: int) -> IntArray:
+        """Return the genes that are left in the order of a run's list, which is random and stays the same."""
+        order = random_order(
+            state.streams.key("list of genes"), state.replications[r : r + 1], 0, len(state.features[0])
+        )
+        listed = np.argsort(order[0], kind="stable")
+        return np.asarray(listed[state.available[r, listed]])
+
+
+def training_part(state: BatchState, number: int) -> tuple[IntArray, FloatArray, IntArray]:
+    """Return the observations that train: four of every five in the order of their effects, one at random held out.
+
+    Returns
+    -------
+    arms : ndarray of int64, shape (R, n)
+        Genes, the first ``n_kept`` of each row count.
+    targets : ndarray, shape (R, n)
+        Effects.
+    n_kept : ndarray of int64, shape (R,)
+        How many.
+    """
+    key = state.streams.key("validation part")
+    arms, targets = np.zeros_like(state.arms), np.zeros_like(state.rewards)
+    kept = np.zeros(len(arms), dtype=np.int64)
+    for r, n in enumerate(state.n_observed):
+        order = np.argsort(state.rewards[r, :n], kind="stable")
+        train = np.ones(n, dtype=np.bool_)
+        for fold in range(n // FOLD):
+            place = fold * FOLD + int(FOLD * uniform(key, int(state.replications[r]), fold, number))
+            train[order[place]] = False
+        kept[r] = train.sum()
+        arms[r, : kept[r]] = state.arms[r, :n][train]
+        targets[r, : kept[r]] = state.rewards[r, :n][train]
+    return arms, targets, kept

@@ -1,0 +1,207 @@
+"""Rows of searches of screens to plotted values and tables, and the values that claims on GeneDisco compare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bestarm.reporting.claim_cells import Value
+from bestarm.reporting.values import as_values, interval_text, paired_effects, summarise
+from bestarm_studies.oae.genedisco.gene_screen import SET_ASIDE, chance_law, hit_count
+
+LAW = "Random, exact law"
+RANDOM = "Random"
+SUITE_MEAN = "mean of the suite"
+SUITE = ("Random", "TopUncertain", "SoftUncertain", "Margin", "CoreSet", "BADGE", "KMeans", "AdversarialBIM")
+BUDGET = 800  # genes after the paper's 50 batches of 16
+
+# genes with an effect and a descriptor, which a test checks against the data
+GENES = {"IFNg": 17479, "IL2": 17479, "NK": 17558, "SARS-CoV-2": 16806}
+GENES_CODED = {"IFNg": 16673, "IL2": 16673, "NK": 16675, "SARS-CoV-2": 16402}
+
+PRINTED = {  # the paper's table, Figure 5
+    "TopUncertain": {"IFNg": 0.057, "IL2": 0.083, "NK": 0.035, "SARS-CoV-2": 0.035},
+    "SoftUncertain": {"IFNg": 0.046, "IL2": 0.081, "NK": 0.047, "SARS-CoV-2": 0.049},
+    "OAE": {"IFNg": 0.062, "IL2": 0.107, "NK": 0.085, "SARS-CoV-2": 0.0411},
+}
+
+Test = Mapping[str, Any]
+
+
+def last_rows(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows after the last batch of every run."""
+    return rows[rows["round"] == rows["round"].max()]
+
+
+def n_genes(name: str, convention: str) -> int:
+    """Return the number of genes of a screen on the group effects."""
+    return (GENES_CODED if convention == "as_coded" else GENES)[name]
+
+
+def chance(name: str, convention: str, acquired: float) -> tuple[float, float, float]:
+    """Return mean and 2.5% and 97.5% quantiles of the hit ratio of so many random genes, by the exact law."""
+    genes = n_genes(name, convention)
+    if acquired == 0:
+        return 0.0, 0.0, 0.0
+    law, hits = chance_law(genes, int(acquired), splits=2 if convention == "as_coded" else 1), hit_count(genes)
+    low, high = law.ppf([0.025, 0.975])
+    return float(law.mean() / hits), float(low / hits), float(high / hits)
+
+
+def _final(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return one column after the last batch, runs by series; random genes by their law, and the suite's mean."""
+    last = last_rows(rows)
+    table = last.pivot(index="replication", columns="series", values=column).astype(np.float64)
+    if RANDOM in table and column == "hit_ratio" and (rows["data"] == "real").all():
+        first = last.iloc[0]
+        table[RANDOM] = chance(str(first["name"]), str(first["convention"]), float(first["pulls"]))[0]
+    if set(SUITE) <= set(table):
+        table[SUITE_MEAN] = table[list(SUITE)].mean(axis=1)
+    return table
+
+
+def final_hit_ratio(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
+    """Return the hit ratio after the last batch."""
+    return _final(rows, "hit_ratio")
+
+
+def from_printed(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
+    """Return the hit ratio after the last batch minus the one that the paper prints for the screen and search."""
+    table = _final(rows, "hit_ratio")
+    name = str(rows["name"].iloc[0])
+    return pd.DataFrame({series: table[series] - printed[name] for series, printed in PRINTED.items()})
+
+
+GENEDISCO_VALUES: dict[str, Value] = {
+    "final_hit_ratio": Value("hit ratio after the last batch", final_hit_ratio),
+    "from_printed": Value("hit ratio minus the printed one", from_printed),
+}
+
+
+def curve_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return the mean hit ratio against the number of genes, with 95% t-intervals, and the exact law of random genes.
+
+    Panels are screens, statistics ``hit ratio``; those of the law are its quantiles.
+    """
+    kept = rows[rows["series"] != RANDOM]
+    found = summarise(kept, {"hit ratio": ("hit_ratio", "mean")}, x="pulls", panel="{name}", profile=profile)
+    table = []
+    for (name, convention), mine in kept.groupby(["name", "convention"], sort=False):
+        for pulls in sorted(mine["pulls"].unique()):
+            value, low, high = chance(str(name), str(convention), float(pulls))
+            line = {"panel": name, "convention": convention, "x": pulls, "value": value, "low": low, "high": high}
+            table.append(line | {"series": LAW, "n": 0})
+    law = as_values(pd.DataFrame(table), statistic="hit ratio", profile=profile, data=rows["data"].iloc[0])
+    return pd.concat([found, law], ignore_index=True)
+
+
+def table_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return hit ratio, precision and signed recall after the last batch, the exact law, and the printed numbers.
+
+    Printed numbers are a series "OAE, printed" of the convention as coded, which the paper says that it ran.
+    """
+    kinds = {"hit ratio": ("hit_ratio", "mean"), "precision": ("precision", "mean")}
+    kinds |= {"one split": ("recall_one_split", "mean"), "two splits": ("recall_two_splits", "mean")}
+    kinds |= {"signed": ("recall_rising", "mean")}
+    kept = last_rows(rows)
+    found = summarise(kept[kept["series"] != RANDOM], kinds, panel="{name}", profile=profile)
+    table = []
+    for name, convention in kept[["name", "convention"]].drop_duplicates().itertuples(index=False):
+        pulls = float(kept["pulls"].max())
+        value, low, high = chance(str(name), str(convention), pulls)
+        line = {"panel": name, "convention": convention, "statistic": "hit ratio", "n": 0}
+        table.append(line | {"series": LAW, "value": value, "low": low, "high": high})
+        for series, printed in PRINTED.items():
+            if convention == "as_coded":
+                table.append(line | {"series": f"{series}, printed", "value": printed[str(name)], "n": 5})
+    exact = as_values(pd.DataFrame(table), profile=profile, data=rows["data"].iloc[0])
+    return pd.concat([found, exact], ignore_index=True)
+
+
+def hits_table(values: pd.DataFrame, order: Sequence[str], statistic: str = "hit ratio") -> pd.DataFrame:
+    """Return one statistic as text, series by screens, the conventions one below the other."""
+    lines = []
+    mine = values[values["statistic"] == statistic]
+    for convention in dict.fromkeys(mine["convention"]):
+        for series in order:
+            row = mine[(mine["convention"] == convention) & (mine["series"] == series)].set_index("panel")
+            if row.empty:
+                continue
+            texts = {p: _text(row.loc[p]) for p in dict.fromkeys(mine["panel"]) if p in row.index}
+            lines.append({"convention": str(convention).replace("_", " "), "series": series} | texts)
+    return pd.DataFrame(lines).fillna("")
+
+
+def _text(line: pd.Series) -> str:
+    if pd.isna(line["low"]):
+        return f"{line['value']:.3f}"
+    return interval_text(float(line["value"]), float(line["low"]), float(line["high"]))
+
+
+def gains(rows: pd.DataFrame, groups: Mapping[str, Sequence[str]], over: str, profile: str) -> pd.DataFrame:
+    """Return what searches gain in hit ratio over one of them, paired by run, with 95% t-intervals; a panel a screen.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of experiments on the same screens.
+    groups : mapping of str to sequence of str
+        Heading to series.
+    over : str
+        The series that they are compared with; its own hit ratio is the heading's line.
+    profile : str
+        Scale.
+    """
+    frames = []
+    last = last_rows(rows)
+    for name, mine in last.groupby("name", sort=False):
+        there = set(mine["series"])
+        lines = {
+            heading: {"": (over, over)} | {series: (series, over) for series in named if series in there}
+            for heading, named in groups.items()
+        }
+        found = paired_effects(mine, "hit_ratio", statistic="gain", profile=profile, panel=str(name), lines=lines)
+        frames.append(found)
+    return pd.concat(frames, ignore_index=True)
+
+
+def fault_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return what each fault alone changes in the hit ratio, the second split of the hit list among them."""
+    last = last_rows(rows)
+    plain = last[~last["series"].str.contains(" | ", regex=False)]
+    split = plain.assign(series=plain["series"] + " | second split of the hits", hit_ratio=plain["recall_two_splits"])
+    frames = [
+        paired_effects(mine, "hit_ratio", statistic="change", profile=profile, panel=str(name))
+        for name, mine in pd.concat([last, split], ignore_index=True).groupby("name", sort=False)
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def size_values(profile: str) -> pd.DataFrame:
+    """Return, for each screen, genes, hits, and the exact chance of both conventions after the paper's 800 genes."""
+    table = []
+    for convention in ("as_written", "as_coded"):
+        for name in GENES:
+            genes = n_genes(name, convention)
+            value, low, high = chance(name, convention, BUDGET)
+            line = {"panel": name, "series": "screen", "convention": convention}
+            table.append(line | {"statistic": "genes", "value": genes})
+            table.append(line | {"statistic": "pool", "value": genes - int(SET_ASIDE * genes)})
+            table.append(line | {"statistic": "hits", "value": hit_count(genes)})
+            table.append(line | {"statistic": "chance", "value": value, "low": low, "high": high})
+    return as_values(pd.DataFrame(table), profile=profile, data="real")
+
+
+def size_table(values: pd.DataFrame) -> pd.DataFrame:
+    """Return `size_values` as text, a row for each screen and convention."""
+    wide = values.pivot(index=["convention", "panel"], columns="statistic", values="value")
+    lines = []
+    for convention, panel in values[["convention", "panel"]].drop_duplicates().itertuples(index=False):
+        one = wide.loc[(convention, panel)]
+        texts = {name: f"{one[name]:.0f}" for name in ("genes", "pool", "hits")}
+        texts |= {"chance": f"{one['chance']:.4f}"}
+        lines.append({"convention": convention.replace("_", " "), "screen": panel} | texts)
+    return pd.DataFrame(lines)

@@ -1,0 +1,65 @@
+"""A small screen for tests: 40 genes, three features, a smooth phenotype, and the commands run on it."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from bestarm.reporting.cli import main
+
+N_GENES = 40
+SMALL = ["--set", "hidden=8,4", "--set", "steps=60"]
+NETWORKS = ("mean_opt", "max_opt", "hinge", "greedy", "det_d", "ensemble", "noisy_ensemble", "seq_b", "ensemble_seq_b")
+
+
+def genes() -> list[str]:
+    """Return the names of the genes."""
+    return [f"GENE{i:02d}" for i in range(N_GENES)]
+
+
+def features() -> pd.DataFrame:
+    """Return the features."""
+    values = np.random.default_rng(5).standard_normal((N_GENES, 3)).round(3)
+    return pd.DataFrame(values, index=pd.Index(genes(), name="gene"), columns=["a", "b", "c"])
+
+
+def phenotypes() -> pd.Series:
+    """Return the phenotype of every gene, in the hundreds."""
+    x = features()
+    return (100.0 * (x["a"] - 0.5 * x["b"] ** 2)).round(2).rename("phenotype")
+
+
+class Lab:
+    """A folder with the two tables, in which commands are run and batches are measured."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.features, self.phenotypes = folder / "features.csv", folder / "phenotypes.csv"
+        self.rounds = folder / "phenotypes_rounds"
+        features().to_csv(self.features)
+        self.phenotypes.write_text("gene,phenotype\n")
+
+    def suggest(self, *arguments: str, policy: str = "mean_opt", batch: int = 4) -> int:
+        """Run ``bestarm suggest`` and return its status."""
+        small = SMALL if policy in NETWORKS and "--check" not in arguments else []
+        given = ["suggest", str(self.features), str(self.phenotypes), "--batch", str(batch), "--policy", policy]
+        return main([*given, *small, *arguments])
+
+    def plate(self, number: int) -> pd.DataFrame:
+        """Return the plate map of a round."""
+        return pd.read_csv(self.rounds / f"round_{number:03d}_plate.csv", keep_default_na=False)
+
+    def batch(self, number: int) -> list[str]:
+        """Return the genes of a round."""
+        return list(self.plate(number)["gene"])
+
+    def measure(self, names, failed=()) -> None:
+        """Append a row for each gene, empty where it failed."""
+        values = phenotypes()
+        with open(self.phenotypes, "a") as file:
+            for name in names:
+                file.write(f"{name},{'' if name in failed else values[name]}\n")
+
+    def files(self) -> dict[str, bytes]:
+        """Return the contents of the log."""
+        return {p.name: p.read_bytes() for p in sorted(self.rounds.glob("round*"))}

@@ -1,0 +1,386 @@
+"""Odd files end with one line and status 2, or by a stated rule that is counted; and nothing is lost."""
+
+import gzip
+import math
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from small_screen import SMALL, Lab, genes
+
+from bestarm.datasets import registry
+from bestarm.screens import symbols
+from bestarm.screens.campaign import Campaign
+from bestarm.screens.plates import places, wells_of
+from bestarm.screens.policies import Choice, parsed_settings
+from bestarm.screens.symbols import approved_symbols, match, matched
+from bestarm.screens.tables import Notes, averaged, read_features, read_wells
+
+
+@pytest.fixture
+def lab(tmp_path):
+    """Return a screen with one round measured."""
+    lab = Lab(tmp_path)
+    assert lab.suggest(policy="random") == 0
+    lab.measure(lab.batch(1))
+    return lab
+
+
+def refused(lab, capsys, *words: str, policy="random", arguments=()) -> None:
+    """Assert that the command ends with one line, status 2, and the log as it was."""
+    before = lab.files()
+    capsys.readouterr()
+    assert lab.suggest(*arguments, policy=policy) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith("bestarm: ")
+    assert shown.count("\n") == 1
+    for word in words:
+        assert word in shown
+    assert lab.files() == before
+
+
+HEADER = "gene,phenotype\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is empty; it needs a header"),
+        ("gene,phenotype\nGENE00,high\n", "line 2: the phenotype of GENE00 is 'high'; it must be a number, or empty"),
+        ("gene,phenotype\nGENE00,inf\n", "line 2: the phenotype of GENE00 is 'inf'"),
+        ("gene,phenotype\nGENE00,1e80\n", "line 2: the phenotype of GENE00 is '1e80'"),
+        ("gene,phenotype\nGENE00,1\nGENE01\n", "line 3: 1 fields where the header has 2; complete the row"),
+        ("gene,phenotype\nGENE00,1,2\n", "line 2: 3 fields where the header has 2"),
+        ("gene,phenotype\n,1\n", "line 2: a well without a gene"),
+        ("gene,value,more\nGENE00,1,2\n", "has no column 'phenotype'; it has: gene, value, more"),
+        ("gene,gene\nGENE00,1\n", "the column name 'gene' is empty or there twice"),
+        ("gene,phenotype\nCOW,1\nCAT,2\n", "none of its genes (COW, CAT) has features"),
+        ('gene,phenotype\n"GENE00,1\n', "fields where the header has 2"),
+    ],
+)
+def test_phenotypes_that_are_refused(text, words, lab, capsys):
+    """With the line, the value, the rule and the remedy."""
+    lab.phenotypes.write_text(text)
+    refused(lab, capsys, lab.phenotypes.name, words)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("gene,a\nG1,1\nG2,x\n", "feature 'a' of G2 is 'x', no number of ordinary size"),
+        ("gene,a\nG1,1\nG2,inf\n", "feature 'a' of G2 is 'inf'"),
+        ("gene,a\nG1,1\nG1,2\nG2,3\n", "G1 has two different rows, lines 2 and 3; keep one of them"),
+        ("gene,a\nG1,1\n,2\n", "line 3: a gene without a name"),
+        ("gene,a\nG1,1\n", "has 1 gene; a search needs at least two"),
+        ("gene,a\nG1,1\nG2,1\n", "every feature is the same for all genes"),
+        ("gene,a,b\nG1,1,\nG2,2,\n", "feature 'b' has no number at all; drop the column"),
+        ("gene\nG1\nG2\n", "has no feature, only the column 'gene'"),
+        ("gene,a\nG1,1\nG2,2,3\n", "line 3: 3 fields where the header has 2"),
+    ],
+)
+def test_features_that_are_refused(text, words, lab, capsys):
+    """With the gene, the value, the rule and the remedy."""
+    lab.features.write_text(text)
+    refused(lab, capsys, str(lab.features), words)
+
+
+def test_a_file_that_is_not_there_or_no_text(lab, capsys):
+    """A missing file, and a spreadsheet in the place of a table."""
+    lab.phenotypes.unlink()
+    refused(lab, capsys, f"there is no file {lab.phenotypes}")
+    lab.phenotypes.write_bytes(b"PK\x03\x04\xff\xfe\x00")
+    refused(lab, capsys, "is no text in UTF-8; save it as CSV")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--policy", "mean_opts"], "there is no policy 'mean_opts'; there are: mean_opt, max_opt, "),
+        (["--set", "optimsm=1"], "random has no setting 'optimsm'; it has: "),
+        (["--set", "optimism"], "a setting is written name=value, such as optimism=0.1, got 'optimism'"),
+        (["--policy", "mean_opt", "--set", "steps=0"], "steps"),
+        (["--policy", "mean_opt", "--set", "steps=many"], "steps"),
+        (["--policy", "mean_opt", "--set", "batch=3"], "mean_opt has no setting 'batch'"),
+        (["--batch", "0"], "batch must be a whole number of at least 1, got 0"),
+        (["--seed", "-1"], "seed must be a whole number of at least 0, got -1"),
+        (["--components", "4"], "components must be between 1 and 3, or 0 for all features; got 4"),
+        (["--keep-free", "Z99"], "a plate of 96 has no well 'Z99'; wells are A01 to H12"),
+        (["--phenotype", "rep1"], "has no column 'rep1'; it has: gene, phenotype"),
+    ],
+)
+def test_settings_that_are_refused(arguments, words, lab, capsys):
+    """With what there is."""
+    refused(lab, capsys, words, arguments=arguments)
+
+
+def test_a_half_written_file_loses_nothing(lab, capsys):
+    """Cut after many a byte: the round before is still there, and no round is made of a part of the batch."""
+    text = lab.phenotypes.read_text()
+    before = lab.files()
+    for end in [*range(0, len(text) - 6, 4), *range(len(text) - 6, len(text) - 1)]:
+        lab.phenotypes.write_text(text[:end])
+        status = lab.suggest(policy="random")
+        shown = capsys.readouterr()
+        complete = set(lab.batch(1)) <= {line.split(",")[0] for line in text[:end].splitlines() if "," in line}
+        if complete:  # cut within the last number, or before it: what no program can know, but the file has no end
+            assert status == 0
+            assert "the last line has no end; it is taken as it is, check that the file is whole." in shown.out
+            break
+        assert status == 2 or "waits for its results: the same batch" in shown.out
+        assert lab.files() == before
+
+
+def test_rows_that_vanish_and_results_that_are_missing(lab, capsys):
+    """A gene that an earlier round used, and a part of the batch that waits."""
+    assert lab.suggest(policy="random") == 0
+    whole = lab.phenotypes.read_text()
+    lab.measure(lab.batch(2)[:3])
+    refused(
+        lab, capsys, f"round 2 waits for 1 of 4 genes ({lab.batch(2)[3]})", "with an empty phenotype where the well"
+    )
+    lab.phenotypes.write_text(whole.replace(lab.batch(1)[2] + ",", "GENE39,"))
+    lab.measure(lab.batch(2))
+    refused(lab, capsys, "1 genes that earlier rounds used have no row now", lab.batch(1)[2])
+
+
+def test_features_that_changed_are_refused(lab, capsys):
+    """One number is enough; another log takes what was measured as known."""
+    lab.features.write_text(lab.features.read_text().replace("GENE05,", "GENE05,0").replace("GENE05,0-", "GENE05,-9"))
+    refused(lab, capsys, "is not what round 1 in", "begin another log by --campaign")
+    assert lab.suggest("--campaign", str(lab.folder / "second"), policy="greedy") == 0
+    assert "4 that no batch had suggested are taken as known" in capsys.readouterr().out
+
+
+def test_a_gene_that_was_never_suggested_is_taken_as_known(lab, capsys):
+    """It is said, told to the policy, and not suggested any more."""
+    other = [g for g in genes() if g not in lab.batch(1)][:5]
+    lab.measure(other)
+    assert lab.suggest(policy="random", batch=31) == 0
+    assert "9 of 40 genes known, 0 of them failed; 5 that no batch had suggested are taken as known" in (
+        capsys.readouterr().out
+    )
+    assert not set(lab.batch(2)) & set(other)
+
+
+def test_failed_wells_teach_nothing_and_are_used_up(lab, capsys):
+    """Empty, NA, n/a, nan, failed, in any case; a gene fails if all of its wells did."""
+    rows = ["GENE00,", "GENE01,NA", "GENE02,n/a", "GENE03,NaN", "GENE04,Failed", "GENE05,", "GENE05,7", "GENE05,9"]
+    lab.phenotypes.write_text(HEADER + "".join(f"{row}\n" for row in rows))
+    names, wells = read_wells(lab.phenotypes, [], Notes())
+    found = averaged(names, wells)
+    assert [gene for gene, value in found.values.items() if math.isnan(value)] == [f"GENE0{i}" for i in range(5)]
+    assert found.values["GENE05"] == 8.0
+    assert found.wells == {f"GENE0{i}": 0 for i in range(5)} | {"GENE05": 2}
+
+
+def test_replicates_are_averaged_over_rows_and_columns(lab):
+    """Without those that failed; their pooled deviation is reported."""
+    lab.phenotypes.write_text("plate;gene;rep1;rep2\n1;A;1;2\n1;B;5;\n2;A;6;\n2;C;;\n")
+    names, wells = read_wells(lab.phenotypes, ["rep1", "rep2"], Notes())
+    found = averaged(names, wells)
+    assert found.values["A"] == 3.0
+    assert found.values["B"] == 5.0
+    assert math.isnan(found.values["C"])
+    assert found.replicate_sd == pytest.approx(np.std([1, 2, 6], ddof=1))
+
+
+def test_rules_for_features_are_counted(tmp_path):
+    """Rows there twice, gaps, constant features, a missing end; tabs and a byte-order mark."""
+    path = tmp_path / "features.tsv"
+    path.write_text("\ufeffgene\ta\tb\tc\nG1\t1\t5\t\nG2\t2\t5\t4\nG1\t1\t5\t\n\nG3\tNA\t5\t8", encoding="utf-8")
+    notes = Notes()
+    table = read_features(path, notes)
+    assert table.genes == ("G1", "G2", "G3")
+    assert table.columns == ("a", "c")
+    np.testing.assert_array_equal(table.values, [[1, 6], [2, 4], [1.5, 8]])
+    assert [line.split(": ", 1)[1] for line in notes.lines] == [
+        "the last line has no end; it is taken as it is, check that the file is whole.",
+        "1 row there twice, counted once.",
+        "2 empty features set to the mean of the column.",
+        "1 feature the same for all genes, left out (b).",
+    ]
+
+
+@pytest.fixture
+def hgnc(tmp_path, monkeypatch):
+    """Put a small table in the place of HGNC's."""
+    path = tmp_path / "hgnc.tsv.gz"
+    path.write_bytes(
+        gzip.compress(b"outdated\tapproved\nOLD1\tNEW1\nOLD2\tNEW2\nTWO\tNEW1\nTWO\tNEW2\nNEW3\tNEW1\nX\tNEW3\n")
+    )
+    monkeypatch.setattr(symbols, "fetch", lambda name: path)
+    return path
+
+
+def test_outdated_symbols_are_mapped_both_ways_and_counted(hgnc):
+    """To the one approved symbol; not a symbol that is approved itself, an ambiguous one, or one that is there."""
+    approved = approved_symbols(hgnc)
+    assert approved == {"OLD1": "NEW1", "OLD2": "NEW2", "X": "NEW3"}
+    assert match(["OLD1", "NEW2", "TWO", "NEW3", "G"], ["NEW1", "OLD2", "G"], approved) == {
+        "OLD1": "NEW1", "NEW2": "OLD2", "G": "G"
+    }  # fmt: skip
+    assert match(["OLD1"], ["OLD1", "NEW1"], approved) == {"OLD1": "OLD1"}, "a name that is there stays"
+    assert match(["NEW1"], ["OLD1", "G"], approved) == {"NEW1": "OLD1"}
+    notes = Notes()
+    assert matched(["OLD1", "G", "TWO", "OLD1"], ["NEW1", "G"], approved, notes, "ph.csv") == [
+        "NEW1",
+        "G",
+        None,
+        "NEW1",
+    ]
+    assert notes.lines == [
+        "ph.csv: 1 outdated symbols mapped by HGNC's table (OLD1 is NEW1).",
+        "ph.csv: 1 genes have no features and are left out (TWO).",
+    ]
+
+
+def test_outdated_symbols_in_the_command(lab, hgnc, capsys):
+    """The wells of the old and of the new name are replicates of one gene; a gene without features is left out."""
+    lab.features.write_text(lab.features.read_text().replace("GENE00", "NEW1"))
+    lab.phenotypes.write_text(HEADER + "OLD1,1\nNEW1,3\nCOW,4\nGENE01,2\n")
+    assert lab.suggest("--campaign", str(lab.folder / "other"), policy="random") == 0
+    out = capsys.readouterr().out
+    assert "phenotypes.csv: 1 outdated symbols mapped by HGNC's table (OLD1 is NEW1)." in out
+    assert "phenotypes.csv: 1 genes have no features and are left out (COW)." in out
+    told = Campaign(lab.folder / "other").rounds()[0].told
+    assert told == (("NEW1", 2.0), ("GENE01", 2.0))
+
+
+def test_without_the_table_of_symbols_a_line_says_so(lab, monkeypatch, capsys):
+    """And names must agree as they are."""
+
+    def nobody_has_it(name):
+        raise registry.DataUnavailable(name)
+
+    monkeypatch.setattr(symbols, "fetch", nobody_has_it)
+    with open(lab.phenotypes, "a") as file:
+        file.write("COW,1\n")
+    assert lab.suggest(policy="random") == 0
+    assert "note: outdated symbols are not mapped: HGNC's table is not here" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not registry.available(*symbols.DATA_FILES), reason="HGNC's table is not here")
+def test_the_stored_table_of_symbols():
+    """Symbols that changed in 2020 and before, and one that is approved still."""
+    approved = approved_symbols(registry.fetch(*symbols.DATA_FILES))
+    assert approved["MARCH3"] == "MARCHF3"
+    assert approved["C10orf10"] == "DEPP1"
+    assert "TP53" not in approved
+    assert len(approved) > 40_000
+
+
+def hold(folder, ready, go) -> None:
+    """Hold the lock of a log until told to end."""
+    with Campaign(folder).locked():
+        ready.set()
+        go.wait(60)
+
+
+def test_two_people_at_once(lab, capsys):
+    """The second is refused in one line, while the first goes on; the lock of a killed process does not last."""
+    context = multiprocessing.get_context("fork")
+    ready, go = context.Event(), context.Event()
+    other = context.Process(target=hold, args=(lab.rounds, ready, go))
+    other.start()
+    assert ready.wait(60)
+    refused(lab, capsys, "somebody else is running bestarm suggest on", "Wait until it has ended")
+    os.kill(other.pid, signal.SIGKILL)
+    other.join()
+    assert lab.suggest(policy="random") == 0
+    assert "round 2: 4 of 40 genes known" in capsys.readouterr().out
+
+
+def test_many_at_once_make_one_round(lab):
+    """Of four processes at the same moment each prints the same batch or is refused; one round is added."""
+    code = "import sys; from bestarm.reporting.cli import main; sys.exit(main(sys.argv[1:]))"
+    arguments = ["suggest", str(lab.features), str(lab.phenotypes), "--batch", "4", "--policy", "greedy", *SMALL]
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        for _ in range(4)
+    ]
+    ended = [(*process.communicate(), process.returncode) for process in running]
+    good = [out for out, _, status in ended if status == 0]
+    assert good
+    assert all("somebody else is running" in err for _, err, status in ended if status != 0)
+    assert len(Campaign(lab.rounds).rounds()) == 2
+    assert all(gene in out for out in good for gene in lab.batch(2))
+
+
+def test_a_process_killed_at_any_moment_leaves_whole_rounds(lab, kills):
+    """Every file of the log is whole, and the same call goes on."""
+    code = "import sys; from bestarm.reporting.cli import main; sys.exit(main(sys.argv[1:]))"
+    arguments = ["suggest", str(lab.features), str(lab.phenotypes), "--batch", "4", "--policy", "random"]
+    for number in range(kills):
+        process = subprocess.Popen([sys.executable, "-c", code, *arguments], stdout=subprocess.DEVNULL)
+        time.sleep(0.5 + 0.9 * number)
+        process.kill()
+        process.wait()
+        assert len(Campaign(lab.rounds).rounds()) in (1, 2)
+    assert lab.suggest(policy="random") == 0
+    assert len(Campaign(lab.rounds).rounds()) == 2
+    assert len(lab.batch(2)) == 4
+
+
+@pytest.mark.parametrize("damage", ["cut", "words", "another format"])
+def test_a_damaged_log_is_refused_and_left_as_it_is(damage, lab, capsys):
+    """With the file; the rounds that are whole are untouched."""
+    path = lab.rounds / "round_001.json"
+    text = path.read_text()
+    path.write_text(
+        {"cut": text[: len(text) // 2], "words": "[]", "another format": text.replace('"format": 1', '"format": 9')}[
+            damage
+        ]
+    )
+    words = "has format 9, this bestarm reads 1" if damage == "another format" else "is damaged or half-written"
+    refused(lab, capsys, str(path), words)
+
+
+def test_a_round_that_is_missing(lab, capsys):
+    """The log does not go on without it."""
+    assert lab.suggest(policy="random") == 0
+    os.rename(lab.rounds / "round_001.json", lab.folder / "elsewhere.json")
+    refused(lab, capsys, "has no round 1, but round 2; put round_001.json back")
+
+
+def test_all_wells_failed(lab, capsys):
+    """The next batch is random again, and says why."""
+    lab.phenotypes.write_text(HEADER + "".join(f"{gene},\n" for gene in lab.batch(1)))
+    assert lab.suggest(policy="mean_opt") == 0
+    assert not set(lab.batch(2)) & set(lab.batch(1))
+    assert set(lab.plate(2)["why"]) == {"random, since every well failed so far"}
+
+
+def test_phenotypes_that_are_all_equal(lab):
+    """They have no spread to scale by; a batch is suggested all the same."""
+    lab.phenotypes.write_text(HEADER + "".join(f"{gene},5\n" for gene in lab.batch(1)))
+    for policy in ("mean_opt", "thompson", "linear"):
+        assert lab.suggest("--campaign", str(lab.folder / policy), policy=policy) == 0
+
+
+def test_wells_and_plates():
+    """Row by row; 384 wells; several plates; a plate kept free as a whole."""
+    assert [well for _, well in places(13, 96)] == [f"A{i:02d}" for i in range(1, 13)] + ["B01"]
+    assert len(wells_of(384)) == 384
+    assert wells_of(384)[-1] == "P24"
+    assert places(97, 96)[-1] == (2, "A01")
+    assert len(set(places(500, 96))) == 500
+    with pytest.raises(ValueError, match="all 96 wells are kept free"):
+        wells_of(96, wells_of(96))
+    with pytest.raises(ValueError, match="plate must be 96 or 384, got 24"):
+        wells_of(24)
+
+
+def test_settings_by_name():
+    """Numbers, tuples and words."""
+    assert parsed_settings(["hidden=10,5", "optimism=0.1", "kernel=rbf"]) == {
+        "hidden": (10, 5), "optimism": 0.1, "kernel": "rbf"
+    }  # fmt: skip
+    with pytest.raises(ValueError, match="hidden"):
+        Choice("greedy", {"hidden": 3})

@@ -1,0 +1,193 @@
+"""Policies on a finished screen: counts against the plain loop, chance against its law, the table and the figure."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from small_screen import NETWORKS, Lab, features, genes, phenotypes
+from test_suggest import choice
+
+from bestarm.paths import DATA
+from bestarm.reporting.cli import main
+from bestarm.reporting.screen_figure import hits_figure
+from bestarm.screens import replay as replay_module
+from bestarm.screens.policies import NAMES, Choice
+from bestarm.screens.replay import CHANCE, chance, hit_counts, hits_of, named_choices, replay
+from bestarm.screens.suggest import Plan, next_round
+from bestarm.screens.tables import Notes, averaged, read_features, read_wells
+
+REWARDS = phenotypes().to_numpy()
+HITS = hits_of(REWARDS, 0.2)
+
+
+@pytest.fixture
+def scores(tmp_path):
+    """Return the standardised features of the small screen."""
+    Lab(tmp_path)
+    return read_features(tmp_path / "features.csv", Notes()).scores()
+
+
+@pytest.mark.parametrize("name", ["mean_opt", "ensemble", "seq_b", "linear", "dpp_sample", "thompson", "random"])
+def test_a_replay_is_the_lab_s_search(name, tmp_path):
+    """One run finds the hits that `suggest` finds round after round on the same phenotypes."""
+    lab = Lab(tmp_path)
+    table = read_features(lab.features, Notes())
+    rounds, known, found = [], {}, []
+    for _ in range(4):
+        rounds.append(next_round(Plan(choice(name), 5), table, known, rounds))
+        known |= {g: phenotypes()[g] for g in rounds[-1].genes}
+        found.append(sum(HITS[genes().index(g)] for g in known))
+    counts = hit_counts(choice(name), table.scores(), REWARDS, HITS, batch=5, rounds=4, runs=2)
+    assert counts[0].tolist() == found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_screen_searched_to_its_end_has_found_every_hit(name, scores):
+    """With the remainder as the last batch, and no gene counted twice."""
+    counts = hit_counts(choice(name), scores, REWARDS, HITS, batch=9, rounds=5, runs=2)
+    assert counts.shape == (2, 5)
+    assert (counts[:, -1] == HITS.sum()).all()
+    assert (np.diff(counts, axis=1) >= 0).all()
+
+
+def test_runs_do_not_depend_on_how_many_there_are_or_on_their_grouping(scores, monkeypatch):
+    """Gaussian processes run a few at a time where memory is short."""
+    for name in ("thompson", "greedy"):
+        many = hit_counts(choice(name), scores, REWARDS, HITS, batch=5, rounds=3, runs=4)
+        assert (hit_counts(choice(name), scores, REWARDS, HITS, batch=5, rounds=3, runs=2) == many[:2]).all()
+        monkeypatch.setattr(replay_module, "_POSTERIOR_BYTES", 1)
+        assert (hit_counts(choice(name), scores, REWARDS, HITS, batch=5, rounds=3, runs=4) == many).all()
+
+
+def test_chance_is_the_law_of_draws_without_replacement(scores):
+    """Mean and middle 95% against 4000 shuffles; and random batches of the library follow it."""
+    law = chance(40, 8, 6, 7)
+    rng = np.random.default_rng(0)
+    drawn = np.array([np.cumsum(rng.permutation(40) < 8)[[5, 11, 17, 23, 29, 35, 39]] for _ in range(4000)])
+    np.testing.assert_allclose(law["value"], drawn.mean(axis=0), atol=4 * 1.3 / np.sqrt(4000))
+    inside = (drawn >= law["low"].to_numpy()) & (drawn <= law["high"].to_numpy())
+    assert (inside.mean(axis=0) >= 0.94).all()
+    counts = hit_counts(Choice("random"), scores, REWARDS, HITS, batch=6, rounds=7, runs=400)
+    np.testing.assert_allclose(counts.mean(axis=0), law["value"], atol=4 * 1.3 / np.sqrt(400))
+
+
+def test_policies_that_learn_are_ahead_of_chance_where_there_is_something_to_learn(scores):
+    """A linear phenotype: after 15 of 40 genes most of the 8 best, where chance has found 3."""
+    rewards = features()["a"].to_numpy()
+    hits = hits_of(rewards, 0.2)
+    table = replay(
+        [Choice("gp_bucb"), Choice("linear"), Choice("greedy", {"hidden": (20,), "steps": 300})], scores, rewards, hits,
+        batch=5, rounds=3, runs=8,
+    )  # fmt: skip
+    last = table[table["x"] == 3].set_index("series")["value"]
+    assert last[CHANCE] == 3.0
+    assert (last.drop(CHANCE) > 5.0).all()
+
+
+def test_hits_by_share_and_by_threshold():
+    """Ties with the last hit count; nothing and everything are refused."""
+    rewards = np.array([5.0, 1.0, 4.0, 4.0, 2.0])
+    assert hits_of(rewards, 0.4).tolist() == [True, False, True, True, False]
+    assert hits_of(rewards, 0.4, threshold=4.5).tolist() == [True, False, False, False, False]
+    with pytest.raises(ValueError, match="no gene is a hit at 9; choose another --hit or --top"):
+        hits_of(rewards, 0.1, threshold=9.0)
+    with pytest.raises(ValueError, match="every gene is a hit at 0"):
+        hits_of(rewards, 0.1, threshold=0.0)
+    with pytest.raises(ValueError, match="top must be a share between 0 and 1, got 1"):
+        hits_of(rewards, 1.0)
+
+
+def test_a_policy_twice_is_shown_with_its_settings():
+    """And refused where both are the same."""
+    names = named_choices([Choice("greedy"), Choice("greedy", {"steps": 9}), Choice("linear")])
+    assert list(names) == ["greedy (defaults)", "greedy (steps=9)", "linear"]
+    with pytest.raises(ValueError, match=r"the policy greedy .defaults. is there twice"):
+        named_choices([Choice("greedy"), Choice("greedy")])
+
+
+def test_the_command_writes_a_table_and_a_figure(tmp_path, capsys):
+    """Numbers printed are those of the table; genes without a phenotype are left out; the same call, the same bytes."""
+    lab = Lab(tmp_path)
+    lab.measure(genes(), failed=genes()[:2])
+    out = tmp_path / "out"
+    arguments = ["replay", str(lab.features), str(lab.phenotypes), "--policy", "greedy", "--policy", "random"]
+    arguments += ["--batch", "6", "--rounds", "4", "--runs", "3", "--top", "0.2", "--out", str(out)]
+    assert main(arguments) == 0
+    shown = capsys.readouterr().out
+    assert "note: 2 genes without a phenotype are left out." in shown
+    assert "8 of 38 genes are hits; mean hits [95% interval] of 3 runs:" in shown
+    table = pd.read_csv(out / "hits.csv")
+    assert list(dict.fromkeys(table["series"])) == ["greedy", "random", CHANCE]
+    assert table.groupby("series")["x"].max().eq(4).all()
+    last = table[(table["series"] == CHANCE) & (table["x"] == 4)]["value"].iloc[0]
+    assert last == pytest.approx(24 * 8 / 38, abs=1e-4)
+    assert f"{last:.1f}" in shown
+    assert (out / "hits.png").stat().st_size > 5000
+    before = (out / "hits.csv").read_bytes()
+    assert main(arguments) == 0
+    assert (out / "hits.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--policy", "greedie"], "there is no policy 'greedie'; there are: "),
+        (["--policy", "greedy", "--policy", "random", "--set", "steps=3"], "--set is for one --policy"),
+        (["--policy", "greedy", "--policy", "greedy"], "is there twice"),
+        (["--top", "2"], "top must be a share between 0 and 1, got 2"),
+        (["--runs", "1"], "runs must be a whole number of at least 2, got 1"),
+        (["--rounds", "0"], "rounds must be a whole number of at least 1, got 0"),
+        (["--hit", "1e9"], "no gene is a hit at 1e+09"),
+    ],
+)
+def test_what_a_replay_refuses(arguments, words, tmp_path, capsys):
+    """In one line, and nothing is written."""
+    lab = Lab(tmp_path)
+    lab.measure(genes())
+    out = tmp_path / "out"
+    assert main(["replay", str(lab.features), str(lab.phenotypes), "--out", str(out), *arguments]) == 2
+    shown = capsys.readouterr().err
+    assert words in shown
+    assert shown.count("\n") == 1
+    assert not out.exists()
+
+
+def test_a_screen_that_is_not_finished_is_refused(tmp_path, capsys):
+    """A replay needs phenotypes."""
+    lab = Lab(tmp_path)
+    lab.measure(genes()[:1])
+    assert main(["replay", str(lab.features), str(lab.phenotypes)]) == 2
+    assert "has 1 genes with a phenotype; a replay needs a finished screen" in capsys.readouterr().err
+
+
+def test_the_figure_shows_every_policy_and_chance(scores):
+    """One line each, with the values of the table."""
+    table = replay([Choice("random")], scores, REWARDS, HITS, batch=6, rounds=4, runs=3)
+    figure = hits_figure(table, int(HITS.sum()), 6)
+    lines = {line.get_label(): line.get_ydata() for line in figure.axes[0].get_lines()}
+    for series, mine in table.groupby("series"):
+        np.testing.assert_array_equal(lines[series], mine["value"])
+
+
+def test_the_example_files_agree_and_are_small():
+    """500 genes in both, no gap, licence and source beside them."""
+    folder = DATA / "example_screen"
+    notes = Notes()
+    table = read_features(folder / "features.csv", notes)
+    names, wells = read_wells(folder / "finished_screen.csv", [], notes)
+    found = averaged(names, wells)
+    assert notes.lines == []
+    assert table.values.shape == (500, 24)
+    assert sorted(found.values) == sorted(table.genes)
+    assert not any(math.isnan(value) for value in found.values.values())
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 200_000
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    assert "CC BY 4.0" in text
+    assert "10.1038/s41467-021-21213-4" in text
+
+
+def test_networks_are_those_with_small_defaults_here():
+    """The list in the small screen names every policy with networks."""
+    assert set(NETWORKS) < set(NAMES)
+    assert all(("steps" in Choice(name).search(2, 2).policy.__dict__) == (name in NETWORKS) for name in NAMES)

@@ -1,0 +1,317 @@
+"""The next batch of a screen: equal to an uninterrupted search, logged, repeatable, and explained."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from small_screen import NETWORKS, Lab, features, genes, phenotypes
+
+import bestarm
+from bestarm.interface import Arms
+from bestarm.screens.campaign import Campaign
+from bestarm.screens.policies import NAMES, Choice
+from bestarm.screens.suggest import Plan, expected_hits, nearest_measured, next_round, predictions, rebuilt, told_state
+from bestarm.screens.tables import Notes, read_features
+from bestarm.streams import Streams
+
+
+@pytest.fixture
+def lab(tmp_path):
+    """Return a screen of which nothing is known."""
+    return Lab(tmp_path)
+
+
+def choice(name: str, **settings) -> Choice:
+    """Return a policy whose networks are small."""
+    return Choice(name, ({"hidden": (8, 4), "steps": 60} if name in NETWORKS else {}) | settings)
+
+
+def uninterrupted(policy, scores, rewards, rounds, failed=()):
+    """Return the batches of a search that is asked and told without a file in between."""
+    state, batches = policy.start(Arms(scores), Streams.first(1, seed=3)), []
+    for _ in range(rounds):
+        asked = policy.ask(state)
+        told = np.array([[math.nan if a in failed else rewards[a] for a in asked.arms[0]]])
+        policy.tell(state, asked, told)
+        batches.append(asked.arms[0].tolist())
+    return batches
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_batches_are_those_of_an_uninterrupted_search(name, lab):
+    """To the last gene, for every policy, with a failed well among them; and the log leads to the same batches."""
+    table = read_features(lab.features, Notes())
+    scores, rewards = table.scores(), phenotypes().to_numpy()
+    first = uninterrupted(choice(name).search(4, 9), scores, rewards, 1)[0]
+    wanted = uninterrupted(choice(name).search(4, 9), scores, rewards, 4, failed={first[1]})
+    plan, rounds, known = Plan(choice(name), 4, seed=3), [], {}
+    for number in range(4):
+        rounds.append(next_round(plan, table, known, rounds))
+        assert rounds[-1].genes == [table.genes[a] for a in wanted[number]]
+        known |= {g: math.nan if g == table.genes[first[1]] else rewards[genes().index(g)] for g in rounds[-1].genes}
+    assert len({g for each in rounds for g in each.genes}) == 16, "no gene is suggested twice"
+    assert rebuilt(rounds, table) == [each.genes for each in rounds]
+
+
+@pytest.mark.parametrize("name", ["greedy", "mean_opt", "ensemble", "seq_b"])
+def test_without_scaling_batches_are_those_of_a_search_by_the_library(name, lab):
+    """`bestarm.Search` on standardised features, with the same phenotypes."""
+    table = read_features(lab.features, Notes())
+    rewards = phenotypes().to_numpy() / 100.0
+    plain = Choice(name, choice(name).settings, scaled=False)
+    frame = pd.DataFrame(table.scores(), index=genes(), columns=["a", "b", "c"])
+    search = bestarm.Search(plain.search(4, 3).policy, frame, seed=3)
+    rounds, known = [], {}
+    for _ in range(3):
+        batch = search.ask()
+        rounds.append(next_round(Plan(plain, 4, seed=3), table, known, rounds))
+        assert rounds[-1].genes == batch["arm"].tolist()
+        batch["reward"] = [rewards[genes().index(g)] for g in batch["arm"]]
+        known |= dict(zip(batch["arm"], batch["reward"], strict=True))
+        search.tell(batch)
+
+
+def test_scaling_makes_the_unit_of_the_phenotype_irrelevant(lab):
+    """Batches are the same for phenotypes in hundreds and in thousandths, and with another zero."""
+    table, found = read_features(lab.features, Notes()), []
+    for factor, shift in ((1.0, 0.0), (2.0**-17, 0.0), (1.0, 1024.0)):
+        rounds, known = [], {}
+        for _ in range(3):
+            rounds.append(next_round(Plan(choice("mean_opt"), 4), table, known, rounds))
+            known |= {g: factor * phenotypes()[g] + shift for g in rounds[-1].genes}
+        found.append([each.genes for each in rounds])
+    assert found[0] == found[1] == found[2]
+
+
+def test_what_is_known_beforehand_is_learned_from(lab):
+    """The first batch of a search that knows ten genes is not the random one, and has none of the ten."""
+    table = read_features(lab.features, Notes())
+    known = dict(phenotypes()[:10])
+    blind, first = (next_round(Plan(choice("greedy"), 4), table, told, []) for told in ({}, known))
+    assert first.genes != blind.genes
+    assert not set(first.genes) & set(known)
+    assert [gene for gene, _ in first.told] == list(known)
+    assert all(math.isnan(s.predicted) and s.rank == 0 for s in blind.suggested)
+    assert not any(math.isnan(s.predicted) for s in first.suggested)
+
+
+@pytest.mark.parametrize("aim", ["high", "low", "both"])
+def test_each_aim_finds_its_genes(aim, lab):
+    """A linear phenotype, learned from half of the genes: the next batch is among the best that are left."""
+    table = read_features(lab.features, Notes())
+    values = features()["a"] * 50.0 + 300.0 * (aim == "low")
+    known = dict(values[::2])
+    found = next_round(Plan(Choice("gp_bucb"), 4, aim=aim), table, known, [])
+    left = values[1::2]
+    size = {"high": left, "low": -left, "both": left.abs()}[aim].rank(ascending=False)
+    assert size[found.genes].mean() < 7
+    predicted = np.array([s.predicted for s in found.suggested])
+    assert np.abs(predicted - (left[found.genes].abs() if aim == "both" else left[found.genes])).max() < 45
+
+
+@pytest.mark.parametrize("name", ["mean_opt", "gp_bucb", "linear", "random"])
+def test_predictions_follow_the_phenotype_and_know_what_was_measured(name, lab):
+    """Correlated with the truth over all genes; a deviation of at least 0, smaller at measured genes than elsewhere."""
+    table = read_features(lab.features, Notes())
+    truth = features()["a"].to_numpy() * 50.0
+    arms = np.arange(0, 40, 2)
+    settings = {} if name in ("gp_bucb", "linear", "random") else {"steps": 400}
+    policy, state = told_state(Plan(choice(name, **settings), 4), table.scores(), [(arms, truth[arms])])
+    policy.ask(state)
+    predicted, spread = predictions(policy, state)
+    assert np.corrcoef(predicted, truth)[0, 1] > 0.8
+    assert (spread >= 0).all()
+    assert spread[arms].mean() < np.delete(spread, arms).mean()
+
+
+def test_novelty_is_the_distance_to_the_nearest_measured_gene():
+    """Against the plain loop."""
+    scores = np.random.default_rng(0).standard_normal((700, 4))
+    genes_, measured = np.arange(0, 50), np.arange(100, 700)
+    novelty, nearest = nearest_measured(scores, genes_, measured)
+    distances = np.sqrt(((scores[genes_][:, None] - scores[measured]) ** 2).mean(axis=2))
+    np.testing.assert_allclose(novelty, distances.min(axis=1), atol=1e-6)
+    assert (nearest == measured[distances.argmin(axis=1)]).all()
+
+
+def test_expected_hits_are_sums_of_normal_tails(lab):
+    """Half a hit for a prediction at the threshold; none and one far away from it."""
+    table = read_features(lab.features, Notes())
+    known = dict(phenotypes()[:20])
+    batch = next_round(Plan(choice("greedy"), 3), table, known, []).suggested
+    sd = float(np.std(list(known.values())))
+    for predicted, wanted in ((7.0, 1.5), (7.0 + 40 * sd, 3.0), (7.0 - 40 * sd, 0.0)):
+        moved = [type(s)(s.gene, predicted, 1.0, 1.0, "", 1, "") for s in batch]
+        assert expected_hits(Plan(choice("greedy"), 3), moved, [], known, 7.0) == pytest.approx(wanted)
+    error = float(np.sqrt(np.mean(np.square(np.arange(20.0)))))  # of 20 predictions that were 0, 1, ..., 19 too low
+    past = [type(batch[0])(g, v - e, 1.0, 1.0, "", 1, "") for e, (g, v) in enumerate(known.items())]
+    before = next_round(Plan(choice("greedy"), 3), table, {}, [])
+    rounds = [type(before)(1, before.settings, "", (), {}, tuple(past), 0.0, 0.0, {}, "")]
+    one = [type(batch[0])("GENE30", 7.0 - error, 1.0, 1.0, "", 1, "")]
+    assert expected_hits(Plan(choice("greedy"), 1), one, rounds, known, 7.0) == pytest.approx(0.158655, abs=1e-5)
+
+
+def test_what_was_learned_is_told_by_the_next_round(lab, capsys):
+    """Measured, failed, hits from the logged threshold, and Spearman's correlation of the logged predictions."""
+    lab.suggest("--hit", "50")
+    lab.measure(lab.batch(1), failed=lab.batch(1)[:1])
+    lab.suggest("--hit", "50")
+    lab.measure(lab.batch(2))
+    lab.suggest("--hit", "50")
+    plate, values = lab.plate(2), phenotypes()
+    measured = values[list(plate["gene"])].to_numpy()
+    correlation = pd.Series(plate["predicted"].astype(float)).corr(pd.Series(measured), method="spearman")
+    out = capsys.readouterr().out
+    assert "round 1: 3 measured, 1 failed; " in out
+    assert f"round 2: 4 measured, 0 failed; rank correlation of prediction and measurement {correlation:.2f}; " in out
+    assert f"{(measured >= 50).sum()} hits" in out
+    learned = json.loads((lab.rounds / "round_003.json").read_text())["learned"]
+    assert learned["rank_correlation"] == pytest.approx(correlation)
+    assert learned["hits"] == (measured >= 50).sum()
+
+
+def test_the_same_call_twice_gives_the_same_batch_and_changes_no_file(lab, capsys):
+    """A plate map into which results were written is not touched."""
+    assert lab.suggest() == 0
+    plate = lab.rounds / "round_001_plate.csv"
+    plate.write_text(plate.read_text().replace(",,,", ",1.5,,", 1))
+    before = lab.files()
+    capsys.readouterr()
+    assert lab.suggest() == 0
+    assert "round 1 waits for its results: the same batch" in capsys.readouterr().out
+    assert lab.files() == before
+    assert len(before) == 2
+
+
+def test_the_same_files_elsewhere_give_the_same_rounds(tmp_path):
+    """Two labs with the same tables and seed write the same log; another seed is another first batch."""
+    found = []
+    for name, seed in (("one", "0"), ("two", "0"), ("three", "1")):
+        (tmp_path / name).mkdir()
+        lab = Lab(tmp_path / name)
+        for number in (1, 2):
+            assert lab.suggest("--seed", seed) == 0
+            lab.measure(lab.batch(number))
+        found.append(lab.files())
+    assert found[0] == found[1]
+    assert found[0] != found[2]
+
+
+def test_the_log_holds_seed_version_and_settings(lab):
+    """And what is needed to make the batch anew."""
+    lab.suggest("--seed", "7", "--aim", "low", "--components", "2")
+    meta = json.loads((lab.rounds / "round_001.json").read_text())
+    assert meta["version"] == bestarm.__version__
+    assert meta["settings"] == {
+        "policy": "mean_opt", "settings": {"hidden": [8, 4], "steps": 60}, "scaled": True, "seed": 7, "batch": 4,
+        "aim": "low", "components": 2,
+    }  # fmt: skip
+    assert [s["gene"] for s in meta["suggested"]] == lab.batch(1)
+
+
+@pytest.mark.parametrize("policy", ["mean_opt", "dpp_sample"])
+def test_the_history_is_replayed_from_the_files(policy, lab, capsys):
+    """All the same; a log that was tampered with, and a phenotype that changed, are said."""
+    for number in (1, 2, 3):
+        lab.suggest(policy=policy)
+        lab.measure(lab.batch(number), failed=lab.batch(number)[2:3])
+    before = lab.files()
+    capsys.readouterr()
+    assert lab.suggest("--check", policy=policy) == 0
+    out = capsys.readouterr().out
+    assert "round 3: the same batch" in out
+    assert "3 rounds, 8 phenotypes: all as logged" in out
+    assert lab.files() == before
+    path = lab.rounds / "round_002.json"
+    text = path.read_text()
+    path.write_text(text.replace(lab.batch(2)[0], next(g for g in genes() if g not in text)))
+    assert lab.suggest("--check", policy=policy) == 1
+    assert "round 2: ANOTHER BATCH" in capsys.readouterr().out
+
+
+def test_policy_batch_and_seed_may_change_between_rounds(lab):
+    """Each round logs its own, and the history is replayed with them."""
+    for number, (policy, batch) in enumerate((("random", 6), ("thompson", 4), ("linear", 5), ("ensemble", 3)), start=1):
+        assert lab.suggest("--seed", str(number), policy=policy, batch=batch) == 0
+        assert len(lab.batch(number)) == batch
+        lab.measure(lab.batch(number))
+    assert lab.suggest("--check") == 0
+
+
+def test_a_revised_phenotype_counts_from_then_on(lab, capsys):
+    """A repeated well changes a mean: rounds before stay as they were, and the change is logged."""
+    lab.suggest()
+    lab.measure(lab.batch(1), failed=lab.batch(1)[:1])
+    lab.suggest()
+    lab.measure(lab.batch(2))
+    lab.measure(lab.batch(1)[:2])  # the failed gene again, and a replicate of another with the same value
+    with open(lab.phenotypes, "a") as file:
+        file.write(f"{lab.batch(1)[2]},0\n")
+    before = lab.files()
+    capsys.readouterr()
+    assert lab.suggest() == 0
+    assert "; 2 revised" in capsys.readouterr().out
+    meta = json.loads((lab.rounds / "round_003.json").read_text())
+    assert meta["revised"] == {
+        lab.batch(1)[0]: phenotypes()[lab.batch(1)[0]],
+        lab.batch(1)[2]: phenotypes()[lab.batch(1)[2]] / 2,
+    }
+    assert {name: text for name, text in lab.files().items() if "003" not in name} == before
+    assert lab.suggest("--check") == 0
+
+
+def test_a_plate_has_its_wells_in_order_without_those_kept_free(lab):
+    """A01, A02, ...; the next plate where one is full."""
+    assert lab.suggest("--keep-free", "a1,A03", policy="random") == 0
+    assert list(lab.plate(1)["well"]) == ["A02", "A04", "A05", "A06"]
+    assert list(lab.plate(1).columns) == [
+        "plate", "well", "gene", "phenotype", "predicted", "uncertainty", "novelty", "nearest", "why"
+    ]  # fmt: skip
+    assert (lab.plate(1)["phenotype"] == "").all()
+
+
+def test_components_take_the_place_of_features(lab):
+    """Uncorrelated, in order of their variance, mean square 1; all of them keep every distance."""
+    table = read_features(lab.features, Notes())
+    found = table.scores(3)
+    covariance = found.T @ found
+    np.testing.assert_allclose(covariance - np.diag(np.diag(covariance)), 0.0, atol=1e-10)
+    assert (np.diff(np.diag(covariance)) < 0).all()
+    assert (found**2).mean() == pytest.approx(1.0)
+    scores = table.scores()
+    np.testing.assert_allclose(scores @ scores.T, found @ found.T, atol=1e-10)
+    with pytest.raises(ValueError, match="components must be between 1 and 3, or 0 for all features; got 4"):
+        table.scores(4)
+
+
+def test_a_screen_ends_with_the_genes_that_are_left(lab, capsys):
+    """A batch larger than what is left is what is left, and after it there is nothing to suggest."""
+    lab.measure(genes()[:37])
+    assert lab.suggest(policy="greedy") == 0
+    assert sorted(lab.batch(1)) == genes()[37:]
+    assert "note: only 3 genes are left, fewer than a batch of 4." in capsys.readouterr().out
+    lab.measure(genes()[37:])
+    assert lab.suggest(policy="greedy") == 0
+    assert "all 40 genes have been measured; there is nothing left to suggest." in capsys.readouterr().out
+    assert len(Campaign(lab.rounds).rounds()) == 1
+
+
+def test_a_waiting_batch_can_be_withdrawn_and_is_kept(lab, capsys):
+    """Another policy takes its place; its file stays under another name."""
+    lab.suggest(policy="random")
+    first = lab.files()
+    assert lab.suggest(policy="greedy") == 2
+    assert "round 1 waits for its results, with another policy, settings; measure it, or add --withdraw" in (
+        capsys.readouterr().err
+    )
+    assert lab.files() == first
+    assert lab.suggest("--withdraw", policy="greedy") == 0
+    found = lab.files()
+    assert found["round_001.withdrawn1.json"] == first["round_001.json"]
+    assert found["round_001_plate.withdrawn1.csv"] == first["round_001_plate.csv"]
+    assert json.loads(found["round_001.json"])["settings"]["policy"] == "greedy"
+    lab.measure(lab.batch(1))
+    assert lab.suggest("--withdraw", policy="greedy") == 2
+    assert "no batch waits that could be withdrawn" in capsys.readouterr().err

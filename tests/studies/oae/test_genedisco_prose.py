@@ -1,0 +1,110 @@
+"""Numbers that the notebook on GeneDisco quotes are those of its CSV files, and its sentences are true of them."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from prose import CODED, WRITTEN, quote
+
+from bestarm.datasets.registry import available
+from bestarm.paths import FIGURES
+from bestarm_studies.oae.genedisco.gene_screen import DATA_FILES
+from bestarm_studies.oae.genedisco.values import LAW
+
+FOLDER = FIGURES / "oae" / "12_genedisco"
+TABLE = FOLDER / "tab05.csv"
+
+
+def ratio(panel, series, convention=WRITTEN):
+    return {"panel": panel, "series": series, "statistic": "hit ratio", **convention}
+
+
+quoted = partial(quote, "oae", "12_genedisco")
+QUOTED = [
+    quoted("OAE finds {:.3f} of the hits of IL2", TABLE, ratio("IL2", "OAE")),
+    quoted("with 800 genes and {:.3f} of those of IFNg", TABLE, ratio("IFNg", "OAE")),
+    quoted("of IFNg, where chance finds {:.3f}.", TABLE, ratio("IFNg", LAW)),
+    quoted("looking at any effect, hold {:.3f} and", TABLE, ratio("IL2", "Largest norms")),
+    quoted("hold 0.289 and {:.3f}:", TABLE, ratio("IFNg", "Largest norms")),
+    quoted("A ridge regression finds {:.3f} on IL2, more", TABLE, ratio("IL2", "Ridge absolute")),
+    quoted("On NK and SARS-CoV-2 OAE finds {:.3f} and", TABLE, ratio("NK", "OAE")),
+    quoted("OAE finds 0.049 and {:.3f}, no more", TABLE, ratio("SARS-CoV-2", "OAE")),
+    quoted("faults of the published code on, OAE finds {:.3f} on IL2", TABLE, ratio("IL2", "OAE", CODED)),
+    quoted("on IL2, where chance finds {:.3f}: which", TABLE, ratio("IL2", LAW, CODED)),
+]
+
+
+@pytest.mark.parametrize("quoted_number", QUOTED)
+def test_quoted_numbers_are_those_of_the_figures(quoted_number):
+    quoted_number.check()
+
+
+def table(convention="as_written"):
+    values = pd.read_csv(TABLE)
+    mine = values[(values["statistic"] == "hit ratio") & (values["convention"] == convention)]
+    return mine.pivot(index="series", columns="panel", values="value")
+
+
+LEARNING = ["TopUncertain", "SoftUncertain", "OAE", "OAE absolute", "Ridge", "Ridge absolute"]
+
+
+def test_sentences_on_norms_and_chance():
+    """Norms end highest on two screens and lowest on the others; nothing is a hundredth above chance there."""
+    found = table()
+    for screen in ("IFNg", "IL2"):
+        assert found.loc["Largest norms", screen] == found[screen].max()
+        assert (found.loc[["OAE", "TopUncertain", "OAE absolute"], screen] > 1.5 * found.loc[LAW, screen]).all()
+    for screen in ("NK", "SARS-CoV-2"):
+        shown = found.loc[["Largest norms", "Ridge absolute", "OAE", "OAE absolute", "TopUncertain", "SoftUncertain"]]
+        assert shown[screen].idxmin() == "Largest norms"
+        assert found.loc["Largest norms", screen] < found.loc[LAW, screen]
+        assert (found.loc[LEARNING, screen] < found.loc[LAW, screen] + 0.01).all()
+        assert found.loc["OAE", screen] <= found.loc[LAW, screen]
+    assert (found.loc["SoftUncertain"] - found.loc[LAW]).abs().max() < 0.01
+
+
+def test_the_printed_chance_of_soft_uncertain():
+    """0.046, 0.047 and 0.049 are within a hundredth of the chance of two splits."""
+    found = table("as_coded")
+    for screen, printed in (("IFNg", 0.046), ("NK", 0.047), ("SARS-CoV-2", 0.049)):
+        assert abs(found.loc["SoftUncertain, printed", screen] - printed) < 1e-9
+        assert abs(found.loc[LAW, screen] - printed) < 0.005
+    learned = found.loc[["TopUncertain", "SoftUncertain", "OAE", "OAE absolute"]]
+    assert (learned - found.loc[LAW]).abs().max(axis=None) < 0.02, "as coded the table falls to chance"
+
+
+def test_sentences_on_faults():
+    values = pd.read_csv(FOLDER / "faults.csv")
+    change = values[values["statistic"] == "change"].fillna({"x": ""}).pivot(index="x", columns="panel", values="value")
+    loss = -change.loc["broadcast loss"] / change.loc[""]
+    assert 0.45 < loss["IFNg"] < 0.5 < loss["IL2"]
+    for fault in ("broadcast loss", "rows of descriptors misaligned", "rows of targets misaligned"):
+        assert change.loc[fault, "IL2"] < -0.5 * change.loc["", "IL2"]
+    assert (change.loc[["generators reset", "16 hidden units"]].abs() < 0.02).all(axis=None)
+
+
+def test_every_search_is_behind_the_norms_on_two_screens():
+    values = pd.read_csv(FOLDER / "gains.csv")
+    gains = values[values["x"].fillna("") != ""]
+    assert (gains[gains["panel"].isin(["IFNg", "IL2"])]["value"] < 0).all()
+
+
+def test_precision_is_a_fixed_share_of_the_hit_ratio():
+    """With 800 choices and H hits the one is H/800 times the other, 0.84 to 0.88."""
+    values = pd.read_csv(TABLE)
+    mine = values[values["convention"] == "as_written"].pivot_table(
+        index=["series", "panel"], columns="statistic", values="value"
+    )
+    shares = (mine["precision"] / mine["hit ratio"]).dropna()
+    np.testing.assert_allclose(shares.min(), 672 / 800, rtol=1e-4)
+    np.testing.assert_allclose(shares.max(), 702 / 800, rtol=1e-4)
+
+
+@pytest.mark.skipif(not available(*DATA_FILES), reason="the group effects are not here")
+def test_the_largest_descriptors_are_those_of_essential_genes():
+    from bestarm_studies.oae.genedisco.descriptors import group_effects
+
+    effects = group_effects()
+    largest = effects.loc[(effects**2).sum(axis=1).nlargest(800).index]
+    assert (largest.iloc[:, :71].mean(axis=1) < -0.5).all()

@@ -1,0 +1,131 @@
+"""From rows of searches of screens to tables, gains and the values of claims, on rows made by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bestarm_studies.oae.genedisco.experiments import GENEDISCO
+from bestarm_studies.oae.genedisco.figures import hit_curves
+from bestarm_studies.oae.genedisco.values import (
+    GENES,
+    LAW,
+    PRINTED,
+    SUITE,
+    SUITE_MEAN,
+    chance,
+    curve_values,
+    fault_values,
+    final_hit_ratio,
+    from_printed,
+    gains,
+    hits_table,
+    size_table,
+    size_values,
+    table_values,
+)
+
+SERIES = ["OAE", "Largest norms", "Random"]
+
+
+def rows_of(series=SERIES, screens=("IFNg", "NK"), convention="as_written", n=3):
+    """Hit ratios that are 0.01 times the place of a series, plus a thousandth for each run, in three records."""
+    lines = [
+        {
+            "convention": convention,
+            "series": name,
+            "name": screen,
+            "replication": run,
+            "round": number,
+            "pulls": 16 * number,
+            "hit_ratio": (number / 50) * (0.01 * (place + 1) + 0.001 * run),
+            "recall_one_split": 0.5,
+            "recall_two_splits": (number / 50) * 0.004,
+            "precision": 0.25,
+            "recall_rising": 0.125,
+            "data": "real",
+        }
+        for place, name in enumerate(series)
+        for screen in screens
+        for run in range(n)
+        for number in (0, 25, 50)
+    ]
+    return pd.DataFrame(lines)
+
+
+def test_curves_hold_the_exact_law_in_the_place_of_random_runs():
+    values = curve_values(rows_of(), "laptop")
+    assert set(values["series"]) == {"OAE", "Largest norms", LAW}
+    law = values[(values["series"] == LAW) & (values["panel"] == "NK")].set_index("x")
+    assert law.loc[800, "value"] == pytest.approx(800 / (17558 - 3511))
+    assert law.loc[800, "low"] < law.loc[800, "value"] < law.loc[800, "high"]
+    assert law.loc[0, "value"] == 0.0
+    oae = values[(values["series"] == "OAE") & (values["panel"] == "NK") & (values["x"] == 800)]
+    assert oae["value"].item() == pytest.approx(0.011)
+    figure = hit_curves(values, ["OAE", "Largest norms"], title="T", setting="s")
+    assert [axis.get_title("left") for axis in figure.axes[:2]] == ["IFNg", "NK"]
+
+
+def test_the_table_shows_printed_numbers_beside_the_code():
+    both = pd.concat([rows_of(), rows_of(convention="as_coded")])
+    values = table_values(both, "laptop")
+    table = hits_table(values, [LAW, "OAE", "OAE, printed"]).set_index(["convention", "series"])
+    assert list(table.index) == [
+        ("as written", LAW),
+        ("as written", "OAE"),
+        ("as coded", LAW),
+        ("as coded", "OAE"),
+        ("as coded", "OAE, printed"),
+    ]
+    assert table.loc[("as coded", "OAE, printed"), "NK"] == "0.085"
+    assert table.loc[("as written", "OAE"), "IFNg"].startswith("0.011 [")
+    assert table.loc[("as coded", LAW), "IFNg"].startswith("0.048 ["), "800 of 16,673 genes"
+    precise = hits_table(values, ["OAE"], "precision")
+    assert precise["NK"].tolist() == ["0.250 [0.250, 0.250]"] * 2
+
+
+def test_gains_are_paired_differences():
+    found = gains(rows_of(), {"Over the norms": ["OAE", "Not run"]}, "Largest norms", "laptop")
+    line = found[(found["panel"] == "IFNg") & (found["x"] == "OAE")]
+    assert line["value"].item() == pytest.approx(-0.01)
+    assert line["low"].item() == pytest.approx(-0.01), "paired by run: the runs' own spread is gone"
+    assert set(found["x"]) == {"", "OAE"}
+
+
+def test_faults_are_changes_of_one_search():
+    values = fault_values(rows_of(["OAE", "OAE | broadcast loss"]), "laptop")
+    mine = values[values["panel"] == "NK"].set_index("x")["value"]
+    assert mine["broadcast loss"] == pytest.approx(0.01)
+    assert mine["second split of the hits"] == pytest.approx(0.004 - 0.011)
+    assert mine[""] == pytest.approx(0.011)
+
+
+def test_claims_compare_last_batches_with_the_law_and_the_mean_of_the_suite():
+    rows = rows_of([*SUITE, "OAE"], screens=("IL2",))
+    table = final_hit_ratio(rows, {})
+    assert (table["Random"] == chance("IL2", "as_written", 800)[0]).all()
+    np.testing.assert_allclose(table[SUITE_MEAN], table[list(SUITE)].mean(axis=1))
+    assert table.loc[2, "OAE"] == pytest.approx(0.09 + 0.002)
+    assert SUITE_MEAN not in final_hit_ratio(rows_of(screens=("NK",)), {})
+
+
+def test_distances_from_the_printed_numbers():
+    rows = rows_of(list(PRINTED), screens=("SARS-CoV-2",))
+    found = from_printed(rows, {})
+    np.testing.assert_allclose(found.iloc[0], [0.01 - 0.035, 0.02 - 0.049, 0.03 - 0.0411])
+
+
+def test_sizes():
+    table = size_table(size_values("laptop")).set_index(["convention", "screen"])
+    assert table.loc[("as written", "IFNg")].tolist() == ["17479", "13984", "699", "0.0572"]
+    assert len(table) == 2 * len(GENES)
+
+
+@pytest.mark.parametrize("name", GENEDISCO)
+def test_profiles_cut_runs_and_screens_alone(name):
+    """50 batches of 16 genes, the benchmark's 100 epochs and passes but at smoke, and 50 runs at paper."""
+    for profile in ("laptop", "paper"):
+        for cell in GENEDISCO[name].cells(profile):
+            assert (cell.policy.batch, cell.policy.rounds) == (16, 50)
+            assert (getattr(cell.policy, "epochs", 100), getattr(cell.policy, "passes", 100)) == (100, 100)
+            assert cell.replications == 50 or profile == "laptop"
+            assert cell.replications >= 4

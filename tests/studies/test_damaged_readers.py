@@ -1,0 +1,208 @@
+"""Every reader of a data file, on files that are cut, shuffled, of another encoding or with other words in them.
+
+Files are compared with their checksums before they are read, so readers see damage only where somebody reads a file of
+their own. With `says_which_file` they return a table of numbers or raise one error that names the file.
+"""
+
+import gzip
+import io
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bestarm.datasets.tables import MOTOR_COLUMNS, read_automobile, read_electric_motor
+from bestarm.guards.files import says_which_file
+from bestarm_studies.dpp_bbo.abalone import read_abalone
+from bestarm_studies.dpp_bbo.extreme_files import read_points
+from bestarm_studies.linear_topm.drug.files import (
+    DRUGS,
+    read_binary_phenotype,
+    read_binary_signatures,
+    read_drug_labels,
+    read_expression,
+    read_phenotype,
+    read_rewards,
+)
+from bestarm_studies.linear_topm.drug.rein_model import read_edges, read_model, read_observations, read_rules
+from bestarm_studies.linear_topm.drug.simulation_log import read_simulation_log
+from bestarm_studies.linear_topm.lastfm_files import read_linear_representation
+from bestarm_studies.oae.uci_tables import read_adult, read_bank_marketing, read_bike_sharing, read_blog_feedback
+
+
+def table(header: str, rows: list[list[object]], separator: str = ",") -> str:
+    """Return a table as text."""
+    lines = [separator.join(map(str, row)) for row in rows]
+    return "\n".join([header, *lines] if header else lines) + "\n"
+
+
+CIDS = [drug.cid for drug in DRUGS]
+CARS = table("", [[3, "?", "alfa", *[88.6 + i + j for j in range(22)], 13000 + i] for i in range(4)])
+MOTOR = table(",".join(MOTOR_COLUMNS) + ",profile_id", [[0.5 * i - j for j in range(12)] + [4] for i in range(4)])
+SNAILS = table("", [[sex, 0.455, 0.365, 0.095, 0.514, 0.22, 0.101, 0.15, 9 + i] for i, sex in enumerate("MFIM")])
+BIKES = table(
+    "instant,dteday,season,temp,casual,registered,cnt", [[i, "2011-01-01", 1, 0.3, i, 9, 9 + i] for i in (1, 2, 3)]
+)
+BANK = table(
+    '"age";"job";"duration";"nr.employed";"y"', [[30 + i, '"admin."', 10, 5191, '"no"'] for i in range(3)], ";"
+)
+ADULT = table("", [[39 + i, " State-gov", 77516, *[" x"] * 7, 2174, 0, 40, " Cuba", " >50K"] for i in range(3)])
+BLOG = table("", [[float(i + j) for j in range(281)] for i in range(3)])
+SCORES = table(",drug_name,score", [[5734, "Hydroxyzine", 1], [3352, "Fipronil", -1], [7, "Other", 0]])
+GENES = table(",1,2", [["A", 0.5, 1.5], ["B", 1.0, 0.25], ["C", -1.0, 3.0]])
+PHENOTYPE = table(",1", [["A", 0], ["B", 1], ["C", ""]])
+SIGNATURES = table("," + ",".join(CIDS), [["A", *[0] * 10], ["B", *[1] * 9, ""]])
+REWARDS = table("", [[0.1 * j for j in range(10)] for _ in range(18)], " ")
+POINTS = "3 4 5\n0,2 1:0.5 3:1\n 0:2\n4 2:1.5\n"
+MODEL = "directive x;\nA[-+](3); B[](0); C[](7);\nA\tB\tpositive;\nB\tC\tnegative;\n"
+RULES = "GRF(A) <- B & ~C\nGRF(B) <- A | KO_B\nGRF(C) <- True\n"
+SPEC = (
+    "$Initial1 := { A = 1 and B = 0 };\n$Final1 := { B = 1 };\n// line one\n#e[0] |= $Initial1 and\n#e[9] |= $Final1;\n"
+)
+BLOCK = (
+    "0|\tinitial\n|1\tdrug\n01\tmasked\n10\tstate\n|1\t-Epilepsy\n"
+    "('Arm: ', (3, '{}'), 'predicted, true scores, signature = ', (0.25, {}, 1.5))\n"
+)
+LOG = "".join(BLOCK.format(drug.name.title(), float(drug.label)) for drug in DRUGS) * 18
+
+READERS = {
+    "cars": (read_automobile, CARS),
+    "motor": (lambda path: read_electric_motor(path, "pm"), MOTOR),
+    "snails": (read_abalone, SNAILS),
+    "bikes": (read_bike_sharing, BIKES),
+    "bank": (read_bank_marketing, BANK),
+    "adult": (read_adult, ADULT),
+    "blog": (read_blog_feedback, BLOG),
+    "drug labels": (read_drug_labels, SCORES),
+    "expression": (lambda path: read_expression(path, 2), GENES),
+    "phenotype": (read_phenotype, PHENOTYPE),
+    "binary phenotype": (read_binary_phenotype, PHENOTYPE),
+    "signatures": (read_binary_signatures, SIGNATURES),
+    "rewards": (read_rewards, REWARDS),
+    "points": (read_points, POINTS),
+    "network": (read_model, MODEL),
+    "edges": (read_edges, MODEL),
+    "rules": (read_rules, RULES),
+    "observations": (read_observations, SPEC),
+    "log": (lambda path: read_simulation_log(path, ["B", "A"]), LOG),
+}
+EACH = pytest.mark.parametrize("name", READERS)
+STRANGE = ["", "?", "nan", "inf", "1e999", "-1", "x", "é", "0x10", "1,5", "9" * 400, "\x00", '"', "1 2", "\t", "#"]
+
+
+def numbers_in(found: object) -> list[np.ndarray]:
+    """Return the arrays of what a reader returned."""
+    if isinstance(found, np.ndarray):
+        return [found]
+    if is_dataclass(found):
+        return [a for f in fields(found) for a in numbers_in(getattr(found, f.name))]
+    return [a for part in found for a in numbers_in(part)] if isinstance(found, tuple) else []
+
+
+def answers_or_says(read, path) -> bool:
+    """Assert that a reader returns numbers, or raises a `ValueError` with the name of the file; return which."""
+    try:
+        found = says_which_file(read)(path)
+    except ValueError as error:
+        said = str(error)
+    else:
+        for values in numbers_in(found):
+            assert values.dtype.kind in "biufUO"
+        return True
+    assert path.name in said, said
+    assert "\n" not in said, said
+    return False
+
+
+@st.composite
+def damaged(draw, text: str) -> bytes:
+    """Return the bytes of a file after one to three of the accidents that happen to files."""
+    lines = text.splitlines(keepends=True)
+    for _ in range(draw(st.integers(1, 3))):
+        place = draw(st.integers(0, max(0, len(lines) - 1)))
+        match draw(st.sampled_from(["drop", "double", "shuffle", "word", "column", "separator", "swap"])):
+            case "drop":
+                lines = lines[:place] + lines[place + 1 :]
+            case "double":
+                lines = lines[:place] + lines[place : place + 1] + lines[place:]
+            case "shuffle":
+                lines = draw(st.permutations(lines)) if len(lines) < 30 else lines[::-1]
+            case "word" if lines:
+                parts = lines[place].rstrip("\n").replace(";", ",").split(",")
+                parts[draw(st.integers(0, len(parts) - 1))] = draw(st.sampled_from(STRANGE))
+                lines[place] = ",".join(parts) + "\n"
+            case "column":
+                lines = [line.partition(",")[2] for line in lines]
+            case "separator":
+                lines = [line.replace(",", ";").replace("\t", " ") for line in lines]
+            case "swap":
+                lines = [",".join(reversed(line.rstrip("\n").split(","))) + "\n" for line in lines]
+    whole = "".join(lines).encode(draw(st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "latin-1"])), "replace")
+    if draw(st.booleans()):
+        whole = whole.replace(b"\n", b"\r\n")
+    return whole[: draw(st.integers(0, len(whole)))] if draw(st.booleans()) else whole
+
+
+FEW = settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+
+
+@EACH
+def test_the_file_itself_is_read(name, tmp_path):
+    """Else the tests below would only see refusals."""
+    read, text = READERS[name]
+    path = tmp_path / "file.txt"
+    path.write_text(text)
+    assert answers_or_says(read, path)
+
+
+@EACH
+@FEW
+@given(data=st.data())
+def test_a_damaged_file_gives_an_answer_or_one_clear_error(name, data, tmp_path):
+    """Cut, shuffled, with other words, columns, separators and encodings."""
+    read, text = READERS[name]
+    path = tmp_path / "file.txt"
+    path.write_bytes(data.draw(damaged(text)))
+    answers_or_says(read, path)
+
+
+@EACH
+@settings(FEW, max_examples=8)
+@given(data=st.data())
+def test_a_damaged_packed_file_gives_one_clear_error(name, data, tmp_path):
+    """A ``.gz`` that is cut or has flipped bytes."""
+    read, text = READERS[name]
+    packed = bytearray(gzip.compress(text.encode()))
+    if data.draw(st.booleans()):
+        del packed[data.draw(st.integers(0, len(packed) - 9)) :]
+    else:
+        packed[data.draw(st.integers(0, len(packed) - 9))] ^= data.draw(st.integers(1, 255))
+    path = tmp_path / "file.txt.gz"
+    path.write_bytes(packed)
+    answers_or_says(read, path)
+
+
+@settings(FEW, max_examples=60)
+@given(data=st.data())
+def test_a_damaged_archive_of_arrays_gives_one_clear_error(data, tmp_path):
+    """The linear representations of Last.fm: cut, flipped, other shapes and kinds."""
+    arrays = {"features": np.ones((4, 2)), "theta": np.ones(2), "ground_truth": np.ones(4)}
+    name = data.draw(st.sampled_from(sorted(arrays)))
+    other = [np.ones((2, 4)), np.array(["a", "b"]), np.full((4, 2), np.nan), np.ones(2, dtype=complex), np.array(None)]
+    match data.draw(st.sampled_from(["missing", "other", "bytes"])):
+        case "missing":
+            del arrays[name]
+        case "other":
+            arrays[name] = other[data.draw(st.integers(0, len(other) - 1))]
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    content = bytearray(buffer.getvalue())
+    if data.draw(st.booleans()):
+        content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+    elif data.draw(st.booleans()):
+        del content[data.draw(st.integers(0, len(content))) :]
+    path = tmp_path / "file.npz"
+    path.write_bytes(content)
+    answers_or_says(lambda p: read_linear_representation(p, n_arms=4, n_features=2), path)
