@@ -42,8 +42,8 @@ STORIES = [
     ("**3.05**", "linear_topm", "TOPM-C8", "as_written", "{:.2f}"),
     ("**0.77**", "linear_topm", "TOPM-C8.a", "as_written", "{:.2f}"),
     ("**10%**", "gpoo", "GPOO-C4", "as_coded", "{:.0%}"),
-    ("**11%**", "gse", "GSE-C1", "as_written", "{:.0%}"),
-    ("**63%**", "gse", "GSE-C1.b", "as_written", "{:.0%}"),
+    ("**8%**", "gse", "GSE-C1", "as_written", "{:.0%}"),
+    ("**61%**", "gse", "GSE-C1.b", "as_written", "{:.0%}"),
     ("**1.64**", "oae", "OAE-C27", "as_written", "{:.2f}"),
     ("**11%**", "dpp_bbo", "DPP-C22", "as_written", "{:.0%}"),
 ]
@@ -73,7 +73,7 @@ def test_none_of_the_runs_is_none():
 
 def test_the_readme_is_a_front_door():
     prose = re.sub(r"```.*?```|\|[^\n]*", "", README, flags=re.DOTALL)
-    assert 600 <= len(prose.split()) <= 1100
+    assert 600 <= len(prose.split()) <= 900
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)

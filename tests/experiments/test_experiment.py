@@ -51,6 +51,18 @@ def test_every_combination_is_a_cell_with_its_own_noise():
     assert {drawn.instance(c) for c in drawn.cells("smoke")} == {f"plane K=3 gap={g} tuning" for g in (0.5, 1.0)}
 
 
+def test_a_series_may_be_smaller_or_absent_under_one_convention():
+    """Limits and runs of the authors' code alone, and a series that it has not."""
+    series = {
+        "A": Series(partial(Gse), coded_within={"n_arms": 3}, coded_replications=2),
+        "B": Series(partial(Gse), conventions=("as_written",)),
+    }
+    cells = varied(series=series, profiles={"smoke": Scale(2), "laptop": Scale(6)}).cells("laptop")
+    found = {(c.series, c.convention, c.where["n_arms"]): c.replications for c in cells}
+    written = {(name, "as_written", k): 6 for name in "AB" for k in (3, 4)}
+    assert found == {**written, ("A", "as_coded", 3): 2}
+
+
 def test_rows_hold_the_cells_and_the_stated_numbers_of_runs(tmp_path):
     """Fewer runs where the profile or the series says so; committed rows are used; a cell alone is the same."""
     rows = rows_of(varied(), tmp_path / "a")

@@ -94,7 +94,7 @@ def test_disjoint_estimates_have_a_closed_form(drive):
             noise = [standard_normal(streams.key("noise"), r, a, i) for i in range(n)]
             S = n * problem.means[0, a] + SIGMA * sum(noise)
             assert state.means[r, a] == pytest.approx(squared[a] * S / (1 + n * squared[a]), abs=1e-12)
-            assert state.gram[r, a] == pytest.approx(squared[a] / (1 + n * squared[a]), rel=1e-12)
+            assert state.variances[r, a] == pytest.approx(squared[a] / (1 + n * squared[a]), rel=1e-12)
 
 
 def test_disjoint_and_shared_are_one_algorithm_on_orthogonal_arms(drive):

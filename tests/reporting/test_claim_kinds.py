@@ -10,7 +10,15 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import ttost_paired
 
-from bestarm.reporting.claim_cells import Value, best_of_others, cells_of, experiments_of, kind_of, select
+from bestarm.reporting.claim_cells import (
+    Value,
+    best_by_halves,
+    best_of_others,
+    cells_of,
+    experiments_of,
+    kind_of,
+    select,
+)
 from bestarm.reporting.claim_kinds import comparisons_of, margin_of, words_of
 from bestarm.reporting.claim_statistics import one_sided
 
@@ -295,6 +303,41 @@ def test_the_best_of_others_is_no_judge_of_its_own_run():
         frame({"a": np.array([0.0, 5.0, 5.0]), "b": np.full(3, 4.0)}),
     )
     assert low.effect == pytest.approx(14 / 3)
+
+
+def test_the_best_by_halves_does_not_gain_by_the_size_of_its_group():
+    """Of equals it has their common mean, where the best in the cell is above it; a series that is better is chosen."""
+    rng = np.random.default_rng(5)
+    tables = [pd.DataFrame((rng.random((200, 8)) < 0.4).astype(float)) for _ in range(300)]
+    fair, best = (
+        np.array([f(t) for t in tables]) for f in (lambda t: best_by_halves(t).mean(), lambda t: t.mean().max())
+    )
+    assert abs(fair.mean() - 0.4) < 3.0 * fair.std() / np.sqrt(300)
+    assert best.mean() > 0.44
+    clear = tables[0].assign(better=1.0)
+    assert (best_by_halves(clear) == 1.0).all()
+    rows = frame({"a": A, "b": B, "c": B + 1.0})
+    found = only(
+        {"difference": "v", "above": 0, "left": {"highest_by_halves": ["a", "c"]}, "right": "b", **CELLS}, rows
+    )
+    assert found.effect == pytest.approx(1.0)
+
+
+def test_cells_in_which_both_sides_guess_say_nothing():
+    """Within the margin of the share of a guess on both sides; one side beyond it is enough to count."""
+    values = {"v": Value("v", chance=lambda rows: 1 / 16)}
+    n = 1600
+
+    def runs(k):
+        return np.arange(n) < k
+
+    guess, near, far = (runs(k).astype(float) for k in (100, 130, 300))
+    for kind in ({"difference": "v", "above": 0}, {"mostly": "v", "above": 0, "in_cells": 0.5}):
+        assert not only({**kind, **AB}, frame({"a": near, "b": guess}), values).informative
+        assert only({**kind, **AB}, frame({"a": far, "b": guess}), values).informative
+    rank = {"rank": "v", "left": "a", "among": ["a", "b"], "is": 1, "in_cells": 1, **CELLS}
+    assert not only(rank, frame({"a": near, "b": guess}), values).informative
+    assert only(rank, frame({"a": near, "b": far}), values).informative
 
 
 def test_the_grammar_names_every_cell_and_side():

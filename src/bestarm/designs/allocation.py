@@ -21,7 +21,7 @@ from bestarm.interface import BoolArray, FloatArray, IntArray
 
 Allocation = Literal[
     "uniform", "g-optimal", "frank-wolfe", "published-grid", "kumar-yildirim", "wynn", "fedorov", "greedy",
-    "published-greedy", "clusters",
+    "published-greedy", "published-ellipsoid", "clusters",
 ]  # fmt: skip
 
 DESIGNS: dict[str, DesignRule] = {
@@ -31,6 +31,7 @@ DESIGNS: dict[str, DesignRule] = {
     "kumar-yildirim": DesignRule("d-optimal", start="kumar-yildirim"),
     "wynn": DesignRule("wynn"),
     "fedorov": DesignRule("d-optimal", tolerance=1e-3),
+    "published-ellipsoid": DesignRule("d-optimal", start="kumar-yildirim", tolerance=1e-9, max_steps=5000),
 }
 
 # allocation and rounding in the code published with [1]_
@@ -52,10 +53,13 @@ class AllocationRule:
         "uniform"; an optimal design, by its solver: "g-optimal" (steps on the determinant with away steps, which reach
         the optimum), "frank-wolfe" ([1]_, Algorithm 2 to the letter), "published-grid" (its published form),
         "kumar-yildirim" (their start, Appendix C), "wynn" (steps of 1, 1/2, 1/3, ...), "fedorov" (the published form
-        of Wynn's method); "greedy" (Soare et al. 2014), "published-greedy" (with an intercept); "clusters"
-        (Appendix H).
+        of Wynn's method), "published-ellipsoid" (as "kumar-yildirim", but solved until arms that the optimum can do
+        without have no weight, as by the solver of ellipsoids that the published OD-LinBAI calls); "greedy" (Soare et
+        al. 2014), "published-greedy" (with an intercept); "clusters" (Appendix H).
     rounding : {"apportionment", "ceiling", "multinomial", "allen-zhu"}
         From a design's weights to whole numbers; only optimal designs are rounded.
+    zero_arms : bool
+        Whether optimal designs are solved for with the live arms at the origin among them.
 
     Raises
     ------
@@ -65,6 +69,7 @@ class AllocationRule:
 
     name: Allocation
     rounding: RoundingMethod = "apportionment"
+    zero_arms: bool = False
 
     def __post_init__(self) -> None:
         for value, known in ((self.name, get_args(Allocation)), (self.rounding, get_args(RoundingMethod))):
@@ -110,18 +115,25 @@ class AllocationRule:
                 features[feature_set[first]], live[first], budget[first], intercept=self.name == "published-greedy"
             )
             return counts[same]
+        return round_design(
+            self.weights(features, feature_set, live, key, replications), budget, self.rounding, key, replications,
+            stage, features[feature_set] if self.rounding == "allen-zhu" else None,
+        )  # fmt: skip
+
+    def weights(
+        self, features: FloatArray, feature_set: IntArray, live: BoolArray, key: np.uint64, replications: IntArray
+    ) -> FloatArray:
+        """Return the weights of the optimal design that is rounded, shape (R, K); arrays are those of `counts`."""
         rule = DESIGNS[self.name]
         if rule.start == "uniform":
             first, same = _distinct(feature_set, live)
         else:
             first = same = np.arange(len(live))
         design = optimal_design(
-            features[feature_set[first]], live[first], rule, key=key, replications=replications[first]
+            features[feature_set[first]], live[first], rule, zero_arms=self.zero_arms, key=key,
+            replications=replications[first],
         )  # fmt: skip
-        return round_design(
-            design.weights[same], budget, self.rounding, key, replications, stage,
-            features[feature_set] if self.rounding == "allen-zhu" else None,
-        )  # fmt: skip
+        return design.weights[same]
 
 
 def _distinct(feature_set: IntArray, live: BoolArray, budget: IntArray | None = None) -> tuple[IntArray, IntArray]:

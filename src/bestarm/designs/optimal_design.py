@@ -105,6 +105,7 @@ def _solve_all(
     spanning_start: bool,
     tolerance: float,
     max_steps: int,
+    zero_arms: bool,
     key: np.uint64,
     replications: IntArray,
     weights: FloatArray,
@@ -116,8 +117,9 @@ def _solve_all(
     for s in range(len(live)):
         arms = np.flatnonzero(live[s])
         squares = np.array([np.sum(features[s, a] ** 2) for a in arms])
-        arms = arms[squares > 0.0]
-        if len(arms) == 0:  # nothing to learn: every live arm is the origin
+        if squares.max() > 0.0 and not zero_arms:
+            arms = arms[squares > 0.0]
+        if squares.max() == 0.0:  # nothing to learn: every live arm is the origin
             weights[s][live[s]] = 1.0 / np.sum(live[s])
             converged[s] = True
             continue
@@ -142,10 +144,11 @@ def optimal_design(
     live: BoolArray,
     rule: DesignRule,
     *,
+    zero_arms: bool = False,
     key: np.uint64 = np.uint64(0),  # noqa: B008
     replications: IntArray | None = None,
 ) -> Design:
-    """Return a design of the live arms of each set; arms at the origin get no weight.
+    """Return a design of the live arms of each set; arms at the origin get no weight unless they are asked for.
 
     Linearly independent arms have the uniform design, without a step. A set costs O(n d + d^2) a step.
 
@@ -157,6 +160,9 @@ def optimal_design(
         Which arms there are.
     rule : DesignRule
         How to solve.
+    zero_arms : bool
+        Solve with live arms at the origin among the others, as the published code of [1]_ does. A uniform start gives
+        them weight, and a line search that stalls leaves it to them.
     key, replications
         Name the random start, if there is one.
 
@@ -174,6 +180,15 @@ def optimal_design(
         np.zeros(n_sets, dtype=np.bool_),
     )  # fmt: skip
     _solve_all(
-        x, there, _CODES[rule.steps], rule.start == "kumar-yildirim", rule.tolerance, rule.max_steps, key, names, *found
+        x,
+        there,
+        _CODES[rule.steps],
+        rule.start == "kumar-yildirim",
+        rule.tolerance,
+        rule.max_steps,
+        zero_arms,
+        key,
+        names,
+        *found,
     )
     return found

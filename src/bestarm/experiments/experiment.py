@@ -106,8 +106,12 @@ class Series:
         One run for each budget, in the place of the experiment's.
     within : mapping
         ``{"n_arms": 16}`` leaves out cells with more.
-    replications : int, optional
-        Runs of this series, where they are fewer.
+    coded_within : mapping
+        The same for the convention ``as_coded`` alone.
+    conventions : sequence of {"as_written", "as_coded"}, optional
+        Those of the experiment under which it runs; by default all.
+    replications, coded_replications : int, optional
+        Runs of this series, where they are fewer; the second for the convention ``as_coded`` alone.
     """
 
     policy: Any
@@ -116,10 +120,13 @@ class Series:
     problem: Mapping[str, Any] = field(default_factory=dict)
     budgets: Budgets | None = None
     within: Mapping[str, float] = field(default_factory=dict)
+    coded_within: Mapping[str, float] = field(default_factory=dict)
+    conventions: Sequence[Convention] | None = None
     replications: int | None = None
+    coded_replications: int | None = None
 
     def __post_init__(self) -> None:
-        check_counts(self, "replications")
+        check_counts(self, "replications", "coded_replications")
         check_budgets(self.budgets)
 
 
@@ -283,21 +290,25 @@ class Experiment:
     ) -> Iterator[Cell]:
         series = given if isinstance(given, Series) else Series(given)
         base = with_settings(self.problem, where)
-        if unknown := sorted(set(series.within) - set(base.keywords)):
+        coded = convention == "as_coded"
+        if series.conventions is not None and convention not in series.conventions:
+            return
+        within = {**series.within, **series.coded_within} if coded else series.within
+        if unknown := sorted(set(within) - set(base.keywords)):
             raise ValueError(
                 f"{self.title}, {name}: within names {', '.join(unknown)}; the problem has: {', '.join(base.keywords)}."
             )
-        if any(base.keywords[setting] > most for setting, most in series.within.items()):
+        if any(base.keywords[setting] > most for setting, most in within.items()):
             return
         problem = with_settings(base, series.problem)
-        coded = convention == "as_coded"
         made = series.coded if coded and series.coded is not None else series.policy
         label = series.label or name.partition(" | ")[0]
         cuts = {k: v for k, v in {**self.settings, **scale.settings}.items() if k in settings_of(made)}
         budgets = series.budgets if series.budgets is not None else self.budgets
         if budgets is not None and scale.budgets is not None:
             budgets = scale.budgets
-        runs = [scale.replications] + ([series.replications] if series.replications else [])
+        limits = [series.replications, series.coded_replications if coded else None]
+        runs = [scale.replications, *filter(None, limits)]
         runs += [n for setting, steps in scale.fewer.items() for at, n in steps.items() if where.get(setting, 0) >= at]
         for budget in [None] if budgets is None else _budgets(budgets, problem):
             policy = made_of(made, {"label": label, **cuts} | ({} if budget is None else {"budget": budget}))

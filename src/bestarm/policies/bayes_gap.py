@@ -15,16 +15,16 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
 from bestarm.kernels import Stationary
-from bestarm.policies import bayes_gap_round
+from bestarm.policies import arm_space, bayes_gap_round
+from bestarm.policies.arm_space import ArmSpace
 from bestarm.policies.fixed_budget import check_budget
-from bestarm.policies.gifa_round import learn
 from bestarm.streams import Streams
 
 ArmKernel = Literal["linear", "exponential", "rbf", "matern32", "matern52", "empirical"]
@@ -78,14 +78,12 @@ def _gram_of_eigenvectors(gram: FloatArray) -> FloatArray:
     return np.asarray(features @ np.swapaxes(features, -1, -2))
 
 
-@dataclass
-class BayesGapState:
-    r"""What BayesGap knows of R replications.
+@dataclass(kw_only=True)
+class BayesGapState(ArmSpace):
+    r"""What BayesGap knows of R replications; covariances are in units of :math:`\sigma^2`.
 
     Attributes
     ----------
-    gram : ndarray, shape (R, K, K)
-        Posterior covariance of the means, in units of :math:`\sigma^2`.
     means : ndarray, shape (R, K)
         Posterior means.
     pulls : ndarray of int64, shape (R, K)
@@ -100,7 +98,6 @@ class BayesGapState:
         The J of that round; -1 before the first.
     """
 
-    gram: FloatArray
     means: FloatArray
     pulls: IntArray
     spent: IntArray
@@ -232,8 +229,9 @@ class BayesGap:
         placed = squared_norms > 0.0
         kappa = np.where(placed, 1.0 / np.where(placed, squared_norms, 1.0), 0.0).sum(axis=1)
         information = (self.budget - n_arms) / self.sigma**2 + kappa / self.prior_scale**2
+        known: dict[str, Any] = arm_space.start((gram * (self.prior_scale / self.sigma) ** 2)[feature_set])
         return BayesGapState(
-            gram=(gram * (self.prior_scale / self.sigma) ** 2)[feature_set],
+            **known,
             means=np.zeros((n_replications, n_arms)),
             pulls=arms.no_pulls(n_replications),
             spent=np.zeros(n_replications, dtype=np.int64),
@@ -259,7 +257,7 @@ class BayesGap:
     def tell(self, state: BayesGapState, asked: Ask, totals: FloatArray) -> None:
         """Update the posterior; a total that is NaN (a failed evaluation) teaches nothing and costs its pulls."""
         state.spent += asked.counts.sum(axis=1)
-        learn(state.gram, state.means, state.pulls, asked.arms, asked.counts, totals, True)
+        arm_space.learn(state, state.means, state.pulls, asked.arms, asked.counts, totals)
         state.initialised = True
 
     def finished(self, state: BayesGapState) -> BoolArray:
@@ -277,7 +275,7 @@ class BayesGap:
     def _choose(self, state: BayesGapState, time: IntArray, bound: FloatArray, recommended: IntArray) -> IntArray:
         arms = np.zeros((len(state.means), 1), dtype=np.int64)
         bayes_gap_round.choose(
-            state.gram, state.means, self.sigma, state.information, self.epsilon, self.inverse_square,
+            state.variances, state.means, self.sigma, state.information, self.epsilon, self.inverse_square,
             self.absolute_gaps, self.root, self.variance_as_width, self.ties_in_order, state.key, state.replications,
             time, self.budget, bound, recommended, arms,
         )  # fmt: skip

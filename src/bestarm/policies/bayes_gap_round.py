@@ -59,7 +59,7 @@ def exploration(information: float, hardness: float, root: bool) -> float:
 
 @njit(cache=True)
 def choose(
-    gram: FloatArray,
+    variances: FloatArray,
     means: FloatArray,
     sigma: float,
     information: FloatArray,
@@ -89,7 +89,7 @@ def choose(
             continue
         replication, time, mu = replications[r], spent[r], means[r]
         for k in range(n_arms):
-            squared = sigma**2 * max(gram[r, k, k], 0.0)
+            squared = sigma**2 * max(variances[r, k], 0.0)
             widths[k] = squared if variance else np.sqrt(squared)
         hardness = estimated_hardness(mu, widths, epsilon, inverse_square, absolute)
         beta = exploration(information[r], hardness, root)

@@ -9,11 +9,13 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
 
+from bestarm.designs.l1_pairs import l1_pairs, nonnegative_design
 from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.policies.fixed_budget import check_budget
@@ -57,10 +59,45 @@ def explicit_radius(
 
 @dataclass
 class BudgetedState(GifaState):
-    r"""The state of the algorithm, the pulls asked for, failed ones included, and :math:`\ln\det(A)/\det(\rho I)`."""
+    r"""The state of the algorithm, the pulls asked for, failed ones included, and :math:`\ln\det(A)/\det(\rho I)`.
+
+    The first ``n_solved`` rows of ``designs`` are solutions, the others room.
+    """
 
     spent: IntArray = field(kw_only=True)
     log_volume: FloatArray = field(kw_only=True)
+    n_solved: int = field(kw_only=True, default=0)
+
+
+@dataclass(frozen=True)
+class _Searching(Gifa):
+    """A gap-index focused algorithm whose designs are solved compiled, or with the slip of the published code."""
+
+    nonnegative: bool = False
+
+    def _solve_new_designs(self, state: GifaState) -> None:
+        """Solve for the ordered pairs met for the first time, set by set."""
+        assert isinstance(state, BudgetedState)
+        searching = ~state.stopped
+        sets, b, c = state.feature_set[searching], state.pair[searching, 0], state.pair[searching, 1]
+        new = state.design_row[sets, b, c] < 0
+        if not new.any():
+            return
+        pairs = np.unique(np.stack([sets[new], b[new], c[new]], axis=1), axis=0)
+        last = state.n_solved + len(pairs)
+        if last > len(state.designs):
+            room = np.zeros((max(last, 2 * len(state.designs)), state.designs.shape[1]))
+            room[: state.n_solved] = state.designs[: state.n_solved]
+            state.designs = room
+        state.design_row[pairs[:, 0], pairs[:, 1], pairs[:, 2]] = np.arange(state.n_solved, last)
+        for s in np.unique(pairs[:, 0]):
+            mine = np.flatnonzero(pairs[:, 0] == s)
+            if self.nonnegative:
+                found = np.stack([nonnegative_design(state.features[s], i, j) for i, j in pairs[mine, 1:]])
+            else:
+                found = l1_pairs(state.features[s], pairs[mine, 1:])
+            state.designs[state.n_solved + mine] = found
+        state.n_solved = last
 
 
 @guarded()
@@ -84,6 +121,9 @@ class Budgeted:
         Whether the algorithm's own rule may end the search before the budget does.
     published_radius : bool
         *Deviation*: the explicit radius has :math:`\sigma^2` for :math:`\sigma` and L = 1, as in the code of [1]_.
+    nonnegative_weights : bool
+        *Deviation*: the linear program of the optimised selection asks for weights of at least 0, as in the code of
+        [1]_, see `bestarm.designs.l1_pairs.nonnegative_design`.
 
     Raises
     ------
@@ -96,6 +136,7 @@ class Budgeted:
     radius: Radius = "own"
     stops_early: bool = True
     published_radius: bool = False
+    nonnegative_weights: bool = False
 
     def __post_init__(self) -> None:
         check_budget(self.label, self.budget)
@@ -116,11 +157,13 @@ class Budgeted:
     def as_coded(self) -> Budgeted:
         r"""Return the algorithm with the deviations of the code of [1]_: explicit radius, :math:`\rho=10^{-8}`, S = 2.
 
-        The budget alone ends the search. The published optimised rule also forbids negative weights in the linear
-        program, which then has no solution in general; that is left out.
+        The budget alone ends the search, and the optimised rule asks for weights of at least 0.
         """
         policy = replace(self.policy, regulariser=1e-8, threshold_regulariser=1e-8, norm_bound=2.0)
-        return replace(self, policy=policy, radius="explicit", stops_early=False, published_radius=True)
+        return replace(
+            self, policy=policy, radius="explicit", stops_early=False, published_radius=True,
+            nonnegative_weights=self.policy.selection == "optimised",
+        )  # fmt: skip
 
     def start(self, arms: Arms, streams: Streams) -> BudgetedState:
         """Return the state before the first pull."""
@@ -168,10 +211,13 @@ class Budgeted:
         self._set_radius(state)
         return self._searching.recommend(state)
 
-    @property
+    @cached_property
     def _searching(self) -> Gifa:
         """The algorithm; if its own rule is not to end the search, the rule is put into `tell`, which can undo it."""
-        return self.policy if self.stops_early else replace(self.policy, stale_pair=True)
+        settings = {f.name: getattr(self.policy, f.name) for f in fields(Gifa)}
+        if not self.stops_early:
+            settings["stale_pair"] = True
+        return _Searching(**settings, nonnegative=self.nonnegative_weights)
 
     @property
     def _rho(self) -> float:
@@ -207,10 +253,11 @@ def lingape(budget: int, *, label: str = "LinGapE", **settings: Any) -> Budgeted
     label : str
         Name in the paper.
     **settings
-        ``radius``, ``stops_early``, ``published_radius`` of `Budgeted`; ``delta``, ``sigma``, ``norm_bound`` and all
+        ``radius``, ``stops_early`` and the deviations of `Budgeted`; ``delta``, ``sigma``, ``norm_bound`` and all
         other fields of `Gifa`.
     """
-    own = {name: settings.pop(name) for name in ("stops_early", "published_radius") if name in settings}
+    names = ("stops_early", "published_radius", "nonnegative_weights")
+    own = {name: settings.pop(name) for name in names if name in settings}
     radius = settings.pop("radius", "determinant")
     policy = m_lingape(1, **({"selection": "optimised", "regulariser": 1.0, "label": label} | settings))
     return Budgeted(policy, budget, radius=radius, **own)

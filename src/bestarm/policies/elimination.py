@@ -51,6 +51,10 @@ class EliminationState:
         Which set of features each replication has.
     replications : ndarray of int64, shape (R,)
         Identities.
+    order : ndarray of int64, shape (R, K)
+        Where each live arm stood in the ranking of the last stage, the best one last; before the first, by its index.
+    counts, sums : ndarray, shape (R, K)
+        Successful pulls of all stages and the sums of their rewards, where a policy keeps them; else empty.
     columns, n_columns : ndarray, shapes (R, K, d) and (R,)
         What the published projection has left of the features, stage after stage; else empty.
     stage : int
@@ -68,6 +72,9 @@ class EliminationState:
     spent: IntArray
     feature_set: IntArray
     replications: IntArray
+    order: IntArray
+    counts: IntArray
+    sums: FloatArray
     columns: FloatArray
     n_columns: IntArray
     features: FloatArray = shared()
@@ -81,7 +88,13 @@ class EliminationState:
 
 
 def start(
-    arms: Arms, budgets: IntArray, sizes: IntArray, label: str, streams: Streams, projection: str = "span"
+    arms: Arms,
+    budgets: IntArray,
+    sizes: IntArray,
+    label: str,
+    streams: Streams,
+    projection: str = "span",
+    keeps_rewards: bool = False,
 ) -> EliminationState:
     """Return the state before the first stage.
 
@@ -97,10 +110,13 @@ def start(
         The replications.
     projection : {"span", "published", "none"}
         Whose columns are to be remembered.
+    keeps_rewards : bool
+        Whether the rewards of all stages are to be remembered.
     """
     n_replications = len(streams.replications)
     features, feature_set = arms.feature_sets(n_replications)
     columns = features[feature_set] if projection == "published" else np.zeros((n_replications, 0, 0))
+    n_kept = arms.n_arms if keeps_rewards else 0
     return EliminationState(
         live=np.ones((n_replications, arms.n_arms), dtype=np.bool_),
         means=np.zeros((n_replications, arms.n_arms)),
@@ -109,6 +125,9 @@ def start(
         spent=np.zeros(n_replications, dtype=np.int64),
         feature_set=feature_set,
         replications=streams.replications,
+        order=np.tile(np.arange(arms.n_arms), (n_replications, 1)),
+        counts=np.zeros((n_replications, n_kept), dtype=np.int64),
+        sums=np.zeros((n_replications, n_kept)),
         columns=columns,
         n_columns=np.full(n_replications, columns.shape[2]),
         features=features,
@@ -158,21 +177,59 @@ def _published(state: EliminationState, rows: IntArray) -> tuple[FloatArray, Int
 
 
 def learn(
-    state: EliminationState, asked: Ask, totals: FloatArray, fit: Estimator, projection: str, in_order: bool
+    state: EliminationState,
+    asked: Ask,
+    totals: FloatArray,
+    fit: Estimator,
+    projection: str,
+    by_rank: bool,
+    blank_in_order: bool,
 ) -> None:
-    """Estimate the live arms from the rewards of this stage, and eliminate; a total that is NaN teaches nothing."""
+    """Estimate the live arms from the rewards of this stage, or of all if they are kept, and eliminate.
+
+    A total that is NaN teaches nothing. ``by_rank`` and ``blank_in_order`` say which of equal arms stay, see
+    `keep_largest`.
+    """
     counts, sums = by_arm(asked, totals, state.live.shape[1])
     going = np.flatnonzero(counts.any(axis=1))
     features, feature_set = seen_features(state, going, projection)
     live = state.live[going]
     if projection == "published":
         state.columns[going], state.n_columns[going] = _published(state, going)
-    state.means[going] = fit(features, feature_set, live, counts[going], sums[going])
-    sizes = state.sizes[going, state.stage]
-    keep_largest(live, state.means[going], sizes, in_order, state.key, state.replications[going], state.stage)
-    state.live[going] = live
+    if state.counts.shape[1] > 0:
+        state.counts += np.where(np.isnan(sums), 0, counts)
+        state.sums += np.where(np.isnan(sums), 0.0, sums)
+        found = fit(features, feature_set, np.ones_like(live), state.counts[going], state.sums[going])
+        state.means[going] = np.where(live, found, 0.0)
+    else:
+        state.means[going] = fit(features, feature_set, live, counts[going], sums[going])
+    sizes, order = state.sizes[going, state.stage], state.order[going]
+    keep_largest(
+        live, state.means[going], sizes, order, by_rank, blank_in_order, state.key, state.replications[going],
+        state.stage,
+    )  # fmt: skip
+    state.live[going], state.order[going] = live, order
     state.spent += asked.counts.sum(axis=1)
     state.stage += 1
+
+
+@njit(cache=True)
+def ranking(estimates: FloatArray, tie: FloatArray) -> IntArray:
+    """Return positions by estimate, the largest last; of those that agree to ten digits the larger ``tie`` later."""
+    before = np.argsort(tie, kind="mergesort")
+    sorted_ = before[np.argsort(estimates[before], kind="mergesort")]
+    places = np.empty(len(before), dtype=np.int64)
+    places[before] = np.arange(len(before))
+    first = 0
+    for i in range(1, len(sorted_) + 1):
+        if i < len(sorted_):
+            low, high = estimates[sorted_[i - 1]], estimates[sorted_[i]]
+            if high - low <= _EQUAL * max(1.0, abs(high)):
+                continue
+        if i - first > 1:
+            sorted_[first:i] = before[np.sort(places[sorted_[first:i]])]
+        first = i
+    return sorted_
 
 
 @njit(cache=True)
@@ -180,46 +237,40 @@ def keep_largest(
     live: BoolArray,
     means: FloatArray,
     sizes: IntArray,
-    in_order: bool,
+    order: IntArray,
+    by_rank: bool,
+    blank_in_order: bool,
     key: np.uint64,
     replications: IntArray,
     stage: int,
 ) -> None:
     """Eliminate all but the ``sizes`` live arms with the largest estimates of each row, in place.
 
-    Estimates that agree to ten digits tie; of tied arms a random one stays, or the first if ``in_order``. A stage that
-    taught nothing, with every estimate 0, leaves random arms in any case: there the published code ranks
-    rounding errors.
+    Estimates that agree to ten digits tie. Of tied arms a random one stays; with ``by_rank`` the one that was ahead in
+    the ranking before, which ``order`` holds and which is overwritten. A stage that taught nothing, with every estimate
+    0, leaves random arms, or with ``blank_in_order`` those that were ahead.
     """
     n_arms = live.shape[1]
     for r in range(len(live)):
         arms = np.flatnonzero(live[r])
-        if len(arms) <= sizes[r]:
-            continue
-        limit = np.sort(means[r][arms])[len(arms) - sizes[r]]
-        slack = _EQUAL * max(1.0, abs(limit))
-        n_left = sizes[r]
-        for a in arms:
-            if means[r, a] > limit + slack:
-                n_left -= 1
-        tied = arms[np.abs(means[r][arms] - limit) <= slack]
-        if not in_order or np.abs(means[r][arms]).max() == 0.0:
-            draws = np.array([uniform(key, replications[r], n_arms + stage, a) for a in tied])
-            tied = tied[np.argsort(draws)]
-        for a in arms:
-            live[r, a] = means[r, a] > limit + slack
-        for a in tied[:n_left]:
-            live[r, a] = True
+        blank = np.abs(means[r][arms]).max() == 0.0
+        if blank_in_order if blank else by_rank:
+            tie = order[r][arms].astype(np.float64)
+        else:
+            tie = np.array([-uniform(key, replications[r], n_arms + stage, int(a)) for a in arms])
+        ranked = arms[ranking(means[r][arms], tie)]
+        for i in range(len(ranked)):
+            order[r, ranked[i]] = i
+        for a in ranked[: max(len(ranked) - sizes[r], 0)]:
+            live[r, a] = False
 
 
 @njit(cache=True)
-def best_live(
-    live: BoolArray, means: FloatArray, in_order: bool, key: np.uint64, replications: IntArray, stage: int
-) -> IntArray:
+def best_live(live: BoolArray, means: FloatArray, key: np.uint64, replications: IntArray, stage: int) -> IntArray:
     """Return the live arm with the largest estimate of every replication, shape (R, 1); ties at random."""
     arms = np.empty((len(live), 1), dtype=np.int64)
     for r in range(len(live)):
-        arms[r, 0] = largest(means[r], live[r], in_order, key, replications[r], stage, 1)
+        arms[r, 0] = largest(means[r], live[r], False, key, replications[r], stage, 1)
     return arms
 
 
@@ -227,7 +278,7 @@ def best_live(
 class StagePolicy:
     """The end of a policy that eliminates in stages: when it stops, and what it recommends."""
 
-    ties_in_order: bool
+    ties_by_rank: bool
 
     def finished(self, state: EliminationState) -> BoolArray:
         """Return which replications have one arm left, or no budget for a stage."""
@@ -235,4 +286,6 @@ class StagePolicy:
 
     def recommend(self, state: EliminationState) -> IntArray:
         """Return the live arm with the largest estimate, shape (R, 1)."""
-        return best_live(state.live, state.means, self.ties_in_order, state.key, state.replications, state.stage)
+        if self.ties_by_rank:
+            return np.argmax(np.where(state.live, state.order, -1), axis=1)[:, None]
+        return best_live(state.live, state.means, state.key, state.replications, state.stage)

@@ -4,6 +4,7 @@ References
 ----------
 .. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022.
    Algorithm 1.
+.. [2] Karnin, Koren, Somekh. "Almost Optimal Exploration in Multi-Armed Bandits". ICML 2013.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from bestarm.policies.elimination import EliminationState, StagePolicy
 from bestarm.policies.fixed_budget import check_budget
 from bestarm.streams import Streams
 
-Model = Literal["linear", "logistic"]
+Model = Literal["linear", "logistic", "means"]
 
 
 def n_stages(n_arms: int, eta: int) -> int:
@@ -49,8 +50,10 @@ class Gse(StagePolicy):
         B, at least the number of stages.
     label : str
         Name in the paper; keys the random choices.
-    model : {"linear", "logistic"}
-        What is fitted: least squares (GSE-Lin), or logistic regression of rewards 0 or 1 (GSE-Log).
+    model : {"linear", "logistic", "means"}
+        What is fitted: least squares (GSE-Lin), or logistic regression of rewards 0 or 1 (GSE-Log). "means" looks at no
+        feature: an arm's estimate is the average of its own rewards, 0 without any, which with uniform pulls is
+        sequential halving [2]_.
     allocation : str
         How the pulls of a stage are spread, see `bestarm.designs.allocation`: "uniform", "g-optimal" (the design of
         [1]_, Section 6, solved to the optimum), "frank-wolfe" (Algorithm 2 to the letter), "wynn", "greedy", ...
@@ -68,8 +71,17 @@ class Gse(StagePolicy):
         Onto the span of the live arms. "none" leaves the features as they are; the shortest least squares solution and
         the designs are the same. *Deviation* "published": a stage sees at most three features, see
         `bestarm.designs.projection.published_coordinates`; the authors' code does so on synthetic instances only.
-    ties_in_order : bool
-        *Deviation*: of equal arms the first stays.
+    ties_by_rank : bool
+        *Deviation*: of arms whose estimates agree to ten digits the one stays that was ahead in the stage before, in
+        the first stage the one with the larger index; as written a random one.
+    blank_keeps_order : bool
+        *Deviation*: a stage whose estimates are all 0, because every pull went to arms at the origin, keeps the order
+        of the stage before; as written random arms stay.
+    zero_arms_keep_weight : bool
+        *Deviation*: designs that are solved for start uniform over all live arms, those at the origin included, which
+        keep what the line search leaves them; as written they get no weight.
+    keeps_rewards : bool
+        *Ablation*: fit the model to the rewards of all stages; [1]_ uses those of the last one only.
 
     Raises
     ------
@@ -87,7 +99,10 @@ class Gse(StagePolicy):
     spends_remainder: bool = False
     rounds_down: bool = False
     projection: str = "span"
-    ties_in_order: bool = False
+    ties_by_rank: bool = False
+    blank_keeps_order: bool = False
+    zero_arms_keep_weight: bool = False
+    keeps_rewards: bool = False
 
     def __post_init__(self) -> None:
         check_budget(self.label, self.budget)
@@ -100,11 +115,15 @@ class Gse(StagePolicy):
             raise ValueError(
                 f"ridge must be positive, got {self.ridge}: without it separated rewards have no estimate."
             )
+        if self.keeps_rewards and self.projection == "published":
+            raise ValueError(
+                "keeps_rewards needs projection 'span' or 'none', got 'published', which forgets features."
+            )
         self._rule  # noqa: B018  # refuses unknown names before anything runs
 
     @property
     def _rule(self) -> AllocationRule:
-        return AllocationRule(self.allocation, self.rounding)
+        return AllocationRule(self.allocation, self.rounding, self.zero_arms_keep_weight)
 
     def as_coded(self) -> Gse:
         """Return the algorithm with the named deviations of the authors' code."""
@@ -116,7 +135,9 @@ class Gse(StagePolicy):
             spends_remainder=True,
             rounds_down=True,
             projection="published" if self.projection == "span" else self.projection,
-            ties_in_order=True,
+            ties_by_rank=True,
+            blank_keeps_order=True,
+            zero_arms_keep_weight=allocation == "published-grid",
         )
 
     def schedule(self, n_arms: int) -> tuple[IntArray, IntArray]:
@@ -135,7 +156,7 @@ class Gse(StagePolicy):
     def start(self, arms: Arms, streams: Streams) -> EliminationState:
         """Return the state before the first stage."""
         budgets, sizes = self.schedule(arms.n_arms)
-        return elimination.start(arms, budgets, sizes, self.label, streams, self.projection)
+        return elimination.start(arms, budgets, sizes, self.label, streams, self.projection, self.keeps_rewards)
 
     def ask(self, state: EliminationState) -> Ask:
         """Choose the pulls of the next stage."""
@@ -151,11 +172,14 @@ class Gse(StagePolicy):
 
     def tell(self, state: EliminationState, asked: Ask, totals: FloatArray) -> None:
         """Fit the model to the stage's rewards and eliminate; totals that are NaN (failed) teach nothing."""
-        elimination.learn(state, asked, totals, self._fit, self.projection, self.ties_in_order)
+        elimination.learn(state, asked, totals, self._fit, self.projection, self.ties_by_rank, self.blank_keeps_order)
 
     def _fit(
         self, features: FloatArray, feature_set: IntArray, live: BoolArray, counts: IntArray, totals: FloatArray
     ) -> FloatArray:
         if self.model == "linear":
             return least_squares_means(features, feature_set, live, counts, totals)
+        if self.model == "means":
+            known = live & (counts > 0) & ~np.isnan(totals)
+            return np.divide(totals, counts, out=np.zeros(totals.shape), where=known)
         return logistic_scores(features, feature_set, live, counts, totals, self.ridge)

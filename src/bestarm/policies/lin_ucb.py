@@ -10,14 +10,16 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numba import njit
 
 from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
+from bestarm.policies import arm_space
+from bestarm.policies.arm_space import ArmSpace
 from bestarm.policies.fixed_budget import check_budget, largest, most_pulled
-from bestarm.policies.gifa_round import learn
 from bestarm.streams import Streams
 
 _PUBLISHED_RISK = 0.001
@@ -59,14 +61,12 @@ def learn_disjoint(
             pulls[r, a] += n
 
 
-@dataclass
-class LinUcbState:
-    r"""What LinUCB knows of R replications.
+@dataclass(kw_only=True)
+class LinUcbState(ArmSpace):
+    r"""What LinUCB knows of R replications; if disjoint only ``variances``, :math:`x_i^\top A_i^{-1} x_i`.
 
     Attributes
     ----------
-    gram : ndarray, shape (R, K, K), or (R, K) if disjoint
-        :math:`x_i^\top A^{-1} x_j`; of disjoint arms the diagonal :math:`x_i^\top A_i^{-1} x_i`.
     means : ndarray, shape (R, K)
         Estimated means.
     pulls : ndarray of int64, shape (R, K)
@@ -75,7 +75,6 @@ class LinUcbState:
         Pulls that were asked for, failed ones included.
     """
 
-    gram: FloatArray
     means: FloatArray
     pulls: IntArray
     spent: IntArray
@@ -147,10 +146,11 @@ class LinUcb:
         n_replications = len(streams.replications)
         features, feature_set = arms.feature_sets(n_replications)
         gram = features @ features.transpose(0, 2, 1)
+        known: dict[str, Any] = arm_space.start((gram / self.regulariser)[feature_set])
         if self.disjoint:
-            gram = np.einsum("skk->sk", gram)
+            known |= {name: known[name][:, :0] for name in ("gram", "recent", "core", "members")}
         return LinUcbState(
-            gram=(gram / self.regulariser)[feature_set],
+            **known,
             means=np.zeros((n_replications, arms.n_arms)),
             pulls=arms.no_pulls(n_replications),
             spent=np.zeros(n_replications, dtype=np.int64),
@@ -161,10 +161,9 @@ class LinUcb:
     def ask(self, state: LinUcbState) -> Ask:
         """Choose the most optimistic arm where budget is left."""
         arms = np.empty((len(state.means), 1), dtype=np.int64)
-        variances = state.gram if self.disjoint else np.einsum("rkk->rk", state.gram)
         choose_optimistic(
-            state.means, variances, self.exploration, self.ties_in_order, state.key, state.replications, state.spent,
-            arms,
+            state.means, state.variances, self.exploration, self.ties_in_order, state.key, state.replications,
+            state.spent, arms,
         )  # fmt: skip
         return Ask(arms, (~self.finished(state)[:, None]).astype(np.int64))
 
@@ -172,9 +171,9 @@ class LinUcb:
         """Update the estimates; a total that is NaN (a failed evaluation) teaches nothing and costs its pulls."""
         state.spent += asked.counts.sum(axis=1)
         if self.disjoint:
-            learn_disjoint(state.gram, state.means, state.pulls, asked.arms, asked.counts, totals)
+            learn_disjoint(state.variances, state.means, state.pulls, asked.arms, asked.counts, totals)
         else:
-            learn(state.gram, state.means, state.pulls, asked.arms, asked.counts, totals, True)
+            arm_space.learn(state, state.means, state.pulls, asked.arms, asked.counts, totals)
 
     def finished(self, state: LinUcbState) -> BoolArray:
         """Return which replications have spent their budget."""

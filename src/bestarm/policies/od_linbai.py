@@ -16,19 +16,23 @@ import numpy as np
 from bestarm.designs.allocation import DESIGNS, Allocation, AllocationRule
 from bestarm.designs.projection import span_basis
 from bestarm.guards.protocol import guarded
-from bestarm.interface import Arms, Ask, FloatArray, IntArray
+from bestarm.interface import Arms, Ask, FloatArray
 from bestarm.models.least_squares import least_squares_means
 from bestarm.policies import elimination
 from bestarm.policies.elimination import EliminationState, StagePolicy
 from bestarm.policies.fixed_budget import check_budget
 from bestarm.streams import Streams
 
+_ROUNDING = 1e-9
 
-def schedule(n_arms: int, rank: int, budget: int, *, as_coded: bool = False) -> tuple[int, list[int]]:
+
+def schedule(
+    n_arms: int, rank: int, budget: int, *, as_coded: bool = False, dimension: int | None = None
+) -> tuple[float, list[int]]:
     r"""Return m, which sets the pulls of a stage, and the arms that the stages leave ([1]_, Algorithm 1).
 
     There are :math:`R=\lceil\log_2d\rceil` stages, at least 1; stage r leaves :math:`\lceil d/2^r\rceil` arms;
-    :math:`m=\lfloor(B-\min(K,d(d+1)/2)-\sum_{r=1}^{R-1}\lceil d/2^r\rceil)/R\rfloor`, so that the stages, each of
+    :math:`m=(B-\min(K,d(d+1)/2)-\sum_{r=1}^{R-1}\lceil d/2^r\rceil)/R`, so that the stages, each of
     :math:`\sum_i\lceil m\pi_i\rceil` pulls, cannot overspend if their supports are no larger than [1]_ requires.
 
     Parameters
@@ -38,14 +42,22 @@ def schedule(n_arms: int, rank: int, budget: int, *, as_coded: bool = False) -> 
     budget : int
         B.
     as_coded : bool
-        The code of [2]_: the sum has one term less, and m is at most :math:`\lfloor B/R\rfloor`.
+        The code of [2]_: the sum has one term less, and m is at most B over the number of stages.
+    dimension : int, optional
+        In the place of d in the number of stages and in what they leave, not in m.
     """
-    n_stages = max(1, int(np.ceil(np.log2(max(rank, 1)))))
-    sizes = [-(-rank // 2**r) for r in range(1, n_stages + 1)]
+    planned = _stage_sizes(rank)
+    later = sum(planned[: max(len(planned) - 1 - as_coded, 0)])
+    m = (budget - min(n_arms, rank * (rank + 1) // 2) - later) / len(planned)
+    sizes = planned if dimension is None else _stage_sizes(dimension)
+    return (min(m, budget // len(sizes)) if as_coded else m), sizes
+
+
+def _stage_sizes(d: int) -> list[int]:
+    n_stages = max(1, int(np.ceil(np.log2(max(d, 1)))))
+    sizes = [-(-d // 2**r) for r in range(1, n_stages + 1)]
     sizes[-1] = 1
-    later = sum(sizes[: n_stages - 1 - as_coded] if n_stages > 1 else [])
-    m = (budget - min(n_arms, rank * (rank + 1) // 2) - later) // n_stages
-    return (min(m, budget // n_stages) if as_coded else m), sizes
+    return sizes
 
 
 @guarded()
@@ -71,8 +83,11 @@ class OdLinBai(StagePolicy):
         As in `bestarm.policies.gse.Gse`.
     published_schedule : bool
         *Deviation*: see `schedule`.
-    ties_in_order : bool
-        *Deviation*: of equal arms the first stays.
+    schedule_dimension : int, optional
+        *Deviation*: the dimension that sets the number of stages and the arms that they leave, while m takes the rank.
+        In the code of [2]_ it is what the run before has left behind, 4 for the adaptive instance.
+    ties_by_rank, blank_keeps_order : bool
+        *Deviations*: see `bestarm.policies.gse.Gse`.
     """
 
     budget: int
@@ -81,34 +96,41 @@ class OdLinBai(StagePolicy):
     exact: bool = False
     projection: str = "span"
     published_schedule: bool = False
-    ties_in_order: bool = False
+    schedule_dimension: int | None = None
+    ties_by_rank: bool = False
+    blank_keeps_order: bool = False
 
     def __post_init__(self) -> None:
         check_budget(self.label, self.budget)
         if self.allocation not in DESIGNS:
             raise ValueError(f"allocation must be one of {', '.join(DESIGNS)}, got {self.allocation!r}.")
         elimination.check_projection(self.projection)
+        if self.schedule_dimension is not None and self.schedule_dimension < 1:
+            raise ValueError(f"schedule_dimension must be at least 1, got {self.schedule_dimension}; None is the rank.")
 
     def as_coded(self) -> OdLinBai:
-        """Return the algorithm with the named deviations of the code of [2]_; its solver was as good as ours."""
+        """Return the algorithm with the named deviations of the code of [2]_, whose designs are solved to the end.
+
+        ``schedule_dimension`` stays as it is: which run came before is not the policy's to know.
+        """
         return replace(
             self,
+            allocation="published-ellipsoid" if self.allocation == "kumar-yildirim" else self.allocation,
             projection="published" if self.projection == "span" else self.projection,
             published_schedule=True,
-            ties_in_order=True,
+            ties_by_rank=True,
+            blank_keeps_order=True,
         )
 
     def start(self, arms: Arms, streams: Streams) -> EliminationState:
         """Return the state before the first stage."""
         sets = arms.features if arms.features.ndim == 3 else arms.features[None]
-        plans = [
-            schedule(arms.n_arms, span_basis(x).shape[1], self.budget, as_coded=self.published_schedule) for x in sets
-        ]
+        plans = [self._plan(arms.n_arms, span_basis(x).shape[1]) for x in sets]
         n_stages = max(len(sizes) for _, sizes in plans)
         budgets = np.zeros((len(sets), n_stages), dtype=np.int64)
         sizes = np.ones((len(sets), n_stages), dtype=np.int64)
         for s, (m, left) in enumerate(plans):
-            budgets[s, : len(left)] = self.budget // len(left) if self.exact else max(m, 0)
+            budgets[s, : len(left)] = self.budget // len(left) if self.exact else np.ceil(max(m, 0.0))
             sizes[s, : len(left)] = left
         return elimination.start(arms, budgets, sizes, self.label, streams, self.projection)
 
@@ -118,23 +140,32 @@ class OdLinBai(StagePolicy):
         going = np.flatnonzero(~elimination.finished(state))
         if len(going) > 0:
             features, feature_set = elimination.seen_features(state, going, self.projection)
-            budgets, rest = state.budgets[going, state.stage], (state.key, state.replications[going], state.stage)
-            rule = AllocationRule(self.allocation, "apportionment" if self.exact else "ceiling")
-            found = rule.counts(features, feature_set, state.live[going], budgets, *rest)
+            budgets, live, rows = state.budgets[going, state.stage], state.live[going], state.replications[going]
+            rule = AllocationRule(self.allocation)
+            if self.exact:
+                counts[going] = rule.counts(features, feature_set, live, budgets, state.key, rows, state.stage)
+                return elimination.ask_for(counts)
+            ranks = np.array([span_basis(x).shape[1] for x in state.features])[state.feature_set[going]]
+            m = np.array([self._plan(len(live[0]), int(rank))[0] for rank in ranks])
+            weights = rule.weights(features, feature_set, live, state.key, rows)
+            found = np.ceil(m[:, None] * weights - _ROUNDING).astype(np.int64)
             # a numerical design can have more arms than the least support, for which the rule for m saves pulls
-            most = budgets + self._largest_support(state, going)
+            most = np.floor(m + _ROUNDING).astype(np.int64)
+            most += np.minimum(live.sum(axis=1), ranks * (ranks + 1) // 2)
             over = found.sum(axis=1) > most
             if over.any():
-                exactly = AllocationRule(self.allocation).counts(features, feature_set, state.live[going], most, *rest)
+                exactly = rule.counts(features, feature_set, live, most, state.key, rows, state.stage)
                 found[over] = exactly[over]
             counts[going] = found
         return elimination.ask_for(counts)
 
-    @staticmethod
-    def _largest_support(state: EliminationState, rows: IntArray) -> IntArray:
-        ranks = np.array([span_basis(x).shape[1] for x in state.features])[state.feature_set[rows]]
-        return np.minimum(state.live[rows].sum(axis=1), ranks * (ranks + 1) // 2)
+    def _plan(self, n_arms: int, rank: int) -> tuple[float, list[int]]:
+        return schedule(
+            n_arms, rank, self.budget, as_coded=self.published_schedule, dimension=self.schedule_dimension
+        )  # fmt: skip
 
     def tell(self, state: EliminationState, asked: Ask, totals: FloatArray) -> None:
         """Fit the stage's rewards and eliminate; totals that are NaN (failed) teach nothing."""
-        elimination.learn(state, asked, totals, least_squares_means, self.projection, self.ties_in_order)
+        elimination.learn(
+            state, asked, totals, least_squares_means, self.projection, self.ties_by_rank, self.blank_keeps_order
+        )

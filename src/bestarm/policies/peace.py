@@ -103,8 +103,8 @@ class Peace(StagePolicy):
         Sets the number of mirror steps.
     inflated_average : bool
         *Deviation*: the sum of T + 1 iterates is divided by T, as in the published code, so a stage can overspend.
-    ties_in_order : bool
-        *Deviation*: of equal arms the first stays.
+    ties_by_rank, blank_keeps_order : bool
+        *Deviations*: see `bestarm.policies.gse.Gse`.
 
     Raises
     ------
@@ -118,7 +118,8 @@ class Peace(StagePolicy):
     shift: float = 1.0
     delta: float = 0.8
     inflated_average: bool = False
-    ties_in_order: bool = False
+    ties_by_rank: bool = False
+    blank_keeps_order: bool = False
 
     def __post_init__(self) -> None:
         check_budget(self.label, self.budget)
@@ -130,7 +131,7 @@ class Peace(StagePolicy):
 
     def as_coded(self) -> Peace:
         """Return the algorithm with the named deviations of the code of [2]_."""
-        return replace(self, inflated_average=True, ties_in_order=True)
+        return replace(self, inflated_average=True, ties_by_rank=True, blank_keeps_order=True)
 
     def start(self, arms: Arms, streams: Streams) -> EliminationState:
         """Return the state before the first stage."""
@@ -157,4 +158,4 @@ class Peace(StagePolicy):
 
     def tell(self, state: EliminationState, asked: Ask, totals: FloatArray) -> None:
         """Fit the stage's rewards and eliminate; totals that are NaN (failed) teach nothing."""
-        elimination.learn(state, asked, totals, least_squares_means, "span", self.ties_in_order)
+        elimination.learn(state, asked, totals, least_squares_means, "span", self.ties_by_rank, self.blank_keeps_order)

@@ -228,4 +228,4 @@ class PeaceWidth:
 
     def recommend(self, state: PeaceWidthState) -> IntArray:
         """Return the live arm with the largest estimate, shape (R, 1)."""
-        return best_live(state.live, state.means, False, state.key, state.replications, state.round)
+        return best_live(state.live, state.means, state.key, state.replications, state.round)

@@ -62,6 +62,7 @@ LOOKS = {
     "BayesGap-exp": Look("#882255", "*", "--"),
     "BayesGap-M": Look("#8A4A70", ">", "-."),
     "Peace": Look("0.35", "D", DOTS),
+    "Sequential halving": Look("#3C7A2B", "v", "-."),
     "OD-LinBAI": Look("#7F7F00", "^", DOTS_AND_DASHES),
     # batches and neural networks
     "RandomBatch": Look("0.55", "x"),

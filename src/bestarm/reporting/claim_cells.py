@@ -9,6 +9,9 @@ which a run is averaged. Sides are ``left`` and ``right``, a list for each of it
 ``{lowest_of_others: [...]}`` for each run by all others. ``against`` names what differs in the right side's cell,
 ``from`` the cell from which a change is counted, ``with`` an experiment whose series are there too, ``paired: false``
 sides with noise of their own. ``parts`` lists variants of the test that must all hold.
+
+The noise alone puts the best of eight equals above the best of four. ``{highest_by_halves: [...]}`` is free of this: in
+each half of the runs it is the one with the highest mean in the other half.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,6 +27,7 @@ import pandas as pd
 from bestarm.interface import FloatArray
 
 KINDS = ("difference", "ratio", "share", "discordant", "mostly", "rank", "slope", "spread")
+CHANCE_MARGIN = 0.02  # shares of runs so near to that of a guess do not tell algorithms apart
 Rows = Mapping[str, pd.DataFrame]
 Side = Any
 
@@ -46,6 +50,9 @@ class Value:
     limit : callable, optional
         From the rows of a cell to the value of a run that ended before what is counted was seen. A comparison in which
         more than half of the runs of both sides have it says nothing.
+    chance : callable, optional
+        From the rows of a cell to the share of runs in which a guess succeeds. A comparison in which both sides are
+        within ``CHANCE_MARGIN`` of it says nothing.
     """
 
     words: str
@@ -53,6 +60,7 @@ class Value:
     align: Callable[..., Sequence[pd.DataFrame]] | None = None
     statistic: Callable[[FloatArray, FloatArray, Mapping[str, Any]], FloatArray] | None = None
     limit: Callable[[pd.DataFrame], float] | None = None
+    chance: Callable[[pd.DataFrame], float] | None = None
 
 
 Values = Mapping[str, Value]
@@ -70,6 +78,14 @@ class Sides:
     experiment: str = ""
     series: str = ""
     limit: float | None = None
+    chance: float | None = None
+
+    def guesses(self) -> bool:
+        """Return whether both sides are as good as a guess."""
+        left, right = self.values()
+        if self.chance is None or right is None:
+            return False
+        return all(abs(float(side.mean()) - self.chance) <= CHANCE_MARGIN for side in (left, right))
 
     def cut(self) -> bool:
         """Return whether more than half of the runs of both sides ended before what is counted was seen."""
@@ -173,10 +189,17 @@ def tables_in(
     return _tables(test, experiment, where, rows, values)[0]
 
 
+class _Marks(NamedTuple):
+    """What a value says of a cell: the value of a run that ended early, and the share of a guess."""
+
+    limit: float | None
+    chance: float | None
+
+
 def _tables(
     test: Mapping[str, Any], experiment: str, where: Mapping[str, Any], rows: Rows, values: Values
-) -> tuple[dict[str, pd.DataFrame], float | None]:
-    """Return the tables of `tables_in`, and the value of a run that ended before what is counted was seen.
+) -> tuple[dict[str, pd.DataFrame], _Marks]:
+    """Return the tables of `tables_in`, and what the value says of the cell.
 
     Raises
     ------
@@ -199,7 +222,9 @@ def _tables(
     if value is not None and value.align is not None:
         cells = dict(zip(cells, value.align(*cells.values()), strict=True))
     limit = None if value is None or value.limit is None else value.limit(cells["left"])
-    return {key: measured(cell, test, values, settings[key]) for key, cell in cells.items()}, limit
+    chance = None if value is None or value.chance is None else value.chance(cells["left"])
+    tables = {key: measured(cell, test, values, settings[key]) for key, cell in cells.items()}
+    return tables, _Marks(limit, chance)
 
 
 def cell_name(experiment: str, where: Mapping[str, Any]) -> str:
@@ -233,6 +258,8 @@ def side_values(table: pd.DataFrame, side: Side) -> pd.DataFrame:
         return chosen if isinstance(chosen, pd.DataFrame) else chosen.to_frame()
     if "highest" in side:
         return table[there]
+    if "highest_by_halves" in side:
+        return best_by_halves(table[there]).to_frame()
     return best_of_others(table[names]).to_frame()
 
 
@@ -242,6 +269,16 @@ def best_of_others(table: pd.DataFrame) -> pd.Series:
     others = (mine.sum() - mine) / max(len(mine) - 1, 1)
     chosen = others.to_numpy().argmin(axis=1)
     return pd.Series(mine.to_numpy()[np.arange(len(mine)), chosen], index=mine.index, name="best")
+
+
+def best_by_halves(table: pd.DataFrame) -> pd.Series:
+    """Return for each run the value of the series with the highest mean over the runs of the other parity."""
+    even = np.asarray(table.index) % 2 == 0
+    best = pd.Series(np.nan, index=table.index, name="best")
+    for half in (even, ~even):
+        if half.any() and not half.all():
+            best[half] = table.loc[half, table[~half].mean().idxmax()]
+    return best
 
 
 def pairs_of(test: Mapping[str, Any], table: pd.DataFrame) -> list[tuple[Side, Side | None]]:
@@ -259,7 +296,7 @@ def sides(test: Mapping[str, Any], rows: Rows, values: Values) -> Iterator[Sides
     """Yield both sides of every comparison of a test."""
     for variant in variants(test):
         for experiment, where in cells_of(variant):
-            tables, limit = _tables(variant, experiment, where, rows, values)
+            tables, marks = _tables(variant, experiment, where, rows, values)
             other = tables.get("against", tables["left"])
             for left, right in pairs_of(variant, tables["left"]):
                 name = f"{cell_name(experiment, where)}, {side_name(left)}"
@@ -272,7 +309,7 @@ def sides(test: Mapping[str, Any], rows: Rows, values: Values) -> Iterator[Sides
                         paired=variant.get("paired", True),
                         experiment=experiment,
                         series=side_name(left),
-                        limit=limit,
+                        **marks._asdict(),
                     )
                     for table, facing in [(tables["left"], other)]
                     + ([(tables["from"],) * 2] if "from" in tables else [])

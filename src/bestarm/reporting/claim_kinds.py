@@ -66,7 +66,8 @@ def _difference(test: Test, rows: Rows, values: Values) -> Iterator[Comparison]:
     """Compare the mean of left, or of left minus right, with a margin; with ``from`` its change from another cell."""
     for side in sides(test, rows, values):
         change, shares = _change(side)
-        mean, n, informative = float(change.mean()), len(change), somebody_succeeds(*side.values())
+        mean, n = float(change.mean()), len(change)
+        informative = somebody_succeeds(*side.values()) and not side.guesses()
         if side.base is None:
             error = standard_error(change, shares=shares and side.right is not None)
         else:  # cells have noise of their own
@@ -166,7 +167,7 @@ def _ahead(side: Sides, test: Test) -> tuple[float, float, int] | None:
     """Return how far a cell's effect is from the margin, negative on the claim's side, its error, and the runs."""
     left, right = side.values()
     assert right is not None
-    if side.cut() or not somebody_succeeds(left, right):
+    if side.cut() or side.guesses() or not somebody_succeeds(left, right):
         return None
     relation = next(key for key in ("below", "above", "at_least") if test.get(key) is not None)
     if test.get("by") == "ratio":
@@ -192,6 +193,8 @@ def _rank(test: Test, rows: Rows, values: Values) -> Iterator[Comparison]:
     def cells() -> Judged:
         for side in sides({**test, "right": {"highest": test["among"]}}, rows, values):
             assert side.right is not None
+            if side.guesses():
+                continue
             others = side.right[[name for name in side.right if name != test["left"]]]
             yield pd.concat([side.left, others], axis=1), has_rank
 
@@ -211,6 +214,8 @@ def _count_cells(test: Test, cells: Judged, text: str) -> Comparison:
         held.append(bool(judge(weighted_means(table, np.ones((1, n))))[0]))
         drawn += judge(weighted_means(table, weights))
         informative |= bool((table.nunique() > 1).any())
+    if not held:
+        return Comparison(f"share of 0 {text}", np.nan, np.nan, np.nan, 1.0, 1.0, 0, informative=False)
     drawn /= len(held)
     enough = drawn > test["in_more_than"] if "in_more_than" in test else drawn >= test["in_cells"]
     return bootstrap_comparison(f"share of {len(held)} {text}", float(np.mean(held)), drawn, n, enough, informative)

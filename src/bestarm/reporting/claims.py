@@ -69,15 +69,21 @@ def evaluate(
     lines = []
     for convention in CONVENTIONS:
         for identity, entry in study.claims.items():
-            test = entry["test"] | entry["test"].get(convention, {})
-            line = _decided(study, entry, test, rows, larger or {}, profile, convention)
-            if line is not None:
+            test = under_convention(entry, convention)
+            line = test and _decided(study, entry, test, rows, larger or {}, profile, convention)
+            if test and line:
                 about = {k: entry.get(k, "") for k in ("claim", "where", "notebook", "caveat", "ours", "of")}
                 kind = "exact" if "check" in test else "test"
                 lines.append({"id": identity, "convention": convention, "kind": kind, **about, **line})
     table = pd.DataFrame(lines).reindex(columns=[*COLUMNS, "found", "need"])
     table["p_adjusted"] = adjust(table)
     return table.apply(_with_verdict, axis=1)[COLUMNS]
+
+
+def under_convention(entry: Mapping[str, Any], convention: str) -> dict[str, Any] | None:
+    """Return the test of a claim with a convention's own settings, or None where the ledger leaves this one out."""
+    change = entry["test"].get(convention, {})
+    return None if change is None else entry["test"] | change
 
 
 def _decided(
@@ -171,7 +177,8 @@ def _tested(test: Mapping[str, Any], rows: Rows, values: Values) -> dict[str, An
     found = [c for c in everything if c.informative]
     if not found:
         few = "discordant" in test
-        why = "hardly any run differs in these cells" if few else "nobody succeeds in any run of these cells"
+        nobody = "nobody succeeds in any run of these cells, or all are as good as a guess"
+        why = "hardly any run differs in these cells" if few else nobody
         return {"verdict": "not informative", "decided_by": why}
     p, p_opposite = joint_p(found, test.get("need"))
     return {

@@ -8,12 +8,26 @@ from typing import Any
 
 from bestarm.experiments.experiment import PerArm, Scale, Series
 from bestarm.policies.bayes_gap import BayesGap
-from bestarm.policies.budgeted import lingape_greedy
+from bestarm.policies.budgeted import lingape, lingape_greedy
 from bestarm.policies.lin_ucb import LinUcb
 from bestarm.policies.peace import Peace
 from bestarm.policies.peace_width import PeaceWidth
-from bestarm_studies.gse.algorithms import FWG, GREEDY, OD_LINBAI, SIGMA, UNIFORM, WYNN, lin_ucb, search
-from bestarm_studies.gse.instances import adaptive_instance, corner_instance, sphere_instance
+from bestarm_studies.gse.algorithms import (
+    FWG,
+    GREEDY,
+    OD_LINBAI,
+    SIGMA,
+    TABLE_SIGMA,
+    UNIFORM,
+    WYNN,
+    at_most,
+    lin_ucb,
+    search,
+    unprojected,
+)
+from bestarm_studies.gse.instances import adaptive_instance, corner_instance, sphere_instance, static_instance
+from bestarm_studies.gse.tabular import automobile_instance, stand_in_automobile_instance
+from bestarm_studies.gse.tabular import correct as correct_row
 
 Settings = Mapping[str, Any]
 
@@ -21,20 +35,25 @@ _COLUMNS: Settings = {"projection": "published"}
 _REMAINDER: Settings = {"spends_remainder": True}
 _DOWN: Settings = {"rounds_down": True}
 _IN_ORDER: Settings = {"ties_in_order": True}
+_BY_RANK: Settings = {"ties_by_rank": True}
+_BLANK: Settings = {"blank_keeps_order": True}
+_ZERO_ARMS: Settings = {"zero_arms_keep_weight": True}
 _UP: Settings = {"rounding": "ceiling"}
 _LINE_SEARCH: Settings = {"allocation": "published-grid"}
 _INTERCEPT: Settings = {"allocation": "published-greedy"}
 _SCHEDULE: Settings = {"published_schedule": True}
+_LEAKED: Settings = {"schedule_dimension": 4}
+_ELLIPSOID: Settings = {"allocation": "published-ellipsoid"}
 _EXACT: Settings = {"exact": True}
 
 _ELIMINATION: dict[str, Settings] = {
     "three columns": _COLUMNS,
     "remainder to the last stages": _REMAINDER,
-    "first of equals": _IN_ORDER,
-    "three columns, first of equals": {**_COLUMNS, **_IN_ORDER},
+    "ties by the stage before": _BY_RANK,
+    "three columns, ties by the stage before": {**_COLUMNS, **_BY_RANK},
 }
-_ALL: Settings = {**_COLUMNS, **_REMAINDER, **_DOWN, **_IN_ORDER}
-_ALL_FWG: Settings = {**_ALL, **_LINE_SEARCH, **_UP}
+_ALL: Settings = {**_COLUMNS, **_REMAINDER, **_DOWN, **_BY_RANK, **_BLANK}
+_ALL_FWG: Settings = {**_ALL, **_LINE_SEARCH, **_UP, **_ZERO_ARMS}
 
 
 def changes(name: str, policy: partial[Any], settings: Mapping[str, Settings]) -> dict[str, Any]:
@@ -46,20 +65,34 @@ def _in_four_dimensions(name: str, policy: partial[Any]) -> dict[str, Any]:
     return {f"{name} | dimension 4": Series(policy, problem={"n_features": 4})}
 
 
-def _eliminations(in_four: bool) -> dict[str, Any]:
-    """Return GSE and OD-LinBAI with their changes, with four features among them if instances have so few as coded."""
+def _eliminations(in_four: bool, leaked: bool = False) -> dict[str, Any]:
+    """Return GSE and OD-LinBAI with their changes.
+
+    Four features are among them if instances have so few as coded; all changes of OD-LinBAI include the schedule of
+    dimension 4 if it is ``leaked`` into the experiment.
+    """
     lin = changes("GSE-Lin", UNIFORM, {**_ELIMINATION, "all": _ALL})
     fwg = changes(
         "GSE-Lin-FWG",
         FWG,
-        {"rounded up": _UP, "published line search": _LINE_SEARCH, **_ELIMINATION, "all": _ALL_FWG},
+        {
+            "rounded up": _UP,
+            "published line search": _LINE_SEARCH,
+            **_ELIMINATION,
+            "three columns, published line search": {**_COLUMNS, **_LINE_SEARCH},
+            "three columns, line search, zero arms keep weight": {**_COLUMNS, **_LINE_SEARCH, **_ZERO_ARMS},
+            "all": _ALL_FWG,
+        },
     )
     greedy = changes(
         "GSE-Lin-Greedy",
         GREEDY,
         {
             "intercept in the design": _INTERCEPT,
-            "three columns, first of equals": {**_COLUMNS, **_IN_ORDER},
+            "three columns, ties by the stage before": {**_COLUMNS, **_BY_RANK},
+            "blank stages keep the order": _BLANK,
+            "three columns, intercept": {**_COLUMNS, **_INTERCEPT},
+            "three columns, intercept, blank stages": {**_COLUMNS, **_INTERCEPT, **_BLANK},
             "all": {**_ALL, **_INTERCEPT},
         },
     )
@@ -73,10 +106,11 @@ def _eliminations(in_four: bool) -> dict[str, Any]:
         OD_LINBAI,
         {
             "three columns": _COLUMNS,
-            "three columns, first of equals": {**_COLUMNS, **_IN_ORDER},
+            "three columns, ties by the stage before": {**_COLUMNS, **_BY_RANK},
             "published schedule": _SCHEDULE,
+            "schedule of dimension 4": _LEAKED,
             "exact budgets": _EXACT,
-            "all": {**_COLUMNS, **_SCHEDULE, **_IN_ORDER},
+            "all": {**_COLUMNS, **_SCHEDULE, **_BY_RANK, **_BLANK, **_ELLIPSOID, **(_LEAKED if leaked else {})},
         },
     )
     if in_four:
@@ -102,6 +136,9 @@ def _baselines() -> dict[str, Any]:
             "no stop of its own": {"stops_early": False},
         },
     )
+    slip = changes(
+        "LinGapE", partial(lingape, sigma=SIGMA, delta=0.4), {"weights of at least 0": {"nonnegative_weights": True}}
+    )
     bayes = changes(
         "BayesGap-Lin",
         partial(BayesGap, sigma=SIGMA, kernel="linear"),
@@ -119,6 +156,7 @@ def _baselines() -> dict[str, Any]:
         "LinUCB | published α": lin_ucb(0.513),
         "LinUCB | α of the paper": partial(LinUcb),
         **gaps,
+        **at_most(500, slip),
         **bayes,
         "Peace": partial(Peace),
         "Peace | solved to the optimum": Series(partial(Peace, solver="optimised"), replications=500),
@@ -127,12 +165,24 @@ def _baselines() -> dict[str, Any]:
     }
 
 
+_ON_TABLES: dict[str, Any] = {
+    **unprojected({"GSE-Lin-FWG": FWG}),
+    "LinUCB": lin_ucb(2.53),
+    "BayesGap-Lin": partial(BayesGap, sigma=TABLE_SIGMA, kernel="linear"),
+}
 _SMALL: dict[str, Any] = {"vary": {"n_arms": [8, 16, 32]}, "budgets": PerArm((20,)), "paper": Scale(4000)}
 
 AUDIT = {
     "audit_adaptive": search(
         "Audit: adaptive instance",
         partial(adaptive_instance),
+        _eliminations(in_four=False, leaked=True),
+        laptop=Scale(2000),
+        **_SMALL,
+    ),
+    "audit_static": search(
+        "Audit: static instance, gap 1",
+        partial(static_instance, gap=1.0),
         _eliminations(in_four=False),
         laptop=Scale(2000),
         **_SMALL,
@@ -165,11 +215,29 @@ AUDIT = {
         changes(
             "GSE-Lin-FWG",
             FWG,
-            {"rounded up": _UP, "arms rounded down": _DOWN, "first of equals": _IN_ORDER, "all": _ALL_FWG},
+            {"rounded up": _UP, "arms rounded down": _DOWN, "ties by the stage before": _BY_RANK, "all": _ALL_FWG},
         ),
         vary={"n_arms": [3, 6, 12, 24]},
         budgets=[25],
         smoke=Scale(2, vary={"n_arms": [6]}),
+        laptop=Scale(2000),
+        paper=Scale(4000),
+    ),
+    "audit_cars": search(
+        "Audit: cars, which rows count as the best",
+        partial(automobile_instance),
+        {
+            name: series
+            for algorithm, policy in _ON_TABLES.items()
+            for name, series in (
+                (algorithm, Series(policy)),
+                (f"{algorithm} | duplicates of the best are errors", Series(policy, problem={"only_first_best": True})),
+            )
+        },
+        stand_in=partial(stand_in_automobile_instance),
+        accuracy=correct_row,
+        vary={"n_arms": [8, 16]},
+        budgets=PerArm((20,)),
         laptop=Scale(2000),
         paper=Scale(4000),
     ),

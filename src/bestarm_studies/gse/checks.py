@@ -24,6 +24,7 @@ from bestarm.reporting.claim_cells import Value
 from bestarm.reporting.study import project_seed
 from bestarm.reporting.verdicts import Decision
 from bestarm.streams import Streams
+from bestarm_studies.gse.bound_checks import BOUND_CHECKS, high_without_error
 from bestarm_studies.gse.experiments import THEORY
 from bestarm_studies.gse.run_times import peace_operations
 from bestarm_studies.gse.stage_observer import N_STAGES
@@ -70,15 +71,20 @@ def bound_values(experiment: str, rows: pd.DataFrame, equation: int, constant: f
 
 
 def error_below_bound(test: Test, rows: Rows) -> Decision:
-    """Decide that no error frequency lies significantly above a printed bound."""
+    """Decide that no error frequency lies significantly above a printed bound.
+
+    A bound of 1 says nothing, and one below what the runs exclude without an error cannot be tested by them.
+    """
     (name,) = test["experiments"]
     values = bound_values(name, rows[name], test["equation"], test["constant"])
-    beyond = int((values["low"] > values["bound"]).sum())
-    telling = values[values["bound"] < 1.0]
-    text = f"error above the bound in {beyond} of {len(values)} cells; the bound is below 1 in {len(telling)}"
+    beyond = int(((values["error"] > 0.0) & (values["low"] > values["bound"])).sum())
+    below_one = values["bound"] < 1.0
+    telling = values[below_one & (high_without_error(values["n"].to_numpy()) < values["bound"])]
+    text = f"error above the bound in {beyond} of {len(values)} cells; the bound is below 1 in {below_one.sum()}"
     if len(telling):
-        text += f", there the error is at most {(telling['high'] / telling['bound']).max():.2g} times the bound"
-    return Decision(beyond == 0, text, informative=bool(len(telling)))
+        text += f", {len(telling)} of which the runs can test: there the error is at most "
+        text += f"{(telling['high'] / telling['bound']).max():.2g} times the bound"
+    return Decision(beyond == 0, text, bool(len(telling)), f"{telling['n'].sum():,} runs")
 
 
 def lemma_1(test: Test, rows: Rows) -> Decision:
@@ -107,14 +113,12 @@ def lemma_2(test: Test, rows: Rows) -> Decision:
             alive = mine[mine[f"alive_{t}"]]
             k, n, bound = int(alive[f"lost_{t}"].sum()), len(alive), float(alive[f"lemma2_{t}"].mean())
             low, high = proportion_confint(k, n, method="wilson")
-            beyond, cells = beyond + int(low > bound), cells + 1
-            telling += int(bound < 1.0)
-            if bound < 1.0 and k > 0:
-                ratio = max(ratio, high / bound)
-    text = (
-        f"beyond in {beyond} of {cells} stages; the bound is below 1 in {telling}, there at most {ratio:.2f} times it"
-    )
-    return Decision(beyond == 0, text, informative=telling > 0)
+            beyond, cells = beyond + int(k > 0 and low > bound), cells + 1
+            if high_without_error(n) < bound < 1.0:
+                telling, ratio = telling + 1, max(ratio, high / bound)
+    text = f"beyond in {beyond} of {cells} stages; in {telling} the bound is below 1 and can be tested, there the "
+    text += f"probability is at most {ratio:.2f} times it"
+    return Decision(beyond == 0, text, telling > 0, f"{cells} stages")
 
 
 def norms(test: Test, rows: Rows) -> Decision:
@@ -213,6 +217,7 @@ def peace_cost(test: Test, rows: Rows) -> Decision:
 
 
 CHECKS: dict[str, Callable[[Test, Rows], Decision]] = {
+    **BOUND_CHECKS,
     "error_below_bound": error_below_bound,
     "lemma_1": lemma_1,
     "lemma_2": lemma_2,
@@ -223,7 +228,17 @@ CHECKS: dict[str, Callable[[Test, Rows], Decision]] = {
     "peace_cost": peace_cost,
 }
 
+_STATIC_ARMS, _LOGISTIC_ARMS = 16, 8  # where K is not varied and the rows have no column for it
+
+
+def accuracy_of_a_guess(rows: pd.DataFrame) -> float:
+    """Return 1/K of a cell."""
+    if "n_arms" in rows:
+        return float(1.0 / rows["n_arms"].iloc[0])
+    return 1.0 / (_STATIC_ARMS if "gap" in rows else _LOGISTIC_ARMS)
+
+
 VALUES: dict[str, Value] = {
-    "correct": Value("accuracy"),
+    "correct": Value("accuracy", chance=accuracy_of_a_guess),
     "per_arm": Value("budget over the number of arms", lambda rows, test: rows["budget"] / rows["n_arms"]),
 }

@@ -5,23 +5,28 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.experiment import Computation, Experiment, PerArm, Scale
+from bestarm.experiments.experiment import Computation, Experiment, PerArm, Scale, Series
 from bestarm.metrics import correct
 from bestarm.policies.bayes_gap import BayesGap
 from bestarm.policies.budgeted import lingape_greedy
 from bestarm.policies.gse import Gse
+from bestarm.policies.od_linbai import OdLinBai
 from bestarm.policies.peace import Peace
 from bestarm.policies.ucb_glm import UcbGlm
 from bestarm_studies.gse.algorithms import (
     BINARY_SIGMA,
     FWG,
+    HALVING,
+    LAPTOP_4000,
     LINEAR_GSE,
     OD_LINBAI,
     PEACE,
     SIGMA,
     TABLE_SIGMA,
     UNIFORM,
+    at_most,
     bayes_gap,
+    keeping,
     lin_ucb,
     lingapes,
     search,
@@ -31,6 +36,7 @@ from bestarm_studies.gse.algorithms import (
 from bestarm_studies.gse.audit import AUDIT, changes
 from bestarm_studies.gse.instances import adaptive_instance, corner_instance, sphere_instance, static_instance
 from bestarm_studies.gse.logistic_instances import logistic_instance
+from bestarm_studies.gse.per_arm import PER_ARM
 from bestarm_studies.gse.run_times import run_times
 from bestarm_studies.gse.stage_observer import ObservedStages
 from bestarm_studies.gse.tabular import (
@@ -39,12 +45,15 @@ from bestarm_studies.gse.tabular import (
     stand_in_automobile_instance,
     stand_in_electric_motor_instance,
 )
+from bestarm_studies.gse.tabular import correct as correct_row
 from bestarm_studies.gse.theory import theory_instance
 from bestarm_studies.gse.tuning import TUNING
 
 LOGISTIC = partial(Gse, model="logistic", allocation="uniform")
 LOGISTIC_FWG = partial(Gse, model="logistic", allocation="g-optimal")
 FWG_AND_OD = {"GSE-Lin-FWG": FWG, "OD-LinBAI": OD_LINBAI}
+UNIFORM_AND_FWG = {"GSE-Lin": UNIFORM, "GSE-Lin-FWG": FWG}
+LEAKED = Series(OD_LINBAI, partial(OdLinBai, schedule_dimension=4))  # what the run before leaves behind in the code
 
 
 def _bayes_lin(sigma: float) -> partial[Any]:
@@ -58,16 +67,23 @@ def _static(variance: float, alpha: float, as_coded: bool) -> Experiment:
         partial(static_instance, n_arms=16, variance=variance),
         {
             **LINEAR_GSE,
-            "LinUCB": lin_ucb(alpha),
-            **lingapes(sigma, 0.01, 0.01),
-            "BayesGap-exp": bayes_gap(sigma, "exponential", 0.001, {"lengthscale": 1000}),
-            "Peace": PEACE,
+            **keeping(UNIFORM_AND_FWG),
+            **at_most(
+                1000,
+                {
+                    "LinUCB": lin_ucb(alpha),
+                    **lingapes(sigma, 0.4, 0.01),
+                    "BayesGap-exp": bayes_gap(sigma, "exponential", 0.001, {"lengthscale": 1000}),
+                    "Peace": PEACE,
+                },
+            ),
             "OD-LinBAI": OD_LINBAI,
         },
         as_coded=as_coded,
         vary={"gap": [0.01, 0.03, 0.05, 0.1, 0.3, 1, 2, 3]},
         budgets=[320],
         smoke=Scale(2, vary={"gap": [1]}),
+        laptop=Scale(4000),
     )
 
 
@@ -78,14 +94,19 @@ def _logistic(title: str, as_coded: bool, **settings: Any) -> Experiment:
         partial(logistic_instance, **settings),
         {
             **with_leak(eliminations),
-            "UCB-GLM": partial(UcbGlm),
-            "BayesGap-M": bayes_gap(BINARY_SIGMA, "matern32", 10, {"sigma": SIGMA}),
+            **at_most(
+                3000,
+                {
+                    "UCB-GLM": partial(UcbGlm),
+                    "BayesGap-M": bayes_gap(BINARY_SIGMA, "matern32", 10, {"sigma": SIGMA}),
+                },
+            ),
         },
         as_coded=as_coded,
         vary={"n_features": [5, 7, 10, 12]},
         budgets=[80, 160, 400],
         smoke=Scale(2, budgets=[80], vary={"n_features": [5]}),
-        laptop=Scale(3000),
+        laptop=Scale(4000),
     )
 
 
@@ -95,8 +116,10 @@ def _motor(target: str, as_coded: bool) -> Experiment:
         partial(electric_motor_instance, target=target),
         {
             **unprojected(LINEAR_GSE),
-            "LinUCB": lin_ucb(0.63),
-            **lingapes(TABLE_SIGMA, 0.01, 0.05),
+            **keeping(unprojected(UNIFORM_AND_FWG)),
+            "Sequential halving": HALVING,
+            "LinUCB": lin_ucb(2.53),
+            **lingapes(TABLE_SIGMA, 0.9, 0.05),
             "BayesGap-Lin": _bayes_lin(TABLE_SIGMA),
             "BayesGap-exp": bayes_gap(TABLE_SIGMA, "exponential", 1, {"kernel": "empirical"}),
             "Peace": PEACE,
@@ -104,6 +127,7 @@ def _motor(target: str, as_coded: bool) -> Experiment:
         },
         as_coded=as_coded,
         stand_in=partial(stand_in_electric_motor_instance, target=target),
+        accuracy=correct_row,
         vary={"n_arms": [8, 16]},
         budgets=PerArm((10, 20, 50)),
     )
@@ -117,33 +141,47 @@ FIGURES = {
         partial(adaptive_instance),
         {
             **LINEAR_GSE,
-            "LinUCB": lin_ucb(6.32),
-            **lingapes(SIGMA, 0.01, 0.4),
-            "BayesGap-Lin": _bayes_lin(SIGMA),
-            "BayesGap-exp": bayes_gap(SIGMA, "exponential", 0.001),
-            "Peace": PEACE,
-            "OD-LinBAI": OD_LINBAI,
+            **keeping(UNIFORM_AND_FWG),
+            **at_most(
+                1000,
+                {
+                    "LinUCB": lin_ucb(6.32),
+                    **lingapes(SIGMA, 0.9, 0.4),
+                    "BayesGap-Lin": _bayes_lin(SIGMA),
+                    "BayesGap-exp": bayes_gap(SIGMA, "exponential", 0.001),
+                    "Peace": PEACE,
+                },
+            ),
+            "OD-LinBAI": LEAKED,
         },
         as_coded=True,
         vary={"n_arms": [8, 16, 32, 64, 128]},
         budgets=PerArm((10, 20, 50)),
+        laptop=LAPTOP_4000,
     ),
     "fig3": search(
         "Figure 3: random instances",
         partial(sphere_instance),
         {
             **with_leak(LINEAR_GSE),
-            "LinUCB": lin_ucb(6.32),
-            **lingapes(SIGMA, 0.1, 0.9, runs=100),
-            "BayesGap-Lin": _bayes_lin(SIGMA),
-            "BayesGap-exp": bayes_gap(SIGMA, "exponential", 10),
-            "BayesGap-M": bayes_gap(SIGMA, "matern32", 1, {"lengthscale": 10}),
-            "Peace": PEACE,
+            **keeping(UNIFORM_AND_FWG),
+            **at_most(
+                1000,
+                {
+                    "LinUCB": lin_ucb(6.32),
+                    **lingapes(SIGMA, 0.9, 0.9),
+                    "BayesGap-Lin": _bayes_lin(SIGMA),
+                    "BayesGap-exp": bayes_gap(SIGMA, "exponential", 10),
+                    "BayesGap-M": bayes_gap(SIGMA, "matern32", 1, {"lengthscale": 10}),
+                    "Peace": PEACE,
+                },
+            ),
             **with_leak({"OD-LinBAI": OD_LINBAI}),
         },
         as_coded=True,
         vary={"n_arms": [8, 16, 32, 64, 128]},
         budgets=PerArm((20, 50)),
+        laptop=LAPTOP_4000,
     ),
     "fig4": _logistic("Figure 4: logistic rewards", as_coded=True),
     "fig4_scale": _logistic("Figure 4 with standard deviation 3/d", as_coded=False, published_scale=True),
@@ -152,8 +190,10 @@ FIGURES = {
         partial(automobile_instance),
         {
             **unprojected(LINEAR_GSE),
-            "LinUCB": lin_ucb(0.63),
-            **lingapes(TABLE_SIGMA, 0.4, 0.4),
+            **keeping(unprojected(UNIFORM_AND_FWG)),
+            "Sequential halving": HALVING,
+            "LinUCB": lin_ucb(2.53),
+            **lingapes(TABLE_SIGMA, 0.9, 0.4),
             "BayesGap-Lin": _bayes_lin(TABLE_SIGMA),
             "BayesGap-exp": bayes_gap(TABLE_SIGMA, "exponential", 10, {"lengthscale": 1e-6}),
             "Peace": PEACE,
@@ -161,6 +201,7 @@ FIGURES = {
         },
         as_coded=True,
         stand_in=partial(stand_in_automobile_instance),
+        accuracy=correct_row,
         vary={"n_arms": [8, 16]},
         budgets=PerArm((10, 20, 50)),
     ),
@@ -310,7 +351,7 @@ THEORY = {
     "bounds_linear": _bounds(
         "linear",
         {"GSE-Lin": UNIFORM, "GSE-Lin-FWG": FWG},
-        [50, 100, 200, 400, 800, 1600, 3200],
+        [50, 100, 200, 400, 800, 1600, 3200, 6400, 12_800],
         signal=1.0,
         laptop=10_000,
         paper=100_000,
@@ -318,11 +359,19 @@ THEORY = {
     "bounds_logistic": _bounds(
         "logistic",
         {"GSE-Log": LOGISTIC, "GSE-Log-FWG": LOGISTIC_FWG},
-        [100, 400, 1600, 6400, 25600],
+        [100, 400, 1600, 6400, 12_800, 25_600],
         signal=2.0,
         laptop=2000,
         paper=20_000,
     ),
 }
 
-EXPERIMENTS: dict[str, Experiment | Computation] = {**TUNING, **FIGURES, **BEYOND, **AUDIT, **TIMES, **THEORY}
+EXPERIMENTS: dict[str, Experiment | Computation] = {
+    **TUNING,
+    **FIGURES,
+    **PER_ARM,
+    **BEYOND,
+    **AUDIT,
+    **TIMES,
+    **THEORY,
+}

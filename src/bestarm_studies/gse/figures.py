@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -26,13 +26,20 @@ INSTANCE_LOOKS = {
     "automobile": Look("#463B8A", "d", "-."),
     "motor": Look("0.35", "^", "--"),
 }
+KEPT_LOOKS = {"GSE-Lin | rewards kept": Look("#0B3C6F", "D", "-.")}  # beside GSE-Lin itself
 _BOUND_LINES = ("--", DOTS, "-.")
 
 
 def accuracy_with_difference(
-    values: pd.DataFrame, differences: pd.DataFrame, order: Sequence[str], *, title: str, setting: str = ""
+    values: pd.DataFrame,
+    differences: pd.DataFrame,
+    order: Sequence[str],
+    *,
+    title: str,
+    setting: str = "",
+    looks: Mapping[str, Look] | None = None,
 ) -> Figure:
-    """Return accuracy against K in the upper row, a panel for each budget, and one algorithm minus the other below.
+    """Return accuracy against K in the upper row, a panel for each budget, and one algorithm minus another below.
 
     Parameters
     ----------
@@ -42,17 +49,19 @@ def accuracy_with_difference(
         Series.
     title, setting : str
         The finding; where and how.
+    looks : mapping of str to Look, optional
+        Of series that do not look like their algorithm.
     """
     panels = list(dict.fromkeys(values["panel"]))
     figure, axes = plt.subplots(2, len(panels), figsize=wide(2, 2.3), squeeze=False, sharey="row", height_ratios=[3, 2])
     mine = values[values["statistic"] == "accuracy"]
     for (above, below), panel in zip(axes.T, panels, strict=True):
         there, by = mine[mine["panel"] == panel], differences[differences["panel"] == panel]
-        draw_lines(above, there, order, places="even", possible=(0, 1))
+        draw_lines(above, there, order, places="even", possible=(0, 1), looks=looks)
         xs = np.array(sorted(there["x"].unique()))
         above.plot(range(len(xs)), 1.0 / xs, color="0.3", ls="--", lw=1.0, zorder=1, label="a guess, 1/K")
-        looks = {name: Look("#000000", "D") for name in by["series"]}
-        draw_lines(below, by, list(dict.fromkeys(by["series"])), places="even", looks=looks)
+        black = {name: Look("#000000", "D") for name in by["series"]}
+        draw_lines(below, by, list(dict.fromkeys(by["series"])), places="even", looks=black)
         below.axhline(0.0, color="0.3", ls="--", lw=1.0, zorder=1)
         above.set_title(panel)
         below.set_xlabel("arms K")

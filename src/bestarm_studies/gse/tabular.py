@@ -9,7 +9,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numba import njit
@@ -17,6 +17,7 @@ from numba import njit
 from bestarm.datasets.registry import fetch
 from bestarm.datasets.tables import CAR_FEATURES, MOTOR_COLUMNS, ArmTable, read_automobile, read_electric_motor
 from bestarm.interface import Arms, FloatArray, IntArray
+from bestarm.metrics import correct as any_best
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.streams import Streams, uniform
 from bestarm_studies.gse.instances import check_sizes
@@ -34,9 +35,12 @@ class TabularBandit(LinearBandit):
         As of `LinearBandit`; one set of features for each replication.
     target : ndarray, shape (R, n_arms)
         Expected rewards.
+    only_first_best : bool
+        Whether of several best arms only the first counts as correct.
     """
 
     target: FloatArray | None = None
+    only_first_best: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -49,6 +53,13 @@ class TabularBandit(LinearBandit):
         """Return the problem for a subset of the replications."""
         assert self.target is not None
         return replace(self, features=self.features[rows], theta=self.theta[rows], target=self.target[rows])
+
+
+def correct(problem: Any, recommended: IntArray) -> FloatArray:
+    """Return 1 where the recommended arm is a best one, or the first best one if the problem counts no other."""
+    if not getattr(problem, "only_first_best", False):
+        return any_best(problem, recommended)
+    return np.asarray(recommended[:, 0] == problem.means.argmax(axis=1), dtype=np.float64)
 
 
 @njit(cache=True)
@@ -81,6 +92,8 @@ class TabularInstances:
         Standard deviation of a reward.
     with_replacement : bool
         Whether a row can be drawn twice, as in the published code. Duplicates of the best row are as good as it is.
+    only_first_best : bool
+        *Deviation*: of rows drawn twice that are best only the first counts as correct, as in the published code.
     seed : int
         Another seed, other rows.
     data : {"real", "stand-in"}
@@ -93,8 +106,13 @@ class TabularInstances:
     n_arms: int
     sigma: float
     with_replacement: bool = True
+    only_first_best: bool = False
     seed: int = 0
     data: str = "real"
+
+    def as_coded(self) -> TabularInstances:
+        """Return the law with the way in which the published code counts what is correct."""
+        return replace(self, only_first_best=True)
 
     @property
     def arms(self) -> Arms:
@@ -108,7 +126,9 @@ class TabularInstances:
             streams.key("rows"), streams.replications, self.n_arms, len(self.target), self.with_replacement
         )  # fmt: skip
         nothing = np.zeros((len(chosen), self.features.shape[1]))
-        return TabularBandit(self.label, self.features[chosen], nothing, self.sigma, self.target[chosen])
+        return TabularBandit(
+            self.label, self.features[chosen], nothing, self.sigma, self.target[chosen], self.only_first_best
+        )
 
 
 def scaled(values: FloatArray) -> FloatArray:
@@ -118,7 +138,14 @@ def scaled(values: FloatArray) -> FloatArray:
 
 
 def _instances(
-    label: str, table: ArmTable, n_arms: int, variance: float, with_replacement: bool, seed: int, data: str
+    label: str,
+    table: ArmTable,
+    n_arms: int,
+    variance: float,
+    with_replacement: bool,
+    only_first_best: bool,
+    seed: int,
+    data: str,
 ) -> TabularInstances:
     check_sizes(n_arms, table.features.shape[1], variance)
     if not with_replacement and n_arms > len(table.target):
@@ -126,12 +153,16 @@ def _instances(
     law = f"{label} K={n_arms} variance={variance:g}{'' if with_replacement else ' distinct'}"
     return TabularInstances(
         law + " stand-in" * (data == "stand-in"), scaled(table.features), scaled(table.target), n_arms, variance**0.5,
-        with_replacement, seed, data,
+        with_replacement, only_first_best, seed, data,
     )  # fmt: skip
 
 
 def automobile_instance(
-    n_arms: int, variance: float = 0.1, with_replacement: bool = True, seed: int = 0
+    n_arms: int,
+    variance: float = 0.1,
+    with_replacement: bool = True,
+    seed: int = 0,
+    only_first_best: bool = False,
 ) -> TabularInstances:
     """Return cars: which is the most expensive? ([1]_, Figure 5a).
 
@@ -143,11 +174,16 @@ def automobile_instance(
         If the file can be found nowhere; `stand_in_automobile_instance` has the same schema.
     """
     table = read_automobile(fetch("automobile"))
-    return _instances("automobile", table, n_arms, variance, with_replacement, seed, "real")
+    return _instances("automobile", table, n_arms, variance, with_replacement, only_first_best, seed, "real")
 
 
 def electric_motor_instance(
-    n_arms: int, target: str = "motor_speed", variance: float = 0.1, with_replacement: bool = True, seed: int = 0
+    n_arms: int,
+    target: str = "motor_speed",
+    variance: float = 0.1,
+    with_replacement: bool = True,
+    seed: int = 0,
+    only_first_best: bool = False,
 ) -> TabularInstances:
     """Return measurements of a motor: which has the highest speed, or temperature? ([1]_, Figure 5b).
 
@@ -159,7 +195,9 @@ def electric_motor_instance(
         If the file can be found nowhere; `stand_in_electric_motor_instance` has the same schema.
     """
     table = read_electric_motor(fetch("electric-motor-sample"), target)
-    return _instances(f"electric motor {target}", table, n_arms, variance, with_replacement, seed, "real")
+    return _instances(
+        f"electric motor {target}", table, n_arms, variance, with_replacement, only_first_best, seed, "real"
+    )
 
 
 def _stand_in(n_rows: int, names: tuple[str, ...]) -> ArmTable:
@@ -170,16 +208,27 @@ def _stand_in(n_rows: int, names: tuple[str, ...]) -> ArmTable:
 
 
 def stand_in_automobile_instance(
-    n_arms: int, variance: float = 0.1, with_replacement: bool = True, seed: int = 0
+    n_arms: int,
+    variance: float = 0.1,
+    with_replacement: bool = True,
+    seed: int = 0,
+    only_first_best: bool = False,
 ) -> TabularInstances:
     """Return random rows with a slightly quadratic target, of the schema of the cars."""
     table = _stand_in(205, tuple(CAR_FEATURES.values()))
-    return _instances("automobile", table, n_arms, variance, with_replacement, seed, "stand-in")
+    return _instances("automobile", table, n_arms, variance, with_replacement, only_first_best, seed, "stand-in")
 
 
 def stand_in_electric_motor_instance(
-    n_arms: int, target: str = "motor_speed", variance: float = 0.1, with_replacement: bool = True, seed: int = 0
+    n_arms: int,
+    target: str = "motor_speed",
+    variance: float = 0.1,
+    with_replacement: bool = True,
+    seed: int = 0,
+    only_first_best: bool = False,
 ) -> TabularInstances:
     """Return random rows with a slightly quadratic target, of the schema of the motor."""
     table = _stand_in(5000, tuple(c for c in MOTOR_COLUMNS if c != target))
-    return _instances(f"electric motor {target}", table, n_arms, variance, with_replacement, seed, "stand-in")
+    return _instances(
+        f"electric motor {target}", table, n_arms, variance, with_replacement, only_first_best, seed, "stand-in"
+    )

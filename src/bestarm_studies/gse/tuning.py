@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.experiment import Experiment, PerArm, Scale, Series
+from bestarm.experiments.experiment import Experiment, PerArm, Scale
 from bestarm.policies.bayes_gap import ArmKernel, BayesGap
 from bestarm.policies.budgeted import lingape, lingape_greedy
 from bestarm.policies.ucb_glm import UcbGlm
@@ -22,8 +22,8 @@ from bestarm_studies.gse.tabular import (
 
 _DELTAS = (0.01, 0.05, 0.1, 0.4, 0.9)
 _LENGTHSCALES = (0.001, 0.1, 1, 10, 1000)
-_ALPHAS = (0.5, 1, 2, 3.16, 6.32)  # up to twice the standard deviation of a reward
-_TABLE_ALPHAS = (0.05, 0.1, 0.2, 0.32, 0.63)
+_ALPHAS = (0.5, 1, 2, 3.16, 6.32, 12.6, 25.3)  # up to eight times the standard deviation of a reward
+_TABLE_ALPHAS = (0.05, 0.1, 0.2, 0.32, 0.63, 1.26, 2.53)
 
 
 def _kernels(sigma: float) -> dict[str, Any]:
@@ -35,13 +35,12 @@ def _kernels(sigma: float) -> dict[str, Any]:
     }
 
 
-def _linear_grid(sigma: float, alphas: Sequence[float], most_arms: int) -> dict[str, Any]:
-    """Return the grids of all rivals for linear rewards; LinGapE's linear programs are run up to ``most_arms``."""
+def _linear_grid(sigma: float, alphas: Sequence[float]) -> dict[str, Any]:
+    """Return the grids of all rivals for linear rewards."""
     optimised = {d: partial(lingape, sigma=sigma, delta=d) for d in _DELTAS}
-    few: dict[str, Any] = {"within": {"n_arms": most_arms}, "replications": 40}
     return {
         **{f"LinGapE-Greedy | δ = {d:g}": partial(lingape_greedy, sigma=sigma, delta=d) for d in _DELTAS},
-        **{f"LinGapE | δ = {d:g}": Series(policy, **few) for d, policy in optimised.items()},
+        **{f"LinGapE | δ = {d:g}": policy for d, policy in optimised.items()},
         **{f"LinUCB | α = {alpha:g}": lin_ucb(alpha) for alpha in alphas},
         "BayesGap | linear": partial(BayesGap, sigma=sigma, kernel="linear"),
         **_kernels(sigma),
@@ -62,7 +61,7 @@ TUNING = {
     "tune_static": _tuning(
         "the static instance",
         partial(static_instance, n_arms=16),
-        _linear_grid(SIGMA, _ALPHAS, most_arms=16),
+        _linear_grid(SIGMA, _ALPHAS),
         vary={"gap": [0.1, 0.3, 1, 3]},
         budgets=[320],
         smoke=Scale(2, vary={"gap": [1]}),
@@ -70,21 +69,21 @@ TUNING = {
     "tune_adaptive": _tuning(
         "the adaptive instance",
         partial(adaptive_instance),
-        _linear_grid(SIGMA, _ALPHAS, most_arms=32),
+        _linear_grid(SIGMA, _ALPHAS),
         vary={"n_arms": [8, 16, 32]},
         budgets=PerArm((10, 20, 50)),
     ),
     "tune_sphere": _tuning(
         "random instances",
         partial(sphere_instance, seed=1),
-        _linear_grid(SIGMA, _ALPHAS, most_arms=8),
+        _linear_grid(SIGMA, _ALPHAS),
         vary={"n_arms": [8, 16, 32]},
         budgets=PerArm((20, 50)),
     ),
     "tune_automobile": _tuning(
         "cars",
         partial(automobile_instance, seed=1),
-        _linear_grid(TABLE_SIGMA, _TABLE_ALPHAS, most_arms=8),
+        _linear_grid(TABLE_SIGMA, _TABLE_ALPHAS),
         stand_in=partial(stand_in_automobile_instance, seed=1),
         vary={"n_arms": [8, 16]},
         budgets=PerArm((10, 20, 50)),
@@ -92,7 +91,7 @@ TUNING = {
     "tune_motor": _tuning(
         "the motor",
         partial(electric_motor_instance, seed=1),
-        _linear_grid(TABLE_SIGMA, _TABLE_ALPHAS, most_arms=8),
+        _linear_grid(TABLE_SIGMA, _TABLE_ALPHAS),
         stand_in=partial(stand_in_electric_motor_instance, seed=1),
         vary={"n_arms": [8, 16]},
         budgets=PerArm((10, 20, 50)),

@@ -13,12 +13,23 @@ from bestarm.policies.gse import Gse
 from bestarm.reporting.results import committed_rows
 from bestarm.reporting.study import load_study
 from bestarm.streams import Streams
+from bestarm_studies.gse.bound_checks import (
+    against_od_few_arms,
+    against_peace,
+    against_peace_g_optimal,
+    corollary_2,
+    glm_lemma_1,
+    high_without_error,
+    log_bounds_of_od,
+    od_corner_cases,
+)
 from bestarm_studies.gse.checks import (
     CHECKS,
     against_bayes_gap,
     against_od,
     bound_values,
     clusters,
+    error_below_bound,
     example_leverages,
     lemma_1,
     norms,
@@ -130,6 +141,46 @@ def test_statements_that_a_computation_decides():
     assert not against_od({"dimensions": [4], "exponents": [9]}, {})[0]
     assert against_bayes_gap({"arms": [4, 16], "dimensions": [2, 4]}, {})[0]
     assert clusters({"arms": [8, 32]}, {})[0]
+
+
+def test_a_bound_is_tested_only_by_runs_that_could_exceed_it():
+    """At 1600 pulls Equation 3 is 0.69: a single run is no test of it, ten are, and many errors refute it."""
+    exponent = 1600 * np.sort(gaps(THEORY["bounds_linear"].problem()))[1] ** 2 / (4 * 4 * 3)
+    bound = 12 * np.exp(-exponent)
+    assert 0.6 < bound < 0.8
+    test = {"experiments": ["bounds_linear"], "equation": 3, "constant": 4}
+
+    def decide(n, errors):
+        found = {"correct": [0.0] * errors + [1.0] * (n - errors), "difference": 0.02, "norm": 0.01, "slope": 1.0}
+        return error_below_bound(test, {"bounds_linear": pd.DataFrame({"series": "GSE", "budget": 1600} | found)})
+
+    assert high_without_error(1) > bound > high_without_error(10)
+    assert not decide(1, 0).informative
+    assert decide(10, 0).informative
+    assert decide(10, 0).holds
+    assert decide(10, 0).checked == "10 runs"
+    assert not decide(100, 90).holds
+
+
+def test_statements_on_bounds_that_need_no_run_of_gse():
+    """Both ways where there are two: constants as printed and made equal, few dimensions and many."""
+    assert glm_lemma_1({"draws": 3, "runs": 300}, {}).holds
+    assert corollary_2({"dimensions": [8, 16], "arms_per_dimension": [4, 8], "sets": 5}, {}).holds
+    assert not corollary_2({"dimensions": [3], "arms_per_dimension": [2], "sets": 20}, {}).holds
+    arms = {"dimensions": [10, 20], "exponents": [1, 2, 4]}
+    assert not against_peace({**arms, "constant": 1}, {}).holds
+    assert against_peace({**arms, "constant": 4}, {}).holds
+    assert against_peace_g_optimal({**arms, "constant": 4}, {}).holds
+    assert not against_peace_g_optimal({"dimensions": [3], "exponents": [16], "constant": 4}, {}).holds
+    assert not against_od_few_arms({"dimensions": [4, 10]}, {}).holds
+    assert od_corner_cases({}, {}).holds
+
+
+def test_the_bound_of_od_linbai_by_hand():
+    """d = 4, K = 16, B = 10^5, from the formulas of Appendix D.3 with the base 2."""
+    ours, theirs = log_bounds_of_od(4, np.log(16.0), np.array([1e5]), 16.0)
+    assert ours[0] == pytest.approx(np.log(4 * 4) - 1e5 * 0.01 / (4 * 4 * 4))
+    assert theirs[0] == pytest.approx(np.log(4 * 16 / 4 + 3 * 2) + (16 - 1e5) * 0.01 / (32 * 4 * 2))
 
 
 def test_the_example_of_appendix_h():

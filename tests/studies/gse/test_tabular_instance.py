@@ -19,6 +19,7 @@ from bestarm_studies.gse.tabular import (
     stand_in_automobile_instance,
     stand_in_electric_motor_instance,
 )
+from bestarm_studies.gse.tabular import correct as tabular_correct
 
 needs_cars = pytest.mark.skipif(not available("automobile"), reason="the Automobile data are nowhere")
 needs_motor = pytest.mark.skipif(not available("electric-motor-sample"), reason="the motor sample is nowhere")
@@ -145,3 +146,13 @@ def test_arms_are_known_only_for_replications():
     """The error says what to call."""
     with pytest.raises(ValueError, match=r"call problem\.take\(streams\.replications\) first"):
         stand_in_automobile_instance(8).arms  # noqa: B018
+
+
+def test_duplicates_of_the_best_row_are_errors_as_coded_alone():
+    """The published code counts the first best arm only; so each run with a tie at the top has one correct arm."""
+    law = stand_in_automobile_instance(16)
+    for problem, several in ((law, True), (law.as_coded(), False)):
+        taken = problem.take(np.arange(200))
+        found = np.array([tabular_correct(taken, np.full((200, 1), a)) for a in range(16)]).sum(axis=0)
+        assert (found >= 1).all()
+        assert (found > 1).any() == several

@@ -1,0 +1,130 @@
+r"""The design in arm space with many arms: an update in O(K p) where the plain recursion takes O(K^2).
+
+After pulls of p different arms since :math:`G` was last written, the present matrix is :math:`G-WMW^\top` with the p
+columns W of G that belong to these arms, and a symmetric M of p rows, whatever the number of pulls. A pull of arm a,
+the q-th of them, has the column :math:`c=Wu`, :math:`u=e_q-MW_a^\top`, and adds :math:`\gamma uu^\top` to M with
+:math:`\gamma=n/(1+nc_a)`. When there is no room for another arm, G is written anew by one product of matrices.
+Searches that settle on a few arms hardly ever need that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from bestarm.interface import FloatArray, IntArray
+from bestarm.policies.gifa_round import learn as learn_plainly
+
+_ROOM = 16
+_MANY = 48  # arms: with fewer the plain recursion is faster
+
+
+@dataclass(kw_only=True)
+class ArmSpace:
+    r"""The part of a policy's state that knows :math:`x_i^\top V^{-1}x_j`, of R replications.
+
+    Attributes
+    ----------
+    gram : ndarray, shape (R, K, K)
+        The matrix when it was last written; the present one with fewer than 48 arms.
+    variances : ndarray, shape (R, K)
+        The present diagonal.
+    recent, core : ndarray, shapes (R, p, K) and (R, p, p)
+        The rows of W transposed, and M; no room, p = 0, with fewer than 48 arms.
+    members, n_members : ndarray of int64, shapes (R, p) and (R,)
+        The arms of W, and how many there are.
+    """
+
+    gram: FloatArray
+    variances: FloatArray
+    recent: FloatArray
+    core: FloatArray
+    members: IntArray
+    n_members: IntArray
+
+
+def start(gram: FloatArray) -> dict[str, FloatArray | IntArray]:
+    """Return the fields of `ArmSpace` for these matrices, shape (R, K, K)."""
+    n, n_arms = gram.shape[:2]
+    room = _ROOM if n_arms >= _MANY else 0
+    return {
+        "gram": gram,
+        "variances": np.einsum("rkk->rk", gram).copy(),
+        "recent": np.zeros((n, room, n_arms)),
+        "core": np.zeros((n, room, room)),
+        "members": np.zeros((n, room), dtype=np.int64),
+        "n_members": np.zeros(n, dtype=np.int64),
+    }
+
+
+def learn(
+    state: ArmSpace, means: FloatArray, pulls: IntArray, arms: IntArray, counts: IntArray, totals: FloatArray
+) -> None:
+    """Update the matrix, the means and the counts of pulls, in place; a total that is NaN teaches nothing."""
+    if state.recent.shape[1] == 0:
+        learn_plainly(state.gram, means, pulls, arms, counts, totals, True)
+        state.variances[:] = np.einsum("rkk->rk", state.gram)
+        return
+    _learn(
+        state.gram, state.variances, state.recent, state.core, state.members, state.n_members, means, pulls, arms,
+        counts, totals,
+    )  # fmt: skip
+
+
+def present(state: ArmSpace) -> FloatArray:
+    """Return the present matrix, shape (R, K, K)."""
+    return state.gram - state.recent.transpose(0, 2, 1) @ state.core @ state.recent
+
+
+@njit(cache=True)
+def _learn(
+    gram: FloatArray,
+    variances: FloatArray,
+    recent: FloatArray,
+    core: FloatArray,
+    members: IntArray,
+    n_members: IntArray,
+    means: FloatArray,
+    pulls: IntArray,
+    arms: IntArray,
+    counts: IntArray,
+    totals: FloatArray,
+) -> None:
+    room, n_arms = recent.shape[1:]
+    u, column = np.empty(room), np.empty(n_arms)
+    for r in range(len(means)):
+        for k in range(arms.shape[1]):
+            n, a = counts[r, k], arms[r, k]
+            if n == 0 or np.isnan(totals[r, k]):
+                continue
+            m, q = n_members[r], 0
+            while q < m and members[r, q] != a:
+                q += 1
+            if q == room:
+                gram[r] -= recent[r].T @ (core[r] @ recent[r])
+                recent[r], core[r] = 0.0, 0.0
+                m, q = 0, 0
+            if q == m:
+                recent[r, q], members[r, q] = gram[r, a], a
+                m += 1
+                n_members[r] = m
+            for i in range(m):
+                u[i] = 0.0
+                for j in range(m):
+                    u[i] -= core[r, i, j] * recent[r, j, a]
+            u[q] += 1.0
+            column[:] = 0.0
+            for j in range(m):
+                for i in range(n_arms):
+                    column[i] += u[j] * recent[r, j, i]
+            gain = n / (1.0 + n * column[a])
+            surprise = gain * (totals[r, k] / n - means[r, a])
+            for i in range(n_arms):
+                means[r, i] += column[i] * surprise
+                variances[r, i] -= gain * column[i] * column[i]
+            for i in range(m):
+                for j in range(m):
+                    core[r, i, j] += gain * u[i] * u[j]
+            pulls[r, a] += n
