@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm.experiments.experiment import Experiment, Scale
+from bestarm.experiments.experiment import Experiment
 from bestarm.experiments.run import make_rows
+from bestarm.experiments.scale import Scale
 from bestarm.metrics import correct, simple_regret
 from bestarm.policies.gifa import lingifa, m_lingape
 from bestarm.problems.linear_bandit import LinearBandit

@@ -11,7 +11,7 @@ from small_experiments import SEED, experiment
 
 from bestarm.experiments import code_hash as hashing
 from bestarm.experiments.code_hash import code_hash, imported_modules, reached_modules, syntax_digest
-from bestarm.experiments.experiment import Computation
+from bestarm.experiments.computation import Computation
 from bestarm.experiments.keys import describe, modules_of
 from bestarm.metrics import correct
 from bestarm_studies.linear_topm.experiments import EXPERIMENTS
@@ -76,7 +76,7 @@ def test_no_module_uses_a_relative_import():
             assert "from ." not in path.read_text(encoding="utf-8"), path
 
 
-@pytest.mark.parametrize("study", ["linear_topm", "gpoo", "gse", "oae"])
+@pytest.mark.parametrize("study", ["linear_topm", "gpoo", "gse", "oae", "dpp_bbo"])
 def test_what_makes_rows_reaches_no_figure_and_imports_nothing_in_a_circle(study):
     """A new figure makes no rows stale; a circle of imports has no digest."""
     for name, one in import_module(f"bestarm_studies.{study}.experiments").EXPERIMENTS.items():

@@ -10,10 +10,12 @@ import pytest
 from small_experiments import SEED, bandit, equal, experiment, rows_of
 
 from bestarm.datasets.registry import DataUnavailable
-from bestarm.experiments import experiment as experiment_module
-from bestarm.experiments.experiment import Computation, PerArm, Scale, Series
+from bestarm.experiments import computation as computation_module
+from bestarm.experiments.computation import Computation
+from bestarm.experiments.experiment import Series
 from bestarm.experiments.keys import data_files
 from bestarm.experiments.observe import Observed
+from bestarm.experiments.scale import PerArm, Scale
 from bestarm.metrics import correct
 from bestarm.policies.gifa import Gifa, lucb, m_lingape
 from bestarm.policies.gse import Gse
@@ -243,11 +245,11 @@ def test_the_data_behind_a_real_problem_are_in_its_key(monkeypatch):
     assert data_files(EXPERIMENTS["fig1c"].problem, "real") == ("drug-rewards", "drug-signatures")
     assert data_files(EXPERIMENTS["fig1c"].problem, "stand-in") == ()
     computed = EXPERIMENTS["drug_simulator"]
-    monkeypatch.setattr(experiment_module, "available", lambda *names: False)
+    monkeypatch.setattr(computation_module, "available", lambda *names: False)
     absent = keys(computed)
-    monkeypatch.setattr(experiment_module, "available", lambda *names: True)
+    monkeypatch.setattr(computation_module, "available", lambda *names: True)
     before = keys(computed)
-    monkeypatch.setattr(experiment_module, "checksums", lambda *names: dict.fromkeys(names, "other"))
+    monkeypatch.setattr(computation_module, "checksums", lambda *names: dict.fromkeys(names, "other"))
     assert len({*absent, *before, *keys(computed)}) == 3
 
 

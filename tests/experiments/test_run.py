@@ -16,8 +16,9 @@ import pandas as pd
 import pytest
 from small_experiments import SEED, bandit, blocks_made, equal, experiment, rows_of
 
-from bestarm.experiments.experiment import Scale, Series
+from bestarm.experiments.experiment import Series
 from bestarm.experiments.run import make_rows, n_workers, stored_whole
+from bestarm.experiments.scale import Scale
 from bestarm.experiments.simulate import simulate
 from bestarm.experiments.store import read_rows, write_rows
 from bestarm.metrics import correct

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from bestarm.datasets.registry import DataUnavailable
-from bestarm.experiments.experiment import Computation, Experiment
+from bestarm.experiments.computation import Computation
+from bestarm.experiments.experiment import Experiment
 from bestarm.reporting.claim_cells import Value, cells_of, experiments_of, kind_of, variants
 from bestarm.reporting.claims import COLUMNS, OURS, evaluate, under_convention, with_groups
 from bestarm.reporting.study import Study, load_study, study_names

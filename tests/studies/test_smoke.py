@@ -2,7 +2,7 @@
 
 import pytest
 
-from bestarm.experiments.experiment import Computation
+from bestarm.experiments.computation import Computation
 from bestarm.experiments.run import make_rows
 from bestarm.reporting.study import load_study, project_seed, study_names
 

@@ -18,7 +18,7 @@ import pandas as pd
 
 from bestarm.datasets.registry import DataUnavailable
 from bestarm.experiments.code_hash import PACKAGES, SOURCE
-from bestarm.experiments.experiment import Part
+from bestarm.experiments.part import Part
 from bestarm.experiments.store import Store
 
 logger = logging.getLogger(__name__)

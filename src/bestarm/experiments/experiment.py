@@ -1,8 +1,8 @@
 """Experiments as a study writes them in Python: a problem, the policies that search it, and a scale for each profile.
 
-The module ``experiments`` of a study builds `Experiment` and `Computation` objects from functions and dataclasses.
-Nothing is constructed before rows are asked for; then every series becomes `Part` objects, one for each cell and
-budget, each with the key under which its rows are stored.
+The module ``experiments`` of a study builds `Experiment` objects from functions and dataclasses. Nothing is constructed
+before rows are asked for; then every series becomes parts, one for each cell and budget, each with the key under which
+its rows are stored. Rows that are no plain search are made by `bestarm.experiments.computation`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache, partial
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
 
-from bestarm.datasets.registry import DataUnavailable, available, checksums
+from bestarm.datasets.registry import DataUnavailable, checksums
 from bestarm.experiments.code_hash import code_hash
 from bestarm.experiments.keys import (
     data_files,
@@ -29,62 +29,23 @@ from bestarm.experiments.keys import (
     modules_of,
     qualified,
 )
+from bestarm.experiments.part import Part
+from bestarm.experiments.scale import (
+    Budgets,
+    PerArm,
+    Profile,
+    Scale,
+    at_profile,
+    check_budgets,
+    check_counts,
+    check_profiles,
+)
 from bestarm.experiments.simulate import MAX_PULLS, simulate
-from bestarm.guards.settings import check_whole
 from bestarm.interface import FloatArray
 from bestarm.streams import Streams
 
-Profile = Literal["smoke", "laptop", "paper"]
 Convention = Literal["as_written", "as_coded"]
 Metric = Callable[[Any, Any], FloatArray]
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class PerArm:
-    """Budgets as multiples of the problem's ``n_arms``."""
-
-    ratios: tuple[float, ...]
-
-
-Budgets = Sequence[int] | PerArm
-
-
-@dataclass(frozen=True)
-class Scale:
-    """How much of an experiment a profile runs; what is left out is as the experiment says.
-
-    Parameters
-    ----------
-    replications : int
-        Runs of every series.
-    budgets, vary, max_pulls
-        In the place of the experiment's.
-    settings : mapping
-        Settings of every policy that has them (steps, rounds), so that what costs time can be cut.
-    fewer : mapping of str to mapping
-        ``{"n_arms": {64: 200}}``: at most so many replications in cells with at least so much of a setting.
-
-    Raises
-    ------
-    ValueError
-        If ``replications`` is not positive.
-    """
-
-    replications: int
-    budgets: Budgets | None = None
-    vary: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    max_pulls: int | None = None
-    fewer: Mapping[str, Mapping[float, int]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        check_whole("replications", self.replications, 1)
-        check_counts(self, "max_pulls")
-        check_budgets(self.budgets)
-        for setting, steps in self.fewer.items():
-            for at, n in steps.items():
-                check_whole(f"fewer, {setting} of at least {at}: replications", n, 1)
 
 
 @dataclass(frozen=True)
@@ -128,37 +89,6 @@ class Series:
     def __post_init__(self) -> None:
         check_counts(self, "replications", "coded_replications")
         check_budgets(self.budgets)
-
-
-@dataclass(frozen=True)
-class Part:
-    """What is computed and stored under one key: one series in one cell, or a whole computation.
-
-    Attributes
-    ----------
-    key : str
-        Hash of everything that the rows depend on.
-    columns : dict
-        Columns that are the same in all of its rows, ``convention`` and ``series`` first.
-    replications, block : int
-        Runs, and runs in one block (a unit of work, of storage and of loss).
-    compute : callable
-        From the first and the last replication but one to rows with a column ``replication``.
-    wanted : tuple of str
-        Columns that stored rows must have.
-    """
-
-    key: str
-    columns: dict[str, Any]
-    replications: int
-    block: int
-    compute: Callable[[int, int], pd.DataFrame]
-    wanted: tuple[str, ...] = ()
-
-    def blocks(self) -> list[tuple[int, int]]:
-        """Return the first and the last replication but one of every block."""
-        n = self.replications
-        return [(start, min(start + self.block, n)) for start in range(0, n, self.block)]
 
 
 @dataclass(frozen=True)
@@ -348,118 +278,6 @@ class Cell:
         return _build(self.problem, self.convention)
 
 
-@dataclass(frozen=True)
-class Computation:
-    """Rows that are no plain search: a function makes them.
-
-    Parameters
-    ----------
-    title : str
-        In a figure's words.
-    rows : partial
-        A function with its settings. It is called with those of the profile, ``seed`` and ``workers``, and returns a
-        tidy frame with a column ``replication``.
-    profiles : mapping of str to mapping
-        Settings of each profile, ``replications`` among them.
-    data_files : sequence of str
-        Registered files that the function reads; where nobody has them it makes rows with ``data = "stand-in"``.
-    measured : bool
-        Whether the rows are wall times. Those belong to the machine that measured them: they are kept, whatever the
-        code, until they are measured again on purpose.
-    """
-
-    title: str
-    rows: partial[Any]
-    profiles: Mapping[Profile, Mapping[str, Any]]
-    data_files: Sequence[str] = ()
-    measured: bool = False
-
-    def __post_init__(self) -> None:
-        check_profiles(self.title, self.profiles)
-        name, accepted = self.rows.func.__name__, inspect.signature(self.rows.func).parameters
-        free = any(p.kind is p.VAR_KEYWORD for p in accepted.values())
-        for profile, settings in self.profiles.items():
-            if (unknown := sorted(set(settings) - set(accepted))) and not free:
-                raise ValueError(
-                    f"{self.title}, {profile}: {name} has no setting {', '.join(unknown)}; it has: "
-                    f"{', '.join(accepted)}."
-                )
-            check_whole(f"{self.title}, {profile}: replications", self.settings_at(profile).get("replications"), 1)
-
-    def scale(self, profile: Profile) -> Scale:
-        """Return the scale of a profile; ``paper`` is ``laptop`` where nothing else is said."""
-        return Scale(int(self.settings_at(profile)["replications"]))
-
-    def settings_at(self, profile: Profile) -> dict[str, Any]:
-        """Return all settings of the function at a profile."""
-        return {**self.rows.keywords, **at_profile(self.profiles, profile)}
-
-    def same_scale(self, profile: Profile, other: Profile) -> bool:
-        """Return whether two profiles that a computation distinguishes have the same settings."""
-        return other in self.profiles and describe(self.settings_at(profile)) == describe(self.settings_at(other))
-
-    def on_data(self) -> Computation:
-        """Return this computation; its function looks for the data."""
-        return self
-
-    def has_data(self) -> bool:
-        """Return whether every file that its function reads can be had."""
-        return available(*self.data_files)
-
-    def parts(self, profile: Profile, seed: int, workers: int = 1) -> list[Part]:
-        """Return the one part of a computation."""
-        settings = self.settings_at(profile)
-        made_of: list[Any] = [qualified(self.rows.func), describe(settings), seed]
-        made_of.append("measured" if self.measured else code_hash(modules_of([self.rows.func, settings])))
-        if self.data_files:
-            made_of.append(checksums(*self.data_files) if self.has_data() else "stand-in")
-        n = int(settings["replications"])
-        compute = partial(_compute_rows, self.rows.func, settings, seed, workers)
-        return [Part(digest(made_of), {}, n, n, compute)]
-
-
-def check_counts(record: Any, *names: str) -> None:
-    """Refuse named settings that are no positive whole numbers; None is allowed where it is the default."""
-    for name in names:
-        if getattr(record, name) is not None:
-            check_whole(name, getattr(record, name), 1)
-
-
-def check_budgets(budgets: Budgets | None) -> None:
-    """Refuse budgets that are not positive, and an empty list of them."""
-    if budgets is None:
-        return
-    if isinstance(budgets, PerArm):
-        if not budgets.ratios or min(budgets.ratios) <= 0:
-            raise ValueError(f"budgets per arm must be positive, got {budgets.ratios}.")
-        return
-    if len(budgets) == 0:
-        raise ValueError("budgets must name at least one budget, got none; leave them out for a policy without.")
-    for budget in budgets:
-        check_whole("each budget", budget, 1)
-
-
-def check_profiles(title: str, profiles: Mapping[Profile, Any]) -> None:
-    """Refuse profiles that nothing knows, and an experiment without the two that every one needs."""
-    if unknown := sorted(set(profiles) - set(get_args(Profile))):
-        raise ValueError(f"{title}: a profile is {', '.join(get_args(Profile))}; got {', '.join(unknown)}.")
-    if missing := [p for p in ("smoke", "laptop") if p not in profiles]:
-        raise ValueError(f"{title}: the profile {' and '.join(missing)} is missing.")
-
-
-def at_profile(profiles: Mapping[Profile, T], profile: Profile) -> T:
-    """Return what belongs to a profile; ``paper`` is ``laptop`` where nothing else is said.
-
-    Raises
-    ------
-    ValueError
-        For an unknown profile.
-    """
-    if profile not in get_args(Profile):
-        raise ValueError(f"a profile is {', '.join(get_args(Profile))}; got {profile!r}.")
-    return profiles[profile] if profile in profiles else profiles["laptop"]
-
-
 def with_settings(problem: partial[Any], settings: Mapping[str, Any]) -> partial[Any]:
     """Return a problem's constructor with some settings replaced.
 
@@ -582,10 +400,3 @@ def _search(
     if experiment.every is not None and cell.budget is None:
         rows.insert(0, "budget", rows["pulls"])
     return rows
-
-
-def _compute_rows(
-    function: Callable[..., pd.DataFrame], settings: dict[str, Any], seed: int, workers: int, start: int, stop: int
-) -> pd.DataFrame:
-    rows = function(**settings, seed=seed, workers=workers)
-    return rows if "data" in rows else rows.assign(data="synthetic")

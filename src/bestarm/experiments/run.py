@@ -14,7 +14,10 @@ import joblib
 import pandas as pd
 
 from bestarm.experiments.cluster import on_cluster
-from bestarm.experiments.experiment import Computation, Experiment, Part, Profile
+from bestarm.experiments.computation import Computation
+from bestarm.experiments.experiment import Experiment
+from bestarm.experiments.part import Part
+from bestarm.experiments.scale import Profile
 from bestarm.experiments.store import Store
 
 logger = logging.getLogger(__name__)

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from bestarm.experiments.experiment import Computation, Profile
+from bestarm.experiments.computation import Computation
 from bestarm.experiments.run import make_rows, n_workers, stored_whole
+from bestarm.experiments.scale import Profile
 from bestarm.experiments.store import read_rows, write_rows
 from bestarm.paths import DATA, QUICK, RESULTS, STORE
 from bestarm.reporting.claims import evaluate

@@ -15,8 +15,9 @@ from IPython.display import Markdown, display
 from matplotlib.figure import Figure
 
 from bestarm.datasets.registry import DataUnavailable, checksums
-from bestarm.experiments.experiment import Computation, Profile
+from bestarm.experiments.computation import Computation
 from bestarm.experiments.keys import data_files
+from bestarm.experiments.scale import Profile
 from bestarm.paths import QUICK, ROOT
 from bestarm.reporting.appearance import use_style
 from bestarm.reporting.claims import verdict_table

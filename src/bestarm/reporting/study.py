@@ -13,7 +13,8 @@ from typing import Any
 import yaml
 
 import bestarm_studies
-from bestarm.experiments.experiment import Computation, Experiment, settings_of
+from bestarm.experiments.computation import Computation
+from bestarm.experiments.experiment import Experiment, settings_of
 from bestarm.paths import ROOT
 from bestarm.reporting.claim_cells import Value
 from bestarm.reporting.claims import with_groups

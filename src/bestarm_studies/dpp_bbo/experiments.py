@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.experiment import Computation, Experiment, Profile, Scale, Series
+from bestarm.experiments.computation import Computation
+from bestarm.experiments.experiment import Experiment, Series
+from bestarm.experiments.scale import Profile, Scale
 from bestarm.policies.batch_gp import BatchGP
 from bestarm_studies.dpp_bbo.abalone import abalone_instance, stand_in_abalone_instance
 from bestarm_studies.dpp_bbo.batch_observer import BatchObserver

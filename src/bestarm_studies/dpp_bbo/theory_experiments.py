@@ -6,7 +6,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.experiment import Computation, Profile
+from bestarm.experiments.computation import Computation
+from bestarm.experiments.scale import Profile
 from bestarm.policies.batch_gp import BatchGP
 from bestarm_studies.dpp_bbo.batch_rows import coverage_rows, entropy_rows, maximum_rows
 from bestarm_studies.dpp_bbo.batch_times import batch_times

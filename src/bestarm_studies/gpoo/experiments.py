@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.experiment import Computation, Convention, Experiment, Metric, Profile, Scale
+from bestarm.experiments.computation import Computation
+from bestarm.experiments.experiment import Convention, Experiment, Metric
+from bestarm.experiments.scale import Profile, Scale
 from bestarm.metrics import aggregated_regret, cell_regret, centre_regret, depth, distance_to_optimum, off_peak
 from bestarm.policies.gpoo import Gpoo
 from bestarm.policies.stooo import Stooo

@@ -8,7 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.experiment import Experiment, Metric, PerArm, Scale, Series
+from bestarm.experiments.experiment import Experiment, Metric, Series
+from bestarm.experiments.scale import PerArm, Scale
 from bestarm.metrics import correct, simple_regret
 from bestarm.policies.bayes_gap import ArmKernel, BayesGap
 from bestarm.policies.budgeted import lingape, lingape_greedy

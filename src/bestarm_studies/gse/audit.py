@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.experiment import PerArm, Scale, Series
+from bestarm.experiments.experiment import Series
+from bestarm.experiments.scale import PerArm, Scale
 from bestarm.policies.bayes_gap import BayesGap
 from bestarm.policies.budgeted import lingape, lingape_greedy
 from bestarm.policies.lin_ucb import LinUcb

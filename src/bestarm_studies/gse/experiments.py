@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.experiment import Computation, Experiment, PerArm, Scale, Series
+from bestarm.experiments.computation import Computation
+from bestarm.experiments.experiment import Experiment, Series
+from bestarm.experiments.scale import PerArm, Scale
 from bestarm.metrics import correct
 from bestarm.policies.bayes_gap import BayesGap
 from bestarm.policies.budgeted import lingape_greedy

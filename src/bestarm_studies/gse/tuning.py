@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.experiment import Experiment, PerArm, Scale
+from bestarm.experiments.experiment import Experiment
+from bestarm.experiments.scale import PerArm, Scale
 from bestarm.policies.bayes_gap import ArmKernel, BayesGap
 from bestarm.policies.budgeted import lingape, lingape_greedy
 from bestarm.policies.ucb_glm import UcbGlm

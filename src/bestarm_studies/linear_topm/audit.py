@@ -7,7 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.experiment import Computation, Experiment, Series, with_settings
+from bestarm.experiments.computation import Computation
+from bestarm.experiments.experiment import Experiment, Series, with_settings
 from bestarm.policies.gifa import Gifa, lingifa, lucb, m_lingape, ugape
 from bestarm.policies.lingame import LinGame
 from bestarm_studies.linear_topm.settings import (

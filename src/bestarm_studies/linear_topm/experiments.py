@@ -8,7 +8,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.experiment import Computation, Experiment
+from bestarm.experiments.computation import Computation
+from bestarm.experiments.experiment import Experiment
 from bestarm.policies.gifa import lingifa, lucb, m_lingape
 from bestarm.policies.lingame import LinGame
 from bestarm_studies.linear_topm.audit import AUDIT, COMPARISONS

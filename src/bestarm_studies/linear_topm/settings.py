@@ -11,7 +11,8 @@ from functools import partial
 from math import pi
 from typing import Any
 
-from bestarm.experiments.experiment import Experiment, Profile, Scale
+from bestarm.experiments.experiment import Experiment
+from bestarm.experiments.scale import Profile, Scale
 from bestarm.metrics import correct, simple_regret
 from bestarm.policies.gifa import Gifa, lingifa, lucb, m_lingape, ugape
 from bestarm_studies.linear_topm.drug.instance import drug_instance, stand_in_drug_instance

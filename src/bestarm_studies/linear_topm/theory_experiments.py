@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.experiment import Computation, Experiment
+from bestarm.experiments.computation import Computation
+from bestarm.experiments.experiment import Experiment
 from bestarm.policies.gifa import Gifa, lingifa, lucb, m_lingape
 from bestarm_studies.linear_topm.instances import classic_instance
 from bestarm_studies.linear_topm.observer import GifaObserver

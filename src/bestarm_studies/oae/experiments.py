@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from bestarm.experiments.experiment import Computation, Experiment
+from bestarm.experiments.computation import Computation
+from bestarm.experiments.experiment import Experiment
 from bestarm.policies.oae import Oae
 from bestarm_studies.oae.cell_lines.experiments import CELL_LINES
 from bestarm_studies.oae.evolution import evolution_rows

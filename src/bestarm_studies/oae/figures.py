@@ -10,7 +10,8 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bestarm.experiments.experiment import Experiment, Profile, settings_of
+from bestarm.experiments.experiment import Experiment, settings_of
+from bestarm.experiments.scale import Profile
 from bestarm.reporting.appearance import DOTS, display_label, look
 from bestarm.reporting.figures import draw_lines, headed, legend_below, line_panels, runs_text, wide
 from bestarm_studies.oae.values import BEYOND, MAIN_TAU, RANDOM_LAW

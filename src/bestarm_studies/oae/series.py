@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.experiment import Profile, Scale, Series
+from bestarm.experiments.experiment import Series
+from bestarm.experiments.scale import Profile, Scale
 from bestarm.policies.batch_search import RandomBatch
 from bestarm.policies.oae import Oae
 from bestarm.policies.oae_ensemble import EnsembleSearch

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.experiment import Computation
+from bestarm.experiments.computation import Computation
 from bestarm.policies.batch_search import RandomBatch
 from bestarm.policies.linear_oae import LinearDiverse, LinearGreedy, LinearLogDet, LinearOae, LinearSeq
 from bestarm_studies.oae.linear_optimism import optimism_rows

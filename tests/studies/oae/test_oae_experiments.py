@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from bestarm.datasets.registry import DataUnavailable
-from bestarm.experiments.experiment import Computation, Experiment
+from bestarm.experiments.computation import Computation
+from bestarm.experiments.experiment import Experiment
 from bestarm.experiments.run import make_rows
 from bestarm.policies.oae import Oae
 from bestarm.policies.oae_ensemble import EnsembleSearch

@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.experiment import Computation, Experiment, Profile, Scale
+from bestarm.experiments.computation import Computation
+from bestarm.experiments.experiment import Experiment
+from bestarm.experiments.scale import Profile, Scale
 from bestarm.metrics import arm_count, rank, relative_regret
 from bestarm_studies.oae.batch_observer import BatchObserver
 from bestarm_studies.oae.cell_lines.arms import DATA_FILES, drug_arms, simulated_line, stand_in_drugs, stand_in_line

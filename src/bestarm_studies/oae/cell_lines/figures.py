@@ -12,7 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
-from bestarm.experiments.experiment import Experiment, Profile, settings_of
+from bestarm.experiments.experiment import Experiment, settings_of
+from bestarm.experiments.scale import Profile
 from bestarm.reporting.appearance import Look
 from bestarm.reporting.figures import headed, line_panels, wide
 from bestarm.reporting.values import as_values, summarise

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from bestarm.datasets.registry import DataUnavailable
-from bestarm.experiments.experiment import Computation
+from bestarm.experiments.computation import Computation
 from bestarm.interface import FloatArray
 from bestarm.paths import RAW_DATA, data_mirror
 from bestarm_studies.oae.cell_lines.autoencoder import Coding, embedding

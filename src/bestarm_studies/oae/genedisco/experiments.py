@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.experiment import Computation, Experiment, Profile, Scale, Series
+from bestarm.experiments.computation import Computation
+from bestarm.experiments.experiment import Experiment, Series
+from bestarm.experiments.scale import Profile, Scale
 from bestarm_studies.oae.genedisco.gene_screen import METRICS, gene_screen
 from bestarm_studies.oae.genedisco.gene_searches import GeneSearch, LargestNorms, RandomGenes, RidgeSearch
 from bestarm_studies.oae.genedisco.screens import SCREENS
