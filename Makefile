@@ -1,4 +1,4 @@
-# make setup | test | repro | bench | lint | pages: each first sets up .venv from requirements.lock.
+# make setup | test | repro | bench | lint | pages: each first sets up .venv from requirements.lock and requirements-torch.lock.
 # In an environment of your own (conda): make test BIN="$CONDA_PREFIX/bin"
 # PIP_ARGS goes to pip, for example an index of CPU builds of Torch. STUDY limits a rebuild to one study.
 
@@ -12,7 +12,7 @@ export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
 RUN = PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: setup repro test bench lint pages
+.PHONY: setup repro test bench lint pages lock
 
 ifeq ($(BIN),$(VENV)/bin)
 setup: $(VENV)/ready
@@ -21,10 +21,12 @@ setup:
 	$(RUN) python -m pip install --no-deps --editable . $(PIP_ARGS) --quiet
 endif
 
-$(VENV)/ready: requirements.lock pyproject.toml
+# Three steps, since pip checks hashes of all that one command installs or of nothing.
+$(VENV)/ready: requirements.lock requirements-torch.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11, 5) and "Python 3.11.5 or newer is needed, this is " + sys.version)'
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock $(PIP_ARGS)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock $(PIP_ARGS)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements-torch.lock $(PIP_ARGS)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable . $(PIP_ARGS)
 	touch $@
 
@@ -45,3 +47,14 @@ lint: setup
 
 pages: setup
 	$(RUN) bestarm pages
+
+# After a change of pyproject.toml; needs uv. Versions that the file has are kept, with UV_ARGS=--upgrade the newest are taken.
+# What only Torch's build for CUDA brings is left out: Torch's own metadata name the versions.
+lock:
+	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11.5 --generate-hashes --no-annotate --no-header \
+		--quiet --output-file requirements.lock $(UV_ARGS)
+	awk '/^[a-z]/ {keep = !/^(torch==|triton==|cuda-|nvidia-)/} keep' requirements.lock > requirements.lock.new
+	(echo "# What the committed results were made with, on Python 3.11: every package at its exact version, with the SHA-256 of each"; \
+	 echo "# of its files. Torch is in requirements-torch.lock. Made by 'make lock' from pyproject.toml."; \
+	 cat requirements.lock.new) > requirements.lock
+	rm requirements.lock.new

@@ -11,7 +11,8 @@ import pytest
 
 from bestarm.paths import ROOT
 
-LOCKED = sum("==" in line for line in (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines())
+LOCKS = "".join((ROOT / name).read_text(encoding="utf-8") for name in ["requirements.lock", "requirements-torch.lock"])
+LOCKED = sum("==" in line for line in LOCKS.splitlines())
 NOT = "were NOT audited."
 TABLE = "Name Version ID Fix Versions\\n---- ------- -- ------------\\nnumpy 1.0 PYSEC-1 2.0\\n"
 SKIPPED = "numpy Dependency not found on PyPI and could not be audited: numpy (2.4.6)\\n"

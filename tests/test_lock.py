@@ -1,0 +1,110 @@
+"""The lock: every package at one version with hashes, no more and no less than the project needs."""
+
+import shutil
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from bestarm.paths import ROOT
+
+RENEW = "run `make lock`"
+CUDA_ONLY = ("cuda-", "nvidia-", "triton")  # brought by Torch's build for CUDA alone; its metadata name the versions
+
+
+def entries(name: str) -> list[tuple[Requirement, list[str]]]:
+    """Return the requirements of a lock file in its order, each with its options (hashes)."""
+    lines = (ROOT / name).read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
+    parts = [line.split(" --") for line in lines if not line.startswith("#")]
+    return [(Requirement(first), [option.strip() for option in options]) for first, *options in parts]
+
+
+HASHED = entries("requirements.lock")
+TORCH = entries("requirements-torch.lock")
+LOCKED = {requirement.name: requirement for requirement, _ in HASHED + TORCH}
+
+
+def version(requirement: Requirement) -> str:
+    """Return the one version that a requirement admits."""
+    (only,) = requirement.specifier
+    assert only.operator == "==", f"{requirement} admits several versions"
+    return only.version
+
+
+def declared() -> list[Requirement]:
+    """Return what pyproject.toml declares, with all extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"].values()
+    return [Requirement(text) for group in [project["dependencies"], *extras] for text in group]
+
+
+def test_every_package_has_one_version_and_hashes():
+    """In pip's mode of hashes one package without any would stop the installation."""
+    assert len(LOCKED) == len(HASHED) + len(TORCH)
+    for requirement, options in HASHED:
+        assert requirement.name == canonicalize_name(requirement.name)
+        assert "+" not in version(requirement)  # the label of one index's own build
+        assert "*" not in version(requirement)
+        assert requirement.url is None
+        assert options, f"{requirement} has no hash: {RENEW}"
+        for option in options:
+            kind, _, digest = option.partition(":")
+            assert kind == "hash=sha256", f"{requirement}: {option}"
+            assert len(digest) == 64
+            assert set(digest) <= set("0123456789abcdef")
+        assert len(set(options)) == len(options)
+
+
+def test_torch_alone_has_no_hash():
+    assert [(requirement.name, options) for requirement, options in TORCH] == [("torch", [])]
+    assert "+" not in version(TORCH[0][0])
+
+
+def test_what_is_declared_is_locked_at_the_same_version():
+    for requirement in declared():
+        name = canonicalize_name(requirement.name)
+        assert name in LOCKED, f"{requirement} is not in the lock: {RENEW}"
+        assert version(LOCKED[name]) == version(requirement), (
+            f"{requirement} is declared, locked is {LOCKED[name]}: {RENEW}"
+        )
+
+
+def test_the_lock_is_what_is_declared_and_what_that_depends_on():
+    """Followed through the metadata of the installed packages, on this system and this Python."""
+    if (Path(sys.prefix) / "conda-meta").is_dir():
+        pytest.skip("conda's packages have dependencies of their own")
+    needed: set[str] = set()
+    seen: set[tuple[str, str]] = set()
+    waiting = declared()
+    while waiting:
+        requirement = waiting.pop()
+        name = canonicalize_name(requirement.name)
+        if name.startswith(CUDA_ONLY):
+            continue
+        needed.add(name)
+        for extra in {"", *requirement.extras} - {done for of, done in seen if of == name}:
+            seen.add((name, extra))
+            found = [Requirement(text) for text in distribution(name).requires or []]
+            waiting += [r for r in found if r.marker is None or r.marker.evaluate({"extra": extra})]
+    here = {name for name, r in LOCKED.items() if r.marker is None or r.marker.evaluate()}
+    assert needed - here == set(), f"not in the lock: {RENEW}"
+    assert here - needed == set(), f"needed by nothing: {RENEW}"
+
+
+def test_setup_asks_for_hashes_and_then_for_torch(tmp_path):
+    """Commands as make would run them. Torch, which has no hashes, needs a command of its own."""
+    if shutil.which("make") is None:
+        pytest.skip("there is no make here")
+    ask = ["make", "--dry-run", "setup", f"VENV={tmp_path}/new", f"BIN={tmp_path}/new/bin", "PIP_ARGS=--an-option"]
+    said = subprocess.run(ask, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    installs = [line for line in said.splitlines() if " pip install " in line]
+    assert all(line.endswith(" --an-option") for line in installs)
+    hashed, torch, project = installs
+    assert "--require-hashes --requirement requirements.lock " in hashed
+    assert "--requirement requirements-torch.lock " in torch
+    assert "--no-deps --editable . " in project
