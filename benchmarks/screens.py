@@ -118,11 +118,11 @@ def baybe_hits(rounds: int, runs: int) -> tuple[FloatArray, float]:
     scores, rewards, hits = example_screen()
     frame = pd.DataFrame(scores, columns=[f"x{j}" for j in range(scores.shape[1])]).round(6)
     parameters = [NumericalDiscreteParameter(c, sorted(set(frame[c]))) for c in frame.columns]
+    space = SearchSpace.from_dataframe(frame, parameters)
+    objective = SingleTargetObjective(NumericalTarget("phenotype"))
     found, seconds = np.zeros((runs, rounds)), []
     for run in range(runs):
         active_settings.random_seed = run
-        space = SearchSpace.from_dataframe(frame, parameters)
-        objective = SingleTargetObjective(NumericalTarget("phenotype"))
         campaign = Campaign(space, objective, allow_recommending_already_measured=False)
         counted = 0
         for number in range(rounds):

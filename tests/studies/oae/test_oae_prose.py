@@ -87,6 +87,8 @@ QUOTED = [
     quoted("08_sequential", "where MeanOpt needs {:.1f}, and", SEQUENCE, batches(HILL, "MeanOpt 0.01")),
     quoted("08_sequential", "λ = 0.1 needs {:.1f} where MeanOpt", SEQUENCE, batches(FOUR, "SeqB 0.1")),
     quoted("08_sequential", "where MeanOpt needs {:.1f}. They", SEQUENCE, STRONG),
+    quoted("08_sequential", "takes {:.1f} batches, as many", SEQUENCE, batches(HOLE, "SeqB 0.1")),
+    quoted("08_sequential", "as random ones ({:.1f})", SEQUENCE, batches(HOLE, LAW)),
     quoted("09_open_choices", "in {} of 100 runs", SMALL, FOUND_BY_50, form=lambda share: f"{100 * share:.0f}"),
     quoted("09_open_choices", "and Greedy in {}.", SMALL, GREEDY_BY_50, form=lambda share: f"{100 * share:.0f}"),
     quoted("09_open_choices", "needs {:.1f} batches, and 29.2", OPEN, batches(f"random biases: {FOUR}", "MeanOpt 0.1")),
