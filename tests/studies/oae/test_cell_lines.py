@@ -22,6 +22,7 @@ from bestarm_studies.oae.cell_lines.calibration import START, calibrated, calibr
 from bestarm_studies.oae.cell_lines.claim_values import held_out, misfit_and_gain, own_misfit, permuted_correlation
 from bestarm_studies.oae.cell_lines.embeddings import component_error, linear_misfit
 from bestarm_studies.oae.cell_lines.experiments import CELL_LINES, LINES
+from bestarm_studies.oae.cell_lines.figures import explained_figure, line_search_figure
 from bestarm_studies.oae.cell_lines.kept_arrays import kept
 from bestarm_studies.oae.cell_lines.proliferation import GENES, proliferation, scaled
 from bestarm_studies.oae.cell_lines.simulator import (
@@ -379,3 +380,33 @@ def test_registered_drug_signatures_have_the_stated_shape():
     assert signatures.shape == (1170, 978)
     assert np.abs(signatures).max() <= 1.0
     assert set(GENES) <= set(symbols)
+
+
+def test_lines_have_one_range_of_batches_and_lost_random_runs_a_circle():
+    """The second line needs more batches; there, some random runs never found an arm of the top 1%."""
+    rows = [
+        ("first", "RandomBatch", 0.1, "batches", 1.0), ("first", "RandomBatch", 0.01, "batches", 2.0),
+        ("second", "RandomBatch", 0.1, "batches", 3.0), ("second", "RandomBatch", 0.01, "batches", 9.0),
+        ("second", "RandomBatch", 0.01, "censored", 4.0), ("second", "RandomBatch", 0.1, "censored", 0.0),
+        *((line, "Greedy", x, "batches", 1.0) for line in ("first", "second") for x in (0.1, 0.01)),
+    ]  # fmt: skip
+    values = pd.DataFrame(rows, columns=["panel", "series", "x", "statistic", "value"])
+    values = values.assign(low=values["value"], high=values["value"], n=5, data="simulated", convention="as_written")
+    columns = {"random": ["RandomBatch"], "both": ["RandomBatch", "Greedy"], "greedy": ["Greedy"]}
+    axes = line_search_figure(values, columns, title="t", setting="s").axes
+    assert len({axis.get_ylim() for axis in axes}) == 1
+    assert axes[0].get_ylim()[1] > 9
+    marks = [[line for line in axis.lines if (line.get_marker(), line.get_mfc()) == ("o", "white")] for axis in axes]
+    circles = [[line.get_xydata().tolist() for line in mine] for mine in marks]
+    assert circles == [[], [], [], [[[0.01, 9.0]]], [[[0.01, 9.0]]], []]
+
+
+def test_markers_of_misfit_and_gain_stand_at_their_numbers_with_the_fill_of_the_class():
+    rows = [("VCAP", "linear", 0.03, 0.7), ("A375", "NN 100-10", 0.1, -0.2)]
+    values = pd.DataFrame(rows, columns=["panel", "series", "x", "value"])
+    figure = explained_figure(values, title="t", setting="s")
+    drawn = [line for line in figure.axes[0].lines if len(line.get_xdata()) == 1]
+    assert [tuple(line.get_xydata()[0]) for line in drawn] == [(0.03, 0.7), (0.1, -0.2)]
+    assert [line.get_fillstyle() for line in drawn] == ["none", "full"]
+    assert figure.axes[0].get_ylim()[0] < -0.2
+    assert not figure.axes[0].get_legend(), "a legend on the axes covered data"

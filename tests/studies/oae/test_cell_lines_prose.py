@@ -8,7 +8,7 @@ from prose import quote
 
 SCREEN, EMBEDDING, TRANSFER, SIMILARITY = "11_screen_to_bandit", "13_embedding", "14_transfer", "15_similarity"
 LAW = "RandomBatch, exact law"
-VCAP, A375 = "VCAP, simulated, NN 100-10", "A375, simulated, NN 100-10"
+VCAP, HA1E, A375 = (f"{line}, simulated, NN 100-10" for line in ("VCAP", "HA1E", "A375"))
 DRUGS = "drug signatures, NN 100-10"
 SHARED, OWN = "the program that is shared", "the program of its own"
 
@@ -45,9 +45,11 @@ QUOTED = [
            unseen("A375"), unseen("VCAP")),
     quoted(EMBEDDING, "order of Figure 4, {:.2f}, {:.2f} and {:.2f} for linear, NN 10-5 and NN 100-10 on A375", "fig04",
            misfit("linear"), misfit("NN 10-5"), misfit("NN 100-10")),
-    quoted(TRANSFER, "Greedy needs {:.1f} batches for an arm of the top 0.2% where chance needs {:.1f}, MeanOpt with "
-           "λ = 0.1 {:.1f};", "tab_transfer",
+    quoted(TRANSFER, "Greedy needs {:.1f} batches for an arm of the top 0.2% where chance needs {:.1f}, and MeanOpt "
+           "with λ = 0.1 needs {:.1f};", "tab_transfer",
            batches(VCAP, "Greedy"), batches(VCAP, LAW), batches(VCAP, "MeanOpt 0.1")),
+    quoted(TRANSFER, "on simulated HA1E the two need {:.1f} and {:.1f}.", "tab_transfer",
+           batches(HA1E, "Greedy"), batches(HA1E, "MeanOpt 0.1")),
     quoted(TRANSFER, "compounds Greedy needs {:.1f} and chance {:.1f}.", "tab_transfer",
            batches(DRUGS, "Greedy"), batches(DRUGS, LAW)),
     quoted(TRANSFER, "is harder: Greedy needs {:.1f}, MeanOpt with λ = 0.01 {:.1f} and chance {:.1f}.", "tab_transfer",

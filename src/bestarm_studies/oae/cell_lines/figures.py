@@ -11,14 +11,16 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from bestarm.experiments.experiment import Experiment, settings_of
 from bestarm.experiments.scale import Profile
-from bestarm.reporting.appearance import Look
+from bestarm.reporting.appearance import Look, look
 from bestarm.reporting.figures import headed, line_panels, wide
 from bestarm.reporting.values import as_values, summarise
 from bestarm_studies.oae.cell_lines.calibration import calibrated, calibration_table
 from bestarm_studies.oae.cell_lines.claim_values import misfit_and_gain
+from bestarm_studies.oae.figures import hits_figure
 from bestarm_studies.oae.values import SMALLEST_TAU, batches_until_top, search_values
 
 BATCH = 50
@@ -29,6 +31,7 @@ LINE_LOOKS = {
     "MCF7": Look("#C17C00", "^", "-."),
     "A375": Look("#A34800", "D"),
 }
+CLASS_FILLS = {"linear": ("#A34800", "none"), "NN 10-5": ("#C17C00", "left"), "NN 100-10": ("#0072B2", "full")}
 CODING_LOOKS = {"training error": Look("#0072B2", "o"), "validation error": Look("#A34800", "s", "--")}
 _PAPER = {"steps": 5000, "rounds": 20, "members": 10}
 
@@ -76,6 +79,28 @@ def line_values(
     return search_values(sets, profile, batch=BATCH, **({"taus": taus} if taus else {}))
 
 
+def line_search_figure(
+    values: pd.DataFrame, columns: Mapping[str, Sequence[str]], *, title: str, setting: str
+) -> Figure:
+    """Return the paper's plot over quantiles, see `hits_figure`, with one range of batches for all lines.
+
+    The cross of random batches has no open form: where some runs never found an arm a circle surrounds it.
+    """
+    figure = hits_figure(values, columns, title=title, setting=setting, parts=["batches"])
+    panels = [panel for panel in dict.fromkeys(values["panel"]) for _ in columns]
+    lowest, highest = zip(*(axis.get_ylim() for axis in figure.axes[: len(panels)]), strict=True)
+    random = values[values["series"] == "RandomBatch"]
+    for axis, panel, order in zip(figure.axes, panels, [*columns.values()] * len(panels), strict=False):
+        axis.set_ylim(min(lowest), max(highest))
+        mine = random[random["panel"] == panel].set_index("x")
+        lost = mine[(mine["statistic"] == "censored") & (mine["value"] > 0)].index
+        if "RandomBatch" in order and len(lost):
+            means = mine[mine["statistic"] == "batches"].loc[lost, "value"]
+            colour = look("RandomBatch").colour
+            axis.plot(lost, means, marker="o", mfc="white", mec=colour, mew=1.2, ms=6, ls="", zorder=3.5)
+    return figure
+
+
 def batch_fit_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return the errors of NN 1500-300 after random batches, x, mean with 95% t-intervals; a line is a series."""
     said = ", simulated" if (rows["data"] == "simulated").all() else ""
@@ -97,7 +122,7 @@ def batch_fit_figure(values: pd.DataFrame, *, title: str, setting: str) -> Figur
 def coding_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return the course of the autoencoders' training: a series for each error, x is the epoch."""
     table = rows[rows["x"].notna()].assign(series=lambda r: r["statistic"])
-    said = {"simulated": ", simulated", "real": "", "stand-in": ""}
+    said = {"simulated": ", simulated", "real": ", real", "stand-in": ""}
     table = table.assign(panel=[f"{p}{said[d]}" for p, d in zip(table["panel"], table["data"], strict=True)])
     columns = ["panel", "series", "x", "value", "data"]
     return as_values(table[columns].assign(n=1), statistic="error", profile=profile).assign(
@@ -109,7 +134,8 @@ def coding_figure(values: pd.DataFrame, *, title: str, setting: str) -> Figure:
     """Return the autoencoders' errors, epoch by epoch."""
     return line_panels(
         values, list(CODING_LOOKS), title=title, setting=setting, statistic="error", x="epoch",
-        y="mean squared error", marks="none", looks=CODING_LOOKS, highlight=list(CODING_LOOKS), possible=(0.0, None),
+        y="mean squared error\n(1: each gene's mean)", marks="none",
+        looks=CODING_LOOKS, highlight=list(CODING_LOOKS), possible=(0.0, None),
     )  # fmt: skip
 
 
@@ -198,19 +224,24 @@ def explained_values(fits: pd.DataFrame, searches: Mapping[str, pd.DataFrame], p
 
 def explained_figure(values: pd.DataFrame, *, title: str, setting: str) -> Figure:
     """Return MeanOpt's gain on random batches against the misfit of a plain fit, a marker for each line and class."""
-    figure, axis = plt.subplots(figsize=wide(1, 3.2))
-    colours = {"linear": "#A34800", "NN 10-5": "#C17C00", "NN 100-10": "#0072B2"}
+    figure, axis = plt.subplots(figsize=wide(1, 3.4))
+    shape: dict[str, Any] = {"mew": 1.2, "ms": 9, "mfcalt": "white", "ls": ""}
     for panel, series, x, y in values[["panel", "series", "x", "value"]].itertuples(index=False):
-        axis.plot(x, y, LINE_LOOKS[str(panel)].marker, color=colours[str(series)], mec="black", mew=0.6, ms=8)
-    for series, colour in colours.items():
-        axis.plot([], [], "s", color=colour, ms=9, label=series)
-    for panel, about in LINE_LOOKS.items():
-        axis.plot([], [], about.marker, color="white", mec="black", ms=8, ls="", label=f"{panel}, simulated")
+        colour, fill = CLASS_FILLS[str(series)]  # the fill tells classes apart in grey
+        axis.plot(x, y, LINE_LOOKS[str(panel)].marker, color=colour, fillstyle=fill, **shape)
+    rows = [
+        [axis.plot([], [], "o", color=c, fillstyle=f, label=s, **shape)[0] for s, (c, f) in CLASS_FILLS.items()],
+        [axis.plot([], [], k.marker, color="0.35", label=f"{p}, simulated", **shape)[0] for p, k in LINE_LOOKS.items()],
+    ]
+    rows[0] += [axis.plot([], [], ls="", label=" ")[0]] * (len(rows[1]) - len(rows[0]))
     axis.axhline(0.0, color="0.3", ls="--", lw=1)
     axis.set_xscale("log")
+    axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    axis.xaxis.set_minor_locator(NullLocator())
     axis.set_xlabel("training MSE / variance of a plain fit to all arms")
-    axis.set_ylabel("gain on random batches")
-    axis.legend(loc="lower left", ncols=2)
+    axis.set_ylabel("gain on random batches\n(share of batches saved)")
+    figure.legend(handles=[h for pair in zip(*rows, strict=True) for h in pair], loc="outside lower center", ncols=4)
     axis.set_ylim(min(-0.05, float(values["value"].min()) - 0.05), 1.0)
     return headed(figure, title, setting)
 
@@ -239,7 +270,7 @@ def schematic() -> Figure:
     axis.text(7.15, 1.42, "rewards", ha="center", size=8, color="0.25")
     axis.text(7.15, 0.5, "batch", ha="center", size=8, color="0.25")
     axis.text(6.2, 2.15, "the same perturbations", size=8, color="0.25", va="center")
-    return headed(figure, "Figure 6, redrawn: codes come from one line, rewards from another, and never the reverse")
+    return headed(figure, "Figure 6, redrawn: codes come from VCAP alone, rewards from the line that is searched")
 
 
 def _box(axis: Axes, x: float, y: float, width: float, height: float, text: str, colour: str) -> None:
