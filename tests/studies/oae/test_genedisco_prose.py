@@ -29,7 +29,7 @@ QUOTED = [
     quoted("hold 0.289 and {:.3f}:", TABLE, ratio("IFNg", "Largest norms")),
     quoted("A ridge regression finds {:.3f} on IL2, more", TABLE, ratio("IL2", "Ridge absolute")),
     quoted("On NK and SARS-CoV-2 OAE finds {:.3f} and", TABLE, ratio("NK", "OAE")),
-    quoted("OAE finds 0.049 and {:.3f}, no more", TABLE, ratio("SARS-CoV-2", "OAE")),
+    quoted("OAE finds 0.050 and {:.3f}, less than", TABLE, ratio("SARS-CoV-2", "OAE")),
     quoted("faults of the published code on, OAE finds {:.3f} on IL2", TABLE, ratio("IL2", "OAE", CODED)),
     quoted("on IL2, where chance finds {:.3f}: which", TABLE, ratio("IL2", LAW, CODED)),
 ]
@@ -60,7 +60,8 @@ def test_sentences_on_norms_and_chance():
         assert shown[screen].idxmin() == "Largest norms"
         assert found.loc["Largest norms", screen] < found.loc[LAW, screen]
         assert (found.loc[LEARNING, screen] < found.loc[LAW, screen] + 0.01).all()
-        assert found.loc["OAE", screen] <= found.loc[LAW, screen]
+    assert found.loc["OAE", "NK"] < found.loc[LAW, "NK"] - 0.005
+    assert abs(found.loc["OAE", "SARS-CoV-2"] - found.loc[LAW, "SARS-CoV-2"]) < 0.003
     assert (found.loc["SoftUncertain"] - found.loc[LAW]).abs().max() < 0.01
 
 
@@ -78,7 +79,9 @@ def test_sentences_on_faults():
     values = pd.read_csv(FOLDER / "faults.csv")
     change = values[values["statistic"] == "change"].fillna({"x": ""}).pivot(index="x", columns="panel", values="value")
     loss = -change.loc["broadcast loss"] / change.loc[""]
-    assert 0.45 < loss["IFNg"] < 0.5 < loss["IL2"]
+    assert 0.45 < loss["IFNg"] < 0.55
+    assert 0.62 < loss["IL2"] < 0.72
+    assert (change.loc[change.index != "", ["NK", "SARS-CoV-2"]].abs() < 0.015).all(axis=None)
     for fault in ("broadcast loss", "rows of descriptors misaligned", "rows of targets misaligned"):
         assert change.loc[fault, "IL2"] < -0.5 * change.loc["", "IL2"]
     assert (change.loc[["generators reset", "16 hidden units"]].abs() < 0.02).all(axis=None)
