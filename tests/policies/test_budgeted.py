@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bestarm.designs.l1_design import l1_design
+from bestarm.designs.l1_pairs import nonnegative_design
 from bestarm.experiments.simulate import simulate
 from bestarm.guards.protocol import forget_asked
 from bestarm.interface import Arms, Ask, take_rows
@@ -346,7 +347,8 @@ def naive_lingape(policy: Budgeted, problem: LinearBandit, streams: Streams) -> 
         if policy.policy.selection == "greedy":
             pull(int(np.argmin([y @ np.linalg.inv(A + np.outer(x_a, x_a)) @ y for x_a in x])))
         else:
-            w = np.abs(l1_design(x, i, j))
+            design = nonnegative_design if policy.nonnegative_weights else l1_design
+            w = np.abs(np.round(design(x, i, j), 10))
             lag = {a: N[a] / w[a] for a in range(n_arms) if w[a] > 0}
             tied = [a for a in lag if lag[a] == min(lag.values())]
             chosen = tied[0]
@@ -470,9 +472,9 @@ def test_presets():
     assert published.policy.design_regulariser == 1e-8
     assert (published.radius, published.published_radius, published.stops_early) == ("explicit", True, False)
     assert published.policy.norm_bound == 2.0
-    assert replace(
-        published, policy=written.policy, radius="determinant", stops_early=True, published_radius=False
-    ) == (written)
+    assert published.nonnegative_weights
+    own = {"radius": "determinant", "stops_early": True, "published_radius": False, "nonnegative_weights": False}
+    assert replace(published, policy=written.policy, **own) == written
 
 
 def test_radius_of_the_published_code():

@@ -25,6 +25,7 @@ from bestarm.designs.l1_design import (
 from bestarm.interface import BoolArray, FloatArray, IntArray
 
 _NEGLIGIBLE = 1e-9
+_DIGITS = 10  # arms of equal weight tie, whatever the basis: a difference x_b - x_c often is its own design
 _INDEPENDENT = 1e-9  # an arm whose leverage is so close to 1 is in no linear relation with the others
 _PIVOTS_BETWEEN_REFACTORISATIONS = 50
 
@@ -77,7 +78,7 @@ def _solve(x: FloatArray, targets: FloatArray, weights: FloatArray, certified: B
         design[arms] = slopes
         certified[p] = _is_certified(x, target, design, y)
         if certified[p]:
-            weights[p] = np.where(np.abs(design) < _NEGLIGIBLE, 0.0, design)
+            weights[p] = np.where(np.abs(design) < _NEGLIGIBLE, 0.0, np.round(design, _DIGITS))
         else:
             age = _PIVOTS_BETWEEN_REFACTORISATIONS
 
@@ -132,11 +133,11 @@ def l1_pairs(features: FloatArray, pairs: IntArray) -> FloatArray:
 def _prepared(features: bytes, n_arms: int, n_features: int) -> tuple[IntArray, FloatArray]:
     """Return the arms that are in a linear relation with others, and their coordinates in what they span.
 
-    The weight of any other arm is fixed by the pair: 1, -1 or 0.
+    The weight of any other arm is fixed by the pair: 1, -1 or 0. One arm alone is in no relation but at the origin.
     """
     x = _coordinates(np.frombuffer(features).reshape(n_arms, n_features))
     related = np.flatnonzero((x**2).sum(axis=1) < 1.0 - _INDEPENDENT)
-    return related, _coordinates(x[related]) if len(related) > 0 and x.shape[1] > 0 else np.zeros((0, 0))
+    return related, _coordinates(x[related]) if len(related) > 1 and x.shape[1] > 0 else np.zeros((len(related), 0))
 
 
 def nonnegative_design(features: FloatArray, b: int, c: int) -> FloatArray:
