@@ -115,7 +115,8 @@ def test_a_kernel_that_dies_ends_in_one_line_and_leaves_no_worker(monkeypatch, t
 
 
 INTERRUPTED = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore Ctrl-C
 from concurrent.futures.process import BrokenProcessPool
 from bestarm.reporting import cli, results
 def slow(*names, **settings):
@@ -141,7 +142,7 @@ def test_an_interrupted_command_ends_in_one_line(how, status, words):
         child = int(process.stdout.readline())
         if how == "interrupt":
             process.send_signal(signal.SIGINT)
-        _, shown = process.communicate(timeout=240)
+        _, shown = process.communicate(timeout=60)
     assert process.returncode == status
     assert [line for line in shown.splitlines() if line] == [next(x for x in shown.splitlines() if words in x)]
     with contextlib.suppress(psutil.NoSuchProcess):
