@@ -121,7 +121,7 @@ def _motor(target: str, as_coded: bool) -> Experiment:
             **keeping(unprojected(UNIFORM_AND_FWG)),
             "Sequential halving": HALVING,
             "LinUCB": lin_ucb(2.53),
-            **lingapes(TABLE_SIGMA, 0.9, 0.05),
+            **lingapes(TABLE_SIGMA, 0.1, 0.05),
             "BayesGap-Lin": _bayes_lin(TABLE_SIGMA),
             "BayesGap-exp": bayes_gap(TABLE_SIGMA, "exponential", 1, {"kernel": "empirical"}),
             "Peace": PEACE,
@@ -171,7 +171,7 @@ FIGURES = {
                 1000,
                 {
                     "LinUCB": lin_ucb(6.32),
-                    **lingapes(SIGMA, 0.9, 0.9),
+                    **lingapes(SIGMA, 0.1, 0.9),
                     "BayesGap-Lin": _bayes_lin(SIGMA),
                     "BayesGap-exp": bayes_gap(SIGMA, "exponential", 10),
                     "BayesGap-M": bayes_gap(SIGMA, "matern32", 1, {"lengthscale": 10}),
