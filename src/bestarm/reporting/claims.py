@@ -70,8 +70,10 @@ def evaluate(
     for convention in CONVENTIONS:
         for identity, entry in study.claims.items():
             test = under_convention(entry, convention)
-            line = test and _decided(study, entry, test, rows, larger or {}, profile, convention)
-            if test and line:
+            if test is None:
+                continue
+            line = _decided(study, entry, test, rows, larger or {}, profile, convention)
+            if line is not None:
                 about = {k: entry.get(k, "") for k in ("claim", "where", "notebook", "caveat", "ours", "of")}
                 kind = "exact" if "check" in test else "test"
                 lines.append({"id": identity, "convention": convention, "kind": kind, **about, **line})
