@@ -18,7 +18,7 @@ from bestarm.reporting.appearance import CONVENTIONS, Look, display_label, look
 WIDTH = 8.0  # inches
 MOST_COLOURS = 8  # more series than a reader can follow; the others are grey
 _OTHERS = "0.55"
-_SPACING = 0.13  # between markers of several series at one category; lines are never moved
+_SPACING, _GROUP = 0.13, 0.8  # between markers of several series at one category, and at most of all; lines stay
 
 Range = tuple[float | None, float | None]
 
@@ -100,7 +100,7 @@ def draw_lines(
         mine = values[values["series"] == label]
         mine = mine if words else mine.sort_values("x")
         x = np.array([xs.index(v) for v in mine["x"]] if even else mine["x"], dtype=np.float64)
-        x = x + words * _SPACING * (number - (len(shown) - 1) / 2)
+        x = x + words * min(_SPACING, _GROUP / len(shown)) * (number - (len(shown) - 1) / 2)
         y, low, high = (mine[name].to_numpy(dtype=np.float64) for name in ("value", "low", "high"))
         low, high = np.clip(low, floor, ceiling), np.clip(high, floor, ceiling)
         zero = (y <= 0) & ("y" in log)

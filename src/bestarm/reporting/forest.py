@@ -152,7 +152,7 @@ def forest(
     named = [f"{series}: {', '.join(part['x'])}" for series, part in still.groupby("series", sort=False)]
     nothing = f"Nothing changes with {'; '.join(named)}." if named else ""
     words = "; ".join(filter(None, [runs_text(shown["n"]), setting]))
-    return headed(figure, title, "  ".join(filter(None, [words, nothing])))
+    return headed(figure, title, ". ".join(filter(None, [words, nothing])))
 
 
 def _write_numbers(axis: Axes, values: pd.DataFrame, lines: list[tuple[str, str]]) -> None:

@@ -82,7 +82,8 @@ def _apart(heights: np.ndarray, gap: float) -> np.ndarray:
 def draw_batches(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> Axes:
     """Draw batches until a top arm against its quantile, the best to the right.
 
-    An open marker is a mean in which some runs never found one and count as one batch more than there are.
+    An open marker is a mean in which some runs never found one and count as one batch more than there are; a circle
+    surrounds a cross, which has no open form.
     """
     mine = values[values["statistic"] == "batches"]
     exact = mine[mine["series"] == RANDOM_LAW]
@@ -93,7 +94,11 @@ def draw_batches(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> Axes
         if series in order:
             found = mine[(mine["series"] == series) & (mine["x"] == x)]["value"]
             colour, marker, _ = look(series)
-            axis.plot([x], found, marker=marker, mfc="white", mec=colour, mew=1.2, ms=5, ls="", zorder=4)
+            around = marker == look("RandomBatch").marker
+            axis.plot(
+                [x], found, marker="o" if around else marker, mfc="white", mec=colour, mew=1.2, ms=6 if around else 5,
+                ls="", zorder=3.5 if around else 4,
+            )  # fmt: skip
     taus = sorted(mine["x"].dropna().unique())
     axis.set_xlim(taus[-1] * 1.25, taus[0] / 1.25)
     axis.set_xticks(taus, [f"{t:g}" for t in taus])
@@ -148,9 +153,9 @@ def hits_figure(
     shown = values[values["series"].isin(order) & values["statistic"].isin(["share found", "batches"])]
     words = [runs_text(shown["n"])]
     words += ["bands: 95% intervals"] * ("share" in parts)
-    words += ["bars: 95% bootstrap intervals; open marker: some runs never found one and count as one batch more than "
-              "there are"] * ("batches" in parts)  # fmt: skip
-    words += [setting, "† some fits passed $10^4$" if beyond & set(order) else ""]
+    words += ["bars: 95% bootstrap intervals; open or circled marker: some runs never found one and count as one batch "
+              "more than there are"] * ("batches" in parts)  # fmt: skip
+    words += [setting, "† some fits gave outputs above $10^4$" if beyond & set(order) else ""]
     return headed(figure, title, "; ".join(filter(None, words)))
 
 

@@ -15,7 +15,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from bestarm.experiments.experiment import Experiment, settings_of
 from bestarm.experiments.scale import Profile
-from bestarm.reporting.appearance import Look, look
+from bestarm.reporting.appearance import Look
 from bestarm.reporting.figures import headed, line_panels, wide
 from bestarm.reporting.values import as_values, summarise
 from bestarm_studies.oae.cell_lines.calibration import calibrated, calibration_table
@@ -82,22 +82,12 @@ def line_values(
 def line_search_figure(
     values: pd.DataFrame, columns: Mapping[str, Sequence[str]], *, title: str, setting: str
 ) -> Figure:
-    """Return the paper's plot over quantiles, see `hits_figure`, with one range of batches for all lines.
-
-    The cross of random batches has no open form: where some runs never found an arm a circle surrounds it.
-    """
+    """Return the paper's plot over quantiles, see `hits_figure`, with one range of batches for all lines."""
     figure = hits_figure(values, columns, title=title, setting=setting, parts=["batches"])
-    panels = [panel for panel in dict.fromkeys(values["panel"]) for _ in columns]
-    lowest, highest = zip(*(axis.get_ylim() for axis in figure.axes[: len(panels)]), strict=True)
-    random = values[values["series"] == "RandomBatch"]
-    for axis, panel, order in zip(figure.axes, panels, [*columns.values()] * len(panels), strict=False):
+    panels = figure.axes[: values["panel"].nunique() * len(columns)]
+    lowest, highest = zip(*(axis.get_ylim() for axis in panels), strict=True)
+    for axis in panels:
         axis.set_ylim(min(lowest), max(highest))
-        mine = random[random["panel"] == panel].set_index("x")
-        lost = mine[(mine["statistic"] == "censored") & (mine["value"] > 0)].index
-        if "RandomBatch" in order and len(lost):
-            means = mine[mine["statistic"] == "batches"].loc[lost, "value"]
-            colour = look("RandomBatch").colour
-            axis.plot(lost, means, marker="o", mfc="white", mec=colour, mew=1.2, ms=6, ls="", zorder=3.5)
     return figure
 
 
