@@ -117,7 +117,7 @@ def test_a_pair_without_a_certificate_goes_to_highs_and_is_counted(monkeypatch):
     """With a compiled solver that certifies nothing, all six pairs of four arms come from HiGHS."""
     features = np.random.default_rng(5).standard_normal((4, 2))
     expected = l1_designs(features).weights
-    monkeypatch.setattr(module, "_walk_over_pairs", lambda x: (np.zeros((4, 4, 4)), np.zeros((4, 4), dtype=bool)))
+    monkeypatch.setattr(module, "best_vertices", lambda x, pairs, weights, certified: None)
     weights, n_fallbacks = l1_designs(features)
     assert n_fallbacks == 6
     np.testing.assert_allclose(weights, expected, atol=1e-9)
@@ -126,7 +126,8 @@ def test_a_pair_without_a_certificate_goes_to_highs_and_is_counted(monkeypatch):
 def test_a_walk_from_arms_that_do_not_span_their_space_certifies_nothing():
     """The polytope is then unbounded; the solver says so instead of looping."""
     line = np.outer(np.arange(1.0, 5.0), [1.0, 0.0])
-    _, certified = module._walk_over_pairs(line)
+    pairs, certified = np.array([[0, 1], [2, 3]]), np.ones(2, dtype=bool)
+    module.best_vertices(line, pairs, np.zeros((2, 4)), certified)
     assert not certified.any()
 
 

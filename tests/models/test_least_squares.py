@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestarm.models.least_squares import least_squares_means
+from bestarm.models.arm_estimates import least_squares_means
 
 
 def random_case(seed: int, n_replications: int, n_arms: int, d: int, rank: int):
@@ -104,3 +104,18 @@ def test_the_scale_of_the_features_does_not_matter(scale):
     features, live, counts, totals = random_case(6, 4, 6, 4, 2)
     first, second = (least_squares_means(f, np.arange(4), live, counts, totals) for f in (features, features * scale))
     np.testing.assert_allclose(first, second, atol=1e-9)
+
+
+def test_replications_do_not_depend_on_those_before_them():
+    """Neighbours with the same pulled arms share a basis; a set or an arm that differs must not."""
+    rng = np.random.default_rng(4)
+    features = rng.standard_normal((2, 5, 7))
+    feature_set = np.array([0, 0, 1, 1, 0, 0])
+    counts = rng.integers(1, 4, (6, 5))
+    counts[3, 2] = counts[5, 0] = 0
+    totals = rng.standard_normal((6, 5)) * counts
+    live = np.ones((6, 5), dtype=bool)
+    together = least_squares_means(features, feature_set, live, counts, totals)
+    for r in range(6):
+        alone = least_squares_means(features, feature_set[[r]], live[[r]], counts[[r]], totals[[r]])
+        np.testing.assert_array_equal(together[[r]], alone)

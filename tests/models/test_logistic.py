@@ -5,7 +5,7 @@ import pytest
 import statsmodels.api as sm
 from scipy.special import expit
 
-from bestarm.models.logistic import logistic_scores
+from bestarm.models.arm_estimates import logistic_scores
 
 
 def data(seed: int, n_replications: int = 6, n_arms: int = 7, d: int = 3, most: int = 60):

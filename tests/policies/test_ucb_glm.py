@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 
 from bestarm.guards.protocol import forget_asked
 from bestarm.interface import Ask
-from bestarm.models.logistic import design, factorise, fit_logistic, log_likelihood
+from bestarm.models.regression import design, factorise, fit_logistic, log_likelihood
 from bestarm.policies.ucb_glm import UcbGlm, theoretical_alpha
 from bestarm.policies.ucb_glm_round import is_at_least
 from bestarm.problems.linear_bandit import LinearBandit

@@ -22,6 +22,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from bestarm.designs.projection import subtract_span
 from bestarm.interface import FloatArray
 from bestarm.streams import standard_normal
 
@@ -42,8 +43,9 @@ def information_inverse(z: FloatArray, weights: FloatArray, inverse: FloatArray,
     for i in range(n):
         if weights[i] > 0.0:
             for k in range(d):
-                for m in range(d):
-                    v[k, m] += weights[i] * z[i, k] * z[i, m]
+                if z[i, k] != 0.0:  # zeros are many where arms are orthogonal
+                    for m in range(d):
+                        v[k, m] += weights[i] * z[i, k] * z[i, m]
     inverse[:] = np.linalg.inv(v)
     u = z @ inverse
     for i in range(n):
@@ -123,15 +125,11 @@ def kumar_yildirim(z: FloatArray, key: np.uint64, replication: int) -> FloatArra
         direction = np.empty(d)
         for m in range(d):
             direction[m] = standard_normal(key, replication, m, k)
-        for _ in range(2):
-            for j in range(k):
-                direction -= np.sum(direction * basis[j]) * basis[j]
+        subtract_span(direction, basis[:k])
         chosen = int(np.argmax(np.abs(z @ direction)))
         weights[chosen] = 1.0 / d
         basis[k] = z[chosen]
-        for _ in range(2):
-            for j in range(k):
-                basis[k] -= np.sum(basis[k] * basis[j]) * basis[j]
+        subtract_span(basis[k], basis[:k])
         basis[k] /= np.sqrt(np.sum(basis[k] ** 2))
     return weights
 

@@ -105,8 +105,9 @@ def allocate(gram: FloatArray, budget: int) -> IntArray:
         column[:] = gram[j]
         scale = 1.0 / (1.0 + column[j])
         for i in range(n_arms):
-            for k in range(n_arms):
-                gram[i, k] -= scale * column[i] * column[k]
+            if column[i] != 0.0:  # zeros are many where arms are orthogonal
+                for k in range(n_arms):
+                    gram[i, k] -= scale * column[i] * column[k]
     return counts
 
 

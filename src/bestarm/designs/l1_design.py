@@ -77,7 +77,7 @@ def l1_design(features: FloatArray, b: int, c: int) -> FloatArray:
     RuntimeError
         If HiGHS finds no optimum, which only numerical trouble can cause: :math:`e_b - e_c` is always feasible.
     """
-    x = _coordinates(features)
+    x = orthonormal_coordinates(features)
     n_arms, rank = x.shape
     for arm in (b, c):
         if not 0 <= arm < n_arms:
@@ -133,22 +133,25 @@ def l1_designs(features: FloatArray) -> L1Designs:
     RuntimeError
         If neither solver finds an optimum.
     """
-    x = _coordinates(features)
+    x = orthonormal_coordinates(features)
     n_arms, rank = x.shape
     if rank == n_arms:
         identity = np.eye(n_arms)
         return L1Designs(identity[:, None, :] - identity[None, :, :], 0)
     if rank == 0:
         return L1Designs(np.zeros((n_arms, n_arms, n_arms)), 0)
-    weights, certified = _walk_over_pairs(x)
-    failed = np.argwhere(np.triu(~certified, 1))
+    weights, pairs = np.zeros((n_arms, n_arms, n_arms)), np.argwhere(np.triu(np.ones((n_arms, n_arms)), 1))
+    found, certified = np.zeros((len(pairs), n_arms)), np.zeros(len(pairs), dtype=np.bool_)
+    best_vertices(x, pairs, found, certified)
+    weights[pairs[:, 0], pairs[:, 1]] = found
+    failed = pairs[~certified]
     for b, c in failed:
         weights[b, c] = l1_design(features, int(b), int(c))
     weights -= weights.transpose(1, 0, 2)
     return L1Designs(weights, len(failed))
 
 
-def _coordinates(features: FloatArray) -> FloatArray:
+def orthonormal_coordinates(features: FloatArray) -> FloatArray:
     """Return orthonormal coordinates, shape (n_arms, rank), of the arms in the space that they span.
 
     A design depends on that space only, and in these coordinates every tolerance has one scale.
@@ -220,58 +223,91 @@ def _is_certified(x: FloatArray, target: FloatArray, weights: FloatArray, y: Flo
 
 
 @njit(cache=True)
-def _walk_over_pairs(x: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Solve Eq. 1 for all pairs b < c of arms that span their space; return weights (K, K, K) and certificates (K, K).
+def _climb(
+    x: FloatArray,
+    target: FloatArray,
+    arms: IntArray,
+    signs: FloatArray,
+    active: BoolArray,
+    edges: FloatArray,
+    y: FloatArray,
+    heights: FloatArray,
+    age: int,
+) -> tuple[FloatArray, int]:
+    """Walk from a vertex to the best one of a target, in place; return the weights of its active arms, and the age.
 
     At a vertex y of the polytope N arms are active. Row r of ``edges`` is the edge on which arm r alone leaves its
     face: the weights that write a target in terms of the active arms are the slopes of the target along the edges. The
     vertex is the best one when every weight has the sign of its arm; otherwise the walk follows an edge that goes up.
+    ``heights`` are the products of the arms with y, ``age`` counts pivots since the edges were last computed afresh.
     """
     n_arms, n_features = x.shape
-    weights, certified = np.zeros((n_arms, n_arms, n_arms)), np.zeros((n_arms, n_arms), np.bool_)
+    patience = 10 * (n_arms + n_features)  # pivots before Bland's rule, which cannot cycle but is slow
+    slopes = np.zeros(n_features)
+    for pivot in range(10 * patience):
+        if age >= _PIVOTS_BETWEEN_REFACTORISATIONS:
+            edges[:] = np.linalg.inv(x[arms]).T
+            y[:] = signs @ edges
+            heights[:] = x @ y
+            age = 0
+        slopes = edges @ target
+        r = _leaving_arm(arms, signs * slopes, pivot > patience)
+        if r < 0:
+            break
+        ray = -signs[r] * edges[r]
+        rates = x @ ray
+        entering, distance = _first_hit(heights, rates, active)
+        age += 1
+        if distance >= 2.0:  # the arm that leaves one face is the first to reach the opposite one
+            signs[r], distance = -signs[r], 2.0
+        else:
+            active[arms[r]], active[entering] = False, True
+            arms[r], signs[r] = entering, np.sign(rates[entering])
+            shares = edges @ x[entering]
+            edges[r] /= shares[r]
+            for other in range(n_features):
+                if other != r and shares[other] != 0.0:
+                    edges[other] -= shares[other] * edges[r]
+        y += distance * ray
+        heights += distance * rates
+    return slopes, age
+
+
+@njit(cache=True)
+def best_vertices(x: FloatArray, pairs: IntArray, weights: FloatArray, certified: BoolArray) -> None:
+    """Walk on the edges of the dual polytope from the best vertex of one pair of arms to that of the next.
+
+    Parameters
+    ----------
+    x : ndarray, shape (n_arms, rank)
+        Arms that span their space.
+    pairs : ndarray of int64, shape (n_pairs, 2)
+        Ordered pairs; -1 is an arm at the origin.
+    weights : ndarray, shape (n_pairs, n_arms)
+        Overwritten by the designs that are certified; the others are left as they are.
+    certified : ndarray of bool, shape (n_pairs,)
+        Overwritten.
+    """
+    n_arms, n_features = x.shape
     arms, signs = _find_vertex(x)
+    certified[:] = False
     if signs[0] == 0.0:
-        return weights, certified
+        return
     active = np.zeros(n_arms, np.bool_)
     active[arms] = True
-    age = _PIVOTS_BETWEEN_REFACTORISATIONS
-    patience = 10 * (n_arms + n_features)  # pivots before Bland's rule, which cannot cycle but is slow
     edges, y, heights = np.zeros((n_features, n_features)), np.zeros(n_features), np.zeros(n_arms)
-    for b in range(n_arms):
-        for c in range(b + 1, n_arms):
-            target = x[b] - x[c]
-            for pivot in range(10 * patience):
-                if age >= _PIVOTS_BETWEEN_REFACTORISATIONS:
-                    edges = np.ascontiguousarray(np.linalg.inv(x[arms]).T)
-                    y = signs @ edges
-                    heights = x @ y
-                    age = 0
-                slopes = edges @ target
-                r = _leaving_arm(arms, signs * slopes, pivot > patience)
-                if r < 0:
-                    break
-                ray = -signs[r] * edges[r]
-                rates = x @ ray
-                entering, distance = _first_hit(heights, rates, active)
-                age += 1
-                if distance >= 2.0:  # the arm that leaves one face is the first to reach the opposite one
-                    signs[r] = -signs[r]
-                    distance = 2.0
-                else:
-                    active[arms[r]], active[entering] = False, True
-                    arms[r], signs[r] = entering, np.sign(rates[entering])
-                    shares = edges @ x[entering]
-                    edges[r] /= shares[r]
-                    for other in range(n_features):
-                        if other != r:
-                            edges[other] -= shares[other] * edges[r]
-                y = y + distance * ray
-                heights = heights + distance * rates
-            design = np.zeros(n_arms)
-            design[arms] = slopes
-            certified[b, c] = _is_certified(x, target, design, y)
-            if certified[b, c]:
-                weights[b, c] = np.where(np.abs(design) < _NEGLIGIBLE, 0.0, design)
-            else:
-                age = _PIVOTS_BETWEEN_REFACTORISATIONS
-    return weights, certified
+    age = _PIVOTS_BETWEEN_REFACTORISATIONS
+    for p in range(len(pairs)):
+        target = np.zeros(n_features)
+        if pairs[p, 0] >= 0:
+            target += x[pairs[p, 0]]
+        if pairs[p, 1] >= 0:
+            target -= x[pairs[p, 1]]
+        slopes, age = _climb(x, target, arms, signs, active, edges, y, heights, age)
+        design = np.zeros(n_arms)
+        design[arms] = slopes
+        certified[p] = _is_certified(x, target, design, y)
+        if certified[p]:
+            weights[p] = np.where(np.abs(design) < _NEGLIGIBLE, 0.0, design)
+        else:
+            age = _PIVOTS_BETWEEN_REFACTORISATIONS

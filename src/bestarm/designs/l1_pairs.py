@@ -8,136 +8,115 @@ References
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 from numba import njit
 from scipy.optimize import minimize
 
-from bestarm.designs.l1_design import (
-    _coordinates,
-    _find_vertex,
-    _first_hit,
-    _is_certified,
-    _leaving_arm,
-    l1_design,
-)
+from bestarm.designs.l1_design import best_vertices, l1_design, orthonormal_coordinates
 from bestarm.interface import BoolArray, FloatArray, IntArray
 
-_NEGLIGIBLE = 1e-9
 _DIGITS = 10  # arms of equal weight tie, whatever the basis: a difference x_b - x_c often is its own design
 _INDEPENDENT = 1e-9  # an arm whose leverage is so close to 1 is in no linear relation with the others
-_PIVOTS_BETWEEN_REFACTORISATIONS = 50
+
+
+def related_arms(features: FloatArray) -> tuple[BoolArray, FloatArray]:
+    """Return which arms are in a linear relation with others, and their coordinates in what those span.
+
+    The weight of any other arm is fixed by the pair: 1, -1 or 0. One arm alone is in no relation but at the origin.
+
+    Parameters
+    ----------
+    features : ndarray, shape (n_sets, n_arms, n_features)
+        Sets of arms; they may be collinear.
+
+    Returns
+    -------
+    related : ndarray of bool, shape (n_sets, n_arms)
+        Which arms they are.
+    coordinates : ndarray, shape (n_sets, n_arms, n_coordinates)
+        Orthonormal in the first columns, as many as the rank; 0 in the others, and for the other arms.
+
+    Raises
+    ------
+    ValueError
+        If a feature is not finite.
+    """
+    related, coordinates = np.zeros(features.shape[:2], dtype=np.bool_), np.zeros(features.shape)
+    for s, arms in enumerate(features):
+        x = orthonormal_coordinates(arms)
+        related[s] = (x**2).sum(axis=1) < 1.0 - _INDEPENDENT
+        if related[s].sum() > 1:
+            z = orthonormal_coordinates(x[related[s]]) if x.shape[1] > 0 else x[related[s]]
+            coordinates[s, related[s], : z.shape[1]] = z
+    return related, coordinates
 
 
 @njit(cache=True)
-def _solve(x: FloatArray, targets: FloatArray, weights: FloatArray, certified: BoolArray) -> None:
-    """Walk on the edges of the dual polytope from the best vertex of one target to that of the next.
-
-    The dual simplex method of `bestarm.designs.l1_design`, for some pairs; ``targets`` are their differences, shape
-    (n_pairs, N), and ``weights`` has shape (n_pairs, K).
-    """
-    n_arms, n_features = x.shape
-    arms, signs = _find_vertex(x)
-    if signs[0] == 0.0:
-        return
-    active = np.zeros(n_arms, np.bool_)
-    active[arms] = True
-    age, patience = _PIVOTS_BETWEEN_REFACTORISATIONS, 10 * (n_arms + n_features)
-    edges, y, heights = np.zeros((n_features, n_features)), np.zeros(n_features), np.zeros(n_arms)
-    slopes = np.zeros(n_features)
-    for p in range(len(targets)):
-        target = targets[p]
-        for pivot in range(10 * patience):
-            if age >= _PIVOTS_BETWEEN_REFACTORISATIONS:
-                edges = np.ascontiguousarray(np.linalg.inv(x[arms]).T)
-                y = signs @ edges
-                heights = x @ y
-                age = 0
-            slopes = edges @ target
-            r = _leaving_arm(arms, signs * slopes, pivot > patience)
-            if r < 0:
-                break
-            ray = -signs[r] * edges[r]
-            rates = x @ ray
-            entering, distance = _first_hit(heights, rates, active)
-            age += 1
-            if distance >= 2.0:  # the arm that leaves one face is the first to reach the opposite one
-                signs[r], distance = -signs[r], 2.0
-            else:
-                active[arms[r]], active[entering] = False, True
-                arms[r], signs[r] = entering, np.sign(rates[entering])
-                shares = edges @ x[entering]
-                edges[r] /= shares[r]
-                for other in range(n_features):
-                    if other != r and shares[other] != 0.0:
-                        edges[other] -= shares[other] * edges[r]
-            y = y + distance * ray
-            heights = heights + distance * rates
-        design = np.zeros(n_arms)
-        design[arms] = slopes
-        certified[p] = _is_certified(x, target, design, y)
-        if certified[p]:
-            weights[p] = np.where(np.abs(design) < _NEGLIGIBLE, 0.0, np.round(design, _DIGITS))
-        else:
-            age = _PIVOTS_BETWEEN_REFACTORISATIONS
+def _solve(
+    related: BoolArray, coordinates: FloatArray, pairs: IntArray, weights: FloatArray, certified: BoolArray
+) -> None:
+    """Solve for all pairs (set, b, c), ordered by set; fill ``weights`` and ``certified``."""
+    n_arms = related.shape[1]
+    first, last = 0, 0
+    while first < len(pairs):
+        s = pairs[first, 0]
+        while last < len(pairs) and pairs[last, 0] == s:
+            last += 1
+        arms = np.flatnonzero(related[s])
+        place = np.full(n_arms, -1)
+        place[arms] = np.arange(len(arms))
+        rank = 0
+        while rank < coordinates.shape[2] and np.any(coordinates[s, :, rank]):
+            rank += 1
+        mine = np.empty((last - first, 2), dtype=np.int64)
+        for p in range(first, last):
+            for end in range(2):
+                arm = pairs[p, 1 + end]
+                mine[p - first, end] = place[arm]
+                if place[arm] < 0:
+                    weights[p, arm] += 1.0 - 2.0 * end
+        certified[first:last] = True
+        if rank > 0:
+            x = np.ascontiguousarray(coordinates[s][arms][:, :rank])
+            found = np.zeros((last - first, len(arms)))
+            best_vertices(x, mine, found, certified[first:last])
+            for p in range(first, last):
+                weights[p][arms] = np.round(found[p - first], _DIGITS)
+        first = last
 
 
-def l1_pairs(features: FloatArray, pairs: IntArray) -> FloatArray:
+def l1_pairs(features: FloatArray, related: BoolArray, coordinates: FloatArray, pairs: IntArray) -> FloatArray:
     r"""Return the designs of smallest norm for some pairs of arms ([2]_), as `bestarm.designs.l1_design` does.
 
     Every solution carries a certificate of optimality; a pair without one goes to HiGHS.
 
     Parameters
     ----------
-    features : ndarray, shape (n_arms, n_features)
-        Arm features; they may be collinear.
-    pairs : ndarray of int64, shape (n_pairs, 2)
-        Ordered pairs (b, c).
+    features : ndarray, shape (n_sets, n_arms, n_features)
+        Sets of arms.
+    related, coordinates
+        What `related_arms` says of them.
+    pairs : ndarray of int64, shape (n_pairs, 3)
+        Sets, in ascending order, and ordered pairs (b, c) of their arms.
 
     Returns
     -------
     ndarray, shape (n_pairs, n_arms)
-        :math:`w^*(b, c)`; an optimum that is not unique is some vertex of the set of optima.
+        :math:`w^*(b, c)` to ten digits; an optimum that is not unique is some vertex of the set of optima.
 
     Raises
     ------
     ValueError
-        If a feature is not finite, or an arm does not exist.
+        If an arm does not exist.
     """
-    x, pairs = np.ascontiguousarray(features, dtype=np.float64), np.ascontiguousarray(pairs, dtype=np.int64)
-    n_arms = len(x)
-    if len(pairs) > 0 and not 0 <= pairs.min() <= pairs.max() < n_arms:
-        raise ValueError(f"arms must lie between 0 and n_arms - 1 = {n_arms - 1}, got {pairs.min()} and {pairs.max()}.")
-    related, z = _prepared(x.tobytes(), *x.shape)
-    rows, weights = np.arange(len(pairs)), np.zeros((len(pairs), n_arms))
-    if (x == 0.0).all():
-        return weights
-    weights[rows, pairs[:, 0]] += 1.0
-    weights[rows, pairs[:, 1]] -= 1.0
-    if len(related) == 0 or len(pairs) == 0:
-        return weights
-    if z.shape[1] == 0:  # arms at the origin
-        weights[:, related] = 0.0
-        return weights
-    targets, certified = weights[:, related] @ z, np.zeros(len(pairs), dtype=np.bool_)
-    found = np.zeros((len(pairs), len(related)))
-    _solve(z, targets, found, certified)
-    weights[:, related] = found
+    n_arms = features.shape[1]
+    if len(pairs) > 0 and not 0 <= pairs[:, 1:].min() <= pairs[:, 1:].max() < n_arms:
+        raise ValueError(f"arms must lie between 0 and n_arms - 1 = {n_arms - 1}, got {np.unique(pairs[:, 1:])}.")
+    weights, certified = np.zeros((len(pairs), n_arms)), np.zeros(len(pairs), dtype=np.bool_)
+    _solve(related, coordinates, np.ascontiguousarray(pairs, dtype=np.int64), weights, certified)
     for p in np.flatnonzero(~certified):
-        weights[p] = l1_design(features, int(pairs[p, 0]), int(pairs[p, 1]))
+        weights[p] = l1_design(features[pairs[p, 0]], int(pairs[p, 1]), int(pairs[p, 2]))
     return weights
-
-
-@lru_cache(maxsize=512)
-def _prepared(features: bytes, n_arms: int, n_features: int) -> tuple[IntArray, FloatArray]:
-    """Return the arms that are in a linear relation with others, and their coordinates in what they span.
-
-    The weight of any other arm is fixed by the pair: 1, -1 or 0. One arm alone is in no relation but at the origin.
-    """
-    x = _coordinates(np.frombuffer(features).reshape(n_arms, n_features))
-    related = np.flatnonzero((x**2).sum(axis=1) < 1.0 - _INDEPENDENT)
-    return related, _coordinates(x[related]) if len(related) > 1 and x.shape[1] > 0 else np.zeros((len(related), 0))
 
 
 def nonnegative_design(features: FloatArray, b: int, c: int) -> FloatArray:

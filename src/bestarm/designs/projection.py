@@ -17,6 +17,19 @@ _PUBLISHED_COLUMNS = 3
 
 
 @njit(cache=True)
+def subtract_span(vector: FloatArray, basis: FloatArray) -> None:
+    """Subtract from a vector, in place, what orthonormal rows explain of it, twice against rounding."""
+    for _ in range(2):
+        for j in range(len(basis)):
+            share = 0.0
+            for k in range(len(vector)):
+                share += vector[k] * basis[j, k]
+            if share != 0.0:
+                for k in range(len(vector)):
+                    vector[k] -= share * basis[j, k]
+
+
+@njit(cache=True)
 def span_basis(x: FloatArray) -> FloatArray:
     """Return an orthonormal basis of the span of the arms, shape (d, rank), by pivoted Gram-Schmidt, O(n d rank).
 
@@ -28,31 +41,34 @@ def span_basis(x: FloatArray) -> FloatArray:
         Arms; all may be zero, the rank is then 0.
     """
     n, d = x.shape
-    rest = x.copy()
-    squares = np.empty(n)
-    for i in range(n):
-        squares[i] = np.sum(rest[i] ** 2)
+    rest = np.ascontiguousarray(x.T)  # what the basis does not explain, arms last: sums run over all arms at once
+    squares = np.zeros(n)
+    for k in range(d):
+        for i in range(n):
+            squares[i] += rest[k, i] ** 2
     limit = _ROUNDING * np.sqrt(squares.max()) if n > 0 else 0.0
     basis = np.empty((min(n, d), d))
+    direction, along = np.empty(d), np.empty(n)
     rank = 0
     while rank < len(basis):
         longest = int(np.argmax(squares))
-        direction = rest[longest].copy()
-        for _ in range(2):  # once more against rounding
-            for j in range(rank):
-                direction -= np.sum(direction * basis[j]) * basis[j]
+        for k in range(d):
+            direction[k] = rest[k, longest]
+        subtract_span(direction, basis[:rank])
         norm = np.sqrt(np.sum(direction**2))
         if norm <= limit or norm == 0.0:
             break
         basis[rank] = direction / norm
-        for i in range(n):
-            along = 0.0
-            for k in range(d):
-                along += rest[i, k] * basis[rank, k]
-            squares[i] = 0.0
-            for k in range(d):
-                rest[i, k] -= along * basis[rank, k]
-                squares[i] += rest[i, k] ** 2
+        along[:] = 0.0
+        for k in range(d):
+            if basis[rank, k] != 0.0:
+                for i in range(n):
+                    along[i] += rest[k, i] * basis[rank, k]
+        squares[:] = 0.0
+        for k in range(d):
+            for i in range(n):
+                rest[k, i] -= along[i] * basis[rank, k]
+                squares[i] += rest[k, i] ** 2
         rank += 1
     return np.ascontiguousarray(basis[:rank].T)
 

@@ -97,6 +97,8 @@ def mirror_step(weights: FloatArray, gradient: FloatArray, step: float, floor: f
         for j in range(len(weights)):
             found[j] = 2.0 * max(base[j] * np.exp(exponent[j] - shift) - floor, 0.0)
             total += found[j]
+        if shift in (low, high):  # there is no number between them
+            break
         if total > 1.0:
             low = shift
         else:

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bestarm.designs.l1_pairs import l1_pairs, nonnegative_design
+from bestarm.designs.l1_pairs import l1_pairs, nonnegative_design, related_arms
 from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.policies.fixed_budget import check_budget
@@ -61,12 +61,13 @@ def explicit_radius(
 class BudgetedState(GifaState):
     r"""The state of the algorithm, the pulls asked for, failed ones included, and :math:`\ln\det(A)/\det(\rho I)`.
 
-    The first ``n_solved`` rows of ``designs`` are solutions, the others room.
+    ``related`` and ``coordinates`` are what `related_arms` says of the sets of features, empty where nobody asks.
     """
 
     spent: IntArray = field(kw_only=True)
     log_volume: FloatArray = field(kw_only=True)
-    n_solved: int = field(kw_only=True, default=0)
+    related: BoolArray = field(kw_only=True, metadata={"shared": True})
+    coordinates: FloatArray = field(kw_only=True, metadata={"shared": True})
 
 
 @dataclass(frozen=True)
@@ -75,29 +76,12 @@ class _Searching(Gifa):
 
     nonnegative: bool = False
 
-    def _solve_new_designs(self, state: GifaState) -> None:
-        """Solve for the ordered pairs met for the first time, set by set."""
+    def _solve(self, state: GifaState, pairs: IntArray) -> FloatArray:
+        """Return the designs of pairs (set, b, c)."""
         assert isinstance(state, BudgetedState)
-        searching = ~state.stopped
-        sets, b, c = state.feature_set[searching], state.pair[searching, 0], state.pair[searching, 1]
-        new = state.design_row[sets, b, c] < 0
-        if not new.any():
-            return
-        pairs = np.unique(np.stack([sets[new], b[new], c[new]], axis=1), axis=0)
-        last = state.n_solved + len(pairs)
-        if last > len(state.designs):
-            room = np.zeros((max(last, 2 * len(state.designs)), state.designs.shape[1]))
-            room[: state.n_solved] = state.designs[: state.n_solved]
-            state.designs = room
-        state.design_row[pairs[:, 0], pairs[:, 1], pairs[:, 2]] = np.arange(state.n_solved, last)
-        for s in np.unique(pairs[:, 0]):
-            mine = np.flatnonzero(pairs[:, 0] == s)
-            if self.nonnegative:
-                found = np.stack([nonnegative_design(state.features[s], i, j) for i, j in pairs[mine, 1:]])
-            else:
-                found = l1_pairs(state.features[s], pairs[mine, 1:])
-            state.designs[state.n_solved + mine] = found
-        state.n_solved = last
+        if self.nonnegative:
+            return np.stack([nonnegative_design(state.features[s], b, c) for s, b, c in pairs])
+        return l1_pairs(state.features, state.related, state.coordinates, pairs)
 
 
 @guarded()
@@ -169,11 +153,15 @@ class Budgeted:
         """Return the state before the first pull."""
         if self.policy.initialise:
             check_budget(self.label, self.budget, arms.n_arms, "one pull of every arm")
-        n_replications = len(streams.replications)
+        n_replications, searching = len(streams.replications), self._searching.start(arms, streams)
+        needs_designs = self.policy.selection == "optimised" and not self.nonnegative_weights
+        related, coordinates = related_arms(searching.features[: None if needs_designs else 0])
         state = BudgetedState(
-            **vars(self._searching.start(arms, streams)),
+            **vars(searching),
             spent=np.zeros(n_replications, dtype=np.int64),
             log_volume=np.zeros(n_replications),
+            related=related,
+            coordinates=coordinates,
         )
         if self.radius == "explicit":
             policy = self.policy

@@ -60,7 +60,8 @@ class GifaState:
     feature_set: IntArray
     features: FloatArray = shared()  # (n_sets, K, N)
     design_row: IntArray = shared()  # (n_sets, K, K): row of ``designs`` for the ordered pair (b, c), -1 if not solved
-    designs: FloatArray = shared()  # (n_solved, K): solutions of Eq. 1
+    designs: FloatArray = shared()  # (at least n_solved, K): solutions of Eq. 1, then room
+    n_solved: int = shared()
     threshold: Threshold = shared()
     key: np.uint64 = shared()
     initialised: bool = shared()
@@ -209,6 +210,7 @@ class Gifa:
             features=features,
             design_row=np.full((len(features), n_arms, n_arms), -1, dtype=np.int64),
             designs=np.zeros((0, n_arms)),
+            n_solved=0,
             threshold=threshold,
             key=streams.key(f"ties of {self.label}"),
             initialised=not self.initialise,
@@ -287,9 +289,18 @@ class Gifa:
         if not new.any():
             return
         pairs = np.unique(np.stack([sets[new], b[new], c[new]], axis=1), axis=0)
-        solved = np.stack([l1_design(state.features[s], int(i), int(j)) for s, i, j in pairs])
-        state.design_row[pairs[:, 0], pairs[:, 1], pairs[:, 2]] = len(state.designs) + np.arange(len(pairs))
-        state.designs = np.concatenate([state.designs, solved])
+        last = state.n_solved + len(pairs)
+        if last > len(state.designs):
+            room = np.zeros((max(last, 2 * len(state.designs)), state.designs.shape[1]))
+            room[: state.n_solved] = state.designs[: state.n_solved]
+            state.designs = room
+        state.designs[state.n_solved : last] = self._solve(state, pairs)
+        state.design_row[pairs[:, 0], pairs[:, 1], pairs[:, 2]] = np.arange(state.n_solved, last)
+        state.n_solved = last
+
+    def _solve(self, state: GifaState, pairs: IntArray) -> FloatArray:
+        """Return the designs of pairs (set, b, c)."""
+        return np.stack([l1_design(state.features[s], int(b), int(c)) for s, b, c in pairs])
 
 
 def _preset(settings: dict[str, Any], **parts: Any) -> Gifa:

@@ -217,9 +217,10 @@ def learn(
                 surprise = gain * (totals[r, k] / n - means[r, a])
                 column[:] = gram[r, :, a]
                 for i in range(n_arms):
-                    means[r, i] += column[i] * surprise
-                    for j in range(n_arms):
-                        gram[r, i, j] -= gain * column[i] * column[j]
+                    if column[i] != 0.0:  # zeros are many where arms are orthogonal
+                        means[r, i] += column[i] * surprise
+                        for j in range(n_arms):
+                            gram[r, i, j] -= gain * column[i] * column[j]
             else:
                 means[r, a] += (totals[r, k] - n * means[r, a]) / (pulls[r, a] + n)
                 gram[r, a, a] = 1.0 / (pulls[r, a] + n)

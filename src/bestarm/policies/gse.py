@@ -18,8 +18,7 @@ from bestarm.designs.allocation import PUBLISHED, Allocation, AllocationRule
 from bestarm.designs.rounding import RoundingMethod
 from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
-from bestarm.models.least_squares import least_squares_means
-from bestarm.models.logistic import logistic_scores
+from bestarm.models.arm_estimates import least_squares_means, logistic_scores
 from bestarm.policies import elimination
 from bestarm.policies.elimination import EliminationState, StagePolicy
 from bestarm.policies.fixed_budget import check_budget

@@ -17,7 +17,7 @@ from bestarm.designs.allocation import DESIGNS, Allocation, AllocationRule
 from bestarm.designs.projection import span_basis
 from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, FloatArray
-from bestarm.models.least_squares import least_squares_means
+from bestarm.models.arm_estimates import least_squares_means
 from bestarm.policies import elimination
 from bestarm.policies.elimination import EliminationState, StagePolicy
 from bestarm.policies.fixed_budget import check_budget

@@ -21,7 +21,7 @@ from bestarm.designs.rounding import random_order
 from bestarm.designs.width_design import exponentiated_gradient, mirror_descent
 from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
-from bestarm.models.least_squares import least_squares_means
+from bestarm.models.arm_estimates import least_squares_means
 from bestarm.policies import elimination
 from bestarm.policies.elimination import EliminationState, StagePolicy
 from bestarm.policies.fixed_budget import check_budget

@@ -18,7 +18,7 @@ from bestarm.designs.rounding import round_design
 from bestarm.designs.width_design import exponentiated_gradient, normals, width
 from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
-from bestarm.models.least_squares import least_squares_means
+from bestarm.models.arm_estimates import least_squares_means
 from bestarm.policies.elimination import ask_for, best_live, by_arm
 from bestarm.policies.fixed_budget import check_budget
 from bestarm.streams import Streams

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from bestarm.interface import BoolArray, FloatArray, IntArray
-from bestarm.models.logistic import design, factorise, fit_logistic, linear_predictor, solve_lower
+from bestarm.models.regression import design, factorise, fit_logistic, linear_predictor, solve_lower
 from bestarm.policies.fixed_budget import largest
 from bestarm.streams import uniform
 

@@ -22,7 +22,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from bestarm.designs.optimal_design import DesignRule, optimal_design
 from bestarm.interface import FloatArray
-from bestarm.models.logistic import logistic_scores
+from bestarm.models.arm_estimates import logistic_scores
 from bestarm.reporting.study import project_seed
 from bestarm.reporting.verdicts import Decision
 from bestarm.streams import Streams

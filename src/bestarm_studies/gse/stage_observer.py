@@ -18,7 +18,7 @@ from numba import njit
 from bestarm.designs.projection import span_basis
 from bestarm.experiments.observe import Observed
 from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
-from bestarm.models.logistic import design, factorise, solve_lower
+from bestarm.models.regression import design, factorise, solve_lower
 from bestarm.policies.elimination import EliminationState, by_arm
 from bestarm.problems.logistic_bandit import LogisticBandit
 from bestarm.streams import Streams

@@ -1,8 +1,8 @@
-r"""Logistic regression from the counts and totals of arms: maximum likelihood, safe under separation.
+r"""Regression on the counts and totals of a few arms, compiled: least squares, and logistic regression.
 
-Newton's method with step halving (iteratively reweighted least squares) and a ridge, compiled, O(K d^2 + d^3) a step.
-Where 0s and 1s are separated, no maximum likelihood estimate exists; the ridge keeps the estimate finite and hardly
-touches it otherwise.
+Least squares is one Cholesky factor. Logistic regression is maximum likelihood, safe under separation: Newton's method
+with step halving (iteratively reweighted least squares) and a ridge, O(K d^2 + d^3) a step. Where 0s and 1s are
+separated, no maximum likelihood estimate exists; the ridge keeps the estimate finite and hardly touches it otherwise.
 
 References
 ----------
@@ -15,8 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from bestarm.designs.projection import span_basis
-from bestarm.interface import BoolArray, FloatArray, IntArray
+from bestarm.interface import FloatArray
 
 RIDGE = 1e-4
 _MOST_STEPS = 50
@@ -27,17 +26,18 @@ _LEAST_GAIN = 0.25
 @njit(cache=True)
 def factorise(matrix: FloatArray) -> bool:
     """Replace the lower triangle of a symmetric matrix by its Cholesky factor; return False if it has none."""
-    for i in range(len(matrix)):
-        for j in range(i + 1):
-            value = matrix[i, j]
-            for k in range(j):
-                value -= matrix[i, k] * matrix[j, k]
-            if i > j:
-                matrix[i, j] = value / matrix[j, j]
-            elif value > 0.0:
-                matrix[i, i] = np.sqrt(value)
-            else:
-                return False
+    column = np.empty(len(matrix))
+    for k in range(len(matrix)):
+        if not matrix[k, k] > 0.0:
+            return False
+        matrix[k, k] = np.sqrt(matrix[k, k])
+        for i in range(k + 1, len(matrix)):
+            matrix[i, k] /= matrix[k, k]
+            column[i] = matrix[i, k]
+        for i in range(k + 1, len(matrix)):
+            if column[i] != 0.0:  # zeros are many where arms are orthogonal
+                for j in range(k + 1, i + 1):
+                    matrix[i, j] -= column[i] * column[j]
     return True
 
 
@@ -69,9 +69,24 @@ def design(x: FloatArray, weights: FloatArray, ridge: float) -> FloatArray:
     for k in range(n_arms):
         if weights[k] > 0.0:
             for i in range(d):
-                for j in range(i + 1):
-                    matrix[i, j] += weights[k] * x[k, i] * x[k, j]
+                if x[k, i] != 0.0:
+                    for j in range(i + 1):
+                        matrix[i, j] += weights[k] * x[k, i] * x[k, j]
     return matrix
+
+
+@njit(cache=True)
+def fit_least_squares(x: FloatArray, counts: FloatArray, totals: FloatArray) -> FloatArray:
+    """Return the parameter of least squares, given arms that span their space, each pulled at least once."""
+    theta = np.zeros(x.shape[1])
+    for k in range(len(x)):
+        for i in range(len(theta)):
+            theta[i] += totals[k] * x[k, i]
+    matrix = design(x, counts, 0.0)
+    factorise(matrix)
+    solve_lower(matrix, theta)
+    solve_upper(matrix, theta)
+    return theta
 
 
 @njit(cache=True)
@@ -135,81 +150,3 @@ def fit_logistic(x: FloatArray, counts: FloatArray, totals: FloatArray, ridge: f
         if size * longest < _SMALLEST_STEP:
             return n_steps + 1
     return _MOST_STEPS
-
-
-@njit(cache=True)
-def _linear_predictors(
-    features: FloatArray,
-    feature_set: IntArray,
-    live: BoolArray,
-    counts: IntArray,
-    totals: FloatArray,
-    ridge: float,
-    means: FloatArray,
-) -> None:
-    for r in range(len(live)):
-        x = features[feature_set[r]]
-        arms = np.flatnonzero(live[r] & (counts[r] > 0) & ~np.isnan(totals[r]))
-        means[r] = 0.0
-        if len(arms) == 0:
-            continue
-        basis = span_basis(x[arms])
-        theta = np.zeros(basis.shape[1])
-        fit_logistic(x[arms] @ basis, counts[r][arms].astype(np.float64), totals[r][arms], ridge, theta)
-        direction = basis @ theta
-        for a in np.flatnonzero(live[r]):
-            means[r, a] = np.sum(x[a] * direction)
-
-
-def _check_binary(counts: IntArray, totals: FloatArray) -> None:
-    """Refuse totals that no sum of so many rewards 0 or 1 can be; NaN is a failed evaluation.
-
-    Raises
-    ------
-    ValueError
-        Naming the first total, the rule and the remedy.
-    """
-    pulled = (counts > 0) & ~np.isnan(totals)
-    wrong = pulled & ((totals < 0) | (totals > counts) | (totals != np.round(totals)))
-    if wrong.any():
-        place = tuple(int(i) for i in np.argwhere(wrong)[0])
-        raise ValueError(
-            f"a logistic model needs rewards of 0 or 1, got a total of {totals[place]} from {counts[place]} "
-            f"pulls at index {place}; use a linear model for other rewards."
-        )
-
-
-def logistic_scores(
-    features: FloatArray,
-    feature_set: IntArray,
-    live: BoolArray,
-    counts: IntArray,
-    totals: FloatArray,
-    ridge: float = RIDGE,
-) -> FloatArray:
-    r"""Return :math:`x^\top\hat\theta` of every live arm before the link, shape (R, K), 0 elsewhere ([2]_, Equation 4).
-
-    Parameters
-    ----------
-    features : ndarray, shape (n_sets, K, d)
-        Sets of features.
-    feature_set : ndarray of int64, shape (R,)
-        Which of them each replication has.
-    live : ndarray of bool, shape (R, K)
-        Arms whose rewards are used and predicted.
-    counts, totals : ndarray, shape (R, K)
-        Pulls and sums of rewards 0 or 1 of every arm; a total that is NaN is left out.
-    ridge : float
-        Penalty on :math:`|\theta|^2/2`, positive.
-
-    Raises
-    ------
-    ValueError
-        If the ridge is not positive, or a total is none of so many rewards 0 or 1.
-    """
-    if not 0 < ridge < np.inf:
-        raise ValueError(f"ridge must be positive, got {ridge}: without it separated rewards have no estimate.")
-    _check_binary(counts, totals)
-    scores = np.empty(live.shape)
-    _linear_predictors(features, feature_set, live, counts, totals, ridge, scores)
-    return scores
