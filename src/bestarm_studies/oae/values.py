@@ -18,7 +18,7 @@ from bestarm.interface import FloatArray
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.reporting.values import as_values, share_interval, summarise
 from bestarm.reporting.verdicts import VERDICTS
-from bestarm_studies.oae.batch_observer import n_good
+from bestarm_studies.oae.batch_observer import WHOLE_RUNS, n_good
 from bestarm_studies.oae.uci import UCI_SETS
 
 TAUS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
@@ -106,10 +106,17 @@ def until_found(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def whole_runs(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the runs that were searched to the last batch; others have no mean over all batches."""
+    """Return the rows of the runs that were searched to the last batch by design, not because they did not find.
+
+    A series of which some runs ended counts with its first `WHOLE_RUNS`, if all of these were searched to the last
+    batch, and else not at all: the runs that go on by themselves are the slow ones.
+    """
     runs = [rows["series"], rows["replication"]]
     searched = rows["round"].where(rows["reward"].notna() & (rows["round"] > 0))
-    return rows[searched.groupby(runs, sort=False).transform("nunique") == rows["round"].max()]
+    whole = searched.groupby(runs, sort=False).transform("nunique") == rows["round"].max()
+    first = rows["replication"] < WHOLE_RUNS
+    by_series = pd.DataFrame({"all": whole, "first": whole | ~first}).groupby(rows["series"]).transform("all")
+    return rows[by_series["all"] | (by_series["first"] & first)]
 
 
 def random_survival(n_arms: int, tau: float, batch: int, rounds: int) -> FloatArray:
@@ -255,7 +262,7 @@ def share_found(rows: pd.DataFrame, panel: str, profile: str, *, batch: int, tau
 def reward_values(rows: pd.DataFrame, panel: str, profile: str) -> pd.DataFrame:
     """Return the mean reward of each batch and the mean relative regret of the best arm so far, with 95% t-intervals.
 
-    x is the number of the batch; statistics ``reward`` and ``relative regret``. Runs that ended before do not count.
+    x is the number of the batch; statistics ``reward`` and ``relative regret``; of `whole_runs`.
     """
     kept = whole_runs(without_broken(rows))
     kinds = {"reward": ("reward", "mean"), "relative regret": ("relative_regret", "mean")}

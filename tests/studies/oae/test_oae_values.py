@@ -120,9 +120,20 @@ def test_counts_are_those_of_runs_without_early_end():
         lambda rows: first_hit(rows, {}),
     ):
         pd.testing.assert_frame_equal(found(early), found(whole))
-    assert set(whole_runs(early)["replication"]) == set(whole_runs(kept)["replication"]) < set(range(12))
+    assert len(whole_runs(whole)) == len(whole)
+    assert len(whole_runs(early)) == len(whole_runs(kept)) == 0
     with pytest.raises(ValueError, match=r"tau must be between 0\.002, at which a search may end, and 1; got 0\.001"):
         first_hits(early, 0.001)
+
+
+def test_whole_runs_are_those_searched_on_by_design():
+    """Of a series whose later runs may end, the first 25 count, not those of the others that never found."""
+    rows = made_rows({"A": [11] * 40, "B": [11] * 40, "C": [11] * 40})
+    late, found = rows["round"] > 4, {"B": range(30, 40), "C": range(20, 30)}
+    ended = [late & (rows["series"] == s) & rows["replication"].isin(runs) for s, runs in found.items()]
+    rows.loc[np.logical_or(*ended), "reward"] = np.nan
+    counts = whole_runs(rows).groupby("series")["replication"].agg(["nunique", "max"])
+    assert counts.to_numpy().tolist() == [[40, 39], [25, 24]]
 
 
 def test_intervals_of_batches_stay_among_the_numbers_of_batches():
