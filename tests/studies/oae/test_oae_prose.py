@@ -14,6 +14,8 @@ HILLS = FIGURES / "oae" / "01_problem" / "tab_hills.csv"
 LINES = FIGURES / "oae" / "02_fits" / "fig13.csv"
 TABLES = FIGURES / "oae" / "02_fits" / "fig16.csv"
 ENSEMBLES = FIGURES / "oae" / "04_ensembles" / "fig11.csv"
+MAXOPT, HINGE = (FIGURES / "oae" / "04_ensembles" / f"{name}.csv" for name in ("fig29", "fig31"))
+BICYCLES = FIGURES / "oae" / "08_sequential" / "fig27.csv"
 UCI = FIGURES / "oae" / "05_uci" / "tab_uci.csv"
 HOURS = "BikeSharingHour, fitted"
 FITTED = FIGURES / "oae" / "06_realizable" / "tab_fitted.csv"
@@ -67,10 +69,19 @@ QUOTED = [
     quoted("04_ensembles", "MeanOpt with λ = 0.1 needs {:.1f} where", ENSEMBLES, STRONG),
     quoted("04_ensembles", "where the ensemble needs {:.1f}. All", ENSEMBLES, batches(FOUR, "Ensemble")),
     quoted("04_ensembles", "All {:.0f} of the 6 comparisons", VERDICTS, {"id": "OAE-C37"}, column="confirming"),
-    quoted("05_uci", "Greedy needs {:.1f} batches where chance", UCI, batches(DAY, "Greedy")),
-    quoted("05_uci", "where chance needs {:.1f}.", UCI, batches(DAY, LAW)),
-    quoted("05_uci", "the other: {:.1f} batches with", UCI, batches(BLOGS, "MeanOpt 0.1")),
-    quoted("05_uci", "where λ = 0.001 needs {:.1f}, and", UCI, batches(BLOGS, "MeanOpt 0.001")),
+    quoted("04_ensembles", "λ = 0.1 it needs {:.1f} batches on four hills", MAXOPT, batches(FOUR, "MaxOpt 0.1")),
+    quoted("04_ensembles", "where MeanOpt needs {:.1f}. HingePNorm", WIDER, batches(FOUR, "MeanOpt 0.1")),
+    quoted("04_ensembles", "it needs {:.0f} to 136", HINGE, batches(HOLE, "HingePNorm 0.1")),
+    quoted("04_ensembles", "to {:.0f} batches where chance", HINGE, batches(HILL, "HingePNorm 0.1")),
+    quoted("05_uci", "Greedy needs {:.1f} batches and the", UCI, batches(DAY, "Greedy")),
+    quoted("05_uci", "the plain ensemble {:.1f} where", UCI, batches(DAY, "Ensemble")),
+    quoted("05_uci", "where chance needs {:.1f}, MeanOpt", UCI, batches(DAY, LAW)),
+    quoted("05_uci", "and 0.1 needs {:.1f}, 21.3", UCI, batches(DAY, "MeanOpt 0.001")),
+    quoted("05_uci", "21.3 and {:.1f}; on the hours", UCI, batches(DAY, "MeanOpt 0.1")),
+    quoted("05_uci", "on the hours λ = 0.1 needs {:.1f} where", UCI, batches("BikeSharingHour", "MeanOpt 0.1")),
+    quoted("05_uci", "where chance needs {:.1f}. That", UCI, batches("BikeSharingHour", LAW)),
+    quoted("05_uci", "the other way, {:.1f} batches with", UCI, batches(BLOGS, "MeanOpt 0.1")),
+    quoted("05_uci", "where λ = 0.001 needs {:.1f}, so", UCI, batches(BLOGS, "MeanOpt 0.001")),
     quoted("06_realizable", "on Adult Greedy needs {:.1f} batches", FITTED, batches("Adult, fitted", "Greedy")),
     quoted("06_realizable", "MeanOpt with λ = 0.1 {:.1f}, and", FITTED, batches("Adult, fitted", "MeanOpt 0.1")),
     quoted("06_realizable", "on the days {:.1f} against", FITTED, batches("BikeSharingDay, fitted", "Greedy")),
@@ -89,6 +100,8 @@ QUOTED = [
     quoted("08_sequential", "where MeanOpt needs {:.1f}. They", SEQUENCE, STRONG),
     quoted("08_sequential", "takes {:.1f} batches, as many", SEQUENCE, batches(HOLE, "SeqB 0.1")),
     quoted("08_sequential", "as random ones ({:.1f})", SEQUENCE, batches(HOLE, LAW)),
+    quoted("08_sequential", "on hours, {:.1f} batches for", BICYCLES, batches("BikeSharingHour", "Ensemble-SeqB")),
+    quoted("08_sequential", "batches for {:.1f} where chance", BICYCLES, batches("BikeSharingHour", "Ensemble")),
     quoted("09_open_choices", "in {} of 100 runs", SMALL, FOUND_BY_50, form=lambda share: f"{100 * share:.0f}"),
     quoted("09_open_choices", "and Greedy in {}.", SMALL, GREEDY_BY_50, form=lambda share: f"{100 * share:.0f}"),
     quoted("09_open_choices", "needs {:.1f} batches, and 29.2", OPEN, batches(f"random biases: {FOUR}", "MeanOpt 0.1")),
