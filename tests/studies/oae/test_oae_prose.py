@@ -15,6 +15,7 @@ LINES = FIGURES / "oae" / "02_fits" / "fig13.csv"
 TABLES = FIGURES / "oae" / "02_fits" / "fig16.csv"
 ENSEMBLES = FIGURES / "oae" / "04_ensembles" / "fig11.csv"
 MAXOPT, HINGE = (FIGURES / "oae" / "04_ensembles" / f"{name}.csv" for name in ("fig29", "fig31"))
+WIDER_SEQUENCE = FIGURES / "oae" / "08_sequential" / "fig24.csv"
 BICYCLES = FIGURES / "oae" / "08_sequential" / "fig27.csv"
 UCI = FIGURES / "oae" / "05_uci" / "tab_uci.csv"
 HOURS = "BikeSharingHour, fitted"
@@ -100,6 +101,8 @@ QUOTED = [
     quoted("08_sequential", "where MeanOpt needs {:.1f}. They", SEQUENCE, STRONG),
     quoted("08_sequential", "takes {:.1f} batches, as many", SEQUENCE, batches(HOLE, "SeqB 0.1")),
     quoted("08_sequential", "as random ones ({:.1f})", SEQUENCE, batches(HOLE, LAW)),
+    quoted("08_sequential", "With NN 100-10 it takes {:.1f}, half", WIDER_SEQUENCE, batches(HOLE, "SeqB 0.1")),
+    quoted("08_sequential", "where MeanOpt takes {:.1f}: the larger", WIDER_SEQUENCE, batches(HOLE, "MeanOpt 0.1")),
     quoted("08_sequential", "on hours, {:.1f} batches for", BICYCLES, batches("BikeSharingHour", "Ensemble-SeqB")),
     quoted("08_sequential", "batches for {:.1f} where chance", BICYCLES, batches("BikeSharingHour", "Ensemble")),
     quoted("09_open_choices", "in {} of 100 runs", SMALL, FOUND_BY_50, form=lambda share: f"{100 * share:.0f}"),
