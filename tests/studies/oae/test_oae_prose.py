@@ -102,7 +102,7 @@ QUOTED = [
     quoted("08_sequential", "takes {:.1f} batches, as many", SEQUENCE, batches(HOLE, "SeqB 0.1")),
     quoted("08_sequential", "as random ones ({:.1f})", SEQUENCE, batches(HOLE, LAW)),
     quoted("08_sequential", "With NN 100-10 it takes {:.1f}, half", WIDER_SEQUENCE, batches(HOLE, "SeqB 0.1")),
-    quoted("08_sequential", "where MeanOpt takes {:.1f}: the larger", WIDER_SEQUENCE, batches(HOLE, "MeanOpt 0.1")),
+    quoted("08_sequential", "where MeanOpt takes {:.1f}: of the", WIDER_SEQUENCE, batches(HOLE, "MeanOpt 0.1")),
     quoted("08_sequential", "on hours, {:.1f} batches for", BICYCLES, batches("BikeSharingHour", "Ensemble-SeqB")),
     quoted("08_sequential", "batches for {:.1f} where chance", BICYCLES, batches("BikeSharingHour", "Ensemble")),
     quoted("09_open_choices", "in {} of 100 runs", SMALL, FOUND_BY_50, form=lambda share: f"{100 * share:.0f}"),
