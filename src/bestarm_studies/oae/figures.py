@@ -94,7 +94,7 @@ def draw_batches(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> Axes
         if series in order:
             found = mine[(mine["series"] == series) & (mine["x"] == x)]["value"]
             colour, marker, _ = look(series)
-            around = marker == look("RandomBatch").marker
+            around = marker == "x"
             axis.plot(
                 [x], found, marker="o" if around else marker, mfc="white", mec=colour, mew=1.2, ms=6 if around else 5,
                 ls="", zorder=3.5 if around else 4,
