@@ -58,10 +58,16 @@ def published(study: str, name: str) -> tuple[Profile, pd.DataFrame | None]:
 
     Rows of the laptop profile are at the paper's own scale if that profile cuts nothing of the experiment.
     """
-    if rows_file(study, name, "paper").is_file() and (rows := current_rows(study, name, "paper")) is not None:
+    if (rows := _rows_at_papers_scale(study, name)) is not None:
         return "paper", rows
+    return "laptop", current_rows(study, name, "laptop")
+
+
+def _rows_at_papers_scale(study: str, name: str) -> pd.DataFrame | None:
+    if rows_file(study, name, "paper").is_file() and (rows := current_rows(study, name, "paper")) is not None:
+        return rows
     whole = load_study(study).experiment(name).same_scale("laptop", "paper")
-    return "paper" if whole else "laptop", current_rows(study, name, "laptop")
+    return current_rows(study, name, "laptop") if whole else None
 
 
 def store_of(profile: Profile) -> Path:
@@ -179,12 +185,7 @@ def write_verdicts(study: Study) -> pd.DataFrame:
 def verdict_rows(study: Study) -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
     """Return the committed rows of the laptop profile, and those at the paper's own scale, see `published`."""
     rows = {name: committed_rows(study.name, name, "laptop") for name in study.experiments}
-    larger: dict[str, pd.DataFrame | None] = {}
-    for name, experiment in study.experiments.items():
-        if rows_file(study.name, name, "paper").is_file():
-            larger[name] = current_rows(study.name, name, "paper")
-        elif experiment.same_scale("laptop", "paper"):
-            larger[name] = rows[name]
+    larger = {name: _rows_at_papers_scale(study.name, name) for name in study.experiments}
     return ({n: r for n, r in rows.items() if r is not None}, {n: r for n, r in larger.items() if r is not None})
 
 
