@@ -65,6 +65,7 @@ FITS: dict[str, Experiment | Computation] = {
         profiles={
             "smoke": {"replications": 2, "steps": 10},
             "laptop": {"replications": 25, "steps": STEPS},
+            "paper": {"replications": 25, "steps": STEPS},
         },
     ),
     "fits_uci": Computation(
@@ -166,6 +167,7 @@ EVOLUTION = Computation(
     profiles={
         "smoke": {"replications": 2, "steps": 5},
         "laptop": {"replications": 25},
+        "paper": {"replications": 25},
     },
 )
 

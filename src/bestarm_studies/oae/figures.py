@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -50,10 +51,14 @@ def _policy(series: object) -> object:
 def draw_share_found(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> Axes:
     """Draw the share of runs that have seen a top arm against the batch, and the exact law of random batches dotted.
 
-    Right of the axis stands, for each series, how many runs never did.
+    Bands end where all runs have, so that they do not hide each other. Right of the axis stands, for each series, how
+    many runs never did.
     """
     mine = values[values["statistic"] == "share found"]
-    draw_lines(axis, mine[mine["series"] != RANDOM_LAW], order, marks="band", possible=(0.0, 1.0), highlight=order)
+    over = mine.groupby("series", sort=False)["value"].shift() >= 1.0
+    banded = mine.assign(low=mine["low"].mask(over), high=mine["high"].mask(over))
+    banded = banded[mine["series"] != RANDOM_LAW]
+    draw_lines(axis, banded, order, marks="band", possible=(0.0, 1.0), highlight=order)
     law = mine[mine["series"] == RANDOM_LAW]
     axis.plot(law["x"], law["value"], color="0.35", ls=DOTS, lw=1.6, label=RANDOM_LAW, zorder=2)
     ends = mine[mine["x"] == mine["x"].max()].set_index("series")
@@ -135,7 +140,8 @@ def hits_figure(
     n_columns = len(places) if len(places) > 1 else min(2, len(panels))
     cells = [(panel, *place) for panel in panels for place in places]
     n_rows = -(-len(cells) // n_columns)
-    figure, axes = plt.subplots(n_rows, n_columns, figsize=wide(n_rows, height), squeeze=False)
+    compared: Literal["none", "row"] = "row" if len(columns) == n_columns else "none"  # one part, group beside group
+    figure, axes = plt.subplots(n_rows, n_columns, figsize=wide(n_rows, height), squeeze=False, sharey=compared)
     for number, (axis, (panel, heading, order, part)) in enumerate(zip(axes.flat, cells, strict=False)):
         mine = values[values["panel"] == panel]
         (draw_share_found if part == "share" else draw_batches)(axis, mine, order)

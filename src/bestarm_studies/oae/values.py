@@ -293,10 +293,11 @@ def fitted_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
 
 
 def divergence_values(sets: Mapping[str, pd.DataFrame], profile: str) -> pd.DataFrame:
-    """Return which share of the fits had outputs beyond 10^4, and after how many batches the last of them was.
+    """Return which share of the fits had outputs beyond 10^4, in how many runs, and when the last of them was.
 
-    Rounds of all runs count, each until it has found an arm of the smallest quantile. Statistics ``share of fits`` and
-    ``last round``; x is missing, n the number of fits (of rounds, where several networks are fitted in one).
+    Rounds of all runs count, each until it has found an arm of the smallest quantile. Statistics ``share of fits``,
+    ``runs`` and ``last round``, the batches before the last of them; x is missing, n the number of fits (of rounds,
+    where several networks are fitted in one).
     """
     table: list[dict[str, Any]] = []
     for name, rows in sets.items():
@@ -308,18 +309,23 @@ def divergence_values(sets: Mapping[str, pd.DataFrame], profile: str) -> pd.Data
             beyond = mine["diverged"] > 0
             line = {"panel": name, "series": series, "n": len(mine)}
             table.append(line | {"statistic": "share of fits", "value": float(beyond.mean())})
+            table.append(line | {"statistic": "runs", "value": mine.loc[beyond, "replication"].nunique()})
             last = int(mine.loc[beyond, "round"].max()) - 1 if beyond.any() else 0
             table.append(line | {"statistic": "last round", "value": last})
     return as_values(pd.DataFrame(table), profile=profile)
 
 
 def divergence_table(values: pd.DataFrame) -> pd.DataFrame:
-    """Return `divergence_values` as text, series by panels: the share of fits, and batches before the last."""
+    """Return `divergence_values` as text, series by panels: share of fits, their runs, batches before the last."""
     wide = values.pivot(index="series", columns=["statistic", "panel"], values="value")
     found = {
         panel: [
-            f"{100 * share:.2g}%, last after {last:.0f}" if share else "none"
-            for share, last in zip(wide["share of fits"][panel], wide["last round"][panel], strict=True)
+            f"{100 * share:.2g}% in {runs:.0f} {'run' if runs == 1 else 'runs'}, last after {last:.0f}"
+            if share
+            else "none"
+            for share, runs, last in zip(
+                *(wide[s][panel] for s in ("share of fits", "runs", "last round")), strict=True
+            )
         ]
         for panel in dict.fromkeys(values["panel"])
     }
