@@ -79,19 +79,29 @@ def map_values(found: pd.DataFrame, profile: str) -> pd.DataFrame:
     return as_values(table.assign(statistic=found["verdict"], n=np.nan), profile=profile)
 
 
-def variant_map(verdicts: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
-    """Return the verdicts as a map: a row for each claim, a column for each choice, a letter for each colour."""
+def variant_map(verdicts: pd.DataFrame, words: Mapping[str, str], *, title: str, setting: str = "") -> Figure:
+    """Return the verdicts as a map: a row for each claim, a column for each choice, a letter for each colour.
+
+    Parameters
+    ----------
+    verdicts : DataFrame
+        Of `variant_verdicts`.
+    words : mapping of str to str
+        Each claim in a few words, by its name.
+    title, setting : str
+        The finding; where and how.
+    """
     identities, variants = list(dict.fromkeys(verdicts["id"])), list(dict.fromkeys(verdicts["variant"]))
     figure, axis = plt.subplots(figsize=wide(1, 1.0 + 0.4 * len(identities)))
     for _, line in verdicts.iterrows():
         x, y = variants.index(line["variant"]), identities.index(line["id"])
         axis.add_patch(plt.Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, color=_COLOURS.get(line["verdict"], "0.92")))
-        text = f"{line['verdict'][0].upper()}\n{line['held']} of {line['comparisons']}"
+        text = f"{line['verdict'][0].upper()}\n{line['held']}/{line['comparisons']}"
         axis.text(x, y, text, ha="center", va="center", fontsize=8)
     axis.set_xlim(-0.6, len(variants) - 0.4)
     axis.set_ylim(len(identities) - 0.4, -0.6)
     axis.set_xticks(np.arange(len(variants)), variants, rotation=40, ha="right")
-    axis.set_yticks(np.arange(len(identities)), identities)
+    axis.set_yticks(np.arange(len(identities)), [f"{words[i]}\n{i}" for i in identities])
     axis.grid(visible=False)
     legend = "C confirmed, R refuted, M mixed, U undecided; how many comparisons confirm; white: other sets"
     return headed(figure, title, "; ".join(filter(None, [legend, setting])))
