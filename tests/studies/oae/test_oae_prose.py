@@ -23,7 +23,7 @@ UCI = FIGURES / "oae" / "05_uci" / "tab_uci.csv"
 HOURS = "BikeSharingHour, fitted"
 FITTED = FIGURES / "oae" / "06_realizable" / "tab_fitted.csv"
 SEQUENCE = FIGURES / "oae" / "08_sequential" / "fig26.csv"
-WIDER = FIGURES / "oae" / "03_vanilla" / "fig09.csv"
+WIDER, WIDEST = (FIGURES / "oae" / "03_vanilla" / f"{name}.csv" for name in ("fig09", "fig10"))
 EXPONENTS = FIGURES / "oae" / "10_theory" / "tab_exponents.csv"
 BONUS = FIGURES / "oae" / "10_theory" / "tab_bonus.csv"
 OPEN = FIGURES / "oae" / "09_open_choices" / "tab_open.csv"
@@ -63,7 +63,9 @@ QUOTED = [
     quoted("03_vanilla", "needs {:.1f} batches where Greedy needs 45.7", SMALL, STRONG),
     quoted("03_vanilla", "where Greedy needs {:.1f}, and with NN 100-10", SMALL, GREEDY),
     quoted("03_vanilla", "NN 100-10 it needs {:.1f} where", WIDER, STRONG),
-    quoted("03_vanilla", "where Greedy needs {:.1f}. Against", WIDER, GREEDY),
+    quoted("03_vanilla", "where Greedy needs {:.1f}. NN 300-100", WIDER, GREEDY),
+    quoted("03_vanilla", "λ = 0.1 needs {:.1f} batches where Greedy needs 97.6", WIDEST, STRONG),
+    quoted("03_vanilla", "with the hole {:.1f} for Greedy's 97.9", WIDEST, STRONG_HOLE),
     quoted("03_vanilla", "where it needs {:.1f} batches and", SMALL, STRONG_HOLE),
     quoted("03_vanilla", "batches and chance {:.1f}.", SMALL, batches(HOLE, LAW)),
     quoted("03_vanilla", "needs {:.0f} batches where Greedy needs 46", SMALL, STRONG),
