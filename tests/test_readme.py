@@ -40,7 +40,7 @@ def test_python_blocks_run(page, capsys, tmp_path, monkeypatch):
 
 STORIES = [
     ("**3.05**", "linear_topm", "TOPM-C8", "as_written", "{:.2f}"),
-    ("**0.77**", "linear_topm", "TOPM-C8.a", "as_written", "{:.2f}"),
+    ("**0.88**", "linear_topm", "TOPM-C8.b", "as_written", "{:.2f}"),
     ("**10%**", "gpoo", "GPOO-C4", "as_coded", "{:.0%}"),
     ("**8%**", "gse", "GSE-C1", "as_written", "{:.0%}"),
     ("**61%**", "gse", "GSE-C1.b", "as_written", "{:.0%}"),

@@ -15,7 +15,9 @@ from bestarm.experiments.experiment import Experiment, settings_of
 from bestarm.experiments.scale import Profile
 from bestarm.reporting.appearance import DOTS, display_label, look
 from bestarm.reporting.figures import draw_lines, headed, legend_below, line_panels, runs_text, wide
-from bestarm_studies.oae.values import BEYOND, MAIN_TAU, RANDOM_LAW
+from bestarm_studies.oae.divergence import BEYOND
+from bestarm_studies.oae.first_hits import MAIN_TAU
+from bestarm_studies.oae.values import RANDOM_LAW
 
 CLASSES = ["linear", "NN 10-5", "NN 100-10", "NN 300-100"]
 _PAPER = {"steps": 5000, "rounds": 150, "members": 10}

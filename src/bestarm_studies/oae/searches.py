@@ -10,12 +10,12 @@ from bestarm.experiments.experiment import Experiment
 from bestarm.metrics import arm_count, rank, relative_regret
 from bestarm_studies.oae.batch_observer import BatchObserver
 from bestarm_studies.oae.claim_values import LEAST_BATCHES
+from bestarm_studies.oae.first_hits import SMALLEST_TAU
 from bestarm_studies.oae.fitted_response import fitted_instance, stand_in_fitted_instance
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
-from bestarm_studies.oae.series import CUT, ROUNDS, VANILLA, Group, Hidden, scales
+from bestarm_studies.oae.series import CUT, ROUNDS, RUNS, VANILLA, Group, Hidden, scales
 from bestarm_studies.oae.tried_observer import TriedObserver
 from bestarm_studies.oae.uci import stand_in_uci_instance, uci_instance
-from bestarm_studies.oae.values import SMALLEST_TAU
 
 BATCH = 3
 BICYCLES = ("BikeSharingDay", "BikeSharingHour")
@@ -71,7 +71,14 @@ def on_lines(
 
 
 def on_bikes(
-    title: str, hidden: Hidden, series: Group, *, rounds: int = 50, observe: Any = FOUND, **problem: Any
+    title: str,
+    hidden: Hidden,
+    series: Group,
+    *,
+    rounds: int = 50,
+    runs: int = RUNS,
+    observe: Any = FOUND,
+    **problem: Any,
 ) -> Experiment:
     """Return searches of the two bicycle tables; ``problem`` are settings of `uci_instance`."""
     return _search(
@@ -82,11 +89,13 @@ def on_bikes(
         settings={"batch": BATCH, "rounds": ROUNDS, "hidden": hidden},
         series=series,
         observe=observe,
-        profiles=scales(hidden, rounds=rounds, smoke={"name": ["BikeSharingDay"]}, **CUT),
+        profiles=scales(hidden, rounds=rounds, runs=runs, smoke={"name": ["BikeSharingDay"]}, **CUT),
     )
 
 
-def on_blogs(title: str, hidden: Hidden, series: Group, *, rounds: int, observe: Any = FOUND) -> Experiment:
+def on_blogs(
+    title: str, hidden: Hidden, series: Group, *, rounds: int, runs: int = RUNS, observe: Any = FOUND
+) -> Experiment:
     """Return searches of the blog posts, of which the profiles smoke and laptop take a random subset."""
     return _search(
         title=title,
@@ -97,7 +106,13 @@ def on_blogs(title: str, hidden: Hidden, series: Group, *, rounds: int, observe:
         series=series,
         observe=observe,
         profiles=scales(
-            hidden, rounds=rounds, smoke={"n_arms": [300]}, smoke_rounds=3, laptop={"n_arms": [5000]}, **CUT
+            hidden,
+            rounds=rounds,
+            runs=runs,
+            smoke={"n_arms": [300]},
+            smoke_rounds=3,
+            laptop={"n_arms": [5000]},
+            **CUT,
         ),
     )
 

@@ -25,8 +25,10 @@ LARGE: Hidden = (300, 100)
 STEPS, ROUNDS, MEMBERS, RUNS = 5000, 150, 10, 25
 # what the profile laptop cuts of it for all but the smallest networks
 CUT: dict[str, Any] = {"steps": 200, "members": 5}
-# with 25 runs two methods that are equal cannot be shown to be within a tenth of each other
+# with 25 runs two methods that are equal cannot be shown to be within a tenth of each other, nor close ones be ordered
 MANY_RUNS = 100
+# searches with a linear class are the most alike, and the cheapest
+LINEAR_RUNS = 200
 
 OPTIMISM = (0.001, 0.01, 0.1)
 
@@ -95,7 +97,7 @@ def scales(
     rounds, steps, members : int
         Batches, steps of a fit and members of an ensemble at the profile laptop.
     runs : int
-        Runs at the profile paper: 25, and more where a claim is a margin that a tie cannot pass with 25.
+        Runs at the profile paper: 25, and more where 25 leave the paper's main comparisons undecided.
     fixed : mapping, optional
         Settings of every policy at the profiles laptop and paper, in the place of those chosen for the class.
     smoke, laptop : mapping, optional

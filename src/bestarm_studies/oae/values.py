@@ -1,4 +1,4 @@
-r"""Rows of batch searches to plotted values: when a run first sees a top arm, the exact law of random batches, rewards.
+"""Rows of batch searches to plotted values: batches until a top arm, share of runs that found one, rewards, tables.
 
 References
 ----------
@@ -12,126 +12,26 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import gammaln
 
 from bestarm.interface import FloatArray
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.reporting.values import as_values, share_interval, summarise
 from bestarm.reporting.verdicts import VERDICTS
-from bestarm_studies.oae.batch_observer import WHOLE_RUNS, n_good
+from bestarm_studies.oae.divergence import BEYOND, marked_runs, without_broken
+from bestarm_studies.oae.first_hits import (
+    MAIN_TAU,
+    TAUS,
+    comparable_runs,
+    first_hits,
+    random_mean,
+    random_survival,
+    until_found,
+    whole_runs,
+)
 from bestarm_studies.oae.uci import UCI_SETS
 
-TAUS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
-MAIN_TAU = 0.01
-SMALLEST_TAU = min(TAUS)  # a search may end once it has found an arm of this quantile
 RANDOM_LAW = "RandomBatch, exact law"
-BEYOND = "runs beyond 10^4"  # statistic: runs with a fit whose outputs passed 10^4
 _RESAMPLES = 4000
-
-
-def shared_rounds(*tables: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return each table's rows up to the last batch that every series of all of them has.
-
-    Methods that are given fewer batches would otherwise be counted as faster where they never find a top arm.
-    """
-    last = min(rows.groupby("series", sort=False)["round"].max().min() for rows in tables)
-    return [rows[rows["round"] <= last] for rows in tables]
-
-
-def marked_runs(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return which runs had a fit that diverged.
-
-    Returns
-    -------
-    DataFrame
-        Indexed by ``series`` and ``replication``: ``beyond``, an output passed 10^4 in some round; ``broken``, a batch
-        was chosen by outputs that are no numbers.
-    """
-    beyond = rows["diverged"] > 0
-    broken = beyond & rows["optimistic"].isna()
-    flags = pd.DataFrame({"beyond": beyond, "broken": broken})
-    return flags.groupby([rows["series"], rows["replication"]], sort=False).any()
-
-
-def without_broken(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of one problem's runs without those in which a fit broke down; these enter no mean.
-
-    Runs whose outputs passed 10^4 stay: an unbounded objective leads there, and to leave them out would keep the runs
-    in which optimism happened to stay small.
-    """
-    broken = marked_runs(rows)["broken"]
-    runs = pd.MultiIndex.from_frame(rows[["series", "replication"]])
-    return rows[~broken.reindex(runs).to_numpy(dtype=np.bool_)]
-
-
-def first_hits(rows: pd.DataFrame, tau: float = MAIN_TAU) -> pd.DataFrame:
-    """Return when each run first saw an arm of the top quantile.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Rows of one problem: ``series, replication, round, rank, arm_count``.
-    tau : float
-        Quantile.
-
-    Returns
-    -------
-    DataFrame
-        Indexed by ``series`` and ``replication``: ``first``, the number of the batch, one more than there are where it
-        never was, and ``censored``, whether that is so.
-
-    Raises
-    ------
-    ValueError
-        For a quantile below the smallest, after which a search may have ended.
-    """
-    if not SMALLEST_TAU <= tau <= 1.0:
-        raise ValueError(f"tau must be between {SMALLEST_TAU}, at which a search may end, and 1; got {tau}.")
-    good = n_good(tau, float(rows["arm_count"].iloc[0]))
-    runs = [rows["series"], rows["replication"]]
-    when = rows["round"].where((rows["rank"] <= good) & (rows["round"] > 0))
-    found = pd.DataFrame({"first": when.groupby(runs, sort=False).min()})
-    found["censored"] = found["first"].isna()
-    last = rows["round"].groupby(runs, sort=False).max()
-    found["first"] = found["first"].fillna(last + 1)
-    return found
-
-
-def until_found(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of each run until it saw an arm of the smallest quantile, whether it was searched on or not."""
-    good = n_good(SMALLEST_TAU, float(rows["arm_count"].iloc[0]))
-    runs = [rows["series"], rows["replication"]]
-    end = rows["round"].where((rows["rank"] <= good) & (rows["round"] > 0)).groupby(runs, sort=False).transform("min")
-    return rows[~(rows["round"] > end)]
-
-
-def whole_runs(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the runs that were searched to the last batch by design, not because they did not find.
-
-    A series of which some runs ended counts with its first `WHOLE_RUNS`, if all of these were searched to the last
-    batch, and else not at all: the runs that go on by themselves are the slow ones.
-    """
-    runs = [rows["series"], rows["replication"]]
-    searched = rows["round"].where(rows["reward"].notna() & (rows["round"] > 0))
-    whole = searched.groupby(runs, sort=False).transform("nunique") == rows["round"].max()
-    first = rows["replication"] < WHOLE_RUNS
-    by_series = pd.DataFrame({"all": whole, "first": whole | ~first}).groupby(rows["series"]).transform("all")
-    return rows[by_series["all"] | (by_series["first"] & first)]
-
-
-def random_survival(n_arms: int, tau: float, batch: int, rounds: int) -> FloatArray:
-    """Return the exact probability that random batches have found no top arm after t = 0, ..., ``rounds`` batches."""
-    good = n_good(tau, n_arms)
-    pulls = np.minimum(batch * np.arange(rounds + 1), n_arms)
-    left = n_arms - good - pulls
-    with np.errstate(invalid="ignore"):
-        log = gammaln(n_arms - good + 1) - gammaln(left + 1) - gammaln(n_arms + 1) + gammaln(n_arms - pulls + 1)
-    return np.asarray(np.where(left >= 0, np.exp(log), 0.0))
-
-
-def random_mean(n_arms: int, tau: float, batch: int, rounds: int) -> float:
-    """Return the mean number of batches until random batches find a top arm, ``rounds + 1`` where they do not."""
-    return float(random_survival(n_arms, tau, batch, rounds).sum())
 
 
 def by_set(*tables: pd.DataFrame, series: Sequence[str] = ()) -> dict[str, pd.DataFrame]:
@@ -163,13 +63,6 @@ def search_values(
         frames.append(batches_until_top(rows, name, profile, batch=batch, taus=taus))
         frames.append(share_found(rows, name, profile, batch=batch))
     return pd.concat(frames, ignore_index=True)
-
-
-def comparable_runs(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of one problem's batches and runs that every series has."""
-    (rows,) = shared_rounds(rows)
-    runs = rows.groupby("replication")["series"].nunique()
-    return rows[rows["replication"].isin(runs.index[runs == runs.max()])]
 
 
 def batches_until_top(
@@ -290,46 +183,6 @@ def fitted_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return `search_values` of responses that a fitted network made; these are not called real data."""
     values = search_values({f"{name}, fitted": mine for name, mine in by_set(rows).items()}, profile)
     return values.assign(data=values["data"].replace("real", "fitted"))
-
-
-def divergence_values(sets: Mapping[str, pd.DataFrame], profile: str) -> pd.DataFrame:
-    """Return which share of the fits had outputs beyond 10^4, in how many runs, and when the last of them was.
-
-    Rounds of all runs count, each until it has found an arm of the smallest quantile. Statistics ``share of fits``,
-    ``runs`` and ``last round``, the batches before the last of them; x is missing, n the number of fits (of rounds,
-    where several networks are fitted in one).
-    """
-    table: list[dict[str, Any]] = []
-    for name, rows in sets.items():
-        searched = until_found(rows)
-        searched = searched[
-            (searched["round"] > 1) & searched["diverged"].notna() & (searched["series"] != "RandomBatch")
-        ]
-        for series, mine in searched.groupby("series", sort=False):
-            beyond = mine["diverged"] > 0
-            line = {"panel": name, "series": series, "n": len(mine)}
-            table.append(line | {"statistic": "share of fits", "value": float(beyond.mean())})
-            table.append(line | {"statistic": "runs", "value": mine.loc[beyond, "replication"].nunique()})
-            last = int(mine.loc[beyond, "round"].max()) - 1 if beyond.any() else 0
-            table.append(line | {"statistic": "last round", "value": last})
-    return as_values(pd.DataFrame(table), profile=profile)
-
-
-def divergence_table(values: pd.DataFrame) -> pd.DataFrame:
-    """Return `divergence_values` as text, series by panels: share of fits, their runs, batches before the last."""
-    wide = values.pivot(index="series", columns=["statistic", "panel"], values="value")
-    found = {
-        panel: [
-            f"{100 * share:.2g}% in {runs:.0f} {'run' if runs == 1 else 'runs'}, last after {last:.0f}"
-            if share
-            else "none"
-            for share, runs, last in zip(
-                *(wide[s][panel] for s in ("share of fits", "runs", "last round")), strict=True
-            )
-        ]
-        for panel in dict.fromkeys(values["panel"])
-    }
-    return pd.DataFrame(found, index=wide.index).rename_axis("series").reset_index()
 
 
 def optimistic_shares(sets: Mapping[str, pd.DataFrame], profile: str) -> pd.DataFrame:

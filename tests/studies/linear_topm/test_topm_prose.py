@@ -57,8 +57,10 @@ QUOTED = [
         {"series": LINGAPE, "statistic": "growth exponent"},
         form=lambda slope: f"−{-slope:.2f}",
     ),
-    quoted(THREE, "are alike ({:.0f} and", "fig03", in_figure_1("m = 3", "m-LinGapE (optimized)")),
-    quoted(THREE, "are alike (1092 and {:.0f} pulls", "fig03", in_figure_1("m = 3", "LinGIFA (largest var.)")),
+    quoted(THREE, "are alike for m = 3 ({:.0f} and", "fig03", in_figure_1("m = 3", "m-LinGapE (optimized)")),
+    quoted(
+        THREE, "are alike for m = 3 (1092 and {:.0f} pulls", "fig03", in_figure_1("m = 3", "LinGIFA (largest var.)")
+    ),
     quoted(THREE, "as written ({:.0f} against", "fig03", in_figure_1("m = 8", "m-LinGapE (optimized)")),
     quoted(THREE, "(12588 against {:.0f})", "fig03", in_figure_1("m = 8", "LinGIFA (largest var.)")),
     quoted(FOUR, "holds on {:.1%} of the smallest", "tab04", TEN_OF_FIVE | {"convention": "as_coded"}),

@@ -19,23 +19,28 @@ from bestarm_studies.oae.cell_lines.experiments import CELL_LINES
 from bestarm_studies.oae.checks import CHECKS
 from bestarm_studies.oae.claim_values import LEAST_BATCHES
 from bestarm_studies.oae.experiments import EXPERIMENTS
+from bestarm_studies.oae.first_hits import SMALLEST_TAU, TAUS
 from bestarm_studies.oae.genedisco.experiments import GENEDISCO
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.network_counts import networks_per_batch
 from bestarm_studies.oae.network_fits import fit_rows
 from bestarm_studies.oae.series import VANILLA
 from bestarm_studies.oae.sphere_arms import CloneArms, SphereArms
-from bestarm_studies.oae.values import SMALLEST_TAU, TAUS
 
 GENES = {**CELL_LINES, **GENEDISCO}
 SEARCHES = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Experiment) and name not in GENES}
+MORE_RUNS = {
+    **dict.fromkeys(("synthetic_10_5", "objectives_10_5", "sequential_10_5"), 100),
+    **dict.fromkeys(("fitted_100_10",), 100),
+    **dict.fromkeys(("bikes_linear", "blogs_linear"), 200),
+}
 COMPUTATIONS = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Computation)}
 
 
 @pytest.mark.parametrize("name", SEARCHES)
 def test_the_papers_scale(name):
     """25 runs or more of 150 batches of three arms, 5000 steps and 10 members where there are any."""
-    runs = 100 if name in ("synthetic_10_5", "objectives_10_5", "sequential_10_5") else 25
+    runs = MORE_RUNS.get(name, 25)
     steps = 600 if name == "open_steps_600" else 5000
     for cell in SEARCHES[name].cells("paper"):
         assert (cell.replications, cell.policy.batch, cell.policy.rounds) == (runs, 3, 150)

@@ -3,8 +3,9 @@
 from functools import partial
 from typing import Any
 
+import pandas as pd
 import pytest
-from prose import quote
+from prose import prose, quote
 
 from bestarm.paths import FIGURES, RESULTS
 
@@ -20,6 +21,7 @@ WIDER_SEQUENCE = FIGURES / "oae" / "08_sequential" / "fig24.csv"
 BICYCLES = FIGURES / "oae" / "08_sequential" / "fig27.csv"
 TABLES_FOUND = FIGURES / "oae" / "05_uci" / "fig14.csv"
 UCI = FIGURES / "oae" / "05_uci" / "tab_uci.csv"
+HOUR_LINEAR = "BikeSharingHour, linear"
 HOURS = "BikeSharingHour, fitted"
 FITTED = FIGURES / "oae" / "06_realizable" / "tab_fitted.csv"
 SEQUENCE = FIGURES / "oae" / "08_sequential" / "fig26.csv"
@@ -100,6 +102,11 @@ QUOTED = [
     quoted("05_uci", "one in {:.1f} batches with λ = 0.01, far", UCI, batches(DAY, "HingePNorm 0.01")),
     quoted("05_uci", "in 5.1 to {:.1f} batches, where MeanOpt", UCI, batches(DAY, "HingePNorm 0.001")),
     quoted("05_uci", "than chance, {:.1f} batches for 33.0", UCI, batches("BikeSharingHour", "MaxOpt 0.1")),
+    quoted("05_uci", "λ = 0.1 needs {:.1f} batches and λ = 0.001", UCI, batches(HOUR_LINEAR, "MeanOpt 0.1")),
+    quoted("05_uci", "batches and λ = 0.001 {:.1f}. Greedy,", UCI, batches(HOUR_LINEAR, "MeanOpt 0.001")),
+    quoted("05_uci", "λ = 0.001 29.4, Greedy {:.1f} and chance", UCI, batches(HOUR_LINEAR, "Greedy")),
+    quoted("05_uci", "noisy ensemble needs {:.1f} batches and the", UCI, batches(HOUR_LINEAR, "EnsembleNoiseY")),
+    quoted("05_uci", "the plain one {:.1f}, where", UCI, batches(HOUR_LINEAR, "Ensemble")),
     quoted("05_uci", "chance in {:.1f}.", TABLES_FOUND, batches(BLOGS, LAW) | {"x": 0.002}),
     quoted("06_realizable", "on Adult Greedy needs {:.1f} batches", FITTED, batches("Adult, fitted", "Greedy")),
     quoted("06_realizable", "MeanOpt with λ = 0.1 {:.1f}, and", FITTED, batches("Adult, fitted", "MeanOpt 0.1")),
@@ -107,9 +114,10 @@ QUOTED = [
     quoted("06_realizable", "against {:.1f}, where", FITTED, batches("BikeSharingDay, fitted", "MeanOpt 0.1")),
     quoted("06_realizable", "Greedy {:.1f} batches where chance needs", FITTED, batches("Bank, fitted", "Greedy")),
     quoted("06_realizable", "needs {:.1f} batches in the mean", FITTED, batches(HOURS, "Greedy")),
-    quoted("06_realizable", "needs {:.1f}, as many as chance", FITTED, batches(HOURS, "MeanOpt 0.001")),
+    quoted("06_realizable", "top arm in {:.0f} of 100", FITTED, batches(HOURS, "Greedy") | {"statistic": "censored"}),
+    quoted("06_realizable", "and the mean is {:.1f}, about that", FITTED, batches(HOURS, "MeanOpt 0.001")),
     quoted("06_realizable", "where chance needs {:.1f} and 27.8", FITTED, batches("Adult, fitted", LAW)),
-    quoted("06_realizable", "batches where chance needs {:.1f}.", FITTED, batches("Bank, fitted", LAW)),
+    quoted("06_realizable", "batches where chance needs {:.1f}, so that of", FITTED, batches("Bank, fitted", LAW)),
     quoted("07_diversity", "in an estimated {:.2f} of the comparisons", VERDICTS, {"id": "OAE-C54a"}, column="effect"),
     quoted("07_diversity", "in {:.1f} batches, where MeanOpt", POSITIONS, batches(HOLE, "DetD 0.1 | rbf")),
     quoted("07_diversity", "where MeanOpt needs {:.1f} in the same", POSITIONS, batches(HOLE, "MeanOpt 0.1")),
@@ -140,3 +148,11 @@ QUOTED = [
 @pytest.mark.parametrize("quoted_number", QUOTED)
 def test_quoted_numbers_are_those_of_the_figures(quoted_number):
     quoted_number.check()
+
+
+def test_the_score_that_is_quoted():
+    table = pd.read_csv(VERDICTS)
+    theirs = table[table["ours"].isna() & (table["convention"] == "as_written")]["verdict"]
+    run = theirs[theirs != "not run"]
+    said = f"Of {len(run)} claims that can be run {(run == 'undecided').sum()} are undecided"
+    assert said in prose("oae", "16_verdicts")

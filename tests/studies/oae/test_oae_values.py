@@ -12,9 +12,12 @@ from scipy import stats
 from bestarm.paths import RESULTS
 from bestarm.reporting.appearance import use_style
 from bestarm.reporting.values import share_interval
+from bestarm_studies.oae.batch_observer import n_good
 from bestarm_studies.oae.claim_values import batch_limit, first_hit, first_tried
+from bestarm_studies.oae.divergence import divergence_table, divergence_values, marked_runs, without_broken
 from bestarm_studies.oae.evolution_figure import evolution_figure
 from bestarm_studies.oae.figures import _apart, fits_figure, hits_figure
+from bestarm_studies.oae.first_hits import first_hits, random_mean, random_survival, whole_runs
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.network_fits import class_name, fit_rows
 from bestarm_studies.oae.series import LEARNING_RATE, SHORT_LEARNING_RATE
@@ -23,20 +26,11 @@ from bestarm_studies.oae.values import (
     RANDOM_LAW,
     batches_until_top,
     bootstrap_interval,
-    divergence_table,
-    divergence_values,
-    first_hits,
     fit_values,
     hits_table,
-    marked_runs,
-    n_good,
     optimistic_shares,
-    random_mean,
-    random_survival,
     reward_values,
     share_found,
-    whole_runs,
-    without_broken,
 )
 
 

@@ -12,9 +12,9 @@ from scipy.stats import spearmanr
 from bestarm.reporting.claim_cells import best_of_others
 from bestarm.reporting.verdicts import Decision
 from bestarm_studies.oae.claim_values import RANDOM, Test, first_hit, misfit
+from bestarm_studies.oae.first_hits import SMALLEST_TAU, comparable_runs
 from bestarm_studies.oae.network_fits import class_name
 from bestarm_studies.oae.series import LEARNING_RATE, OPTIMISM
-from bestarm_studies.oae.values import SMALLEST_TAU, comparable_runs
 
 MEAN_OPT = [f"MeanOpt {strength:g}" for strength in OPTIMISM]
 RATES = {class_name(hidden): rate for hidden, rate in LEARNING_RATE.items()}

@@ -22,6 +22,7 @@ from bestarm_studies.oae.cell_lines.drug_signatures import N_DRUGS
 from bestarm_studies.oae.cell_lines.embeddings import coding_rows
 from bestarm_studies.oae.cell_lines.official import OfficialComputation, official_line
 from bestarm_studies.oae.cell_lines.simulator import SIZES
+from bestarm_studies.oae.first_hits import SMALLEST_TAU
 from bestarm_studies.oae.network_fits import fit_rows
 from bestarm_studies.oae.series import (
     DIVERSE,
@@ -40,7 +41,6 @@ from bestarm_studies.oae.series import (
     Group,
     Hidden,
 )
-from bestarm_studies.oae.values import SMALLEST_TAU
 
 LINES = tuple(SIZES)
 BATCH, ROUNDS, RUNS = 50, 20, 25  # the paper's; it does not say how many runs

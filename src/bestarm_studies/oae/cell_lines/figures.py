@@ -21,7 +21,8 @@ from bestarm.reporting.values import as_values, summarise
 from bestarm_studies.oae.cell_lines.calibration import calibrated, calibration_table
 from bestarm_studies.oae.cell_lines.claim_values import misfit_and_gain
 from bestarm_studies.oae.figures import hits_figure
-from bestarm_studies.oae.values import SMALLEST_TAU, batches_until_top, search_values
+from bestarm_studies.oae.first_hits import SMALLEST_TAU
+from bestarm_studies.oae.values import batches_until_top, search_values
 
 BATCH = 50
 LINES = ("VCAP", "HA1E", "MCF7", "A375")

@@ -1,0 +1,105 @@
+"""Rows of batch searches: when a run first sees a top arm, which batches and runs compare, random batches' exact law.
+
+References
+----------
+.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Appendix E.1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy.special import gammaln
+
+from bestarm.interface import FloatArray
+from bestarm_studies.oae.batch_observer import WHOLE_RUNS, n_good
+
+TAUS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
+MAIN_TAU = 0.01
+SMALLEST_TAU = min(TAUS)  # a search may end once it has found an arm of this quantile
+
+
+def shared_rounds(*tables: pd.DataFrame) -> list[pd.DataFrame]:
+    """Return each table's rows up to the last batch that every series of all of them has.
+
+    Methods that are given fewer batches would otherwise be counted as faster where they never find a top arm.
+    """
+    last = min(rows.groupby("series", sort=False)["round"].max().min() for rows in tables)
+    return [rows[rows["round"] <= last] for rows in tables]
+
+
+def comparable_runs(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of one problem's batches and runs that every series has."""
+    (rows,) = shared_rounds(rows)
+    runs = rows.groupby("replication")["series"].nunique()
+    return rows[rows["replication"].isin(runs.index[runs == runs.max()])]
+
+
+def first_hits(rows: pd.DataFrame, tau: float = MAIN_TAU) -> pd.DataFrame:
+    """Return when each run first saw an arm of the top quantile.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of one problem: ``series, replication, round, rank, arm_count``.
+    tau : float
+        Quantile.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by ``series`` and ``replication``: ``first``, the number of the batch, one more than there are where it
+        never was, and ``censored``, whether that is so.
+
+    Raises
+    ------
+    ValueError
+        For a quantile below the smallest, after which a search may have ended.
+    """
+    if not SMALLEST_TAU <= tau <= 1.0:
+        raise ValueError(f"tau must be between {SMALLEST_TAU}, at which a search may end, and 1; got {tau}.")
+    good = n_good(tau, float(rows["arm_count"].iloc[0]))
+    runs = [rows["series"], rows["replication"]]
+    when = rows["round"].where((rows["rank"] <= good) & (rows["round"] > 0))
+    found = pd.DataFrame({"first": when.groupby(runs, sort=False).min()})
+    found["censored"] = found["first"].isna()
+    last = rows["round"].groupby(runs, sort=False).max()
+    found["first"] = found["first"].fillna(last + 1)
+    return found
+
+
+def until_found(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of each run until it saw an arm of the smallest quantile, whether it was searched on or not."""
+    good = n_good(SMALLEST_TAU, float(rows["arm_count"].iloc[0]))
+    runs = [rows["series"], rows["replication"]]
+    end = rows["round"].where((rows["rank"] <= good) & (rows["round"] > 0)).groupby(runs, sort=False).transform("min")
+    return rows[~(rows["round"] > end)]
+
+
+def whole_runs(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the runs that were searched to the last batch by design, not because they did not find.
+
+    A series of which some runs ended counts with its first `WHOLE_RUNS`, if all of these were searched to the last
+    batch, and else not at all: the runs that go on by themselves are the slow ones.
+    """
+    runs = [rows["series"], rows["replication"]]
+    searched = rows["round"].where(rows["reward"].notna() & (rows["round"] > 0))
+    whole = searched.groupby(runs, sort=False).transform("nunique") == rows["round"].max()
+    first = rows["replication"] < WHOLE_RUNS
+    by_series = pd.DataFrame({"all": whole, "first": whole | ~first}).groupby(rows["series"]).transform("all")
+    return rows[by_series["all"] | (by_series["first"] & first)]
+
+
+def random_survival(n_arms: int, tau: float, batch: int, rounds: int) -> FloatArray:
+    """Return the exact probability that random batches have found no top arm after t = 0, ..., ``rounds`` batches."""
+    good = n_good(tau, n_arms)
+    pulls = np.minimum(batch * np.arange(rounds + 1), n_arms)
+    left = n_arms - good - pulls
+    with np.errstate(invalid="ignore"):
+        log = gammaln(n_arms - good + 1) - gammaln(left + 1) - gammaln(n_arms + 1) + gammaln(n_arms - pulls + 1)
+    return np.asarray(np.where(left >= 0, np.exp(log), 0.0))
+
+
+def random_mean(n_arms: int, tau: float, batch: int, rounds: int) -> float:
+    """Return the mean number of batches until random batches find a top arm, ``rounds + 1`` where they do not."""
+    return float(random_survival(n_arms, tau, batch, rounds).sum())
