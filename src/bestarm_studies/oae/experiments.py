@@ -82,6 +82,7 @@ FITS: dict[str, Experiment | Computation] = {
         profiles={
             "smoke": {"replications": 2, "steps": 10},
             "laptop": {"replications": 25, "steps": STEPS},
+            "paper": {"replications": 25, "steps": STEPS},
         },
         data_files=[UCI_SETS[name].file for name in TABLES],
     ),

@@ -18,7 +18,7 @@ ENSEMBLES = FIGURES / "oae" / "04_ensembles" / "fig11.csv"
 MAXOPT, HINGE = (FIGURES / "oae" / "04_ensembles" / f"{name}.csv" for name in ("fig29", "fig31"))
 SMALL_MAXOPT, SMALL_HINGE = (FIGURES / "oae" / "04_ensembles" / f"{name}.csv" for name in ("fig28", "fig30"))
 WIDER_SEQUENCE = FIGURES / "oae" / "08_sequential" / "fig24.csv"
-BICYCLES = FIGURES / "oae" / "08_sequential" / "fig27.csv"
+BICYCLES, POSTS = (FIGURES / "oae" / "08_sequential" / f"{name}.csv" for name in ("fig27", "fig34"))
 TABLES_FOUND = FIGURES / "oae" / "05_uci" / "fig14.csv"
 UCI = FIGURES / "oae" / "05_uci" / "tab_uci.csv"
 HOUR_LINEAR = "BikeSharingHour, linear"
@@ -131,6 +131,10 @@ QUOTED = [
     quoted("08_sequential", "where MeanOpt takes {:.1f}: of the", WIDER_SEQUENCE, batches(HOLE, "MeanOpt 0.1")),
     quoted("08_sequential", "on hours, {:.1f} batches for", BICYCLES, batches("BikeSharingHour", "Ensemble-SeqB")),
     quoted("08_sequential", "batches for {:.1f} where chance", BICYCLES, batches("BikeSharingHour", "Ensemble")),
+    quoted("08_sequential", "SeqB needs {:.1f} to 10.6 batches", POSTS, batches(BLOGS, "SeqB 0.001")),
+    quoted("08_sequential", "SeqB needs 7.1 to {:.1f} batches", POSTS, batches(BLOGS, "SeqB 0.01")),
+    quoted("08_sequential", "needs {:.1f} to 6.4, which 25", POSTS, batches(BLOGS, "MeanOpt 0.001")),
+    quoted("08_sequential", "needs 4.1 to {:.1f}, which 25", POSTS, batches(BLOGS, "MeanOpt 0.1")),
     quoted("09_open_choices", "in {} of 100 runs", SMALL, FOUND_BY_50, form=lambda share: f"{100 * share:.0f}"),
     quoted("09_open_choices", "and Greedy in {}.", SMALL, GREEDY_BY_50, form=lambda share: f"{100 * share:.0f}"),
     quoted("09_open_choices", "needs {:.1f} batches, and 29.2", OPEN, batches(f"random biases: {FOUR}", "MeanOpt 0.1")),
