@@ -93,7 +93,7 @@ FITS: dict[str, Experiment | Computation] = {
 SYNTHETIC: dict[str, Experiment | Computation] = {
     "synthetic_10_5": on_lines("Landscapes, NN 10-5", SMALL, LANDSCAPE_ENSEMBLES, runs=MANY_RUNS, observe=BOTH),
     "synthetic_100_10": on_lines(
-        "Landscapes, NN 100-10", MIDDLE, LANDSCAPE_ENSEMBLES, rounds=50, **CUT, observe=REWARDED
+        "Landscapes, NN 100-10", MIDDLE, LANDSCAPE_ENSEMBLES, rounds=50, **CUT, runs=MANY_RUNS, observe=REWARDED
     ),
     "synthetic_300_100": on_lines("Landscapes, NN 300-100", LARGE, VANILLA, rounds=30, **CUT),
     "objectives_10_5": on_lines("Landscapes, NN 10-5, other objectives", SMALL, OBJECTIVES, rounds=20, runs=MANY_RUNS),

@@ -31,7 +31,7 @@ GENES = {**CELL_LINES, **GENEDISCO}
 SEARCHES = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Experiment) and name not in GENES}
 MORE_RUNS = {
     **dict.fromkeys(("synthetic_10_5", "objectives_10_5", "sequential_10_5"), 100),
-    **dict.fromkeys(("fitted_100_10",), 100),
+    **dict.fromkeys(("synthetic_100_10", "fitted_100_10"), 100),
     **dict.fromkeys(("bikes_linear", "blogs_linear"), 200),
 }
 COMPUTATIONS = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Computation)}
@@ -137,7 +137,7 @@ def test_searches_that_no_profile_cuts_are_at_the_papers_scale():
     whole = {name for name, search in SEARCHES.items() if search.same_scale("laptop", "paper")}
     assert whole == {"diverse_10_5", "diverse_kernels", "fitted_10_5", "fitted_diverse_10_5"}
     fits = {name for name, computation in COMPUTATIONS.items() if computation.same_scale("laptop", "paper")}
-    assert fits == {"fits_synthetic", "evolution"}
+    assert fits == {"fits_synthetic", "fits_uci", "evolution"}
 
 
 @pytest.mark.parametrize("name", ["evolution", "regret_sphere", "regret_clones", "queries", "optimism"])
