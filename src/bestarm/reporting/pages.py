@@ -60,8 +60,8 @@ def scoreboard_figure() -> Figure:
     for kind in VERDICTS:
         if counts[kind].sum():
             axis.barh(
-                labels, counts[kind], left=left, color=COLOURS[kind], hatch=HATCHES.get(kind), edgecolor="white",
-                lw=0.6, label=kind,
+                labels, counts[kind], left=left, color=COLOURS[kind], hatch=HATCHES.get(kind),
+                edgecolor="#999999" if kind == "not run" else "white", lw=0.6, label=kind,
             )  # fmt: skip
             for place, (start, n) in enumerate(zip(left, counts[kind], strict=True)):
                 if n > 2:
