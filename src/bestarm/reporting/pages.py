@@ -27,6 +27,7 @@ COLOURS = {
     "not run": "#FFFFFF",
 }
 HATCHES = {"refuted": "///", "mixed": "xx"}
+EDGES = {"not run": "#999999"}  # white bars need an outline
 
 
 def all_verdicts() -> dict[str, pd.DataFrame]:
@@ -61,7 +62,7 @@ def scoreboard_figure() -> Figure:
         if counts[kind].sum():
             axis.barh(
                 labels, counts[kind], left=left, color=COLOURS[kind], hatch=HATCHES.get(kind),
-                edgecolor="#999999" if kind == "not run" else "white", lw=0.6, label=kind,
+                edgecolor=EDGES.get(kind, "white"), lw=0.6, label=kind,
             )  # fmt: skip
             for place, (start, n) in enumerate(zip(left, counts[kind], strict=True)):
                 if n > 2:

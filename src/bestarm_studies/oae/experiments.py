@@ -10,6 +10,7 @@ from functools import partial
 
 from bestarm.experiments.computation import Computation
 from bestarm.experiments.experiment import Experiment
+from bestarm.experiments.scale import Profile
 from bestarm.policies.oae import Oae
 from bestarm_studies.oae.cell_lines.experiments import CELL_LINES
 from bestarm_studies.oae.evolution import evolution_rows
@@ -41,6 +42,7 @@ from bestarm_studies.oae.series import (
     MANY_RUNS,
     MIDDLE,
     OBJECTIVES,
+    RUNS,
     SEQUENTIAL,
     SMALL,
     STEPS,
@@ -52,6 +54,12 @@ from bestarm_studies.oae.uci import UCI_SETS, stand_in_uci_instance, uci_instanc
 LEARNING_RATES = (0.001, 0.003, 0.01)
 LOOKED_AT = (1, 3, 10, 30, 100, 200, 500, 1000, 2000, 3000, 4000, 5000)
 TABLES = (*BICYCLES, "BlogFeedback")
+WHOLE_FITS = {"replications": RUNS, "steps": STEPS}
+FIT_PROFILES: dict[Profile, dict[str, int]] = {
+    "smoke": {"replications": 2, "steps": 10},
+    "laptop": WHOLE_FITS,
+    "paper": WHOLE_FITS,
+}
 
 FITS: dict[str, Experiment | Computation] = {
     "fits_synthetic": Computation(
@@ -63,11 +71,7 @@ FITS: dict[str, Experiment | Computation] = {
             learning_rates=LEARNING_RATES,
             at=LOOKED_AT,
         ),
-        profiles={
-            "smoke": {"replications": 2, "steps": 10},
-            "laptop": {"replications": 25, "steps": STEPS},
-            "paper": {"replications": 25, "steps": STEPS},
-        },
+        profiles=FIT_PROFILES,
     ),
     "fits_uci": Computation(
         title="Training error on three UCI sets, by class and step size",
@@ -79,11 +83,7 @@ FITS: dict[str, Experiment | Computation] = {
             learning_rates=LEARNING_RATES,
             at=LOOKED_AT,
         ),
-        profiles={
-            "smoke": {"replications": 2, "steps": 10},
-            "laptop": {"replications": 25, "steps": STEPS},
-            "paper": {"replications": 25, "steps": STEPS},
-        },
+        profiles=FIT_PROFILES,
         data_files=[UCI_SETS[name].file for name in TABLES],
     ),
 }

@@ -251,5 +251,6 @@ def verdict_counts(verdicts: pd.DataFrame) -> pd.DataFrame:
     theirs = verdicts[verdicts["ours"].fillna("") == ""]
     scales = {"paper": "at the paper's own scale", "laptop": "at the reduced scale"}
     on = theirs["scale"].map(scales).where(theirs["kind"] == "test", "exactly (arithmetic, theorems)")
+    on = on.mask(theirs["verdict"] == "not run", "not at all")
     counts = pd.crosstab(on, theirs["verdict"]).reindex(columns=[v for v in VERDICTS if v in set(theirs["verdict"])])
     return counts.rename_axis(columns=None).rename_axis("decided").reset_index()

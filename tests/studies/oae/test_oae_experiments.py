@@ -30,8 +30,7 @@ from bestarm_studies.oae.sphere_arms import CloneArms, SphereArms
 GENES = {**CELL_LINES, **GENEDISCO}
 SEARCHES = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Experiment) and name not in GENES}
 MORE_RUNS = {
-    **dict.fromkeys(("synthetic_10_5", "objectives_10_5", "sequential_10_5"), 100),
-    **dict.fromkeys(("synthetic_100_10", "fitted_100_10"), 100),
+    **dict.fromkeys(("synthetic_10_5", "objectives_10_5", "sequential_10_5", "synthetic_100_10", "fitted_100_10"), 100),
     **dict.fromkeys(("bikes_linear", "blogs_linear"), 200),
 }
 COMPUTATIONS = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Computation)}

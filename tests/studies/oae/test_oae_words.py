@@ -49,6 +49,11 @@ def test_verdicts_for_the_map_and_the_score():
     assert score.loc["at the paper's own scale", "mixed"] == 1
 
 
+def test_a_claim_that_was_not_run_is_decided_at_no_scale():
+    line = {"ours": "", "kind": "test", "verdict": "not run", "scale": "laptop"}
+    assert verdict_counts(pd.DataFrame([line])).to_dict("records") == [{"decided": "not at all", "not run": 1}]
+
+
 def test_claims_without_a_series_that_was_not_run():
     claims = {"A": {"test": {"right": ["x", "y"]}}, "B": {"test": {"right": "x"}}, "C": {"test": {"check": "z"}}}
     found = without_series(claims, "y")
