@@ -25,12 +25,12 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from bestarm.designs.k_dpp_chains import Entries, explicit, run_chain
 from bestarm.designs.k_dpp_mixing import down_up_steps, sequential_deficit
-from bestarm.experiments.simulate import simulate
 from bestarm.interface import FloatArray
 from bestarm.models.gp_hyper import GammaPriors, log_posterior, squared_differences
-from bestarm.policies.batch_gp import BatchGP
+from bestarm.policies.batch_gp import BatchGP, lp_ucb, ucb_dpp_max, ucb_dpp_sample
 from bestarm.policies.gp_state import GPModel
 from bestarm.problems.noiseless_arms import NoiselessArms
+from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_studies.dpp_bbo.peer import QLogNEI
 
@@ -153,9 +153,9 @@ def together_against_alone(replications: int = 50, n_arms: int = 2048, rounds: i
     """Return processor seconds of 50 replications: all in one call, one call each, and the plain loop."""
     lines = []
     for batch in (5, 10):
-        for make, rule in ((BatchGP.dpp_max, "dpp-max"), (BatchGP.dpp_sample, "dpp-sample")):
-            policy, problem = make("ucb", batch, rounds, model=KNOWN), hills(replications, n_arms)
-            simulate(make("ucb", 2, 1, model=KNOWN), hills(1, 20), Streams.first(1), metrics={})
+        for make, rule in ((ucb_dpp_max, "dpp-max"), (ucb_dpp_sample, "dpp-sample")):
+            policy, problem = make(batch, rounds, model=KNOWN), hills(replications, n_arms)
+            simulate(make(2, 1, model=KNOWN), hills(1, 20), Streams.first(1), metrics={})
             ours = _seconds(lambda: simulate(policy, problem, Streams.first(replications), metrics={}), 2)  # noqa: B023
 
             def one_by_one(policy: BatchGP = policy, problem: NoiselessArms = problem) -> None:
@@ -220,8 +220,8 @@ def growth(replications: int = 3) -> pd.DataFrame:
     for grows, n_arms, batch, rounds in cells:
         line: dict[str, Any] = {"grows": grows, "|X|": n_arms, "B": batch, "T": rounds}
         for label, model in (("known", KNOWN), ("MAP", GPModel())):
-            for make in (BatchGP.dpp_max, BatchGP.dpp_sample):
-                policy, problem = make("ucb", batch, rounds, model=model), hills(replications, n_arms)
+            for make in (ucb_dpp_max, ucb_dpp_sample):
+                policy, problem = make(batch, rounds, model=model), hills(replications, n_arms)
                 spent = _seconds(lambda: simulate(policy, problem, Streams.first(replications), metrics={}))  # noqa: B023
                 line[f"{policy.label}, {label} (ms)"] = 1e3 * spent / replications / rounds
         lines.append(line)
@@ -238,9 +238,9 @@ def qlognei(n_arms: int = 2048, batch: int = 5, observed: int = 76) -> pd.DataFr
         return None
     problem, streams = hills(1, n_arms), Streams.first(1)
     given: dict[str, Any] = {"batch": batch, "rounds": 1, "first": observed}
-    ours = [make("ucb", **given, model=GPModel(growth=1.0)) for make in (BatchGP.dpp_max, BatchGP.dpp_sample)]
+    ours = [make(**given, model=GPModel(growth=1.0)) for make in (ucb_dpp_max, ucb_dpp_sample)]
     lines = []
-    for policy in (QLogNEI("qLogNEI", **given), *ours, BatchGP.lp_ucb(**given, model=GPModel(growth=1.0))):
+    for policy in (QLogNEI("qLogNEI", **given), *ours, lp_ucb(**given, model=GPModel(growth=1.0))):
         fits, batches = [], []
         for _ in range(4):
             state = policy.start(problem.arms, streams)

@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 from scipy.linalg import cho_factor, cho_solve
 
-from bestarm.experiments.simulate import simulate
 from bestarm.interface import Ask
 from bestarm.policies.gpoo import Gpoo, lemma1_beta
-from bestarm.problems.cell_bandit import CellBandit
+from bestarm.simulate import simulate
 from bestarm.streams import Streams
+from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.functions import reward_function
 
 REPEATS = 5

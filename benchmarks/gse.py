@@ -2,8 +2,8 @@
 
 The naive GSE is what one would write with NumPy from the paper, one replication after the other: Algorithm 2 with a
 matrix inversion for each candidate of its line search, and least squares on all pulls; its line search stalls after a
-few steps, where ours goes on to the optimum. Peace's rival is the published way to differentiate a matrix root: a d^2
-x d^2 system in every iteration, and SciPy's SLSQP for the mirror step.
+few steps, where ours goes on to the optimum. Peace's rival differentiates a matrix root as the authors' code does, by a
+d^2 x d^2 system in every iteration, and SciPy's SLSQP for the mirror step.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import pandas as pd
 from scipy import optimize
 
 from bestarm.designs.optimal_design import DesignRule, optimal_design
-from bestarm.experiments.simulate import simulate
 from bestarm.policies.gse import Gse, n_stages
 from bestarm.policies.peace import Peace
+from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_studies.gse.instances import adaptive_instance, sphere_instance
 
@@ -119,9 +119,11 @@ def designs_against_others() -> pd.DataFrame:
         if n_arms <= 32:
             began = time.perf_counter()
             optimize.minimize(
-                lambda w, x=x: -np.linalg.slogdet((x[0].T * w) @ x[0])[1], np.full(n_arms, 1.0 / n_arms),
-                bounds=[(1e-9, 1)] * n_arms, constraints={"type": "eq", "fun": lambda w: w.sum() - 1},
-            )  # fmt: skip
+                lambda w, x=x: -np.linalg.slogdet((x[0].T * w) @ x[0])[1],
+                np.full(n_arms, 1.0 / n_arms),
+                bounds=[(1e-9, 1)] * n_arms,
+                constraints={"type": "eq", "fun": lambda w: w.sum() - 1},
+            )
             general = time.perf_counter() - began
         line = {"arms": n_arms, "d": d, "ours (ms)": 1e3 * ours, "leverage / d": float((found.leverage / d).mean())}
         lines.append(line | {"naive (ms)": 1e3 * naive, "SLSQP (ms)": 1e3 * general, "ratio": naive / ours})
@@ -129,7 +131,7 @@ def designs_against_others() -> pd.DataFrame:
 
 
 def kronecker_iteration(x: np.ndarray, weights: np.ndarray, directions: np.ndarray, xi: np.ndarray) -> np.ndarray:
-    """Return the weights after one iteration of stochastic mirror descent as the published code does it."""
+    """Return the weights after one iteration of stochastic mirror descent as the authors' code does it."""
     d = x.shape[1]
     a = (x.T * weights) @ x
     eigenvalues, q = np.linalg.eigh(a)

@@ -27,12 +27,12 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import BoolArray, FloatArray
-from bestarm.paths import DATA
-from bestarm.screens.campaign import Round, Suggestion
-from bestarm.screens.policies import NAMES, Choice
-from bestarm.screens.replay import chance, hit_counts, hits_of
-from bestarm.screens.suggest import Plan, next_round
-from bestarm.screens.tables import Features, Notes, averaged, read_features, read_wells
+from bestarm_lab.paths import DATA
+from bestarm_screens.campaign import Round, Suggestion
+from bestarm_screens.policies import NAMES, Choice
+from bestarm_screens.replay import chance, hit_counts, hits_of
+from bestarm_screens.suggest import Plan, next_round
+from bestarm_screens.tables import Features, Notes, averaged, read_features, read_wells
 
 BATCH = 16
 EXAMPLE = DATA / "example_screen"
@@ -161,8 +161,15 @@ def against_baybe(rounds: int = 6, runs: int = 5) -> pd.DataFrame:
             counts, seconds = baybe_hits(rounds, runs)
         line("BayBE", counts, seconds)
     law = chance(len(rewards), int(hits.sum()), BATCH, rounds)["value"]
-    lines.append({"policy": "chance (exact)", f"{BATCH * (rounds // 2)} genes": f"{law[rounds // 2 - 1]:.1f}",
-                  f"{BATCH * rounds} genes": f"{law[rounds - 1]:.1f}", "runs": "", "s a round": ""})  # fmt: skip
+    lines.append(
+        {
+            "policy": "chance (exact)",
+            f"{BATCH * (rounds // 2)} genes": f"{law[rounds // 2 - 1]:.1f}",
+            f"{BATCH * rounds} genes": f"{law[rounds - 1]:.1f}",
+            "runs": "",
+            "s a round": "",
+        }
+    )
     return pd.DataFrame(lines)
 
 

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm.experiments.simulate import simulate
 from bestarm.interface import Ask, FloatArray, IntArray
-from bestarm.metrics import correct
 from bestarm.policies.bayes_gap import BayesGap
 from bestarm.policies.budgeted import lingape_greedy
 from bestarm.policies.lin_ucb import LinUcb
 from bestarm.policies.ucb_glm import UcbGlm
 from bestarm.problems.linear_bandit import LinearBandit
+from bestarm.simulate import simulate
 from bestarm.streams import Streams
+from bestarm_lab.metrics import correct
 
 REPEATS = 3
 N_FEATURES = 10
@@ -178,10 +178,14 @@ def against_the_naive_loops() -> pd.DataFrame:
                 a, b = 1e6 * np.median(ours), 1e6 * np.median(naive)
                 lines.append(
                     {
-                        "policy": name, "arms": n_arms, "replications": n_replications, "ours (us a pull)": a,
-                        "naive (us a pull)": b, "ratio": b / a,
+                        "policy": name,
+                        "arms": n_arms,
+                        "replications": n_replications,
+                        "ours (us a pull)": a,
+                        "naive (us a pull)": b,
+                        "ratio": b / a,
                     }
-                )  # fmt: skip
+                )
     return pd.DataFrame(lines)
 
 

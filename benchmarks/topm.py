@@ -12,11 +12,11 @@ import time
 import numpy as np
 import pandas as pd
 
-from bestarm.experiments.simulate import simulate
-from bestarm.metrics import correct
 from bestarm.policies.gifa import Gifa, lingifa, lucb, m_lingape
 from bestarm.problems.linear_bandit import LinearBandit
+from bestarm.simulate import simulate
 from bestarm.streams import Streams
+from bestarm_lab.metrics import correct
 from bestarm_studies.linear_topm.drug.instance import stand_in_drug_instance
 from bestarm_studies.linear_topm.instances import classic_instance
 

@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from bestarm.guards.protocol import Guarded
 from bestarm.interface import Arms
 from bestarm.partition import Partition
-from bestarm.policies.batch_gp import BatchGP
+from bestarm.policies.batch_gp import gp_bucb, thompson, ucb_dpp_sample
 from bestarm.policies.batch_search import RandomBatch
 from bestarm.policies.bayes_gap import BayesGap
 from bestarm.policies.budgeted import lingape, lingape_greedy
+from bestarm.policies.cell_search import CellSearch
 from bestarm.policies.gifa import Gifa, lingifa, lucb, m_lingape, ugape
 from bestarm.policies.gp_state import GPModel
 from bestarm.policies.gp_tree import GpTree
@@ -25,10 +27,10 @@ from bestarm.policies.oae_ensemble import EnsembleSearch
 from bestarm.policies.oae_sequential import EnsembleSeqB, SeqB
 from bestarm.policies.od_linbai import OdLinBai
 from bestarm.policies.peace import Peace
-from bestarm.policies.peace_width import PeaceWidth
 from bestarm.policies.stooo import Stooo
 from bestarm.policies.ucb_glm import UcbGlm
 from bestarm.streams import Streams
+from bestarm_studies.gse.peace_width import PeaceWidth
 
 ARMS = Arms(np.random.default_rng(3).standard_normal((12, 3)) / 2.0)
 CELLS = Partition(arity=2, n_representatives=4)
@@ -78,15 +80,20 @@ EVERY: dict[str, Any] = {
     "linear SeqB": LinearSeq("SeqB", **_batches),
     "linear DetD": LinearDiverse("DetD", **_batches),
     "log det": LinearLogDet("log det", **_batches),
-    "GP-BUCB": BatchGP.gp_bucb(2, 3, model=KNOWN),
-    "UCB-DPP-SAMPLE": BatchGP.dpp_sample("ucb", 2, 4),
-    "Thompson": BatchGP.thompson(2, 3, model=KNOWN),
+    "GP-BUCB": gp_bucb(2, 3, model=KNOWN),
+    "UCB-DPP-SAMPLE": ucb_dpp_sample(2, 4),
+    "Thompson": thompson(2, 3, model=KNOWN),
+}
+
+AT_THE_DOOR = {name: Guarded(policy) for name, policy in EVERY.items()}
+SAVED = {  # a file names records of the library alone, none of a study
+    name: policy for name, policy in AT_THE_DOOR.items() if type(policy.policy).__module__.startswith("bestarm.")
 }
 
 
 def arms_for(policy: Any) -> Any:
     """Return what a policy searches."""
-    return CELLS if hasattr(policy, "root_posterior") else ARMS
+    return CELLS if isinstance(getattr(policy, "policy", policy), CellSearch) else ARMS
 
 
 def started(policy: Any, n_replications: int = 1) -> Any:

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bestarm.paths import FIGURES, NOTEBOOKS
+from bestarm_lab.paths import FIGURES, NOTEBOOKS
 
 Line = Mapping[str, Any]
 WRITTEN, CODED = {"convention": "as_written"}, {"convention": "as_coded"}

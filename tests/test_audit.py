@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from bestarm.paths import ROOT
+from bestarm_lab.paths import ROOT
 
 LOCKS = "".join((ROOT / name).read_text(encoding="utf-8") for name in ["requirements.lock", "requirements-torch.lock"])
 LOCKED = sum("==" in line for line in LOCKS.splitlines())

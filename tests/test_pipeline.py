@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bestarm.paths import FIGURES, NOTEBOOKS, ROOT
-from bestarm.reporting.rebuild import PIPELINE, stages_of
-from bestarm.reporting.runner import check_parameters, notebooks_of
-from bestarm.reporting.study import load_study, study_names
+from bestarm_lab.notebooks.rebuild import PIPELINE, stages_of
+from bestarm_lab.notebooks.runner import check_parameters, notebooks_of
+from bestarm_lab.paths import FIGURES, NOTEBOOKS, ROOT
+from bestarm_lab.study import load_study, study_names
 
 STAGES = yaml.safe_load(PIPELINE.read_text(encoding="utf-8"))["stages"]
 IDS = {"ids": lambda p: f"{p.parent.name}/{p.stem}"}
@@ -70,6 +70,6 @@ def test_figures_belong_to_notebooks():
 
 @pytest.mark.parametrize("study", study_names())
 def test_the_paper_names_notebooks_that_make_its_figures(study):
-    for title, entry in load_study(study).paper["figures"].items():
-        files = list((FIGURES / study / entry["notebook"]).glob(f"{entry['file']}.*"))
-        assert files, f"{title}: notebook {entry['notebook']} makes no {entry['file']}"
+    for title, entry in load_study(study).paper.figures.items():
+        files = list((FIGURES / study / entry.notebook).glob(f"{entry.file}.*"))
+        assert files, f"{title}: notebook {entry.notebook} makes no {entry.file}"

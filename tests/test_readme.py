@@ -1,14 +1,16 @@
 """The README and the pages: examples run, numbers are those of the verdicts, generated parts are current."""
 
 import re
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
 
 import bestarm
-from bestarm.paths import ROOT
-from bestarm.reporting.pages import generated
-from bestarm.reporting.results import read_verdicts
+from bestarm_lab.notebooks.pages import generated
+from bestarm_lab.paths import ROOT
+from bestarm_lab.results import read_verdicts
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = sorted(p for p in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
@@ -36,6 +38,14 @@ def test_python_blocks_run(page, capsys, tmp_path, monkeypatch):
         assert "best of the table: [{'arm': 'c" in found
         low, high = re.search(r"the best cell is \[(.*), (.*)\]", found).groups()
         assert float(low) - 0.1 <= 3.2 <= float(high) + 0.1
+
+
+def test_a_policy_written_as_the_guide_says_passes(tmp_path):
+    guide = (ROOT / "docs/adding_a_study.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    (tmp_path / "own.py").write_text(block, encoding="utf-8")
+    run = subprocess.run([sys.executable, "own.py"], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
 
 
 STORIES = [

@@ -1,7 +1,9 @@
 """bestarm: reproduce, audit and reuse five papers on finding the best arms with few queries.
 
 The public names are here and are imported when they are first used: ``bestarm.Search`` for tables, ``bestarm.Arms``,
-``bestarm.Partition`` and ``bestarm.Streams`` for arrays, and a constructor for each algorithm (``dir(bestarm)``).
+``bestarm.Partition`` and ``bestarm.Streams`` for arrays, and a constructor for each algorithm (``dir(bestarm)``). It
+stands beside its class in `bestarm.policies`; what it returns here checks what it is told (`bestarm.guards.protocol`).
+For a policy of one's own there are ``bestarm.check_policy`` and ``bestarm.Guarded``.
 """
 
 import hashlib
@@ -35,7 +37,7 @@ def _keep_compiled_kernels_honest() -> None:
     if not checkout and _writable(package):
         return
     digest = hashlib.sha256()
-    for path in sorted(p for folder in (package, package.with_name("bestarm_studies")) for p in folder.rglob("*.py")):
+    for path in sorted(p for folder in package.parent.glob("bestarm*") for p in folder.rglob("*.py")):
         source = path.read_bytes()
         if b"njit" in source:
             digest.update(source)
@@ -62,44 +64,61 @@ def _keep_compiled_kernels_honest() -> None:
 
 _keep_compiled_kernels_honest()
 
-_NAMED = (
-    "ave_stooo", "b_est", "det_d", "ensemble", "ensemble_noise_y", "ensemble_seq_b", "ensemble_seq_b_noise_y",
-    "est_dpp_max", "est_dpp_sample", "gp_bucb", "gp_tree", "gpoo", "greedy", "grid_search", "gse_lin", "gse_log",
-    "hinge_p_norm", "linear_oae", "lingape", "lingape_greedy", "lingifa", "lp_ucb", "lucb", "m_lingape", "max_opt",
-    "mean_opt", "random_batches", "seq_b", "stooo", "thompson", "ucb_dpp_max", "ucb_dpp_sample", "ugape",
-)  # fmt: skip
-_PLACES = dict.fromkeys(_NAMED, "bestarm.search.named") | {
-    "Arms": "bestarm.interface",
-    "Ask": "bestarm.interface",
-    "BayesGap": "bestarm.policies.bayes_gap",
-    "EverythingFails": "bestarm.guards.protocol",
-    "GPModel": "bestarm.policies.gp_state",
-    "LinGame": "bestarm.policies.lingame",
-    "LinUcb": "bestarm.policies.lin_ucb",
-    "NothingLearned": "bestarm.guards.protocol",
-    "OdLinBai": "bestarm.policies.od_linbai",
-    "Partition": "bestarm.partition",
-    "Peace": "bestarm.policies.peace",
-    "Search": "bestarm.search.search",
-    "Stationary": "bestarm.kernels",
-    "Streams": "bestarm.streams",
-    "UcbGlm": "bestarm.policies.ucb_glm",
-    "forget_asked": "bestarm.guards.protocol",
-    "load": "bestarm.search.saving",
-    "save": "bestarm.search.saving",
-    "waiting": "bestarm.guards.protocol",
+# `__init__.pyi` says the same to editors and type checkers
+_PUBLIC = {
+    "bestarm.contract": "check_policy",
+    "bestarm.guards.protocol": "EverythingFails Guarded NothingLearned forget_asked waiting",
+    "bestarm.interface": "Arms Ask Policy State",
+    "bestarm.kernels": "Stationary",
+    "bestarm.partition": "Partition",
+    "bestarm.policies.batch_gp": (
+        "b_est est_dpp_max est_dpp_sample gp_bucb lp_ucb thompson ucb_dpp_max ucb_dpp_sample"
+    ),
+    "bestarm.policies.batch_rules": "DownUp Eigen Exchange UpperBound",
+    "bestarm.policies.batch_search": "random_batches",
+    "bestarm.policies.bayes_gap": "bayes_gap",
+    "bestarm.policies.budgeted": "lingape lingape_greedy",
+    "bestarm.policies.gifa": "lingifa lucb m_lingape ugape",
+    "bestarm.policies.gp_state": "GPModel",
+    "bestarm.policies.gp_tree": "gp_tree",
+    "bestarm.policies.gpoo": "gpoo",
+    "bestarm.policies.grid_search": "grid_search",
+    "bestarm.policies.gse": "gse_lin gse_log",
+    "bestarm.policies.lin_ucb": "lin_ucb",
+    "bestarm.policies.linear_oae": "linear_oae",
+    "bestarm.policies.lingame": "lin_game",
+    "bestarm.policies.oae": "det_d greedy hinge_p_norm max_opt mean_opt",
+    "bestarm.policies.oae_ensemble": "ensemble ensemble_noise_y",
+    "bestarm.policies.oae_sequential": "ensemble_seq_b ensemble_seq_b_noise_y seq_b",
+    "bestarm.policies.od_linbai": "od_linbai",
+    "bestarm.policies.peace": "peace",
+    "bestarm.policies.stooo": "ave_stooo stooo",
+    "bestarm.policies.ucb_glm": "ucb_glm",
+    "bestarm.search.saving": "load save",
+    "bestarm.search.search": "Search",
+    "bestarm.streams": "Streams",
 }
-__all__ = [*_PLACES]
+
+_MODULES = {name: module for module, names in _PUBLIC.items() for name in names.split()}
+__all__ = [*_MODULES]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used."""
-    if name not in _PLACES:
-        raise AttributeError(f"module 'bestarm' has no attribute {name!r}; it has: {', '.join(sorted(_PLACES))}.")
-    value = getattr(import_module(_PLACES[name]), name)
+    """Import a public name when it is first used; constructors of policies get the guards of the door."""
+    if name not in _MODULES:
+        raise AttributeError(f"module 'bestarm' has no attribute {name!r}; it has: {', '.join(sorted(_MODULES))}.")
+    module = _MODULES[name]
+    try:
+        value = getattr(import_module(module), name)
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ImportError(f"{name} needs Torch: pip install 'bestarm[networks]'", name="torch") from None
+    if module.startswith("bestarm.policies.") and not isinstance(value, type):
+        value = import_module("bestarm.guards.protocol").at_the_door(value)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_PLACES])
+    return sorted([*globals(), *_MODULES])

@@ -1,4 +1,4 @@
-"""The one interface between what asks (a policy) and what answers (a simulated problem or a laboratory).
+"""The interface between a policy, which asks, and a simulated problem or a laboratory, which answers.
 
 Every array whose leading axis is R holds one row per replication; a single real experiment is R = 1.
 """
@@ -6,12 +6,12 @@ Every array whose leading axis is R holds one row per replication; a single real
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.guards.settings import check_features
+from bestarm.settings import check_features
 from bestarm.streams import Streams
 
 FloatArray = NDArray[np.float64]
@@ -122,37 +122,66 @@ class Arms:
         return self.features, np.arange(n_replications)
 
 
-State = TypeVar("State")
+class State(Protocol):
+    """What a policy knows of R replications: a dataclass, whatever its fields are.
+
+    * Its arrays have the leading axis R, except those declared with `shared`: `take_rows` keeps some replications by
+      them, and the loop does so once half of the searches have ended.
+    * What is no array is common to all replications: a number of rounds, a kernel. Random numbers are drawn by name
+      (`bestarm.streams`), so that a state holds no generator.
+    * It is all that a policy remembers; ``tell`` changes it in place.
+
+    A search for people has a `bestarm.guards.protocol.GuardedState` around it, with ``replications`` and ``n_arms``.
+    Those are not asked of the policy's own state, which the door need not look into.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
 
-class Policy(Protocol[State]):
+StateOfPolicy = TypeVar("StateOfPolicy", bound=State)
+
+
+class Policy(Protocol[StateOfPolicy]):
     """A rule for choosing arms: a frozen dataclass of hyper-parameters and named deviations, nothing else.
 
-    A state is a dataclass. Its arrays have the leading axis R, except fields declared with ``shared()``.
+    `bestarm.check_policy` runs a policy through all that is written here. Two things more are looked at where a policy
+    has them: a setting ``budget`` (evaluations) or ``rounds`` says that the search ends by itself, even if all that it
+    is told are failures; ``as_coded()`` returns the policy with the named deviations of its authors' code.
     """
 
     @property
     def label(self) -> str:
-        """Name in the paper; it also keys the policy's own random draws."""
+        """Name in the paper; it also keys the policy's own random draws, so that two labels draw independently."""
         ...
 
-    def start(self, arms: Any, streams: Streams) -> State:
-        """Return the state before the first pull; ``arms`` are `Arms`, or the cells of a `Partition`."""
+    def start(self, arms: Any, streams: Streams) -> StateOfPolicy:
+        """Return the state before the first pull of the R = ``len(streams.replications)`` replications.
+
+        ``arms`` is annotated with what the policy searches, `Arms` or `bestarm.partition.Partition`; other things are
+        refused at the door.
+        """
         ...
 
-    def ask(self, state: State) -> Ask:
-        """Decide which replications stop, and the next pulls of the others."""
+    def ask(self, state: StateOfPolicy) -> Ask:
+        """Decide which replications stop, and the next pulls of the others.
+
+        A replication that has stopped asks for nothing (counts of 0); one that goes on asks for at least one pull.
+        """
         ...
 
-    def tell(self, state: State, asked: Ask, totals: FloatArray) -> None:
-        """Learn the sums of rewards, shape (R, b), of what was asked; NaN is an evaluation that failed."""
+    def tell(self, state: StateOfPolicy, asked: Ask, totals: FloatArray) -> None:
+        """Learn the sums of rewards, shape (R, b), of what was asked; NaN is an evaluation that failed.
+
+        Counts may be smaller than those asked, down to 0 in replications that the loop has cut; such an entry, as all
+        padding, teaches nothing, whatever its total.
+        """
         ...
 
-    def finished(self, state: State) -> BoolArray:
-        """Return which replications have stopped, shape (R,)."""
+    def finished(self, state: StateOfPolicy) -> BoolArray:
+        """Return which replications have stopped, shape (R,), as the last ``ask`` decided."""
         ...
 
-    def recommend(self, state: State) -> IntArray:
+    def recommend(self, state: StateOfPolicy) -> IntArray:
         """Return the recommended arms, shape (R, n_best), valid at any time."""
         ...
 

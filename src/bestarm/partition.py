@@ -17,8 +17,8 @@ from typing import Literal, get_args
 import numpy as np
 from numba import njit
 
-from bestarm.guards.settings import checked
 from bestarm.interface import FloatArray, IntArray
+from bestarm.settings import check_settings
 
 Feedback = Literal["representatives", "average", "integral"]
 
@@ -49,11 +49,13 @@ class CellTally:
 
 @njit(cache=True)
 def _add_pulls(known: IntArray, pulls: IntArray, n_known: IntArray, cells: IntArray, counts: IntArray) -> IntArray:
+    """Count pulls of cells in place, and return how often each cell had been pulled before."""
     before = np.zeros_like(cells)
     for r in range(cells.shape[0]):
         for j in range(cells.shape[1]):
             if counts[r, j] == 0:
                 continue
+            # the place of the cell among those known, or a new one
             place = n_known[r]
             for k in range(n_known[r]):
                 if known[r, k] == cells[r, j]:
@@ -91,7 +93,6 @@ def _coordinates(cells: IntArray, first_numbers: IntArray, cuts: IntArray, n_cut
     return found
 
 
-@checked()
 @dataclass(frozen=True)
 class Partition:
     r"""The cells of a box, and what is observed of a cell.
@@ -122,6 +123,7 @@ class Partition:
     feedback: Feedback = "representatives"
 
     def __post_init__(self) -> None:
+        check_settings(self)
         if self.arity < 2:
             raise ValueError(f"arity K must be at least 2, got {self.arity}: a cell with one child is not divided.")
         if self.n_representatives < 1:

@@ -1,12 +1,17 @@
-"""Whether a setting is a number of the right kind."""
+"""Checks of numbers given as settings."""
 
 from __future__ import annotations
 
 import operator
-from numbers import Real
-from typing import Any
+import types
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from numbers import Integral, Real
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+
+LARGEST_FEATURE = 1e75  # products of two features are still far from overflow
 
 
 def is_whole(value: Any) -> bool:
@@ -21,3 +26,159 @@ def is_whole(value: Any) -> bool:
 def is_number(value: Any) -> bool:
     """Return whether a setting is a real number; NaN and infinity are."""
     return isinstance(value, Real)
+
+
+def check_whole(name: str, value: Any, least: int | None = None) -> None:
+    """Refuse what is no whole number, or below the least one.
+
+    Raises
+    ------
+    ValueError
+        With the name, the value and the rule.
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool | np.bool_) or (least is not None and value < least):
+        bound = "" if least is None else f" of at least {least}"
+        raise ValueError(f"{name} must be a whole number{bound}, got {value!r}; give such an int.")
+
+
+def check_number(name: str, value: Any) -> None:
+    """Refuse what is no real number; NaN and infinity are numbers here."""
+    if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be a number, got {value!r}; give a float.")
+
+
+def check_settings(record: Any, **least: float) -> None:
+    """Refuse settings of a frozen record that its annotations do not allow; the first line of its ``__post_init__``.
+
+    Whole numbers are whole, numbers finite, words among those of a ``Literal``; rules of the record's own follow.
+
+    Parameters
+    ----------
+    record : dataclass
+        The record that is being made. A subclass that calls the ``__post_init__`` of its base is checked by that.
+    **least : float
+        Least values of settings by name, where the record itself has no rule.
+
+    Raises
+    ------
+    ValueError
+        With the name of the setting, the value and the rule.
+    """
+    check_types(record)
+    check_values(record, least)
+
+
+class _Kind(NamedTuple):
+    """What an annotation allows: ``int``, ``float``, ``bool``, ``str``, ``ints``, ``word`` or ``any``."""
+
+    name: str
+    may_be_none: bool
+    words: tuple[Any, ...] = ()
+
+
+def _kind(hint: Any) -> _Kind:
+    options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    optional, options = type(None) in options, tuple(o for o in options if o is not type(None))
+    if len(options) > 1:
+        return _Kind("any", optional)
+    if get_origin(options[0]) is Literal:
+        return _Kind("word", optional, get_args(options[0]))
+    names = {int: "int", float: "float", bool: "bool", str: "str", tuple[int, ...]: "ints"}
+    return _Kind(names.get(options[0], "any"), optional)
+
+
+_KINDS: dict[Any, dict[str, _Kind]] = {}
+
+
+def _kinds(cls: Any) -> dict[str, _Kind]:
+    """Return what the annotations of a dataclass allow; read once for each class."""
+    if cls not in _KINDS:
+        known = get_type_hints(cls)
+        _KINDS[cls] = {f.name: _kind(known[f.name]) for f in fields(cls) if f.init}
+    return _KINDS[cls]
+
+
+def _check_word(name: str, value: Any, kind: _Kind) -> None:
+    if not isinstance(value, str) or value not in kind.words:
+        raise ValueError(f"{name} must be one of {', '.join(map(str, kind.words))}, got {value!r}.")
+
+
+def check_types(record: Any) -> None:
+    """Refuse settings of another kind than their annotation, with the name of the setting and the value."""
+    for name, kind in _kinds(type(record)).items():
+        value = getattr(record, name)
+        if value is None and kind.may_be_none:
+            continue
+        if kind.name == "bool" and not isinstance(value, bool | np.bool_):
+            raise ValueError(f"{name} must be True or False, got {value!r}.")
+        if kind.name == "str" and not isinstance(value, str):
+            raise ValueError(f"{name} must be a word, got {value!r}.")
+        if kind.name == "word" and not isinstance(value, str):
+            _check_word(name, value, kind)
+        if kind.name == "float":
+            check_number(name, value)
+        if kind.name == "int":
+            check_whole(name, value)
+        if kind.name == "ints":
+            if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+                raise ValueError(f"{name} must be whole numbers, got {value!r}; give a tuple such as (10, 5).")
+            for part in value:
+                check_whole(f"{name}: each", part, 1)
+
+
+def check_values(record: Any, least: Mapping[str, float]) -> None:
+    """Refuse numbers that are not finite or below the least, and words that are none of those allowed."""
+    for name, kind in _kinds(type(record)).items():
+        value = getattr(record, name)
+        if value is None:
+            continue
+        if kind.name == "word":
+            _check_word(name, value, kind)
+        if kind.name == "float" and not np.isfinite(float(value)):
+            raise ValueError(f"{name} must be finite, got {value}.")
+        if name in least and value < least[name]:
+            raise ValueError(f"{name} must be at least {least[name]:g}, got {value}; raise it.")
+
+
+def check_kernel(kernel: Any) -> None:
+    """Refuse settings of a kernel that leave out its variance or length-scale, or have others.
+
+    Raises
+    ------
+    ValueError
+        With what is missing or unknown.
+    """
+    if not isinstance(kernel, Mapping):
+        return
+    given = ", ".join(map(str, kernel)) or "nothing"
+    if not {"variance", "lengthscale"} <= set(kernel) <= {"family", "variance", "lengthscale"}:
+        raise ValueError(f"a kernel needs variance and lengthscale, and may have a family; got {given}.")
+
+
+def check_features(features: Any) -> None:
+    """Refuse features that are no real numbers, or so large that their products overflow.
+
+    Raises
+    ------
+    ValueError
+        With the kind of what was given, or the value and the arm.
+    """
+    try:
+        found = np.asarray(features)
+    except ValueError:
+        raise ValueError("features must be a table of numbers, but its rows differ in length; complete them.") from None
+    if found.dtype.kind not in "biuf":
+        try:
+            if found.dtype.kind == "c":
+                raise TypeError
+            found = found.astype(np.float64)
+        except (TypeError, ValueError):
+            kind = "complex numbers" if found.dtype.kind == "c" else "values that are not all numbers"
+            raise ValueError(f"features must be real numbers, got {kind}; encode categories as 0 and 1.") from None
+    large = np.isfinite(found) & (np.abs(found.astype(np.float64)) > LARGEST_FEATURE)
+    if large.any():
+        place = np.argwhere(large)[0]
+        raise ValueError(
+            f"features must be at most {LARGEST_FEATURE:g} in size, got {found[tuple(place)]:.3g} of arm "
+            f"{place[-2] if len(place) > 1 else place[0]}; rescale them."
+        )

@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from bestarm.guards.settings import check_whole
+from bestarm.settings import check_whole
 
 _LOW_WORD = np.uint64(0xFFFFFFFF)
 _WORD = np.uint64(32)

@@ -29,6 +29,7 @@ def exponentials(values: FloatArray) -> None:
     for i in range(len(values)):
         x = max(values[i], _LEAST)
         shifted = x * 1.4426950408889634 + _ROUND
+        # x = k log 2 + r with a whole k
         k = shifted - _ROUND
         r = (x - k * _LOG2_HIGH) - k * _LOG2_LOW
         p = 1.6059043836821613e-10  # 1 / 13!
@@ -44,6 +45,7 @@ def exponentials(values: FloatArray) -> None:
         p = p * r + 1.6666666666666666e-01
         p = p * r + 0.5
         p = p * r * r + r
+        # 2^k, written as the bits of its exponent
         power = np.int64((np.float64(shifted).view(np.int64) + _BIAS) << 52).view(np.float64)
         values[i] = power * p + power
 
@@ -53,6 +55,7 @@ def cosines(values: FloatArray) -> None:
     """Replace values, shape (n,), at most 1e6 in size each, by their cosines, within 4e-16."""
     for i in range(len(values)):
         x = values[i]
+        # x = k pi + r with a whole k
         k = (x * 0.3183098861837907 + _ROUND) - _ROUND
         r = ((x - k * _PI_HIGH) - k * _PI_MIDDLE) - k * _PI_LOW
         square = r * r

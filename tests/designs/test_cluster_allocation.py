@@ -18,9 +18,14 @@ def allocated(features, budget, n_clusters=None, live=None, n_rows=1, time=0):
     streams = Streams.first(n_rows, seed=SEED, instance="clusters")
     alive = np.ones(len(features), dtype=bool) if live is None else live
     return cluster_counts(
-        np.broadcast_to(features, (n_rows, *features.shape)), np.broadcast_to(alive, (n_rows, len(alive))),
-        np.full(n_rows, budget), n_clusters, key=streams.key("clusters"), replications=streams.replications, time=time,
-    )  # fmt: skip
+        np.broadcast_to(features, (n_rows, *features.shape)),
+        np.broadcast_to(alive, (n_rows, len(alive))),
+        np.full(n_rows, budget),
+        n_clusters,
+        key=streams.key("clusters"),
+        replications=streams.replications,
+        time=time,
+    )
 
 
 def largest_leverage(features, pulls):
@@ -51,9 +56,13 @@ def test_example_of_appendix_h(n_arms):
 
 @settings(deadline=None, max_examples=100)
 @given(
-    seed=st.integers(0, 2**32 - 1), n_arms=st.integers(1, 12), d=st.integers(1, 4), budget=st.integers(1, 60),
-    n_clusters=st.one_of(st.none(), st.integers(1, 15)), n_values=st.integers(1, 6),
-)  # fmt: skip
+    seed=st.integers(0, 2**32 - 1),
+    n_arms=st.integers(1, 12),
+    d=st.integers(1, 4),
+    budget=st.integers(1, 60),
+    n_clusters=st.one_of(st.none(), st.integers(1, 15)),
+    n_values=st.integers(1, 6),
+)
 def test_budget_is_spent_on_live_arms(seed, n_arms, d, budget, n_clusters, n_values):
     """Exactly, also with duplicates, zero arms, and more clusters than distinct arms."""
     rng = np.random.default_rng(seed)
@@ -68,9 +77,8 @@ def test_budget_is_spent_on_live_arms(seed, n_arms, d, budget, n_clusters, n_val
 
 @settings(deadline=None, max_examples=60)
 @given(
-    seed=st.integers(0, 2**32 - 1), sizes=st.lists(st.integers(1, 5), min_size=1, max_size=4),
-    budget=st.integers(1, 80),
-)  # fmt: skip
+    seed=st.integers(0, 2**32 - 1), sizes=st.lists(st.integers(1, 5), min_size=1, max_size=4), budget=st.integers(1, 80)
+)
 def test_clear_clusters_share_evenly(seed, sizes, budget):
     """Budgets of clusters, and pulls within a cluster, differ by at most 1."""
     rng = np.random.default_rng(seed)
@@ -152,9 +160,9 @@ def test_clusters_are_as_tight_as_those_of_scipy():
         labels = clusters(x, 5, np.uint64(11), replication, 0, 60)
         np.testing.assert_array_equal(np.unique(labels), np.arange(5))
         ours.append(inertia(x, labels))
-        theirs.append(min(
-            inertia(x, kmeans2(x, 5, minit="++", iter=50, rng=rng, missing="raise")[1]) for _ in range(10)
-        ))  # fmt: skip
+        theirs.append(
+            min(inertia(x, kmeans2(x, 5, minit="++", iter=50, rng=rng, missing="raise")[1]) for _ in range(10))
+        )
     difference = np.array(ours) - theirs
     assert difference.mean() <= 2 * difference.std() / np.sqrt(25) + 1e-9
 
@@ -182,9 +190,14 @@ def test_small_clusters_have_the_same_chance_of_a_left_over_pull():
 def test_bad_input_is_refused(change, message):
     """One error that names the value, the rule and the remedy."""
     arguments = {
-        "features": np.ones((2, 3, 2)), "live": np.ones((2, 3), dtype=bool), "budget": np.array([4, 4]),
-        "n_clusters": None, "key": np.uint64(1), "replications": np.arange(2), "time": 0,
-    }  # fmt: skip
+        "features": np.ones((2, 3, 2)),
+        "live": np.ones((2, 3), dtype=bool),
+        "budget": np.array([4, 4]),
+        "n_clusters": None,
+        "key": np.uint64(1),
+        "replications": np.arange(2),
+        "time": 0,
+    }
     cluster_counts(**arguments)
     with pytest.raises(ValueError, match=message):
         cluster_counts(**(arguments | change))

@@ -47,9 +47,13 @@ def one_batch(features, scores, size, diversity=1.0, kernel="direction", availab
 
 @settings(deadline=None, max_examples=60)
 @given(
-    n=st.integers(6, 14), d=st.integers(2, 4), size=st.integers(1, 5), diversity=st.sampled_from([0.01, 1.0, 10.0]),
-    kernel=st.sampled_from(KERNELS), seed=st.integers(0, 10**6),
-)  # fmt: skip
+    n=st.integers(6, 14),
+    d=st.integers(2, 4),
+    size=st.integers(1, 5),
+    diversity=st.sampled_from([0.01, 1.0, 10.0]),
+    kernel=st.sampled_from(KERNELS),
+    seed=st.integers(0, 10**6),
+)
 def test_greedy_choices_are_those_of_direct_determinants(n, d, size, diversity, kernel, seed):
     """Every kernel, some arms gone; random features have no ties."""
     rng = np.random.default_rng(seed)

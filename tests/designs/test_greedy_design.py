@@ -21,9 +21,7 @@ def naive(features, budget, regulariser=1.0, intercept=False):
     x = np.column_stack([np.ones(len(features)), features]) if intercept else features
     matrix, pulls = regulariser * np.eye(x.shape[1]), np.zeros(len(x), dtype=int)
     for _ in range(budget):
-        worst = np.array([
-            max(v @ np.linalg.inv(matrix + np.outer(u, u)) @ v for v in x) for u in x
-        ])  # fmt: skip
+        worst = np.array([max(v @ np.linalg.inv(matrix + np.outer(u, u)) @ v for v in x) for u in x])
         tied = worst <= worst.min() * (1 + 1e-10)
         chosen = min(np.flatnonzero(tied), key=lambda j: (pulls[j], j))
         pulls[chosen] += 1

@@ -1,4 +1,4 @@
-"""Designs of single pairs: the compiled walk against HiGHS, and the published program with weights of at least 0."""
+"""Designs of single pairs: the compiled walk against HiGHS, and the authors' program with weights of at least 0."""
 
 import numpy as np
 import pytest
@@ -17,9 +17,7 @@ def of_one_set(x, pairs):
 
 
 @settings(deadline=None, max_examples=60)
-@given(
-    n_arms=st.integers(2, 40), d=st.integers(1, 12), rank=st.integers(1, 12), seed=st.integers(0, 10**6),
-)  # fmt: skip
+@given(n_arms=st.integers(2, 40), d=st.integers(1, 12), rank=st.integers(1, 12), seed=st.integers(0, 10**6))
 def test_the_compiled_program_reaches_the_norm_that_highs_finds(n_arms, d, rank, seed):
     """Random arms, collinear or not, more features than arms or fewer; the weights write the difference."""
     rng = np.random.default_rng(seed)
@@ -63,7 +61,7 @@ def test_limits():
         of_one_set(np.eye(3), np.array([[0, 3]]))
 
 
-def test_the_published_program_is_solved_where_it_has_a_solution():
+def test_the_authors_program_is_solved_where_it_has_a_solution():
     """Many arms in few dimensions; SLSQP against HiGHS with the same constraint."""
     x = sphere_instance(40, 4).take(np.arange(1)).features[0]
     for b, c in ((0, 1), (7, 3), (39, 20)):
@@ -72,7 +70,7 @@ def test_the_published_program_is_solved_where_it_has_a_solution():
         np.testing.assert_allclose(nonnegative_design(x, b, c), exact.x, atol=1e-6)
 
 
-def test_the_published_program_is_almost_uniform_on_the_adaptive_instance():
+def test_the_authors_program_is_almost_uniform_on_the_adaptive_instance():
     """It has no solution there: a difference of two arms of the positive orthant is no sum of arms."""
     x = adaptive_instance(16).features
     for b, c in ((2, 3), (5, 1), (0, 1)):

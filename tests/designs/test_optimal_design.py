@@ -70,9 +70,12 @@ def test_determinant_is_that_of_a_general_solver():
             return -np.linalg.slogdet((x[0].T * w) @ x[0])[1]
 
         judge = optimize.minimize(
-            loss, np.full(9, 1 / 9), bounds=[(0, 1)] * 9, constraints={"type": "eq", "fun": lambda w: w.sum() - 1},
+            loss,
+            np.full(9, 1 / 9),
+            bounds=[(0, 1)] * 9,
+            constraints={"type": "eq", "fun": lambda w: w.sum() - 1},
             options={"maxiter": 500, "ftol": 1e-12},
-        )  # fmt: skip
+        )
         assert loss(found) == pytest.approx(judge.fun, abs=1e-3)
 
 
@@ -236,7 +239,7 @@ def test_the_basis_spans_the_arms(seed, n, d, rank):
     np.testing.assert_allclose(x @ basis @ basis.T, x, atol=1e-9)
 
 
-def test_the_published_projection_keeps_three_columns():
+def test_the_authors_projection_keeps_three_columns():
     """Full rank: nothing happens; else three, of which an old one stays where the rank is lower."""
     full = unit_arms(0, 1, 6, 4)[0]
     np.testing.assert_array_equal(published_coordinates(full), full)

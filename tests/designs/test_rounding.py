@@ -20,9 +20,14 @@ def rounded(weights, budget, method="apportionment", *, n_rows=1, time=0, **opti
     if "features" in options:
         options["features"] = np.broadcast_to(options["features"], (n_rows, *options["features"].shape))
     return round_design(
-        np.broadcast_to(weights, (n_rows, len(weights))), np.full(n_rows, budget), method, streams.key("round"),
-        streams.replications, time, **options,
-    )  # fmt: skip
+        np.broadcast_to(weights, (n_rows, len(weights))),
+        np.full(n_rows, budget),
+        method,
+        streams.key("round"),
+        streams.replications,
+        time,
+        **options,
+    )
 
 
 def random_design(seed: int, n_arms: int, n_unused: int = 0) -> np.ndarray:
@@ -196,9 +201,11 @@ def test_whitening():
     whitened = whiten(features, weights, 17)
     assert whitened.shape == (9, 3)
     np.testing.assert_allclose((whitened.T * (17 * weights)) @ whitened, np.eye(3), atol=1e-12)
-    np.testing.assert_allclose(np.sum(whitened**2, axis=1), np.einsum(
-        "ik,kl,il->i", features, np.linalg.pinv(17 * (features.T * weights) @ features), features
-    ), rtol=1e-7)  # fmt: skip
+    np.testing.assert_allclose(
+        np.sum(whitened**2, axis=1),
+        np.einsum("ik,kl,il->i", features, np.linalg.pinv(17 * (features.T * weights) @ features), features),
+        rtol=1e-7,
+    )
 
 
 def test_swaps_keep_their_promise():
@@ -235,8 +242,10 @@ def naive_swap(features, weights, pulls, epsilon):
             return pulls
         c = brentq(
             lambda c, z=z: np.trace(np.linalg.matrix_power(np.linalg.inv(c * np.eye(d) + alpha * z), 2)) - 1,
-            -alpha * smallest + 1e-9, np.sqrt(d) + 1e-9, xtol=1e-14,
-        )  # fmt: skip
+            -alpha * smallest + 1e-9,
+            np.sqrt(d) + 1e-9,
+            xtol=1e-14,
+        )
         a = np.linalg.matrix_power(np.linalg.inv(c * np.eye(d) + alpha * z), 2)
         value, weight = np.diag(whitened @ a @ whitened.T), 2 * alpha * np.diag(whitened @ sqrtm(a).real @ whitened.T)
         leaves = np.full(len(pulls), np.inf)
@@ -274,9 +283,12 @@ def test_swaps_against_the_naive_ones():
 
 @settings(deadline=None, max_examples=60)
 @given(
-    **designs, d=st.integers(1, 6), budget=st.integers(1, 60), rank=st.integers(1, 6),
+    **designs,
+    d=st.integers(1, 6),
+    budget=st.integers(1, 60),
+    rank=st.integers(1, 6),
     epsilon=st.sampled_from([0.02, 0.1, 1 / 3]),
-)  # fmt: skip
+)
 def test_swaps_never_unbalance(seed, n_arms, n_unused, d, budget, rank, epsilon):
     """Exact budget on the support; at least the apportionment's lambda_min; collinear and zero features allowed."""
     rng = np.random.default_rng(seed)
@@ -387,9 +399,13 @@ def test_draws_belong_to_the_replication_and_the_time():
 def test_bad_input_is_refused(change, message):
     """One error that names the value, the rule and the remedy."""
     arguments = {
-        "weights": np.full((2, 4), 0.25), "budget": np.array([5, 5]), "method": "apportionment",
-        "key": np.uint64(1), "replications": np.arange(2), "time": 0,
-    }  # fmt: skip
+        "weights": np.full((2, 4), 0.25),
+        "budget": np.array([5, 5]),
+        "method": "apportionment",
+        "key": np.uint64(1),
+        "replications": np.arange(2),
+        "time": 0,
+    }
     round_design(**arguments)
     with pytest.raises(ValueError, match=message):
         round_design(**(arguments | change))

@@ -90,9 +90,7 @@ def test_estimates_have_the_law_of_least_squares():
         4000,
     )
     totals = counts * (x @ theta) + sigma * np.sqrt(counts) * rng.standard_normal((n, 5))
-    found = least_squares_means(
-        x[None], np.zeros(n, dtype=int), np.ones((n, 5), bool), np.tile(counts, (n, 1)), totals
-    )  # fmt: skip
+    found = least_squares_means(x[None], np.zeros(n, dtype=int), np.ones((n, 5), bool), np.tile(counts, (n, 1)), totals)
     variance = sigma**2 * np.einsum("ki,ij,kj->k", x, np.linalg.inv((x.T * counts) @ x), x)
     assert np.abs((found.mean(axis=0) - x @ theta) / np.sqrt(variance / n)).max() < 4
     assert np.abs(found.var(axis=0) / variance - 1).max() < 5 * np.sqrt(2 / n)

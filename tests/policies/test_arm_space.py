@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bestarm.experiments.simulate import simulate
-from bestarm.metrics import correct
 from bestarm.policies import arm_space, bayes_gap, lin_ucb
 from bestarm.policies.arm_space import ArmSpace
 from bestarm.policies.bayes_gap import BayesGap
 from bestarm.policies.gifa_round import learn as learn_plainly
 from bestarm.policies.lin_ucb import LinUcb
 from bestarm.problems.linear_bandit import LinearBandit
+from bestarm.simulate import simulate
 from bestarm.streams import Streams
+from bestarm_lab.metrics import correct
 
 
 @pytest.mark.parametrize(("n_arms", "d", "distinct"), [(48, 10, 48), (60, 60, 60), (50, 4, 7), (47, 3, 47)])

@@ -9,16 +9,40 @@ from scipy import integrate, stats
 
 from bestarm.designs.k_dpp import greedy_map, log_determinants, max_determinant
 from bestarm.designs.k_dpp_exact import informative
-from bestarm.experiments.simulate import simulate
-from bestarm.guards.protocol import forget_asked
 from bestarm.interface import Arms, Ask
-from bestarm.metrics import simple_regret
-from bestarm.policies.batch_gp import BatchGP
+from bestarm.policies.batch_gp import (
+    BatchGP,
+    b_est,
+    est_dpp_max,
+    est_dpp_sample,
+    gp_bucb,
+    lp_ucb,
+    thompson,
+    ucb_dpp_max,
+    ucb_dpp_sample,
+)
+from bestarm.policies.batch_rules import (
+    Anywhere,
+    DownUp,
+    Draws,
+    Eigen,
+    EstimatedMaximum,
+    ExactMap,
+    Exchange,
+    GreedyMap,
+    Hallucinate,
+    KDpp,
+    Penalty,
+    Uniform,
+    UpperBound,
+)
 from bestarm.policies.gp_acquisition import est_width, estimate_maximum, maximum_by_integral, relevance_region
 from bestarm.policies.gp_state import LOG, GPModel, recommendations
 from bestarm.policies.local_penalty import lipschitz_constant, log_softplus, mean_gradient, mean_weights, penalise
 from bestarm.problems.noiseless_arms import NoiselessArms
+from bestarm.simulate import simulate
 from bestarm.streams import Streams
+from bestarm_lab.metrics import simple_regret
 
 KNOWN = GPModel.frozen((0.3, 0.3), 1.0, 0.01)
 BATCH, ROUNDS = 4, 3
@@ -28,18 +52,23 @@ def policies(batch: int = BATCH, rounds: int = ROUNDS, **settings) -> list[Batch
     """Return one of each kind."""
     s = {"model": KNOWN} | settings
     return [
-        BatchGP.gp_bucb(batch, rounds, **s),
-        BatchGP.gp_bucb(batch, rounds, label="two-stage", two_stage=True, inflation=float(np.exp(0.5)), **s),
-        BatchGP.b_est(batch, rounds, **s),
-        BatchGP.dpp_max("ucb", batch, rounds, **s),
-        BatchGP.dpp_max("est", batch, rounds, **s),
-        BatchGP.dpp_sample("ucb", batch, rounds, **s),
-        BatchGP.dpp_sample("est", batch, rounds, **s | {"estimate": "ESTn"}),
-        BatchGP.lp_ucb(batch, rounds, **s),
-        BatchGP.uniform_in_region("ucb", batch, rounds, **s),
-        BatchGP.thompson(batch, rounds, **s),
-        BatchGP.random(batch, rounds, **s),
+        gp_bucb(batch, rounds, **s),
+        gp_bucb(batch, rounds, label="two-stage", two_stage=True, inflation=float(np.exp(0.5)), **s),
+        b_est(batch, rounds, **s),
+        ucb_dpp_max(batch, rounds, **s),
+        est_dpp_max(batch, rounds, **s),
+        ucb_dpp_sample(batch, rounds, **s),
+        est_dpp_sample(batch, rounds, estimate="ESTn", **s),
+        lp_ucb(batch, rounds, **s),
+        BatchGP("UCB-UNIFORM", batch, rounds, KDpp(sampler=Uniform()), **s),
+        thompson(batch, rounds, **s),
+        BatchGP("random", batch, rounds, Anywhere(), **s),
     ]
+
+
+def sequential(acquisition, rounds: int, **settings) -> BatchGP:
+    """Return a search that asks for one arm at a time."""
+    return BatchGP("sequential", 1, rounds, Hallucinate(acquisition), **settings)
 
 
 def after(policy: BatchGP, rounds: int, problem: NoiselessArms | None = None):
@@ -112,21 +141,21 @@ def test_failed_evaluations(policy):
     assert (policy.recommend(state) < 60).all()
 
 
-@pytest.mark.parametrize("acquisition", ["ucb", "est"])
+@pytest.mark.parametrize("acquisition", [UpperBound(), EstimatedMaximum()], ids=["ucb", "est"])
 def test_batches_of_one_are_sequential(acquisition):
     """With B = 1, the batched policies of an acquisition are the sequential one."""
     problem, streams = hills(), Streams.first(5, instance="hills")
-    expected = run(BatchGP.sequential(acquisition, 6, model=KNOWN), problem, streams)[1]
+    expected = run(sequential(acquisition, 6, model=KNOWN), problem, streams)[1]
     for policy in policies(1, 6):
-        if policy.rule in ("hallucinate", "dpp-max", "dpp-sample", "uniform") and not policy.two_stage:
-            policy = replace(policy, label="of one", acquisition=acquisition, estimate="ESTa")
+        if policy.acquisition is not None and policy.label != "two-stage":
+            policy = replace(policy, label="of one", rule=replace(policy.rule, acquisition=acquisition))
             for a, b in zip(expected, run(policy, problem, streams)[1], strict=True):
                 np.testing.assert_array_equal(a, b)
 
 
 def test_est_is_ucb_with_its_width():
     """The arm with the least (m - mean) / deviation has the largest upper bound, which is m (Lemma 3.1)."""
-    for policy in (BatchGP.sequential("est", 9, model=KNOWN), BatchGP.b_est(1, 9, model=KNOWN)):
+    for policy in (sequential(EstimatedMaximum(), 9, model=KNOWN), b_est(1, 9, model=KNOWN)):
         state = after(policy, 5)
         means, variances = state.means, state.variances.copy()
         arms = policy.ask(state).arms[:, 0]
@@ -147,19 +176,19 @@ def posterior_kernel(state, r: int, n_rows: int) -> np.ndarray:
     return kernel
 
 
-@pytest.mark.parametrize("acquisition", ["ucb", "est"])
-def test_greedy_maximisation_is_pure_exploration(acquisition):
+@pytest.mark.parametrize("make", [ucb_dpp_max, est_dpp_max])
+def test_greedy_maximisation_is_pure_exploration(make):
     """DPP-MAX = the largest conditional variance again and again = greedy on the explicit kernel; so is the log."""
-    policy = BatchGP.dpp_max(acquisition, BATCH, 5, model=KNOWN)
+    policy = make(BATCH, 5, model=KNOWN)
     state = after(policy, 3)
     before = [state.means, state.variances.copy()]
     n = state.n_known.copy()
     arms = policy.ask(state).arms
-    explore = replace(policy, rule="pure-exploration")
+    explore = replace(policy, rule=replace(policy.rule, sampler=GreedyMap(repeats=True)))
     np.testing.assert_array_equal(explore.ask(state).arms, arms)
     for r in range(5):
         width = state.log[r, 0]
-        reach = 2 * np.sqrt(2 * np.log(60 * 16 * np.pi**2 / 0.3)) if acquisition == "ucb" else 2 * width
+        reach = 2 * np.sqrt(2 * np.log(60 * 16 * np.pi**2 / 0.3)) if make is ucb_dpp_max else 2 * width
         region = relevance_region(before[0][r], before[1][r], width, reach)
         assert len(region) == state.log[r, LOG.index("region")]
         assert (before[0][r] + width * np.sqrt(before[1][r])).argmax() == arms[r, 0]
@@ -171,9 +200,9 @@ def test_greedy_maximisation_is_pure_exploration(acquisition):
 
 
 def test_exact_maximisation_is_not_below_greedy():
-    """On 60 arms the determinant of "dpp-exact" is the largest one."""
-    policy = BatchGP.dpp_max("ucb", BATCH, 5, model=KNOWN)
-    exact = replace(policy, label="exact", rule="dpp-exact")
+    """On 60 arms the determinant of `ExactMap` is the largest one."""
+    policy = ucb_dpp_max(BATCH, 5, model=KNOWN)
+    exact = BatchGP("exact", BATCH, 5, KDpp(sampler=ExactMap()), KNOWN)
     state = after(policy, 2)
     n = state.n_known.copy()
     policy.ask(state)
@@ -191,13 +220,13 @@ def test_samplers_have_one_law():
     x = np.random.default_rng(2).random((12, 2))
     problem = NoiselessArms("few", x, np.sin(5 * x[:, 0])[None])
     shares = {}
-    for sampler in ("down-up", "eigen", "exchange"):
-        policy = BatchGP.dpp_sample("ucb", 4, 1, model=KNOWN, first=0, sampler=sampler, epsilon=0.05)
+    for sampler in (DownUp(0.05), Eigen(), Exchange(0.05)):
+        policy = ucb_dpp_sample(4, 1, model=KNOWN, first=0, sampler=sampler)
         arms = policy.ask(policy.start(problem.arms, Streams.first(n))).arms
-        shares[sampler] = np.bincount(arms[:, 1:].ravel(), minlength=12) / n
+        shares[type(sampler)] = np.bincount(arms[:, 1:].ravel(), minlength=12) / n
     error = np.sqrt(2 * 0.25 / n)
-    for sampler in ("down-up", "exchange"):
-        assert np.abs(shares[sampler] - shares["eigen"]).max() < 4.5 * error + 0.05
+    for sampler in (DownUp, Exchange):
+        assert np.abs(shares[sampler] - shares[Eigen]).max() < 4.5 * error + 0.05
 
 
 def test_regions():
@@ -211,9 +240,9 @@ def test_regions():
             np.testing.assert_array_equal(region, np.flatnonzero(means + reach * deviations >= lowest))
             assert (means - 1.5 * deviations).argmax() in region
             assert (means + 1.5 * deviations).argmax() in region
-    for rule in (BatchGP.dpp_max, BatchGP.dpp_sample):
+    for make in (ucb_dpp_max, ucb_dpp_sample):
         sizes = []
-        for policy in (rule("ucb", BATCH, 5, model=KNOWN), rule("ucb", BATCH, 5, model=KNOWN).as_coded()):
+        for policy in (make(BATCH, 5, model=KNOWN), make(BATCH, 5, model=KNOWN).as_coded()):
             again = after(policies()[0], 3)
             again.batch_key = Streams.first(1).key("one")
             policy.ask(again)
@@ -228,11 +257,12 @@ def test_a_small_region_is_taken_whole_and_filled_up():
     problem = NoiselessArms("peak", x, np.exp(-200 * (x - 0.5) ** 2).T, 0.0)
     sharp = GPModel.frozen(0.2, 1.0, 1e-6)
     streams = Streams.first(3)
-    for name in ("dpp-max", "dpp-sample", "uniform", "dpp-exact"):
-        policy = BatchGP(name, 8, 8, rule=name, model=sharp, exclude_first=name == "dpp-max", beta_scale=0.05)
+    for sampler in (GreedyMap(), DownUp(), Uniform(), ExactMap()):
+        rule = KDpp(UpperBound(beta_scale=0.05), sampler, exclude_first=sampler == GreedyMap())
+        policy = BatchGP("few", 8, 8, rule, sharp)
         state, found = run(policy, problem, streams)
         size, repeats = state.log[:, LOG.index("region")], state.log[:, LOG.index("repeats")]
-        inside = size - policy.exclude_first * (size > 1)
+        inside = size - rule.exclude_first * (size > 1)
         assert (size < 7).any()
         np.testing.assert_array_equal(repeats, np.maximum(7 - inside, 0))
         for r in np.flatnonzero(repeats > 0):
@@ -241,18 +271,37 @@ def test_a_small_region_is_taken_whole_and_filled_up():
 
 def test_exclude_first():
     """The first arm may be chosen again, unless it is excluded."""
-    policy = BatchGP.uniform_in_region("ucb", 12, 1, model=KNOWN, first=0)
     x = np.random.default_rng(0).random((14, 2))
     streams = Streams.first(200)
     for excluded in (False, True):
-        own = replace(policy, exclude_first=excluded)
+        own = BatchGP("uniform", 12, 1, KDpp(sampler=Uniform(), exclude_first=excluded), KNOWN, first=0)
         arms = own.ask(own.start(Arms(x), streams)).arms
         assert (arms[:, 1:] == arms[:, :1]).any() != excluded
 
 
+@pytest.mark.parametrize(
+    ("rule", "coded"),
+    [
+        (Hallucinate(two_stage=True, inflation=2.0), Hallucinate(UpperBound(np.exp(-3.0)), by_evaluations=False)),
+        (Hallucinate(EstimatedMaximum("ESTn"), 2.0, two_stage=True), Hallucinate(EstimatedMaximum("ESTn"))),
+        (KDpp(UpperBound(beta_scale=0.2), Exchange()), KDpp(UpperBound(np.exp(-3.0), 0.2), Exchange(), "as_coded")),
+        (KDpp(EstimatedMaximum(), GreedyMap()), KDpp(EstimatedMaximum(), GreedyMap(), "as_coded")),
+        (Penalty(UpperBound()), Penalty(2.0, penalty_as_coded=True)),
+        (Draws(9), Draws(9)),
+        (Anywhere(), Anywhere()),
+    ],
+    ids=str,
+)
+def test_the_form_of_the_code(rule, coded):
+    """Each rule has the deviations that concern it; the code of the code is itself."""
+    policy = BatchGP("x", 2, 3, rule, KNOWN)
+    assert policy.as_coded() == replace(policy, rule=coded)
+    assert policy.as_coded().as_coded() == policy.as_coded()
+
+
 def test_widths_count_evaluations_or_batches():
     """GP-BUCB of the text: t counts evaluations; of Contal's software: batches, with delta exp(-3)."""
-    policy = BatchGP.gp_bucb(BATCH, 5, model=KNOWN)
+    policy = gp_bucb(BATCH, 5, model=KNOWN)
     for own, t, delta in ((policy, 5, 0.05), (policy.as_coded(), 2, np.exp(-3))):
         state = after(own, 2)
         own.ask(state)
@@ -332,7 +381,7 @@ def test_local_penalty():
     assert scores[50] < -1000
     assert scores[[0, 100]] == pytest.approx([0.0, 0.0], abs=1e-12)
     np.testing.assert_allclose(log_softplus(np.array([-50.0, 0.0, 50.0])), [-50, np.log(np.log(2)), np.log(50)])
-    state, found = run(BatchGP.lp_ucb(BATCH, 5, model=KNOWN), hills(sigma=0.0), Streams.first(5))
+    state, found = run(lp_ucb(BATCH, 5, model=KNOWN), hills(sigma=0.0), Streams.first(5))
     assert all(len(set(batch)) == BATCH for arms in found[1:] for batch in arms)
     n = int(state.n_known[0])
     k = state.points[0].T[state.conditioned[0, :n]]
@@ -345,11 +394,10 @@ def test_thompson_draws_have_the_posterior_as_law():
     """How often each of 8 arms is the maximiser, against exact draws; 4.5 standard errors and 0.03 for the features."""
     n, x = 1500, np.linspace(0, 1, 8)[:, None]
     problem = NoiselessArms("line", x, np.sin(3 * x).T, 0.1)
-    policy = BatchGP.thompson(2, 2, model=GPModel.frozen(0.3, 1.0, 0.01), first=2, n_features=512)
+    policy = thompson(2, 2, model=GPModel.frozen(0.3, 1.0, 0.01), first=2, n_features=512)
     state = after(policy, 1, problem.take(np.zeros(1, dtype=int)))
     arms, rewards = state.conditioned[0, :2], state.rewards[:, :2]
     many = policy.start(problem.arms, Streams.first(n))
-    forget_asked(many)
     policy.tell(many, Ask(np.tile(arms, (n, 1)), np.ones((n, 2), dtype=np.int64)), np.tile(rewards, (n, 1)))
     shares = np.bincount(policy.ask(many).arms[:, 1], minlength=8) / n
     draws = np.random.default_rng(0).multivariate_normal(many.means[0], many.covariance(0, np.arange(8)), 100_000)
@@ -369,7 +417,7 @@ def test_searches_find_the_best_arm(model):
 
 def test_ties_are_broken_at_random():
     """Before the first reward all arms are alike: the first arms of the replications differ."""
-    policy = BatchGP.dpp_max("ucb", 2, 1, model=KNOWN, first=0)
+    policy = ucb_dpp_max(2, 1, model=KNOWN, first=0)
     arms = policy.ask(policy.start(Arms(np.random.default_rng(0).random((50, 2))), Streams.first(40))).arms
     assert len(set(arms[:, 0].tolist())) > 15
 
@@ -378,17 +426,21 @@ def test_ties_are_broken_at_random():
     ("call", "message"),
     [
         (lambda: BatchGP("x", 0, 3), "batch"),
-        (lambda: BatchGP("x", 3, 3, rule="dpp"), "rule must be one of"),
-        (lambda: BatchGP("x", 3, 3, delta=1.0), "delta"),
-        (lambda: BatchGP("x", 3, 3, beta_scale=0.0), "beta_scale"),
-        (lambda: BatchGP("x", 3, 3, penalty_width=-1.0), "penalty_width"),
-        (lambda: BatchGP("x", 3, 3, estimate="EST"), "estimate"),
+        (lambda: BatchGP("x", 3, 3, rule="dpp"), "rule must be Hallucinate, KDpp, Penalty, Draws or Anywhere"),
+        (lambda: UpperBound(delta=1.0), "delta"),
+        (lambda: UpperBound(beta_scale=0.0), "beta_scale"),
+        (lambda: Penalty(-1.0), "width"),
+        (lambda: EstimatedMaximum("EST"), "estimate"),
+        (lambda: Hallucinate(EstimatedMaximum(), by_evaluations=False), "by_evaluations is about t of UpperBound"),
         (lambda: GPModel(fit="ml"), "fit must be one of"),
         (lambda: GPModel(growth=0.5), "growth"),
         (lambda: GPModel(samples=0), "samples"),
-        (lambda: after(BatchGP.random(2, 2, model=GPModel.frozen((1.0, 1.0, 1.0), 1.0, 0.1)), 1), "lengthscale"),
-        (lambda: after(BatchGP.random(2, 2, model=GPModel((0.5, 0.5), ard=False)), 1), "ard"),
-        (lambda: after(BatchGP("x", 3, 3, rule="dpp-exact", model=KNOWN), 2, hills(2, 500)), "too large"),
+        (
+            lambda: after(BatchGP("random", 2, 2, Anywhere(), GPModel.frozen((1.0, 1.0, 1.0), 1.0, 0.1)), 1),
+            "lengthscale",
+        ),
+        (lambda: after(BatchGP("random", 2, 2, Anywhere(), GPModel((0.5, 0.5), ard=False)), 1), "ard"),
+        (lambda: after(BatchGP("x", 3, 3, KDpp(sampler=ExactMap()), KNOWN), 2, hills(2, 500)), "too large"),
     ],
 )
 def test_bad_input_is_refused(call, message):

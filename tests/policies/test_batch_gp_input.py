@@ -10,11 +10,35 @@ import pytest
 from bestarm.designs.k_dpp import greedy_map, max_determinant, subset_law
 from bestarm.designs.k_dpp_chains import sample_chain
 from bestarm.designs.k_dpp_exact import low_rank, sample_exact, sample_mixture
-from bestarm.guards.protocol import forget_asked
+from bestarm.guards.protocol import Guarded, forget_asked
 from bestarm.interface import Arms, Ask
 from bestarm.models.finite_gp import FiniteGP
 from bestarm.models.gp_hyper import GammaPriors
-from bestarm.policies.batch_gp import BatchGP
+from bestarm.policies.batch_gp import (
+    BatchGP,
+    b_est,
+    est_dpp_max,
+    est_dpp_sample,
+    gp_bucb,
+    lp_ucb,
+    ucb_dpp_max,
+    ucb_dpp_sample,
+)
+from bestarm.policies.batch_rules import (
+    Anywhere,
+    DownUp,
+    Draws,
+    Eigen,
+    EstimatedMaximum,
+    ExactMap,
+    Exchange,
+    GreedyMap,
+    Hallucinate,
+    KDpp,
+    Penalty,
+    Uniform,
+    UpperBound,
+)
 from bestarm.policies.gp_state import GPModel
 from bestarm.problems.box import Choice, Interval
 from bestarm.problems.candidates import Candidates, latin_hypercube, maximise
@@ -30,18 +54,15 @@ SPACE = {"x": Interval(0.0, 1.0), "y": Interval(0.0, 1.0)}
 def the_seven(batch: int, rounds: int, **settings) -> list[BatchGP]:
     """Return the searches of the paper's figures."""
     s = {"batch": batch, "rounds": rounds, "model": KNOWN} | settings
-    dpp = [make(acquisition, **s) for make in (BatchGP.dpp_max, BatchGP.dpp_sample) for acquisition in ("ucb", "est")]
-    return [BatchGP.gp_bucb(**s), BatchGP.b_est(**s), *dpp, BatchGP.lp_ucb(**s)]
+    makers = (gp_bucb, b_est, ucb_dpp_max, est_dpp_max, ucb_dpp_sample, est_dpp_sample, lp_ucb)
+    return [make(**s) for make in makers]
 
 
 def others(batch: int, rounds: int) -> list[BatchGP]:
     """Return the controls and the other ways to fill a batch."""
-    rules = ("pure-exploration", "uniform", "dpp-exact", "thompson", "random")
-    samplers = [
-        BatchGP.dpp_sample("ucb", batch, rounds, label=sampler, sampler=sampler, epsilon=0.5, model=KNOWN)
-        for sampler in ("exchange", "eigen")
-    ]
-    return [BatchGP(rule, batch, rounds, rule=rule, model=KNOWN) for rule in rules] + samplers
+    samplers = (GreedyMap(repeats=True), Uniform(), ExactMap(), Exchange(0.5), Eigen())
+    rules = [*(KDpp(sampler=sampler) for sampler in samplers), Draws(), Anywhere()]
+    return [BatchGP(str(rule), batch, rounds, rule, KNOWN) for rule in rules]
 
 
 def search(policy: BatchGP, points: np.ndarray, values: np.ndarray):
@@ -57,30 +78,19 @@ def search(policy: BatchGP, points: np.ndarray, values: np.ndarray):
     ("settings", "message"),
     [
         ({"batch": -1}, "batch must be a whole number of at least 1, got -1"),
-        ({"batch": 2.5}, "batch must be a whole number of at least 1, got 2.5"),
-        ({"batch": 5.0}, "batch must be a whole number of at least 1, got 5.0; give such an int"),
-        ({"batch": True}, "batch must be a whole number of at least 1, got True"),
-        ({"batch": "five"}, "batch must be a whole number of at least 1, got 'five'"),
-        ({"rounds": None}, "rounds must be a whole number of at least 1, got None"),
-        ({"first": float("nan")}, "first must be a whole number of at least 0, got nan"),
-        ({"rounds": float("inf")}, "rounds must be a whole number of at least 1, got inf"),
-        ({"delta": "a"}, r"delta must lie in \(0, 1\), got 'a'"),
-        ({"beta_scale": "a"}, "beta_scale must be positive and finite, got 'a'"),
-        ({"penalty_width": "a"}, "penalty_width must be positive, got 'a'"),
+        ({"batch": 2.5}, "batch must be a whole number, got 2.5"),
+        ({"batch": 5.0}, "batch must be a whole number, got 5.0; give such an int"),
+        ({"batch": True}, "batch must be a whole number, got True"),
+        ({"batch": "five"}, "batch must be a whole number, got 'five'"),
+        ({"rounds": None}, "rounds must be a whole number, got None"),
+        ({"first": float("nan")}, "first must be a whole number, got nan"),
+        ({"rounds": float("inf")}, "rounds must be a whole number, got inf"),
         ({"model": {"noise": 0.1}}, "model must be a GPModel, got .*'noise': 0.1.*; write GPModel"),
         ({"rounds": 0}, "rounds must be a whole number of at least 1, got 0"),
         ({"first": -1}, "first must be a whole number of at least 0, got -1"),
-        ({"n_features": 0}, "n_features must be"),
-        ({"acquisition": "ei"}, "acquisition must be one of ucb, est, got 'ei'"),
-        ({"acquisition": "UCB"}, "acquisition must be one of ucb, est, got 'UCB'"),
-        ({"rule": "dpp-samples"}, "rule must be one of .*dpp-sample.* got 'dpp-samples'"),
-        ({"region": "contal"}, "region must be one of as_written, as_coded"),
-        ({"sampler": "gibbs"}, "sampler must be one of down-up, exchange, eigen"),
         ({"recommends": "best"}, "recommends must be one of"),
-        ({"delta": float("nan")}, r"delta must lie in \(0, 1\), got nan"),
-        ({"epsilon": 0.0}, r"epsilon must lie in \(0, 1\), got 0.0"),
-        ({"inflation": float("inf")}, "inflation must be positive and finite, got inf"),
-        ({"penalty_width": float("nan")}, "penalty_width must be positive, got nan; None takes it from beta"),
+        ({"rule": "dpp-sample"}, "rule must be Hallucinate, KDpp, Penalty, Draws or Anywhere, got 'dpp-sample'; write"),
+        ({"rule": UpperBound()}, r"rule must be .* got UpperBound.*; write rule=Hallucinate\(\)"),
     ],
     ids=lambda value: "-".join(map(str, *value.items())) if isinstance(value, dict) else "",
 )
@@ -88,6 +98,41 @@ def test_settings_out_of_range_are_refused(settings, message):
     """Each error has the setting, its value and what is allowed."""
     with pytest.raises(ValueError, match=message):
         BatchGP(**{"label": "x", "batch": 2, "rounds": 2} | settings)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: UpperBound("a"), "delta must be a number, got 'a'"),
+        (lambda: UpperBound(float("nan")), "delta must be finite, got nan"),
+        (lambda: UpperBound(beta_scale="a"), "beta_scale must be a number, got 'a'"),
+        (lambda: UpperBound(beta_scale=True), "beta_scale must be a number, got True"),
+        (lambda: EstimatedMaximum(1), "estimate must be one of ESTa, ESTn, got 1"),
+        (lambda: DownUp(0.0), r"epsilon must lie in \(0, 1\), got 0.0"),
+        (lambda: Exchange(1.0), r"epsilon must lie in \(0, 1\), got 1.0"),
+        (lambda: GreedyMap("yes"), "repeats must be True or False, got 'yes'"),
+        (lambda: Hallucinate("ucb"), "acquisition must be UpperBound or EstimatedMaximum, got 'ucb'; write"),
+        (lambda: Hallucinate(inflation=float("inf")), "inflation must be finite, got inf"),
+        (lambda: Hallucinate(two_stage=1), "two_stage must be True or False, got 1"),
+        (lambda: Hallucinate(by_evaluations=None), "by_evaluations must be True or False, got None"),
+        (lambda: KDpp(DownUp()), r"acquisition must be UpperBound or EstimatedMaximum, got DownUp\(epsilon=0.01\)"),
+        (lambda: KDpp(sampler="gibbs"), "sampler must be DownUp, Exchange, Eigen, GreedyMap, ExactMap or Uniform, got"),
+        (lambda: KDpp(region="contal"), "region must be one of as_written, as_coded, got 'contal'"),
+        (lambda: KDpp(exclude_first="no"), "exclude_first must be True or False, got 'no'"),
+        (
+            lambda: Penalty("a"),
+            r"penalty_width must be positive and finite, got 'a'; UpperBound\(\) takes it from beta",
+        ),
+        (lambda: Penalty(float("nan")), "penalty_width must be positive and finite, got nan"),
+        (lambda: Penalty(EstimatedMaximum()), "penalty_width must be positive and finite, got EstimatedMaximum"),
+        (lambda: Draws(0), "n_features must be at least 1, got 0"),
+        (lambda: Draws(2.5), "n_features must be a whole number, got 2.5"),
+    ],
+)
+def test_parts_out_of_range_are_refused(make, message):
+    """Each error has the setting, its value and what is allowed; a part does not stand in another's place."""
+    with pytest.raises(ValueError, match=message):
+        make()
 
 
 @pytest.mark.parametrize(
@@ -298,7 +343,7 @@ def test_what_a_failed_trial_is_told_as():
     values = [np.nan, np.nan, 3.0, np.nan, 1.0, np.nan, 2.0]
     candidates = latin_hypercube(SPACE, 20)
     for failed, expected in (("worst", [np.nan, 3, 3, 1, 1, 1, 2]), ("skip", values)):
-        policy, answers = Told.random(2, 3, model=KNOWN), iter(values)
+        policy, answers = Told("told", 2, 3, Anywhere(), KNOWN), iter(values)
         best = maximise(lambda x, y, answers=answers: next(answers), candidates, policy, failed=failed)
         np.testing.assert_array_equal(np.concatenate([t[0] for t in policy.totals]), expected)
         np.testing.assert_array_equal(best.table["value"], values)
@@ -308,7 +353,7 @@ def test_what_a_failed_trial_is_told_as():
 def test_a_value_too_large_for_arithmetic_is_a_failed_trial():
     """Nothing of a search is lost: the trial says what to do, and what it is told as is no such value."""
     candidates = latin_hypercube(SPACE, 40)
-    best = maximise(lambda x, y: 1e200 if x > 0.5 else x, candidates, BatchGP.gp_bucb(3, 4, model=KNOWN))
+    best = maximise(lambda x, y: 1e200 if x > 0.5 else x, candidates, gp_bucb(3, 4, model=KNOWN))
     assert set(best.table.loc[best.table["x"] > 0.5, "failure"]) == {"the value was 1e+200, beyond 1e+150: rescale"}
     assert best.settings["x"] <= 0.5
 
@@ -333,7 +378,7 @@ def test_an_objective_that_never_works_ends_with_its_last_failure(objective, mes
 
 def test_infinite_rewards_and_too_many_are_refused():
     """Told without `maximise`: infinity has its own line, NaN teaches nothing, more rewards than planned do not fit."""
-    policy = BatchGP("x", 2, 2, model=KNOWN)
+    policy = Guarded(BatchGP("x", 2, 2, model=KNOWN))
     state = policy.start(Arms(POINTS), Streams.first(1))
     asked = policy.ask(state)
     for bad in (np.inf, -np.inf):
@@ -368,7 +413,7 @@ def test_infinite_rewards_and_too_many_are_refused():
 )
 def test_what_was_not_asked_cannot_be_told(arms, counts, totals, message):
     """An arm that does not exist and other shapes are refused before anything is written, hallucinated or learned."""
-    policy = BatchGP("x", 2, 2, model=KNOWN)
+    policy = Guarded(BatchGP("x", 2, 2, model=KNOWN))
     state = policy.start(Arms(POINTS), Streams.first(1))
     forget_asked(state)
     asked = Ask(np.array(arms), np.array(counts))
@@ -383,7 +428,7 @@ def test_what_was_not_asked_cannot_be_told(arms, counts, totals, message):
 
 def test_padding_may_name_any_arm():
     """A count of 0 asks for nothing."""
-    policy = BatchGP("x", 2, 2, model=KNOWN)
+    policy = Guarded(BatchGP("x", 2, 2, model=KNOWN))
     state = policy.start(Arms(POINTS), Streams.first(1))
     forget_asked(state)
     policy.tell(state, Ask(np.array([[-1, 5, 99]]), np.array([[0, 1, 0]])), np.array([[np.inf, 1.0, 1e200]]))

@@ -117,9 +117,9 @@ POLICIES = {
     "squared distance": replace(PLAIN, kernel="exponential", squared_distance=True),
     "Gram matrix": replace(PLAIN, kernel="matern32", gram_as_features=True),
     "order": replace(PLAIN, ties_in_order=True),
-    "published linear": PLAIN.as_coded(),
-    "published exponential": replace(PLAIN, kernel="exponential", lengthscale=5.0).as_coded(),
-    "published Matérn": replace(PLAIN, kernel="matern32", lengthscale=2.0).as_coded(),
+    "linear as coded": PLAIN.as_coded(),
+    "exponential as coded": replace(PLAIN, kernel="exponential", lengthscale=5.0).as_coded(),
+    "Matérn as coded": replace(PLAIN, kernel="matern32", lengthscale=2.0).as_coded(),
     "only the first pass": replace(PLAIN, initialise=True, budget=5),
 }
 
@@ -214,7 +214,7 @@ def test_posterior_of_independent_arms(drive):
 
 
 def test_first_arm_is_drawn_uniformly_where_all_are_alike(drive):
-    """Chi-square over 4000 replications; the first in order for the published code without its first pass."""
+    """Chi-square over 4000 replications; the first in order for the authors' code without its first pass."""
     problem = LinearBandit("canonical", np.eye(5), np.zeros(5), SIGMA)
     streams = Streams.first(4000, seed=SEED, instance="ties")
     first = [p[0] for p in drive(BayesGap(1, SIGMA), problem, streams).pulls]
@@ -229,9 +229,11 @@ def test_answer_is_that_of_the_round_with_the_smallest_bound(drive):
     streams = Streams.first(30, seed=SEED, instance="bound")
     seen: list[tuple[np.ndarray, np.ndarray]] = []
     run = drive(
-        BayesGap(60, SIGMA).as_coded(), problem, streams,
+        BayesGap(60, SIGMA).as_coded(),
+        problem,
+        streams,
         on_round=lambda state: seen.append((state.smallest_bound.copy(), state.recommended[:, 0].copy())),
-    )  # fmt: skip
+    )
     bounds, answers = (np.array(part)[1:] for part in zip(*seen, strict=True))  # from the end of the first pass on
     assert (np.diff(bounds, axis=0) <= 0).all()
     assert not (np.diff(answers, axis=0) != 0)[np.diff(bounds, axis=0) == 0].any()
@@ -245,7 +247,7 @@ def test_gaps_below_zero_count_as_the_slack():
     assert estimated_hardness(means, widths, 0.1, False, False) == pytest.approx(0.1 + 1.05)
 
 
-def test_published_code_pulls_j_of_the_best_arm_first_where_both_are_known_alike(drive):
+def test_authors_code_pulls_j_of_the_best_arm_first_where_both_are_known_alike(drive):
     """After the first pass over independent arms every arm is known equally well; the next pull is of the leader."""
     problem = LinearBandit("canonical", np.eye(5), np.zeros(5), SIGMA)
     streams = Streams.first(40, seed=SEED, instance="leader")
@@ -291,18 +293,27 @@ def test_scale_of_the_rewards_does_not_matter(drive):
     assert drive(small, problem, streams).pulls == drive(large, scaled, streams).pulls
 
 
-def test_published_preset_is_made_of_named_differences():
+def test_authors_preset_is_made_of_named_differences():
     """Switching each back gives the algorithm as written."""
     for kernel, as_features in (("linear", False), ("matern32", True), ("exponential", False)):
         written = BayesGap(20, 1.0, kernel=kernel)
-        published = written.as_coded()
-        assert published.gram_as_features == as_features
-        assert published.general_eigenvectors == (kernel == "exponential")
+        as_coded = written.as_coded()
+        assert as_coded.gram_as_features == as_features
+        assert as_coded.general_eigenvectors == (kernel == "exponential")
         back = replace(
-            published, prior_scale=1.0, epsilon=1e-6, initialise=False, inverse_square=True, absolute_gaps=True,
-            root=True, variance_as_width=False, squared_distance=False, gram_as_features=False,
-            general_eigenvectors=False, ties_in_order=False,
-        )  # fmt: skip
+            as_coded,
+            prior_scale=1.0,
+            epsilon=1e-6,
+            initialise=False,
+            inverse_square=True,
+            absolute_gaps=True,
+            root=True,
+            variance_as_width=False,
+            squared_distance=False,
+            gram_as_features=False,
+            general_eigenvectors=False,
+            ties_in_order=False,
+        )
         assert back == written
 
 
@@ -311,7 +322,7 @@ def test_published_preset_is_made_of_named_differences():
     [
         ({"kernel": "cosine"}, "kernel must be one of linear"),
         ({"sigma": 0.0}, "sigma must be positive"),
-        ({"prior_scale": np.inf}, "prior_scale must be positive"),
+        ({"prior_scale": np.inf}, "prior_scale must be finite"),
         ({"lengthscale": -1.0}, "lengthscale must be positive"),
         ({"epsilon": -0.1}, "epsilon must be at least 0"),
     ],

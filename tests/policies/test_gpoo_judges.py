@@ -75,7 +75,7 @@ def naive_gpoo(run, policy):
     return run.cells, recommended
 
 
-def naive_published_gpoo(run, policy):
+def naive_gpoo_as_coded(run, policy):
     """The authors' loop: the root divided unseen, its children evaluated, tests one round late, children even later."""
     partition, arity = run.bandit.partition, run.bandit.partition.arity
 
@@ -288,22 +288,22 @@ def test_as_coded_is_the_authors_loop(name, size, arity):
     policy = Gpoo("GPOO", 36).as_coded()
     cells, recommended, _ = trace(policy, bandit)
     for r in range(3):
-        expected = naive_published_gpoo(Run(bandit, r, policy.kernel, 0.005), policy)
+        expected = naive_gpoo_as_coded(Run(bandit, r, policy.kernel, 0.005), policy)
         assert cells[r].tolist() == expected[0]
         # in the first rounds the code reports the child that it has just evaluated, and later the incumbent
         assert recommended[r].tolist() == expected[1]
 
 
 @pytest.mark.parametrize(
-    ("rule", "size", "published"),
+    ("rule", "size", "as_coded"),
     [("munos", 1, False), ("average", 10, False), ("munos", 1, True), ("average", 10, True)],
 )
 @pytest.mark.parametrize("scale", [14.0, 0.7])
-def test_stooo_is_its_algorithm(rule, size, published, scale):
+def test_stooo_is_its_algorithm(rule, size, as_coded, scale):
     bandit = reward_function("f1", n_representatives=size)
     for budget in (1, 2, 17, 50):
         policy = Stooo("StoOO", budget, rule=rule, delta_scale=scale)
-        policy = policy.as_coded() if published else policy
+        policy = policy.as_coded() if as_coded else policy
         cells, recommended, _ = trace(policy, bandit)
         for r in range(3):
             expected = naive_stooo(Run(bandit, r, None, None), policy)
@@ -311,11 +311,11 @@ def test_stooo_is_its_algorithm(rule, size, published, scale):
             assert recommended[r, -1] == expected[1]
 
 
-@pytest.mark.parametrize("published", [False, True])
-def test_gp_tree_is_its_algorithm(published):
+@pytest.mark.parametrize("as_coded", [False, True])
+def test_gp_tree_is_its_algorithm(as_coded):
     bandit = reward_function("f1")
     policy = GpTree("GPTree", 14)
-    policy = policy.as_coded() if published else policy
+    policy = policy.as_coded() if as_coded else policy
     cells, recommended, state = trace(policy, bandit, n=2)
     for r in range(2):
         run = Run(bandit, r, policy.kernel, policy.noise_variance)
@@ -324,17 +324,26 @@ def test_gp_tree_is_its_algorithm(published):
         assert sorted(state.cells[r][state.status[r] == 2].tolist())[: len(divided)] == sorted(divided)
         depths = bandit.partition.depth(np.array(divided))
         deepest = [c for c, d in zip(divided, depths, strict=True) if d == depths.max()]
-        if published:
+        if as_coded:
             assert recommended[r, -1] == deepest[0]
         else:
             assert recommended[r, -1] == first_best(run.posterior(deepest)[0], deepest)
 
 
 DEVIATIONS = {
-    "beta": "published", "model_noise_variance": 0.005, "noise_in_width": True, "root_divided_first": True,
-    "late_children": True, "late_beta": True, "recommendation": "at_expansion", "width_before": True,
-    "constant_beta": True, "independent_cells": True, "theta": 0.5, "delta_scale": 3.0,
-}  # fmt: skip
+    "beta": "published",
+    "model_noise_variance": 0.005,
+    "noise_in_width": True,
+    "root_divided_first": True,
+    "late_children": True,
+    "late_beta": True,
+    "recommendation": "at_expansion",
+    "width_before": True,
+    "constant_beta": True,
+    "independent_cells": True,
+    "theta": 0.5,
+    "delta_scale": 3.0,
+}
 
 
 @pytest.mark.parametrize("name", DEVIATIONS)
@@ -348,10 +357,14 @@ def test_each_deviation_alone_changes_something(name):
 
 def policies():
     return [
-        Gpoo("GPOO", 40), Gpoo("GPOO", 40).as_coded(), Stooo("StoOO", 40), GpTree("GPTree", 40).as_coded(),
-        GridSearch("UCB", 40, order="upper_bound"), GridSearch("random", 40, order="random", by_posterior=False),
+        Gpoo("GPOO", 40),
+        Gpoo("GPOO", 40).as_coded(),
+        Stooo("StoOO", 40),
+        GpTree("GPTree", 40).as_coded(),
+        GridSearch("UCB", 40, order="upper_bound"),
+        GridSearch("random", 40, order="random", by_posterior=False),
         GridSearch("uniform", 40),
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize("policy", policies(), ids=lambda p: p.label)
@@ -420,8 +433,8 @@ def test_integrals_are_averages_with_the_noise_of_their_volume():
     policy = Gpoo("GPOO", 12, delta_scale=3.0)
     cells, _, state = trace(policy, bandit, n=1)
     partition = bandit.partition
-    from bestarm.models.aggregated_gp import AggregatedGP
-    from bestarm.models.cell_averages import observed_averages
+    from bestarm_studies.gpoo.aggregated_gp import AggregatedGP
+    from bestarm_studies.gpoo.cell_averages import observed_averages
 
     streams = Streams(7, bandit.label, np.arange(1))
     tally, rewards = partition.no_pulls(1), []
@@ -504,7 +517,7 @@ def test_a_kernel_that_is_no_covariance_is_refused():
 
 def test_a_cell_too_small_to_divide_is_refused():
     from bestarm.partition import Partition
-    from bestarm.problems.cell_bandit import CellBandit
+    from bestarm_studies.gpoo.cell_bandit import CellBandit
 
     partition = Partition(2, 1, (1.0,), (1.0 + 1e-13,))
     bandit = CellBandit("tiny", lambda x: np.zeros(len(x)), partition, 0.1)
@@ -527,7 +540,7 @@ def test_a_cell_too_small_to_divide_is_refused():
 )
 def test_a_function_that_gives_no_values_is_refused(function, message):
     from bestarm.partition import Partition
-    from bestarm.problems.cell_bandit import CellBandit
+    from bestarm_studies.gpoo.cell_bandit import CellBandit
 
     bandit = CellBandit("user's", function, Partition(2, 4))
     with pytest.raises(ValueError, match=message):

@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bestarm.designs.allocation import DESIGNS, AllocationRule
-from bestarm.experiments.simulate import simulate
 from bestarm.interface import Arms, Ask
-from bestarm.metrics import correct
 from bestarm.policies import elimination
 from bestarm.policies.gse import Gse, n_stages
 from bestarm.policies.od_linbai import OdLinBai, schedule
 from bestarm.problems.linear_bandit import LinearBandit
+from bestarm.simulate import simulate
 from bestarm.streams import Streams
+from bestarm_lab.metrics import correct
 from bestarm_studies.gse.instances import adaptive_instance
 
 ALLOCATIONS = ("uniform", "g-optimal", "frank-wolfe", "kumar-yildirim", "wynn", "greedy", "clusters")
@@ -76,9 +76,13 @@ def test_gse_is_the_naive_one_on_the_same_noise(allocation, n_arms, d, budget, e
 
 @settings(deadline=None, max_examples=40)
 @given(
-    n_arms=st.integers(2, 40), d=st.integers(1, 6), extra=st.integers(0, 60), eta=st.integers(2, 5),
-    allocation=st.sampled_from(ALLOCATIONS), seed=st.integers(0, 1000),
-)  # fmt: skip
+    n_arms=st.integers(2, 40),
+    d=st.integers(1, 6),
+    extra=st.integers(0, 60),
+    eta=st.integers(2, 5),
+    allocation=st.sampled_from(ALLOCATIONS),
+    seed=st.integers(0, 1000),
+)
 def test_the_budget_is_kept_and_one_arm_is_left(n_arms, d, extra, eta, allocation, seed):
     """As written, for every allocation and any number of arms; s floor(B/s) pulls exactly."""
     s = n_stages(n_arms, eta)
@@ -103,7 +107,7 @@ def test_stages_and_what_they_leave():
 
 
 def test_as_coded_loses_stages_and_overspends_by_rounding_up():
-    """Facts of the published code: K = 3 uses half its budget; ceilings spend more than the stage's budget."""
+    """Facts of the authors' code: K = 3 uses half its budget; ceilings spend more than the stage's budget."""
     problem = sphere(0, 3, 2)
     uniform = Gse(40, spends_remainder=True, rounds_down=True)
     assert (run(uniform, problem, 5)["pulls"] == 20).all()
@@ -201,8 +205,8 @@ def test_recommendation_is_valid_at_any_time():
         ({"budget": 0}, "GSE: budget must be a whole number of at least 1"),
         ({"budget": 10, "eta": 1}, "eta must be a whole number of at least 2, got 1"),
         ({"budget": 10, "model": "probit"}, "model must be one of linear, logistic, means, got 'probit'"),
-        ({"budget": 10, "allocation": "best"}, "allocation and rounding must be among uniform.*got 'best'"),
-        ({"budget": 10, "rounding": "floor"}, "allocation and rounding must be among apportionment.*got 'floor'"),
+        ({"budget": 10, "allocation": "best"}, "allocation must be one of uniform.*got 'best'"),
+        ({"budget": 10, "rounding": "floor"}, "rounding must be one of apportionment.*got 'floor'"),
         ({"budget": 10, "projection": "half"}, "projection must be one of span, published, none, got 'half'"),
         ({"budget": 10, "ridge": 0.0}, "ridge must be positive, got 0.0"),
     ],
@@ -242,7 +246,7 @@ def test_the_schedule_of_od_linbai():
 
 
 @pytest.mark.parametrize(("n_arms", "pulls"), [(8, 106), (16, 149), (32, 240)])
-def test_the_leaked_schedule_of_od_linbai_spends_what_the_published_code_spends(n_arms, pulls):
+def test_the_leaked_schedule_of_od_linbai_spends_what_the_authors_code_spends(n_arms, pulls):
     """Two stages, with m of the true rank: 7 x 8 + 2 x 25, 15 x 5 + 2 x 37, 31 x 4 + 2 x 58 pulls."""
     problem = adaptive_instance(n_arms)
     rows = run(OdLinBai(20 * n_arms, schedule_dimension=4).as_coded(), problem, 100)
@@ -251,9 +255,13 @@ def test_the_leaked_schedule_of_od_linbai_spends_what_the_published_code_spends(
 
 @settings(deadline=None, max_examples=40)
 @given(
-    n_arms=st.integers(2, 70), d=st.integers(1, 12), budget=st.integers(1, 400), exact=st.booleans(),
-    allocation=st.sampled_from(list(DESIGNS)), seed=st.integers(0, 1000),
-)  # fmt: skip
+    n_arms=st.integers(2, 70),
+    d=st.integers(1, 12),
+    budget=st.integers(1, 400),
+    exact=st.booleans(),
+    allocation=st.sampled_from(list(DESIGNS)),
+    seed=st.integers(0, 1000),
+)
 def test_od_linbai_never_overspends(n_arms, d, budget, exact, allocation, seed):
     """Whatever design is solved for, rounding up included."""
     problem = sphere(seed, n_arms, d)
@@ -289,10 +297,10 @@ def test_an_allocation_that_is_no_design_is_refused():
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# The published projection
+# The projection of the authors' code
 
 
-def test_the_published_projection_remembers_what_it_dropped():
+def test_the_authors_projection_remembers_what_it_dropped():
     """From the second stage on three columns are left; an arm that became the origin stays there."""
     problem = LinearBandit("basis", np.eye(16), np.linspace(1, 0, 16), 1.0)
     policy = Gse(16 * 40, projection="published", ties_by_rank=True)
@@ -312,10 +320,10 @@ def test_the_published_projection_remembers_what_it_dropped():
 
 
 def test_features_that_span_everything_are_left_alone():
-    """Below full elimination the published projection changes nothing, arm by arm."""
+    """Below full elimination the projection of the authors' code changes nothing, arm by arm."""
     problem = sphere(9, 32, 3)
-    plain, published = (run(Gse(320, projection=p), problem, 50) for p in ("span", "published"))
-    np.testing.assert_array_equal(plain["arm"], published["arm"])
+    plain, as_coded = (run(Gse(320, projection=p), problem, 50) for p in ("span", "published"))
+    np.testing.assert_array_equal(plain["arm"], as_coded["arm"])
 
 
 def kept(means, size: int, *, by_rank: bool, blank_in_order: bool = False, order=None, n: int = 400):
@@ -361,7 +369,7 @@ def test_the_order_as_coded_is_that_of_a_stable_sort(means, random):
     np.testing.assert_array_equal(order[0][expected], np.arange(len(means)))
 
 
-def test_zero_arms_keep_their_share_in_the_published_design_alone():
+def test_zero_arms_keep_their_share_in_the_authors_design_alone():
     """Three unit arms and five at the origin: 1/8 each, because the line search stalls at its uniform start."""
     x, live = np.vstack([np.eye(3), np.zeros((5, 3))])[None], np.ones((1, 8), dtype=bool)
     where, key, rows = np.zeros(1, dtype=np.int64), np.uint64(0), np.zeros(1, dtype=np.int64)
@@ -412,7 +420,7 @@ def test_means_without_features_are_least_squares_on_the_canonical_basis(keeps_r
 
 
 def test_on_the_adaptive_instance_projection_and_ties_together_favour_the_best_arm():
-    """A fact of the published code: the duel of two nearly equal arms becomes a tie that the stage before decides."""
+    """A fact of the authors' code: the duel of two nearly equal arms becomes a tie that the stage before decides."""
     problem = adaptive_instance(8)
     alone = run(Gse(160, projection="published"), problem, 1500)["correct"].mean()
     both = run(Gse(160, projection="published", ties_by_rank=True), problem, 1500)["correct"].mean()

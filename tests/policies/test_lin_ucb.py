@@ -69,7 +69,7 @@ def test_pulls_are_those_of_the_naive_algorithm(drive, name, n_arms, n_features)
         assert numbers[fast.recommended[r, 0]] == numbers.max()
 
 
-def test_published_code_takes_the_first_of_equal_arms(drive):
+def test_authors_code_takes_the_first_of_equal_arms(drive):
     """On the canonical basis everything ties at the start, and the naive first arg max agrees to the end."""
     problem = LinearBandit("canonical", np.eye(5), np.array([0.0, 0, 1, 0, 0]), SIGMA)
     streams = Streams.first(3, seed=SEED, instance="canonical")
@@ -119,16 +119,16 @@ def test_large_exploration_spreads_the_pulls_evenly(drive):
 
 
 def test_exploration_factors():
-    """1 + sqrt(ln(2/delta)/2) by default; the published constant, about 0.513."""
+    """1 + sqrt(ln(2/delta)/2) by default; the constant of the authors' code, about 0.513."""
     assert LinUcb(10, delta=0.1).exploration == pytest.approx(1 + np.sqrt(np.log(20) / 2))
     assert LinUcb(10, alpha=0.7).exploration == 0.7
     assert LinUcb(10).as_coded().exploration == pytest.approx(0.51296, abs=1e-5)
 
 
-def test_published_preset_is_three_named_differences():
+def test_authors_preset_is_three_named_differences():
     """Switching each back gives the algorithm as written."""
-    published = LinUcb(10, alpha=0.3).as_coded()
-    assert replace(published, disjoint=False, ties_in_order=False, alpha=0.3) == LinUcb(10, alpha=0.3)
+    as_coded = LinUcb(10, alpha=0.3).as_coded()
+    assert replace(as_coded, disjoint=False, ties_in_order=False, alpha=0.3) == LinUcb(10, alpha=0.3)
 
 
 def test_sharing_what_arms_teach_of_each_other_pays():

@@ -10,9 +10,7 @@ import pytest
 import torch
 from scipy import stats
 
-from bestarm.experiments.simulate import simulate
 from bestarm.interface import Arms, Ask
-from bestarm.metrics import arm_count, rank
 from bestarm.models import fused_fit, mlp_fit
 from bestarm.policies.batch_search import RandomBatch, random_order, top_batch
 from bestarm.policies.linear_oae import LinearGreedy, LinearOae
@@ -20,7 +18,9 @@ from bestarm.policies.oae import Oae
 from bestarm.policies.oae_ensemble import EnsembleSearch, label_noise
 from bestarm.policies.oae_sequential import EnsembleSeqB, SeqB, sequential_batch
 from bestarm.problems.noiseless_arms import NoiselessArms
+from bestarm.simulate import simulate
 from bestarm.streams import Streams
+from bestarm_lab.metrics import arm_count, rank
 from bestarm_studies.oae.batch_observer import BatchObserver
 from bestarm_studies.oae.landscapes import landscape
 from bestarm_studies.oae.noisy_landscape import noisy_landscape

@@ -6,13 +6,13 @@ from scipy import optimize
 
 from bestarm.designs.projection import span_basis
 from bestarm.designs.width_design import exponentiated_gradient, mirror_descent, mirror_step, normals, width
-from bestarm.experiments.simulate import simulate
 from bestarm.interface import Ask
-from bestarm.metrics import correct
 from bestarm.policies.peace import Peace
-from bestarm.policies.peace_width import PeaceWidth, squared_width
 from bestarm.problems.linear_bandit import LinearBandit
+from bestarm.simulate import simulate
 from bestarm.streams import Streams
+from bestarm_lab.metrics import correct
+from bestarm_studies.gse.peace_width import PeaceWidth, squared_width
 
 KEY = np.uint64(11)
 
@@ -58,14 +58,17 @@ def test_the_mirror_step_solves_its_problem():
         return step * gradient @ w + np.sum(u * np.log(u / base) - u + base)
 
     judge = optimize.minimize(
-        loss, weights, bounds=[(0, 1)] * 5, constraints={"type": "eq", "fun": lambda w: w.sum() - 1},
+        loss,
+        weights,
+        bounds=[(0, 1)] * 5,
+        constraints={"type": "eq", "fun": lambda w: w.sum() - 1},
         options={"ftol": 1e-14, "maxiter": 300},
-    )  # fmt: skip
+    )
     np.testing.assert_allclose(found, judge.x, atol=3e-3)
     assert found.sum() == pytest.approx(1.0)
 
 
-def test_the_published_steps_hardly_leave_the_uniform_design():
+def test_the_authors_steps_hardly_leave_the_uniform_design():
     """A measured fact: in 20 dimensions no weight moves by a tenth of itself."""
     x = np.random.default_rng(1).standard_normal((32, 20))
     weights = mirror_descent(x, x[0] - x, KEY, 0, 0, 1.0, 0.8)
@@ -82,9 +85,12 @@ def test_exponentiated_gradients_lower_the_width():
     best = exponentiated_gradient(x, x[0] - x, KEY, 0, 0, 64, 200)
     first, last = (width(x, w, x[0] - x, xi, np.empty(10)) for w in (uniform, best))
     judge = optimize.minimize(
-        lambda w: width(x, np.maximum(w, 1e-6), x[0] - x, xi, np.empty(10)), uniform, bounds=[(1e-6, 1)] * 10,
-        constraints={"type": "eq", "fun": lambda w: w.sum() - 1}, options={"maxiter": 300},
-    )  # fmt: skip
+        lambda w: width(x, np.maximum(w, 1e-6), x[0] - x, xi, np.empty(10)),
+        uniform,
+        bounds=[(1e-6, 1)] * 10,
+        constraints={"type": "eq", "fun": lambda w: w.sum() - 1},
+        options={"maxiter": 300},
+    )
     assert last < 0.9 * first
     assert last < judge.fun * 1.03
 

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from every_policy import CELLS, EVERY, arms_for, rewards_of, rounds_of, started
+from every_policy import AT_THE_DOOR, CELLS, arms_for, rewards_of, rounds_of, started
 
-from bestarm.guards.protocol import EverythingFails, NothingLearned, forget_asked, memory_of, waiting
+from bestarm import lin_ucb, m_lingape
+from bestarm.guards.protocol import EverythingFails, Guarded, GuardedState, NothingLearned, forget_asked, waiting
 from bestarm.interface import Arms, Ask, take_rows
-from bestarm.policies.gifa import m_lingape
 from bestarm.policies.lin_ucb import LinUcb
 from bestarm.streams import Streams
 
-POLICIES = pytest.mark.parametrize("policy", EVERY.values(), ids=EVERY.keys())
+POLICIES = pytest.mark.parametrize("policy", AT_THE_DOOR.values(), ids=AT_THE_DOOR.keys())
 
 
 def refused(policy, state, asked, totals, message):
@@ -75,18 +75,49 @@ def test_what_is_no_answer_is_refused_and_leaves_no_trace(policy):
 
 
 @POLICIES
-def test_a_copy_of_a_state_is_checked_for_ranges(policy):
-    """Copies carry no memory of what was asked, but no arm out of range or infinite reward reaches compiled code."""
+def test_a_copy_of_a_state_keeps_its_record(policy):
+    """What waits for its rewards, what is refused, what was told; the original goes on by itself."""
     state = started(policy)
     asked = policy.ask(state)
     totals = rewards_of(policy, asked)
     for make in (replace, lambda s: take_rows(s, np.arange(1))):
         copy = make(state)
-        assert memory_of(copy) is None
+        assert isinstance(copy, GuardedState)
+        np.testing.assert_array_equal(waiting(copy).arms, asked.arms)
         for other, told, message in bad_tellings(asked, totals):
             if message:
                 refused(policy, copy, other, told, message)
-        policy.tell(copy, asked, totals)
+        policy.tell(take_rows(copy, np.arange(1)), asked, totals)
+        assert waiting(copy) is not None
+        assert waiting(state) is not None
+
+
+@POLICIES
+def test_some_replications_of_a_state_go_on_as_before(policy):
+    """With their requests, random numbers and arms; what is asked of three is asked of two of them."""
+    whole = started(policy, 3)
+    some = take_rows(whole, np.array([2, 0]))
+    assert (some.replications.tolist(), some.n_arms) == ([2, 0], whole.n_arms)
+    for _ in range(3):
+        asked, same = policy.ask(whole), policy.ask(some)
+        np.testing.assert_array_equal(same.arms, asked.arms[[2, 0]])
+        some, whole = replace(some), replace(whole)
+        np.testing.assert_array_equal(waiting(some).counts, asked.counts[[2, 0]])
+        if policy.finished(whole).any():
+            break
+        policy.tell(whole, asked, rewards_of(policy, asked))
+        policy.tell(some, same, rewards_of(policy, same))
+        assert some.learned.all()
+        assert some.told
+
+
+def test_a_policy_without_guards_says_how_to_get_them():
+    """Its own states are not known at the door."""
+    policy = LinUcb(20)
+    state = started(policy)
+    for refuse in (lambda: waiting(state), lambda: forget_asked(state), lambda: Guarded(policy).ask(state)):
+        with pytest.raises(ValueError, match=r"got LinUcbState; write Guarded\(policy\).start\(arms, streams\)"):
+            refuse()
 
 
 @POLICIES
@@ -145,7 +176,7 @@ def test_where_everything_failed_the_recommendation_says_so(policy):
 
 def test_the_warning_counts_replications():
     """Where some replications learned something."""
-    policy = LinUcb(20)
+    policy = lin_ucb(20)
     state = started(policy, 3)
     asked = policy.ask(state)
     policy.tell(state, asked, [[np.nan], [1.0], [np.nan]])
@@ -179,7 +210,7 @@ def test_measurements_from_before_the_search_can_be_told():
 
 def test_a_request_that_was_changed_is_noticed():
     """The arms of the request itself, altered after it was asked."""
-    policy = LinUcb(20)
+    policy = lin_ucb(20)
     state = started(policy)
     asked = policy.ask(state)
     np.add(asked.arms, 1, out=asked.arms)

@@ -4,7 +4,7 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
-from every_policy import EVERY, rewards_of, started
+from every_policy import AT_THE_DOOR, rewards_of, started
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
@@ -26,7 +26,7 @@ class Protocol(RuleBasedStateMachine):
     @initialize(name=st.sampled_from(NAMES), n=st.integers(1, 3))
     def begin(self, name, n):
         """Start a search, and one beside it that is only ever told the truth."""
-        self.policy = EVERY[name]
+        self.policy = AT_THE_DOOR[name]
         self.state, self.clean = started(self.policy, n), started(self.policy, n)
         self.now = self.last = None
         self.tracked = True
@@ -119,12 +119,12 @@ class Protocol(RuleBasedStateMachine):
     @precondition(lambda self: self.now is None)
     @rule(copy=st.booleans())
     def forget(self, copy):
-        """A copy of a state, or a state whose request is forgotten, goes on from where it was."""
+        """A copy, which keeps its record, or a state whose request is forgotten, goes on from where it was."""
         if copy:
             self.state = replace(self.state)
         else:
             forget_asked(self.state)
-        self.tracked = False
+            self.tracked = False
 
 
 Protocol.TestCase.settings = settings(

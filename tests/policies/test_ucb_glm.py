@@ -11,7 +11,6 @@ from scipy import stats
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from bestarm.guards.protocol import forget_asked
 from bestarm.interface import Ask
 from bestarm.models.regression import design, factorise, fit_logistic, log_likelihood
 from bestarm.policies.ucb_glm import UcbGlm, theoretical_alpha
@@ -59,9 +58,13 @@ def random_data(seed: int, n_arms: int, d: int, most: int) -> tuple[np.ndarray, 
 @example(seed=1952069435, n_arms=1, d=4, most=36, start=-30.0, ridge=3.0)  # whole Newton steps cycle
 @example(seed=3013236045, n_arms=2, d=4, most=36, start=-10.427135212517229, ridge=3.0)
 @given(
-    seed=st.integers(0, 2**32 - 1), n_arms=st.integers(1, 8), d=st.integers(1, 5), most=st.integers(1, 40),
-    start=st.floats(-30, 30), ridge=st.sampled_from([1e-4, 0.1, 3.0]),
-)  # fmt: skip
+    seed=st.integers(0, 2**32 - 1),
+    n_arms=st.integers(1, 8),
+    d=st.integers(1, 5),
+    most=st.integers(1, 40),
+    start=st.floats(-30, 30),
+    ridge=st.sampled_from([1e-4, 0.1, 3.0]),
+)
 def test_estimate_is_the_stationary_point_from_any_start(seed, n_arms, d, most, start, ridge):
     """The gradient vanishes, separated or not, and the start does not matter."""
     x, counts, totals = random_data(seed, n_arms, d, most)
@@ -80,9 +83,9 @@ def test_estimate_is_that_of_statsmodels():
     theta = np.zeros(3)
     n_steps = fit_logistic(x, counts, totals, 1e-10, theta)
     used = counts > 0
-    fitted = sm.GLM(
-        np.column_stack([totals, counts - totals])[used], x[used], family=sm.families.Binomial()
-    ).fit(tol=1e-12)  # fmt: skip
+    fitted = sm.GLM(np.column_stack([totals, counts - totals])[used], x[used], family=sm.families.Binomial()).fit(
+        tol=1e-12
+    )
     np.testing.assert_allclose(theta, fitted.params, atol=1e-7)
     assert n_steps < 12
     assert fit_logistic(x, counts, totals, 1e-10, theta) == 1  # a warm start at the solution
@@ -225,7 +228,7 @@ def test_opening_is_uniform_over_the_arms_and_lasts_until_the_design_is_large_en
 
 
 def test_arms_of_less_than_full_rank_are_taken_in_their_span(drive):
-    """More features than arms, and sets of different rank side by side, published V included."""
+    """More features than arms, and sets of different rank side by side, V of the authors' code included."""
     rng = np.random.default_rng(6)
     wide = rng.standard_normal((2, 4, 6))
     wide[1, 3] = wide[1, 0] + wide[1, 1]  # rank 3
@@ -275,11 +278,11 @@ def test_theoretical_alpha():
     np.testing.assert_allclose(state.alpha, theoretical_alpha(4, 100, 0.05))
 
 
-def test_published_preset_is_made_of_named_differences():
+def test_authors_preset_is_made_of_named_differences():
     """Switching each back gives the algorithm as written."""
-    published = UcbGlm(20).as_coded()
-    assert published.alpha == 0.5
-    assert replace(published, alpha=None, opening="random", root=True, ties_in_order=False) == UcbGlm(20)
+    as_coded = UcbGlm(20).as_coded()
+    assert as_coded.alpha == 0.5
+    assert replace(as_coded, alpha=None, opening="random", root=True, ties_in_order=False) == UcbGlm(20)
 
 
 @pytest.mark.parametrize("reward", [-0.1, 1.5])
@@ -287,7 +290,6 @@ def test_rewards_outside_the_unit_interval_are_refused(reward):
     """With the sum, the arm and the remedy."""
     policy = UcbGlm(10)
     state = policy.start(instance(1, 4, 2).arms, Streams.first(1, seed=SEED))
-    forget_asked(state)
     with pytest.raises(ValueError, match=rf"rewards in \[0, 1\], got a sum of {reward} from 1 pulls of arm 2"):
         policy.tell(state, Ask(np.array([[2]]), np.array([[1]])), np.array([[reward]]))
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bestarm.interface import Ask
-from bestarm.policies.batch_gp import BatchGP
+from bestarm.policies.batch_gp import ucb_dpp_sample
 from bestarm.policies.batch_search import RandomBatch
 from bestarm.policies.linear_oae import LinearOae
 from bestarm.problems.box import Choice, Interval, unit_points
@@ -187,7 +187,7 @@ def test_gaussian_process_in_batches_of_five_with_failures():
             raise RuntimeError("no licence for b = 3")
         return -(np.log10(a / 3) ** 2) - (b - 5) ** 2 / 9
 
-    best = maximise(objective, candidates, BatchGP("UCB-DPP-SAMPLE", 5, 6))
+    best = maximise(objective, candidates, ucb_dpp_sample(5, 6))
     assert best.table.groupby("batch").size().tolist() == [1, 5, 5, 5, 5, 5, 5]
     assert (best.table["failure"] != "").equals(best.table["b"] == 3)
     assert objective(**best.settings) > -0.25

@@ -8,7 +8,7 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from bestarm.paths import ROOT
+from bestarm_lab.paths import ROOT
 
 PAGE = (ROOT / "docs" / "tune_your_own.md").read_text(encoding="utf-8")
 

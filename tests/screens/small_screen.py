@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from bestarm.reporting.cli import main
+from bestarm.command_line import main
 
 N_GENES = 40
 SMALL = ["--set", "hidden=8,4", "--set", "steps=60"]

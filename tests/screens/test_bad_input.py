@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from small_screen import SMALL, Lab, genes
 
-from bestarm.datasets import registry
-from bestarm.screens import symbols
-from bestarm.screens.campaign import Campaign
-from bestarm.screens.plates import places, wells_of
-from bestarm.screens.policies import Choice, parsed_settings
-from bestarm.screens.symbols import approved_symbols, match, matched
-from bestarm.screens.tables import Notes, averaged, read_features, read_wells
+from bestarm_lab.datasets import registry
+from bestarm_screens import symbols
+from bestarm_screens.campaign import Campaign
+from bestarm_screens.plates import places, wells_of
+from bestarm_screens.policies import Choice, parsed_settings
+from bestarm_screens.symbols import approved_symbols, match, matched
+from bestarm_screens.tables import Notes, averaged, read_features, read_wells
 
 
 @pytest.fixture
@@ -213,7 +213,7 @@ def hgnc(tmp_path, monkeypatch):
     path.write_bytes(
         gzip.compress(b"outdated\tapproved\nOLD1\tNEW1\nOLD2\tNEW2\nTWO\tNEW1\nTWO\tNEW2\nNEW3\tNEW1\nX\tNEW3\n")
     )
-    monkeypatch.setattr(symbols, "fetch", lambda name: path)
+    monkeypatch.setattr(symbols, "registered_table", lambda: path)
     return path
 
 
@@ -222,8 +222,10 @@ def test_outdated_symbols_are_mapped_both_ways_and_counted(hgnc):
     approved = approved_symbols(hgnc)
     assert approved == {"OLD1": "NEW1", "OLD2": "NEW2", "X": "NEW3"}
     assert match(["OLD1", "NEW2", "TWO", "NEW3", "G"], ["NEW1", "OLD2", "G"], approved) == {
-        "OLD1": "NEW1", "NEW2": "OLD2", "G": "G"
-    }  # fmt: skip
+        "OLD1": "NEW1",
+        "NEW2": "OLD2",
+        "G": "G",
+    }
     assert match(["OLD1"], ["OLD1", "NEW1"], approved) == {"OLD1": "OLD1"}, "a name that is there stays"
     assert match(["NEW1"], ["OLD1", "G"], approved) == {"NEW1": "OLD1"}
     notes = Notes()
@@ -251,23 +253,38 @@ def test_outdated_symbols_in_the_command(lab, hgnc, capsys):
     assert told == (("NEW1", 2.0), ("GENE01", 2.0))
 
 
-def test_without_the_table_of_symbols_a_line_says_so(lab, monkeypatch, capsys):
-    """And names must agree as they are."""
+@pytest.mark.parametrize("error", [registry.DataUnavailable("x"), ModuleNotFoundError("No module named 'yaml'")])
+def test_without_the_table_of_symbols_a_line_says_so(lab, monkeypatch, capsys, error):
+    """No file, or no registry's packages: names must agree as they are."""
 
-    def nobody_has_it(name):
-        raise registry.DataUnavailable(name)
+    class Registry:
+        @staticmethod
+        def load():
+            raise error
 
-    monkeypatch.setattr(symbols, "fetch", nobody_has_it)
+    monkeypatch.setattr(symbols, "entry_points", lambda group: {"lab": Registry})
     with open(lab.phenotypes, "a") as file:
         file.write("COW,1\n")
     assert lab.suggest(policy="random") == 0
     assert "note: outdated symbols are not mapped: HGNC's table is not here" in capsys.readouterr().out
 
 
-@pytest.mark.skipif(not registry.available(*symbols.DATA_FILES), reason="HGNC's table is not here")
+def test_a_table_of_symbols_can_be_given(lab, hgnc, monkeypatch, capsys):
+    """By --symbols, whatever a registry has; a file that is not there is refused."""
+    monkeypatch.setattr(symbols, "registered_table", lambda: pytest.fail("asked for nothing"))
+    lab.features.write_text(lab.features.read_text().replace("GENE00", "NEW1"))
+    lab.phenotypes.write_text(HEADER + "OLD1,1\n")
+    other = ["--campaign", str(lab.folder / "other"), "--symbols"]
+    assert lab.suggest(*other, str(hgnc), policy="random") == 0
+    assert "1 outdated symbols mapped by HGNC's table (OLD1 is NEW1)." in capsys.readouterr().out
+    assert lab.suggest(*other, str(lab.folder / "none.tsv"), policy="random") == 2
+    assert "No such file or directory" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not registry.available(symbols.TABLE), reason="HGNC's table is not here")
 def test_the_stored_table_of_symbols():
     """Symbols that changed in 2020 and before, and one that is approved still."""
-    approved = approved_symbols(registry.fetch(*symbols.DATA_FILES))
+    approved = approved_symbols(symbols.registered_table())
     assert approved["MARCH3"] == "MARCHF3"
     assert approved["C10orf10"] == "DEPP1"
     assert "TP53" not in approved
@@ -297,7 +314,7 @@ def test_two_people_at_once(lab, capsys):
 
 def test_many_at_once_make_one_round(lab):
     """Of four processes at the same moment each prints the same batch or is refused; one round is added."""
-    code = "import sys; from bestarm.reporting.cli import main; sys.exit(main(sys.argv[1:]))"
+    code = "import sys; from bestarm.command_line import main; sys.exit(main(sys.argv[1:]))"
     arguments = ["suggest", str(lab.features), str(lab.phenotypes), "--batch", "4", "--policy", "greedy", *SMALL]
     running = [
         subprocess.Popen(
@@ -315,7 +332,7 @@ def test_many_at_once_make_one_round(lab):
 
 def test_a_process_killed_at_any_moment_leaves_whole_rounds(lab, kills):
     """Every file of the log is whole, and the same call goes on."""
-    code = "import sys; from bestarm.reporting.cli import main; sys.exit(main(sys.argv[1:]))"
+    code = "import sys; from bestarm.command_line import main; sys.exit(main(sys.argv[1:]))"
     arguments = ["suggest", str(lab.features), str(lab.phenotypes), "--batch", "4", "--policy", "random"]
     for number in range(kills):
         process = subprocess.Popen([sys.executable, "-c", code, *arguments], stdout=subprocess.DEVNULL)
@@ -380,7 +397,9 @@ def test_wells_and_plates():
 def test_settings_by_name():
     """Numbers, tuples and words."""
     assert parsed_settings(["hidden=10,5", "optimism=0.1", "kernel=rbf"]) == {
-        "hidden": (10, 5), "optimism": 0.1, "kernel": "rbf"
-    }  # fmt: skip
+        "hidden": (10, 5),
+        "optimism": 0.1,
+        "kernel": "rbf",
+    }
     with pytest.raises(ValueError, match="hidden"):
         Choice("greedy", {"hidden": 3})

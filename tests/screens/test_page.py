@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from scipy.stats import hypergeom
 
-from bestarm.paths import FIGURES, NOTEBOOKS, ROOT
-from bestarm.reporting.screen_parser import AIMS
-from bestarm.screens import campaign
-from bestarm.screens.policies import NAMES, SUMMARIES
+from bestarm_lab.paths import FIGURES, NOTEBOOKS, ROOT
+from bestarm_screens import campaign
+from bestarm_screens.parser import AIMS
+from bestarm_screens.policies import NAMES, SUMMARIES
 
 PAGE = (ROOT / "docs" / "your_own_screen.md").read_text(encoding="utf-8")
 NOTEBOOK = json.loads((NOTEBOOKS / "oae" / "your_own_screen.ipynb").read_text(encoding="utf-8"))
@@ -24,7 +24,7 @@ def test_the_page_has_every_policy_with_its_summary():
 
 
 def test_options_on_the_page_are_those_of_the_commands(capsys):
-    from bestarm.reporting.cli import main
+    from bestarm.command_line import main
 
     known = ""
     for command in ("suggest", "replay"):

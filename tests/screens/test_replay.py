@@ -8,14 +8,14 @@ import pytest
 from small_screen import NETWORKS, Lab, features, genes, phenotypes
 from test_suggest import choice
 
-from bestarm.paths import DATA
-from bestarm.reporting.cli import main
-from bestarm.reporting.screen_figure import hits_figure
-from bestarm.screens import replay as replay_module
-from bestarm.screens.policies import NAMES, Choice
-from bestarm.screens.replay import CHANCE, chance, hit_counts, hits_of, named_choices, replay
-from bestarm.screens.suggest import Plan, next_round
-from bestarm.screens.tables import Notes, averaged, read_features, read_wells
+from bestarm.command_line import main
+from bestarm_lab.paths import DATA
+from bestarm_screens import replay as replay_module
+from bestarm_screens.figure import hits_figure
+from bestarm_screens.policies import NAMES, Choice
+from bestarm_screens.replay import CHANCE, chance, hit_counts, hits_of, named_choices, replay
+from bestarm_screens.suggest import Plan, next_round
+from bestarm_screens.tables import Notes, averaged, read_features, read_wells
 
 REWARDS = phenotypes().to_numpy()
 HITS = hits_of(REWARDS, 0.2)
@@ -77,9 +77,14 @@ def test_policies_that_learn_are_ahead_of_chance_where_there_is_something_to_lea
     rewards = features()["a"].to_numpy()
     hits = hits_of(rewards, 0.2)
     table = replay(
-        [Choice("gp_bucb"), Choice("linear"), Choice("greedy", {"hidden": (20,), "steps": 300})], scores, rewards, hits,
-        batch=5, rounds=3, runs=8,
-    )  # fmt: skip
+        [Choice("gp_bucb"), Choice("linear"), Choice("greedy", {"hidden": (20,), "steps": 300})],
+        scores,
+        rewards,
+        hits,
+        batch=5,
+        rounds=3,
+        runs=8,
+    )
     last = table[table["x"] == 3].set_index("series")["value"]
     assert last[CHANCE] == 3.0
     assert (last.drop(CHANCE) > 5.0).all()

@@ -10,11 +10,11 @@ from small_screen import NETWORKS, Lab, features, genes, phenotypes
 
 import bestarm
 from bestarm.interface import Arms
-from bestarm.screens.campaign import Campaign
-from bestarm.screens.policies import NAMES, Choice
-from bestarm.screens.suggest import Plan, expected_hits, nearest_measured, next_round, predictions, rebuilt, told_state
-from bestarm.screens.tables import Notes, read_features
 from bestarm.streams import Streams
+from bestarm_screens.campaign import Campaign
+from bestarm_screens.policies import NAMES, Choice
+from bestarm_screens.suggest import Plan, expected_hits, nearest_measured, next_round, predictions, rebuilt, told_state
+from bestarm_screens.tables import Notes, read_features
 
 
 @pytest.fixture
@@ -205,9 +205,14 @@ def test_the_log_holds_seed_version_and_settings(lab):
     meta = json.loads((lab.rounds / "round_001.json").read_text())
     assert meta["version"] == bestarm.__version__
     assert meta["settings"] == {
-        "policy": "mean_opt", "settings": {"hidden": [8, 4], "steps": 60}, "scaled": True, "seed": 7, "batch": 4,
-        "aim": "low", "components": 2,
-    }  # fmt: skip
+        "policy": "mean_opt",
+        "settings": {"hidden": [8, 4], "steps": 60},
+        "scaled": True,
+        "seed": 7,
+        "batch": 4,
+        "aim": "low",
+        "components": 2,
+    }
     assert [s["gene"] for s in meta["suggested"]] == lab.batch(1)
 
 
@@ -267,8 +272,16 @@ def test_a_plate_has_its_wells_in_order_without_those_kept_free(lab):
     assert lab.suggest("--keep-free", "a1,A03", policy="random") == 0
     assert list(lab.plate(1)["well"]) == ["A02", "A04", "A05", "A06"]
     assert list(lab.plate(1).columns) == [
-        "plate", "well", "gene", "phenotype", "predicted", "uncertainty", "novelty", "nearest", "why"
-    ]  # fmt: skip
+        "plate",
+        "well",
+        "gene",
+        "phenotype",
+        "predicted",
+        "uncertainty",
+        "novelty",
+        "nearest",
+        "why",
+    ]
     assert (lab.plate(1)["phenotype"] == "").all()
 
 

@@ -2,25 +2,25 @@
 
 import json
 import re
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import numpy as np
 import pytest
-from every_policy import EVERY, rewards_of, rounds_of, started
+from every_policy import EVERY, SAVED, rewards_of, rounds_of, started
 
 import bestarm
+from bestarm import lin_ucb, m_lingape
 from bestarm.guards.protocol import waiting
-from bestarm.interface import Arms
-from bestarm.policies.gifa import m_lingape
-from bestarm.policies.lin_ucb import LinUcb
+from bestarm.interface import Arms, take_rows
 from bestarm.search.saving import describe, load, restore, save
 from bestarm.streams import Streams
 
-POLICIES = pytest.mark.parametrize("policy", EVERY.values(), ids=EVERY.keys())
+POLICIES = pytest.mark.parametrize("policy", SAVED.values(), ids=SAVED.keys())
 
 
 def same_bits(one, other):
     """Assert that all arrays and scalars of two states are equal to the last bit."""
+    one, other = one.inner, other.inner
     for f in fields(one):
         a, b = getattr(one, f.name), getattr(other, f.name)
         if f.name in ("rows", "pivots"):  # of a Gaussian process, where what is beyond n_rows was never written
@@ -66,12 +66,12 @@ def test_a_search_goes_on_as_if_it_had_never_stopped(policy, after, tmp_path):
 @POLICIES
 def test_a_policy_is_described_in_json_and_restored(policy):
     """Every setting, those of inner records included."""
-    assert restore(json.loads(json.dumps(describe(policy)))) == policy
+    assert restore(json.loads(json.dumps(describe(policy.policy)))) == policy.policy
 
 
 def test_features_of_each_replication_and_streams_are_kept(tmp_path):
     """One set of features for each replication, a seed and an instance of their own."""
-    policy, x = LinUcb(9), np.random.default_rng(0).random((2, 5, 2))
+    policy, x = lin_ucb(9), np.random.default_rng(0).random((2, 5, 2))
     state = policy.start(Arms(x), Streams(7, "lab", np.array([4, 9])))
     policy.ask(state)
     save(state, tmp_path / "a.npz")
@@ -93,7 +93,7 @@ def test_protocol_goes_on_after_loading(tmp_path):
 
 
 def a_file(tmp_path):
-    policy = LinUcb(20)
+    policy = lin_ucb(20)
     state = started(policy)
     for _ in rounds_of(policy, state, 3):
         pass
@@ -115,12 +115,12 @@ def test_another_policy_and_another_version_are_refused(tmp_path):
     """In one line with both; a policy of another kind, another budget, another version or format."""
     path, _ = a_file(tmp_path)
     with pytest.raises(ValueError, match=r"holds a search by LinUcb\(budget=20, .*not by LinUcb\(budget=21"):
-        load(path, LinUcb(21))
+        load(path, lin_ucb(21))
     with pytest.raises(ValueError, match=r"not by Gifa\(label='m-LinGapE'"):
         load(path, m_lingape(2))
     changed(path, version="0.0.1")
     with pytest.raises(
-        ValueError, match=re.escape(f"written by bestarm 0.0.1 (format 1), this is {bestarm.__version__}")
+        ValueError, match=re.escape(f"written by bestarm 0.0.1 (format 2), this is {bestarm.__version__}")
     ):
         load(path)
     changed(path, version=bestarm.__version__, format=99)
@@ -152,7 +152,9 @@ def test_files_that_are_no_saved_search_are_refused(tmp_path):
         same_bits(found, state)  # a byte of a zip archive that nothing reads
 
 
-@pytest.mark.parametrize("record", ["os:system", "subprocess:Popen", "bestarm.nothing:X", "bestarm.paths:data_mirror"])
+@pytest.mark.parametrize(
+    "record", ["os:system", "subprocess:Popen", "bestarm.nothing:X", "bestarm_lab.paths:data_mirror"]
+)
 def test_a_file_cannot_make_anything_but_records_of_the_library(record, tmp_path):
     """A file from somebody else names other things; they are refused before they are called."""
     path, _ = a_file(tmp_path)
@@ -161,13 +163,26 @@ def test_a_file_cannot_make_anything_but_records_of_the_library(record, tmp_path
         load(path)
 
 
-def test_a_copy_and_a_kernel_of_another_library_cannot_be_saved(tmp_path):
+def test_a_state_without_guards_and_a_kernel_of_another_library_cannot_be_saved(tmp_path):
     """The first does not know its policy, the second is no plain record."""
-    policy = LinUcb(20)
-    with pytest.raises(ValueError, match="only a state that start or load returned can be saved, not a copy"):
-        save(replace(started(policy)), tmp_path / "a.npz")
+    with pytest.raises(ValueError, match="only a state that start of a public constructor or load returned is known"):
+        save(started(EVERY["LinUCB"]), tmp_path / "a.npz")
     with pytest.raises(ValueError, match=r"an? object cannot be saved; use plain settings"):
         describe(object())
+
+
+def test_a_copy_is_saved_as_what_it_is(tmp_path):
+    """Two of three replications, with what waits for them."""
+    policy, x = lin_ucb(9), np.random.default_rng(0).random((3, 5, 2))
+    state = policy.start(Arms(x), Streams.first(3))
+    policy.ask(state)
+    copy = take_rows(state, np.array([2, 1]))
+    save(copy, tmp_path / "a.npz")
+    _, again = load(tmp_path / "a.npz", policy)
+    same_bits(copy, again)
+    assert again.replications.tolist() == [2, 1]
+    np.testing.assert_array_equal(again.arms.features, x[[2, 1]])
+    np.testing.assert_array_equal(waiting(again).arms, waiting(state).arms[[2, 1]])
 
 
 def test_a_full_disk_leaves_the_last_file(tmp_path, monkeypatch):

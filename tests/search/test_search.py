@@ -5,9 +5,11 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
-from every_policy import CELLS, EVERY, arms_for
+from every_policy import CELLS, EVERY, SAVED, arms_for
 
 import bestarm
+from bestarm.guards.protocol import Guarded
+from bestarm.policies.lin_ucb import LinUcb
 from bestarm.search.search import Search
 
 CANDIDATES = pd.DataFrame(
@@ -61,6 +63,7 @@ def test_tables_do_what_arrays_do(policy, tmp_path):
     """Every policy: the same arms are asked and recommended, with a search saved and loaded in each round."""
     arms = arms_for(policy)
     search = Search(policy, arms)
+    assert search.policy == Guarded(policy)
     state = policy.start(arms, bestarm.Streams.first(1))
     for number in range(4):
         asked = policy.ask(state)
@@ -76,8 +79,9 @@ def test_tables_do_what_arrays_do(policy, tmp_path):
         for place, (arm, count) in enumerate(zip(asked.arms[0], asked.counts[0], strict=True)):
             totals[0, place] = np.sum([given[str(arm)].pop(0) for _ in range(count)])
         policy.tell(state, asked, totals)
-        search.save(tmp_path / "search.npz")
-        search = Search.load(tmp_path / "search.npz", policy if number % 2 else None)
+        if Guarded(policy) in SAVED.values():
+            search.save(tmp_path / "search.npz")
+            search = Search.load(tmp_path / "search.npz", policy if number % 2 else None)
         assert len(search.ask()) == len(table)
         search.tell(table)
         assert search.best()["arm"].astype(int).tolist() == policy.recommend(state)[0].tolist()
@@ -176,7 +180,7 @@ def test_a_wrong_table_is_refused_and_leaves_no_trace(change, message):
         ({"arms": CELLS}, "MeanOpt searches Arms, got a Partition"),
         ({"arms": CELLS, "policy": bestarm.gpoo(9), "names": ["a"]}, "the cells of a partition have numbers, no names"),
         ({"policy": "MeanOpt"}, "policy must have start, got 'MeanOpt'; make one by a constructor of bestarm"),
-        ({"policy": bestarm.LinUcb}, "policy must have start, got <class"),
+        ({"policy": LinUcb}, "policy must have start, got <class"),
         ({"seed": 1.5}, "seed must be a whole number of at least 0, got 1.5"),
     ],
 )
@@ -201,4 +205,4 @@ def test_a_search_is_saved_with_its_names_and_history(tmp_path):
     with pytest.raises(ValueError, match=r"holds the state of a policy, not a Search; read it by bestarm.load"):
         Search.load(tmp_path / "state.npz")
     with pytest.raises(ValueError, match=r"holds a search by Oae.*, not by LinUcb"):
-        Search.load(tmp_path / "s.npz", bestarm.LinUcb(20))
+        Search.load(tmp_path / "s.npz", bestarm.lin_ucb(20))

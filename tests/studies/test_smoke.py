@@ -1,10 +1,10 @@
-"""Every experiment of every study is simulated anew at smoke scale, from an empty store."""
+"""Every experiment of every study is simulated anew at smoke scale, from an empty store; equal parts once."""
 
 import pytest
 
-from bestarm.experiments.computation import Computation
-from bestarm.experiments.run import make_rows
-from bestarm.reporting.study import load_study, project_seed, study_names
+from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.run import make_rows
+from bestarm_lab.study import load_study, project_seed, study_names
 
 CASES = [
     pytest.param(study, name, id=f"{study}-{name}")
@@ -14,10 +14,16 @@ CASES = [
 ]
 
 
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Return the store of all these tests: a part that several experiments have (equal keys) is simulated once."""
+    return tmp_path_factory.mktemp("store")
+
+
 @pytest.mark.parametrize(("study", "name"), CASES)
-def test_rows_are_made(study, name, tmp_path):
+def test_rows_are_made(study, name, store):
     experiment = load_study(study).experiment(name).on_data()
-    rows = make_rows(experiment, "smoke", seed=project_seed(), store=tmp_path)
+    rows = make_rows(experiment, "smoke", seed=project_seed(), store=store)
     parts = experiment.parts("smoke", project_seed())
     assert {"replication", "data", "key"} <= set(rows.columns)
     assert rows["replication"].nunique() == max(part.replications for part in parts)

@@ -1,1 +1,1 @@
-"""How pulls are spread over arms."""
+"""Designs: pulls spread over arms."""

@@ -1,4 +1,4 @@
-"""How a stage's pulls are spread over the live arms: a design and a rounding, chosen by name.
+"""Allocations of a stage's pulls to the live arms: a design and a rounding, chosen by name.
 
 References
 ----------
@@ -20,9 +20,18 @@ from bestarm.designs.rounding import RoundingMethod, round_design, uniform_count
 from bestarm.interface import BoolArray, FloatArray, IntArray
 
 Allocation = Literal[
-    "uniform", "g-optimal", "frank-wolfe", "published-grid", "kumar-yildirim", "wynn", "fedorov", "greedy",
-    "published-greedy", "published-ellipsoid", "clusters",
-]  # fmt: skip
+    "uniform",
+    "g-optimal",
+    "frank-wolfe",
+    "published-grid",
+    "kumar-yildirim",
+    "wynn",
+    "fedorov",
+    "greedy",
+    "published-greedy",
+    "published-ellipsoid",
+    "clusters",
+]
 
 DESIGNS: dict[str, DesignRule] = {
     "g-optimal": DesignRule("d-optimal"),
@@ -34,7 +43,7 @@ DESIGNS: dict[str, DesignRule] = {
     "published-ellipsoid": DesignRule("d-optimal", start="kumar-yildirim", tolerance=1e-9, max_steps=5000),
 }
 
-# allocation and rounding in the code published with [1]_
+# allocation and rounding in the authors' code of [1]_
 PUBLISHED: dict[str, tuple[Allocation, RoundingMethod]] = {
     "g-optimal": ("published-grid", "ceiling"),
     "frank-wolfe": ("published-grid", "ceiling"),
@@ -51,10 +60,10 @@ class AllocationRule:
     ----------
     name : str
         "uniform"; an optimal design, by its solver: "g-optimal" (steps on the determinant with away steps, which reach
-        the optimum), "frank-wolfe" ([1]_, Algorithm 2 to the letter), "published-grid" (its published form),
-        "kumar-yildirim" (their start, Appendix C), "wynn" (steps of 1, 1/2, 1/3, ...), "fedorov" (the published form
-        of Wynn's method), "published-ellipsoid" (as "kumar-yildirim", but solved until arms that the optimum can do
-        without have no weight, as by the solver of ellipsoids that the published OD-LinBAI calls); "greedy" (Soare et
+        the optimum), "frank-wolfe" ([1]_, Algorithm 2 to the letter), "published-grid" (its form in the authors' code),
+        "kumar-yildirim" (their start, Appendix C), "wynn" (steps of 1, 1/2, 1/3, ...), "fedorov" (Wynn's method
+        in the authors' code), "published-ellipsoid" (as "kumar-yildirim", but solved until arms that the optimum can do
+        without have no weight, as by the solver of ellipsoids that their OD-LinBAI calls); "greedy" (Soare et
         al. 2014), "published-greedy" (with an intercept); "clusters" (Appendix H).
     rounding : {"apportionment", "ceiling", "multinomial", "allen-zhu"}
         From a design's weights to whole numbers; only optimal designs are rounded.
@@ -88,7 +97,7 @@ class AllocationRule:
     ) -> IntArray:
         """Return how often to pull each arm, shape (R, K).
 
-        Designs that use no random numbers are solved once for each set of features and live arms, whoever has them.
+        Designs that use no random numbers are solved once for each set of features and live arms.
 
         Parameters
         ----------
@@ -106,9 +115,7 @@ class AllocationRule:
         if self.name == "uniform":
             return uniform_counts(live, budget, key, replications, stage)
         if self.name == "clusters":
-            return cluster_counts(
-                features[feature_set], live, budget, key=key, replications=replications, time=stage
-            )  # fmt: skip
+            return cluster_counts(features[feature_set], live, budget, key=key, replications=replications, time=stage)
         if self.name in ("greedy", "published-greedy"):
             first, same = _distinct(feature_set, live, budget)
             counts = greedy_counts(
@@ -116,9 +123,14 @@ class AllocationRule:
             )
             return counts[same]
         return round_design(
-            self.weights(features, feature_set, live, key, replications), budget, self.rounding, key, replications,
-            stage, features[feature_set] if self.rounding == "allen-zhu" else None,
-        )  # fmt: skip
+            self.weights(features, feature_set, live, key, replications),
+            budget,
+            self.rounding,
+            key,
+            replications,
+            stage,
+            features[feature_set] if self.rounding == "allen-zhu" else None,
+        )
 
     def weights(
         self, features: FloatArray, feature_set: IntArray, live: BoolArray, key: np.uint64, replications: IntArray
@@ -130,9 +142,13 @@ class AllocationRule:
         else:
             first = same = np.arange(len(live))
         design = optimal_design(
-            features[feature_set[first]], live[first], rule, zero_arms=self.zero_arms, key=key,
+            features[feature_set[first]],
+            live[first],
+            rule,
+            zero_arms=self.zero_arms,
+            key=key,
             replications=replications[first],
-        )  # fmt: skip
+        )
         return design.weights[same]
 
 

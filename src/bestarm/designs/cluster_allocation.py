@@ -140,16 +140,19 @@ def k_means(x: FloatArray, centres: FloatArray, labels: IntArray) -> float:
     distances = np.empty(len(x))
     labels[:] = -1
     for _ in range(_MOST_STEPS):
+        # assignment step: every arm to its nearest centre
         if not _assign(x, centres, labels, distances):
             break
         sizes = np.zeros(len(centres), dtype=np.int64)
         for label in labels:
             sizes[label] += 1
+        # an empty cluster takes the farthest arm
         for c in range(len(centres)):
             if sizes[c] == 0:
                 farthest = np.argmax(distances)
                 sizes[labels[farthest]] -= 1
                 labels[farthest], sizes[c], distances[farthest] = c, 1, 0.0
+        # update step: every centre to the mean of its arms
         centres[:] = 0.0
         for i in range(len(x)):
             centres[labels[i]] += x[i] / sizes[labels[i]]
@@ -157,9 +160,7 @@ def k_means(x: FloatArray, centres: FloatArray, labels: IntArray) -> float:
 
 
 @njit(cache=True)
-def clusters(
-    x: FloatArray, n_clusters: int, key: np.uint64, replication: int, time: int, first: int
-) -> IntArray:  # fmt: skip
+def clusters(x: FloatArray, n_clusters: int, key: np.uint64, replication: int, time: int, first: int) -> IntArray:
     """Return the cluster of each arm, numbered from 0, by the best of ten runs of k-means."""
     labels, best = np.empty(len(x), dtype=np.int64), np.zeros(len(x), dtype=np.int64)
     least = np.inf
@@ -181,12 +182,14 @@ def _cluster_rows(
     replications: IntArray,
     time: int,
 ) -> IntArray:
+    """Return the pulls of every row: equal budgets for its clusters, equal pulls within each ([1]_, Appendix H)."""
     n_rows, n_arms = live.shape
     counts = np.zeros((n_rows, n_arms), dtype=np.int64)
     for s in range(n_rows):
         order = random_order(key, replications[s], time, 0, n_arms)
         arms = np.flatnonzero(live[s])
         x = features[s][arms]
+        # m, which Appendix H leaves open: as asked, or the rank of the live arms
         wanted = n_clusters
         if wanted == 0:
             singular = np.linalg.svd(x, full_matrices=False)[1]
@@ -194,6 +197,7 @@ def _cluster_rows(
         labels = np.full(n_arms, -1)
         labels[arms] = clusters(x, min(wanted, len(arms)), key, replications[s], time, 2 * n_arms)
         n_found = labels.max() + 1
+        # n / m pulls for each cluster; which clusters get one more is random
         share = spread(budget[s], random_order(key, replications[s], time, n_arms, n_found))
         for c in range(n_found):
             members = order[labels[order] == c]  # in random order: who comes first gets what is left over

@@ -70,6 +70,7 @@ def golden_section(leverage: FloatArray, c: FloatArray, gain: float) -> float:
     low, high = 0.0, 1.0
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     at_left, at_right = largest_after(leverage, c, gain, left), largest_after(leverage, c, gain, right)
+    # keep the part of [low, high] around the lower of the two inner points
     for _ in range(_SECTIONS):
         if at_left <= at_right:
             high, right, at_right = right, left, at_left
@@ -79,6 +80,7 @@ def golden_section(leverage: FloatArray, c: FloatArray, gain: float) -> float:
             low, left, at_left = left, right, at_right
             right = low + _GOLDEN * (high - low)
             at_right = largest_after(leverage, c, gain, right)
+    # where several arms tie for the largest leverage no step lowers it, and the line search stalls at 0
     middle = 0.5 * (low + high)
     return middle if largest_after(leverage, c, gain, middle) < leverage.max() else 0.0
 
@@ -122,12 +124,15 @@ def kumar_yildirim(z: FloatArray, key: np.uint64, replication: int) -> FloatArra
     n, d = z.shape
     weights, basis = np.zeros(n), np.zeros((d, d))
     for k in range(d):
+        # [3]_, Algorithm 3.1: a random direction, orthogonal to the arms chosen so far
         direction = np.empty(d)
         for m in range(d):
             direction[m] = standard_normal(key, replication, m, k)
         subtract_span(direction, basis[:k])
+        # the arm that reaches farthest along it
         chosen = int(np.argmax(np.abs(z @ direction)))
         weights[chosen] = 1.0 / d
+        # Gram-Schmidt: rows of the basis span the arms chosen
         basis[k] = z[chosen]
         subtract_span(basis[k], basis[:k])
         basis[k] /= np.sqrt(np.sum(basis[k] ** 2))
@@ -158,7 +163,7 @@ def solve(z: FloatArray, weights: FloatArray, rule: int, tolerance: float, max_s
     weights : ndarray, shape (n,)
         The start; its arms span everything.
     rule : int
-        ``FRANK_WOLFE`` (exact line search on the largest leverage), ``GRID`` (the published line search), ``D_OPTIMAL``
+        ``FRANK_WOLFE`` (exact line search on the largest leverage), ``GRID`` (that of the authors' code), ``D_OPTIMAL``
         (exact line search on the determinant, with away steps [2]_), ``WYNN`` (steps 1/(k + 1), k the points so far).
     """
     n, d = z.shape
@@ -169,10 +174,13 @@ def solve(z: FloatArray, weights: FloatArray, rule: int, tolerance: float, max_s
     while taken < max_steps:
         if taken % _REFRESH == _REFRESH - 1:
             information_inverse(z, weights, inverse, leverage)
+        # [1]_, Algorithm 2: the vertex is the arm with the largest leverage
         s = int(np.argmax(leverage))
+        # Kiefer and Wolfowitz: the largest leverage is at least d, and d at the optimum alone
         if leverage[s] <= (1.0 + tolerance) * d:
             break
         chosen, goes_on = s, True
+        # gamma: exact for the determinant, predetermined, or exact (or best on a grid) for the largest leverage
         if rule == D_OPTIMAL:
             chosen, step = _d_step(weights, leverage, s, d)
         elif rule == WYNN:
@@ -186,6 +194,7 @@ def solve(z: FloatArray, weights: FloatArray, rule: int, tolerance: float, max_s
             goes_on = goes_on and step > _STALLED
         if not goes_on:
             break
+        # pi = (1 - gamma) pi + gamma e_s, with the leverages h_i(gamma) of the module
         c[:] = z @ (inverse @ z[chosen])
         move(z, weights, inverse, leverage, chosen, step, c)
         taken += 1

@@ -48,9 +48,9 @@ def greedy_counts(
     budget : ndarray of int64, shape (S,)
         Number of pulls, spent exactly.
     regulariser : float
-        :math:`\lambda > 0`, in squared units of the features. The published code of [2]_ has 1.
+        :math:`\lambda > 0`, in squared units of the features. The authors' code of [2]_ has 1.
     intercept : bool
-        Whether the design has a constant feature 1 besides x, as in the published code of [2]_.
+        Whether the design has a constant feature 1 besides x, as in the authors' code of [2]_.
 
     Returns
     -------
@@ -79,6 +79,7 @@ def _next_arm(gram: FloatArray, counts: IntArray) -> int:
     n_arms = len(gram)
     worst = np.empty(n_arms)
     least = np.inf
+    # the largest variance after a pull of j: max_i G_ii - G_ji^2 / (1 + G_jj)
     for j in range(n_arms):
         scale, enough = 1.0 / (1.0 + gram[j, j]), least * (1.0 + _EQUAL)
         worst[j] = 0.0
@@ -87,6 +88,7 @@ def _next_arm(gram: FloatArray, counts: IntArray) -> int:
             if worst[j] > enough:  # neither the least nor tied with it
                 break
         least = min(least, worst[j])
+    # of the arms that tie for the least, the one pulled least so far, then the first
     chosen = -1
     for j in range(n_arms):
         if worst[j] <= least * (1.0 + _EQUAL) and (chosen < 0 or counts[j] < counts[chosen]):

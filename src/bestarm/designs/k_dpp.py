@@ -114,16 +114,19 @@ def greedy(kernel: FloatArray, k: int, chosen: IntArray) -> int:
     rows = np.empty((k, n))
     free = np.ones(n, dtype=np.bool_)
     for t in range(k):
+        # [1]_, Algorithm 1: j = argmax d_i^2, the variance of a point given those chosen
         best = -1
         for j in range(n):
             if free[j] and (best < 0 or left[j] > left[best]):
                 best = j
         if left[best] <= floor:
             return t
+        # e_i = (L_ji - <c_j, c_i>) / d_j
         row = kernel[best].copy()
         for s in range(t):
             row -= rows[s, best] * rows[s]
         rows[t] = row / np.sqrt(left[best])
+        # d_i^2 = d_i^2 - e_i^2
         left -= rows[t] ** 2
         free[best], chosen[t] = False, best
     return k
@@ -212,9 +215,11 @@ def max_determinant(kernel: FloatArray, k: int, most: int = 20_000_000) -> IntAr
 
 @njit(cache=True)
 def branch_and_bound(kernel: FloatArray, start: IntArray, most: int) -> tuple[IntArray, int]:
+    """Return the set of largest determinant, in ascending order, and how many branches were visited."""
     n, k = len(kernel), len(start)
     best = start.copy()
     best_value = np.log(np.linalg.det(kernel[best][:, best])) * (1.0 + 1e-15)
+    # row t: variances of all points given the first t of the branch; log determinants are sums of their logs
     left = np.empty((k + 1, n))
     rows = np.empty((k, n))
     left[0] = np.diag(kernel)
@@ -225,22 +230,26 @@ def branch_and_bound(kernel: FloatArray, start: IntArray, most: int) -> tuple[In
     while depth >= 0 and visited < most:
         chosen[depth] += 1
         j = chosen[depth]
+        # too few points are left to complete the set: one level up
         if j > n - (k - depth):
             depth -= 1
             continue
         visited += 1
         if left[depth, j] <= floor:
             continue
+        # bound: variances only fall, so no completion gains more than the largest of them
         reach = np.sort(left[depth, j:])[::-1][: k - depth]
         if value[depth] + np.log(np.maximum(reach, 1e-300)).sum() <= best_value:
             depth -= 1  # later points have smaller bounds still
             continue
         value[depth + 1] = value[depth] + np.log(left[depth, j])
+        # a complete set
         if depth == k - 1:
             if value[k] > best_value:
                 best_value = value[k]
                 best[:] = chosen
             continue
+        # one level down: condition on point j, as `greedy` does
         row = kernel[j].copy()
         for s in range(depth):
             row -= rows[s, j] * rows[s]

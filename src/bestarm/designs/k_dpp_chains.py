@@ -128,10 +128,17 @@ def _among(value: int, members: IntArray, without: int, size: int) -> bool:
 
 @njit(cache=True)
 def _try_add(
-    entries: Entries, diagonal: FloatArray, reach: FloatArray, members: IntArray, columns: FloatArray, gram: FloatArray,
-    place: int, size: int, workspace: tuple[FloatArray, IntArray, FloatArray, FloatArray, FloatArray],
+    entries: Entries,
+    diagonal: FloatArray,
+    reach: FloatArray,
+    members: IntArray,
+    columns: FloatArray,
+    gram: FloatArray,
+    place: int,
+    size: int,
+    workspace: tuple[FloatArray, IntArray, FloatArray, FloatArray, FloatArray],
     draws: tuple[np.uint64, int, int, int],
-) -> tuple[int, int, bool]:  # fmt: skip
+) -> tuple[int, int, bool]:
     """Put a point at a place of the set, with probability proportional to its variance given the other members.
 
     By rejection: a point is proposed with probability proportional to its diagonal entry, which bounds its conditional
@@ -141,8 +148,10 @@ def _try_add(
     factor, order, column, found, solved = workspace
     key, replication, item, number = draws
     bad = 0
+    # Cholesky factor of L_S', S' the members without the one at this place
     _factor(gram[:size, :size], place, _ROUNDING * diagonal[members[0]] + 1e-300, factor, order)
     for _ in range(_PATIENCE):
+        # propose j with probability proportional to L_jj
         j = _draw_from(diagonal, reach, uniform(key, replication, item, number))
         accept = uniform(key, replication, item, number + 1)
         number += 2
@@ -150,9 +159,11 @@ def _try_add(
             continue
         _gather(entries, j, column)
         _entries_with(entries, j, column, members[:size], columns[:size], found)
+        # L_jj - L_jS' L_S'^-1 L_S'j, at most L_jj
         variance = _conditional(diagonal[j], found, factor, order, size - 1, solved)
         if variance < -_ROUNDING * diagonal[j]:
             bad = 1
+        # accept with probability variance / L_jj
         if accept * diagonal[j] < variance:
             _place(members, columns, gram, diagonal, place, size, j, column, found)
             return number, bad, True
@@ -166,6 +177,7 @@ def _widen(entries: Entries, diagonal: FloatArray, j: int, column: FloatArray, w
         wide[:] = entries.matrix[j]
         return
     wide[:] = 0.0
+    # prior covariances: constant + signal exp(-|x - y|^2 / 2)
     for c in range(len(entries.points)):
         centre = entries.points[c, j]
         for i in range(len(wide)):
@@ -173,16 +185,26 @@ def _widen(entries: Entries, diagonal: FloatArray, j: int, column: FloatArray, w
     exponentials(wide)
     for i in range(len(wide)):
         wide[i] = entries.constant + entries.signal * wide[i]
+    # posterior covariances: less the products of whitened columns
     subtract_products(column, entries.rows, wide)
     wide *= entries.weight
+    # the ridge is on the diagonal alone
     wide[j] = diagonal[j]
 
 
 @njit(cache=True)
 def _add_exactly(
-    entries: Entries, diagonal: FloatArray, wide: FloatArray, members: IntArray, columns: FloatArray, gram: FloatArray,
-    place: int, size: int, workspace: tuple[FloatArray, IntArray, FloatArray, FloatArray, FloatArray], u: float,
-) -> int:  # fmt: skip
+    entries: Entries,
+    diagonal: FloatArray,
+    wide: FloatArray,
+    members: IntArray,
+    columns: FloatArray,
+    gram: FloatArray,
+    place: int,
+    size: int,
+    workspace: tuple[FloatArray, IntArray, FloatArray, FloatArray, FloatArray],
+    u: float,
+) -> int:
     """Put a point at a place of the set by the conditional variances of all points, O((m + k) n).
 
     ``wide``, shape (k, n), holds the kernel entries of the members with all points. Returns whether a variance was
@@ -191,6 +213,7 @@ def _add_exactly(
     factor, order, column, found, _ = workspace
     others = size - 1
     left = diagonal.copy()
+    # left_j = L_jj - |F^-1 L_S'j|^2 with the Cholesky factor F of L_S', the members without this place
     if others > 0:
         _factor(gram[:size, :size], place, _ROUNDING * diagonal[members[0]] + 1e-300, factor, order)
         inverse = np.zeros((others, size))
@@ -204,6 +227,7 @@ def _add_exactly(
         for i in range(others):
             for j in range(len(left)):
                 left[j] -= solved[i, j] ** 2
+    # what is a member already cannot be added
     total, bad = 0.0, 0
     for t in range(size):
         if t != place:
@@ -212,12 +236,14 @@ def _add_exactly(
         if left[j] < -_ROUNDING * diagonal[j]:
             bad = 1
         total += max(left[j], 0.0)
+    # the first point at which the cumulative sum exceeds u times the total
     target, pick, seen = u * total, members[place], 0.0
     for j in range(len(left)):
         if left[j] > 0.0:
             pick, seen = j, seen + left[j]
             if seen > target:
                 break
+    # the new member's column, Gram entries and kernel row
     if pick >= 0 and pick != members[place]:
         _gather(entries, pick, column)
         for t in range(size):
@@ -229,9 +255,16 @@ def _add_exactly(
 
 @njit(cache=True)
 def _place(
-    members: IntArray, columns: FloatArray, gram: FloatArray, diagonal: FloatArray, place: int, size: int, j: int,
-    column: FloatArray, found: FloatArray,
-) -> None:  # fmt: skip
+    members: IntArray,
+    columns: FloatArray,
+    gram: FloatArray,
+    diagonal: FloatArray,
+    place: int,
+    size: int,
+    j: int,
+    column: FloatArray,
+    found: FloatArray,
+) -> None:
     """Make point j the member at a place."""
     members[place], columns[place] = j, column
     for t in range(size):
@@ -241,9 +274,15 @@ def _place(
 
 @njit(cache=True)
 def _exchange(
-    entries: Entries, diagonal: FloatArray, members: IntArray, columns: FloatArray, gram: FloatArray, n_steps: int,
-    workspace: tuple[FloatArray, IntArray, FloatArray, FloatArray, FloatArray], draws: tuple[np.uint64, int, int, int],
-) -> int:  # fmt: skip
+    entries: Entries,
+    diagonal: FloatArray,
+    members: IntArray,
+    columns: FloatArray,
+    gram: FloatArray,
+    n_steps: int,
+    workspace: tuple[FloatArray, IntArray, FloatArray, FloatArray, FloatArray],
+    draws: tuple[np.uint64, int, int, int],
+) -> int:
     """Run the lazy exchange chain ([1]_) in place; return whether a conditional variance was negative.
 
     Factors of the members but one, and the variance of that one given them, are kept until a point is exchanged.
@@ -254,10 +293,12 @@ def _exchange(
     factors, orders, losses = np.zeros((k, k, k)), np.zeros((k, k), dtype=np.int64), np.zeros(k)
     ready = np.zeros(k, dtype=np.bool_)
     for _ in range(n_steps):
+        # stay with probability 1/2
         lazy = uniform(key, replication, item, number) < 0.5
         number += 1
         if lazy or k == n:
             continue
+        # i uniform among the members, j uniform among the others
         place = int(uniform(key, replication, item, number) * k)
         j = members[0]
         while _among(j, members, -1, k):
@@ -265,6 +306,7 @@ def _exchange(
             j = int(uniform(key, replication, item, number) * n)
         accept = uniform(key, replication, item, number + 1)
         number += 2
+        # det L_{S-i+j} / det L_S is the variance of j over that of i, both given S - i
         factor, order = factors[place], orders[place]
         if not ready[place]:
             _factor(gram, place, _ROUNDING * diagonal[members[0]] + 1e-300, factor, order)
@@ -275,6 +317,7 @@ def _exchange(
         gain = _conditional(diagonal[j], found, factor, order, k - 1, solved)
         if gain < -_ROUNDING * diagonal[j]:
             bad = 1
+        # Metropolis: exchange with probability min(1, ratio)
         if accept * losses[place] < gain:
             _place(members, columns, gram, diagonal, place, k, j, column, found)
             ready[:] = False
@@ -283,9 +326,16 @@ def _exchange(
 
 @njit(cache=True)
 def run_chain(
-    entries: Entries, diagonal: FloatArray, start: IntArray, k: int, n_steps: int, exchange: bool, key: np.uint64,
-    replication: int, item: int,
-) -> tuple[IntArray, int]:  # fmt: skip
+    entries: Entries,
+    diagonal: FloatArray,
+    start: IntArray,
+    k: int,
+    n_steps: int,
+    exchange: bool,
+    key: np.uint64,
+    replication: int,
+    item: int,
+) -> tuple[IntArray, int]:
     """Return the set after so many steps, and whether the kernel was seen not to be positive semi-definite.
 
     An empty ``start`` means points added one after the other in proportion to their conditional variances.
@@ -296,6 +346,7 @@ def run_chain(
     wide = np.zeros((k if not exchange else 0, len(diagonal)))
     reach = np.cumsum(diagonal)
     number, bad, whole = 0, 0, False
+    # the given start, member by member
     if len(start) > 0:
         for t in range(k):
             _gather(entries, start[t], workspace[2])
@@ -304,6 +355,7 @@ def run_chain(
         if exchange:
             draws = (key, replication, item, number)
             return members, _exchange(entries, diagonal, members, columns, gram, n_steps, workspace, draws)
+    # steps below 0 fill the set; the others are down-up: one member leaves, one point is added
     for step in range(-k if len(start) == 0 else 0, n_steps):
         if step < 0:
             place, size = k + step, k + step + 1
@@ -311,11 +363,20 @@ def run_chain(
         else:
             place, size = int(uniform(key, replication, item, number) * k), k
             number += 1
+        # by rejection; once patience ran out, from the variances of all points
         if not whole:
             number, fault, added = _try_add(
-                entries, diagonal, reach, members, columns, gram, place, size, workspace,
+                entries,
+                diagonal,
+                reach,
+                members,
+                columns,
+                gram,
+                place,
+                size,
+                workspace,
                 (key, replication, item, number),
-            )  # fmt: skip
+            )
             bad = max(bad, fault)
             if added:
                 continue

@@ -63,6 +63,7 @@ def project(basis: FloatArray, key: np.uint64, replication: int, item: int, numb
     rows = np.empty((k, n))
     chosen = np.empty(k, dtype=np.int64)
     for t in range(k):
+        # point i with probability proportional to |V_i|^2, rows V_i of the basis given the points so far
         target = uniform(key, replication, item, number + t) * left.sum()
         pick, reach = -1, 0.0
         for j in range(n):
@@ -70,6 +71,7 @@ def project(basis: FloatArray, key: np.uint64, replication: int, item: int, numb
                 pick, reach = j, reach + left[j]
                 if reach > target:
                     break
+        # project the direction of that point out of all rows: a Cholesky step on V V'
         row = basis @ basis[pick]
         for s in range(t):
             row -= rows[s, pick] * rows[s]

@@ -1,4 +1,4 @@
-r"""How far a chain is from its k-DPP: bounds on the steps it needs, and the distance itself on small sets.
+r"""The distance of a chain from its k-DPP: bounds on the steps it needs, and the distance itself on small sets.
 
 References
 ----------

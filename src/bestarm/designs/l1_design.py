@@ -250,6 +250,7 @@ def _climb(
             y[:] = signs @ edges
             heights[:] = x @ y
             age = 0
+        # the weights of the active arms that write the target
         slopes = edges @ target
         r = _leaving_arm(arms, signs * slopes, pivot > patience)
         if r < 0:
@@ -263,6 +264,7 @@ def _climb(
         else:
             active[arms[r]], active[entering] = False, True
             arms[r], signs[r] = entering, np.sign(rates[entering])
+            # pivot: the entering arm takes the place of arm r
             shares = edges @ x[entering]
             edges[r] /= shares[r]
             for other in range(n_features):
@@ -303,7 +305,9 @@ def best_vertices(x: FloatArray, pairs: IntArray, weights: FloatArray, certified
             target += x[pairs[p, 0]]
         if pairs[p, 1] >= 0:
             target -= x[pairs[p, 1]]
+        # from the best vertex of the pair before to that of this one
         slopes, age = _climb(x, target, arms, signs, active, edges, y, heights, age)
+        # [1]_, Eq. 1: only arms that are active at the vertex have weights
         design = np.zeros(n_arms)
         design[arms] = slopes
         certified[p] = _is_certified(x, target, design, y)

@@ -1,4 +1,4 @@
-r"""The designs of `bestarm.designs.l1_design` for the pairs that a search meets, compiled; and the published slip.
+r"""Designs of single pairs of arms, compiled, and the design that a slip in the authors' code gives.
 
 References
 ----------
@@ -59,6 +59,7 @@ def _solve(
     n_arms = related.shape[1]
     first, last = 0, 0
     while first < len(pairs):
+        # the pairs of one set of arms share the dual polytope
         s = pairs[first, 0]
         while last < len(pairs) and pairs[last, 0] == s:
             last += 1
@@ -68,6 +69,7 @@ def _solve(
         rank = 0
         while rank < coordinates.shape[2] and np.any(coordinates[s, :, rank]):
             rank += 1
+        # an arm that is in no relation with others has the weight 1 as b, -1 as c
         mine = np.empty((last - first, 2), dtype=np.int64)
         for p in range(first, last):
             for end in range(2):
@@ -76,6 +78,7 @@ def _solve(
                 if place[arm] < 0:
                     weights[p, arm] += 1.0 - 2.0 * end
         certified[first:last] = True
+        # the related arms: one walk over the vertices for all pairs
         if rank > 0:
             x = np.ascontiguousarray(coordinates[s][arms][:, :rank])
             found = np.zeros((last - first, len(arms)))
@@ -120,7 +123,7 @@ def l1_pairs(features: FloatArray, related: BoolArray, coordinates: FloatArray, 
 
 
 def nonnegative_design(features: FloatArray, b: int, c: int) -> FloatArray:
-    r"""Return what the code published with [1]_ takes for the design of a pair: it asks for :math:`w\geq0` as well.
+    r"""Return what the authors' code of [1]_ takes for the design of a pair: it asks for :math:`w\geq0` as well.
 
     Its solver, sequential quadratic programming from the uniform design, then finds the optimum where there is one.
     In general there is none, since :math:`x_b-x_c` is no sum of arms; what is returned is where SciPy's solver gives
@@ -140,7 +143,11 @@ def nonnegative_design(features: FloatArray, b: int, c: int) -> FloatArray:
     """
     target, ones = features[b] - features[c], np.ones(len(features))
     found = minimize(
-        np.sum, ones / len(features), jac=lambda w: ones, method="SLSQP", bounds=[(0.0, None)] * len(features),
+        np.sum,
+        ones / len(features),
+        jac=lambda w: ones,
+        method="SLSQP",
+        bounds=[(0.0, None)] * len(features),
         constraints={"type": "eq", "fun": lambda w: w @ features - target, "jac": lambda w: features.T},
-    )  # fmt: skip
+    )
     return np.maximum(found.x, 0.0)

@@ -42,7 +42,7 @@ class DesignRule:
     steps : {"d-optimal", "frank-wolfe", "grid", "wynn"}
         "d-optimal": Frank-Wolfe with the exact step on the determinant ([1]_, Appendix C; Fedorov's step) and away
         steps, which reaches the optimum. "frank-wolfe": [1]_, Algorithm 2, the exact step on the largest leverage; it
-        stalls as soon as two arms tie for the largest leverage. "grid": the published form of Algorithm 2, with steps
+        stalls as soon as two arms tie for the largest leverage. "grid": as in the authors' code of [1]_, with steps
         :math:`0.75^k`. "wynn": steps 1/(k + 1), where k is the number of design points [3]_.
     start : {"uniform", "kumar-yildirim"}
         Uniform over the live arms, or over as few arms as the dimension ([1]_, Corollary 2).
@@ -114,9 +114,11 @@ def _solve_all(
     n_steps: IntArray,
     converged: BoolArray,
 ) -> None:
+    """Write the design of each set of live arms, its largest leverage, its steps, and whether they were enough."""
     for s in range(len(live)):
         arms = np.flatnonzero(live[s])
         squares = np.array([np.sum(features[s, a] ** 2) for a in arms])
+        # an arm at the origin teaches nothing
         if squares.max() > 0.0 and not zero_arms:
             arms = arms[squares > 0.0]
         if squares.max() == 0.0:  # nothing to learn: every live arm is the origin
@@ -124,11 +126,13 @@ def _solve_all(
             converged[s] = True
             continue
         x = features[s][arms]
+        # coordinates in the span of the live arms, in which V has an inverse
         basis = span_basis(x)
         z = x @ basis
         n, ranks[s] = z.shape
         pi = np.full(n, 1.0 / n)
         leverage[s], converged[s] = ranks[s], True
+        # independent arms have the uniform design, and need no solver
         if ranks[s] < n:
             if spanning_start:
                 pi = design_steps.kumar_yildirim(z, key, replications[s])
@@ -161,7 +165,7 @@ def optimal_design(
     rule : DesignRule
         How to solve.
     zero_arms : bool
-        Solve with live arms at the origin among the others, as the published code of [1]_ does. A uniform start gives
+        Solve with live arms at the origin among the others, as the authors' code of [1]_ does. A uniform start gives
         them weight, and a line search that stalls leaves it to them.
     key, replications
         Name the random start, if there is one.
@@ -176,9 +180,12 @@ def optimal_design(
     n_sets = len(there)
     names = np.arange(n_sets) if replications is None else np.ascontiguousarray(replications, dtype=np.int64)
     found = Design(
-        np.zeros(there.shape), np.zeros(n_sets), np.zeros(n_sets, dtype=np.int64), np.zeros(n_sets, dtype=np.int64),
+        np.zeros(there.shape),
+        np.zeros(n_sets),
+        np.zeros(n_sets, dtype=np.int64),
+        np.zeros(n_sets, dtype=np.int64),
         np.zeros(n_sets, dtype=np.bool_),
-    )  # fmt: skip
+    )
     _solve_all(
         x,
         there,

@@ -133,6 +133,7 @@ def largest(
         for slot in range(values.shape[1]):
             if among[r, slot] and values[r, slot] > best:
                 best = values[r, slot]
+        # of those within TIE of it the smallest heap number, or each with equal chance (reservoir sampling)
         n_tied = 0
         for slot in range(values.shape[1]):
             if among[r, slot] and (values[r, slot] >= best - TIE or values[r, slot] == best):

@@ -51,6 +51,7 @@ def span_basis(x: FloatArray) -> FloatArray:
     direction, along = np.empty(d), np.empty(n)
     rank = 0
     while rank < len(basis):
+        # pivot: the arm with the largest part outside of the span
         longest = int(np.argmax(squares))
         for k in range(d):
             direction[k] = rest[k, longest]
@@ -59,6 +60,7 @@ def span_basis(x: FloatArray) -> FloatArray:
         if norm <= limit or norm == 0.0:
             break
         basis[rank] = direction / norm
+        # take the new direction off every arm
         along[:] = 0.0
         for k in range(d):
             if basis[rank, k] != 0.0:
@@ -75,7 +77,7 @@ def span_basis(x: FloatArray) -> FloatArray:
 
 @njit(cache=True)
 def published_coordinates(x: FloatArray) -> FloatArray:
-    """Return the arms as the code published with [1]_ projects them: at most three columns are left.
+    """Return the arms as the authors' code of [1]_ projects them: at most three columns are left.
 
     Where the rank is below the number of columns, the first columns become the coordinates along the singular
     directions, and all from the fourth on are dropped; with fewer than three directions an old column stays. Where
@@ -101,7 +103,7 @@ def published_coordinates(x: FloatArray) -> FloatArray:
 def published_columns(
     columns: FloatArray, n_columns: IntArray, live: BoolArray, seen: FloatArray, n_seen: IntArray
 ) -> None:
-    """Write what is left of the columns of every replication's live arms after one more published projection."""
+    """Write what another projection of the authors' code leaves of the columns of every replication's live arms."""
     for r in range(len(live)):
         arms = np.flatnonzero(live[r])
         x = published_coordinates(np.ascontiguousarray(columns[r][arms][:, : n_columns[r]]))

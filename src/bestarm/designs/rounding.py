@@ -5,9 +5,9 @@ ways to get from one to the other differ in what they spend and in what they pro
 
 - *apportionment* [2]_ spends n exactly and is the efficient one: :math:`N_i / (n \pi_i) \geq 1 - (|S| - 1) / n` for
   every arm of the support S, so no leverage exceeds :math:`n / (n - |S| + 1)` times that of the design;
-- *ceiling* is :math:`\lceil n \pi_i \rceil`, the rounding of the published code of [1]_; it overspends by up to
+- *ceiling* is :math:`\lceil n \pi_i \rceil`, the rounding of the authors' code of [1]_; it overspends by up to
   :math:`|S| - 1` pulls;
-- *multinomial* makes n independent draws from the design, the rounding of the published Wynn variant of [1]_;
+- *multinomial* makes n independent draws from the design, the rounding of Wynn's variant in the authors' code;
 - *allen-zhu* [3]_, which [1]_ names in Algorithm 2, starts from the apportionment and swaps single pulls until
   :math:`\lambda_{\min}(\sum_i N_i \tilde x_i \tilde x_i^\top) \geq 1 - 3 \varepsilon`, with :math:`\tilde x_i` the
   features in which the design itself has the identity; this is guaranteed for :math:`n \geq 5 d / \varepsilon^2` and
@@ -104,9 +104,7 @@ def round_design(
     return _swap_rows(x, shares, pulls, epsilon, key, rows, time)
 
 
-def uniform_counts(
-    live: BoolArray, budget: IntArray, key: np.uint64, replications: IntArray, time: int
-) -> IntArray:  # fmt: skip
+def uniform_counts(live: BoolArray, budget: IntArray, key: np.uint64, replications: IntArray, time: int) -> IntArray:
     r"""Return the uniform allocation: :math:`\lfloor n / |A| \rfloor` pulls of each live arm, the rest at random.
 
     Parameters
@@ -177,6 +175,7 @@ def apportion(shares: FloatArray, budget: int, order: IntArray) -> IntArray:
     """Return the efficient apportionment of a budget to positive shares ([2]_), ties to the first of ``order``."""
     n = len(shares)
     counts = np.zeros(n, dtype=np.int64)
+    # no more pulls than arms with weight: one each for the largest shares
     if budget <= n:
         kept_last = -shares
         for _ in range(budget):
@@ -184,13 +183,16 @@ def apportion(shares: FloatArray, budget: int, order: IntArray) -> IntArray:
             counts[i], kept_last[i] = 1, np.inf
         return counts
     spent = 0
+    # [2]_: first ceil((n - |S| / 2) pi_i) for the arms of the support S
     for i in range(n):
         counts[i] = _round_up((budget - 0.5 * n) * shares[i])
         spent += counts[i]
+    # then one less where (N_i - 1) / pi_i is largest
     while spent > budget:
         i = _smallest((1 - counts) / shares, order)
         counts[i] -= 1
         spent -= 1
+    # or one more where N_i / pi_i is least
     while spent < budget:
         i = _smallest(counts / shares, order)
         counts[i] += 1
@@ -247,9 +249,7 @@ def _multinomial_rows(
 
 
 @njit(cache=True)
-def _uniform_rows(
-    live: BoolArray, budget: IntArray, key: np.uint64, replications: IntArray, time: int
-) -> IntArray:  # fmt: skip
+def _uniform_rows(live: BoolArray, budget: IntArray, key: np.uint64, replications: IntArray, time: int) -> IntArray:
     n_rows, n_arms = live.shape
     counts = np.zeros((n_rows, n_arms), dtype=np.int64)
     for r in range(n_rows):
@@ -297,12 +297,16 @@ def swap(whitened: FloatArray, counts: IntArray, epsilon: float, order: IntArray
     counts, alpha = counts.copy(), np.sqrt(d) / epsilon
     leaves, comes = np.empty(n_arms), np.empty(n_arms)
     for _ in range(int(np.ceil(counts.sum() / epsilon))):
+        # Z, the sum of x x' over the pulls
         z = whitened.T @ (whitened * counts.astype(np.float64)[:, np.newaxis])
         eigenvalues, vectors = np.linalg.eigh(z)
+        # balanced: lambda_min(Z) is at least 1 - 3 epsilon
         if eigenvalues[0] >= max(1.0 - 3.0 * epsilon, _COLLINEAR):
             break
+        # eigenvalues of A^{1/2} = (c I + alpha Z)^-1
         roots = 1.0 / (_normaliser(eigenvalues, alpha) + alpha * eigenvalues)
         squares = (whitened @ vectors) ** 2
+        # what the pulls are worth, from x'Ax and 2 alpha x'A^{1/2}x
         for i in range(n_arms):
             value, weight = np.sum(squares[i] * roots**2), 2.0 * alpha * np.sum(squares[i] * roots)
             leaves[i] = value / (1.0 - weight) if counts[i] > 0 and weight < 1.0 else np.inf
@@ -325,6 +329,7 @@ def _swap_rows(
     replications: IntArray,
     time: int,
 ) -> IntArray:
+    """Return the pulls of every row: the apportionment of [2]_, then the swaps of [3]_."""
     n_rows, n_arms = weights.shape
     counts = np.zeros((n_rows, n_arms), dtype=np.int64)
     for r in range(n_rows):

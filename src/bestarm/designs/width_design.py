@@ -61,18 +61,22 @@ def width(x: FloatArray, weights: FloatArray, directions: FloatArray, xi: FloatA
         for k in range(d):
             for m in range(d):
                 a[k, m] += weights[j] * x[j, k] * x[j, m]
+    # A = Q diag(a) Q', s = a^-1/2
     eigenvalues, q = np.linalg.eigh(a)
     eigenvalues = np.maximum(eigenvalues, _SMALLEST)
     s = 1.0 / np.sqrt(eigenvalues)
     turned, rotated = directions @ q, xi @ q
     middle, value = np.zeros((d, d)), 0.0
     for i in range(len(xi)):
+        # v'A^-1/2 xi for every direction v
         heights = turned @ (s * rotated[i])
         best = int(np.argmax(heights))
         value += heights[best]
+        # the sum over draws of (Q'v)_k (Q'xi)_l / (s_k + s_l)
         for k in range(d):
             for m in range(d):
                 middle[k, m] += turned[best, k] * rotated[i, m] / (s[k] + s[m])
+    # u_j = Q'A^-1 x_j; the gradient is minus the form u_j' middle u_j, averaged over draws
     u = (x @ q) / eigenvalues
     bent = u @ middle
     for j in range(n):
@@ -91,6 +95,7 @@ def mirror_step(weights: FloatArray, gradient: FloatArray, step: float, floor: f
     exponent = -2.0 * step * gradient
     low, high = exponent.min() - 60.0, exponent.max() + 60.0
     found = weights.copy()
+    # bisection for nu: the larger it is, the smaller the weights
     for _ in range(_BISECTIONS):
         shift = 0.5 * (low + high)
         total = 0.0
@@ -117,12 +122,14 @@ def mirror_descent(
     :math:`\kappa=\frac{2b^2}{d^3}\sqrt{2/T}`, mirror map the entropy of :math:`\lambda/2+1/(2d)`.
     """
     n, d = x.shape
+    # T and kappa as above; the shift is b
     n_steps = int(min(100.0, max(10.0, 2.0 * np.log(d) ** 2 * d**3 / (shift**2 * delta**2))))
     step = 2.0 * shift**2 / d**3 * np.sqrt(2.0 / n_steps)
     xi = normals(key, replication, item, n_steps, d)
     weights, gradient, total = np.full(n, 1.0 / n), np.empty(n), np.zeros(n)
     for t in range(n_steps):
         total += weights
+        # a stochastic gradient, from one draw
         width(x, weights, directions, xi[t : t + 1], gradient)
         weights = mirror_step(weights, gradient, step, 0.5 / d)
     return total / n_steps
@@ -145,10 +152,12 @@ def exponentiated_gradient(
         scale = np.abs(gradient).max()
         if scale == 0.0 or step < 1e-6:
             break
+        # a multiplicative step, with the gradient scaled to entries of at most 1
         trial = weights * np.exp(-step * (gradient - gradient.min()) / scale)
         trial = np.maximum(trial / trial.sum(), _LEAST_SHARE / n)
         trial /= trial.sum()
         reached = width(x, trial, directions, xi, trial_gradient)
+        # taken only if the width falls
         if reached < value:
             weights, value, step = trial, reached, 1.3 * step
             gradient[:] = trial_gradient

@@ -1,4 +1,4 @@
-"""The compiled search for what must not be told."""
+"""The compiled search for faults in what is told."""
 
 from __future__ import annotations
 
@@ -8,15 +8,6 @@ from numpy.typing import NDArray
 
 LARGEST_REWARD = 1e150  # squares of rewards are still numbers
 FAULTS = 8  # a fault is its number plus this times its place
-
-
-@njit(cache=True)
-def all_small(totals: NDArray[np.float64]) -> bool:
-    """Return whether all totals, shape (R, b), are numbers of at most `LARGEST_REWARD` in size."""
-    small: np.bool_ = np.bool_(True)
-    for total in totals.flat:
-        small &= abs(total) <= LARGEST_REWARD
-    return bool(small)
 
 
 @njit(cache=True)
@@ -55,11 +46,10 @@ def first_fault(
 @njit(cache=True)
 def note_outcomes(
     counts: NDArray[np.int64], totals: NDArray[np.float64], learned: NDArray[np.bool_], in_vain: NDArray[np.int64]
-) -> tuple[bool, bool]:
+) -> None:
     """Note in place where a reward was told, (R,), and how many evaluations failed since the last one, (R,).
 
-    A round with a reward and a failure ends the count. Returned are whether all have learned, and whether any count is
-    above 0.
+    A round with a reward and a failure ends the count.
     """
     for r in range(counts.shape[0]):
         failed, rewarded = 0, False
@@ -73,4 +63,3 @@ def note_outcomes(
             learned[r], in_vain[r] = True, 0
         else:
             in_vain[r] += failed
-    return bool(learned.all()), bool(in_vain.any())

@@ -1,4 +1,4 @@
-"""What a reader of a file says of one that is damaged."""
+"""Messages about damaged files, the same from every reader."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is learned from observations."""
+"""Models: estimates, posteriors and networks, learned from observations."""

@@ -32,6 +32,7 @@ def _estimate(
     basis, z = np.empty((0, 0)), np.empty((0, 0))
     for r in range(len(live)):
         x = features[feature_set[r]]
+        # live arms that were pulled and whose total is known
         arms = np.flatnonzero(live[r] & (counts[r] > 0) & ~np.isnan(totals[r]))
         found[r] = 0.0
         if len(arms) == 0:
@@ -41,11 +42,13 @@ def _estimate(
             basis = span_basis(x[arms])
             z = x[arms] @ basis
         numbers, sums = counts[r][arms].astype(np.float64), totals[r][arms]
+        # [1]_, Equation 4 or Equation 1
         if logistic:
             theta = np.zeros(z.shape[1])
             fit_logistic(z, numbers, sums, ridge, theta)
         else:
             theta = fit_least_squares(z, numbers, sums)
+        # from coordinates of the span back to features
         direction = basis @ theta
         for a in np.flatnonzero(live[r]):
             found[r, a] = np.sum(x[a] * direction)

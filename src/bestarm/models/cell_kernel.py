@@ -65,12 +65,14 @@ def _find(
             deeper = h
             while first_numbers[deeper + 1] <= v:
                 deeper += 1
+            # two depths and a distance name the covariance of a stationary kernel
             key[0], key[1] = h, deeper
             coordinates_of(u - first_numbers[h], h, cuts, arity, here)
             coordinates_of(v - first_numbers[deeper], deeper, cuts, arity, there)
             for j in range(d):  # twice the distance of the centres, in sides of the deeper cell
                 scale = arity ** (n_cuts[deeper, j] - n_cuts[h, j])
                 key[2 + j] = abs(2 * there[j] + 1 - (2 * here[j] + 1) * scale)
+        # linear probing from where the key is looked for first
         slot = _place(key, mask)
         while True:
             if not used[slot]:
@@ -123,6 +125,7 @@ def _average_covariances(
     found = np.empty(n)
     for i in range(n):
         h, other_h, total = depths[i], depths[n + i], 0.0
+        # [1]_, Equation 4: the mean of k over all pairs of representatives
         for s in range(size):
             for other in range(size):
                 squared = 0.0
@@ -131,6 +134,7 @@ def _average_covariances(
                     y = (coordinates[n + i, j] + offsets[other_h, other, j]) * widths[other_h, j]
                     squared += (x - y) ** 2
                 r = np.sqrt(squared) / lengthscale
+                # families as in `bestarm.kernels.Stationary`
                 if family == "rbf":
                     total += np.exp(-0.5 * r * r)
                 elif family == "matern52":
@@ -205,9 +209,14 @@ class CellKernel:
             cells = np.concatenate([first, second])
             widths, offsets = self.partition.shapes
             found = _average_covariances(
-                self.partition.coordinates(cells), self.partition.depth(cells), widths, offsets, self.kernel.family,
-                self.kernel.variance, self.kernel.lengthscale,
-            )  # fmt: skip
+                self.partition.coordinates(cells),
+                self.partition.depth(cells),
+                widths,
+                offsets,
+                self.kernel.family,
+                self.kernel.variance,
+                self.kernel.lengthscale,
+            )
         else:
             found = np.empty(len(first))
             step = max(1, _AT_ONCE // self.partition.n_representatives**2)

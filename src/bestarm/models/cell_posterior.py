@@ -97,9 +97,20 @@ def observe(posterior: CellPosterior, slots: IntArray, rewards: FloatArray, nois
     cross = posterior.covariance(asked[rows], posterior.cells[rows, nodes])
     starts = np.searchsorted(rows, np.arange(len(taught) + 1))
     failed = _observe(
-        posterior.whitened, posterior.means, posterior.variances, posterior.factor, posterior.residuals,
-        posterior.n_observed, slots, np.where(taught, rewards, 0.0), noise, taught, nodes, cross, starts,
-    )  # fmt: skip
+        posterior.whitened,
+        posterior.means,
+        posterior.variances,
+        posterior.factor,
+        posterior.residuals,
+        posterior.n_observed,
+        slots,
+        np.where(taught, rewards, 0.0),
+        noise,
+        taught,
+        nodes,
+        cross,
+        starts,
+    )
     if failed >= 0:
         raise ValueError(
             f"the kernel is not positive definite on the observed cells: the variance of cell {asked[failed]} given "
@@ -126,6 +137,7 @@ def _observe(
     cross: FloatArray,
     starts: IntArray,
 ) -> int:
+    """Append one observation to L, z and the live nodes; return the first replication with no positive pivot, or -1."""
     for r in range(len(slots)):
         if not taught[r]:
             continue
@@ -134,11 +146,14 @@ def _observe(
         if not pivot > 1e-12 * noise[r]:
             return r
         row = whitened[r, u, :t].copy()  # Appendix B: the new row of L solves L l = q
+        # l_22 = sqrt(q_22 - |l_21|^2), which is the variance that is left, plus noise
         diagonal = np.sqrt(pivot)
         factor[r, t, :t] = row
         factor[r, t, t] = diagonal
+        # z_t = (y - l_21 z) / l_22, and l_21 z is the mean of the observed node
         z = (rewards[r] - means[r, u]) / diagonal
         residuals[r, t] = z
+        # the next entry of L^-1 k_v of every live node, its mean and its variance
         for i in range(starts[r], starts[r + 1]):
             v = nodes[i]
             total = cross[i]
@@ -161,9 +176,17 @@ def introduce(posterior: CellPosterior, rows: IntArray, slots: IntArray) -> None
     cross = posterior.covariance(cells[pairs], posterior.observed[rows[pairs], places])
     posterior.live[rows, slots] = True
     _introduce(
-        posterior.whitened, posterior.means, posterior.variances, posterior.factor, posterior.residuals,
-        posterior.n_observed, rows, slots, posterior.covariance(cells, cells), cross,
-    )  # fmt: skip
+        posterior.whitened,
+        posterior.means,
+        posterior.variances,
+        posterior.factor,
+        posterior.residuals,
+        posterior.n_observed,
+        rows,
+        slots,
+        posterior.covariance(cells, cells),
+        cross,
+    )
 
 
 @njit(cache=True)
@@ -179,6 +202,7 @@ def _introduce(
     prior: FloatArray,
     cross: FloatArray,
 ) -> None:
+    """Write L^-1 k_v, mean and variance of new nodes; ``cross`` has their covariances with the observed cells."""
     begin = 0
     for i in range(len(rows)):
         r, v = rows[i], slots[i]

@@ -1,8 +1,8 @@
-"""Where networks are computed."""
+"""The device on which networks are computed."""
 
 from __future__ import annotations
 
-import torch
+from bestarm.models.torch_or_numpy import torch
 
 
 def check_device(device: str) -> None:

@@ -43,12 +43,21 @@ def prior_column(
 
 @njit(cache=True)
 def condition_row(
-    points: FloatArray, lengthscales: FloatArray, signal: float, constant: float, noise: float, rows: FloatArray,
-    variances: FloatArray, pivots: FloatArray, n_rows: int, arm: int,
-) -> None:  # fmt: skip
+    points: FloatArray,
+    lengthscales: FloatArray,
+    signal: float,
+    constant: float,
+    noise: float,
+    rows: FloatArray,
+    variances: FloatArray,
+    pivots: FloatArray,
+    n_rows: int,
+    arm: int,
+) -> None:
     """Append the row of one arm in place, O(n_rows n_arms): its scaled posterior covariances with all arms."""
     row = rows[n_rows]
     prior_column(points, points[:, arm].copy(), lengthscales, signal, constant, row)
+    # [1]_, Algorithm 2.1, one row of it: L^-1 k = (k - what earlier rows explain) / pivot
     subtract_products(rows[:n_rows, arm].copy(), rows[:n_rows], row)
     pivot = np.sqrt(max(variances[arm], 0.0) + noise)
     pivots[n_rows] = pivot
@@ -71,17 +80,36 @@ def learn_row(
 
 @njit(cache=True)
 def _condition_all(
-    points: FloatArray, point_set: IntArray, lengthscales: FloatArray, signal: FloatArray, constant: float,
-    noise: FloatArray, rows: FloatArray, variances: FloatArray, pivots: FloatArray, n_rows: IntArray,
-    conditioned: IntArray, arms: IntArray, counts: IntArray,
-) -> None:  # fmt: skip
+    points: FloatArray,
+    point_set: IntArray,
+    lengthscales: FloatArray,
+    signal: FloatArray,
+    constant: float,
+    noise: FloatArray,
+    rows: FloatArray,
+    variances: FloatArray,
+    pivots: FloatArray,
+    n_rows: IntArray,
+    conditioned: IntArray,
+    arms: IntArray,
+    counts: IntArray,
+) -> None:
+    """Condition every replication on the arms asked of it, before their rewards are known."""
     for r in range(len(arms)):
         for j in range(arms.shape[1]):
             if counts[r, j] > 0:
                 condition_row(
-                    points[point_set[r]], lengthscales[r], signal[r], constant, noise[r], rows[r], variances[r],
-                    pivots[r], n_rows[r], arms[r, j],
-                )  # fmt: skip
+                    points[point_set[r]],
+                    lengthscales[r],
+                    signal[r],
+                    constant,
+                    noise[r],
+                    rows[r],
+                    variances[r],
+                    pivots[r],
+                    n_rows[r],
+                    arms[r, j],
+                )
                 conditioned[r, n_rows[r]] = arms[r, j]
                 n_rows[r] += 1
 
@@ -93,20 +121,30 @@ def _learn_all(
     conditioned: IntArray, rewards: FloatArray, n_known: IntArray, reward_means: FloatArray, one_means: FloatArray,
     arms: IntArray, counts: IntArray, found: FloatArray,
 ) -> None:  # fmt: skip
-    """Learn rewards in place; rows that hallucinated other arms, or arms that failed, are made anew."""
+    """Learn rewards in place; rows that hallucinated other arms, or arms that failed, are rebuilt."""
     for r in range(len(arms)):
         for j in range(arms.shape[1]):
             if counts[r, j] == 0 or np.isnan(found[r, j]):
                 continue
             n, arm = n_known[r], arms[r, j]
+            # the next row is missing, or was hallucinated for another arm
             if n_rows[r] <= n or conditioned[r, n] != arm:
                 if n_rows[r] > n:
                     forget(signal[r] + constant, rows[r], variances[r], n)
                 condition_row(
-                    points[point_set[r]], lengthscales[r], signal[r], constant, noise[r], rows[r], variances[r],
-                    pivots[r], n, arm,
-                )  # fmt: skip
+                    points[point_set[r]],
+                    lengthscales[r],
+                    signal[r],
+                    constant,
+                    noise[r],
+                    rows[r],
+                    variances[r],
+                    pivots[r],
+                    n,
+                    arm,
+                )
                 conditioned[r, n], n_rows[r] = arm, n + 1
+            # the mean of the evaluations moves the means
             rewards[r, n] = found[r, j] / counts[r, j]
             learn_row(rows[r], reward_means[r], one_means[r], pivots[r, n], n, arm, rewards[r, n])
             n_known[r] += 1
@@ -128,21 +166,32 @@ def forget(prior: float, rows: FloatArray, variances: FloatArray, kept: int) -> 
 
 @njit(cache=True)
 def rebuild(
-    points: FloatArray, lengthscales: FloatArray, signal: float, constant: float, noise: float, rows: FloatArray,
-    variances: FloatArray, pivots: FloatArray, reward_means: FloatArray, one_means: FloatArray, arms: IntArray,
+    points: FloatArray,
+    lengthscales: FloatArray,
+    signal: float,
+    constant: float,
+    noise: float,
+    rows: FloatArray,
+    variances: FloatArray,
+    pivots: FloatArray,
+    reward_means: FloatArray,
+    one_means: FloatArray,
+    arms: IntArray,
     rewards: FloatArray,
-) -> None:  # fmt: skip
-    """Make the posterior of one replication anew in place, after its hyper-parameters changed: O(n^2 n_arms)."""
+) -> None:
+    """Rebuild the posterior of one replication in place, after its hyper-parameters changed: O(n^2 n_arms)."""
     n, n_arms = len(arms), points.shape[1]
     block = 32
     variances[:] = signal + constant
     reward_means[:] = 0.0
     one_means[:] = 0.0
+    # [1]_, Algorithm 2.1, in blocks of rows of L^-1 K
     for first in range(0, n, block):
         last = min(first + block, n)
         cross = np.empty((last - first, n_arms))
         for t in range(first, last):
             prior_column(points, points[:, arms[t]].copy(), lengthscales, signal, constant, cross[t - first])
+        # less what the rows of earlier blocks explain, as one product of matrices
         if first > 0:
             own = np.empty((last - first, first))
             for t in range(first, last):
@@ -150,6 +199,7 @@ def rebuild(
                     own[t - first, s] = rows[s, arms[t]]
             cross -= np.dot(own, rows[:first])
         for t in range(first, last):
+            # less what the rows of this block explain, row by row
             row, arm = cross[t - first], arms[t]
             subtract_products(rows[first:t, arm].copy(), rows[first:t], row)
             pivots[t] = np.sqrt(max(row[arm], 0.0) + noise)
@@ -303,9 +353,20 @@ class FiniteGP:
         if (self.n_rows + (counts > 0).sum(axis=1)).max() > self.rewards.shape[1]:
             raise ValueError(f"there is room for {self.rewards.shape[1]} rewards; start with more room.")
         _condition_all(
-            self.points, self.point_set, self.lengthscales, self.signal, self.constant, self.noise, self.rows,
-            self.variances, self.pivots, self.n_rows, self.conditioned, arms, counts,
-        )  # fmt: skip
+            self.points,
+            self.point_set,
+            self.lengthscales,
+            self.signal,
+            self.constant,
+            self.noise,
+            self.rows,
+            self.variances,
+            self.pivots,
+            self.n_rows,
+            self.conditioned,
+            arms,
+            counts,
+        )
 
     def learn(self, arms: IntArray, totals: FloatArray, counts: IntArray | None = None) -> None:
         """Learn sums of rewards, shape (R, b); a sum of several pulls counts as one reward, their mean.
@@ -359,14 +420,23 @@ class FiniteGP:
                 raise ValueError(f"arm {wrong[0]} does not exist: arms are 0, ..., {n_arms - 1}; tell what was asked.")
 
     def renew(self, rows: IntArray) -> None:
-        """Make the posterior of some replications anew, after their hyper-parameters changed."""
+        """Rebuild the posterior of some replications, after their hyper-parameters changed."""
         for r in rows:
             n = int(self.n_known[r])
             rebuild(
-                self.points[self.point_set[r]], self.lengthscales[r], self.signal[r], self.constant, self.noise[r],
-                self.rows[r], self.variances[r], self.pivots[r], self.reward_means[r], self.one_means[r],
-                self.conditioned[r, :n], self.rewards[r, :n],
-            )  # fmt: skip
+                self.points[self.point_set[r]],
+                self.lengthscales[r],
+                self.signal[r],
+                self.constant,
+                self.noise[r],
+                self.rows[r],
+                self.variances[r],
+                self.pivots[r],
+                self.reward_means[r],
+                self.one_means[r],
+                self.conditioned[r, :n],
+                self.rewards[r, :n],
+            )
             self.n_rows[r] = n
 
     def covariance(self, replication: int, region: IntArray) -> FloatArray:
@@ -375,8 +445,6 @@ class FiniteGP:
         points = self.points[self.point_set[r]][:, region]
         found = np.empty((len(region), len(region)))
         for i in range(len(region)):
-            prior_column(
-                points, points[:, i].copy(), self.lengthscales[r], self.signal[r], self.constant, found[i]
-            )  # fmt: skip
+            prior_column(points, points[:, i].copy(), self.lengthscales[r], self.signal[r], self.constant, found[i])
         whitened = self.rows[r, :n][:, region]
         return np.asarray(found - whitened.T @ whitened)

@@ -26,6 +26,7 @@ def _words(
     for lane in range(len(lanes)):
         x0, x1, x2, x3 = step, names[0, lane], names[1, lane], part
         k0, k1 = key & _LOW_WORD, key >> _WORD
+        # the ten rounds of Philox 4x32, with the key raised after each
         for _ in range(10):
             a, b = _MULTIPLIER_0 * x0, _MULTIPLIER_1 * x2
             x0, x1, x2, x3 = (b >> _WORD) ^ x1 ^ k0, b & _LOW_WORD, (a >> _WORD) ^ x3 ^ k1, a & _LOW_WORD
@@ -76,17 +77,20 @@ def draw_in_lanes(
         names[1, g] = np.uint64(networks[g, 1]) & _LOW_WORD
     for s in range(n_steps):
         step = np.uint64(first_step + s) & _LOW_WORD
+        # four words a call; parts are numbered as in `draw_minibatches`, 0 is for the weights
         for p in range(0, m, 4):
             _words(lanes, key, step, names, np.uint64(1 + p // 4), words[p : p + 4])
         for p in range(0, size - m, 4):
             _words(lanes, key, step, names, np.uint64(1 + m + p // 4), words[at_pool + p : at_pool + p + 4])
         for g in range(n_networks):
             r = row[g]
+            # observations
             k = min(m, n_arms[r])
             _shuffle(k, n_arms[r], words, g, known, drawn)
             for i in range(m):
                 index[s, g, i] = offset[g] + arms[r, drawn[i]] if i < k else 0
                 target[s, g, i] = targets[g, drawn[i]] if i < k else np.float32(0.0)
+            # arms of the pool
             k = min(size - m, n_pool[r])
             _shuffle(k, n_pool[r], words[at_pool:], g, free, drawn)
             for i in range(size - m):

@@ -1,4 +1,4 @@
-"""Fit many networks on the processor with one fused kernel: what `fit_networks` does, several times faster.
+"""Fits of many networks with one fused kernel on the processor: as `fit_networks`, several times faster.
 
 Draws and initial weights are those of `fit_networks` bit for bit. Sums are rounded in another order, so parameters are
 equal to 2e-6 after 50 steps, and not after thousands. The result of a network depends on nothing but its own data: not
@@ -169,9 +169,20 @@ class _Group:
         target = np.empty((n_steps, len(self.lanes), self.m), dtype=np.float32)
         data = self.data
         draw_in_lanes(
-            self.lanes, self.key, self.names, self.row, self.offset, data.arms, data.n_observed, self.targets,
-            data.pool, data.n_pool, first_step, index, target,
-        )  # fmt: skip
+            self.lanes,
+            self.key,
+            self.names,
+            self.row,
+            self.offset,
+            data.arms,
+            data.n_observed,
+            self.targets,
+            data.pool,
+            data.n_pool,
+            first_step,
+            index,
+            target,
+        )
         return index, target
 
 
@@ -191,10 +202,15 @@ def _powers(steps: int) -> FloatArray:
 def _owned(data: FitData) -> FitData:
     """Return the same data in arrays as kernels take them; what is so already is not copied."""
     return FitData(
-        torch.from_numpy(own(data.features.numpy(), np.float32)), own(data.feature_set, np.int64),
-        own(data.arms, np.int64), own(data.n_observed, np.int64), own(data.pool, np.int64), own(data.n_pool, np.int64),
-        own(data.row, np.int64), data.targets,
-    )  # fmt: skip
+        torch.from_numpy(own(data.features.numpy(), np.float32)),
+        own(data.feature_set, np.int64),
+        own(data.arms, np.int64),
+        own(data.n_observed, np.int64),
+        own(data.pool, np.int64),
+        own(data.n_pool, np.int64),
+        own(data.row, np.int64),
+        data.targets,
+    )
 
 
 def own(values: NDArray[Any], kind: type) -> NDArray[Any]:

@@ -33,6 +33,7 @@ def _take_steps(
     rows = np.zeros((width, -(-d // width) * width), dtype=np.float32)
     block = np.empty((width, width), dtype=np.float32)
     for s in range(index.shape[0]):
+        # features of the minibatch, one network in each lane
         if d < width // 2:
             for lane in range(width):
                 for b in range(n_samples):
@@ -51,6 +52,7 @@ def _take_steps(
                     transpose(lanes, rows.ctypes.data + 4 * i, 4 * rows.shape[1], result, vector)
                     if not whole:
                         inputs[b, i:d] = block[: d - i]
+        # forward: x_{l+1} = relu(W_l x_l), the last layer without relu
         for layer in range(n_layers):
             i, j = sizes[layer] + 1, sizes[layer + 1]
             left = (base + at_x[layer], vector * i, vector)
@@ -63,6 +65,7 @@ def _take_steps(
         for b in range(n_samples):
             for lane in range(width):
                 f = output[b, 0, lane]
+                # slope of the loss by the output (OAE paper, Equation 3): observations first, then the pool
                 if b < m:
                     slope[b, 0, lane] = share[lane, b] * f - share[lane, b] * target[s, lane, b]
                 elif objective == HINGE:
@@ -70,9 +73,11 @@ def _take_steps(
                     slope[b, 0, lane] = -share[lane, b] * (np.float32(4.0) * (f * f * f))
                 elif objective == LINEAR:
                     slope[b, 0, lane] = -share[lane, b]
+        # the softmax couples the arms of the pool, so it waits for all outputs
         if objective == SOFTMAX:
             for lane in range(width):
                 softmax_slopes(output[m:, 0, lane], share[lane, m:], slope[m:, 0, lane])
+        # backward: d_l = relu'(x_l) W_l' d_{l+1}, then a step of Adam on the gradient d_{l+1} x_l'
         for layer in range(n_layers - 1, -1, -1):
             i, j = sizes[layer] + 1, sizes[layer + 1]
             slopes = (base + at_d[layer + 1], vector * (j + 1), vector)

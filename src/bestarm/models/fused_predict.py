@@ -53,17 +53,32 @@ def predict_fused(
     found = np.empty((len(data.row), n_arms), dtype=np.float64)
     with said_when_compiling((_outputs,)):
         _outputs(
-            lanes, np.array(shape.sizes), at_x, aligned(at_x[-1] // 4), own(data.features.numpy(), np.float32),
-            own(data.feature_set[data.row], np.int64), own(parameters.detach().numpy(), np.float32), group, found,
-        )  # fmt: skip
+            lanes,
+            np.array(shape.sizes),
+            at_x,
+            aligned(at_x[-1] // 4),
+            own(data.features.numpy(), np.float32),
+            own(data.feature_set[data.row], np.int64),
+            own(parameters.detach().numpy(), np.float32),
+            group,
+            found,
+        )
     return found
 
 
 @njit(cache=True, error_model="numpy")
 def _outputs(
-    lanes: tuple[int, ...], sizes: IntArray, at_x: IntArray, values: Float32Array, features: Float32Array,
-    own_set: IntArray, parameters: Float32Array, group: int, found: FloatArray, text: int = TEXT,
-) -> None:  # fmt: skip
+    lanes: tuple[int, ...],
+    sizes: IntArray,
+    at_x: IntArray,
+    values: Float32Array,
+    features: Float32Array,
+    own_set: IntArray,
+    parameters: Float32Array,
+    group: int,
+    found: FloatArray,
+    text: int = TEXT,
+) -> None:
     """Write the outputs of every network; ``at_x`` are addresses (bytes) in ``values`` of each layer's, units first.
 
     A group of networks, whose parameters stay in the cache, works on one block of arms after the other.
@@ -77,10 +92,12 @@ def _outputs(
             one = at_x[layer] // 4 + sizes[layer] * _BLOCK
             values[one : one + _BLOCK] = np.float32(1.0)
     output = values[at_x[n_layers] // 4 :][:_BLOCK]
+    # a block of arms goes through all networks of a group before the next block
     for start in range(0, len(parameters), group):
         for first in range(0, n_arms, _BLOCK):
             n, turned = min(_BLOCK, n_arms - first), -1
             for g in range(start, min(start + group, len(parameters))):
+                # features of the block with arms in the lanes, once for all networks of one set
                 if turned != own_set[g]:
                     turned = own_set[g]
                     for a in range(n):
@@ -94,6 +111,7 @@ def _outputs(
                     values[one : one + _BLOCK] = np.float32(1.0)
                 at = parameters.ctypes.data + 4 * parameters.shape[1] * g
                 for layer in range(n_layers):
+                    # x_{l+1} = relu(W_l x_l), the last layer without relu
                     i, j = sizes[layer] + 1, sizes[layer + 1]
                     tile = (j, _BLOCK // width, i)
                     left, right = (at, 4, 4 * j), (base + at_x[layer], line, vector)

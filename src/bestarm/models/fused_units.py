@@ -44,10 +44,12 @@ def _take_steps(
     output = state[at_x[n_layers] // 4 :][: n_samples * wide[n_layers]].reshape((n_samples, wide[n_layers]))
     slope = state[at_d[n_layers] // 4 :][: n_samples * wide[n_layers]].reshape((n_samples, wide[n_layers]))
     for s in range(index.shape[0]):
+        # features of the minibatch, one after the other
         for b in range(n_samples):
             r = index[s, g, b]
             for i in range(sizes[0]):
                 inputs[b, i] = table[r, i]
+        # forward: x_{l+1} = relu(W_l x_l), the last layer without relu
         for layer in range(n_layers):
             after = sizes[layer + 1]
             i, j = sizes[layer] + 1, -(-after // width)
@@ -63,6 +65,7 @@ def _take_steps(
                 shared_plain(lanes, (n_samples, j, i), left, right, result, 0, none, none)
         for b in range(n_samples):
             f = output[b, 0]
+            # slope of the loss by the output (OAE paper, Equation 3): observations first, then the pool
             if b < m:
                 slope[b, 0] = share[g, b] * f - share[g, b] * target[s, g, b]
             elif objective == HINGE:
@@ -70,12 +73,15 @@ def _take_steps(
                 slope[b, 0] = -share[g, b] * (np.float32(4.0) * (f * f * f))
             elif objective == LINEAR:
                 slope[b, 0] = -share[g, b]
+        # the softmax couples the arms of the pool, so it waits for all outputs
         if objective == SOFTMAX:
             softmax_slopes(output[m:, 0], share[g, m:], slope[m:, 0])
+        # backward: d_l = relu'(x_l) W_l' d_{l+1}, then a step of Adam on the gradient d_{l+1} x_l'
         for layer in range(n_layers - 1, -1, -1):
             before, after = sizes[layer], sizes[layer + 1]
             i, j = -(-before // width), -(-after // width)
             if layer:
+                # W_l', tile by tile, so that the units of the layer before are in the lanes
                 for row in range(i):
                     for column in range(j):
                         source = base + at_p[layer] + vector * (width * row * j + column)
@@ -89,6 +95,7 @@ def _take_steps(
                 result = (base + at_d[layer], 4 * wide[layer], vector)
                 to_x = at_x[layer] - at_d[layer]
                 shared_masked(lanes, (n_samples, i, after), left, right, result, to_x, none, none)
+            # the gradient is complete in registers, where Adam takes its step
             left = (base + at_x[layer], 4, 4 * wide[layer])
             right = (base + at_d[layer + 1], 4 * wide[layer + 1], vector)
             result = (base + at_p[layer], vector * j, vector)

@@ -98,9 +98,14 @@ def squared_differences(points: FloatArray) -> FloatArray:
 
 @njit(cache=True)
 def log_posterior(
-    theta: FloatArray, squared: FloatArray, rewards: FloatArray, constant: float, priors: FloatArray,
-    gradient: FloatArray, enough: float,
-) -> float:  # fmt: skip
+    theta: FloatArray,
+    squared: FloatArray,
+    rewards: FloatArray,
+    constant: float,
+    priors: FloatArray,
+    gradient: FloatArray,
+    enough: float,
+) -> float:
     r"""Return the log marginal likelihood plus the log prior, up to the priors' constants, and write its gradient.
 
     Parameters
@@ -124,8 +129,10 @@ def log_posterior(
     for i in range(len(theta)):
         if theta[i] < priors[i, 2] or theta[i] > priors[i, 3] or np.isnan(theta[i]):
             return -np.inf
+        # log of the Gamma density at e^theta, without its constant
         value += (priors[i, 0] - 1.0) * theta[i] - priors[i, 1] * np.exp(theta[i])
     signal, noise = np.exp(theta[0]), np.exp(theta[-1])
+    # gamma^2 exp(-|x - y|^2 / (2 l^2))
     kernel = np.zeros(squared.shape[1])  # of the pairs
     for c in range(d):
         weight = -0.5 * np.exp(-2.0 * theta[1 + min(c, n_scales - 1)])
@@ -139,6 +146,7 @@ def log_posterior(
         covariance[j, j + 1 :] = kernel[place : place + n - 1 - j] + constant
         place += n - 1 - j
     factor = covariance
+    # [1]_, Equation 5.8 with A = U'U: -|z|^2 / 2 - sum log U_jj - n log(2 pi) / 2, U'z = y
     upper_cholesky(factor)
     whitened = rewards.copy()
     for j in range(n):
@@ -152,24 +160,33 @@ def log_posterior(
 
 @njit(cache=True)
 def _write_gradient(
-    theta: FloatArray, squared: FloatArray, kernel: FloatArray, factor: FloatArray, whitened: FloatArray,
-    priors: FloatArray, gradient: FloatArray,
-) -> None:  # fmt: skip
+    theta: FloatArray,
+    squared: FloatArray,
+    kernel: FloatArray,
+    factor: FloatArray,
+    whitened: FloatArray,
+    priors: FloatArray,
+    gradient: FloatArray,
+) -> None:
     r"""Write the gradient, the prior's plus :math:`\frac12\mathrm{tr}((\alpha\alpha^\top-A^{-1})\partial A)` ([1]_)."""
     d, n, n_scales = len(squared), len(whitened), len(theta) - 2
+    # A^-1, and alpha = A^-1 y
     inverse, alpha = symmetric_inverse(factor), whitened.copy()
     for i in range(n - 1, -1, -1):
         for j in range(i + 1, n):
             alpha[i] -= factor[i, j] * alpha[j]
         alpha[i] /= factor[i, i]
+    # of the prior
     for i in range(len(theta)):
         gradient[i] = priors[i, 0] - 1.0 - priors[i, 1] * np.exp(theta[i])
+    # [1]_, Equation 5.9: a pair stands twice in the trace, which makes up for the factor 1/2
     trace, place, steep = 0.0, 0, np.empty(len(kernel))
     for j in range(n):
         trace += alpha[j] ** 2 - inverse[j, j]
         stop = place + n - 1 - j
         steep[place:stop] = (alpha[j] * alpha[j + 1 :] - inverse[j, j + 1 :]) * kernel[place:stop]
         place = stop
+    # by log gamma^2, by log sigma^2, then by the logs of the length-scales
     gradient[0] += 0.5 * np.exp(theta[0]) * trace + steep.sum()
     gradient[-1] += 0.5 * np.exp(theta[-1]) * trace
     for c in range(d):
@@ -179,9 +196,14 @@ def _write_gradient(
 
 @njit(cache=True)
 def _climb(
-    theta: FloatArray, squared: FloatArray, rewards: FloatArray, constant: float, priors: FloatArray, most: int,
+    theta: FloatArray,
+    squared: FloatArray,
+    rewards: FloatArray,
+    constant: float,
+    priors: FloatArray,
+    most: int,
     tolerance: float,
-) -> tuple[FloatArray, float]:  # fmt: skip
+) -> tuple[FloatArray, float]:
     """Return a local maximum and its value, by BFGS within the bounds ([3]_) with backtracking."""
     p = len(theta)
     gradient, other = np.empty(p), np.empty(p)
@@ -198,6 +220,7 @@ def _climb(
         slope = np.where(free, gradient, 0.0)
         if np.abs(slope).max() < tolerance:
             break
+        # [3]_, Algorithm 6.1: the direction H g; the gradient itself where H g does not go up
         step = np.where(free, np.dot(curvature, slope), 0.0)
         if np.dot(step, slope) <= 0.0:
             curvature, step, fresh = np.eye(p), slope.copy(), True
@@ -206,6 +229,7 @@ def _climb(
         if fresh:
             size = min(size, 0.5 / length)
         moved = False
+        # backtracking until the value rises by a share of what the slope promises (Armijo)
         for _ in range(20):
             proposal = np.minimum(np.maximum(theta + size * step, priors[:, 2]), priors[:, 3])
             enough = value + 1e-4 * np.dot(slope, proposal - theta)
@@ -223,6 +247,7 @@ def _climb(
         gained = reached - value
         theta, value = proposal, reached
         gradient[:] = other
+        # the BFGS update of the inverse H, first from a multiple of the identity
         agreement = np.dot(change, turn)
         if agreement > 1e-10:
             if fresh:
@@ -239,9 +264,14 @@ def _climb(
 
 @njit(cache=True)
 def find_map(
-    starts: FloatArray, points: FloatArray, rewards: FloatArray, constant: float, priors: FloatArray, most: int = 50,
+    starts: FloatArray,
+    points: FloatArray,
+    rewards: FloatArray,
+    constant: float,
+    priors: FloatArray,
+    most: int = 50,
     tolerance: float = 1e-3,
-) -> tuple[FloatArray, float]:  # fmt: skip
+) -> tuple[FloatArray, float]:
     """Return the best of the local maxima of the log posterior from several starts, shape (p,), and its value.
 
     Parameters
@@ -257,6 +287,7 @@ def find_map(
     tolerance : float
         Largest entry of the gradient at which a climb ends.
     """
+    # the same for all starts
     squared = squared_differences(points)
     best, value = _climb(starts[0].copy(), squared, rewards, constant, priors, most, tolerance)
     for s in range(1, len(starts)):
@@ -268,9 +299,18 @@ def find_map(
 
 @njit(cache=True)
 def slice_sweeps(
-    theta: FloatArray, points: FloatArray, rewards: FloatArray, constant: float, priors: FloatArray, n_sweeps: int,
-    key: np.uint64, replication: int, item: int, width: float = 1.0, most_out: int = 8,
-) -> FloatArray:  # fmt: skip
+    theta: FloatArray,
+    points: FloatArray,
+    rewards: FloatArray,
+    constant: float,
+    priors: FloatArray,
+    n_sweeps: int,
+    key: np.uint64,
+    replication: int,
+    item: int,
+    width: float = 1.0,
+    most_out: int = 8,
+) -> FloatArray:
     """Return the log parameters after each sweep of univariate slice sampling ([2]_), shape (n_sweeps, p).
 
     The target is the density of the logarithms of the parameters, so the Jacobian of the priors is added.
@@ -282,8 +322,10 @@ def slice_sweeps(
     value = log_posterior(theta, squared, rewards, constant, priors, none, np.inf) + theta.sum()
     for sweep in range(n_sweeps):
         for i in range(p):
+            # a level below the density defines the slice
             level = value + np.log(1.0 - uniform(key, replication, item, number))
             low = theta[i] - width * uniform(key, replication, item, number + 1)
+            # [2]_, Figure 3: stepping out, with a limit that is shared at random between the two sides
             out = int(most_out * uniform(key, replication, item, number + 2))
             number += 3
             high, now = low + width, theta[i]
@@ -296,6 +338,7 @@ def slice_sweeps(
                         low -= width
                     else:
                         high += width
+            # [2]_, Figure 5: draw from the interval, and shrink it towards the present value
             while True:
                 theta[i] = low + (high - low) * uniform(key, replication, item, number)
                 number += 1
@@ -338,6 +381,7 @@ def refit(
         for t in range(n):
             own[:, t] = points[point_set[r], :, arms[r, t]]
         scaled = (rewards[r, :n] - offset[r]) / scale[r]
+        # MAP, the best of all starts
         if sweeps[1] == 0:
             starts = np.empty((n_starts, p))
             starts[0] = theta[r]
@@ -347,6 +391,7 @@ def refit(
                     starts[s] = np.log(priors[:, 0] / priors[:, 1])
             theta[r] = find_map(starts, own, scaled, constant, priors)[0]
         else:
+            # the mean of every thinned sample after the burn-in
             total = sweeps[0] + sweeps[1] * sweeps[2]
             samples = slice_sweeps(theta[r].copy(), own, scaled, constant, priors, total, key, replications[r], item)
             mean = np.zeros(p)

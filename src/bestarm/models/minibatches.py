@@ -83,12 +83,14 @@ def draw_minibatches(
     for s in range(n_steps):
         for g in range(n_networks):
             r = row[g]
+            # observations
             k = min(m, n_arms[r])
             _choose(key, first_step + s, networks[g], 0, n_arms[r], k, known, moved)
             for i in range(m):
                 index[s, g, i] = offset[g] + arms[r, known[i]] if i < k else 0
                 target[s, g, i] = targets[g, known[i]] if i < k else 0.0
             _undo(k, known, moved)
+            # arms of the pool
             k = min(size - m, n_pool[r])
             _choose(key, first_step + s, networks[g], m, n_pool[r], k, free, moved)
             for i in range(size - m):

@@ -1,4 +1,4 @@
-r"""Fit many networks at once, each with its own data, minibatches, initial weights and strength of optimism.
+r"""Fits of many networks at once, each with its own data, minibatches, initial weights and strength of optimism.
 
 Each network minimises, by Adam from a fresh start, the mean squared error on its observations minus
 :math:`\lambda\,\mathbb{A}(f, \mathcal U)`, an acquisition objective on the arms not yet pulled ([1]_, Equation 3). The
@@ -127,9 +127,15 @@ class FitData:
     def take(self, networks: slice) -> FitData:
         """Return the data of some of the networks."""
         return FitData(
-            self.features, self.feature_set, self.arms, self.n_observed, self.pool, self.n_pool, self.row[networks],
+            self.features,
+            self.feature_set,
+            self.arms,
+            self.n_observed,
+            self.pool,
+            self.n_pool,
+            self.row[networks],
             self.targets[networks],
-        )  # fmt: skip
+        )
 
 
 def fit_networks(
@@ -229,9 +235,19 @@ def _fit_group(
     for first in range(0, training.steps, chunk):
         n_steps = min(chunk, training.steps - first)
         draw_minibatches(
-            key, networks, data.row, offset, data.arms, data.n_observed, targets, data.pool, data.n_pool, first,
-            index[:n_steps], target[:n_steps],
-        )  # fmt: skip
+            key,
+            networks,
+            data.row,
+            offset,
+            data.arms,
+            data.n_observed,
+            targets,
+            data.pool,
+            data.n_pool,
+            first,
+            index[:n_steps],
+            target[:n_steps],
+        )
         inputs = table[torch.from_numpy(index[:n_steps]).to(device)]
         slope_0 = torch.zeros((n_steps, n_networks, m + m_pool, 1), device=device)
         slope_0[:, :, :m, 0] = -slope_1[:, :m, 0] * torch.from_numpy(target[:n_steps]).to(device)

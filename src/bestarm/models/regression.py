@@ -123,6 +123,7 @@ def fit_logistic(x: FloatArray, counts: FloatArray, totals: FloatArray, ridge: f
     z = linear_predictor(x, theta)
     value = log_likelihood(z, counts, totals, theta, ridge)
     for n_steps in range(_MOST_STEPS):
+        # gradient: X'(S - N p) - ridge theta
         step[:] = -ridge * theta
         for k in range(len(x)):
             weights[k] = 0.0
@@ -131,12 +132,14 @@ def fit_logistic(x: FloatArray, counts: FloatArray, totals: FloatArray, ridge: f
                 weights[k] = counts[k] * p * (1.0 - p)
                 for i in range(d):
                     step[i] += (totals[k] - counts[k] * p) * x[k, i]
+        # minus the Hessian: X' diag(N p (1 - p)) X + ridge I
         hessian = design(x, weights, ridge)
         if not factorise(hessian):
             return n_steps
         gradient[:] = step
         solve_lower(hessian, step)
         solve_upper(hessian, step)
+        # Newton's step, then its halves until Armijo's condition holds
         promised = _LEAST_GAIN * np.sum(gradient * step)
         size, longest = 1.0, np.abs(step).max() if d > 0 else 0.0
         while True:

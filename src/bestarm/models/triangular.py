@@ -26,6 +26,7 @@ def upper_cholesky(matrix: FloatArray) -> None:
     """
     for j in range(len(matrix)):
         row = matrix[j, j:]
+        # less what the rows above explain, four rows at a time
         whole = j - j % 4
         for s in range(0, whole, 4):
             a, b, c, d = matrix[s, j:], matrix[s + 1, j:], matrix[s + 2, j:], matrix[s + 3, j:]
@@ -37,6 +38,7 @@ def upper_cholesky(matrix: FloatArray) -> None:
             p = a[0]
             for i in range(len(row)):
                 row[i] -= p * a[i]
+        # over the root of the pivot
         p = 1.0 / np.sqrt(row[0])
         for i in range(len(row)):
             row[i] *= p
@@ -55,6 +57,7 @@ def symmetric_inverse(factor: FloatArray) -> FloatArray:
         last, first = first, max(0, first - _BLOCK)
         size = last - first
         solved = np.zeros((size, size + n - last))  # the corner's inverse, then X
+        # back substitution for U_c^{-1} and X
         for i in range(size - 1, -1, -1):
             own, row = factor[first + i], solved[i]
             row[i] = 1.0
@@ -64,8 +67,10 @@ def symmetric_inverse(factor: FloatArray) -> FloatArray:
                 for k in range(s, len(row)):
                     row[k] -= weight * below[k]
             row /= own[first + i]
+        # (U_c'U_c)^{-1}
         corner = np.ascontiguousarray(solved[:, :size])
         block = np.dot(corner, corner.T)
+        # X Z beside the corner, and X Z X' added to it
         if last < n:
             x = np.ascontiguousarray(solved[:, size:])
             across = np.ascontiguousarray(np.dot(x, found[last:])[:, last:])

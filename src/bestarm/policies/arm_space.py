@@ -68,9 +68,18 @@ def learn(
         state.variances[:] = np.einsum("rkk->rk", state.gram)
         return
     _learn(
-        state.gram, state.variances, state.recent, state.core, state.members, state.n_members, means, pulls, arms,
-        counts, totals,
-    )  # fmt: skip
+        state.gram,
+        state.variances,
+        state.recent,
+        state.core,
+        state.members,
+        state.n_members,
+        means,
+        pulls,
+        arms,
+        counts,
+        totals,
+    )
 
 
 def present(state: ArmSpace) -> FloatArray:
@@ -92,6 +101,7 @@ def _learn(
     counts: IntArray,
     totals: FloatArray,
 ) -> None:
+    """Learn the rewards of a round in place, by the recursion of the module."""
     room, n_arms = recent.shape[1:]
     u, column = np.empty(room), np.empty(n_arms)
     for r in range(len(means)):
@@ -99,17 +109,21 @@ def _learn(
             n, a = counts[r, k], arms[r, k]
             if n == 0 or np.isnan(totals[r, k]):
                 continue
+            # q is the place of arm a among the columns of W
             m, q = n_members[r], 0
             while q < m and members[r, q] != a:
                 q += 1
+            # no room for another arm: G - W M W' is written anew
             if q == room:
                 gram[r] -= recent[r].T @ (core[r] @ recent[r])
                 recent[r], core[r] = 0.0, 0.0
                 m, q = 0, 0
+            # a new column of W
             if q == m:
                 recent[r, q], members[r, q] = gram[r, a], a
                 m += 1
                 n_members[r] = m
+            # u = e_q - M W_a', and the column c = W u of the present matrix
             for i in range(m):
                 u[i] = 0.0
                 for j in range(m):
@@ -119,11 +133,13 @@ def _learn(
             for j in range(m):
                 for i in range(n_arms):
                     column[i] += u[j] * recent[r, j, i]
+            # gamma = n / (1 + n c_a): the update of Sherman and Morrison for n pulls
             gain = n / (1.0 + n * column[a])
             surprise = gain * (totals[r, k] / n - means[r, a])
             for i in range(n_arms):
                 means[r, i] += column[i] * surprise
                 variances[r, i] -= gain * column[i] * column[i]
+            # M + gamma u u'
             for i in range(m):
                 for j in range(m):
                     core[r, i, j] += gain * u[i] * u[j]

@@ -13,45 +13,37 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numba import njit
 
-from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.finite_gp import as_lengthscales
 from bestarm.models.gp_hyper import refit
-from bestarm.policies import gp_batches, gp_choice
+from bestarm.policies import gp_choice
+from bestarm.policies.batch_rules import (
+    Acquisition,
+    BatchRule,
+    DownUp,
+    Draws,
+    Estimate,
+    EstimatedMaximum,
+    GreedyMap,
+    Hallucinate,
+    KDpp,
+    Penalty,
+    Region,
+    Sampler,
+    UpperBound,
+    check_part,
+)
 from bestarm.policies.gp_state import LOG, BatchGPState, GPModel, Recommendation, check_wholes, recommendations
-from bestarm.settings import is_number
+from bestarm.settings import check_settings
 from bestarm.streams import Streams, uniform
 
-Acquisition = Literal["ucb", "est"]
-Batch = Literal[
-    "hallucinate", "dpp-max", "pure-exploration", "dpp-sample", "uniform", "dpp-exact", "local-penalty", "thompson",
-    "random",
-]  # fmt: skip
-Sampler = Literal["down-up", "exchange", "eigen"]
-Estimate = Literal["ESTa", "ESTn"]
-Region = Literal["as_written", "as_coded"]
-
 _FEWEST = 5  # rewards for which an offset, a scale and hyper-parameters can be learned
-_FILLS = {
-    "dpp-max": gp_batches.MAX,
-    "pure-exploration": gp_batches.EXPLORE,
-    "dpp-sample": gp_batches.SAMPLE,
-    "uniform": gp_batches.UNIFORM,
-    "dpp-exact": gp_batches.EXACT,
-}
-_FAMILIES = {
-    "hallucinate": gp_choice.HALLUCINATE,
-    "local-penalty": gp_choice.PENALISE,
-    "thompson": gp_choice.THOMPSON,
-    "random": gp_choice.RANDOM,
-}
-_SAMPLERS = {"down-up": gp_batches.DOWN_UP, "exchange": gp_batches.EXCHANGE, "eigen": gp_batches.EIGEN}
+_LEARNED, _CHAIN = GPModel(), DownUp()  # defaults of the functions below
 
 
 @njit(cache=True)
@@ -61,10 +53,9 @@ def _random_arms(key: np.uint64, replications: IntArray, n_arms: int, arms: IntA
             arms[r, j] = int(uniform(key, replications[r], 0, j) * n_arms)
 
 
-@guarded()
 @dataclass(frozen=True)
 class BatchGP:
-    r"""Batches chosen by a Gaussian process among finitely many arms ([1]_); use the named constructors.
+    r"""Batches chosen by a Gaussian process among finitely many arms ([1]_); the functions below make the named ones.
 
     The first arms are random and common to all policies of a replication; then ``rounds`` batches follow. An evaluation
     that fails (NaN) is counted and teaches nothing, so that a rule without randomness may ask for the same arm again;
@@ -76,46 +67,14 @@ class BatchGP:
         Name in the figures; keys the policy's own draws.
     batch, rounds : int
         B and T.
-    acquisition : {"ucb", "est"}
-        Confidence width by :math:`\beta_t=2\log(|X|t^2\pi^2/(6\delta))`, or by an estimate of the maximum.
-    rule : str
-        How a batch is filled: "hallucinate" (GP-BUCB, B-EST), "dpp-max" (greedy), "pure-exploration" (the same with
-        repeats), "dpp-sample", "uniform" in the relevance region, "dpp-exact" (small regions only), "local-penalty",
-        "thompson" (draws from the posterior), "random" (anywhere).
+    rule : Hallucinate, KDpp, Penalty, Draws or Anywhere
+        How a batch is filled, a record of `bestarm.policies.batch_rules` with its acquisition and its sampler.
     model : GPModel
         The Gaussian process.
     first : int
         Random arms before the first batch.
-    delta : float
-        :math:`\delta` of UCB in (0, 1).
-    beta_scale : float
-        Factor of :math:`\beta_t` of UCB; one fifth is customary.
-    estimate : {"ESTa", "ESTn"}
-        Maximum by the approximate form, or by numerical integration.
-    region : {"as_written", "as_coded"}
-        Arms with mean plus :math:`2\beta_{t+1}^{1/2}` deviations at least the largest lower bound, or, as in Contal's
-        software, :math:`\beta_t^{1/2}` deviations. EST takes its present width for the next one.
-    exclude_first : bool
-        Whether the rest of a batch leaves out its first arm.
-    sampler : {"down-up", "exchange", "eigen"}
-        Chain of the k-DPP: with provably few steps, or that of the paper; or exact, for small regions.
-    epsilon : float
-        Distance of the chain from the k-DPP in total variation.
-    inflation : float
-        C', factor of the width of GP-BUCB and B-EST.
-    two_stage : bool
-        Whether these first ask for batches of largest variance, at most five, until B - 1 more arms can tell no more
-        than 1/2 of information by the greedy bound.
-    by_evaluations : bool
-        Whether t of GP-BUCB counts evaluations, as in the text, or batches, as in Contal's software.
-    penalty_width : float, optional
-        w of the local penalty's UCB; default :math:`\beta_t^{1/2}`, GPyOpt has 2.
-    penalty_as_coded : bool
-        *Deviation*: the noise counts in the deviations of the local penalty, and their square root scales it (GPyOpt).
     recommends : {"mean", "observed mean", "observed reward"}
         The arm with the largest posterior mean, the same among those observed, or that of the largest reward.
-    n_features : int
-        Random Fourier features of Thompson draws.
 
     Raises
     ------
@@ -126,101 +85,26 @@ class BatchGP:
     label: str
     batch: int
     rounds: int
-    acquisition: Acquisition = "ucb"
-    rule: Batch = "dpp-sample"
-    model: GPModel = field(default_factory=GPModel)
+    rule: BatchRule = KDpp()
+    model: GPModel = GPModel()
     first: int = 1
-    delta: float = 0.05
-    beta_scale: float = 1.0
-    estimate: Estimate = "ESTa"
-    region: Region = "as_written"
-    exclude_first: bool = False
-    sampler: Sampler = "down-up"
-    epsilon: float = 0.01
-    inflation: float = 1.0
-    two_stage: bool = False
-    by_evaluations: bool = True
-    penalty_width: float | None = None
-    penalty_as_coded: bool = False
     recommends: Recommendation = "mean"
-    n_features: int = 256
 
     def __post_init__(self) -> None:
-        choices: dict[str, Any] = {
-            "acquisition": Acquisition, "rule": Batch, "estimate": Estimate, "region": Region, "sampler": Sampler,
-            "recommends": Recommendation,
-        }  # fmt: skip
-        for name, allowed in choices.items():
-            if getattr(self, name) not in get_args(allowed):
-                raise ValueError(f"{name} must be one of {', '.join(get_args(allowed))}, got {getattr(self, name)!r}.")
-        check_wholes(self, batch=1, rounds=1, first=0, n_features=1)
-        for name in ("delta", "epsilon"):
-            value = getattr(self, name)
-            if not (is_number(value) and 0 < value < 1):
-                raise ValueError(f"{name} must lie in (0, 1), got {value!r}.")
-        for name in ("beta_scale", "inflation"):
-            value = getattr(self, name)
-            if not (is_number(value) and 0 < value < np.inf):
-                raise ValueError(f"{name} must be positive and finite, got {value!r}.")
-        width = self.penalty_width
-        if width is not None and not (is_number(width) and 0 < width < np.inf):
-            raise ValueError(f"penalty_width must be positive, got {width!r}; None takes it from beta.")
+        check_settings(self)
+        check_wholes(self, batch=1, rounds=1, first=0)
+        check_part("rule", self.rule, BatchRule)
         if not isinstance(self.model, GPModel):
             raise ValueError(f"model must be a GPModel, got {self.model!r}; write GPModel(...) or GPModel.frozen(...).")
 
-    @classmethod
-    def gp_bucb(cls, batch: int, rounds: int, **settings: Any) -> BatchGP:
-        """Return GP-BUCB ([2]_): UCB with hallucinated rewards."""
-        named: dict[str, Any] = {"label": "GP-BUCB", "rule": "hallucinate"}
-        return cls(**named | settings, batch=batch, rounds=rounds)
-
-    @classmethod
-    def b_est(cls, batch: int, rounds: int, **settings: Any) -> BatchGP:
-        """Return B-EST ([1]_, Algorithm 1): EST with hallucinated rewards."""
-        named: dict[str, Any] = {"label": "B-EST", "acquisition": "est", "rule": "hallucinate"}
-        return cls(**named | settings, batch=batch, rounds=rounds)
-
-    @classmethod
-    def dpp_max(cls, acquisition: Acquisition, batch: int, rounds: int, **settings: Any) -> BatchGP:
-        """Return UCB-DPP-MAX or EST-DPP-MAX, which are UCB-PE and EST-PE ([1]_, Algorithm 2; [3]_)."""
-        named: dict[str, Any] = {"label": f"{acquisition.upper()}-DPP-MAX", "rule": "dpp-max"}
-        return cls(**named | settings, acquisition=acquisition, batch=batch, rounds=rounds)
-
-    @classmethod
-    def dpp_sample(cls, acquisition: Acquisition, batch: int, rounds: int, **settings: Any) -> BatchGP:
-        """Return UCB-DPP-SAMPLE or EST-DPP-SAMPLE ([1]_, Algorithm 2)."""
-        named: dict[str, Any] = {"label": f"{acquisition.upper()}-DPP-SAMPLE", "rule": "dpp-sample"}
-        return cls(**named | settings, acquisition=acquisition, batch=batch, rounds=rounds)
-
-    @classmethod
-    def uniform_in_region(cls, acquisition: Acquisition, batch: int, rounds: int, **settings: Any) -> BatchGP:
-        """Return the control without diversity: all but the first arm uniform in the relevance region."""
-        named: dict[str, Any] = {"label": f"{acquisition.upper()}-UNIFORM", "rule": "uniform"}
-        return cls(**named | settings, acquisition=acquisition, batch=batch, rounds=rounds)
-
-    @classmethod
-    def lp_ucb(cls, batch: int, rounds: int, **settings: Any) -> BatchGP:
-        """Return UCB with local penalisation ([4]_), with GPyOpt's width 2."""
-        named: dict[str, Any] = {"label": "LP-UCB", "rule": "local-penalty", "penalty_width": 2.0}
-        return cls(**named | settings, batch=batch, rounds=rounds)
-
-    @classmethod
-    def sequential(cls, acquisition: Acquisition, rounds: int, **settings: Any) -> BatchGP:
-        """Return sequential UCB or EST: one arm a round."""
-        named: dict[str, Any] = {"label": f"sequential {acquisition.upper()}", "rule": "hallucinate"}
-        return cls(**named | settings, acquisition=acquisition, batch=1, rounds=rounds)
-
-    @classmethod
-    def thompson(cls, batch: int, rounds: int, **settings: Any) -> BatchGP:
-        """Return the control by Thompson: each arm maximises its own draw from the posterior."""
-        named: dict[str, Any] = {"label": "Thompson", "rule": "thompson"}
-        return cls(**named | settings, batch=batch, rounds=rounds)
-
-    @classmethod
-    def random(cls, batch: int, rounds: int, **settings: Any) -> BatchGP:
-        """Return random arms; the posterior is for the recommendation alone."""
-        named: dict[str, Any] = {"label": "random", "rule": "random"}
-        return cls(**named | settings, batch=batch, rounds=rounds)
+    @property
+    def acquisition(self) -> Acquisition | None:
+        """What the arms are chosen by; None where they are drawn, or the width of a penalised bound is fixed."""
+        if isinstance(self.rule, Hallucinate | KDpp):
+            return self.rule.acquisition
+        if isinstance(self.rule, Penalty) and isinstance(self.rule.penalty_width, UpperBound):
+            return self.rule.penalty_width
+        return None
 
     def as_coded(self) -> BatchGP:
         """Return the policy with the named deviations of the codes that the authors say they built on.
@@ -228,38 +112,7 @@ class BatchGP:
         Contal's software: delta exp(-3), a smaller relevance region, t counts batches, no inflation, no first stage.
         GPyOpt: a width of 2, and the deviations of its penalty.
         """
-        return replace(
-            self,
-            delta=float(np.exp(-3.0)),
-            region="as_coded",
-            by_evaluations=False,
-            inflation=1.0,
-            two_stage=False,
-            penalty_width=2.0,
-            penalty_as_coded=True,
-        )
-
-    @property
-    def _rule(self) -> gp_choice.Rule:
-        return gp_choice.Rule(
-            family=_FAMILIES.get(self.rule, gp_choice.REGION),
-            est=self.acquisition == "est",
-            integral=self.estimate == "ESTn",
-            delta=float(self.delta),
-            beta_scale=float(self.beta_scale),
-            inflation=float(self.inflation),
-            by_evaluations=self.by_evaluations,
-            two_stage=self.two_stage,
-            as_coded_region=self.region == "as_coded",
-            exclude_first=self.exclude_first,
-            fill=_FILLS.get(self.rule, gp_batches.MAX),
-            sampler=_SAMPLERS[self.sampler],
-            epsilon=float(self.epsilon),
-            lp_width=float(self.penalty_width or 0.0),
-            lp_as_coded=self.penalty_as_coded,
-            n_tried=500,
-            n_features=int(self.n_features),
-        )
+        return replace(self, rule=self.rule.as_coded())
 
     def start(self, arms: Arms, streams: Streams) -> BatchGPState:
         """Return the state before the first pull."""
@@ -268,12 +121,18 @@ class BatchGP:
         if not model.ard and np.size(model.lengthscale) > 1:
             raise ValueError(f"one length-scale for all features is wanted (ard is off), got {model.lengthscale}.")
         state = BatchGPState.start(
-            arms, n, self.first + self.batch * self.rounds,
-            lengthscale=model.lengthscale, signal=model.signal, noise=model.noise, constant=model.constant,
-            offset=model.offset, scale=model.scale,
+            arms,
+            n,
+            self.first + self.batch * self.rounds,
+            lengthscale=model.lengthscale,
+            signal=model.signal,
+            noise=model.noise,
+            constant=model.constant,
+            offset=model.offset,
+            scale=model.scale,
             log_parameters=np.empty((n, n_scales + 2)),
             fitted=np.zeros(n, dtype=np.int64),
-            first_stage=np.full(n, self.two_stage),
+            first_stage=np.full(n, isinstance(self.rule, Hallucinate) and self.rule.two_stage),
             log=np.full((n, len(LOG)), np.nan),
             n_failed=np.zeros(n, dtype=np.int64),
             replications=streams.replications,
@@ -282,7 +141,7 @@ class BatchGP:
             tie_key=streams.key(f"ties of {self.label}"),
             fit_key=streams.key(f"fits of {self.label}"),
             priors=model.priors.table(n_scales),
-        )  # fmt: skip
+        )
         scales = np.broadcast_to(as_lengthscales(model.lengthscale, arms.n_features), n_scales)
         state.log_parameters[:] = np.log(np.concatenate([[model.signal], scales, [model.noise]]))
         return state
@@ -311,16 +170,17 @@ class BatchGP:
             _random_arms(state.first_key, state.replications, n_arms, arms)
             return Ask(arms, np.ones_like(arms))
         arms = np.empty((n, self.batch), dtype=np.int64)
-        fault = gp_choice.choose_batches(
-            self._rule, state.points, state.point_set, state.lengthscales, state.signal, state.constant, state.noise,
-            state.rows, state.variances, state.pivots, state.conditioned, state.n_rows, state.n_known, state.rewards,
-            state.offset, state.scale, state.means, state.batch_key, state.tie_key, state.replications, turn,
-            state.first_stage, arms, state.log,
+        posteriors = gp_choice.Posteriors(
+            state.points, state.point_set, state.lengthscales, state.signal, state.constant, state.noise, state.rows,
+            state.variances, state.pivots, state.conditioned, state.n_rows, state.n_known, state.rewards, state.offset,
+            state.scale, state.means,
         )  # fmt: skip
+        random = gp_choice.Randomness(state.batch_key, state.tie_key, state.replications, turn)
+        fault = gp_choice.choose_batches(self.rule.compiled(), posteriors, random, state.first_stage, arms, state.log)
         if fault:
             raise ValueError(
-                f"{self.label}: a relevance region is too large for rule {self.rule!r}, or its kernel is not positive "
-                "semi-definite; take 'dpp-max' or fewer arms."
+                f"{self.label}: a relevance region is too large for {self.rule}, or its kernel is not positive "
+                "semi-definite; take GreedyMap() or fewer arms."
             )
         return Ask(arms, np.ones_like(arms))
 
@@ -366,3 +226,365 @@ class BatchGP:
     def recommend(self, state: BatchGPState) -> IntArray:
         """Return the recommended arm, shape (R, 1)."""
         return recommendations(state)[self.recommends][:, None]
+
+
+def gp_bucb(
+    batch: int,
+    rounds: int,
+    *,
+    delta: float = 0.05,
+    beta_scale: float = 1.0,
+    inflation: float = 1.0,
+    two_stage: bool = False,
+    by_evaluations: bool = True,
+    model: GPModel = _LEARNED,
+    first: int = 1,
+    recommends: Recommendation = "mean",
+    label: str = "GP-BUCB",
+) -> BatchGP:
+    r"""Return GP-BUCB (Desautels et al. 2014): upper confidence bounds with hallucinated rewards.
+
+    Parameters
+    ----------
+    batch : int
+        B, arms of a batch.
+    rounds : int
+        T, batches.
+    delta : float, default 0.05
+        :math:`\delta` of :math:`\beta_t=2\log(|X|t^2\pi^2/(6\delta))`, in (0, 1).
+    beta_scale : float, default 1.0
+        Factor of :math:`\beta_t`; one fifth is customary.
+    inflation : float, default 1.0
+        C', factor of the width.
+    two_stage : bool, default False
+        Whether batches of largest variance come first, at most five, until B - 1 more arms can tell no more
+        than 1/2 of information by the greedy bound.
+    by_evaluations : bool, default True
+        Whether t counts evaluations, as in the text, or batches, as in Contal's software.
+    model : GPModel, default GPModel()
+        The Gaussian process; the default learns its hyper-parameters, `GPModel.frozen` makes one that does not.
+    first : int, default 1
+        Random arms before the first batch.
+    recommends : {"mean", "observed mean", "observed reward"}, default 'mean'
+        The arm with the largest posterior mean, the same among those observed, or that of the largest reward.
+    label : str, default 'GP-BUCB'
+        Name in the figures; keys the policy's own draws.
+
+    Returns
+    -------
+    BatchGP
+    """
+    rule = Hallucinate(UpperBound(delta, beta_scale), inflation, two_stage, by_evaluations)
+    return BatchGP(label, batch, rounds, rule, model, first, recommends)
+
+
+def b_est(
+    batch: int,
+    rounds: int,
+    *,
+    estimate: Estimate = "ESTa",
+    inflation: float = 1.0,
+    two_stage: bool = False,
+    model: GPModel = _LEARNED,
+    first: int = 1,
+    recommends: Recommendation = "mean",
+    label: str = "B-EST",
+) -> BatchGP:
+    """Return B-EST (Kathuria et al. 2016, Algorithm 1): an estimate of the maximum with hallucinated rewards.
+
+    Parameters
+    ----------
+    batch : int
+        B, arms of a batch.
+    rounds : int
+        T, batches.
+    estimate : {"ESTa", "ESTn"}, default 'ESTa'
+        Maximum by the approximate form, or by numerical integration.
+    inflation : float, default 1.0
+        C', factor of the width.
+    two_stage : bool, default False
+        Whether batches of largest variance come first, at most five, until B - 1 more arms can tell no more
+        than 1/2 of information by the greedy bound.
+    model : GPModel, default GPModel()
+        The Gaussian process; the default learns its hyper-parameters, `GPModel.frozen` makes one that does not.
+    first : int, default 1
+        Random arms before the first batch.
+    recommends : {"mean", "observed mean", "observed reward"}, default 'mean'
+        The arm with the largest posterior mean, the same among those observed, or that of the largest reward.
+    label : str, default 'B-EST'
+        Name in the figures; keys the policy's own draws.
+
+    Returns
+    -------
+    BatchGP
+    """
+    rule = Hallucinate(EstimatedMaximum(estimate), inflation, two_stage)
+    return BatchGP(label, batch, rounds, rule, model, first, recommends)
+
+
+def ucb_dpp_max(
+    batch: int,
+    rounds: int,
+    *,
+    delta: float = 0.05,
+    beta_scale: float = 1.0,
+    region: Region = "as_written",
+    exclude_first: bool = False,
+    model: GPModel = _LEARNED,
+    first: int = 1,
+    recommends: Recommendation = "mean",
+    label: str = "UCB-DPP-MAX",
+) -> BatchGP:
+    r"""Return UCB-DPP-MAX (Kathuria et al. 2016, Algorithm 2), which is UCB-PE: others enlarge a determinant most.
+
+    Parameters
+    ----------
+    batch : int
+        B, arms of a batch.
+    rounds : int
+        T, batches.
+    delta : float, default 0.05
+        :math:`\delta` of :math:`\beta_t=2\log(|X|t^2\pi^2/(6\delta))`, in (0, 1).
+    beta_scale : float, default 1.0
+        Factor of :math:`\beta_t`; one fifth is customary.
+    region : {"as_written", "as_coded"}, default 'as_written'
+        Arms with mean plus :math:`2\beta_{t+1}^{1/2}` deviations at least the largest lower bound, or, as in
+        Contal's software, :math:`\beta_t^{1/2}` deviations.
+    exclude_first : bool, default False
+        Whether the others leave out the first arm of the batch.
+    model : GPModel, default GPModel()
+        The Gaussian process; the default learns its hyper-parameters, `GPModel.frozen` makes one that does not.
+    first : int, default 1
+        Random arms before the first batch.
+    recommends : {"mean", "observed mean", "observed reward"}, default 'mean'
+        The arm with the largest posterior mean, the same among those observed, or that of the largest reward.
+    label : str, default 'UCB-DPP-MAX'
+        Name in the figures; keys the policy's own draws.
+
+    Returns
+    -------
+    BatchGP
+    """
+    rule = KDpp(UpperBound(delta, beta_scale), GreedyMap(), region, exclude_first)
+    return BatchGP(label, batch, rounds, rule, model, first, recommends)
+
+
+def est_dpp_max(
+    batch: int,
+    rounds: int,
+    *,
+    estimate: Estimate = "ESTa",
+    region: Region = "as_written",
+    exclude_first: bool = False,
+    model: GPModel = _LEARNED,
+    first: int = 1,
+    recommends: Recommendation = "mean",
+    label: str = "EST-DPP-MAX",
+) -> BatchGP:
+    """Return EST-DPP-MAX (Kathuria et al. 2016, Algorithm 2), which is EST-PE: others enlarge a determinant most.
+
+    Parameters
+    ----------
+    batch : int
+        B, arms of a batch.
+    rounds : int
+        T, batches.
+    estimate : {"ESTa", "ESTn"}, default 'ESTa'
+        Maximum by the approximate form, or by numerical integration.
+    region : {"as_written", "as_coded"}, default 'as_written'
+        Arms with mean plus two widths of deviations at least the largest lower bound, or, as in Contal's
+        software, one width.
+    exclude_first : bool, default False
+        Whether the others leave out the first arm of the batch.
+    model : GPModel, default GPModel()
+        The Gaussian process; the default learns its hyper-parameters, `GPModel.frozen` makes one that does not.
+    first : int, default 1
+        Random arms before the first batch.
+    recommends : {"mean", "observed mean", "observed reward"}, default 'mean'
+        The arm with the largest posterior mean, the same among those observed, or that of the largest reward.
+    label : str, default 'EST-DPP-MAX'
+        Name in the figures; keys the policy's own draws.
+
+    Returns
+    -------
+    BatchGP
+    """
+    rule = KDpp(EstimatedMaximum(estimate), GreedyMap(), region, exclude_first)
+    return BatchGP(label, batch, rounds, rule, model, first, recommends)
+
+
+def ucb_dpp_sample(
+    batch: int,
+    rounds: int,
+    *,
+    delta: float = 0.05,
+    beta_scale: float = 1.0,
+    sampler: Sampler = _CHAIN,
+    region: Region = "as_written",
+    exclude_first: bool = False,
+    model: GPModel = _LEARNED,
+    first: int = 1,
+    recommends: Recommendation = "mean",
+    label: str = "UCB-DPP-SAMPLE",
+) -> BatchGP:
+    r"""Return UCB-DPP-SAMPLE (Kathuria et al. 2016, Algorithm 2): others are a sample of a k-DPP.
+
+    Parameters
+    ----------
+    batch : int
+        B, arms of a batch.
+    rounds : int
+        T, batches.
+    delta : float, default 0.05
+        :math:`\delta` of :math:`\beta_t=2\log(|X|t^2\pi^2/(6\delta))`, in (0, 1).
+    beta_scale : float, default 1.0
+        Factor of :math:`\beta_t`; one fifth is customary.
+    sampler : DownUp, Exchange or Eigen, default DownUp(epsilon=0.01)
+        Chain of the k-DPP with provably few steps, that of the paper, or exact draws for small regions.
+    region : {"as_written", "as_coded"}, default 'as_written'
+        Arms with mean plus :math:`2\beta_{t+1}^{1/2}` deviations at least the largest lower bound, or, as in
+        Contal's software, :math:`\beta_t^{1/2}` deviations.
+    exclude_first : bool, default False
+        Whether the others leave out the first arm of the batch.
+    model : GPModel, default GPModel()
+        The Gaussian process; the default learns its hyper-parameters, `GPModel.frozen` makes one that does not.
+    first : int, default 1
+        Random arms before the first batch.
+    recommends : {"mean", "observed mean", "observed reward"}, default 'mean'
+        The arm with the largest posterior mean, the same among those observed, or that of the largest reward.
+    label : str, default 'UCB-DPP-SAMPLE'
+        Name in the figures; keys the policy's own draws.
+
+    Returns
+    -------
+    BatchGP
+    """
+    check_part("sampler", sampler, Sampler)
+    rule = KDpp(UpperBound(delta, beta_scale), sampler, region, exclude_first)
+    return BatchGP(label, batch, rounds, rule, model, first, recommends)
+
+
+def est_dpp_sample(
+    batch: int,
+    rounds: int,
+    *,
+    estimate: Estimate = "ESTa",
+    sampler: Sampler = _CHAIN,
+    region: Region = "as_written",
+    exclude_first: bool = False,
+    model: GPModel = _LEARNED,
+    first: int = 1,
+    recommends: Recommendation = "mean",
+    label: str = "EST-DPP-SAMPLE",
+) -> BatchGP:
+    """Return EST-DPP-SAMPLE (Kathuria et al. 2016, Algorithm 2): others are a sample of a k-DPP.
+
+    Parameters
+    ----------
+    batch : int
+        B, arms of a batch.
+    rounds : int
+        T, batches.
+    estimate : {"ESTa", "ESTn"}, default 'ESTa'
+        Maximum by the approximate form, or by numerical integration.
+    sampler : DownUp, Exchange or Eigen, default DownUp(epsilon=0.01)
+        Chain of the k-DPP with provably few steps, that of the paper, or exact draws for small regions.
+    region : {"as_written", "as_coded"}, default 'as_written'
+        Arms with mean plus two widths of deviations at least the largest lower bound, or, as in Contal's
+        software, one width.
+    exclude_first : bool, default False
+        Whether the others leave out the first arm of the batch.
+    model : GPModel, default GPModel()
+        The Gaussian process; the default learns its hyper-parameters, `GPModel.frozen` makes one that does not.
+    first : int, default 1
+        Random arms before the first batch.
+    recommends : {"mean", "observed mean", "observed reward"}, default 'mean'
+        The arm with the largest posterior mean, the same among those observed, or that of the largest reward.
+    label : str, default 'EST-DPP-SAMPLE'
+        Name in the figures; keys the policy's own draws.
+
+    Returns
+    -------
+    BatchGP
+    """
+    check_part("sampler", sampler, Sampler)
+    rule = KDpp(EstimatedMaximum(estimate), sampler, region, exclude_first)
+    return BatchGP(label, batch, rounds, rule, model, first, recommends)
+
+
+def lp_ucb(
+    batch: int,
+    rounds: int,
+    *,
+    penalty_width: float | UpperBound = 2.0,
+    penalty_as_coded: bool = False,
+    model: GPModel = _LEARNED,
+    first: int = 1,
+    recommends: Recommendation = "mean",
+    label: str = "LP-UCB",
+) -> BatchGP:
+    """Return LP-UCB (Gonzalez et al. 2016): upper bounds, penalised around the arms of the batch.
+
+    Parameters
+    ----------
+    batch : int
+        B, arms of a batch.
+    rounds : int
+        T, batches.
+    penalty_width : float or UpperBound, default 2.0
+        Standard deviations in the upper bound, or a bound that takes them from beta; GPyOpt has 2.
+    penalty_as_coded : bool, default False
+        *Deviation*: the noise counts in the deviations of the penalty, and their square root scales it
+        (GPyOpt).
+    model : GPModel, default GPModel()
+        The Gaussian process; the default learns its hyper-parameters, `GPModel.frozen` makes one that does not.
+    first : int, default 1
+        Random arms before the first batch.
+    recommends : {"mean", "observed mean", "observed reward"}, default 'mean'
+        The arm with the largest posterior mean, the same among those observed, or that of the largest reward.
+    label : str, default 'LP-UCB'
+        Name in the figures; keys the policy's own draws.
+
+    Returns
+    -------
+    BatchGP
+    """
+    rule = Penalty(penalty_width, penalty_as_coded)
+    return BatchGP(label, batch, rounds, rule, model, first, recommends)
+
+
+def thompson(
+    batch: int,
+    rounds: int,
+    *,
+    n_features: int = 256,
+    model: GPModel = _LEARNED,
+    first: int = 1,
+    recommends: Recommendation = "mean",
+    label: str = "Thompson",
+) -> BatchGP:
+    """Return Thompson: each arm maximises its own draw from the posterior.
+
+    Parameters
+    ----------
+    batch : int
+        B, arms of a batch.
+    rounds : int
+        T, batches.
+    n_features : int, default 256
+        Random Fourier features of a draw.
+    model : GPModel, default GPModel()
+        The Gaussian process; the default learns its hyper-parameters, `GPModel.frozen` makes one that does not.
+    first : int, default 1
+        Random arms before the first batch.
+    recommends : {"mean", "observed mean", "observed reward"}, default 'mean'
+        The arm with the largest posterior mean, the same among those observed, or that of the largest reward.
+    label : str, default 'Thompson'
+        Name in the figures; keys the policy's own draws.
+
+    Returns
+    -------
+    BatchGP
+    """
+    rule = Draws(n_features)
+    return BatchGP(label, batch, rounds, rule, model, first, recommends)

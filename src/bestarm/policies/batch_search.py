@@ -8,16 +8,19 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numba import njit
-from torch import Tensor
 
-from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.device import check_device
+from bestarm.models.torch_or_numpy import torch
+from bestarm.settings import check_settings
 from bestarm.streams import Streams, uniform
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass
@@ -85,7 +88,6 @@ def top_batch(scores: FloatArray, available: BoolArray, order: FloatArray, size:
     return np.ascontiguousarray(np.lexsort((order, ranked), axis=1)[:, : -size - 1 : -1])
 
 
-@guarded()
 @dataclass(frozen=True)
 class BatchSearch:
     """The frame of [1]_, Algorithm 1: a random batch, then one chosen by the subclass in every round.
@@ -100,6 +102,8 @@ class BatchSearch:
         N, number of batches.
     standardise : bool
         Whether models see features with mean 0 and standard deviation 1 over the arms.
+    device : str
+        ``cpu`` or ``cuda``; changes rounding, nothing else.
 
     Raises
     ------
@@ -114,6 +118,7 @@ class BatchSearch:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
+        check_settings(self)
         if self.batch < 1 or self.rounds < 1:
             raise ValueError(f"batch and rounds must be at least 1, got {self.batch} and {self.rounds}.")
         check_device(self.device)
@@ -209,7 +214,6 @@ class BatchSearch:
         return random_order(key, state.replications, state.round, state.available.shape[1])
 
 
-@guarded()
 @dataclass(frozen=True)
 class RandomBatch(BatchSearch):
     """Uniformly random batches without replacement."""
@@ -218,3 +222,23 @@ class RandomBatch(BatchSearch):
         """Return random arms not yet pulled."""
         order = self._draws(state, "batch")
         return top_batch(order, state.available, order, size)
+
+
+def random_batches(
+    batch: int,
+    rounds: int,
+    *,
+    label: str = "RandomBatch",
+) -> RandomBatch:
+    """Random batches without replacement, the baseline.
+
+    Parameters
+    ----------
+    batch : int
+        b, arms in a batch; the last batch is whatever is left.
+    rounds : int
+        N, number of batches.
+    label : str, default 'RandomBatch'
+        Name in results; keys the random choices.
+    """
+    return RandomBatch(**locals())

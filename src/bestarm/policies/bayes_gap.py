@@ -19,12 +19,12 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
 from bestarm.kernels import Stationary
 from bestarm.policies import arm_space, bayes_gap_round
 from bestarm.policies.arm_space import ArmSpace
 from bestarm.policies.fixed_budget import check_budget
+from bestarm.settings import check_settings
 from bestarm.streams import Streams
 
 ArmKernel = Literal["linear", "exponential", "rbf", "matern32", "matern52", "empirical"]
@@ -70,7 +70,7 @@ def prior_gram(
 def _gram_of_eigenvectors(gram: FloatArray) -> FloatArray:
     """Return X X' for X = V D^(1/2) by the general eigenvalue solver.
 
-    Eigenvalues below 0 by rounding, as singular matrices have them, count as 0. The published code then computes with
+    Eigenvalues below 0 by rounding, as singular matrices have them, count as 0. The authors' code then computes with
     NaN and returns the first arm; that is left out.
     """
     values, vectors = np.linalg.eig(gram)
@@ -109,7 +109,6 @@ class BayesGapState(ArmSpace):
     initialised: bool = shared()
 
 
-@guarded()
 @dataclass(frozen=True)
 class BayesGap:
     r"""BayesGap ([1]_, Algorithm 1) with its exploration estimated anew in every round.
@@ -143,26 +142,26 @@ class BayesGap:
         Slack of the guarantee, in units of reward, at least 0; by default next to 0, as in Appendix D.1 of [2]_. With 0
         itself an estimated gap of 0 makes :math:`\beta=0`.
     initialise : bool
-        *Deviation*: pull every arm once first, as the published code does.
+        *Deviation*: pull every arm once first, as the authors' code does.
     inverse_square : bool
-        *Deviation* if False: :math:`\hat H` without its power -2, as in the published code.
+        *Deviation* if False: :math:`\hat H` without its power -2, as in the authors' code.
     absolute_gaps : bool
-        *Deviation* if False: an estimated gap may be negative, as in the published code, and then counts as 0.
+        *Deviation* if False: an estimated gap may be negative, as in the authors' code, and then counts as 0.
     root : bool
-        *Deviation* if False: the right-hand side above is taken for :math:`\beta`, as in the published code.
+        *Deviation* if False: the right-hand side above is taken for :math:`\beta`, as in the authors' code.
     variance_as_width : bool
-        *Deviation*: :math:`\hat\sigma^2` for :math:`\hat\sigma` everywhere, as in the published code.
+        *Deviation*: :math:`\hat\sigma^2` for :math:`\hat\sigma` everywhere, as in the authors' code.
     squared_distance : bool
-        *Deviation*: the exponential kernel is :math:`e^{-\|x-x'\|^2/\ell}`, as in the published code.
+        *Deviation*: the exponential kernel is :math:`e^{-\|x-x'\|^2/\ell}`, as in the authors' code.
     gram_as_features : bool
         *Deviation*: the rows of the kernel's matrix G are taken for features, so the covariance is :math:`G G^\top`; in
-        the published code with Matérn kernels.
+        the authors' code with Matérn kernels.
     general_eigenvectors : bool
         *Deviation*: features are :math:`V D^{1/2}` by a solver for matrices that need not be symmetric, as in the
-        published code with the exponential and the empirical kernel. Where an eigenvalue repeats its V is not
+        authors' code with the exponential and the empirical kernel. Where an eigenvalue repeats its V is not
         orthogonal, so the covariance is not G and arms that are alike are not treated alike; how depends on LAPACK.
     ties_in_order : bool
-        *Deviation*: of equal arms take the first, and J before an equally well known j, as the published code does.
+        *Deviation*: of equal arms take the first, and J before an equally well known j, as the authors' code does.
 
     Raises
     ------
@@ -188,6 +187,7 @@ class BayesGap:
     ties_in_order: bool = False
 
     def __post_init__(self) -> None:
+        check_settings(self)
         check_budget(self.label, self.budget)
         if self.kernel not in get_args(ArmKernel):
             raise ValueError(f"kernel must be one of {', '.join(get_args(ArmKernel))}, got {self.kernel!r}.")
@@ -280,3 +280,62 @@ class BayesGap:
             time, self.budget, bound, recommended, arms,
         )  # fmt: skip
         return arms
+
+
+def bayes_gap(
+    budget: int,
+    sigma: float,
+    *,
+    kernel: ArmKernel = "linear",
+    lengthscale: float = 1.0,
+    prior_scale: float = 1.0,
+    epsilon: float = 1e-06,
+    initialise: bool = False,
+    inverse_square: bool = True,
+    absolute_gaps: bool = True,
+    root: bool = True,
+    variance_as_width: bool = False,
+    squared_distance: bool = False,
+    gram_as_features: bool = False,
+    general_eigenvectors: bool = False,
+    ties_in_order: bool = False,
+    label: str = "BayesGap",
+) -> BayesGap:
+    r"""BayesGap ([1]_): the best arm with a fixed budget, by posterior gaps.
+
+    Parameters
+    ----------
+    budget : int
+        B, at least 1.
+    sigma : float
+        Standard deviation of the noise, in units of reward.
+    kernel : {"linear", "exponential", "rbf", "matern32", "matern52", "empirical"}, default 'linear'
+        Covariance of the arms' means.
+    lengthscale : float, default 1.0
+        Of a stationary kernel, in units of the features.
+    prior_scale : float, default 1.0
+        :math:`\eta`, standard deviation of the parameter.
+    epsilon : float, default 1e-06
+        Slack of the guarantee, in units of reward, at least 0.
+    initialise : bool, default False
+        *Deviation*: pull every arm once first.
+    inverse_square : bool, default True
+        *Deviation* if False: :math:`\hat H` without its power -2.
+    absolute_gaps : bool, default True
+        *Deviation* if False: an estimated gap may be negative.
+    root : bool, default True
+        *Deviation* if False: the square of :math:`\beta` is taken for it.
+    variance_as_width : bool, default False
+        *Deviation*: variances in the place of standard deviations.
+    squared_distance : bool, default False
+        *Deviation*: the exponential kernel of the squared distance.
+    gram_as_features : bool, default False
+        *Deviation*: rows of the kernel's matrix are taken for features.
+    general_eigenvectors : bool, default False
+        *Deviation*: features by a solver for matrices that need not be symmetric.
+    ties_in_order : bool, default False
+        *Deviation*: of equal arms take the first, as the authors' code does.
+    label : str, default 'BayesGap'
+        Name in results; keys the random choices.
+    """
+    return BayesGap(**locals())

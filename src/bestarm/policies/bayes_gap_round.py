@@ -42,6 +42,7 @@ def estimated_hardness(
         gap = others[k] - (means[k] - 3.0 * widths[k])
         if absolute:
             gap = abs(gap)
+        # [1]_, Theorem 1: H is the sum of max((gap + epsilon) / 2, epsilon)^-2
         half = max((gap + epsilon) / 2.0, epsilon)
         if not inverse_square:
             hardness += half
@@ -91,16 +92,22 @@ def choose(
         for k in range(n_arms):
             squared = sigma**2 * max(variances[r, k], 0.0)
             widths[k] = squared if variance else np.sqrt(squared)
+        # beta, with the hardness as it is estimated now ([1]_, Theorem 1)
         hardness = estimated_hardness(mu, widths, epsilon, inverse_square, absolute)
         beta = exploration(information[r], hardness, root)
         upper = mu + beta * widths
+        # B_k = max_{i != k} U_i - L_k
         bounds = largest_of_the_others(upper) - (mu - beta * widths)
+        # J = argmin_k B_k
         best = largest(-bounds, allowed, in_order, key, replication, time, 0)
         allowed[best] = False
+        # j = argmax_{k != J} U_k
         rival = largest(upper, allowed, in_order, key, replication, time, 1)
         allowed[best] = True
+        # the recommendation is the J of the round with the least bound
         if bounds[best] < smallest_bound[r]:
             smallest_bound[r], recommended[r, 0] = bounds[best], best
+        # the arm to pull is the less known one of J and j
         if in_order:  # of two that are known equally well, J
             arms[r, 0] = best if widths[best] >= (1.0 - _ROUNDING) * widths[rival] else rival
         else:

@@ -16,11 +16,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bestarm.designs.l1_pairs import l1_pairs, nonnegative_design, related_arms
-from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.policies.fixed_budget import check_budget
-from bestarm.policies.gifa import Gifa, GifaState, m_lingape
-from bestarm.policies.thresholds import Threshold
+from bestarm.policies.gifa import Gifa, GifaState, Index, Selection, Stop, m_lingape
+from bestarm.policies.thresholds import Threshold, ThresholdName
+from bestarm.settings import check_settings
 from bestarm.streams import Streams
 
 Radius = Literal["own", "determinant", "explicit"]
@@ -72,7 +72,7 @@ class BudgetedState(GifaState):
 
 @dataclass(frozen=True)
 class _Searching(Gifa):
-    """A gap-index focused algorithm whose designs are solved compiled, or with the slip of the published code."""
+    """A gap-index focused algorithm whose designs are solved compiled, or with the slip of the authors' code."""
 
     nonnegative: bool = False
 
@@ -84,7 +84,6 @@ class _Searching(Gifa):
         return l1_pairs(state.features, state.related, state.coordinates, pairs)
 
 
-@guarded()
 @dataclass(frozen=True)
 class Budgeted:
     r"""A gap-index focused algorithm that stops when its budget is spent, or before by its own rule ([1]_, Section 8).
@@ -123,6 +122,7 @@ class Budgeted:
     nonnegative_weights: bool = False
 
     def __post_init__(self) -> None:
+        check_settings(self)
         check_budget(self.label, self.budget)
         if self.radius not in get_args(Radius):
             raise ValueError(f"radius must be one of {', '.join(get_args(Radius))}, got {self.radius!r}.")
@@ -145,9 +145,13 @@ class Budgeted:
         """
         policy = replace(self.policy, regulariser=1e-8, threshold_regulariser=1e-8, norm_bound=2.0)
         return replace(
-            self, policy=policy, radius="explicit", stops_early=False, published_radius=True,
+            self,
+            policy=policy,
+            radius="explicit",
+            stops_early=False,
+            published_radius=True,
             nonnegative_weights=self.policy.selection == "optimised",
-        )  # fmt: skip
+        )
 
     def start(self, arms: Arms, streams: Streams) -> BudgetedState:
         """Return the state before the first pull."""
@@ -231,26 +235,142 @@ def _log_growth(gram: FloatArray, asked: Ask, totals: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.slogdet(np.eye(roots.shape[1]) + roots[:, :, None] * block * roots[:, None, :])[1])
 
 
-def lingape(budget: int, *, label: str = "LinGapE", **settings: Any) -> Budgeted:
-    """Return LinGapE ([2]_) with a budget: optimised pulls, radius by the determinant, regulariser 1.
+def lingape(
+    budget: int,
+    *,
+    radius: Radius = "determinant",
+    stops_early: bool = True,
+    published_radius: bool = False,
+    nonnegative_weights: bool = False,
+    index: Index = "paired",
+    stop: Stop = "lucb",
+    threshold: ThresholdName = "eq2",
+    initialise: bool = True,
+    delta: float = 0.05,
+    epsilon: float = 0.0,
+    sigma: float = 0.5,
+    norm_bound: float = 1.0,
+    regulariser: float | None = 1.0,
+    threshold_regulariser: float | None = None,
+    stale_pair: bool = False,
+    index_time_ahead: bool = False,
+    label: str = "LinGapE",
+) -> Budgeted:
+    r"""LinGapE ([2]_) with a budget: the best arm of a linear bandit, optimised pulls.
 
     Parameters
     ----------
     budget : int
         B, at least the number of arms.
-    label : str
-        Name in the paper.
-    **settings
-        ``radius``, ``stops_early`` and the deviations of `Budgeted`; ``delta``, ``sigma``, ``norm_bound`` and all
-        other fields of `Gifa`.
+    radius : {"own", "determinant", "explicit"}, default 'determinant'
+        Width of the confidence set, see `Budgeted`.
+    stops_early : bool, default True
+        Whether the algorithm's own rule may end the search before the budget does.
+    published_radius : bool, default False
+        *Deviation*: the explicit radius has :math:`\sigma^2` for :math:`\sigma`.
+    nonnegative_weights : bool, default False
+        *Deviation*: the linear program of the optimised pulls asks for weights of at least 0.
+    index : {"paired", "individual", "classical", "classical_paired"}, default 'paired'
+        How the width of a gap is bounded, see `Gifa`.
+    stop : {"lucb", "ugape"}, default 'lucb'
+        Stopping rule, :math:`\tau^{LUCB}` or :math:`\tau^{UGapE}`.
+    threshold : {"heuristic", "eq2", "lucb1"}, default 'eq2'
+        :math:`C_{t,\delta}`: "eq2" and "lucb1" are proven, "heuristic" stops earlier without a proof.
+    initialise : bool, default True
+        Pull every arm once first.
+    delta : float, default 0.05
+        Risk of a wrong answer, in (0, 1).
+    epsilon : float, default 0.0
+        Slack, at least 0, in units of reward.
+    sigma : float, default 0.5
+        Sub-Gaussian scale of the noise, in units of reward.
+    norm_bound : float, default 1.0
+        S in Eq. 2, a bound on the norm of the parameter.
+    regulariser : float, default 1.0
+        :math:`\rho` of the least squares.
+    threshold_regulariser : float, default None
+        :math:`\rho` in Eq. 2; by default ``regulariser``.
+    stale_pair : bool, default False
+        *Deviation*: stop by the pair chosen before the pull, as the authors' code does.
+    index_time_ahead : bool, default False
+        *Deviation*: without initialisation, evaluate :math:`C_t` at t + 1.
+    label : str, default 'LinGapE'
+        Name in results; keys the random ties.
     """
-    names = ("stops_early", "published_radius", "nonnegative_weights")
-    own = {name: settings.pop(name) for name in names if name in settings}
-    radius = settings.pop("radius", "determinant")
-    policy = m_lingape(1, **({"selection": "optimised", "regulariser": 1.0, "label": label} | settings))
-    return Budgeted(policy, budget, radius=radius, **own)
+    return _lingape("optimised", **locals())
 
 
-def lingape_greedy(budget: int, *, label: str = "LinGapE-Greedy", **settings: Any) -> Budgeted:
-    """Return LinGapE ([2]_) with a budget and greedy pulls; see `lingape`."""
-    return lingape(budget, **({"label": label, "selection": "greedy"} | settings))
+def lingape_greedy(
+    budget: int,
+    *,
+    radius: Radius = "determinant",
+    stops_early: bool = True,
+    published_radius: bool = False,
+    index: Index = "paired",
+    stop: Stop = "lucb",
+    threshold: ThresholdName = "eq2",
+    initialise: bool = True,
+    delta: float = 0.05,
+    epsilon: float = 0.0,
+    sigma: float = 0.5,
+    norm_bound: float = 1.0,
+    regulariser: float | None = 1.0,
+    threshold_regulariser: float | None = None,
+    stale_pair: bool = False,
+    index_time_ahead: bool = False,
+    label: str = "LinGapE-Greedy",
+) -> Budgeted:
+    r"""LinGapE ([2]_) with a budget: the best arm of a linear bandit, greedy pulls.
+
+    Parameters
+    ----------
+    budget : int
+        B, at least the number of arms.
+    radius : {"own", "determinant", "explicit"}, default 'determinant'
+        Width of the confidence set, see `Budgeted`.
+    stops_early : bool, default True
+        Whether the algorithm's own rule may end the search before the budget does.
+    published_radius : bool, default False
+        *Deviation*: the explicit radius has :math:`\sigma^2` for :math:`\sigma`.
+    index : {"paired", "individual", "classical", "classical_paired"}, default 'paired'
+        How the width of a gap is bounded, see `Gifa`.
+    stop : {"lucb", "ugape"}, default 'lucb'
+        Stopping rule, :math:`\tau^{LUCB}` or :math:`\tau^{UGapE}`.
+    threshold : {"heuristic", "eq2", "lucb1"}, default 'eq2'
+        :math:`C_{t,\delta}`: "eq2" and "lucb1" are proven, "heuristic" stops earlier without a proof.
+    initialise : bool, default True
+        Pull every arm once first.
+    delta : float, default 0.05
+        Risk of a wrong answer, in (0, 1).
+    epsilon : float, default 0.0
+        Slack, at least 0, in units of reward.
+    sigma : float, default 0.5
+        Sub-Gaussian scale of the noise, in units of reward.
+    norm_bound : float, default 1.0
+        S in Eq. 2, a bound on the norm of the parameter.
+    regulariser : float, default 1.0
+        :math:`\rho` of the least squares.
+    threshold_regulariser : float, default None
+        :math:`\rho` in Eq. 2; by default ``regulariser``.
+    stale_pair : bool, default False
+        *Deviation*: stop by the pair chosen before the pull, as the authors' code does.
+    index_time_ahead : bool, default False
+        *Deviation*: without initialisation, evaluate :math:`C_t` at t + 1.
+    label : str, default 'LinGapE-Greedy'
+        Name in results; keys the random ties.
+    """
+    return _lingape("greedy", nonnegative_weights=False, **locals())
+
+
+def _lingape(
+    selection: Selection,
+    budget: int,
+    radius: Radius,
+    stops_early: bool,
+    published_radius: bool,
+    nonnegative_weights: bool,
+    **settings: Any,
+) -> Budgeted:
+    """Return LinGapE with these settings of its own and those of `Gifa`."""
+    policy = m_lingape(1, selection=selection, **settings)
+    return Budgeted(policy, budget, radius, stops_early, published_radius, nonnegative_weights)

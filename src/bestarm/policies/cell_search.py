@@ -1,4 +1,4 @@
-"""What the searches over cells share: their settings, their state, and the choice among nodes."""
+"""The common parts of searches over cells: settings, state, and the choice among nodes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Any, get_args
 import numpy as np
 
 from bestarm.designs.partition_tree import EXPANDED, expand, largest
-from bestarm.guards.protocol import guarded
-from bestarm.guards.settings import check_kernel
 from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
 from bestarm.kernels import Kernel, Stationary
 from bestarm.models.cell_kernel import CellKernel
 from bestarm.models.cell_posterior import CellPosterior, introduce, new_posterior, observe
 from bestarm.partition import Partition
+from bestarm.settings import check_kernel, check_settings
 from bestarm.streams import Streams
+
+RBF = Stationary("rbf", 0.1, 0.05)  # the kernel that the constructors take where none is given
 
 
 @dataclass
@@ -32,7 +33,6 @@ class DividedState(CellState):
     incumbent: IntArray
 
 
-@guarded()
 @dataclass(frozen=True)
 class CellSearch:
     """A search that evaluates one cell a round.
@@ -60,6 +60,7 @@ class CellSearch:
     sigma: float = 0.1
 
     def __post_init__(self) -> None:
+        check_settings(self)
         object.__setattr__(self, "kernel", as_kernel(self.kernel))
         if self.budget < 1:
             raise ValueError(f"budget must be at least 1 evaluation, got {self.budget}.")
@@ -100,7 +101,6 @@ class CellSearch:
         return state.n_rounds >= self.n_evaluations
 
 
-@guarded()
 @dataclass(frozen=True)
 class DeltaSearch(CellSearch):
     r"""A search that knows how much f varies in a cell: at most :math:`\delta(h)=c\rho^h` at depth h.

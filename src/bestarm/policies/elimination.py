@@ -1,4 +1,4 @@
-"""What policies share that eliminate arms in stages: a stage's pulls are fixed before its first reward is seen.
+"""The common parts of policies that eliminate arms in stages, with the pulls of a stage fixed at its start.
 
 References
 ----------
@@ -16,7 +16,6 @@ import numpy as np
 from numba import njit
 
 from bestarm.designs.projection import published_columns
-from bestarm.guards.protocol import ordered
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
 from bestarm.policies.fixed_budget import largest
 from bestarm.streams import Streams, uniform
@@ -56,7 +55,7 @@ class EliminationState:
     counts, sums : ndarray, shape (R, K)
         Successful pulls of all stages and the sums of their rewards, where a policy keeps them; else empty.
     columns, n_columns : ndarray, shapes (R, K, d) and (R,)
-        What the published projection has left of the features, stage after stage; else empty.
+        What the projection of the authors' code has left of the features, stage after stage; else empty.
     stage : int
         Stages that are over; the same for all replications.
     features : ndarray, shape (n_sets, K, d)
@@ -162,8 +161,8 @@ def by_arm(asked: Ask, totals: FloatArray, n_arms: int) -> tuple[IntArray, Float
 def seen_features(state: EliminationState, rows: IntArray, projection: str) -> tuple[FloatArray, IntArray]:
     """Return the sets of features that a stage sees, and which of them each of some replications has.
 
-    The published projection depends on the live arms of all stages; otherwise designs and estimates project by
-    themselves.
+    The projection of the authors' code depends on the live arms of all stages; otherwise designs and estimates
+    project by themselves.
     """
     if projection != "published":
         return state.features, state.feature_set[rows]
@@ -205,9 +204,16 @@ def learn(
         state.means[going] = fit(features, feature_set, live, counts[going], sums[going])
     sizes, order = state.sizes[going, state.stage], state.order[going]
     keep_largest(
-        live, state.means[going], sizes, order, by_rank, blank_in_order, state.key, state.replications[going],
+        live,
+        state.means[going],
+        sizes,
+        order,
+        by_rank,
+        blank_in_order,
+        state.key,
+        state.replications[going],
         state.stage,
-    )  # fmt: skip
+    )
     state.live[going], state.order[going] = live, order
     state.spent += asked.counts.sum(axis=1)
     state.stage += 1
@@ -216,6 +222,7 @@ def learn(
 @njit(cache=True)
 def ranking(estimates: FloatArray, tie: FloatArray) -> IntArray:
     """Return positions by estimate, the largest last; of those that agree to ten digits the larger ``tie`` later."""
+    # stable sorts: by tie, then by estimate
     before = np.argsort(tie, kind="mergesort")
     sorted_ = before[np.argsort(estimates[before], kind="mergesort")]
     places = np.empty(len(before), dtype=np.int64)
@@ -226,6 +233,7 @@ def ranking(estimates: FloatArray, tie: FloatArray) -> IntArray:
             low, high = estimates[sorted_[i - 1]], estimates[sorted_[i]]
             if high - low <= _EQUAL * max(1.0, abs(high)):
                 continue
+        # estimates that agree stand in the order of the ties
         if i - first > 1:
             sorted_[first:i] = before[np.sort(places[sorted_[first:i]])]
         first = i
@@ -253,6 +261,7 @@ def keep_largest(
     n_arms = live.shape[1]
     for r in range(len(live)):
         arms = np.flatnonzero(live[r])
+        # a stage in which no reward taught anything
         blank = np.abs(means[r][arms]).max() == 0.0
         if blank_in_order if blank else by_rank:
             tie = order[r][arms].astype(np.float64)
@@ -261,6 +270,7 @@ def keep_largest(
         ranked = arms[ranking(means[r][arms], tie)]
         for i in range(len(ranked)):
             order[r, ranked[i]] = i
+        # GSE paper, Algorithm 1: all but the largest are eliminated
         for a in ranked[: max(len(ranked) - sizes[r], 0)]:
             live[r, a] = False
 
@@ -274,7 +284,6 @@ def best_live(live: BoolArray, means: FloatArray, key: np.uint64, replications: 
     return arms
 
 
-@ordered
 class StagePolicy:
     """The end of a policy that eliminates in stages: when it stops, and what it recommends."""
 

@@ -1,4 +1,4 @@
-"""What policies with a fixed budget share: the check of the budget, ties, and the most pulled arm.
+"""The common parts of policies with a fixed budget: the check of the budget, ties, and the most pulled arm.
 
 References
 ----------
@@ -49,6 +49,7 @@ def largest(
     for i in range(n):
         if allowed[i] and values[i] >= lowest_tied:
             n_ties += 1
+            # reservoir sampling: each of the tied has the same chance
             if n_ties == 1 or (not in_order and uniform(key, replication, time, draw * n + i) * n_ties < 1.0):
                 chosen = i
     return chosen

@@ -13,15 +13,15 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from bestarm.designs.l1_design import l1_design
-from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
 from bestarm.policies import gifa_round
 from bestarm.policies.thresholds import Threshold, ThresholdName, make_threshold
+from bestarm.settings import check_settings
 from bestarm.streams import Streams
 
 Index = Literal["paired", "individual", "classical", "classical_paired"]
@@ -67,7 +67,6 @@ class GifaState:
     initialised: bool = shared()
 
 
-@guarded(norm_bound=0.0, regulariser=1e-12, threshold_regulariser=1e-12)
 @dataclass(frozen=True)
 class Gifa:
     r"""A gap-index focused algorithm for Top-m identification with fixed confidence ([1]_, Algorithm 1).
@@ -106,12 +105,12 @@ class Gifa:
         :math:`\rho` in :math:`V=\rho I+\sum_a N_a x_a x_a^\top`; default :math:`(\sigma/20)^2`. The recursion in arm
         space keeps about :math:`10^{-16}/\rho` of absolute accuracy: below :math:`10^{-6}` it loses digits.
     threshold_regulariser : float, optional
-        :math:`\rho` in Eq. 2; default ``regulariser``. *Deviation*: the published m-LinGapE has 1 in V only.
+        :math:`\rho` in Eq. 2; default ``regulariser``. *Deviation*: the authors' m-LinGapE has 1 in V only.
     stale_pair : bool
         *Deviation*: test the stopping rule after the pull on the pair chosen before it (:math:`\tau^{LUCB}`), or one
-        pull late (:math:`\tau^{UGapE}`), and return the old J, as the published code does.
+        pull late (:math:`\tau^{UGapE}`), and return the old J, as the authors' code does.
     index_time_ahead : bool
-        *Deviation*: without initialisation, evaluate :math:`C_{t}` at t + 1, as the published code does.
+        *Deviation*: without initialisation, evaluate :math:`C_{t}` at t + 1, as the authors' code does.
 
     Raises
     ------
@@ -138,6 +137,7 @@ class Gifa:
     index_time_ahead: bool = False
 
     def __post_init__(self) -> None:
+        check_settings(self, norm_bound=0.0, regulariser=1e-12, threshold_regulariser=1e-12)
         for name, kind in (("index", Index), ("selection", Selection), ("stop", Stop), ("threshold", ThresholdName)):
             if getattr(self, name) not in get_args(kind):
                 raise ValueError(f"{name} must be one of {', '.join(get_args(kind))}, got {getattr(self, name)!r}.")
@@ -233,9 +233,16 @@ class Gifa:
         if self.selection == "optimised":
             self._solve_new_designs(state)
             gifa_round.select_optimised(
-                state.pulls, state.pair, state.feature_set, state.design_row, state.designs, state.key,
-                state.replications, state.stopped, arms,
-            )  # fmt: skip
+                state.pulls,
+                state.pair,
+                state.feature_set,
+                state.design_row,
+                state.designs,
+                state.key,
+                state.replications,
+                state.stopped,
+                arms,
+            )
         else:
             rule = gifa_round.SELECTION[self.selection]
             gifa_round.select(
@@ -303,36 +310,219 @@ class Gifa:
         return np.stack([l1_design(state.features[s], int(b), int(c)) for s, b, c in pairs])
 
 
-def _preset(settings: dict[str, Any], **parts: Any) -> Gifa:
-    return Gifa(**(parts | settings))
+def lucb(
+    n_best: int,
+    *,
+    index: Index = "classical",
+    selection: Selection = "largest_variance",
+    stop: Stop = "lucb",
+    threshold: ThresholdName = "lucb1",
+    delta: float = 0.05,
+    epsilon: float = 0.0,
+    sigma: float = 0.5,
+    norm_bound: float = 1.0,
+    regulariser: float | None = None,
+    threshold_regulariser: float | None = None,
+    stale_pair: bool = False,
+    index_time_ahead: bool = False,
+    label: str = "LUCB",
+) -> Gifa:
+    r"""LUCB ([1]_, Table 1): the m best arms with fixed confidence, without features.
+
+    Parameters
+    ----------
+    n_best : int
+        m, the number of arms to find.
+    index : {"paired", "individual", "classical", "classical_paired"}, default 'classical'
+        How the width of a gap is bounded, see `Gifa`.
+    selection : {"largest_variance", "both", "greedy", "optimised"}, default 'largest_variance'
+        Which arm to pull to tell the two candidates apart; "optimised" follows the solution of Eq. 1.
+    stop : {"lucb", "ugape"}, default 'lucb'
+        Stopping rule, :math:`\tau^{LUCB}` or :math:`\tau^{UGapE}`.
+    threshold : {"heuristic", "eq2", "lucb1"}, default 'lucb1'
+        :math:`C_{t,\delta}`: "eq2" and "lucb1" are proven, "heuristic" stops earlier without a proof.
+    delta : float, default 0.05
+        Risk of a wrong answer, in (0, 1).
+    epsilon : float, default 0.0
+        Slack, at least 0, in units of reward.
+    sigma : float, default 0.5
+        Sub-Gaussian scale of the noise, in units of reward.
+    norm_bound : float, default 1.0
+        S in Eq. 2, a bound on the norm of the parameter.
+    regulariser : float, default None
+        :math:`\rho` of the least squares; by default :math:`(\sigma/20)^2`.
+    threshold_regulariser : float, default None
+        :math:`\rho` in Eq. 2; by default ``regulariser``.
+    stale_pair : bool, default False
+        *Deviation*: stop by the pair chosen before the pull, as the authors' code does.
+    index_time_ahead : bool, default False
+        *Deviation*: without initialisation, evaluate :math:`C_t` at t + 1.
+    label : str, default 'LUCB'
+        Name in results; keys the random choices.
+    """
+    return Gifa(by_gap_index=False, challenged_by_mth=False, initialise=True, **locals())
 
 
-def lucb(n_best: int, **settings: Any) -> Gifa:
-    """Return LUCB ([1]_, Table 1): classical indices, largest means, tau^LUCB."""
-    return _preset(settings, label="LUCB", n_best=n_best, index="classical", threshold="lucb1")
+def ugape(
+    n_best: int,
+    *,
+    index: Index = "classical",
+    selection: Selection = "largest_variance",
+    stop: Stop = "ugape",
+    threshold: ThresholdName = "lucb1",
+    delta: float = 0.05,
+    epsilon: float = 0.0,
+    sigma: float = 0.5,
+    norm_bound: float = 1.0,
+    regulariser: float | None = None,
+    threshold_regulariser: float | None = None,
+    stale_pair: bool = False,
+    index_time_ahead: bool = False,
+    label: str = "UGapE",
+) -> Gifa:
+    r"""UGapE ([1]_, Table 1): the m best arms with fixed confidence, without features.
+
+    Parameters
+    ----------
+    n_best : int
+        m, the number of arms to find.
+    index : {"paired", "individual", "classical", "classical_paired"}, default 'classical'
+        How the width of a gap is bounded, see `Gifa`.
+    selection : {"largest_variance", "both", "greedy", "optimised"}, default 'largest_variance'
+        Which arm to pull to tell the two candidates apart; "optimised" follows the solution of Eq. 1.
+    stop : {"lucb", "ugape"}, default 'ugape'
+        Stopping rule, :math:`\tau^{LUCB}` or :math:`\tau^{UGapE}`.
+    threshold : {"heuristic", "eq2", "lucb1"}, default 'lucb1'
+        :math:`C_{t,\delta}`: "eq2" and "lucb1" are proven, "heuristic" stops earlier without a proof.
+    delta : float, default 0.05
+        Risk of a wrong answer, in (0, 1).
+    epsilon : float, default 0.0
+        Slack, at least 0, in units of reward.
+    sigma : float, default 0.5
+        Sub-Gaussian scale of the noise, in units of reward.
+    norm_bound : float, default 1.0
+        S in Eq. 2, a bound on the norm of the parameter.
+    regulariser : float, default None
+        :math:`\rho` of the least squares; by default :math:`(\sigma/20)^2`.
+    threshold_regulariser : float, default None
+        :math:`\rho` in Eq. 2; by default ``regulariser``.
+    stale_pair : bool, default False
+        *Deviation*: stop by the pair chosen before the pull, as the authors' code does.
+    index_time_ahead : bool, default False
+        *Deviation*: without initialisation, evaluate :math:`C_t` at t + 1.
+    label : str, default 'UGapE'
+        Name in results; keys the random choices.
+    """
+    return Gifa(by_gap_index=True, challenged_by_mth=False, initialise=True, **locals())
 
 
-def ugape(n_best: int, **settings: Any) -> Gifa:
-    """Return UGapE ([1]_, Table 1): classical indices, smallest m-th largest gap index, tau^UGapE."""
-    return _preset(
-        settings, label="UGapE", n_best=n_best, index="classical", by_gap_index=True, stop="ugape", threshold="lucb1"
-    )
+def m_lingape(
+    n_best: int,
+    *,
+    index: Index = "paired",
+    selection: Selection = "greedy",
+    stop: Stop = "lucb",
+    threshold: ThresholdName = "eq2",
+    initialise: bool = True,
+    delta: float = 0.05,
+    epsilon: float = 0.0,
+    sigma: float = 0.5,
+    norm_bound: float = 1.0,
+    regulariser: float | None = None,
+    threshold_regulariser: float | None = None,
+    stale_pair: bool = False,
+    index_time_ahead: bool = False,
+    label: str = "m-LinGapE",
+) -> Gifa:
+    r"""m-LinGapE ([1]_, Table 1): the m best arms of a linear bandit; LinGapE of [2]_ for m = 1.
+
+    Parameters
+    ----------
+    n_best : int
+        m, the number of arms to find.
+    index : {"paired", "individual", "classical", "classical_paired"}, default 'paired'
+        How the width of a gap is bounded, see `Gifa`.
+    selection : {"largest_variance", "both", "greedy", "optimised"}, default 'greedy'
+        Which arm to pull to tell the two candidates apart; "optimised" follows the solution of Eq. 1.
+    stop : {"lucb", "ugape"}, default 'lucb'
+        Stopping rule, :math:`\tau^{LUCB}` or :math:`\tau^{UGapE}`.
+    threshold : {"heuristic", "eq2", "lucb1"}, default 'eq2'
+        :math:`C_{t,\delta}`: "eq2" and "lucb1" are proven, "heuristic" stops earlier without a proof.
+    initialise : bool, default True
+        Pull every arm once first.
+    delta : float, default 0.05
+        Risk of a wrong answer, in (0, 1).
+    epsilon : float, default 0.0
+        Slack, at least 0, in units of reward.
+    sigma : float, default 0.5
+        Sub-Gaussian scale of the noise, in units of reward.
+    norm_bound : float, default 1.0
+        S in Eq. 2, a bound on the norm of the parameter.
+    regulariser : float, default None
+        :math:`\rho` of the least squares; by default :math:`(\sigma/20)^2`.
+    threshold_regulariser : float, default None
+        :math:`\rho` in Eq. 2; by default ``regulariser``.
+    stale_pair : bool, default False
+        *Deviation*: stop by the pair chosen before the pull, as the authors' code does.
+    index_time_ahead : bool, default False
+        *Deviation*: without initialisation, evaluate :math:`C_t` at t + 1.
+    label : str, default 'm-LinGapE'
+        Name in results; keys the random choices.
+    """
+    return Gifa(by_gap_index=False, challenged_by_mth=False, **locals())
 
 
-def m_lingape(n_best: int, **settings: Any) -> Gifa:
-    """Return m-LinGapE ([1]_, Table 1): paired indices, largest means, tau^LUCB; LinGapE of [2]_ for m = 1."""
-    return _preset(settings, label="m-LinGapE", n_best=n_best, selection="greedy", threshold="eq2")
+def lingifa(
+    n_best: int,
+    *,
+    index: Index = "paired",
+    selection: Selection = "largest_variance",
+    stop: Stop = "ugape",
+    threshold: ThresholdName = "eq2",
+    initialise: bool = False,
+    delta: float = 0.05,
+    epsilon: float = 0.0,
+    sigma: float = 0.5,
+    norm_bound: float = 1.0,
+    regulariser: float | None = None,
+    threshold_regulariser: float | None = None,
+    stale_pair: bool = False,
+    index_time_ahead: bool = False,
+    label: str = "LinGIFA",
+) -> Gifa:
+    r"""LinGIFA ([1]_, Table 1): the m best arms of a linear bandit with fixed confidence.
 
-
-def lingifa(n_best: int, **settings: Any) -> Gifa:
-    """Return LinGIFA ([1]_, Table 1): paired indices, J and b by the m-th largest gap index, no initialisation."""
-    return _preset(
-        settings,
-        label="LinGIFA",
-        n_best=n_best,
-        by_gap_index=True,
-        challenged_by_mth=True,
-        stop="ugape",
-        threshold="eq2",
-        initialise=False,
-    )
+    Parameters
+    ----------
+    n_best : int
+        m, the number of arms to find.
+    index : {"paired", "individual", "classical", "classical_paired"}, default 'paired'
+        How the width of a gap is bounded, see `Gifa`.
+    selection : {"largest_variance", "both", "greedy", "optimised"}, default 'largest_variance'
+        Which arm to pull to tell the two candidates apart; "optimised" follows the solution of Eq. 1.
+    stop : {"lucb", "ugape"}, default 'ugape'
+        Stopping rule, :math:`\tau^{LUCB}` or :math:`\tau^{UGapE}`.
+    threshold : {"heuristic", "eq2", "lucb1"}, default 'eq2'
+        :math:`C_{t,\delta}`: "eq2" and "lucb1" are proven, "heuristic" stops earlier without a proof.
+    initialise : bool, default False
+        Pull every arm once first.
+    delta : float, default 0.05
+        Risk of a wrong answer, in (0, 1).
+    epsilon : float, default 0.0
+        Slack, at least 0, in units of reward.
+    sigma : float, default 0.5
+        Sub-Gaussian scale of the noise, in units of reward.
+    norm_bound : float, default 1.0
+        S in Eq. 2, a bound on the norm of the parameter.
+    regulariser : float, default None
+        :math:`\rho` of the least squares; by default :math:`(\sigma/20)^2`.
+    threshold_regulariser : float, default None
+        :math:`\rho` in Eq. 2; by default ``regulariser``.
+    stale_pair : bool, default False
+        *Deviation*: stop by the pair chosen before the pull, as the authors' code does.
+    index_time_ahead : bool, default False
+        *Deviation*: without initialisation, evaluate :math:`C_t` at t + 1.
+    label : str, default 'LinGIFA'
+        Name in results; keys the random choices.
+    """
+    return Gifa(by_gap_index=True, challenged_by_mth=True, **locals())

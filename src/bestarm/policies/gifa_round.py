@@ -57,6 +57,7 @@ def mth_largest_gap(
         if i == j:
             continue
         value = gap_index(gram, means, scale, paired, i, j)
+        # insertion into the m largest so far, which stand in descending order
         if value > largest[m - 1]:
             place = m - 1
             while place > 0 and largest[place - 1] < value:
@@ -152,8 +153,10 @@ def select(
             continue
         g, b, c, time = gram[r], pair[r, 0], pair[r, 1], pulls[r].sum()
         if rule == 1:
+            # "both"
             arms[r, 0], arms[r, 1] = b, c
         elif rule == 0:
+            # "largest variance": the less known one of b and c
             in_pair[b], in_pair[c] = True, True
             worth[b], worth[c] = g[b, b], g[c, c]
             arms[r, 0] = random_argmax(worth, in_pair, key, replications[r], time, draw)
@@ -186,6 +189,7 @@ def select_optimised(
     for r in range(n_replications):
         if stopped[r]:
             continue
+        # w*(b, c)
         weights = designs[design_row[feature_set[r], pair[r, 0], pair[r, 1]]]
         for a in range(n_arms):
             allowed[a] = weights[a] != 0.0
@@ -213,6 +217,7 @@ def learn(
                 continue
             a = arms[r, k]
             if uses_features:
+                # Sherman and Morrison for n pulls at once, in arm space
                 gain = n / (1.0 + n * gram[r, a, a])
                 surprise = gain * (totals[r, k] / n - means[r, a])
                 column[:] = gram[r, :, a]
@@ -222,6 +227,7 @@ def learn(
                         for j in range(n_arms):
                             gram[r, i, j] -= gain * column[i] * column[j]
             else:
+                # without features: empirical means, and 1 / N_a on the diagonal
                 means[r, a] += (totals[r, k] - n * means[r, a]) / (pulls[r, a] + n)
                 gram[r, a, a] = 1.0 / (pulls[r, a] + n)
             pulls[r, a] += n
@@ -237,6 +243,6 @@ def old_pair_is_separated(
     pair: IntArray,
     due: BoolArray,
 ) -> None:
-    """Test tau^LUCB with the new data on the pair chosen before them, as the published code does."""
+    """Test tau^LUCB with the new data on the pair chosen before them, as the authors' code does."""
     for r in range(len(due)):
         due[r] = gap_index(gram[r], means[r], scale[r], paired, pair[r, 1], pair[r, 0]) <= epsilon

@@ -1,4 +1,4 @@
-r"""Where a Gaussian process hopes: confidence widths of UCB and EST, estimates of the maximum, the relevance region.
+r"""Acquisitions of a Gaussian process: widths of UCB and EST, estimates of the maximum, the relevance region.
 
 All functions are about one replication, in units of the scaled reward.
 
@@ -34,6 +34,7 @@ def ucb_width(n_arms: int, t: int, delta: float, scale: float) -> float:
 
 @njit(cache=True)
 def log_cdf(z: float) -> float:
+    """Return the log of the normal distribution function, without underflow."""
     if z > 0.0:
         return log1p(-0.5 * erfc(z * np.sqrt(0.5)))
     if z > -35.0:
@@ -66,6 +67,7 @@ def maximum_by_integral(means: FloatArray, deviations: FloatArray, best: float) 
             live[n_live] = i
             n_live += 1
     own_means, own_deviations = means[live[:n_live]], deviations[live[:n_live]]
+    # m = m_0 + the integral of 1 - prod_x Phi((w - mu(x)) / sigma(x)) over w from m_0, the best reward.
     step, total = (top - best) / (_NODES - 1), 0.0
     for node in range(_NODES):
         above = -expm1(_log_all_below(best + node * step, own_means, own_deviations))
@@ -79,6 +81,7 @@ def maximum_by_approximation(means: FloatArray, deviations: FloatArray, best: fl
     tail = -expm1(_log_all_below(best + 1.0, means, deviations))
     if tail <= 0.0:
         return best
+    # s^2 = -1 / (2 log(1 - G(m_0 + 1))), m = m_0 + (pi / 2)^(1/2) s (1 - G(m_0)), with G the probability below.
     logarithm = np.log(tail)
     spread = np.sqrt(-0.5 / logarithm) if logarithm < 0.0 else 50.0
     return best - np.sqrt(np.pi / 2.0) * spread * expm1(_log_all_below(best, means, deviations))
@@ -110,7 +113,7 @@ def relevance_region(means: FloatArray, variances: FloatArray, width: float, rea
 
     The paper's text has reach :math:`2\beta_{t+1}^{1/2}`, Contal's software :math:`\beta_t^{1/2}` ([3]_).
     """
-    lowest = -np.inf
+    lowest = -np.inf  # y_t, the largest lower bound
     for i in range(len(means)):
         lowest = max(lowest, means[i] - width * np.sqrt(variances[i]))
     found, n = np.empty(len(means), dtype=np.int64), 0

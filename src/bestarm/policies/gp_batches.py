@@ -1,4 +1,4 @@
-r"""How a batch is filled, for one replication: hallucinate, explore, maximise or sample a determinant, draw at random.
+r"""Rules that fill a batch, for one replication: hallucinate, explore, maximise or sample a determinant, draw.
 
 Every function conditions the posterior on the points it returns, so that their rewards, once known, cost little.
 
@@ -54,9 +54,17 @@ class View(NamedTuple):
 def condition(view: View, n_rows: int, arm: int) -> int:
     """Condition on an arm; return the number of rows."""
     condition_row(
-        view.points, view.lengthscales, view.signal, view.constant, view.noise, view.rows, view.variances, view.pivots,
-        n_rows, arm,
-    )  # fmt: skip
+        view.points,
+        view.lengthscales,
+        view.signal,
+        view.constant,
+        view.noise,
+        view.rows,
+        view.variances,
+        view.pivots,
+        n_rows,
+        arm,
+    )
     view.conditioned[n_rows] = arm
     return n_rows + 1
 
@@ -70,13 +78,14 @@ def argmax(view: View, scores: FloatArray, draw: int) -> int:
 
 @njit(cache=True)
 def region_covariance(view: View, n_rows: int, region: IntArray) -> FloatArray:
-    """Return the DPP kernel of a region, I + K / noise, shape (n, n)."""
+    r"""Return the DPP kernel of a region, :math:`L=I+\sigma^{-2}k_{t,1}` ([1]_, Algorithm 2), shape (n, n)."""
     n = len(region)
     found, points = np.empty((n, n)), np.empty((len(view.points), n))
     rows = np.empty((n_rows, n))
     for i in range(n):
         points[:, i] = view.points[:, region[i]]
         rows[:, i] = view.rows[:n_rows, region[i]]
+    # k_{t,1}(p_i, p_j) = k(p_i, p_j) - sum_s v_s(p_i) v_s(p_j), with one row v_s of the posterior for each known arm.
     for i in range(n):
         prior_column(points, points[:, i].copy(), view.lengthscales, view.signal, view.constant, found[i])
     if n_rows > 0:
@@ -90,6 +99,7 @@ def region_covariance(view: View, n_rows: int, region: IntArray) -> FloatArray:
 
 @njit(cache=True)
 def _sample_by_chain(view: View, n_rows: int, region: IntArray, k: int, epsilon: float) -> tuple[IntArray, int]:
+    """Return places in a region by the down-up chain, which takes entries of the kernel as it needs them."""
     n, n_arms = len(region), view.points.shape[1]
     points, diagonal = np.empty((len(view.points), n)), np.empty(n)
     rows = view.rows[:n_rows]
@@ -103,6 +113,7 @@ def _sample_by_chain(view: View, n_rows: int, region: IntArray, k: int, epsilon:
         for c in range(len(view.points)):
             points[c, i] = view.points[c, region[i]] / view.lengthscales[c]
     entries = Entries(np.empty((0, 0)), points, rows, view.signal, view.constant, 1.0 / view.noise, 1.0)
+    # Steps until the distance is epsilon: the entropy of the first set, drawn arm after arm, shrinks by 1 - 1/k a step.
     steps = down_up_steps(sequential_deficit(diagonal.sum(), 1.0, n, k), k, epsilon)
     none = np.empty(0, dtype=np.int64)
     return run_chain(entries, diagonal, none, k, steps, False, view.key, view.replication, view.round)
@@ -118,13 +129,13 @@ def _from_matrix(
     if rule == SAMPLE and sampler == EIGEN:
         values, vectors = np.linalg.eigh(kernel)
         values = np.maximum(values, 1.0)  # the kernel is at least I
-        values *= k / values.sum()
+        values *= k / values.sum()  # the law is the same; elementary polynomials stay in range
         kept = choose_vectors(elementary(values, k), values, k, view.key, view.replication, view.round)
         basis = np.empty((n, k))
         for t in range(k):
             basis[:, t] = vectors[:, kept[t]]
         return project(basis, view.key, view.replication, view.round, n), 0
-    greedy(kernel, k, start)
+    greedy(kernel, k, start)  # where the paper's chain and the exact search start
     if rule == EXACT:
         found, visited = branch_and_bound(kernel, np.sort(start), _MOST_BRANCHES)
         return found, int(visited >= _MOST_BRANCHES)
@@ -150,6 +161,8 @@ def fill_from_region(
     k, n = len(arms), len(region)
     whole = min(k, n)
     if rule == EXPLORE or (rule == MAX and n > k):
+        # det L_{S+j} / det L_S = 1 + sigma_S^2(p_j) / noise: the greedy maximum is the largest variance that is left,
+        # which is pure exploration ([1]_, Section 3.2); a set has an arm once.
         free = np.ones(n, dtype=np.bool_)
         left = np.empty(n)
         for t in range(k):
@@ -189,6 +202,8 @@ def determinant_of(view: View, first: int, n_rows: int) -> tuple[float, float]:
     r"""Return :math:`\log\det L_S` of the last rows, and how many of them M chose on average, see `informative`."""
     k = n_rows - first
     inverse, value, trace = np.zeros((k, k)), 0.0, 0.0
+    # The rows' pivots are the Cholesky factor of noise L_S, whose inverse C^-1 is made row by row; k - noise |C^-1|^2
+    # is the trace of I - L_S^-1.
     for i in range(k):
         arm = view.conditioned[first + i]
         value += 2.0 * np.log(view.pivots[first + i]) - np.log(view.noise)
@@ -209,7 +224,7 @@ def variance_greedy(view: View, n_rows: int, arms: IntArray) -> tuple[int, float
         arms[t] = argmax(view, view.variances, t)
         n_rows = condition(view, n_rows, arms[t])
         if t < len(arms) - 1:
-            gain += np.log(view.pivots[n_rows - 1]) - 0.5 * np.log(view.noise)
+            gain += np.log(view.pivots[n_rows - 1]) - 0.5 * np.log(view.noise)  # log(1 + variance / noise) / 2
     return n_rows, gain
 
 
@@ -218,6 +233,7 @@ def thompson(view: View, n_rows: int, scaled: FloatArray, arms: IntArray, n_feat
     """Write the maximisers of draws of f from the posterior ([2]_); the prior's part has random Fourier features."""
     d, n_arms = view.points.shape
     k = len(arms)
+    # Features of the prior: cos(omega x + phase), omega normal over the length-scales, phase uniform.
     features = np.empty((n_features, n_arms))
     number = 0
     for m in range(n_features):
@@ -230,6 +246,7 @@ def thompson(view: View, n_rows: int, scaled: FloatArray, arms: IntArray, n_feat
                 features[m, i] += frequency * view.points[c, i]
         number += 1
         cosines(features[m])
+    # Draws from the prior: (2 signal / m)^(1/2) sum_m w_m features_m, plus the constant.
     weights = np.empty((k, n_features))
     for b in range(k):
         for m in range(n_features):
@@ -240,6 +257,7 @@ def thompson(view: View, n_rows: int, scaled: FloatArray, arms: IntArray, n_feat
         number += 1
         draw = draws[b]
         draw += np.sqrt(view.constant) * standard_normal(view.key, view.replication, view.round, number)
+        # Matheron: add k(x, X) (K + noise I)^-1 (y - f(X) - e), one known arm after the other.
         for t in range(n_rows):
             number += 1
             noise = np.sqrt(view.noise) * standard_normal(view.key, view.replication, view.round, number)

@@ -1,8 +1,8 @@
-r"""What a batched Gaussian process search knows, and how its model is set."""
+r"""The state of batched Gaussian process searches, and the settings of their model."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -87,6 +87,12 @@ class GPModel:
             raise ValueError(f"offset must be finite, got {self.offset!r}; 0 models rewards as they are.")
         if not isinstance(self.priors, GammaPriors):
             raise ValueError(f"priors must be GammaPriors, got {self.priors!r}; GammaPriors() are the usual ones.")
+
+    def __repr__(self) -> str:
+        """Return what was set; as a default in a signature all of it would hide the others."""
+        usual = {f.name: f.default for f in fields(self)} | {"priors": GammaPriors()}
+        given = {name: getattr(self, name) for name in usual}
+        return f"GPModel({', '.join(f'{k}={v!r}' for k, v in given.items() if v != usual[k])})"
 
     @classmethod
     def frozen(cls, lengthscale: float | tuple[float, ...], signal: float, noise: float, **others: Any) -> GPModel:

@@ -8,16 +8,16 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from bestarm.designs.partition_tree import EXPANDED, LEAF, expand
-from bestarm.guards.protocol import guarded
 from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.cell_posterior import introduce
 from bestarm.partition import Partition
 from bestarm.policies.cell_search import (
+    RBF,
     CellState,
     DeltaSearch,
     best_of,
@@ -52,7 +52,7 @@ class GpooState(CellState):
     deepest : ndarray of int64, shape (R,)
         Greatest depth of an expanded node, -1 before the first expansion.
     incumbent : ndarray of int64, shape (R,)
-        Slot that the published code would recommend.
+        Slot that the authors' code would recommend.
     reported : ndarray of int64, shape (R,)
         Heap number of what it reports.
     born : ndarray of int64, shape (R,)
@@ -65,7 +65,6 @@ class GpooState(CellState):
     born: IntArray
 
 
-@guarded()
 @dataclass(frozen=True)
 class Gpoo(DeltaSearch):
     r"""GPOO ([1]_, Algorithm 1).
@@ -93,7 +92,7 @@ class Gpoo(DeltaSearch):
     beta : {"lemma1", "published"}
         :math:`\beta_t`. *Deviation*: the authors' code has :math:`0.1\log(\pi^2t^2/0.6)`.
     constant_beta : bool
-        Use :math:`\beta_N` in every round; no published algorithm, it isolates what GPTree is said to suffer from.
+        Use :math:`\beta_N` in every round; no algorithm of a paper, it isolates what GPTree is said to suffer from.
     model_noise_variance : float, optional
         Noise variance that the model believes; default ``sigma**2``. *Deviation*: 0.005 in the authors' code.
     noise_in_width : bool
@@ -195,7 +194,7 @@ class Gpoo(DeltaSearch):
         return state.means + self.widths(state, state.n_rounds + (not self.late_beta)) + self.delta(state.depths)
 
     def ask(self, state: GpooState) -> Ask:
-        """Ask for the leaf with the largest b-value; the published code divides the last one just before."""
+        """Ask for the leaf with the largest b-value; the authors' code divides the last one just before."""
         arity = state.partition.arity
         late = self.root_divided_first or self.late_children
         state.born[:] = np.iinfo(np.int64).max
@@ -268,3 +267,71 @@ class Gpoo(DeltaSearch):
         state.deepest[rows] = np.maximum(state.deepest[rows], depths)
         # a divided node can still be recommended while none is deeper; the others need no posterior any more
         state.live &= ~((state.status == EXPANDED) & (state.depths < state.deepest[:, None]))
+
+
+def gpoo(
+    budget: int,
+    *,
+    kernel: Any = RBF,
+    sigma: float = 0.1,
+    delta_scale: float = 14.0,
+    delta_ratio: float = 0.5,
+    max_depth: int = 10,
+    theta: float = 0.1,
+    beta: Beta = "lemma1",
+    constant_beta: bool = False,
+    model_noise_variance: float | None = None,
+    noise_in_width: bool = False,
+    root_divided_first: bool = False,
+    late_children: bool = False,
+    late_beta: bool = False,
+    recommendation: Recommendation = "deepest",
+    width_before: bool = False,
+    random_ties: bool = False,
+    independent_cells: bool = False,
+    label: str = "GPOO",
+) -> Gpoo:
+    r"""GPOO: the best region of a box, from averages over cells, with a Gaussian process.
+
+    Parameters
+    ----------
+    budget : int
+        Number of evaluations.
+    kernel : Kernel or dict, default Stationary(family='rbf', variance=0.1, lengthscale=0.05)
+        Covariance function of f, or its settings ``family, variance, lengthscale``.
+    sigma : float, default 0.1
+        Standard deviation of the noise of a reward.
+    delta_scale : float, default 14.0
+        c of :math:`\delta(h)=c\rho^h`, how much f may vary in a cell of depth h, in units of reward.
+    delta_ratio : float, default 0.5
+        :math:`\rho` of :math:`\delta(h)=c\rho^h`, in (0, 1).
+    max_depth : int, default 10
+        Nodes down to this depth may be divided.
+    theta : float, default 0.1
+        Risk in (0, 1) of Lemma 1.
+    beta : {"lemma1", "published"}, default 'lemma1'
+        :math:`\beta_t`, as written or (*deviation*) as the authors' code has it.
+    constant_beta : bool, default False
+        *Ablation*: use :math:`\beta_N` in every round.
+    model_noise_variance : float, default None
+        Noise variance that the model believes; by default ``sigma**2``.
+    noise_in_width : bool, default False
+        *Deviation*: widths are those of a new reward.
+    root_divided_first : bool, default False
+        *Deviation*: the root is divided at once and each child evaluated once.
+    late_children : bool, default False
+        *Deviation*: children cannot be chosen in the round after their parent's division.
+    late_beta : bool, default False
+        *Deviation*: the index of round t has :math:`\beta_{t-1}`.
+    recommendation : {"deepest", "leaf", "lower_bound", "at_expansion"}, default 'deepest'
+        Which cell is recommended, see `Gpoo`.
+    width_before : bool, default False
+        Divide by the width before the evaluation, the other reading of Algorithm 1, line 6.
+    random_ties : bool, default False
+        Break ties at random, not in favour of the shallowest and then the first cell.
+    independent_cells : bool, default False
+        *Ablation*: no cell teaches anything of another.
+    label : str, default 'GPOO'
+        Name in results; keys the random choices.
+    """
+    return Gpoo(**locals())

@@ -10,16 +10,15 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from bestarm.designs.partition_tree import LEAF
-from bestarm.guards.protocol import guarded
 from bestarm.interface import Ask, FloatArray, IntArray
 from bestarm.models.cell_posterior import introduce
 from bestarm.partition import Partition
-from bestarm.policies.cell_search import CellSearch, CellState, best_of, cells_at, check_partition, learn
+from bestarm.policies.cell_search import RBF, CellSearch, CellState, best_of, cells_at, check_partition, learn
 from bestarm.policies.gpoo import lemma1_beta
 from bestarm.streams import Streams, uniform
 
@@ -33,7 +32,6 @@ class GridState(CellState):
     order: IntArray = field(metadata={"shared": True})  # slots in the order of the uniform search
 
 
-@guarded()
 @dataclass(frozen=True)
 class GridSearch(CellSearch):
     r"""Search the :math:`K^h` cells of one depth.
@@ -127,3 +125,38 @@ def _reversed_digits(n_cells: int, arity: int) -> IntArray:
     while len(order) < n_cells:
         order = np.concatenate([order + digit * (n_cells // (len(order) * arity)) for digit in range(arity)])
     return order
+
+
+def grid_search(
+    budget: int,
+    *,
+    kernel: Any = RBF,
+    sigma: float = 0.1,
+    depth: int = 6,
+    order: Order = "uniform",
+    by_posterior: bool = True,
+    theta: float = 0.1,
+    label: str = "grid",
+) -> GridSearch:
+    """Search of the equal cells of one depth: evenly, at random, or by upper bounds.
+
+    Parameters
+    ----------
+    budget : int
+        Number of evaluations.
+    kernel : Kernel or dict, default Stationary(family='rbf', variance=0.1, lengthscale=0.05)
+        Covariance function of f, or its settings ``family, variance, lengthscale``.
+    sigma : float, default 0.1
+        Standard deviation of the noise of a reward.
+    depth : int, default 6
+        h; the cells have the same size.
+    order : {"uniform", "random", "upper_bound"}, default 'uniform'
+        Evenly over the cells, at random, or by upper confidence bounds.
+    by_posterior : bool, default True
+        Recommend the largest posterior mean of all cells, not the largest mean of those evaluated.
+    theta : float, default 0.1
+        Risk of the upper bounds, in (0, 1).
+    label : str, default 'grid'
+        Name in results; keys the random choices.
+    """
+    return GridSearch(**locals())

@@ -16,12 +16,12 @@ import numpy as np
 
 from bestarm.designs.allocation import PUBLISHED, Allocation, AllocationRule
 from bestarm.designs.rounding import RoundingMethod
-from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.arm_estimates import least_squares_means, logistic_scores
 from bestarm.policies import elimination
 from bestarm.policies.elimination import EliminationState, StagePolicy
 from bestarm.policies.fixed_budget import check_budget
+from bestarm.settings import check_settings
 from bestarm.streams import Streams
 
 Model = Literal["linear", "logistic", "means"]
@@ -35,7 +35,6 @@ def n_stages(n_arms: int, eta: int) -> int:
     return stages
 
 
-@guarded()
 @dataclass(frozen=True)
 class Gse(StagePolicy):
     r"""Generalised successive elimination ([1]_, Algorithm 1).
@@ -104,6 +103,7 @@ class Gse(StagePolicy):
     keeps_rewards: bool = False
 
     def __post_init__(self) -> None:
+        check_settings(self)
         check_budget(self.label, self.budget)
         if self.model not in get_args(Model):
             raise ValueError(f"model must be one of {', '.join(get_args(Model))}, got {self.model!r}.")
@@ -164,9 +164,14 @@ class Gse(StagePolicy):
         if len(going) > 0:
             features, feature_set = elimination.seen_features(state, going, self.projection)
             counts[going] = self._rule.counts(
-                features, feature_set, state.live[going], state.budgets[going, state.stage], state.key,
-                state.replications[going], state.stage,
-            )  # fmt: skip
+                features,
+                feature_set,
+                state.live[going],
+                state.budgets[going, state.stage],
+                state.key,
+                state.replications[going],
+                state.stage,
+            )
         return elimination.ask_for(counts)
 
     def tell(self, state: EliminationState, asked: Ask, totals: FloatArray) -> None:
@@ -182,3 +187,100 @@ class Gse(StagePolicy):
             known = live & (counts > 0) & ~np.isnan(totals)
             return np.divide(totals, counts, out=np.zeros(totals.shape), where=known)
         return logistic_scores(features, feature_set, live, counts, totals, self.ridge)
+
+
+def gse_lin(
+    budget: int,
+    *,
+    allocation: Allocation = "uniform",
+    rounding: RoundingMethod = "apportionment",
+    eta: int = 2,
+    spends_remainder: bool = False,
+    rounds_down: bool = False,
+    projection: str = "span",
+    ties_by_rank: bool = False,
+    blank_keeps_order: bool = False,
+    zero_arms_keep_weight: bool = False,
+    keeps_rewards: bool = False,
+    label: str = "GSE-Lin",
+) -> Gse:
+    """GSE-Lin: the best arm with a fixed budget, by elimination with least squares.
+
+    Parameters
+    ----------
+    budget : int
+        B, at least the number of stages.
+    allocation : str, default 'uniform'
+        How the pulls of a stage are spread, see `bestarm.designs.allocation`.
+    rounding : {"apportionment", "ceiling", "multinomial", "allen-zhu"}, default 'apportionment'
+        From the design to whole numbers of pulls, see `bestarm.designs.rounding`.
+    eta : int, default 2
+        Each stage keeps one arm of so many.
+    spends_remainder : bool, default False
+        *Deviation*: the pulls that equal stages leave go to the last stages.
+    rounds_down : bool, default False
+        *Deviation*: round the number of arms that stay down, so that the last stages may never come.
+    projection : str, default 'span'
+        Onto the span of the live arms; "published" is a *deviation* of the authors' code.
+    ties_by_rank : bool, default False
+        *Deviation*: of equal estimates the arm stays that was ahead in the stage before.
+    blank_keeps_order : bool, default False
+        *Deviation*: a stage whose estimates are all 0 keeps the order of the stage before.
+    zero_arms_keep_weight : bool, default False
+        *Deviation*: designs that are solved for give weight to arms at the origin, too.
+    keeps_rewards : bool, default False
+        *Ablation*: fit the model to the rewards of all stages, not to those of the last one.
+    label : str, default 'GSE-Lin'
+        Name in results; keys the random choices.
+    """
+    return Gse(model="linear", **locals())
+
+
+def gse_log(
+    budget: int,
+    *,
+    allocation: Allocation = "uniform",
+    rounding: RoundingMethod = "apportionment",
+    eta: int = 2,
+    ridge: float = 0.0001,
+    spends_remainder: bool = False,
+    rounds_down: bool = False,
+    projection: str = "span",
+    ties_by_rank: bool = False,
+    blank_keeps_order: bool = False,
+    zero_arms_keep_weight: bool = False,
+    keeps_rewards: bool = False,
+    label: str = "GSE-Log",
+) -> Gse:
+    """GSE-Log: the best arm with a fixed budget, by elimination, for rewards 0 and 1.
+
+    Parameters
+    ----------
+    budget : int
+        B, at least the number of stages.
+    allocation : str, default 'uniform'
+        How the pulls of a stage are spread, see `bestarm.designs.allocation`.
+    rounding : {"apportionment", "ceiling", "multinomial", "allen-zhu"}, default 'apportionment'
+        From the design to whole numbers of pulls, see `bestarm.designs.rounding`.
+    eta : int, default 2
+        Each stage keeps one arm of so many.
+    ridge : float, default 0.0001
+        Penalty of the logistic model, which keeps it finite under separation.
+    spends_remainder : bool, default False
+        *Deviation*: the pulls that equal stages leave go to the last stages.
+    rounds_down : bool, default False
+        *Deviation*: round the number of arms that stay down, so that the last stages may never come.
+    projection : str, default 'span'
+        Onto the span of the live arms; "published" is a *deviation* of the authors' code.
+    ties_by_rank : bool, default False
+        *Deviation*: of equal estimates the arm stays that was ahead in the stage before.
+    blank_keeps_order : bool, default False
+        *Deviation*: a stage whose estimates are all 0 keeps the order of the stage before.
+    zero_arms_keep_weight : bool, default False
+        *Deviation*: designs that are solved for give weight to arms at the origin, too.
+    keeps_rewards : bool, default False
+        *Ablation*: fit the model to the rewards of all stages, not to those of the last one.
+    label : str, default 'GSE-Log'
+        Name in results; keys the random choices.
+    """
+    return Gse(model="logistic", **locals())

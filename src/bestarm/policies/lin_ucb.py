@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
 from bestarm.policies import arm_space
 from bestarm.policies.arm_space import ArmSpace
 from bestarm.policies.fixed_budget import check_budget, largest, most_pulled
+from bestarm.settings import check_settings
 from bestarm.streams import Streams
 
 _PUBLISHED_RISK = 0.001
@@ -41,6 +41,7 @@ def choose_optimistic(
     index, everything = np.empty(n_arms), np.ones(n_arms, dtype=np.bool_)
     for r in range(n_replications):
         for k in range(n_arms):
+            # the optimistic reward: mean + alpha |x|_{A^-1}
             index[k] = means[r, k] + alpha * np.sqrt(max(variances[r, k], 0.0))
         arms[r, 0] = largest(index, everything, in_order, key, replications[r], spent[r], 0)
 
@@ -82,7 +83,6 @@ class LinUcbState(ArmSpace):
     key: np.uint64 = shared()
 
 
-@guarded(regulariser=1e-12)
 @dataclass(frozen=True)
 class LinUcb:
     r"""LinUCB ([2]_) that stops when its budget is spent and returns the most pulled arm ([1]_, Section 8).
@@ -104,9 +104,9 @@ class LinUcb:
     regulariser : float
         :math:`\rho > 0`; 1 in [2]_.
     disjoint : bool
-        *Deviation*: one ridge regression for each arm, so that no arm tells anything of another; the published code.
+        *Deviation*: one ridge regression for each arm, so that no arm tells anything of another; the authors' code.
     ties_in_order : bool
-        *Deviation*: of equal arms take the first, as the published code does; so the order of the arms matters.
+        *Deviation*: of equal arms take the first, as the authors' code does; so the order of the arms matters.
 
     Raises
     ------
@@ -123,6 +123,7 @@ class LinUcb:
     ties_in_order: bool = False
 
     def __post_init__(self) -> None:
+        check_settings(self, regulariser=1e-12)
         check_budget(self.label, self.budget)
         if not 0 < self.delta < 1:
             raise ValueError(f"delta must lie in (0, 1), got {self.delta}: it is the risk behind the default of alpha.")
@@ -162,9 +163,15 @@ class LinUcb:
         """Choose the most optimistic arm where budget is left."""
         arms = np.empty((len(state.means), 1), dtype=np.int64)
         choose_optimistic(
-            state.means, state.variances, self.exploration, self.ties_in_order, state.key, state.replications,
-            state.spent, arms,
-        )  # fmt: skip
+            state.means,
+            state.variances,
+            self.exploration,
+            self.ties_in_order,
+            state.key,
+            state.replications,
+            state.spent,
+            arms,
+        )
         return Ask(arms, (~self.finished(state)[:, None]).astype(np.int64))
 
     def tell(self, state: LinUcbState, asked: Ask, totals: FloatArray) -> None:
@@ -182,3 +189,35 @@ class LinUcb:
     def recommend(self, state: LinUcbState) -> IntArray:
         """Return the most pulled arm, shape (R, 1)."""
         return most_pulled(state.pulls, self.ties_in_order, state.key, state.replications, state.spent, 1)
+
+
+def lin_ucb(
+    budget: int,
+    *,
+    alpha: float | None = None,
+    delta: float = 0.05,
+    regulariser: float = 1.0,
+    disjoint: bool = False,
+    ties_in_order: bool = False,
+    label: str = "LinUCB",
+) -> LinUcb:
+    r"""LinUCB ([2]_): the arm most pulled, by upper bounds of one least squares, until a budget is spent.
+
+    Parameters
+    ----------
+    budget : int
+        Pulls, at least 1.
+    alpha : float, default None
+        Exploration, in units of reward; by default :math:`1+\sqrt{\ln(2/\delta)/2}`.
+    delta : float, default 0.05
+        Risk in (0, 1) behind the default of ``alpha``.
+    regulariser : float, default 1.0
+        :math:`\rho` of the least squares.
+    disjoint : bool, default False
+        *Deviation*: one regression for each arm, so that no arm tells anything of another.
+    ties_in_order : bool, default False
+        *Deviation*: of equal arms take the first, as the authors' code does.
+    label : str, default 'LinUCB'
+        Name in results; keys the random choices.
+    """
+    return LinUcb(**locals())

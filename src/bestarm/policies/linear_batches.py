@@ -27,13 +27,12 @@ def _largest(scores: FloatArray, order: FloatArray, arms: IntArray, size: int, f
     for i in range(len(scores)):
         if n == size:
             last = found[n - 1]
-            better = scores[i] > scores[last] or (
-                scores[i] == scores[last] and order[arms[i]] > order[arms[last]]
-            )  # fmt: skip
+            better = scores[i] > scores[last] or (scores[i] == scores[last] and order[arms[i]] > order[arms[last]])
             if not better:
                 continue
         else:
             n += 1
+        # insertion, the largest first
         place = n - 1
         while place > 0:
             other = found[place - 1]
@@ -123,6 +122,7 @@ def optimistic_batches(
         reached = np.full(n, -np.inf)
         values[r] = -np.inf
         while n > 0:
+            # given u, the best batch; given the batch, the best u; a start that no longer gains is dropped
             scores = directions[:n] @ wide.T
             kept = 0
             for k in range(n):
@@ -178,12 +178,14 @@ def sequential_batches(
         wide = x @ np.ascontiguousarray(widths[r].T)
         squares = (wide**2).sum(axis=1)
         for place in range(size):
+            # [1]_, Algorithm 3: the arm with the largest optimistic value
             _largest(base + np.sqrt(np.maximum(squares, 0.0)), order[r], arms, 1, best)
             i = best[0]
             chosen[r, place] = arms[i]
             base[i] = -np.inf
             norm = np.sqrt(max(squares[i], 0.0))
             if norm > least[r] and place + 1 < size:
+                # its virtual label makes the arm's direction known
                 direction = wide[i] / norm
                 along = wide @ direction
                 wide -= np.outer(along, direction)
@@ -224,6 +226,7 @@ def log_det_batches(
         gains = (wide**2).sum(axis=1)  # |Ma|^2 / s^2, given the arms chosen
         index = x @ estimate[r] + noise * np.sqrt(gains)
         for place in range(size):
+            # [1]_, Algorithm 2, greedily: one more arm raises the log determinant by log(1 + gain)
             _largest(index + diversity * np.log1p(np.maximum(gains, 0.0)), order[r], arms, 1, best)
             i = best[0]
             chosen[r, place] = arms[i]

@@ -13,14 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from bestarm.designs.diverse_batch import Kernel, diverse_batch
-from bestarm.guards.protocol import guarded
 from bestarm.interface import FloatArray, IntArray
 from bestarm.policies.batch_search import BatchState
 from bestarm.policies.linear_batches import log_det_batches, optimistic_batches, sequential_batches
-from bestarm.policies.linear_search import LinearSearch, LinearState
+from bestarm.policies.linear_search import First, LinearSearch, LinearState
 
 
-@guarded()
 @dataclass(frozen=True)
 class LinearOae(LinearSearch):
     r"""Vanilla OAE: the batch of which a plausible function promises most ([1]_, Equation 1, :math:`\gamma_t=0`).
@@ -55,7 +53,6 @@ class LinearOae(LinearSearch):
         return chosen
 
 
-@guarded()
 @dataclass(frozen=True)
 class EllipsoidOae(LinearOae):
     r"""Vanilla OAE under misspecification: parameters with squared errors of at most :math:`\gamma_t=(t-1)b\omega^2`.
@@ -98,7 +95,6 @@ class EllipsoidOae(LinearOae):
         return np.asarray(centre), np.sqrt(slack)[:, None, None] * np.linalg.inv(np.linalg.cholesky(gram))
 
 
-@guarded()
 @dataclass(frozen=True)
 class LinearGreedy(LinearSearch):
     """The arms with the largest estimates: what is not known counts as 0."""
@@ -114,7 +110,6 @@ class LinearGreedy(LinearSearch):
         return chosen
 
 
-@guarded()
 @dataclass(frozen=True)
 class LinearSeq(LinearSearch):
     """Algorithm 3 with the middle of what is plausible as virtual label: no direction is promised twice in a batch."""
@@ -126,12 +121,9 @@ class LinearSeq(LinearSearch):
         state.scores = self.index(state)
         least = self.resolution * np.linalg.norm(widths, ord=2, axis=(1, 2))
         ties = self._draws(state, "ties")
-        return sequential_batches(
-            state.features, state.feature_set, centre, widths, least, state.available, ties, size
-        )  # fmt: skip
+        return sequential_batches(state.features, state.feature_set, centre, widths, least, state.available, ties, size)
 
 
-@guarded()
 @dataclass(frozen=True)
 class LinearDiverse(LinearSearch):
     r"""Algorithm 2: the most that each arm may be worth, plus the log determinant of a kernel over the batch.
@@ -167,7 +159,6 @@ class LinearDiverse(LinearSearch):
         )
 
 
-@guarded()
 @dataclass(frozen=True)
 class LinearLogDet(LinearSearch):
     r"""As `LinearDiverse`, with the log determinant of what is not yet known about the arms of the batch.
@@ -202,3 +193,32 @@ class LinearLogDet(LinearSearch):
         return log_det_batches(
             state.features, state.feature_set, centre, widths, state.available, ties, size, self.diversity, self.noise
         )
+
+
+def linear_oae(
+    batch: int,
+    rounds: int,
+    *,
+    first: First = "random",
+    resolution: float = 0.0001,
+    starts: int = 50,
+    label: str = "OAE",
+) -> LinearOae:
+    """OAE with linear functions: the batch of which a plausible one promises most.
+
+    Parameters
+    ----------
+    batch : int
+        b, arms in a batch; the last batch is whatever is left.
+    rounds : int
+        N, number of batches.
+    first : {"random", "chosen"}, default 'random'
+        The first batch: random, or by Equation 1 without data.
+    resolution : float, default 0.0001
+        An arm at most so far from the span of those pulled teaches no direction.
+    starts : int, default 50
+        Starts of the alternation that finds a batch.
+    label : str, default 'OAE'
+        Name in results; keys the random choices.
+    """
+    return LinearOae(**locals())

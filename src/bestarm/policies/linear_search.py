@@ -14,7 +14,6 @@ from typing import Literal, get_args
 import numpy as np
 from numba import njit
 
-from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, FloatArray, IntArray
 from bestarm.policies.batch_search import BatchSearch, BatchState
 from bestarm.streams import Streams
@@ -43,6 +42,7 @@ def learn_directions(
         for i in range(x.shape[1]):
             if rank[r] == x.shape[2] or np.isnan(rewards[r, i]):
                 continue
+            # what the basis does not explain
             rest = x[r, i].copy()
             for _ in range(2):
                 for q in range(rank[r]):
@@ -50,6 +50,7 @@ def learn_directions(
             norm = np.sqrt((rest**2).sum())
             if norm > resolution:
                 basis[r, rank[r]] = rest / norm
+                # the reward tells the parameter's coordinate along the new direction
                 missing = rewards[r, i] - (estimate[r] * x[r, i]).sum()
                 estimate[r] += missing / norm * basis[r, rank[r]]
                 rank[r] += 1
@@ -77,7 +78,6 @@ class LinearState(BatchState):
     hope: FloatArray
 
 
-@guarded()
 @dataclass(frozen=True)
 class LinearSearch(BatchSearch):
     r"""What searches with linear functions :math:`|\theta|\leq1` have in common.

@@ -15,10 +15,10 @@ from typing import Literal, get_args
 import numpy as np
 from numba import njit
 
-from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
 from bestarm.policies.gifa_round import learn, random_argmax
 from bestarm.policies.thresholds import Threshold, ThresholdName, make_threshold
+from bestarm.settings import check_settings
 from bestarm.streams import Streams
 
 Tracking = Literal["C", "D"]
@@ -62,6 +62,7 @@ def closest_alternative(
     :math:`x_k^\top(\theta-\lambda)` for every arm k ([1]_, Lemma 1).
     """
     n_arms, n_features = features.shape
+    # V_w = sum_k w_k x_k x_k'
     design = np.zeros((n_features, n_features))
     for k in range(n_arms):
         weight = max(weights[k], _SMALLEST_WEIGHT)
@@ -81,6 +82,7 @@ def closest_alternative(
     if nearest < 0:
         return nearest, lowest, np.zeros(n_arms)
     d = features[nearest] - features[best]
+    # x_k'(theta - lambda) = x_k'V_w^-1 d (theta'd) / (d'V_w^-1 d)
     step = inverse @ d
     return nearest, lowest, features @ step * ((means[nearest] - means[best]) / (d @ step))
 
@@ -106,22 +108,28 @@ def _play(
     recommended: IntArray,
     arms: IntArray,
 ) -> None:
+    """Play one round of every replication that still searches, and write the arm to pull."""
     n_replications, n_arms = means.shape
     everything = np.ones(n_arms, dtype=np.bool_)
     for r in range(n_replications):
         if stopped[r]:
             continue
         x, counts, time = features[feature_set[r]], pulls[r].astype(np.float64), pulls[r].sum()
+        # the empirical best arm i, whose learner plays
         best = random_argmax(means[r], everything, key, replications[r], time, 0)
         recommended[r, 0] = best
+        # stopping rule: the generalised likelihood ratio reaches C_t^2 / 2
         _, statistic, difference = closest_alternative(x, counts, means[r], best)
         if statistic / sigma**2 >= threshold[r] ** 2 / 2.0:
             stopped[r] = True
             continue
+        # the learner's weights
         weights = adahedge_weights(losses[r, best], mixability[r, best])
+        # the closest alternative answers to them, or to the counts
         if not respond_to_counts:
             _, _, difference = closest_alternative(x, weights, means[r], best)
         cap = np.log(max(time, 1))  # 0 if every evaluation so far failed
+        # the learner's loss is minus the optimistic gain, which is at most f(t) = ln t
         loss = np.empty(n_arms)
         for k in range(n_arms):
             norm = gram[r, k, k] if squared_norm else np.sqrt(gram[r, k, k])
@@ -130,6 +138,7 @@ def _play(
         mixability[r, best] += adahedge_gap(losses[r, best], loss, mixability[r, best])
         losses[r, best] += loss
         tracked[r] += weights
+        # tracking: the arm that is farthest behind t w (D) or the sum of all w (C)
         lag = time * weights - counts if d_tracking else tracked[r] - counts
         arms[r, 0] = random_argmax(lag, everything, key, replications[r], time, 1)
 
@@ -154,7 +163,6 @@ class LinGameState:
     initialised: bool = shared()
 
 
-@guarded(norm_bound=0.0, regulariser=1e-12)
 @dataclass(frozen=True)
 class LinGame:
     r"""LinGame ([1]_, Algorithm 1), for the best arm of a linear bandit.
@@ -174,13 +182,13 @@ class LinGame:
     tracking : {"C", "D"}
         Follow the sum of the learner's weights, or t times the last ones.
     best_response : {"learner", "counts"}
-        What the alternative answers to: the learner's weights, or (*deviation* of the published code) the counts.
+        What the alternative answers to: the learner's weights, or (*deviation* of the authors' code) the counts.
     regulariser : float
         :math:`\rho` in :math:`V=\rho I+\sum_a N_a x_a x_a^\top`; the statistic itself has none.
     noise_in_statistic : bool
-        *Deviation* if False: the published code takes sigma = 1 in statistic and gains, whatever the noise.
+        *Deviation* if False: the authors' code takes sigma = 1 in statistic and gains, whatever the noise.
     squared_norm : bool
-        *Deviation* if False: the published code has :math:`\|x\|` for :math:`\|x\|^2` in the optimistic gains.
+        *Deviation* if False: the authors' code has :math:`\|x\|` for :math:`\|x\|^2` in the optimistic gains.
     """
 
     label: str = "LinGame"
@@ -195,6 +203,7 @@ class LinGame:
     squared_norm: bool = True
 
     def __post_init__(self) -> None:
+        check_settings(self, norm_bound=0.0, regulariser=1e-12)
         kinds = (("tracking", Tracking), ("best_response", BestResponse), ("threshold", ThresholdName))
         for name, kind in kinds:
             if getattr(self, name) not in get_args(kind):
@@ -205,7 +214,7 @@ class LinGame:
             raise ValueError(f"sigma and regulariser must be positive, got {self.sigma} and {self.regulariser}.")
 
     def as_coded(self) -> LinGame:
-        """Return the algorithm with the named deviations of the code published with [3]_."""
+        """Return the algorithm with the named deviations of the authors' code of [3]_."""
         return replace(
             self,
             tracking="D",
@@ -278,3 +287,44 @@ class LinGame:
     def recommend(self, state: LinGameState) -> IntArray:
         """Return the arm with the largest estimated mean, shape (R, 1)."""
         return np.where(state.stopped[:, None], state.recommended, state.means.argmax(axis=1)[:, None])
+
+
+def lin_game(
+    *,
+    delta: float = 0.05,
+    sigma: float = 0.5,
+    threshold: ThresholdName = "heuristic",
+    norm_bound: float = 1.0,
+    tracking: Tracking = "C",
+    best_response: BestResponse = "learner",
+    regulariser: float = 1.0,
+    noise_in_statistic: bool = True,
+    squared_norm: bool = True,
+    label: str = "LinGame",
+) -> LinGame:
+    r"""LinGame ([1]_, Algorithm 1): the best arm of a linear bandit with fixed confidence.
+
+    Parameters
+    ----------
+    delta : float, default 0.05
+        Risk of a wrong answer, in (0, 1).
+    sigma : float, default 0.5
+        Sub-Gaussian scale of the noise, in units of reward.
+    threshold : {"heuristic", "eq2", "lucb1"}, default 'heuristic'
+        Stops when the generalised likelihood ratio reaches :math:`C_{t,\delta}^2/2`.
+    norm_bound : float, default 1.0
+        S in Eq. 2 of [3]_, a bound on the norm of the parameter.
+    tracking : {"C", "D"}, default 'C'
+        Follow the sum of the learner's weights, or t times the last ones.
+    best_response : {"learner", "counts"}, default 'learner'
+        What the alternative answers to: the learner's weights, or (*deviation*) the counts.
+    regulariser : float, default 1.0
+        :math:`\rho` of the least squares; the statistic itself has none.
+    noise_in_statistic : bool, default True
+        *Deviation* if False: the statistic and the gains take sigma = 1.
+    squared_norm : bool, default True
+        *Deviation* if False: the optimistic gains have the norm for its square.
+    label : str, default 'LinGame'
+        Name in results; keys the random choices.
+    """
+    return LinGame(**locals())

@@ -1,4 +1,4 @@
-r"""Local penalisation: after each point of a batch, its neighbourhood is worth less, by a Lipschitz constant.
+r"""Local penalisation: each point of a batch lowers the worth of its neighbourhood, by a Lipschitz constant.
 
 References
 ----------
@@ -15,6 +15,7 @@ from bestarm.policies.gp_acquisition import log_cdf
 from bestarm.streams import uniform
 from bestarm.vector_functions import exponentials
 
+N_TRIED = 500  # random candidates of the Lipschitz constant, as in GPyOpt
 _CLIMB = 40
 _FLAT = 1e-7  # a Lipschitz constant below this says nothing
 _OF_FLAT = 10.0  # what GPyOpt takes instead
@@ -23,6 +24,7 @@ _OF_FLAT = 10.0  # what GPyOpt takes instead
 @njit(cache=True)
 def mean_weights(rows: FloatArray, pivots: FloatArray, arms: IntArray, rewards: FloatArray) -> FloatArray:
     r"""Return :math:`\alpha=(K+\sigma^2I)^{-1}y` of the scaled rewards, shape (n,), by the factor that rows hold."""
+    # Forward, then backward, by the Cholesky factor: its row t has rows[s, arms[t]] for s < t, then pivots[t].
     n = len(arms)
     found = rewards.copy()
     for t in range(n):
@@ -38,14 +40,20 @@ def mean_weights(rows: FloatArray, pivots: FloatArray, arms: IntArray, rewards: 
 
 @njit(cache=True)
 def mean_gradient(
-    x: FloatArray, seen: FloatArray, weights: FloatArray, lengthscales: FloatArray, signal: float, gradient: FloatArray,
+    x: FloatArray,
+    seen: FloatArray,
+    weights: FloatArray,
+    lengthscales: FloatArray,
+    signal: float,
+    gradient: FloatArray,
     ascent: FloatArray,
-) -> float:  # fmt: skip
+) -> float:
     """Write the gradient of the posterior mean at x; return its squared norm, and write that one's gradient if wanted.
 
     An ``ascent`` of length 0 is not wanted.
     """
     d, n = len(x), len(weights)
+    # grad mu(x) = -sum_i alpha_i k(x, x_i) (x - x_i) / l^2
     gradient[:] = 0.0
     values, precision = np.zeros(n), 1.0 / lengthscales**2
     for i in range(n):
@@ -56,6 +64,7 @@ def mean_gradient(
         values[i] *= weights[i] * signal
         for c in range(d):
             gradient[c] -= values[i] * (x[c] - seen[i, c]) * precision[c]
+    # grad |grad mu|^2 = 2 H grad mu, with H the Hessian of mu
     if len(ascent) > 0:
         ascent[:] = 0.0
         for i in range(n):
@@ -69,9 +78,16 @@ def mean_gradient(
 
 @njit(cache=True)
 def lipschitz_constant(
-    points: FloatArray, seen: FloatArray, weights: FloatArray, lengthscales: FloatArray, signal: float, n_tried: int,
-    key: np.uint64, replication: int, item: int,
-) -> float:  # fmt: skip
+    points: FloatArray,
+    seen: FloatArray,
+    weights: FloatArray,
+    lengthscales: FloatArray,
+    signal: float,
+    n_tried: int,
+    key: np.uint64,
+    replication: int,
+    item: int,
+) -> float:
     """Return the largest norm of the mean's gradient: the best of some random candidates and the data, then uphill.
 
     Parameters
@@ -83,6 +99,7 @@ def lipschitz_constant(
     n_tried : int
         Candidates tried.
     """
+    # The best of the candidates and the data.
     d, n_arms = points.shape
     gradient, ascent, none = np.empty(d), np.empty(d), np.empty(0)
     best, x = -1.0, np.empty(d)
@@ -94,6 +111,7 @@ def lipschitz_constant(
         value = mean_gradient(candidate, seen, weights, lengthscales, signal, gradient, none)
         if value > best:
             best, x = value, candidate
+    # Uphill within the box, in units of the length-scales; steps grow by success and shrink by failure.
     low, high = np.empty(d), np.empty(d)
     for c in range(d):
         low[c], high[c] = points[c].min(), points[c].max()

@@ -1,4 +1,4 @@
-r"""Optimistic arm elimination with networks: a fit rewarded for hoping, then the arms of which it hopes most.
+r"""Optimistic arm elimination with networks: a fit rewarded for large outputs, then the arms with the largest.
 
 Greedy, MeanOpt, HingePNorm and MaxOpt differ in the objective and its strength alone; DetD spreads the batch.
 Networks are fitted by the fused kernel; on a processor without fused multiply-add and on a GPU Torch fits them, several
@@ -18,7 +18,6 @@ from typing import get_args
 import numpy as np
 
 from bestarm.designs.diverse_batch import Kernel, diverse_batch
-from bestarm.guards.protocol import guarded
 from bestarm.interface import FloatArray, IntArray
 from bestarm.models.fused_fit import fit_fused as fit_networks
 from bestarm.models.fused_predict import predict_fused as predict
@@ -29,7 +28,6 @@ MOST_MEMBERS = 2**8
 NETWORKS_A_ROUND = 2**16
 
 
-@guarded()
 @dataclass(frozen=True)
 class NetworkSearch(BatchSearch):
     """What searches with networks have in common.
@@ -59,9 +57,15 @@ class NetworkSearch(BatchSearch):
     def training(self, objective: Objective = "avg") -> Training:
         """Return how networks are fitted."""
         return Training(
-            self.hidden, self.steps, self.learning_rate, self.minibatch, objective, self.pool_minibatch, self.bias,
+            self.hidden,
+            self.steps,
+            self.learning_rate,
+            self.minibatch,
+            objective,
+            self.pool_minibatch,
+            self.bias,
             self.device,
-        )  # fmt: skip
+        )
 
     def fit_and_predict(
         self,
@@ -96,9 +100,15 @@ class NetworkSearch(BatchSearch):
         n_pool = state.available.sum(axis=1)
         pool = np.argsort(~state.available, axis=1, kind="stable")[:, : n_pool.max()]
         data = FitData(
-            state.inputs, state.feature_set, state.arms if arms is None else arms,
-            state.n_observed if n_observed is None else n_observed, pool, n_pool, row, rewards.reshape(n_rows * n, -1),
-        )  # fmt: skip
+            state.inputs,
+            state.feature_set,
+            state.arms if arms is None else arms,
+            state.n_observed if n_observed is None else n_observed,
+            pool,
+            n_pool,
+            row,
+            rewards.reshape(n_rows * n, -1),
+        )
         items = state.round * NETWORKS_A_ROUND + place * MOST_MEMBERS + np.arange(n)
         networks = np.stack([state.replications[row], np.tile(items, n_rows)], axis=1)
         training = self.training(objective)
@@ -110,7 +120,6 @@ class NetworkSearch(BatchSearch):
         return found.reshape(n_rows, n, -1)
 
 
-@guarded()
 @dataclass(frozen=True)
 class Oae(NetworkSearch):
     r"""Greedy, MeanOpt, HingePNorm, MaxOpt: one network, regularised towards optimism ([1]_, Equation 3).
@@ -159,3 +168,238 @@ class Oae(NetworkSearch):
         return diverse_batch(
             state.features, state.feature_set, state.scores, state.available, ties, size, self.diversity, self.kernel
         )
+
+
+def greedy(
+    batch: int,
+    rounds: int,
+    *,
+    standardise: bool = False,
+    device: str = "cpu",
+    hidden: tuple[int, ...] = (100, 10),
+    steps: int = 5000,
+    learning_rate: float = 0.01,
+    minibatch: int = 10,
+    bias: float = 0.0,
+    label: str = "Greedy",
+) -> Oae:
+    """Greedy: the batch of the largest outputs of one network.
+
+    Parameters
+    ----------
+    batch : int
+        b, arms in a batch; the last batch is whatever is left.
+    rounds : int
+        N, number of batches.
+    standardise : bool, default False
+        Whether models see features with mean 0 and standard deviation 1 over the arms.
+    device : str, default 'cpu'
+        ``cpu`` or ``cuda``; changes rounding, nothing else.
+    hidden : tuple of int, default (100, 10)
+        Units of each hidden layer; none of them is the linear class.
+    steps : int, default 5000
+        Steps of Adam for each fit.
+    learning_rate : float, default 0.01
+        Step size.
+    minibatch : int, default 10
+        Observations in each step.
+    bias : float, default 0.0
+        Initial biases, see `bestarm.models.mlp_batch`.
+    label : str, default 'Greedy'
+        Name in results; keys the random choices.
+    """
+    return Oae(objective="avg", optimism=0.0, diversity=None, kernel="direction", **locals())
+
+
+def mean_opt(
+    batch: int,
+    rounds: int,
+    optimism: float,
+    *,
+    standardise: bool = False,
+    device: str = "cpu",
+    hidden: tuple[int, ...] = (100, 10),
+    steps: int = 5000,
+    learning_rate: float = 0.01,
+    minibatch: int = 10,
+    pool_minibatch: int | None = None,
+    bias: float = 0.0,
+    label: str = "MeanOpt",
+) -> Oae:
+    r"""MeanOpt: a network rewarded for a large mean over the arms left.
+
+    Parameters
+    ----------
+    batch : int
+        b, arms in a batch; the last batch is whatever is left.
+    rounds : int
+        N, number of batches.
+    optimism : float
+        :math:`\lambda_{reg}`, weight of the optimism.
+    standardise : bool, default False
+        Whether models see features with mean 0 and standard deviation 1 over the arms.
+    device : str, default 'cpu'
+        ``cpu`` or ``cuda``; changes rounding, nothing else.
+    hidden : tuple of int, default (100, 10)
+        Units of each hidden layer; none of them is the linear class.
+    steps : int, default 5000
+        Steps of Adam for each fit.
+    learning_rate : float, default 0.01
+        Step size.
+    minibatch : int, default 10
+        Observations in each step.
+    pool_minibatch : int, default None
+        Arms of the pool in each step; by default 10, and 256 for the soft maximum.
+    bias : float, default 0.0
+        Initial biases, see `bestarm.models.mlp_batch`.
+    label : str, default 'MeanOpt'
+        Name in results; keys the random choices.
+    """
+    return Oae(objective="avg", diversity=None, kernel="direction", **locals())
+
+
+def hinge_p_norm(
+    batch: int,
+    rounds: int,
+    optimism: float,
+    *,
+    standardise: bool = False,
+    device: str = "cpu",
+    hidden: tuple[int, ...] = (100, 10),
+    steps: int = 5000,
+    learning_rate: float = 0.01,
+    minibatch: int = 10,
+    pool_minibatch: int | None = None,
+    bias: float = 0.0,
+    label: str = "HingePNorm",
+) -> Oae:
+    r"""HingePNorm: a network rewarded for the mean of max(0, f)^4 over the arms left.
+
+    Parameters
+    ----------
+    batch : int
+        b, arms in a batch; the last batch is whatever is left.
+    rounds : int
+        N, number of batches.
+    optimism : float
+        :math:`\lambda_{reg}`, weight of the optimism.
+    standardise : bool, default False
+        Whether models see features with mean 0 and standard deviation 1 over the arms.
+    device : str, default 'cpu'
+        ``cpu`` or ``cuda``; changes rounding, nothing else.
+    hidden : tuple of int, default (100, 10)
+        Units of each hidden layer; none of them is the linear class.
+    steps : int, default 5000
+        Steps of Adam for each fit.
+    learning_rate : float, default 0.01
+        Step size.
+    minibatch : int, default 10
+        Observations in each step.
+    pool_minibatch : int, default None
+        Arms of the pool in each step; by default 10, and 256 for the soft maximum.
+    bias : float, default 0.0
+        Initial biases, see `bestarm.models.mlp_batch`.
+    label : str, default 'HingePNorm'
+        Name in results; keys the random choices.
+    """
+    return Oae(objective="hinge", diversity=None, kernel="direction", **locals())
+
+
+def max_opt(
+    batch: int,
+    rounds: int,
+    optimism: float,
+    *,
+    standardise: bool = False,
+    device: str = "cpu",
+    hidden: tuple[int, ...] = (100, 10),
+    steps: int = 5000,
+    learning_rate: float = 0.01,
+    minibatch: int = 10,
+    pool_minibatch: int | None = None,
+    bias: float = 0.0,
+    label: str = "MaxOpt",
+) -> Oae:
+    r"""MaxOpt: a network rewarded for a large soft maximum over the arms left.
+
+    Parameters
+    ----------
+    batch : int
+        b, arms in a batch; the last batch is whatever is left.
+    rounds : int
+        N, number of batches.
+    optimism : float
+        :math:`\lambda_{reg}`, weight of the optimism.
+    standardise : bool, default False
+        Whether models see features with mean 0 and standard deviation 1 over the arms.
+    device : str, default 'cpu'
+        ``cpu`` or ``cuda``; changes rounding, nothing else.
+    hidden : tuple of int, default (100, 10)
+        Units of each hidden layer; none of them is the linear class.
+    steps : int, default 5000
+        Steps of Adam for each fit.
+    learning_rate : float, default 0.01
+        Step size.
+    minibatch : int, default 10
+        Observations in each step.
+    pool_minibatch : int, default None
+        Arms of the pool in each step; by default 10, and 256 for the soft maximum.
+    bias : float, default 0.0
+        Initial biases, see `bestarm.models.mlp_batch`.
+    label : str, default 'MaxOpt'
+        Name in results; keys the random choices.
+    """
+    return Oae(objective="softmax", diversity=None, kernel="direction", **locals())
+
+
+def det_d(
+    batch: int,
+    rounds: int,
+    optimism: float,
+    *,
+    standardise: bool = False,
+    device: str = "cpu",
+    hidden: tuple[int, ...] = (100, 10),
+    steps: int = 5000,
+    learning_rate: float = 0.01,
+    minibatch: int = 10,
+    pool_minibatch: int | None = None,
+    bias: float = 0.0,
+    diversity: float | None = 1.0,
+    kernel: Kernel = "direction",
+    label: str = "DetD",
+) -> Oae:
+    r"""DetD: MeanOpt with a batch that is spread out by a determinant.
+
+    Parameters
+    ----------
+    batch : int
+        b, arms in a batch; the last batch is whatever is left.
+    rounds : int
+        N, number of batches.
+    optimism : float
+        :math:`\lambda_{reg}`, weight of the optimism.
+    standardise : bool, default False
+        Whether models see features with mean 0 and standard deviation 1 over the arms.
+    device : str, default 'cpu'
+        ``cpu`` or ``cuda``; changes rounding, nothing else.
+    hidden : tuple of int, default (100, 10)
+        Units of each hidden layer; none of them is the linear class.
+    steps : int, default 5000
+        Steps of Adam for each fit.
+    learning_rate : float, default 0.01
+        Step size.
+    minibatch : int, default 10
+        Observations in each step.
+    pool_minibatch : int, default None
+        Arms of the pool in each step; by default 10, and 256 for the soft maximum.
+    bias : float, default 0.0
+        Initial biases, see `bestarm.models.mlp_batch`.
+    diversity : float, default 1.0
+        :math:`\lambda_{div}`, weight of the determinant.
+    kernel : {"direction", "affine", "rbf"}, default 'direction'
+        Of the determinant, see `bestarm.designs.diverse_batch`.
+    label : str, default 'DetD'
+        Name in results; keys the random choices.
+    """
+    return Oae(objective="avg", **locals())

@@ -15,12 +15,12 @@ import numpy as np
 
 from bestarm.designs.allocation import DESIGNS, Allocation, AllocationRule
 from bestarm.designs.projection import span_basis
-from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, FloatArray
 from bestarm.models.arm_estimates import least_squares_means
 from bestarm.policies import elimination
 from bestarm.policies.elimination import EliminationState, StagePolicy
 from bestarm.policies.fixed_budget import check_budget
+from bestarm.settings import check_settings
 from bestarm.streams import Streams
 
 _ROUNDING = 1e-9
@@ -60,7 +60,6 @@ def _stage_sizes(d: int) -> list[int]:
     return sizes
 
 
-@guarded()
 @dataclass(frozen=True)
 class OdLinBai(StagePolicy):
     r"""OD-LinBAI ([1]_): halve the dimension, not the arms.
@@ -101,6 +100,7 @@ class OdLinBai(StagePolicy):
     blank_keeps_order: bool = False
 
     def __post_init__(self) -> None:
+        check_settings(self)
         check_budget(self.label, self.budget)
         if self.allocation not in DESIGNS:
             raise ValueError(f"allocation must be one of {', '.join(DESIGNS)}, got {self.allocation!r}.")
@@ -160,12 +160,48 @@ class OdLinBai(StagePolicy):
         return elimination.ask_for(counts)
 
     def _plan(self, n_arms: int, rank: int) -> tuple[float, list[int]]:
-        return schedule(
-            n_arms, rank, self.budget, as_coded=self.published_schedule, dimension=self.schedule_dimension
-        )  # fmt: skip
+        return schedule(n_arms, rank, self.budget, as_coded=self.published_schedule, dimension=self.schedule_dimension)
 
     def tell(self, state: EliminationState, asked: Ask, totals: FloatArray) -> None:
         """Fit the stage's rewards and eliminate; totals that are NaN (failed) teach nothing."""
         elimination.learn(
             state, asked, totals, least_squares_means, self.projection, self.ties_by_rank, self.blank_keeps_order
         )
+
+
+def od_linbai(
+    budget: int,
+    *,
+    allocation: Allocation = "kumar-yildirim",
+    exact: bool = False,
+    projection: str = "span",
+    published_schedule: bool = False,
+    schedule_dimension: int | None = None,
+    ties_by_rank: bool = False,
+    blank_keeps_order: bool = False,
+    label: str = "OD-LinBAI",
+) -> OdLinBai:
+    """OD-LinBAI ([1]_): the best arm of a linear bandit with a fixed budget, by halving the dimension.
+
+    Parameters
+    ----------
+    budget : int
+        B, at least 1.
+    allocation : str, default 'kumar-yildirim'
+        Solver of the design, see `bestarm.designs.allocation`.
+    exact : bool, default False
+        Spend the same in each stage by efficient apportionment.
+    projection : str, default 'span'
+        Onto the span of the live arms; "published" is a *deviation* of the authors' code.
+    published_schedule : bool, default False
+        *Deviation*: the stages of the authors' code.
+    schedule_dimension : int, default None
+        *Deviation*: the dimension that sets the number of stages; by default the rank.
+    ties_by_rank : bool, default False
+        *Deviation*: of equal estimates the arm stays that was ahead in the stage before.
+    blank_keeps_order : bool, default False
+        *Deviation*: a stage whose estimates are all 0 keeps the order of the stage before.
+    label : str, default 'OD-LinBAI'
+        Name in results; keys the random choices.
+    """
+    return OdLinBai(**locals())

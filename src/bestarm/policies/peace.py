@@ -19,12 +19,12 @@ from numba import njit
 from bestarm.designs.projection import span_basis
 from bestarm.designs.rounding import random_order
 from bestarm.designs.width_design import exponentiated_gradient, mirror_descent
-from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.arm_estimates import least_squares_means
 from bestarm.policies import elimination
 from bestarm.policies.elimination import EliminationState, StagePolicy
 from bestarm.policies.fixed_budget import check_budget
+from bestarm.settings import check_settings
 from bestarm.streams import Streams
 
 Solver = Literal["mirror", "optimised"]
@@ -48,6 +48,7 @@ def _allocate(
     stage: int,
     counts: IntArray,
 ) -> None:
+    """Write the pulls of a stage: a design of small width over the live arms, in whole pulls."""
     n_arms = live.shape[1]
     for r in range(len(live)):
         arms = np.flatnonzero(live[r])
@@ -59,6 +60,7 @@ def _allocate(
         if d > 0:
             estimates = means[r][arms]
             best = int(np.argmax(estimates))
+            # directions of the width: (z_best - z_i) over the estimated gap plus the shift b
             directions = np.empty((n, d))
             for i in range(n):
                 directions[i] = (z[best] - z[i]) / (shift + estimates[best] - estimates[i])
@@ -67,8 +69,10 @@ def _allocate(
             else:
                 share = mirror_descent(z, directions, key, replications[r], stage, shift, delta)
                 n_steps = min(100.0, max(10.0, 2.0 * np.log(d) ** 2 * d**3 / (shift**2 * delta**2)))
+        # the authors' code sums T + 1 iterates and divides by T
         if inflate:
             share = share * (np.floor(n_steps) + 1.0) / np.floor(n_steps)
+        # rounded down; what is left over goes to arms in random order
         spent = 0
         for i in range(n):
             counts[r, arms[i]] = int(budget[r] * share[i] + 1e-9)
@@ -78,7 +82,6 @@ def _allocate(
             counts[r, arms[order[i % n]]] += 1
 
 
-@guarded()
 @dataclass(frozen=True)
 class Peace(StagePolicy):
     r"""Peace with a fixed budget, as approximated in [2]_.
@@ -102,7 +105,7 @@ class Peace(StagePolicy):
     delta : float
         Sets the number of mirror steps.
     inflated_average : bool
-        *Deviation*: the sum of T + 1 iterates is divided by T, as in the published code, so a stage can overspend.
+        *Deviation*: the sum of T + 1 iterates is divided by T, as in the authors' code, so a stage can overspend.
     ties_by_rank, blank_keeps_order : bool
         *Deviations*: see `bestarm.policies.gse.Gse`.
 
@@ -122,6 +125,7 @@ class Peace(StagePolicy):
     blank_keeps_order: bool = False
 
     def __post_init__(self) -> None:
+        check_settings(self)
         check_budget(self.label, self.budget)
         if self.solver not in get_args(Solver):
             raise ValueError(f"solver must be one of {', '.join(get_args(Solver))}, got {self.solver!r}.")
@@ -149,13 +153,58 @@ class Peace(StagePolicy):
         if len(going) > 0:
             found = counts[going]
             _allocate(
-                state.features, state.feature_set[going], state.live[going], state.means[going],
-                state.budgets[going, state.stage], self.solver == "optimised", self.shift, self.delta,
-                self.inflated_average, state.key, state.replications[going], state.stage, found,
-            )  # fmt: skip
+                state.features,
+                state.feature_set[going],
+                state.live[going],
+                state.means[going],
+                state.budgets[going, state.stage],
+                self.solver == "optimised",
+                self.shift,
+                self.delta,
+                self.inflated_average,
+                state.key,
+                state.replications[going],
+                state.stage,
+                found,
+            )
             counts[going] = found
         return elimination.ask_for(counts)
 
     def tell(self, state: EliminationState, asked: Ask, totals: FloatArray) -> None:
         """Fit the stage's rewards and eliminate; totals that are NaN (failed) teach nothing."""
         elimination.learn(state, asked, totals, least_squares_means, "span", self.ties_by_rank, self.blank_keeps_order)
+
+
+def peace(
+    budget: int,
+    *,
+    solver: Solver = "mirror",
+    shift: float = 1.0,
+    delta: float = 0.8,
+    inflated_average: bool = False,
+    ties_by_rank: bool = False,
+    blank_keeps_order: bool = False,
+    label: str = "Peace",
+) -> Peace:
+    """Peace with a fixed budget, as approximated in [2]_: the best arm of a linear bandit.
+
+    Parameters
+    ----------
+    budget : int
+        B, at least the number of stages.
+    solver : {"mirror", "optimised"}, default 'mirror'
+        Stochastic mirror descent, or exponentiated gradients, which reach the optimum.
+    shift : float, default 1.0
+        b, in units of reward.
+    delta : float, default 0.8
+        Sets the number of mirror steps.
+    inflated_average : bool, default False
+        *Deviation*: the sum of T + 1 iterates is divided by T, so a stage can overspend.
+    ties_by_rank : bool, default False
+        *Deviation*: of equal estimates the arm stays that was ahead in the stage before.
+    blank_keeps_order : bool, default False
+        *Deviation*: a stage whose estimates are all 0 keeps the order of the stage before.
+    label : str, default 'Peace'
+        Name in results; keys the random choices.
+    """
+    return Peace(**locals())

@@ -9,22 +9,29 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from bestarm.designs.partition_tree import LEAF
-from bestarm.guards.protocol import guarded
 from bestarm.interface import Ask, FloatArray, IntArray
 from bestarm.partition import Partition
-from bestarm.policies.cell_search import DeltaSearch, DividedState, best_of, cells_at, deepest_divided, divide, learn
+from bestarm.policies.cell_search import (
+    RBF,
+    DeltaSearch,
+    DividedState,
+    best_of,
+    cells_at,
+    deepest_divided,
+    divide,
+    learn,
+)
 from bestarm.streams import Streams
 
 Rule = Literal["munos", "average", "published"]
 Recommendation = Literal["mean", "first_divided", "posterior"]
 
 
-@guarded()
 @dataclass(frozen=True)
 class Stooo(DeltaSearch):
     r"""StoOO ([1]_) and AVE-StoOO ([2]_, Algorithm 2); the difference in feedback is the problem's.
@@ -135,3 +142,85 @@ class Stooo(DeltaSearch):
         with np.errstate(invalid="ignore"):
             values = state.means if self.recommendation == "posterior" else state.totals / state.draws
         return cells_at(state, deepest_divided(state, values))
+
+
+def stooo(
+    budget: int,
+    *,
+    kernel: Any = RBF,
+    sigma: float = 0.1,
+    delta_scale: float = 14.0,
+    delta_ratio: float = 0.5,
+    max_depth: int = 10,
+    risk: float = 0.1,
+    recommendation: Recommendation = "mean",
+    one_evaluation_less: bool = False,
+    label: str = "StoOO",
+) -> Stooo:
+    r"""StoOO: the best region of a box, from rewards at the centres of cells.
+
+    Parameters
+    ----------
+    budget : int
+        Number of evaluations.
+    kernel : Kernel or dict, default Stationary(family='rbf', variance=0.1, lengthscale=0.05)
+        Covariance function of f, for ``recommendation="posterior"`` only.
+    sigma : float, default 0.1
+        Standard deviation of the noise, for ``recommendation="posterior"`` only.
+    delta_scale : float, default 14.0
+        c of :math:`\delta(h)=c\rho^h`, how much f may vary in a cell of depth h, in units of reward.
+    delta_ratio : float, default 0.5
+        :math:`\rho` of :math:`\delta(h)=c\rho^h`, in (0, 1).
+    max_depth : int, default 10
+        Nodes down to this depth may be divided.
+    risk : float, default 0.1
+        Risk of the confidence bounds, in (0, 1).
+    recommendation : {"mean", "first_divided", "posterior"}, default 'mean'
+        Which of the deepest divided nodes is recommended, see `Stooo`.
+    one_evaluation_less : bool, default False
+        *Deviation*: spend one evaluation less than the budget.
+    label : str, default 'StoOO'
+        Name in results; keys the random choices.
+    """
+    return Stooo(rule="munos", **locals())
+
+
+def ave_stooo(
+    budget: int,
+    *,
+    kernel: Any = RBF,
+    sigma: float = 0.1,
+    delta_scale: float = 14.0,
+    delta_ratio: float = 0.5,
+    max_depth: int = 10,
+    risk: float = 0.1,
+    recommendation: Recommendation = "mean",
+    one_evaluation_less: bool = False,
+    label: str = "AVE-StoOO",
+) -> Stooo:
+    r"""AVE-StoOO: the best region of a box, from averages over cells.
+
+    Parameters
+    ----------
+    budget : int
+        Number of evaluations.
+    kernel : Kernel or dict, default Stationary(family='rbf', variance=0.1, lengthscale=0.05)
+        Covariance function of f, for ``recommendation="posterior"`` only.
+    sigma : float, default 0.1
+        Standard deviation of the noise, for ``recommendation="posterior"`` only.
+    delta_scale : float, default 14.0
+        c of :math:`\delta(h)=c\rho^h`, how much f may vary in a cell of depth h, in units of reward.
+    delta_ratio : float, default 0.5
+        :math:`\rho` of :math:`\delta(h)=c\rho^h`, in (0, 1).
+    max_depth : int, default 10
+        Nodes down to this depth may be divided.
+    risk : float, default 0.1
+        Risk of the confidence bounds, in (0, 1).
+    recommendation : {"mean", "first_divided", "posterior"}, default 'mean'
+        Which of the deepest divided nodes is recommended, see `Stooo`.
+    one_evaluation_less : bool, default False
+        *Deviation*: spend one evaluation less than the budget.
+    label : str, default 'AVE-StoOO'
+        Name in results; keys the random choices.
+    """
+    return Stooo(rule="average", **locals())

@@ -14,10 +14,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
 from bestarm.policies import ucb_glm_round
 from bestarm.policies.fixed_budget import check_budget, most_pulled
+from bestarm.settings import check_settings
 from bestarm.streams import Streams
 
 Opening = Literal["random", "each_arm"]
@@ -69,7 +69,6 @@ class UcbGlmState:
     initialised: bool = shared()
 
 
-@guarded()
 @dataclass(frozen=True)
 class UcbGlm:
     r"""UCB-GLM ([1]_) for logistic rewards that stops when its budget is spent and returns the most pulled arm ([2]_).
@@ -89,16 +88,16 @@ class UcbGlm:
     delta : float
         Risk in (0, 1) behind the default of ``alpha``.
     opening : {"random", "each_arm"}
-        Random pulls, or (*deviation* of the published code) one pull of every arm; if some of those fail, random pulls
+        Random pulls, or (*deviation* of the authors' code) one pull of every arm; if some of those fail, random pulls
         until V has full rank.
     least_eigenvalue : float
         Where the random pulls end; 1 in [1]_.
     root : bool
-        *Deviation* if False: the bonus is :math:`\alpha\,x^\top V^{-1}x`, as in the published code.
+        *Deviation* if False: the bonus is :math:`\alpha\,x^\top V^{-1}x`, as in the authors' code.
     ties_in_order : bool
-        *Deviation*: of equal arms take the first, as the published code does.
+        *Deviation*: of equal arms take the first, as the authors' code does.
     regulariser : float
-        :math:`\rho \geq 0` in :math:`V=\rho I+\sum xx^\top`; 0 in [1]_ and in the published code.
+        :math:`\rho \geq 0` in :math:`V=\rho I+\sum xx^\top`; 0 in [1]_ and in the authors' code.
     ridge : float
         Penalty :math:`\lambda\|\theta\|^2/2` of the likelihood, positive: without it the estimate does not exist while
         the rewards can be separated, as they always can be at the start.
@@ -121,6 +120,7 @@ class UcbGlm:
     ridge: float = 1e-4
 
     def __post_init__(self) -> None:
+        check_settings(self)
         check_budget(self.label, self.budget)
         if self.opening not in get_args(Opening):
             raise ValueError(f"opening must be one of {', '.join(get_args(Opening))}, got {self.opening!r}.")
@@ -201,3 +201,44 @@ class UcbGlm:
     def recommend(self, state: UcbGlmState) -> IntArray:
         """Return the most pulled arm, shape (R, 1)."""
         return most_pulled(state.pulls, self.ties_in_order, state.key, state.replications, state.spent, 1)
+
+
+def ucb_glm(
+    budget: int,
+    *,
+    alpha: float | None = None,
+    delta: float = 0.05,
+    opening: Opening = "random",
+    least_eigenvalue: float = 1.0,
+    root: bool = True,
+    ties_in_order: bool = False,
+    regulariser: float = 0.0,
+    ridge: float = 0.0001,
+    label: str = "UCB-GLM",
+) -> UcbGlm:
+    r"""UCB-GLM ([1]_): the arm most pulled, by upper bounds of a logistic model, until a budget is spent.
+
+    Parameters
+    ----------
+    budget : int
+        Pulls, at least 1.
+    alpha : float, default None
+        Exploration, on the scale of :math:`x^\top\theta`; by default that of the theory.
+    delta : float, default 0.05
+        Risk in (0, 1) behind the default of ``alpha``.
+    opening : {"random", "each_arm"}, default 'random'
+        Random pulls first, or (*deviation*) one pull of every arm.
+    least_eigenvalue : float, default 1.0
+        Smallest eigenvalue of the design at which the random pulls end.
+    root : bool, default True
+        *Deviation* if False: the bonus has the square of the width.
+    ties_in_order : bool, default False
+        *Deviation*: of equal arms take the first, as the authors' code does.
+    regulariser : float, default 0.0
+        :math:`\rho` of the design.
+    ridge : float, default 0.0001
+        Penalty of the likelihood, without which separated rewards have no estimate.
+    label : str, default 'UCB-GLM'
+        Name in results; keys the random choices.
+    """
+    return UcbGlm(**locals())

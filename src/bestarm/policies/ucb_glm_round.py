@@ -64,14 +64,18 @@ def choose(
             continue
         rank = ranks[feature_set[r]]
         x, numbers = features[feature_set[r], :, :rank], pulls[r].astype(np.float64)
+        # V = regulariser I + sum_k N_k x_k x_k'
         v = design(x, numbers, regulariser)
+        # [1]_, Algorithm 1: random arms until V is large enough
         if not is_at_least(v, least_eigenvalue):
             arms[r, 0] = int(n_arms * uniform(key, replications[r], spent[r], 2 * n_arms))
             continue
+        # the maximum likelihood estimate, from the last one on
         fit_logistic(x, numbers, totals[r], ridge, theta[r, :rank])
         index[:] = linear_predictor(x, theta[r, :rank])
         factorise(v)
         column = np.empty(rank)
+        # x'theta + alpha |x|_{V^-1}, by the Cholesky factor of V
         for k in range(n_arms):
             column[:] = x[k]
             solve_lower(v, column)

@@ -1,1 +1,1 @@
-"""What is searched: frozen records that know their optimum."""
+"""Problems: frozen records that know their optimum."""

@@ -224,7 +224,7 @@ def maximise(
         raise ValueError(f"candidates must be Candidates, got {candidates!r}; latin_hypercube(space, n) makes them.")
     missing = [name for name in _METHODS if not callable(getattr(policy, name, None))]
     if missing or isinstance(policy, type):
-        raise ValueError(f"policy must have {', '.join(_METHODS)}, got {policy!r}; BatchGP.dpp_sample makes one.")
+        raise ValueError(f"policy must have {', '.join(_METHODS)}, got {policy!r}; ucb_dpp_sample makes one.")
     if not is_whole(max_batches) or max_batches < 1:
         raise ValueError(f"max_batches must be a whole number of at least 1, got {max_batches!r}; give such an int.")
     if failed not in get_args(Failed):

@@ -23,6 +23,7 @@ def gaussian_totals(
     means: FloatArray,
     sigma: float,
 ) -> FloatArray:
+    """Return the totals of n pulls each, n mu + sigma sqrt(n) z with one normal z; ``pulled`` is counted on."""
     totals = np.zeros(arms.shape)
     for r in range(arms.shape[0]):
         row = r if means.shape[0] > 1 else 0

@@ -67,7 +67,7 @@ class NoiselessArms:
         scale = self.sigma / np.sqrt(self.evaluations)
         return gaussian_totals(
             streams.key("noise"), streams.replications, asked.arms, asked.counts, pulled, self.means, scale
-        )  # fmt: skip
+        )
 
     def take(self, rows: IntArray) -> Self:
         """Return the problem for a subset of the replications."""

@@ -1,4 +1,4 @@
-"""Save the state of a search between two days at the bench, and go on from it to the last bit.
+"""The state of a search, saved between two days at the bench and continued to the last bit.
 
 A file is one NPZ: the arrays of the state, and a JSON text with the policy's settings, the arms, the random streams and
 the request that waits for its rewards. There is no pickle in it, so that a file from somebody else can be read safely.
@@ -18,19 +18,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bestarm import __version__
-from bestarm.guards.protocol import Memory, memory_of, remember
-from bestarm.interface import Arms, Ask
+from bestarm.guards.protocol import Guarded, GuardedState, guarded_state
+from bestarm.interface import Arms, State
 from bestarm.models.cell_kernel import CellKernel
 from bestarm.models.finite_gp import FiniteGP
 from bestarm.streams import Streams
 
-FORMAT = 1
+FORMAT = 2
 _META = "meta"
 # of zipfile, zlib, NumPy and JSON on a file that is no NPZ, or one with any byte changed
 _DAMAGED: tuple[type[Exception], ...] = (
-    ValueError, LookupError, OSError, EOFError, TypeError, AttributeError, RuntimeError, MemoryError, SyntaxError,
-    zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
+    ValueError,
+    LookupError,
+    OSError,
+    EOFError,
+    TypeError,
+    AttributeError,
+    RuntimeError,
+    MemoryError,
+    SyntaxError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 _CACHE = ("_keys", "_used", "_values", "n_computed")  # of a `CellKernel`
 
 _ROOM = ("rows", "pivots")  # of a `FiniteGP`, in use up to ``n_rows``
@@ -39,17 +48,17 @@ _ROOM = ("rows", "pivots")  # of a `FiniteGP`, in use up to ``n_rows``
 class Saved(NamedTuple):
     """A policy and its state, as `load` returns them."""
 
-    policy: Any
-    state: Any
+    policy: Guarded
+    state: GuardedState
 
 
-def save(state: Any, path: str | Path, *, notes: dict[str, Any] | None = None) -> None:
+def save(state: State, path: str | Path, *, notes: dict[str, Any] | None = None) -> None:
     """Write a state to a file, so that it is either whole or as it was before.
 
     Parameters
     ----------
-    state : State
-        What a policy's ``start``, or `load`, returned.
+    state : GuardedState
+        What ``start`` of a policy made by a public constructor, or `load`, returned.
     path : str or Path
         File; one of this name is replaced.
     notes : dict, optional
@@ -58,35 +67,34 @@ def save(state: Any, path: str | Path, *, notes: dict[str, Any] | None = None) -
     Raises
     ------
     ValueError
-        For a copy of a state, which does not know its policy, or a policy with a setting that is no plain record.
+        For the state of a policy without guards, which does not know its policy, or a policy with a setting that is no
+        plain record.
     """
-    memory = memory_of(state)
-    if memory is None or memory.policy is None:
-        raise ValueError("only a state that start or load returned can be saved, not a copy; save that one.")
+    found = guarded_state(state)
+    inner = found.inner
     arrays: dict[str, Any] = {}
     meta: dict[str, Any] = {
         "format": FORMAT,
         "version": __version__,
-        "policy": describe(memory.policy),
-        "streams": {"seed": memory.streams.seed, "instance": memory.streams.instance},
+        "policy": describe(found.policy),
+        "streams": {"seed": found.streams.seed, "instance": found.streams.instance},
         "scalars": {},
-        "told": memory.told,
+        "told": found.told,
+        "open": found.open,
         "notes": notes or {},
     }
-    arrays["replications"] = memory.streams.replications
-    if isinstance(memory.arms, Arms):
-        arrays["features"] = memory.arms.features
+    arrays["replications"] = found.streams.replications
+    if isinstance(found.arms, Arms):
+        arrays["features"] = found.arms.features
     else:
-        meta["arms"] = describe(memory.arms)
-    for name, kept in (("learned", memory.learned), ("in_vain", memory.in_vain)):
-        if kept is not None:
-            arrays[name] = kept
-    if memory.waiting is not None:
-        arrays["waiting.arms"], arrays["waiting.counts"] = memory.waiting
-    for f in fields(state):
-        value = getattr(state, f.name)
+        meta["arms"] = describe(found.arms)
+    arrays["learned"], arrays["in_vain"] = found.learned, found.in_vain
+    if found.request is not None:
+        arrays["waiting.arms"], arrays["waiting.counts"] = found.request
+    for f in fields(inner):
+        value = getattr(inner, f.name)
         if isinstance(value, np.ndarray):
-            arrays[f"state.{f.name}"] = _written(state, f.name, value)
+            arrays[f"state.{f.name}"] = _written(inner, f.name, value)
         elif isinstance(value, bool | int | float | np.generic):
             meta["scalars"][f.name] = value.item() if isinstance(value, np.generic) else value
         elif isinstance(value, CellKernel):  # which of several equal pairs was computed first decides the last bits
@@ -133,31 +141,32 @@ def read(path: str | Path, policy: Any = None) -> tuple[Saved, dict[str, Any]]:
             f"{path} was written by bestarm {meta['version']} (format {meta['format']}), this is {__version__} (format "
             f"{FORMAT}); a search goes on exactly with its own version only: install that one."
         )
+    if isinstance(policy, Guarded):
+        policy = policy.policy
     if policy is not None and describe(policy) != meta["policy"]:
         raise ValueError(
             f"{path} holds a search by {_words(meta['policy'])}, not by {_words(describe(policy))}; load it without a "
             "policy, or with that one."
         )
-    found = restore(meta["policy"])
+    found = Guarded(restore(meta["policy"]))
     arms = restore(meta["arms"]) if "arms" in meta else Arms(arrays["features"])
     streams = Streams(meta["streams"]["seed"], meta["streams"]["instance"], arrays["replications"])
     state = found.start(arms, streams)
-    for f in fields(state):
-        fresh = getattr(state, f.name)
+    inner = state.inner
+    for f in fields(inner):
+        fresh = getattr(inner, f.name)
         if isinstance(fresh, np.ndarray):
-            setattr(state, f.name, _array(path, arrays, f"state.{f.name}", fresh))
+            setattr(inner, f.name, _array(path, arrays, f"state.{f.name}", fresh))
         elif f.name in meta["scalars"]:
-            setattr(state, f.name, type(fresh)(meta["scalars"][f.name]))
+            setattr(inner, f.name, type(fresh)(meta["scalars"][f.name]))
         elif isinstance(fresh, CellKernel):
             for name in _CACHE:
                 kept = _array(path, arrays, f"cache.{name}", np.asarray(getattr(fresh, name)))
                 setattr(fresh, name, kept if kept.ndim else int(kept))
-    memory = Memory(found, arms, streams, told=meta["told"], learned=arrays.get("learned"))
-    if "waiting.arms" in arrays:
-        memory.expect(Ask(arrays["waiting.arms"], arrays["waiting.counts"]))
-    if "in_vain" in arrays:
-        memory.in_vain, memory.any_in_vain = arrays["in_vain"], bool(arrays["in_vain"].any())
-    remember(state, memory)
+    state.learned = _array(path, arrays, "learned", state.learned)
+    state.in_vain = _array(path, arrays, "in_vain", state.in_vain)
+    state.asked_arms, state.asked_counts = arrays.get("waiting.arms"), arrays.get("waiting.counts")
+    state.told, state.open = meta["told"], meta["open"]
     return Saved(found, state), meta["notes"]
 
 
@@ -184,7 +193,7 @@ def _contents(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         meta = json.loads(arrays[_META].tobytes())
-        if {"format", "version", "policy", "streams", "scalars", "told", "notes"} - set(meta):
+        if {"format", "version", "policy", "streams", "scalars", "told", "open", "notes"} - set(meta):
             raise ValueError
     except (
         ValueError,

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm.guards.protocol import memory_of, waiting
-from bestarm.guards.settings import check_whole
+from bestarm.guards.protocol import Guarded, waiting
 from bestarm.interface import Arms, Ask
 from bestarm.partition import Partition
 from bestarm.search.saving import read, save
+from bestarm.settings import check_whole
 from bestarm.streams import Streams
 
 
@@ -39,8 +39,8 @@ class Search:
 
     Attributes
     ----------
-    policy, state : Policy, State
-        For the functions of `bestarm.interface`, with one replication.
+    policy, state : Guarded, GuardedState
+        For arrays, with one replication.
     history : DataFrame
         All measurements told, in order: ``round, arm, reward``.
     """
@@ -52,8 +52,8 @@ class Search:
         check_whole("seed", seed, 0)
         found, labels, self._features = _as_arms(arms, names)
         self._names = labels
-        self.policy = policy
-        self.state = policy.start(found, Streams.first(1, seed=seed))
+        self.policy = policy if isinstance(policy, Guarded) else Guarded(policy)
+        self.state = self.policy.start(found, Streams.first(1, seed=seed))
         self._cells = found if isinstance(found, Partition) else None
         self._told: list[pd.DataFrame] = []
         self._round = 0
@@ -79,7 +79,7 @@ class Search:
             Columns ``arm`` (name), ``pull`` (1, 2, ... where an arm is to be measured several times), the features (of
             a cell the corners of its box), and ``reward``, to be filled in.
         """
-        asked = self._waiting()
+        asked = waiting(self.state)
         if asked is None:
             if self.finished:
                 return self._table(np.zeros(0, np.int64), np.zeros(0, np.int64))
@@ -104,7 +104,7 @@ class Search:
         if missing := [c for c in ("arm", "reward") if c not in table]:
             given = ", ".join(map(str, table.columns))
             raise ValueError(f"the table has no column {' and '.join(missing)}; it has: {given}.")
-        asked = self._waiting()
+        asked = waiting(self.state)
         if asked is None:
             if len(table) == 0:
                 return
@@ -171,18 +171,14 @@ class Search:
             raise ValueError(f"{path} holds the state of a policy, not a Search; read it by bestarm.load.")
         self = cls.__new__(cls)
         self.policy, self.state, self._names = saved.policy, saved.state, kept["names"]
-        memory = memory_of(saved.state)
-        assert memory is not None
-        self._cells = memory.arms if isinstance(memory.arms, Partition) else None
-        self._features = None if self._cells else pd.DataFrame(memory.arms.features, columns=kept["columns"])
+        arms = saved.state.arms
+        self._cells = arms if isinstance(arms, Partition) else None
+        self._features = None if self._cells else pd.DataFrame(arms.features, columns=kept["columns"])
         rounds, arms_told, rewards = kept["history"]
         told = pd.DataFrame({"round": rounds, "arm": arms_told, "reward": np.array(rewards, dtype=np.float64)})
         self._told = [told] if len(told) else []
         self._round = max(rounds, default=0)
         return self
-
-    def _waiting(self) -> Any:
-        return waiting(self.state)
 
     def _name(self, arm: int) -> str:
         return str(arm) if self._names is None else self._names[arm]

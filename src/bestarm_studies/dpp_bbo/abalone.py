@@ -1,4 +1,4 @@
-r"""Abalone: which snail is the oldest? Every row of the table is a candidate.
+r"""Abalone: every row of the table is a candidate, and the oldest snail is the optimum.
 
 References
 ----------
@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm.datasets.registry import fetch
-from bestarm.datasets.tables import ArmTable
 from bestarm.guards.files import says_which_file
 from bestarm.interface import FloatArray, IntArray
+from bestarm_lab.datasets.registry import fetch
+from bestarm_lab.datasets.tables import ArmTable
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 
 DATA_FILES = ("abalone",)

@@ -1,4 +1,4 @@
-r"""What a search believes when it has asked for a batch and knows no reward of it.
+r"""The posterior of a search that has asked for a batch and knows no reward of it.
 
 References
 ----------
@@ -13,6 +13,7 @@ from scipy.spatial.distance import cdist
 
 from bestarm.interface import BoolArray, FloatArray, IntArray
 from bestarm.policies.batch_gp import BatchGP
+from bestarm.policies.batch_rules import UpperBound
 from bestarm.policies.gp_acquisition import ucb_width
 from bestarm.policies.gp_state import LOG, BatchGPState
 
@@ -39,9 +40,10 @@ def relevance_regions(policy: BatchGP, state: BatchGPState, as_coded: bool = Fal
     """
     deviations, means, width = np.sqrt(before_batch(state)), state.means, state.log[:, [_WIDTH]]
     reach = width if as_coded else 2.0 * width
-    if policy.acquisition == "ucb" and not as_coded:
+    bound = policy.acquisition
+    if isinstance(bound, UpperBound) and not as_coded:
         turn = state.round + (policy.first == 0)
-        reach = np.array(2.0 * ucb_width(means.shape[1], turn + 1, policy.delta, policy.beta_scale))
+        reach = np.array(2.0 * ucb_width(means.shape[1], turn + 1, bound.delta, bound.beta_scale))
     lowest = (means - width * deviations).max(axis=1, keepdims=True)
     return np.asarray(means + reach * deviations >= lowest - _ROUNDING)
 

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bestarm.experiments.observe import Observed
 from bestarm.interface import Arms, Ask, FloatArray, IntArray
+from bestarm.observe import Observed
 from bestarm.policies.gp_state import LOG, BatchGPState, recommendations
 from bestarm.streams import Streams
 
@@ -47,9 +47,17 @@ class BatchObserver(Observed):
     """
 
     columns: ClassVar[tuple[str, ...]] = (
-        "total_regret", "best_regret", "by_observed_mean", "by_observed_reward", "distance", "nearest", "volume",
-        "noise", "scale", *LOG,
-    )  # fmt: skip
+        "total_regret",
+        "best_regret",
+        "by_observed_mean",
+        "by_observed_reward",
+        "distance",
+        "nearest",
+        "volume",
+        "noise",
+        "scale",
+        *LOG,
+    )
 
     problem: Any
     rounds: list[dict[str, NDArray[Any]]] = field(default_factory=list)

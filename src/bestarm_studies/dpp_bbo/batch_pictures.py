@@ -15,8 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bestarm.reporting.appearance import DOTS, DOTS_AND_DASHES, Look
-from bestarm.reporting.figures import draw_quantiles, headed, legend_below, wide
+from bestarm_lab.figures.appearance import DOTS, DOTS_AND_DASHES, Look
+from bestarm_lab.figures.figures import draw_quantiles, headed, legend_below, wide
 from bestarm_studies.dpp_bbo.batch_values import CODE, TEXT
 
 WIDTH_LOOKS = {
@@ -184,9 +184,14 @@ def draw_plane(axis: Axes, values: pd.DataFrame, surface: pd.DataFrame, places: 
 
 
 def plane_figure(
-    values: pd.DataFrame, rows: Mapping[str, Mapping[str, str]], *, title: str, setting: str = "", height: float = 2.7,
+    values: pd.DataFrame,
+    rows: Mapping[str, Mapping[str, str]],
+    *,
+    title: str,
+    setting: str = "",
+    height: float = 2.7,
     unit: str = "standard deviation",
-) -> Figure:  # fmt: skip
+) -> Figure:
     """Return batches in the plane: a row of panels for each heading, with one shading for all.
 
     Parameters

@@ -1,4 +1,4 @@
-r"""What single batches show in searches of functions drawn from the model: intervals, entropies, estimated maxima.
+r"""Rows on single batches, in searches of functions drawn from the model: intervals, entropies, estimated maxima.
 
 References
 ----------
@@ -21,16 +21,17 @@ import pandas as pd
 
 from bestarm.designs.k_dpp import greedy_map, log_determinants
 from bestarm.designs.k_dpp_exact import log_elementary
-from bestarm.experiments.observe import Looking, Observed
-from bestarm.experiments.simulate import simulate
 from bestarm.interface import Arms, Ask, FloatArray, IntArray
+from bestarm.observe import Observed
 from bestarm.policies.batch_gp import BatchGP
 from bestarm.policies.gp_acquisition import maximum_by_approximation, maximum_by_integral, ucb_width
 from bestarm.policies.gp_state import BatchGPState
+from bestarm.simulate import simulate
 from bestarm.streams import Streams
+from bestarm_lab.experiments.watched import watched
 from bestarm_studies.dpp_bbo.asked_batch import before_batch, dpp_kernel, hallucinated, relevance_regions
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
-from bestarm_studies.dpp_bbo.event_rows import blocks
+from bestarm_studies.dpp_bbo.event_rows import BLOCK, blocks
 from bestarm_studies.dpp_bbo.gp_draws import kernel_root
 
 
@@ -72,20 +73,25 @@ class BatchIntervals(Observed):
         super().tell(state, asked, totals)
 
     def _note(self, state: BatchGPState, arms: IntArray, totals: FloatArray, first: int) -> None:
-        means, size = state.means, arms.shape[1]
+        means, size, bound = state.means, arms.shape[1], self.policy.acquisition
         variances = before_batch(state)
         start, at_once = np.sqrt(variances), means.copy()
         for b in range(size):
             deviations = np.sqrt(np.maximum(variances, 0.0))
             t = (state.round - 1) * size + b + 1
-            width = ucb_width(len(means[0]), t, self.policy.delta, self.policy.beta_scale)
+            width = ucb_width(len(means[0]), t, bound.delta, bound.beta_scale)
             for name, mean in (("GP-BUCB", means), ("rewards at once", at_once)):
                 error = np.abs(self.truth - mean) / deviations
-                self.found.append({
-                    "series": name, "position": b + 1, "outside": (error > width).mean(axis=1),
-                    "missed": (error > width).any(axis=1), "squared": (error**2).mean(axis=1),
-                    "inflation": (start / deviations).max(axis=1),
-                })  # fmt: skip
+                self.found.append(
+                    {
+                        "series": name,
+                        "position": b + 1,
+                        "outside": (error > width).mean(axis=1),
+                        "missed": (error > width).any(axis=1),
+                        "squared": (error**2).mean(axis=1),
+                        "inflation": (start / deviations).max(axis=1),
+                    }
+                )
             row, pivot = state.rows[:, first + b], state.pivots[:, first + b]
             gain = (totals[:, b] - np.take_along_axis(at_once, arms[:, b : b + 1], axis=1)[:, 0]) / pivot
             at_once += gain[:, None] * row
@@ -154,39 +160,38 @@ def entropy_rows(
         ``greedy``, log determinant of the greedy set; ``first``, :math:`\log(1+\sigma^{-2}\sigma_{t-1}^2(x_{t,1}))`;
         ``regret`` of the batch.
     """
-    functions, lines = problem(replications=replications), []
     k = policy.batch - 1
-    for part, streams in blocks(functions, replications, seed):
-        best = part.means.max(axis=1)
 
-        def look(state: BatchGPState, part: CandidateArms = part, best: FloatArray = best) -> None:
-            batch = hallucinated(state)
-            if not batch:
-                return
-            inside = relevance_regions(policy, state)
-            for r, replication in enumerate(state.replications):
-                region = np.flatnonzero(inside[r])
-                kernel = dpp_kernel(state, r, region)
-                log_z = greedy = np.nan
-                if len(region) >= k:
-                    log_z = float(log_elementary(np.maximum(np.linalg.eigvalsh(kernel), 1.0), k)[k])
-                    greedy = float(log_determinants(kernel, greedy_map(kernel, k)[0]))
-                arms = state.conditioned[r, batch.start : batch.stop]
-                lines.append(
-                    {
-                        "replication": int(replication),
-                        "batch": state.round,
-                        "region": len(region),
-                        "log_z": log_z,
-                        "log_det": float(state.log[r, 4]),
-                        "greedy": greedy,
-                        "first": float(2.0 * np.log(state.pivots[r, batch.start]) - np.log(state.noise[r])),
-                        "regret": float((best[r] - part.means[r, arms]).sum()),
-                    }
-                )
+    def look(state: BatchGPState, part: CandidateArms) -> list[dict[str, Any]] | None:
+        batch = hallucinated(state)
+        if not batch:
+            return None
+        inside, best, lines = relevance_regions(policy, state), part.means.max(axis=1), []
+        for r, replication in enumerate(state.replications):
+            region = np.flatnonzero(inside[r])
+            kernel = dpp_kernel(state, r, region)
+            log_z = greedy = np.nan
+            if len(region) >= k:
+                log_z = float(log_elementary(np.maximum(np.linalg.eigvalsh(kernel), 1.0), k)[k])
+                greedy = float(log_determinants(kernel, greedy_map(kernel, k)[0]))
+            arms = state.conditioned[r, batch.start : batch.stop]
+            lines.append(
+                {
+                    "replication": int(replication),
+                    "batch": state.round,
+                    "region": len(region),
+                    "log_z": log_z,
+                    "log_det": float(state.log[r, 4]),
+                    "greedy": greedy,
+                    "first": float(2.0 * np.log(state.pivots[r, batch.start]) - np.log(state.noise[r])),
+                    "regret": float((best[r] - part.means[r, arms]).sum()),
+                }
+            )
+        return lines
 
-        simulate(Looking(policy, look), part, streams, metrics={})
-    return pd.DataFrame(lines).assign(convention="as_written", series=policy.label)
+    functions = problem(replications=replications)
+    seen = watched(policy, functions, look, replications, seed=seed, block=BLOCK)
+    return seen.assign(convention="as_written", series=policy.label)
 
 
 def maximum_rows(
@@ -224,34 +229,37 @@ def maximum_rows(
         joint draws, and ``error``, its standard error; ``maximum`` of f; ``largest_mean``; ``best``, the largest
         reward.
     """
-    functions, lines = problem(replications=replications), []
+    functions = problem(replications=replications)
     x = functions.features
     root = kernel_root(x, float(np.ravel(policy.model.lengthscale)[0]))
-    for part, streams in blocks(functions, replications, seed):
 
-        def look(state: BatchGPState, part: CandidateArms = part) -> None:
-            batch = hallucinated(state)
-            if state.round not in batches or not batch:
-                return
-            n = batch.start
-            deviations, means = np.sqrt(before_batch(state)), state.means
-            for r, replication in enumerate(state.replications):
-                generator = np.random.default_rng([seed, int(replication), state.round])
-                draws = generator.standard_normal((n_draws, len(x))) @ root.T
-                noise = np.sqrt(state.noise[r]) * generator.standard_normal((n_draws, n))
-                for t in range(n):
-                    missed = state.rewards[r, t] - noise[:, t] - draws[:, state.conditioned[r, t]]
-                    draws += (missed / state.pivots[r, t])[:, None] * state.rows[r, t]
-                tops, best = draws.max(axis=1), float(state.rewards[r, :n].max())
-                known = {
-                    "replication": int(replication), "batch": state.round, "joint": float(tops.mean()),
-                    "error": float(tops.std(ddof=1) / np.sqrt(n_draws)), "maximum": float(part.means[r].max()),
-                    "largest_mean": float(means[r].max()), "best": best,
-                }  # fmt: skip
-                approximate = maximum_by_approximation(means[r], deviations[r], best)
-                integral = maximum_by_integral(means[r], deviations[r], best)
-                lines.append({"series": "ESTa", "estimate": approximate} | known)
-                lines.append({"series": "ESTn", "estimate": integral} | known)
+    def look(state: BatchGPState, part: CandidateArms) -> list[dict[str, Any]] | None:
+        batch = hallucinated(state)
+        if state.round not in batches or not batch:
+            return None
+        n, lines = batch.start, []
+        deviations, means = np.sqrt(before_batch(state)), state.means
+        for r, replication in enumerate(state.replications):
+            generator = np.random.default_rng([seed, int(replication), state.round])
+            draws = generator.standard_normal((n_draws, len(x))) @ root.T
+            noise = np.sqrt(state.noise[r]) * generator.standard_normal((n_draws, n))
+            for t in range(n):
+                missed = state.rewards[r, t] - noise[:, t] - draws[:, state.conditioned[r, t]]
+                draws += (missed / state.pivots[r, t])[:, None] * state.rows[r, t]
+            tops, best = draws.max(axis=1), float(state.rewards[r, :n].max())
+            known = {
+                "replication": int(replication),
+                "batch": state.round,
+                "joint": float(tops.mean()),
+                "error": float(tops.std(ddof=1) / np.sqrt(n_draws)),
+                "maximum": float(part.means[r].max()),
+                "largest_mean": float(means[r].max()),
+                "best": best,
+            }
+            approximate = maximum_by_approximation(means[r], deviations[r], best)
+            integral = maximum_by_integral(means[r], deviations[r], best)
+            lines.append({"series": "ESTa", "estimate": approximate} | known)
+            lines.append({"series": "ESTn", "estimate": integral} | known)
+        return lines
 
-        simulate(Looking(policy, look), part, streams, metrics={})
-    return pd.DataFrame(lines).assign(convention="as_written")
+    return watched(policy, functions, look, replications, seed=seed, block=BLOCK).assign(convention="as_written")

@@ -1,4 +1,4 @@
-"""What choosing a batch costs against the candidates, the size of the batch and the rewards so far, beside BoTorch."""
+"""Times of choosing a batch, by candidates, size of the batch and rewards so far, beside BoTorch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm.policies.batch_gp import BatchGP
+from bestarm.policies.batch_gp import lp_ucb, ucb_dpp_max, ucb_dpp_sample
 from bestarm.streams import Streams
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 from bestarm_studies.dpp_bbo.peer import QLogNEI
@@ -23,9 +23,9 @@ PEER = "qLogNEI"
 def _searches(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the searches that are timed, by series; BoTorch's where it is installed."""
     found: dict[str, Any] = {
-        "UCB-DPP-MAX": BatchGP.dpp_max("ucb", **given),
-        "UCB-DPP-SAMPLE": BatchGP.dpp_sample("ucb", **given),
-        "LP-UCB": BatchGP.lp_ucb(**given),
+        "UCB-DPP-MAX": ucb_dpp_max(**given),
+        "UCB-DPP-SAMPLE": ucb_dpp_sample(**given),
+        "LP-UCB": lp_ucb(**given),
     }
     if find_spec("botorch") is not None:
         found[PEER] = QLogNEI(PEER, **given)

@@ -1,4 +1,4 @@
-r"""What a batch looks like from inside: posteriors before and within a batch, laws of batches, and logs of searches.
+r"""Values inside a batch: posteriors before and within it, laws of batches, and logs of searches.
 
 A *moment* is a search between two batches, with the next batch chosen: its rewards are hallucinated, so the rows of the
 model hold the arms of the batch one after the other. Functions whose names end in ``values`` return the columns of a
@@ -22,14 +22,15 @@ import pandas as pd
 from bestarm.designs.k_dpp import greedy_map, log_determinants, subset_law
 from bestarm.designs.k_dpp_exact import low_rank, mixture_law, sample_mixture
 from bestarm.designs.k_dpp_mixing import Chain, distances, transition_matrix
-from bestarm.experiments.simulate import simulate
 from bestarm.interface import Ask, FloatArray, IntArray
 from bestarm.policies.batch_gp import BatchGP
+from bestarm.policies.batch_rules import Hallucinate, Penalty, UpperBound
 from bestarm.policies.gp_acquisition import est_width, ucb_width
 from bestarm.policies.gp_state import LOG, BatchGPState
-from bestarm.policies.local_penalty import lipschitz_constant, log_softplus, mean_weights, penalise
-from bestarm.reporting.values import QUANTILES, as_values
+from bestarm.policies.local_penalty import N_TRIED, lipschitz_constant, log_softplus, mean_weights, penalise
+from bestarm.simulate import simulate
 from bestarm.streams import Streams
+from bestarm_lab.figures.values import QUANTILES, as_values
 from bestarm_studies.dpp_bbo.asked_batch import dpp_kernel, relevance_regions
 from bestarm_studies.dpp_bbo.batch_observer import BatchObserver
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
@@ -75,15 +76,16 @@ class Moment(NamedTuple):
         A rule that fills its batch from a region has a width for the first arm alone, and it is returned.
         """
         policy, known = self.policy, float(self.state.log[replication, _WIDTH])
-        if b == 0 or policy.rule != "hallucinate":
+        rule = policy.rule
+        if b == 0 or not isinstance(rule, Hallucinate):
             return known
         means, deviations = self.posterior(b, replication)
-        if policy.acquisition == "est":
+        if not isinstance(rule.acquisition, UpperBound):
             maximum = self.state.log[replication, _MAXIMUM]
-            return policy.inflation * float(est_width(means, deviations**2, maximum))
+            return rule.inflation * float(est_width(means, deviations**2, maximum))
         turn = self.state.round + (policy.first == 0)
-        t = (turn - 1) * policy.batch + b + 1 if policy.by_evaluations else turn
-        return policy.inflation * ucb_width(len(means), t, policy.delta, policy.beta_scale)
+        t = (turn - 1) * policy.batch + b + 1 if rule.by_evaluations else turn
+        return rule.inflation * float(ucb_width(len(means), t, rule.acquisition.delta, rule.acquisition.beta_scale))
 
 
 def moment(policy: BatchGP, problem: CandidateArms, streams: Streams) -> Moment:
@@ -152,10 +154,23 @@ def penalty_values(now: Moment, problem: CandidateArms, n_arms: int, profile: st
     means, deviations = now.posterior()
     scaled = (state.rewards[0, : len(seen)] - state.offset[0]) / state.scale[0]
     found = lipschitz_constant(
-        points, np.ascontiguousarray(points[:, seen].T), mean_weights(state.rows[0], state.pivots[0], seen, scaled),
-        state.lengthscales[0], state.signal[0], 500, state.batch_key, state.replications[0], state.round,
-    )  # fmt: skip
-    scores = log_softplus(means + (now.policy.penalty_width or now.width()) * deviations)
+        points,
+        np.ascontiguousarray(points[:, seen].T),
+        mean_weights(state.rows[0], state.pivots[0], seen, scaled),
+        state.lengthscales[0],
+        state.signal[0],
+        N_TRIED,
+        state.batch_key,
+        state.replications[0],
+        state.round,
+    )
+    rule = now.policy.rule
+    width = (
+        now.width()
+        if not isinstance(rule, Penalty) or isinstance(rule.penalty_width, UpperBound)
+        else rule.penalty_width
+    )
+    scores = log_softplus(means + width * deviations)
     frames = [pd.DataFrame({"statistic": ["Lipschitz constant"], "value": found, "panel": "arm 1"})]
     for b in range(n_arms):
         arm = int(scores.argmax())
@@ -168,7 +183,7 @@ def penalty_values(now: Moment, problem: CandidateArms, n_arms: int, profile: st
 
 def plane_values(
     now: Moment, panel: str, profile: str, b: int | None = None, so_far: bool = False, coordinates: bool = False
-) -> pd.DataFrame:  # fmt: skip
+) -> pd.DataFrame:
     """Return a batch in the plane as plotted values of the first replication; x is the number of an arm.
 
     Statistics are ``observed`` (how often), ``place`` of the arms of the batch, from 1, and, if b is given, the

@@ -9,11 +9,11 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from bestarm.datasets.registry import DataUnavailable
-from bestarm.experiments.store import read_rows, seal
 from bestarm.interface import FloatArray, IntArray
-from bestarm.paths import RESULTS
 from bestarm.problems.noiseless_arms import NoiselessArms
+from bestarm_lab.datasets.registry import DataUnavailable
+from bestarm_lab.experiments.store import read_rows, seal
+from bestarm_lab.paths import RESULTS
 
 STUDY = "dpp_bbo"
 

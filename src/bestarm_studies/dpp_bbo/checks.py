@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bestarm.reporting.claim_cells import Value
-from bestarm.reporting.verdicts import Decision
+from bestarm_lab.claims.cells import Value
+from bestarm_lab.claims.claim import Check
+from bestarm_lab.claims.verdicts import Decision
 from bestarm_studies.dpp_bbo.fastxml_table import HYPER_PARAMETERS
 from bestarm_studies.dpp_bbo.theory_checks import THEORY_CHECKS
 from bestarm_studies.dpp_bbo.values import batch_of, lipschitz_ratios, log_regret, variance_shares
@@ -41,9 +42,9 @@ def precision_range(test: Test, rows: Rows) -> Decision:
     return Decision(min(ranges) > test["above"], "; ".join(texts))
 
 
-CHECKS: dict[str, Callable[..., Decision]] = {
-    "lipschitz_errors": lipschitz_errors,
-    "precision_range": precision_range,
+CHECKS: dict[str, Check] = {
+    "lipschitz_errors": Check(lipschitz_errors, {"experiments": "experiments", "of": "any"}),
+    "precision_range": Check(precision_range, {"experiments": "experiments", "above": "number"}),
     **THEORY_CHECKS,
 }
 VALUES: dict[str, Value] = {

@@ -1,4 +1,4 @@
-r"""What the proofs of the DPP-BBO paper say of every batch, watched in searches of functions drawn from the model.
+r"""Rows on the events of the DPP-BBO paper's proofs, batch by batch, for functions drawn from the model.
 
 References
 ----------
@@ -16,18 +16,19 @@ import joblib
 import numpy as np
 import pandas as pd
 
-from bestarm.experiments.observe import Looking
-from bestarm.experiments.simulate import simulate
 from bestarm.interface import BoolArray, FloatArray
+from bestarm.observe import Looking
 from bestarm.policies.batch_gp import BatchGP
+from bestarm.policies.batch_rules import EstimatedMaximum, KDpp, UpperBound
 from bestarm.policies.gp_state import BatchGPState
+from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_studies.dpp_bbo.asked_batch import before_batch, hallucinated, relevance_regions
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 from bestarm_studies.dpp_bbo.theory import zeta
 
 BLOCK = 125  # replications that are searched together; the rows do not depend on it
-FROM_REGION = ("dpp-max", "pure-exploration", "dpp-sample", "uniform")
+_DELTA = UpperBound().delta  # of the analysis of EST, whose width has none
 _ROUNDING = 1e-9
 
 
@@ -89,7 +90,7 @@ def watch(policy: BatchGP, problem: CandidateArms, streams: Streams) -> tuple[Ba
         seen.maximum.append(state.log[:, 1].copy())
         seen.error.append((np.abs(truth - means) / (width[:, None] * deviations)).max(axis=1))
         seen.repeated.append((np.diff(np.sort(arms, axis=1), axis=1) == 0).any(axis=1))
-        if policy.rule in FROM_REGION:
+        if isinstance(policy.rule, KDpp):
             if seen.region is not None:
                 seen.next_inside.append(seen.region[every, arms[:, 0]])
             seen.region = relevance_regions(policy, state)
@@ -158,9 +159,9 @@ def _lemma_block(series: str, policy: BatchGP, problem: CandidateArms, streams: 
     noise, size = float(state.noise[0]), s.shape[2]
     maximum, best = np.stack(seen.maximum, axis=1), problem.means.max(axis=1)
     largest = width.max(axis=1)
-    est = policy.acquisition == "est"
+    est = isinstance(policy.acquisition, EstimatedMaximum)
     n = s.shape[1] * size
-    eta = largest + np.sqrt(zeta(n, policy.delta, 3.0)) if est else 2.0 * largest
+    eta = largest + np.sqrt(zeta(n, _DELTA, 3.0)) if est else 2.0 * largest
     every = state.pivots[:, : int(state.n_known[0])] ** 2 / noise  # 1 + variance / noise, the first arm included
     information = 0.5 * np.log(every).sum(axis=1)
     later = s[:, :-1, 1:] if size > 1 else np.empty((len(s), 0, 0))

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.computation import Computation
-from bestarm.experiments.experiment import Experiment, Series
-from bestarm.experiments.scale import Profile, Scale
-from bestarm.policies.batch_gp import BatchGP
+from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.experiment import Experiment, Series
+from bestarm_lab.experiments.scale import Profile, Scale
 from bestarm_studies.dpp_bbo.abalone import abalone_instance, stand_in_abalone_instance
 from bestarm_studies.dpp_bbo.batch_observer import BatchObserver
 from bestarm_studies.dpp_bbo.candidate_arms import candidate_regret
@@ -30,6 +29,7 @@ from bestarm_studies.dpp_bbo.series import (
     on_draws,
     published,
     region_searches,
+    sequential,
 )
 from bestarm_studies.dpp_bbo.slopes import slope_rows
 from bestarm_studies.dpp_bbo.synthetic import synthetic_instance
@@ -71,9 +71,13 @@ def search(title: str, objective: str, series: Mapping[str, Any], *, every: int 
     """Return searches of an objective, recorded every so many batches."""
     _, _, problem, stand_in = PROBLEMS[objective]
     given: dict[str, Any] = {
-        "problem": problem, "profiles": PROFILES, "stand_in": stand_in, "metrics": (candidate_regret,),
-        "observe": BatchObserver, "block": 25,
-    }  # fmt: skip
+        "problem": problem,
+        "profiles": PROFILES,
+        "stand_in": stand_in,
+        "metrics": (candidate_regret,),
+        "observe": BatchObserver,
+        "block": 25,
+    }
     return Experiment(title, series=series, every=every, **given | settings)
 
 
@@ -123,7 +127,7 @@ SEQUENTIAL = {
     f"sequential_{PROBLEMS[objective][1][5:]}": search(
         f"{objective}, one at a time",
         objective,
-        {p.label: p for p in (BatchGP.sequential(a, 150, model=learned(objective)) for a in ("ucb", "est"))},
+        {policy.label: policy for policy in sequential(150, learned(objective))},
         every=5,
     )
     for objective in SYNTHETIC

@@ -47,6 +47,7 @@ def precision_sums(scores: FloatArray, starts: IntArray, labels: IntArray, most:
             value = scores[i, label]
             if filled == most and value <= scores[i, best[most - 1]]:
                 continue
+            # insertion among the best so far, the largest score first
             at = min(filled, most - 1)
             while at > 0 and value > scores[i, best[at - 1]]:
                 best[at] = best[at - 1]
@@ -56,6 +57,7 @@ def precision_sums(scores: FloatArray, starts: IntArray, labels: IntArray, most:
         for rank in range(filled):
             for p in range(starts[i], starts[i + 1]):
                 if labels[p] == best[rank]:
+                    # a hit at this rank counts in the precision at every later one
                     for k in range(rank, most):
                         hits[k] += 1.0
                     break

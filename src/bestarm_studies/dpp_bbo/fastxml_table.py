@@ -22,8 +22,8 @@ import joblib
 import numpy as np
 import pandas as pd
 
-from bestarm.datasets.registry import available, fetch
 from bestarm.interface import FloatArray
+from bestarm_lab.datasets.registry import available, fetch
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms, stored_table
 from bestarm_studies.dpp_bbo.extreme_files import LabelledPoints, Split, power_law_points, read_points
 from bestarm_studies.dpp_bbo.fastxml import FastXML, precision_sums, sparse_rows
@@ -95,9 +95,13 @@ def forest_rows(
         The five hyper-parameters, ``p1``, ``p3`` and ``p5``.
     """
     grown = FastXML(
-        n_trees=trees[-1], bias=bias, log_loss=cost, max_leaf=leaf_sizes[0], labels_per_leaf=label_counts[-1],
+        n_trees=trees[-1],
+        bias=bias,
+        log_loss=cost,
+        max_leaf=leaf_sizes[0],
+        labels_per_leaf=label_counts[-1],
         seed=forest,
-    ).fit(train.features, train.labels, described=leaf_sizes[-1])  # fmt: skip
+    ).fit(train.features, train.labels, described=leaf_sizes[-1])
     points, wanted = sparse_rows(test.features), sparse_rows(test.labels)
     cuts = np.array(leaf_sizes, dtype=np.int64)
     ends = [leaves(tree, points, grown.n_features_in_, bias, cuts) for tree in grown.trees_]

@@ -92,7 +92,9 @@ def _grown(
     key: np.uint64,
     tree: int,
 ) -> tuple:
+    """Grow a tree breadth first, and return the arrays of `LabelTree`."""
     n = x_starts.shape[0] - 1
+    # node v has the points order[begins[v]:ends[v]]; nodes are a queue, children behind their parents
     order, begins, ends = np.arange(n), np.zeros(2 * n, dtype=np.int64), np.zeros(2 * n, dtype=np.int64)
     children = np.full((2 * n, 2), NO_CHILD, dtype=np.int64)
     paths = np.zeros(2 * n, dtype=np.int64)  # names a node by its way from the root, whatever else was grown before
@@ -105,6 +107,7 @@ def _grown(
         begin, end = begins[node], ends[node]
         points = order[begin:end].copy()
         w_end, l_end, split = weight_starts[node], label_starts[node], False
+        # separator and sides of the node ([1]_, Section 4); without two sides it is a leaf
         if end - begin > max_leaf:
             sides, used, found = split_node(
                 points,
@@ -124,9 +127,11 @@ def _grown(
             positive = (sides > 0).sum()
             split = 0 < positive < end - begin
             if split:
+                # keep the separator
                 features, weights = _room(features, w_end + used.shape[0]), _room(weights, w_end + used.shape[0])
                 features[w_end : w_end + used.shape[0]], weights[w_end : w_end + used.shape[0]] = used, found
                 w_end += used.shape[0]
+                # the children share the parent's part of the order, the negative side first
                 middle = end - positive
                 order[begin:middle], order[middle:end] = points[sides < 0], points[sides > 0]
                 children[node, 0], children[node, 1] = n_nodes, n_nodes + 1
@@ -135,6 +140,7 @@ def _grown(
                 for side in range(2):
                     paths[n_nodes + side] = (paths[node] * _PATH_FACTOR + 1 + side) & _PATH_BITS
                 n_nodes += 2
+        # a leaf, or a node at which the tree can be cut later: its most frequent labels
         if not split or end - begin <= described:
             own, parts = _shares(points, y_starts, y_columns, most_labels, place)
             labels, shares = _room(labels, l_end + own.shape[0]), _room(shares, l_end + own.shape[0])
@@ -142,12 +148,18 @@ def _grown(
             l_end += own.shape[0]
         weight_starts[node + 1], label_starts[node + 1] = w_end, l_end
         node += 1
+    # without the room that was not needed
     w_end, l_end = weight_starts[n_nodes], label_starts[n_nodes]
     return (
-        (ends - begins)[:n_nodes], children[:n_nodes].copy(), weight_starts[: n_nodes + 1].copy(),
-        features[:w_end].copy(), weights[:w_end].copy(), label_starts[: n_nodes + 1].copy(), labels[:l_end].copy(),
+        (ends - begins)[:n_nodes],
+        children[:n_nodes].copy(),
+        weight_starts[: n_nodes + 1].copy(),
+        features[:w_end].copy(),
+        weights[:w_end].copy(),
+        label_starts[: n_nodes + 1].copy(),
+        labels[:l_end].copy(),
         shares[:l_end].copy(),
-    )  # fmt: skip
+    )
 
 
 def grow_tree(
@@ -189,10 +201,20 @@ def grow_tree(
     """
     return LabelTree(
         *_grown(
-            *features, labels.starts, labels.columns, n_features, n_labels, bias, cost, max_leaf, most_labels,
-            described, key, tree,
+            *features,
+            labels.starts,
+            labels.columns,
+            n_features,
+            n_labels,
+            bias,
+            cost,
+            max_leaf,
+            most_labels,
+            described,
+            key,
+            tree,
         )
-    )  # fmt: skip
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -209,6 +231,7 @@ def _leaves(
     weight_features: IntArray,
     weights: FloatArray,
 ) -> IntArray:
+    """Return where points end for every cut, shape (n_cuts, n)."""
     n = x_starts.shape[0] - 1
     found = np.empty((cuts.shape[0], n), dtype=np.int64)
     dense = np.zeros(n_features + 1)
@@ -218,15 +241,18 @@ def _leaves(
             dense[x_columns[p]] = x_values[p]
         node, cut = 0, cuts.shape[0] - 1
         while True:
+            # with this cut the node is a leaf
             while cut >= 0 and sizes[node] <= cuts[cut]:
                 found[cut, i] = node
                 cut -= 1
             if children[node, 0] == NO_CHILD or cut < 0:
                 break
+            # w'x decides the side
             margin = 0.0
             for p in range(weight_starts[node], weight_starts[node + 1]):
                 margin += weights[p] * dense[weight_features[p]]
             node = children[node, 1 if margin >= 0.0 else 0]
+        # with smaller cuts the point ends in the tree's own leaf
         for rest in range(cut + 1):
             found[rest, i] = node
         for p in range(x_starts[i], x_starts[i + 1]):
@@ -249,9 +275,16 @@ def leaves(tree: LabelTree, features: SparseRows, n_features: int, bias: float, 
         Ascending.
     """
     return _leaves(
-        *features, n_features, bias, cuts, tree.sizes, tree.children, tree.weight_starts, tree.weight_features,
+        *features,
+        n_features,
+        bias,
+        cuts,
+        tree.sizes,
+        tree.children,
+        tree.weight_starts,
+        tree.weight_features,
         tree.weights,
-    )  # fmt: skip
+    )
 
 
 @njit(cache=True)

@@ -1,4 +1,4 @@
-r"""How a node of FastXML is split: into sides that rank their labels best, then by a sparse linear rule, compiled.
+r"""The split of a node of FastXML: sides that rank their labels best, then a sparse linear rule, compiled.
 
 References
 ----------
@@ -41,11 +41,13 @@ def ranking_partition(starts: IntArray, labels: IntArray, n_labels: int, sides: 
     """
     n = sides.shape[0]
     discounts, ideal = np.empty(n_labels + 1), np.zeros(n_labels + 2)
+    # discounts 1 / log2(1 + rank) for ranks from 1; I(y) is one over the sum of the first |y|
     for rank in range(n_labels + 1):
         discounts[rank] = 1.0 / np.log2(rank + 2.0)
         ideal[rank + 1] = ideal[rank] + discounts[rank]
     score = -np.inf
     for _ in range(MAX_ROUNDS):
+        # rankings: labels by the sum of I(y_i) y_i of either side
         sums = np.zeros((2, n_labels))
         for i in range(n):
             side = 1 if sides[i] > 0 else 0
@@ -54,6 +56,7 @@ def ranking_partition(starts: IntArray, labels: IntArray, n_labels: int, sides: 
                 sums[side, labels[p]] += 1.0 / ideal[count]
         advantage, reached = np.zeros(n_labels), 0.0
         for side in range(2):
+            # what a label gains on the positive side
             order = np.argsort(-sums[side], kind="mergesort")
             for rank in range(n_labels):
                 advantage[order[rank]] += discounts[rank] if side == 1 else -discounts[rank]
@@ -62,6 +65,7 @@ def ranking_partition(starts: IntArray, labels: IntArray, n_labels: int, sides: 
             gain = 0.0
             for p in range(starts[i], starts[i + 1]):
                 gain += advantage[labels[p]]
+            # sides: where the ranking has the larger nDCG
             if gain > 0.0:
                 sides[i] = 1
             elif gain < 0.0:
@@ -81,6 +85,7 @@ def own_labels(points: IntArray, starts: IntArray, columns: IntArray, place: Int
         total += starts[i + 1] - starts[i]
         for p in range(starts[i], starts[i + 1]):
             place[columns[p]] = 0
+    # labels that occur are numbered in order
     present = np.flatnonzero(place == 0)
     for number in range(present.shape[0]):
         place[present[number]] = number
@@ -91,6 +96,7 @@ def own_labels(points: IntArray, starts: IntArray, columns: IntArray, place: Int
             own[filled] = place[columns[p]]
             filled += 1
         own_starts[s + 1] = filled
+    # ``place`` is left as it was
     for label in present:
         place[label] = -1
     return own_starts, own, present
@@ -108,6 +114,7 @@ def _own_columns(
         total += starts[i + 1] - starts[i]
         for p in range(starts[i], starts[i + 1]):
             counts[columns[p]] += 1
+    # counting sort by columns: from here on ``counts`` is where a column's next entry goes
     present = np.flatnonzero(counts)
     own_starts = np.zeros(present.shape[0] + 2, dtype=np.int64)
     for number in range(present.shape[0]):
@@ -120,6 +127,7 @@ def _own_columns(
             at = counts[columns[p]]
             rows[at], own[at] = s, values[p]
             counts[columns[p]] += 1
+        # the bias is the last column
         at = own_starts[-2] + s
         rows[at], own[at] = s, bias
     named = np.empty(present.shape[0] + 1, dtype=np.int64)
@@ -146,12 +154,14 @@ def split_node(
     """Return the sides of a node's points and its separator; all sides are equal where no split was found."""
     n = points.shape[0]
     sides = np.empty(n, dtype=np.int64)
+    # random sides, a function of the point and of the node's path from the root
     for s in range(n):
         sides[s] = 1 if uniform(key, tree, path, points[s]) < 0.5 else -1
     starts, labels, present = own_labels(points, y_starts, y_columns, place)
     none, nothing = np.empty(0, dtype=np.int64), np.empty(0)
     if present.shape[0] == 0:
         return np.ones(n, dtype=np.int64), none, nothing
+    # the sides that rank their labels best ([1]_, Section 4)
     ranking_partition(starts, labels, present.shape[0], sides)
     positive = (sides > 0).sum()
     if positive == 0 or positive == n:
@@ -159,6 +169,7 @@ def split_node(
     costs = np.empty(n)
     for s in range(n):  # both sides weigh the same together
         costs[s] = cost * n / (positive if sides[s] > 0 else n - positive)
+    # the separator: |w|_1 plus the log losses of the points on their sides, weighted by C
     own_starts, rows, own, named = _own_columns(points, x_starts, x_columns, x_values, bias, counts)
     weights, margins = l1_logistic(own_starts, rows, own, sides, costs)
     for s in range(n):

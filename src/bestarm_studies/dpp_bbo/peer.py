@@ -1,4 +1,4 @@
-r"""Today's standard beside the searches of the paper: BoTorch's noisy expected improvement of a whole batch.
+r"""A modern rival of the paper's searches: BoTorch's noisy expected improvement of a whole batch.
 
 BoTorch is no dependency of this project; only a search that is started needs it.
 

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bestarm.experiments.experiment import Series
 from bestarm.models.gp_hyper import GammaPriors
-from bestarm.policies.batch_gp import BatchGP
+from bestarm.policies.batch_gp import BatchGP, b_est, gp_bucb, lp_ucb, thompson
+from bestarm.policies.batch_rules import (
+    Acquisition,
+    Anywhere,
+    DownUp,
+    EstimatedMaximum,
+    Exchange,
+    GreedyMap,
+    Hallucinate,
+    KDpp,
+    RegionSampler,
+    Uniform,
+    UpperBound,
+)
 from bestarm.policies.gp_state import GPModel
+from bestarm_lab.experiments.experiment import Series
 
 ROUNDS = {5: 30, 10: 20, 20: 10}  # batches by their size; the paper does not say how many it ran
-RULES = {"MAX": BatchGP.dpp_max, "SAMPLE": BatchGP.dpp_sample, "UNIFORM": BatchGP.uniform_in_region}
+ACQUISITIONS: dict[str, Acquisition] = {"UCB": UpperBound(), "EST": EstimatedMaximum()}
+SAMPLERS: dict[str, RegionSampler] = {"MAX": GreedyMap(), "SAMPLE": DownUp(), "UNIFORM": Uniform()}
 
 # The most probable hyper-parameters given 500 random evaluations: length-scales, signal and noise variance of the
 # function less an offset, over a scale. The offset and the scale also stand for those of fewer than five rewards.
@@ -60,21 +74,28 @@ def published(batch: int, model: GPModel) -> dict[str, BatchGP]:
     """Return the seven searches of the paper's figures."""
     given: dict[str, Any] = {"batch": batch, "rounds": ROUNDS[batch], "model": model}
     return {
-        "GP-BUCB": BatchGP.gp_bucb(**given),
-        "B-EST": BatchGP.b_est(**given),
+        "GP-BUCB": gp_bucb(**given),
+        "B-EST": b_est(**given),
         **region_searches(given, ("MAX", "SAMPLE")),
-        "LP-UCB": BatchGP.lp_ucb(**given),
+        "LP-UCB": lp_ucb(**given),
     }
 
 
-def region_searches(given: Mapping[str, Any], rules: tuple[str, ...]) -> dict[str, BatchGP]:
+def region_search(acquisition: str, sampler: str, **given: Any) -> BatchGP:
+    """Return a search that fills a batch from the relevance region, such as UCB-DPP-MAX of UCB and MAX."""
+    label = f"{acquisition}-UNIFORM" if sampler == "UNIFORM" else f"{acquisition}-DPP-{sampler}"
+    return BatchGP(label, rule=KDpp(ACQUISITIONS[acquisition], SAMPLERS[sampler]), **given)
+
+
+def region_searches(given: Mapping[str, Any], samplers: Sequence[str]) -> dict[str, BatchGP]:
     """Return the searches that fill a batch from the relevance region, by UCB and by EST."""
-    found = {}
-    for rule in rules:
-        for acquisition in ("ucb", "est"):
-            policy = RULES[rule](acquisition, **given)
-            found[policy.label] = policy
-    return found
+    found = [region_search(acquisition, sampler, **given) for sampler in samplers for acquisition in ACQUISITIONS]
+    return {policy.label: policy for policy in found}
+
+
+def sequential(rounds: int, model: GPModel) -> list[BatchGP]:
+    """Return searches that ask for one arm at a time."""
+    return [BatchGP(f"sequential {name}", 1, rounds, Hallucinate(a), model) for name, a in ACQUISITIONS.items()]
 
 
 def controls(batch: int, model: GPModel) -> dict[str, BatchGP]:
@@ -82,8 +103,8 @@ def controls(batch: int, model: GPModel) -> dict[str, BatchGP]:
     given: dict[str, Any] = {"batch": batch, "rounds": ROUNDS[batch], "model": model}
     return {
         **region_searches(given, ("UNIFORM",)),
-        "Thompson": BatchGP.thompson(**given),
-        "random": BatchGP.random(**given),
+        "Thompson": thompson(**given),
+        "random": BatchGP("random", rule=Anywhere(), **given),
     }
 
 
@@ -93,37 +114,41 @@ def choices(objective: str, *, exchange: bool) -> dict[str, Any]:
     The paper's own chain (``exchange``) takes thousands of times the steps, and is run 20 times only.
     """
     base = published(5, learned(objective))
-    maximum, sample, penalty = (base[name] for name in ("UCB-DPP-MAX", "UCB-DPP-SAMPLE", "LP-UCB"))
+    sample, penalty = base["UCB-DPP-SAMPLE"], base["LP-UCB"]
     est, bucb, best = (base[name] for name in ("EST-DPP-SAMPLE", "GP-BUCB", "B-EST"))
 
-    def changed(policy: BatchGP, **settings: Any) -> BatchGP:
+    def fitted(policy: BatchGP, **settings: Any) -> BatchGP:
         return replace(policy, model=learned(objective, **settings))
 
-    found: dict[str, Any] = {"UCB-DPP-SAMPLE": sample, "UCB-DPP-MAX": maximum}
-    for name, policy in (("UCB-DPP-SAMPLE", sample), ("UCB-DPP-MAX", maximum)):
+    def ruled(policy: BatchGP, **parts: Any) -> BatchGP:
+        return replace(policy, rule=replace(policy.rule, **parts))
+
+    found: dict[str, Any] = {name: base[name] for name in ("UCB-DPP-SAMPLE", "UCB-DPP-MAX")}
+    for name, policy in list(found.items()):
         found |= {
-            f"{name} | β over 5": replace(policy, beta_scale=0.2),
-            f"{name} | region of Contal's code": replace(policy, region="as_coded"),
-            f"{name} | first arm left out": replace(policy, exclude_first=True),
-            f"{name} | mean of zero": changed(policy, constant=0.0),
-            f"{name} | fits after every batch": changed(policy, growth=1.0),
-            f"{name} | flat priors": changed(policy, priors=GammaPriors.uninformative()),
-            f"{name} | slice sampling": changed(policy, fit="slice"),
+            f"{name} | β over 5": ruled(policy, acquisition=UpperBound(beta_scale=0.2)),
+            f"{name} | region of Contal's code": ruled(policy, region="as_coded"),
+            f"{name} | first arm left out": ruled(policy, exclude_first=True),
+            f"{name} | mean of zero": fitted(policy, constant=0.0),
+            f"{name} | fits after every batch": fitted(policy, growth=1.0),
+            f"{name} | flat priors": fitted(policy, priors=GammaPriors.uninformative()),
+            f"{name} | slice sampling": fitted(policy, fit="slice"),
             f"{name} | ten first arms": replace(policy, first=10),
         }
     if exchange:
-        found["UCB-DPP-SAMPLE | exchange chain"] = Series(replace(sample, sampler="exchange"), replications=20)
+        found["UCB-DPP-SAMPLE | exchange chain"] = Series(ruled(sample, sampler=Exchange()), replications=20)
+    by_integral = EstimatedMaximum("ESTn")
     found |= {
         "EST-DPP-SAMPLE": est,
-        "EST-DPP-SAMPLE | ESTn": replace(est, estimate="ESTn"),
+        "EST-DPP-SAMPLE | ESTn": ruled(est, acquisition=by_integral),
         "B-EST": best,
-        "B-EST | ESTn": replace(best, estimate="ESTn"),
+        "B-EST | ESTn": ruled(best, acquisition=by_integral),
         "GP-BUCB": bucb,
-        "GP-BUCB | t counts batches": replace(bucb, by_evaluations=False),
-        "GP-BUCB | two stages": replace(bucb, two_stage=True, inflation=1.6487),
+        "GP-BUCB | t counts batches": ruled(bucb, by_evaluations=False),
+        "GP-BUCB | two stages": ruled(bucb, two_stage=True, inflation=1.6487),
         "LP-UCB": penalty,
-        "LP-UCB | width of UCB": replace(penalty, penalty_width=None),
-        "LP-UCB | penalty of GPyOpt": replace(penalty, penalty_as_coded=True),
+        "LP-UCB | width of UCB": ruled(penalty, penalty_width=UpperBound()),
+        "LP-UCB | penalty of GPyOpt": ruled(penalty, penalty_as_coded=True),
     }
     return found
 
@@ -137,8 +162,8 @@ DRAW_ROUNDS = 20
 def on_draws() -> dict[str, BatchGP]:
     """Return the searches of functions drawn from the model, in batches of five."""
     given: dict[str, Any] = {"batch": 5, "rounds": DRAW_ROUNDS, "model": KNOWN}
-    found = {"GP-BUCB": BatchGP.gp_bucb(**given), "B-EST": BatchGP.b_est(**given)}
-    found |= region_searches(given, ("MAX", "SAMPLE", "UNIFORM"))
-    for rule in ("MAX", "SAMPLE"):
-        found[f"EST-DPP-{rule} | ESTn"] = replace(found[f"EST-DPP-{rule}"], estimate="ESTn")
+    found = {"GP-BUCB": gp_bucb(**given), "B-EST": b_est(**given), **region_searches(given, tuple(SAMPLERS))}
+    for sampler in ("MAX", "SAMPLE"):
+        rule = KDpp(EstimatedMaximum("ESTn"), SAMPLERS[sampler])
+        found[f"EST-DPP-{sampler} | ESTn"] = replace(found[f"EST-DPP-{sampler}"], rule=rule)
     return found

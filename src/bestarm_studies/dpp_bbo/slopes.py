@@ -1,4 +1,4 @@
-"""How steep the objectives are: gradients at random points, beside which the estimates of LP-UCB can be judged."""
+"""Slopes of the objectives: gradients at random points, beside which LP-UCB's estimates can be judged."""
 
 from __future__ import annotations
 

@@ -93,12 +93,14 @@ def l1_logistic(
     active = np.empty(n_features, dtype=np.int64)
     loss, at_zero = penalised_loss(margins, sides, costs, weights), 0.0
     for step in range(max_steps):
+        # first and second derivative of the loss by the margins
         for i in range(n):
             chance = 1.0 / (1.0 + np.exp(-margins[i]))
             slopes[i] = costs[i] * (chance - (1.0 if sides[i] > 0 else 0.0))
             curvatures[i] = costs[i] * chance * (1.0 - chance)
             moved[i] = 0.0
         violations, n_active = 0.0, 0
+        # gradient and diagonal of the Hessian; coordinates clearly at zero are not active
         for j in range(n_features):
             gradient, curve = 0.0, _RIDGE
             for p in range(starts[j], starts[j + 1]):
@@ -111,8 +113,10 @@ def l1_logistic(
                 n_active += 1
         if step == 0:
             at_zero = violations
+        # optimality conditions
         if violations <= tolerance * at_zero:
             break
+        # the minimum of the quadratic model, then a line search towards it
         _sweep(starts, rows, values, curvatures, gradients, curves, active[:n_active], wanted, moved)
         loss, better = _line_search(sides, costs, gradients, active[:n_active], weights, wanted, margins, moved, loss)
         if not better:
@@ -139,15 +143,18 @@ def _sweep(
         violations, kept = 0.0, 0
         for s in range(n_active):
             j = active[s]
+            # gradient of the model at the change so far
             gradient = gradients[j]
             for p in range(starts[j], starts[j + 1]):
                 gradient += values[p] * curvatures[rows[p]] * moved[rows[p]]
             violation = _violation(gradient, wanted[j])
             violations += violation
+            # at zero and bound to stay there: no longer active
             if wanted[j] == 0.0 and sweep > 0 and abs(gradient) < 1.0 - _NEARLY_ACTIVE:
                 active[s], active[kept] = active[kept], active[s]
                 kept += 1
                 continue
+            # soft thresholding: the minimum along coordinate j
             if gradient + 1.0 < curves[j] * wanted[j]:
                 change = -(gradient + 1.0) / curves[j]
             elif gradient - 1.0 > curves[j] * wanted[j]:
@@ -182,6 +189,7 @@ def _line_search(
 ) -> tuple[float, bool]:
     """Go from ``weights`` towards ``wanted`` as far as the loss falls enough; return the loss and whether it fell."""
     descent = 0.0
+    # what the gradient and the change of |w|_1 promise
     for j in active:
         descent += gradients[j] * (wanted[j] - weights[j]) + abs(wanted[j]) - abs(weights[j])
     share = 1.0
@@ -191,6 +199,7 @@ def _line_search(
             tried += abs(weights[j] + share * (wanted[j] - weights[j]))
         for i in range(margins.shape[0]):
             tried += costs[i] * _log_one_plus_exp(-sides[i] * (margins[i] + share * moved[i]))
+        # Armijo's condition
         if tried <= loss + _ARMIJO * share * descent:
             for j in active:
                 weights[j] = wanted[j] if share == 1.0 else weights[j] + share * (wanted[j] - weights[j])

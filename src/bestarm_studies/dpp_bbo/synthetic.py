@@ -98,13 +98,23 @@ def cosines(points: FloatArray) -> FloatArray:
 
 
 BRANIN_HOO = Objective(
-    "Branin-Hoo", (-5.0, 0.0), (10.0, 15.0), branin_hoo, -0.39788735772973816,
-    ((-np.pi, 12.275), (np.pi, 2.275), (3 * np.pi, 2.475)), 51.3,
-)  # fmt: skip
+    "Branin-Hoo",
+    (-5.0, 0.0),
+    (10.0, 15.0),
+    branin_hoo,
+    -0.39788735772973816,
+    ((-np.pi, 12.275), (np.pi, 2.275), (3 * np.pi, 2.475)),
+    51.3,
+)
 HARTMANN_6 = Objective(
-    "Hartmann-6", (0.0,) * 6, (1.0,) * 6, hartmann_6, 3.322368011415512,
-    ((0.20168951, 0.15001069, 0.47687398, 0.27533243, 0.31165162, 0.65730053),), 0.39,
-)  # fmt: skip
+    "Hartmann-6",
+    (0.0,) * 6,
+    (1.0,) * 6,
+    hartmann_6,
+    3.322368011415512,
+    ((0.20168951, 0.15001069, 0.47687398, 0.27533243, 0.31165162, 0.65730053),),
+    0.39,
+)
 COSINES = Objective("Cosines", (0.0, 0.0), (1.0, 1.0), cosines, 1.6, ((0.3125, 0.3125),), 0.62)
 
 OBJECTIVES = {objective.name: objective for objective in (BRANIN_HOO, HARTMANN_6, COSINES)}

@@ -8,100 +8,44 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bestarm.experiments.observe import Looking
-from bestarm.experiments.simulate import simulate
 from bestarm.policies.gp_acquisition import est_width
-from bestarm.policies.gp_state import BatchGPState
-from bestarm.reporting.study import project_seed
-from bestarm.reporting.verdicts import Decision
-from bestarm.streams import Streams
+from bestarm_lab.claims.claim import Check
+from bestarm_lab.claims.verdicts import Decision
 from bestarm_studies.dpp_bbo import theory
-from bestarm_studies.dpp_bbo.asked_batch import dpp_kernel, hallucinated, relevance_regions
-from bestarm_studies.dpp_bbo.series import on_draws
-from bestarm_studies.dpp_bbo.theory_experiments import EXPLORES, FUNCTIONS
-from bestarm_studies.dpp_bbo.theory_values import NOISE, bound_runs, draw_kernel, printed_bounds, two_stage_bounds
+from bestarm_studies.dpp_bbo.theory_values import NOISE, bound_runs, printed_bounds, two_stage_bounds
 
 Test = Mapping[str, Any]
 Rows = Mapping[str, pd.DataFrame]
 ROUNDING = 1e-8
 
 
-def _looked_at(policy: Any, runs: int, look: Callable[[BatchGPState], None]) -> None:
-    """Run a search on so many drawn functions, looking at every batch before its rewards."""
-    problem = FUNCTIONS(replications=runs)
-
-    def batches(state: BatchGPState) -> None:
-        if hallucinated(state):
-            look(state)
-
-    streams = Streams.first(runs, seed=project_seed(), instance=problem.label)
-    simulate(Looking(policy, batches), problem, streams, metrics={})
-
-
 def exploration_is_greedy(test: Test, rows: Rows) -> Decision:
     """Check that every arm of pure exploration has the largest gain in determinant, as greedy maximisation takes it.
 
-    The DPP kernel is formed from the prior. Each gain must be 1 + variance / noise, and the largest of the region's
-    arms that are not in the batch yet; ``runs`` names how many functions are searched.
+    Each gain must be 1 + variance / noise, and the largest of the region's arms that are not in the batch yet.
     """
-    beyond, largest, repeats, checked = 0.0, 0.0, 0, 0
-
-    def look(state: BatchGPState) -> None:
-        nonlocal beyond, largest, repeats, checked
-        batch = hallucinated(state)
-        first, last = batch.start, batch.stop
-        inside = relevance_regions(EXPLORES, state)
-        for r in range(len(inside)):
-            region, arms = np.flatnonzero(inside[r]), state.conditioned[r, first + 1 : last]
-            if len(set(arms)) < len(arms):
-                repeats += 1
-                continue
-            kernel, places = dpp_kernel(state, r, region), np.searchsorted(region, arms)
-            gains, taken = np.diagonal(kernel).copy(), np.zeros((0, len(region)))
-            for b, place in enumerate(places):
-                gain = state.pivots[r, first + 1 + b] ** 2 / state.noise[r]
-                largest = max(largest, abs(gains[place] / gain - 1.0))
-                beyond = max(beyond, float(np.delete(gains, places[:b]).max() / gain - 1.0))
-                row = (kernel[place] - taken[:, place] @ taken) / np.sqrt(gains[place])
-                taken, gains = np.vstack([taken, row]), gains - row**2
-            checked += 1
-
-    _looked_at(EXPLORES, int(test["runs"]), look)
-    text = f"{checked} batches: no arm has a gain larger by more than {beyond:.0e}, gains are 1 + variance / noise to "
-    text += f"{largest:.0e}; {repeats} more batches in which exploration repeats an arm, as a subset cannot"
-    return Decision(max(beyond, largest) < ROUNDING, text, informative=checked > 0, checked=f"{checked} batches")
+    (name,) = test["experiments"]
+    repeats = rows[name]["repeats"].to_numpy(dtype=np.bool_)
+    mine = rows[name][~repeats]
+    beyond, largest = max(0.0, float(mine["beyond"].max())), float(mine["gain_error"].max())
+    text = f"{len(mine)} batches: no arm has a gain larger by more than {beyond:.0e}, gains are 1 + variance / noise "
+    text += f"to {largest:.0e}; {repeats.sum()} more batches in which exploration repeats an arm, as a subset cannot"
+    return Decision(max(beyond, largest) < ROUNDING, text, informative=len(mine) > 0, checked=f"{len(mine)} batches")
 
 
 def chain_rule(test: Test, rows: Rows) -> Decision:
     """Check the sums of log(1 + variance / noise) against determinants: of every batch, in any order, and of a run."""
-    policy, generator = on_draws()["UCB-DPP-SAMPLE"], np.random.default_rng(0)
-    largest, misprint, checked = 0.0, 0.0, 0
-
-    def look(state: BatchGPState) -> None:
-        nonlocal largest, misprint, checked
-        batch = hallucinated(state)
-        first, last = batch.start, batch.stop
-        for r in range(len(state.noise)):
-            gains = state.pivots[r, :last] ** 2 / state.noise[r]
-            arms = generator.permutation(state.conditioned[r, first + 1 : last])
-            batch = np.log(gains[first]) + np.linalg.slogdet(dpp_kernel(state, r, arms))[1]
-            every = state.conditioned[r, :last]
-            whole = np.linalg.slogdet(np.eye(last) + draw_kernel()[np.ix_(every, every)] / state.noise[r])[1]
-            sums = np.log(gains[first:]).sum(), np.log(gains).sum()
-            largest = max(largest, abs(sums[0] - batch), abs(sums[1] - whole))
-            deviations = np.sqrt((gains[first:] - 1.0) * state.noise[r])
-            misprint = max(misprint, abs(float(np.log1p(deviations / state.noise[r]).sum()) - batch))
-            checked += 1
-
-    _looked_at(policy, int(test["runs"]), look)
-    text = f"equal to {largest:.0e} in {checked} batches; with σ for σ², as printed, up to {misprint:.1f} off"
-    return Decision(largest < ROUNDING * 100, text, informative=checked > 0, checked=f"{checked} batches")
+    (name,) = test["experiments"]
+    mine = rows[name]
+    largest, misprint = float(mine[["batch_error", "run_error"]].max().max()), float(mine["misprint"].max())
+    text = f"equal to {largest:.0e} in {len(mine)} batches; with σ for σ², as printed, up to {misprint:.1f} off"
+    return Decision(largest < ROUNDING * 100, text, informative=len(mine) > 0, checked=f"{len(mine)} batches")
 
 
 def never_above(test: Test, rows: Rows) -> Decision:
@@ -128,7 +72,7 @@ def regret_within(test: Test, rows: Rows) -> Decision:
     return Decision(bool((within >= 1.0 - test["delta"]).all()), text, informative=bool(over < 1.0))
 
 
-def first_step(test: Test, rows: Rows) -> Decision:
+def first_step(test: Test) -> Decision:
     """Check Theorem 2.1 for UCB at T = 1 on independent arms: the probability of more regret than its bound."""
     excess = {d: theory.first_step_excess(int(test["n_arms"]), d, float(test["factor"])) for d in test["deltas"]}
     text = "; ".join(f"probability {p:.3g} for δ = {d:g}" for d, p in excess.items())
@@ -165,7 +109,7 @@ def sample_bound(test: Test, rows: Rows) -> Decision:
     return Decision(False, text)
 
 
-def information_rate(test: Test, rows: Rows) -> Decision:
+def information_rate(test: Test) -> Decision:
     """Check that the slope of log γ in log log S is at most d just below ``largest``, by the operator's eigenvalues."""
     found = {}
     for dimension, lengthscale in test["kernels"]:
@@ -178,7 +122,7 @@ def information_rate(test: Test, rows: Rows) -> Decision:
     )
 
 
-def constants(test: Test, rows: Rows) -> Decision:
+def constants(test: Test) -> Decision:
     """Check that the bounds of GP-BUCB and B-EST exceed those of DPP-MAX with the C' of the RBF kernel."""
     given = (int(test["batch"]), int(test["rounds"]), int(test["n_arms"]), float(test["delta"]))
     table = theory.constants_table(test["dimensions"], *given)
@@ -202,7 +146,7 @@ def chains_mix(test: Test, rows: Rows) -> Decision:
     return Decision(whole and still < 1e-12, text, checked=f"{len(stated)} chains")
 
 
-def sampling_cost(test: Test, rows: Rows) -> Decision:
+def sampling_cost(test: Test) -> Decision:
     """Check that the exchange chain takes at least ``factor`` times fewer multiplications than the exact sampler."""
     words, holds = [], True
     for k in test["ks"]:
@@ -225,7 +169,7 @@ def sampling_speed(test: Test, rows: Rows) -> Decision:
     return Decision(holds, f"seconds of exact over exchange, {'; '.join(words)}")
 
 
-def est_is_ucb(test: Test, rows: Rows) -> Decision:
+def est_is_ucb(test: Test) -> Decision:
     """Check Lemma 3.1 on random posteriors: EST's arm is that of UCB with EST's width."""
     generator, equal = np.random.default_rng(0), 0
     for _ in range(int(test["posteriors"])):
@@ -249,7 +193,7 @@ def estimate_above(test: Test, rows: Rows) -> Decision:
     return Decision(bool((short <= ROUNDING).all()), text, checked=f"{len(mine)} posteriors")
 
 
-def hidden_arms(test: Test, rows: Rows) -> Decision:
+def hidden_arms(test: Test) -> Decision:
     """Check that EST's squared width at the prior does not grow with the number of arms, as that of UCB does."""
     table = theory.prior_widths(test["sizes"])
     est, ucb = (float(table[name].iloc[-1] ** 2 - table[name].iloc[0] ** 2) for name in ("ESTn", "UCB"))
@@ -258,21 +202,30 @@ def hidden_arms(test: Test, rows: Rows) -> Decision:
     return Decision(est < 0.1 * ucb, text)
 
 
-THEORY_CHECKS: dict[str, Callable[[Test, Rows], Decision]] = {
-    "chain_rule": chain_rule,
-    "chains_mix": chains_mix,
-    "constants": constants,
-    "entropy_form": entropy_form,
-    "enumeration": enumeration,
-    "est_is_ucb": est_is_ucb,
-    "estimate_above": estimate_above,
-    "exploration_is_greedy": exploration_is_greedy,
-    "first_step": first_step,
-    "hidden_arms": hidden_arms,
-    "information_rate": information_rate,
-    "never_above": never_above,
-    "regret_within": regret_within,
-    "sample_bound": sample_bound,
-    "sampling_cost": sampling_cost,
-    "sampling_speed": sampling_speed,
+THEORY_CHECKS: dict[str, Check] = {
+    "chain_rule": Check(chain_rule, {"experiments": "experiments"}),
+    "chains_mix": Check(chains_mix, {"experiments": "experiments"}),
+    "constants": Check(
+        constants,
+        {"dimensions": "numbers", "batch": "number", "rounds": "number", "n_arms": "number", "delta": "number"},
+    ),
+    "entropy_form": Check(entropy_form, {"experiments": "experiments"}),
+    "enumeration": Check(enumeration, {"experiments": "experiments"}),
+    "est_is_ucb": Check(est_is_ucb, {"posteriors": "number"}),
+    "estimate_above": Check(
+        estimate_above, {"experiments": "experiments", "series": "series", "column": "column"}, may={"errors": "number"}
+    ),
+    "exploration_is_greedy": Check(exploration_is_greedy, {"experiments": "experiments"}),
+    "first_step": Check(first_step, {"n_arms": "number", "factor": "number", "deltas": "numbers"}),
+    "hidden_arms": Check(hidden_arms, {"sizes": "numbers"}),
+    "information_rate": Check(information_rate, {"kernels": "any", "largest": "number"}),
+    "never_above": Check(
+        never_above, {"experiments": "experiments", "series": "series", "column": "column", "level": "number"}
+    ),
+    "regret_within": Check(
+        regret_within, {"experiments": "experiments", "series": "series", "theorem": "text", "delta": "number"}
+    ),
+    "sample_bound": Check(sample_bound, {"experiments": "experiments"}),
+    "sampling_cost": Check(sampling_cost, {"ks": "numbers", "sizes": "numbers", "factor": "number"}),
+    "sampling_speed": Check(sampling_speed, {"experiments": "experiments", "factor": "number"}),
 }

@@ -6,22 +6,24 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.computation import Computation
-from bestarm.experiments.scale import Profile
-from bestarm.policies.batch_gp import BatchGP
+from bestarm.policies.batch_gp import b_est, gp_bucb
+from bestarm.policies.batch_rules import GreedyMap, KDpp, UpperBound
+from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.scale import Profile
 from bestarm_studies.dpp_bbo.batch_rows import coverage_rows, entropy_rows, maximum_rows
 from bestarm_studies.dpp_bbo.batch_times import batch_times
+from bestarm_studies.dpp_bbo.determinant_rows import chain_rule_rows, exploration_rows
 from bestarm_studies.dpp_bbo.event_rows import lemma_rows
 from bestarm_studies.dpp_bbo.gp_draws import gp_draw_instance
-from bestarm_studies.dpp_bbo.series import DRAW_ROUNDS, DRAWN, KNOWN, on_draws
+from bestarm_studies.dpp_bbo.series import DRAW_ROUNDS, DRAWN, KNOWN, on_draws, sequential
 from bestarm_studies.dpp_bbo.synthetic import synthetic_instance
 from bestarm_studies.dpp_bbo.theory_rows import chain_rows, sampling_times, set_rows
 from bestarm_studies.dpp_bbo.two_stage import two_stage_rows
 
 EVALUATIONS = 5 * DRAW_ROUNDS
 FUNCTIONS = partial(gp_draw_instance, n_arms=400, lengthscale=DRAWN["lengthscale"], sigma=DRAWN["sigma"])
-EXPLORES = replace(on_draws()["UCB-DPP-MAX"], rule="pure-exploration")
-SEQUENTIAL = [BatchGP.sequential("ucb", EVALUATIONS, model=KNOWN), BatchGP.sequential("est", EVALUATIONS, model=KNOWN)]
+EXPLORES = replace(on_draws()["UCB-DPP-MAX"], rule=KDpp(UpperBound(), GreedyMap(repeats=True)))
+SEQUENTIAL = sequential(EVALUATIONS, KNOWN)
 
 # What grows in the times of a batch: candidates, B and rewards (of T - 1 batches and the first arm).
 GROWTH = {
@@ -55,7 +57,7 @@ THEORY: dict[str, Computation] = {
         250,
         coverage_rows,
         problem=FUNCTIONS,
-        searches={size: BatchGP.gp_bucb(size, EVALUATIONS // size, model=KNOWN) for size in (5, 10, 20)},
+        searches={size: gp_bucb(size, EVALUATIONS // size, model=KNOWN) for size in (5, 10, 20)},
     ),
     "theory_entropy": computed(
         "The terms of Theorem 3.4",
@@ -79,7 +81,7 @@ THEORY: dict[str, Computation] = {
         "Theorem 3.2 after the first stage that it needs",
         100,
         two_stage_rows,
-        searches=[make(5, DRAW_ROUNDS, model=KNOWN) for make in (BatchGP.gp_bucb, BatchGP.b_est)],
+        searches=[make(5, DRAW_ROUNDS, model=KNOWN) for make in (gp_bucb, b_est)],
         problem=FUNCTIONS,
         level=0.5,
         smoke={"problem": partial(FUNCTIONS, n_arms=60), "level": 2.0},
@@ -90,6 +92,16 @@ THEORY: dict[str, Computation] = {
         set_rows,
         sizes=((9, 2), (9, 4), (12, 4)),
         noises=(1.0, 0.1, 0.01),
+    ),
+    "theory_exploration": computed(
+        "Gains of pure exploration, batch by batch", 10, exploration_rows, policy=EXPLORES, problem=FUNCTIONS
+    ),
+    "theory_chain_rule": computed(
+        "Log determinants of batches and of runs",
+        10,
+        chain_rule_rows,
+        policy=on_draws()["UCB-DPP-SAMPLE"],
+        problem=FUNCTIONS,
     ),
     "theory_chains": computed(
         "Chains and their k-DPP, step by step",

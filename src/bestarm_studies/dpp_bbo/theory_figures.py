@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from bestarm.reporting.appearance import DOTS, Look
-from bestarm.reporting.figures import draw_lines, draw_quantiles, headed, legend_below, line_panels, runs_text, wide
+from bestarm_lab.figures.appearance import DOTS, Look
+from bestarm_lab.figures.figures import draw_lines, draw_quantiles, headed, legend_below, line_panels, runs_text, wide
 
 BOUND_LOOKS = {"Theorem 3.3": Look("0.2", "", "--"), "worst arms": Look("0.45", "", DOTS)}
 TERM_LOOKS = {
@@ -52,9 +52,18 @@ MAXIMUM_LOOKS = {
 def bounds_figure(values: pd.DataFrame, order: Sequence[str], *, title: str, setting: str = "") -> Figure:
     """Return mean cumulative regret against the number of batches, below the bounds, on a logarithmic axis."""
     return line_panels(
-        values, [*order, *BOUND_LOOKS], statistic="regret", titles={"regret": ""}, log="y", looks=BOUND_LOOKS,
-        x="batches T", y="full cumulative regret", title=title, setting=setting, height=3.0,
-    )  # fmt: skip
+        values,
+        [*order, *BOUND_LOOKS],
+        statistic="regret",
+        titles={"regret": ""},
+        log="y",
+        looks=BOUND_LOOKS,
+        x="batches T",
+        y="full cumulative regret",
+        title=title,
+        setting=setting,
+        height=3.0,
+    )
 
 
 def lemma_figure(values: pd.DataFrame, order: Sequence[str], *, title: str, setting: str = "") -> Figure:
@@ -74,9 +83,19 @@ def lemma_figure(values: pd.DataFrame, order: Sequence[str], *, title: str, sett
 def entropy_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
     """Return the terms of Theorem 3.4's bracket and the bracket itself against the number of batches."""
     figure = line_panels(
-        values, list(TERM_LOOKS), statistic="mean", titles={"Theorem 3.4": ""}, looks=TERM_LOOKS, reference=0.0,
-        reference_label="zero: less is impossible", x="batches T", y="nats", title=title, setting=setting, height=3.0,
-    )  # fmt: skip
+        values,
+        list(TERM_LOOKS),
+        statistic="mean",
+        titles={"Theorem 3.4": ""},
+        looks=TERM_LOOKS,
+        reference=0.0,
+        reference_label="zero: less is impossible",
+        x="batches T",
+        y="nats",
+        title=title,
+        setting=setting,
+        height=3.0,
+    )
     figure.axes[0].xaxis.set_major_locator(MaxNLocator(integer=True))
     return figure
 
@@ -92,8 +111,18 @@ def chains_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Fig
         for chain in chains:
             stated = mine[(mine["statistic"] == "stated") & (mine["series"] == chain)]
             look = SAMPLER_LOOKS[chain]
-            axis.plot(stated["x"], stated["value"], ls="none", marker=look.marker, ms=9, mfc="white", mec=look.colour,
-                      mew=1.6, label=f"stated steps, {chain}", zorder=4)  # fmt: skip
+            axis.plot(
+                stated["x"],
+                stated["value"],
+                ls="none",
+                marker=look.marker,
+                ms=9,
+                mfc="white",
+                mec=look.colour,
+                mew=1.6,
+                label=f"stated steps, {chain}",
+                zorder=4,
+            )
         axis.axhline(0.01, color="0.3", ls="--", lw=1.0, zorder=1)
         axis.set(title=panel, xlabel="steps", ylim=(1e-4, 1.5))
     axes[0].set_ylabel("total variation")
@@ -119,20 +148,39 @@ def rate_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figur
 def coverage_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
     """Return errors in units of deviations, and missed intervals, by position in the batch."""
     return line_panels(
-        values, list(COVERAGE_LOOKS), statistic={"squared": "squared", "missed": "missed", "inflation": "inflation"},
-        titles={"squared": "mean squared error\nin units of the variance", "missed": "share of batches with\nan arm out"
-                " of its interval", "inflation": "largest deviation over\nits value in the batch"},
-        looks=COVERAGE_LOOKS, x="position in the batch", marks="band", title=title, setting=setting,
+        values,
+        list(COVERAGE_LOOKS),
+        statistic={"squared": "squared", "missed": "missed", "inflation": "inflation"},
+        titles={
+            "squared": "mean squared error\nin units of the variance",
+            "missed": "share of batches with\nan arm out of its interval",
+            "inflation": "largest deviation over\nits value in the batch",
+        },
+        looks=COVERAGE_LOOKS,
+        x="position in the batch",
+        marks="band",
+        title=title,
+        setting=setting,
         possible={"missed": (0.0, None), "squared": (0.0, None), "inflation": (0.0, None)},
-    )  # fmt: skip
+    )
 
 
 def maximum_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
     """Return medians of the estimates of the maximum against the number of batches, on logarithmic axes."""
     figure = line_panels(
-        values, list(MAXIMUM_LOOKS), statistic="median", titles={"maximum": ""}, looks=MAXIMUM_LOOKS, log="xy",
-        x="before batch", y="value", spread="quartiles", title=title, setting=setting, height=2.9,
-    )  # fmt: skip
+        values,
+        list(MAXIMUM_LOOKS),
+        statistic="median",
+        titles={"maximum": ""},
+        looks=MAXIMUM_LOOKS,
+        log="xy",
+        x="before batch",
+        y="value",
+        spread="quartiles",
+        title=title,
+        setting=setting,
+        height=2.9,
+    )
     figure.axes[0].set_yticks([2, 5, 10, 20, 50], ["2", "5", "10", "20", "50"])
     return figure
 
@@ -141,10 +189,20 @@ def cost_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figur
     """Return counted multiplications and measured seconds of one sample against the number of points."""
     panels = sorted(dict.fromkeys(values["panel"]), key=lambda panel: (panel.split(": ")[1], panel))
     return line_panels(
-        values, list(SAMPLER_LOOKS), statistic="cost", titles={panel: panel for panel in panels}, log="xy",
-        looks=SAMPLER_LOOKS, marks="none", x="n", y={panel: panel.split(": ")[1] for panel in panels}, wrap=2,
-        share_y=False, title=title, setting=setting,
-    )  # fmt: skip
+        values,
+        list(SAMPLER_LOOKS),
+        statistic="cost",
+        titles={panel: panel for panel in panels},
+        log="xy",
+        looks=SAMPLER_LOOKS,
+        marks="none",
+        x="n",
+        y={panel: panel.split(": ")[1] for panel in panels},
+        wrap=2,
+        share_y=False,
+        title=title,
+        setting=setting,
+    )
 
 
 def batch_times_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
@@ -152,7 +210,16 @@ def batch_times_figure(values: pd.DataFrame, *, title: str, setting: str = "") -
     panels = list(dict.fromkeys(values["panel"]))
     words = {"B": "arms of a batch, B", "T": "batch T"}
     return line_panels(
-        values, list(TIME_LOOKS), statistic="seconds", titles=dict.fromkeys(panels, ""), log="xy", looks=TIME_LOOKS,
-        marks="none", x={panel: words.get(panel, panel) for panel in panels}, y="seconds a batch", title=title,
-        setting=setting, height=2.9,
-    )  # fmt: skip
+        values,
+        list(TIME_LOOKS),
+        statistic="seconds",
+        titles=dict.fromkeys(panels, ""),
+        log="xy",
+        looks=TIME_LOOKS,
+        marks="none",
+        x={panel: words.get(panel, panel) for panel in panels},
+        y="seconds a batch",
+        title=title,
+        setting=setting,
+        height=2.9,
+    )

@@ -1,4 +1,4 @@
-r"""From rows of the checked analysis to plotted values and tables: bounds, lemmas, entropies, intervals, costs.
+r"""Plotted values and tables of the checked analysis: bounds, lemmas, entropies, intervals, costs.
 
 References
 ----------
@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import FloatArray
-from bestarm.reporting.values import QUANTILES, as_values, summarise
+from bestarm_lab.figures.values import QUANTILES, as_values, summarise
 from bestarm_studies.dpp_bbo.gp_draws import kernel_matrix
 from bestarm_studies.dpp_bbo.series import DRAWN
 from bestarm_studies.dpp_bbo.theory import (
@@ -125,12 +125,14 @@ def bound_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     runs = bound_runs(rows)
     runs["used"], runs["over"] = runs["regret"] / runs["bound"], runs["bound"] / runs["trivial"]
     groups = runs.groupby(["series", "theorem"], sort=False)
-    table = pd.DataFrame({
-        "mean regret": groups["regret"].mean(),
-        "median bound": groups["bound"].median(),
-        "largest regret / bound": groups["used"].max(),
-        "smallest bound / worst arms": groups["over"].min(),
-    }).reset_index()  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "mean regret": groups["regret"].mean(),
+            "median bound": groups["bound"].median(),
+            "largest regret / bound": groups["used"].max(),
+            "smallest bound / worst arms": groups["over"].min(),
+        }
+    ).reset_index()
     tidy = table.rename(columns={"theorem": "x"}).melt(["series", "x"], var_name="statistic")
     return as_values(tidy, panel="bounds", n=rows["replication"].nunique(), profile=profile)
 
@@ -235,10 +237,15 @@ def set_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
         above=(rows["expected"] > rows["greedy"]).astype(float),
     )
     names = {
-        "E log det": "expected", "H": "entropy", "log of the number of sets": "log_sets",
-        "log det, greedy": "greedy", "log det, largest": "largest", "k log n - H": "slack",
-        "greedy not largest": "short", "E above greedy": "above",
-    }  # fmt: skip
+        "E log det": "expected",
+        "H": "entropy",
+        "log of the number of sets": "log_sets",
+        "log det, greedy": "greedy",
+        "log det, largest": "largest",
+        "k log n - H": "slack",
+        "greedy not largest": "short",
+        "E above greedy": "above",
+    }
     statistics: dict[str, tuple[str, str | float]] = {name: (column, "mean") for name, column in names.items()}
     return summarise(runs, statistics, panel="n = {points}, k = {k}", profile=profile)
 
@@ -284,9 +291,11 @@ def coverage_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return errors over widths by position in the batch, for each size of the batch and both means."""
     names = rows["series"] + ", B = " + rows["batch"].astype(str)
     statistics: dict[str, tuple[str, str | float]] = {
-        "squared": ("squared", "mean"), "missed": ("missed", "mean"), "outside": ("outside", "mean"),
+        "squared": ("squared", "mean"),
+        "missed": ("missed", "mean"),
+        "outside": ("outside", "mean"),
         "inflation": ("inflation", "mean"),
-    }  # fmt: skip
+    }
     found = summarise(rows.assign(series=names), statistics, x="position", profile=profile)
     return found.assign(panel=found["statistic"])
 

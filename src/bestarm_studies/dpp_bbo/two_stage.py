@@ -17,9 +17,9 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from bestarm.guards.protocol import forget_asked
 from bestarm.interface import Ask
 from bestarm.policies.batch_gp import BatchGP
+from bestarm.policies.batch_rules import Hallucinate
 from bestarm.policies.gp_state import LOG
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 from bestarm_studies.dpp_bbo.event_rows import blocks
@@ -66,7 +66,10 @@ def two_stage_rows(
         prior = kernel_matrix(functions.features, float(np.ravel(search.model.lengthscale)[0]))
         size = search.batch
         first = -(-first_stage(prior, search.model.noise, size, level) // size)  # batches
-        policy = replace(search, first=0, rounds=first + search.rounds, inflation=float(np.exp(level)))
+        if not isinstance(search.rule, Hallucinate):
+            raise ValueError(f"{search.label} must hallucinate to have a first stage, got {search.rule}; take gp_bucb.")
+        rule = replace(search.rule, inflation=float(np.exp(level)))
+        policy = replace(search, first=0, rounds=first + search.rounds, rule=rule)
         for part, streams in blocks(functions, replications, seed):
             state, pulled = policy.start(part.arms, streams), part.arms.no_pulls(len(streams.replications))
             best, spent, first_regret = part.means.max(axis=1), np.zeros(len(part.means)), np.zeros(len(part.means))
@@ -78,10 +81,9 @@ def two_stage_rows(
                         arms[:, b] = state.variances.argmax(axis=1)
                         state.condition(arms[:, b : b + 1])
                     asked = Ask(arms, np.ones_like(arms))
-                    forget_asked(state)  # the first stage asks without the policy
                 else:
                     asked = policy.ask(state)
-                    width = np.maximum(width, state.log[:, _WIDTH] / policy.inflation)
+                    width = np.maximum(width, state.log[:, _WIDTH] / rule.inflation)
                 policy.tell(state, asked, part.rewards(asked, pulled, streams))
                 spent += (best[:, None] - np.take_along_axis(part.means, asked.arms, axis=1)).sum(axis=1)
                 if turn == first - 1:
@@ -97,7 +99,7 @@ def two_stage_rows(
                         "first_regret": first_regret,
                         "regret": spent,
                         "width": width,
-                        "inflation": policy.inflation,
+                        "inflation": rule.inflation,
                         "largest": np.abs(part.means).max(axis=1),
                         "trivial": n * np.ptp(part.means, axis=1),
                     }

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm.reporting.values import Lines, paired_effects, summarise
+from bestarm_lab.figures.values import Lines, paired_effects, summarise
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 from bestarm_studies.dpp_bbo.fastxml_table import HYPER_PARAMETERS
 
@@ -64,8 +64,9 @@ def curves(panels: Mapping[str, pd.DataFrame], column: str, profile: str, kind: 
 
     ``panels`` maps headings to rows of `with_batches`.
     """
-    found = [summarise(rows, {kind: (column, kind)}, x="batch", panel=name, profile=profile)
-             for name, rows in panels.items()]  # fmt: skip
+    found = [
+        summarise(rows, {kind: (column, kind)}, x="batch", panel=name, profile=profile) for name, rows in panels.items()
+    ]
     return pd.concat(found, ignore_index=True)
 
 

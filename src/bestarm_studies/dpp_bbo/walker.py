@@ -72,9 +72,14 @@ def _instance(
 
 
 def walker_instance(
-    n_arms: int = 2048, replications: int = 50, sigma: float = SIGMA, graded: bool = False, seed: int = 0,
-    table: str = TABLE, file: Path | None = None,
-) -> CandidateArms:  # fmt: skip
+    n_arms: int = 2048,
+    replications: int = 50,
+    sigma: float = SIGMA,
+    graded: bool = False,
+    seed: int = 0,
+    table: str = TABLE,
+    file: Path | None = None,
+) -> CandidateArms:
     r"""Return the walker on candidates of :math:`[0,1]^8`, a random part of the table of walks for each replication.
 
     [1]_ gives the domain and the noise, and nothing else. The coefficients are taken as they are, without rescaling,
@@ -111,9 +116,14 @@ def walker_instance(
 
 
 def stand_in_walker_instance(
-    n_arms: int = 2048, replications: int = 50, sigma: float = SIGMA, graded: bool = False, seed: int = 0,
-    table: str = TABLE, file: Path | None = None,
-) -> CandidateArms:  # fmt: skip
+    n_arms: int = 2048,
+    replications: int = 50,
+    sigma: float = SIGMA,
+    graded: bool = False,
+    seed: int = 0,
+    table: str = TABLE,
+    file: Path | None = None,
+) -> CandidateArms:
     """Return the walker on at most 256 candidates, walked on the spot."""
     n = min(n_arms, 256)
     return _instance("walker stand-in", walker_rows(1, n, seed=seed), n, replications, sigma, graded, seed, "stand-in")

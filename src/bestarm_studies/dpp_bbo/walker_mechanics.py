@@ -131,6 +131,7 @@ def outputs(state: FloatArray, a: FloatArray) -> FloatArray:
     torso, torso_slope, _ = _polynomial(a[:4], state[0])
     swing, swing_slope, _ = _swing_path(a[4:], state[0])
     found = np.empty(4)
+    # y_1 = theta_3 - path(theta_1), y_2 = theta_2 + theta_1 - path(theta_1), then their rates
     found[0], found[1] = state[2] - torso, state[1] + state[0] - swing
     found[2], found[3] = state[5] - torso_slope * state[3], state[4] + (1.0 - swing_slope) * state[3]
     return found
@@ -153,10 +154,13 @@ def controls(state: FloatArray, a: FloatArray) -> FloatArray:
     for j in range(3):  # the Jacobian of the outputs times the inverse
         mobility[0, j] = inverse[2, j] - torso_slope * inverse[0, j]
         mobility[1, j] = inverse[1, j] + (1.0 - swing_slope) * inverse[0, j]
+    # solve (J D^-1 B) u = v - J' omega + J D^-1 (h + G), J' the derivative of J by time
     drift = _times(mobility, _forces(state))
     w1 = state[3] ** 2
+    # v is the finite-time law of [2]_
     wanted_0 = _pull(found[0], _EPSILON * found[2]) / _EPSILON**2 + torso_bend * w1 + drift[0]
     wanted_1 = _pull(found[1], _EPSILON * found[3]) / _EPSILON**2 + swing_bend * w1 + drift[1]
+    # J D^-1 B, and Cramer's rule
     m00, m01 = mobility[0, 2] - mobility[0, 0], mobility[0, 2] - mobility[0, 1]
     m10, m11 = mobility[1, 2] - mobility[1, 0], mobility[1, 2] - mobility[1, 1]
     determinant = m00 * m11 - m01 * m10
@@ -191,6 +195,7 @@ def impact(state: FloatArray) -> tuple[FloatArray, FloatArray]:
     force : ndarray, shape (2,)
         Tangential and normal impulse on the foot.
     """
+    # D_e: the inertia with two more coordinates, those of the stance foot, which is free now
     leg = 0.5 * LEG * (3.0 * LEG_MASS + 2.0 * HIP_MASS + 2.0 * TORSO_MASS)
     swing, torso = 0.5 * LEG_MASS * LEG, TORSO_MASS * TORSO
     system, load, d = np.zeros((7, 7)), np.zeros(7), inertia(state)
@@ -202,17 +207,21 @@ def impact(state: FloatArray) -> tuple[FloatArray, FloatArray]:
     for i in range(3):
         system[i, 3] = system[3, i] = factors[i] * np.cos(state[i])
         system[i, 4] = system[4, i] = -factors[i] * np.sin(state[i])
+    # right-hand side: D_e (omega, 0, 0) before the impact
     for i in range(5):
         for j in range(3):
             load[i] += system[i, j] * state[3 + j]
+    # E: the velocity of the swing foot, which is 0 after the impact
     foot = np.zeros((2, 5))
     foot[0, 0], foot[0, 1], foot[0, 3] = LEG * np.cos(state[0]), -LEG * np.cos(state[1]), 1.0
     foot[1, 0], foot[1, 1], foot[1, 4] = -LEG * np.sin(state[0]), LEG * np.sin(state[1]), 1.0
     for i in range(2):
         for j in range(5):
             system[5 + i, j], system[j, 5 + i] = foot[i, j], -foot[i, j]
+    # [[D_e, -E'], [E, 0]] (q, F) = (D_e (omega, 0, 0), 0)
     solved = np.linalg.solve(system, load)
     after, force = np.empty(6), np.empty(2)
+    # the legs change their parts
     after[0], after[1], after[2] = state[1], state[0], state[2]
     after[3], after[4], after[5] = solved[1], solved[0], solved[2]
     force[0], force[1] = solved[5], solved[6]

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from scipy.integrate import solve_ivp
 
 from bestarm.interface import FloatArray
-from bestarm.reporting.figures import headed, wide
+from bestarm_lab.figures.figures import headed, wide
 from bestarm_studies.dpp_bbo.walker_mechanics import LEG, TORSO, impact, motion
 from bestarm_studies.dpp_bbo.walking import walk
 

@@ -76,9 +76,11 @@ def _try_step(state: FloatArray, h: float, a: FloatArray, k: FloatArray, relativ
             new[i] = state[i]
             for before in range(stage):
                 new[i] += h * _A[stage, before] * k[before, i]
+        # stage of the pair of Dormand and Prince; the last one is the first of the next step
         rates = motion(new, a)
         for i in range(6):
             k[stage, i] = rates[i]
+    # root mean square of error over tolerance
     total = 0.0
     for i in range(6):
         error = 0.0
@@ -129,14 +131,17 @@ def _stance(state: FloatArray, a: FloatArray, seconds: float, relative: float, a
         new, error = _try_step(state, h, a, k, relative, absolute)
         if not np.isfinite(error):
             error = 1e10
+        # rejected: once more with a shorter step
         if error > 1.0:
             h *= max(0.2, 0.9 * error**-0.2)
             if h < _SMALLEST_STEP:
                 return FAILED, time, state
             continue
+        # the swing foot strikes the ground
         if state[0] < STEP_ANGLE <= new[0]:
             share = _crossing(state, h, k, STEP_ANGLE)
             return WALKED, time + share * h, _within(state, h, k, share)
+        # the walker has fallen
         if abs(new[0]) > fallen:
             share = _crossing(state, h, k, fallen if new[0] > 0.0 else -fallen)
             return FELL, time + share * h, _within(state, h, k, share)
@@ -146,6 +151,7 @@ def _stance(state: FloatArray, a: FloatArray, seconds: float, relative: float, a
         state = new
         for i in range(6):
             k[0, i] = k[6, i]
+        # accepted: the next step by the error of this one
         h *= 10.0 if error == 0.0 else min(10.0, 0.9 * error**-0.2)
 
 
@@ -153,6 +159,7 @@ def _stance(state: FloatArray, a: FloatArray, seconds: float, relative: float, a
 def _walk(
     a: FloatArray, n_steps: int, max_seconds: float, first_rate: float, relative: float, absolute: float
 ) -> tuple:
+    """Walk until a step fails, or as many steps as asked; return the fields of `Walk`."""
     step_seconds, ends = np.full(n_steps, np.nan), np.full((n_steps, 6), np.nan)
     seconds, metres, outcome = 0.0, 0.0, FAILED
     state, _ = impact(before_impact(a, first_rate))

@@ -15,10 +15,8 @@ import numpy as np
 import pandas as pd
 
 from bestarm.designs.partition_tree import EXPANDED
-from bestarm.experiments.observe import Looking
-from bestarm.experiments.simulate import simulate
 from bestarm.policies.stooo import Stooo
-from bestarm.streams import Streams
+from bestarm_lab.experiments.watched import watched
 from bestarm_studies.gpoo.functions import DesignedBandit
 from bestarm_studies.gpoo.theory_rows import largest_slopes, lipschitz_scale, near_optimality, ranges
 
@@ -72,45 +70,44 @@ def average_bound_rows(
         ``optimality_binds``, whether there are any; ``bound``, :math:`3\delta(h_N)` of Theorem 3, ``regret_share``, the
         regret over it, and ``regret_binds``, whether it is less than f varies.
     """
-    frames: list[pd.DataFrame] = []
-    for size in sizes:
-        bandit = problem(n_representatives=size)
-        scale = lipschitz_scale(float(largest_slopes(bandit)[0]), size)
-        policy = Stooo("AVE-StoOO", max(budgets), rule="average", delta_scale=scale, max_depth=max_depth)
-        # Lemma 7: cells of depth h hold disjoint balls of radius δ(h)/2Sc, counted where f is within 3δ(h) of the best
-        dimension, constant = near_optimality(bandit, 1.0 / (2.0 * size * scale) / 3.0)
-        best, varies = float(bandit.best[1][0]), float(ranges(bandit)[0])
+    found = [
+        _bounds_used(problem(n_representatives=size), size, replications, seed, budgets, max_depth) for size in sizes
+    ]
+    return pd.concat(found, ignore_index=True)
 
-        def look(state: Any, bandit: Any = bandit, policy: Any = policy, size: int = size, best: float = best,
-                 varies: float = varies, dimension: float = dimension, constant: float = constant) -> None:  # fmt: skip
-            budget = int(state.n_rounds[0])
-            if budget not in budgets:
-                return
-            bounds = 3.0 * policy.delta(state.depths)
-            binding = (state.status == EXPANDED) & (bounds < varies)
-            shares = (best - bandit.cell_values(np.where(binding, state.cells, 0))) / bounds
-            bound = 3.0 * float(policy.delta(np.array(theorem3_depth(policy, budget, dimension, constant))))
-            regret = best - bandit.cell_values(policy.recommend(state))[:, 0]
-            frames.append(
-                pd.DataFrame(
-                    {
-                        "convention": "as_written",
-                        "series": f"AVE-StoOO (S = {size})",
-                        "replication": state.replications,
-                        "budget": budget,
-                        "regret": regret,
-                        "optimality_share": np.where(binding, shares, 0.0).max(axis=1),
-                        "optimality_binds": binding.any(axis=1),
-                        "bound": bound,
-                        "regret_share": regret / bound,
-                        "regret_binds": bound < varies,
-                    }
-                )
-            )
 
-        streams = Streams.first(replications, seed=seed, instance=bandit.label)
-        simulate(Looking(policy, look), bandit, streams, metrics={})
-    return pd.concat(frames, ignore_index=True)
+def _bounds_used(
+    bandit: DesignedBandit, size: int, replications: int, seed: int, budgets: Sequence[int], max_depth: int
+) -> pd.DataFrame:
+    scale = lipschitz_scale(float(largest_slopes(bandit)[0]), size)
+    policy = Stooo("AVE-StoOO", max(budgets), rule="average", delta_scale=scale, max_depth=max_depth)
+    # Lemma 7: cells of depth h hold disjoint balls of radius δ(h)/2Sc, counted where f is within 3δ(h) of the best
+    dimension, constant = near_optimality(bandit, 1.0 / (2.0 * size * scale) / 3.0)
+    best, varies = float(bandit.best[1][0]), float(ranges(bandit)[0])
+
+    def look(state: Any, bandit: DesignedBandit) -> dict[str, Any] | None:
+        budget = int(state.n_rounds[0])
+        if budget not in budgets:
+            return None
+        bounds = 3.0 * policy.delta(state.depths)
+        binding = (state.status == EXPANDED) & (bounds < varies)
+        shares = (best - bandit.cell_values(np.where(binding, state.cells, 0))) / bounds
+        bound = 3.0 * float(policy.delta(np.array(theorem3_depth(policy, budget, dimension, constant))))
+        regret = best - bandit.cell_values(policy.recommend(state))[:, 0]
+        return {
+            "convention": "as_written",
+            "series": f"AVE-StoOO (S = {size})",
+            "replication": state.replications,
+            "budget": budget,
+            "regret": regret,
+            "optimality_share": np.where(binding, shares, 0.0).max(axis=1),
+            "optimality_binds": binding.any(axis=1),
+            "bound": bound,
+            "regret_share": regret / bound,
+            "regret_binds": bound < varies,
+        }
+
+    return watched(policy, bandit, look, replications, seed=seed)
 
 
 def mean_event_rows(
@@ -143,31 +140,20 @@ def mean_event_rows(
         ``convention, series, replication, budget, event_share``: the largest
         :math:`|\hat\mu-\bar F|/\sqrt{2\log(t^2/\theta)/T}`.
     """
+
+    def look(state: Any, bandit: DesignedBandit) -> dict[str, Any]:
+        t = np.maximum(state.n_rounds, 1)[:, None]
+        drawn = state.draws > 0
+        truth = bandit.cell_values(state.cells)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            width = np.sqrt(2.0 * np.log(t**2 / policy.risk) / state.draws)
+            share = np.abs(state.totals / state.draws - truth) / width
+        return {"replication": state.replications, "event_share": np.where(drawn, share, 0.0).max(axis=1)}
+
     frames = []
     for sigma in sigmas:
-        bandit = problem(sigma=sigma)
-        largest = np.zeros(replications)
-
-        def look(state: Any, bandit: Any = bandit, largest: Any = largest, risk: float = policy.risk) -> None:
-            t = np.maximum(state.n_rounds, 1)[:, None]
-            drawn = state.draws > 0
-            truth = bandit.cell_values(state.cells)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                width = np.sqrt(2.0 * np.log(t**2 / risk) / state.draws)
-                share = np.abs(state.totals / state.draws - truth) / width
-            np.maximum(largest, np.where(drawn, share, 0.0).max(axis=1), out=largest)
-
-        streams = Streams.first(replications, seed=seed, instance=bandit.label)
-        simulate(Looking(policy, look), bandit, streams, metrics={})
-        frames.append(
-            pd.DataFrame(
-                {
-                    "convention": "as_written",
-                    "series": f"σ = {sigma:g}",
-                    "replication": np.arange(replications),
-                    "budget": policy.budget,
-                    "event_share": largest,
-                }
-            )
-        )
-    return pd.concat(frames, ignore_index=True)
+        seen = watched(policy, problem(sigma=sigma), look, replications, seed=seed)
+        largest = seen.groupby("replication", as_index=False)["event_share"].max()
+        frames.append(largest.assign(convention="as_written", series=f"σ = {sigma:g}", budget=policy.budget))
+    columns = ["convention", "series", "replication", "budget", "event_share"]
+    return pd.concat(frames, ignore_index=True)[columns]

@@ -14,17 +14,12 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from bestarm.designs.partition_tree import LEAF
-from bestarm.experiments.observe import Looking
-from bestarm.experiments.simulate import simulate
 from bestarm.interface import FloatArray
-from bestarm.policies.gpoo import Gpoo
-from bestarm.reporting.claim_cells import Value
-from bestarm.reporting.study import project_seed
-from bestarm.reporting.verdicts import Decision
-from bestarm.streams import Streams
-from bestarm_studies.gpoo.functions import reward_function
-from bestarm_studies.gpoo.theory_rows import largest_slopes
+from bestarm_lab.claims.cells import Value
+from bestarm_lab.claims.claim import Check
+from bestarm_lab.claims.verdicts import Decision
+from bestarm_lab.experiments.series import setting_of_each
+from bestarm_studies.gpoo.series import CHILDREN_AND_REPRESENTATIVES
 
 Test = Mapping[str, Any]
 Rows = Mapping[str, pd.DataFrame]
@@ -32,73 +27,25 @@ Rows = Mapping[str, pd.DataFrame]
 
 def single_feedback(test: Test, rows: Rows) -> Decision:
     """Check that with S = 1 the posterior is that of ordinary Gaussian process regression at the centres of cells."""
-    bandit, policy = reward_function("f1"), Gpoo("GPOO", int(test["budget"]))
-    largest = 0.0
-
-    def look(state: Any) -> None:
-        nonlocal largest
-        t = int(state.n_observed[0])
-        if t == 0:
-            return
-        seen = bandit.partition.centres(state.observed[0, :t])
-        rewards = state.factor[0, :t, :t] @ state.residuals[0, :t]
-        live = np.flatnonzero(state.live[0])
-        x = bandit.partition.centres(state.cells[0, live])
-        gram = policy.kernel.K(seen) + policy.noise_variance * np.eye(t)
-        means = policy.kernel.K(x, seen) @ np.linalg.solve(gram, rewards)
-        largest = max(largest, float(np.abs(means - state.means[0, live]).max()))
-
-    streams = Streams.first(1, seed=project_seed(), instance=bandit.label)
-    simulate(Looking(policy, look), bandit, streams, metrics={})
-    return Decision(largest < 1e-8, f"means differ by at most {largest:.1e} over {policy.budget} rounds")
+    (name,) = test["experiments"]
+    largest = float(rows[name]["difference"].max())
+    return Decision(largest < 1e-8, f"means differ by at most {largest:.1e} over {len(rows[name])} rounds")
 
 
 def envelope(test: Test, rows: Rows) -> Decision:
     """Check that b-values lie above the Lipschitz envelope of every leaf whose average is in its interval."""
-    n_runs, beyond, checked = int(test["runs"]), 0, 0
-    for size in test["sizes"]:
-        bandit, policy = reward_function("f1", n_representatives=size), Gpoo("GPOO", int(test["budget"]))
-        slope = float(largest_slopes(bandit)[0])
-
-        def look(state: Any, bandit: Any = bandit, policy: Any = policy, slope: float = slope) -> None:
-            nonlocal beyond, checked
-            rows, slots = np.nonzero(state.status == LEAF)
-            cells = state.cells[rows, slots]
-            lower, upper = bandit.partition.bounds(cells)
-            points = bandit.partition.representatives(cells)[..., 0]
-            x = lower + (upper - lower) * np.linspace(0.0, 1.0, 41)
-            values = bandit.evaluate(points[..., None])
-            bound = (values[:, None, :] + slope * np.abs(x[:, :, None] - points[:, None, :])).min(axis=2).max(axis=1)
-            widths = policy.widths(state, state.n_rounds + 1)[rows, slots]
-            inside = np.abs(state.means[rows, slots] - values.mean(axis=1)) <= widths
-            checked += int(inside.sum())
-            beyond += int((bound > policy.bounds(state)[rows, slots] + 1e-9)[inside].sum())
-
-        streams = Streams.first(n_runs, seed=project_seed(), instance=bandit.label)
-        simulate(Looking(policy, look), bandit, streams, metrics={})
-    runs = n_runs * len(test["sizes"])
-    text = f"{beyond} of {checked} leaves of {runs} runs have an envelope above b"
-    return Decision(beyond == 0, text, informative=checked > 0, checked=f"{checked:,} leaves of {runs} runs")
+    (name,) = test["experiments"]
+    runs, (beyond, leaves) = len(rows[name]), rows[name][["beyond", "leaves"]].sum()
+    text = f"{beyond} of {leaves} leaves of {runs} runs have an envelope above b"
+    return Decision(bool(beyond == 0), text, informative=bool(leaves > 0), checked=f"{leaves:,} leaves of {runs} runs")
 
 
 def cost(test: Test, rows: Rows) -> Decision:
     """Check that multiplications grow at most like N to the printed power: counted, not timed."""
-    bandit, counts = reward_function("f1"), []
-    for budget in test["budgets"]:
-        total = 0
-
-        def look(state: Any) -> None:
-            nonlocal total
-            t = int(state.n_observed[0])
-            fresh = int((state.live[0] & (state.draws[0] == 0)).sum())
-            # every live node takes one inner product; a division, two forward substitutions
-            total += int(state.live[0].sum()) * t + (2 * t * t // 2 if fresh else 0)
-
-        streams = Streams.first(1, seed=project_seed(), instance=bandit.label)
-        simulate(Looking(Gpoo("GPOO", int(budget)), look), bandit, streams, metrics={})
-        counts.append(total)
-    slope = float(np.polyfit(np.log(test["budgets"]), np.log(counts), 1)[0])
-    text = f"multiplications grow like N^{slope:.2f} for N = {test['budgets'][0]} to {budget}"
+    (name,) = test["experiments"]
+    budgets, counts = (rows[name][column].to_numpy() for column in ("budget", "multiplications"))
+    slope = float(np.polyfit(np.log(budgets), np.log(counts), 1)[0])
+    text = f"multiplications grow like N^{slope:.2f} for N = {budgets[0]} to {budgets[-1]}"
     return Decision(slope <= test["power"], text)
 
 
@@ -123,7 +70,7 @@ def always(test: Test, rows: Rows) -> Decision:
     return Decision(beyond == 0, text, checked=f"{len(shares)} runs")
 
 
-def azuma(test: Test, rows: Rows) -> Decision:
+def azuma(test: Test) -> Decision:
     """Check the two-sided bound for martingales exactly, on sums of fair signs, whose steps have the range 2."""
     largest, checked = 0.0, 0
     for n in range(1, int(test["longest"]) + 1):
@@ -171,27 +118,43 @@ def gap_opened(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
     return 1.0 - gap_closed(rows, test)
 
 
-def _number(symbol: str) -> Callable[[pd.DataFrame, Test], pd.Series]:
-    """Return what reads K or S from the name of a series, "K = 3, S = 10"."""
-    pattern = rf"\b{symbol} = (\d+)"
-    return lambda rows, test: pd.to_numeric(rows["series"].str.extract(pattern)[0])
+def _setting(setting: str) -> Callable[[pd.DataFrame, Test], pd.Series]:
+    """Return what finds a setting of the series of Figure 6."""
+    return lambda rows, test: rows["series"].map(setting_of_each(CHILDREN_AND_REPRESENTATIVES, setting))
 
 
-CHECKS: dict[str, Callable[[Test, Rows], Decision]] = {
-    "always": always,
-    "azuma": azuma,
-    "cost": cost,
-    "envelope": envelope,
-    "single_feedback": single_feedback,
+CHECKS: dict[str, Check] = {
+    "always": Check(
+        always,
+        {"experiments": "experiments", "metric": "column", "series": "series"},
+        may={"budget": "number", "binds": "column"},
+    ),
+    "azuma": Check(azuma, {"longest": "number", "range": "number"}),
+    "cost": Check(cost, {"experiments": "experiments", "power": "number"}),
+    "envelope": Check(envelope, {"experiments": "experiments"}),
+    "single_feedback": Check(single_feedback, {"experiments": "experiments"}),
 }
+_GAP = {"of": "column", "slow": "series", "changed": "series", "fast": "series"}
 VALUES: dict[str, Value] = {
-    "arity": Value("K, the arity of the tree", _number("K")),
-    "size": Value("S, representatives of a cell", _number("S")),
+    "arity": Value("K, the arity of the tree", _setting("arity")),
+    "size": Value("S, representatives of a cell", _setting("n_representatives")),
     "off_peak": Value("an off-peak indicator"),
     "event_share": Value("largest error in units of its interval"),
     "smoothed_error": Value("error of the model against f smoothed over a box"),
-    "first_budget": Value("budget from which on mean regret stays low", _curve, statistic=first_budget),
-    "rate": Value("log mean regret against log(N / log N)", _curve, statistic=rate),
-    "gap_closed": Value("part of the gap that is closed", gap_closed),
-    "gap_opened": Value("part of the gap that is opened", gap_opened),
+    "first_budget": Value(
+        "budget from which on mean regret stays low",
+        _curve,
+        statistic=first_budget,
+        needs={"of": "column", "level": "number"},
+        may={"budgets": "numbers"},
+    ),
+    "rate": Value(
+        "log mean regret against log(N / log N)",
+        _curve,
+        statistic=rate,
+        needs={"of": "column"},
+        may={"budgets": "numbers"},
+    ),
+    "gap_closed": Value("part of the gap that is closed", gap_closed, needs=_GAP),
+    "gap_opened": Value("part of the gap that is opened", gap_opened, needs=_GAP),
 }

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bestarm.experiments.observe import Observed
 from bestarm.interface import Ask, FloatArray
 from bestarm.models.cell_posterior import CellPosterior, introduce, new_posterior, observe
+from bestarm.observe import Observed
 from bestarm.partition import Partition
 from bestarm.policies.cell_search import noise_of_average
 from bestarm.policies.gpoo import Gpoo, GpooState
-from bestarm.problems.cell_bandit import CellBandit
 from bestarm.streams import Streams
+from bestarm_studies.gpoo.cell_bandit import CellBandit
 
 
 @dataclass

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.computation import Computation
-from bestarm.experiments.experiment import Convention, Experiment, Metric
-from bestarm.experiments.scale import Profile, Scale
-from bestarm.metrics import aggregated_regret, cell_regret, centre_regret, depth, distance_to_optimum, off_peak
 from bestarm.policies.gpoo import Gpoo
 from bestarm.policies.stooo import Stooo
+from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.experiment import Convention, Experiment, Metric
+from bestarm_lab.experiments.scale import Profile, Scale
+from bestarm_lab.metrics import aggregated_regret, cell_regret, centre_regret, depth, distance_to_optimum, off_peak
 from bestarm_studies.gpoo.average_theory import average_bound_rows, mean_event_rows
+from bestarm_studies.gpoo.check_rows import cost_rows, envelope_rows, single_feedback_rows
 from bestarm_studies.gpoo.functions import DesignedBandit, prior_bandit, reward_function, two_peaks
 from bestarm_studies.gpoo.series import (
     ABLATIONS,
@@ -197,6 +198,13 @@ THEORY = {
         budgets=tuple(4**k for k in range(3, 8)),
         max_depth=12,
     ),
+    "theory_single": computed(
+        "GPOO with S = 1 beside ordinary regression", 1, single_feedback_rows, problem=F1, policy=Gpoo("GPOO", BUDGET)
+    ),
+    "theory_envelope": computed(
+        "The Lipschitz envelope of leaves", 20, envelope_rows, problem=F1, policy=Gpoo("GPOO", BUDGET), sizes=(1, 2, 10)
+    ),
+    "theory_cost": computed("Multiplications of GPOO", 1, cost_rows, problem=F1, budgets=(50, 100, 200, 400)),
 }
 
 

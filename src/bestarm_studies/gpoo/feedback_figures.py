@@ -1,4 +1,4 @@
-"""What single points, averages and integrals of cells teach of a function: one posterior a panel."""
+"""Figures of three kinds of feedback (points, averages, integrals of cells): one posterior a panel."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from matplotlib.figure import Figure
 
 from bestarm.interface import Ask, IntArray
 from bestarm.kernels import Stationary
-from bestarm.models.aggregated_gp import AggregatedGP
-from bestarm.models.cell_averages import observed_averages
 from bestarm.partition import Partition
-from bestarm.problems.cell_bandit import CellBandit
-from bestarm.reporting.appearance import DOTS, DOTS_AND_DASHES, Look
-from bestarm.reporting.figures import headed, legend_below, wide
-from bestarm.reporting.values import as_values
 from bestarm.streams import Streams
+from bestarm_lab.figures.appearance import DOTS, DOTS_AND_DASHES, Look
+from bestarm_lab.figures.figures import headed, legend_below, wide
+from bestarm_lab.figures.values import as_values
+from bestarm_studies.gpoo.aggregated_gp import AggregatedGP
+from bestarm_studies.gpoo.cell_averages import observed_averages
+from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.tree_figures import draw_posterior
 
 SIZE_LOOKS = {

@@ -12,8 +12,8 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bestarm.reporting.appearance import CONVENTIONS, Look
-from bestarm.reporting.figures import WIDTH, draw_lines, headed, legend_below, line_panels, runs_text, wide
+from bestarm_lab.figures.appearance import CONVENTIONS, Look
+from bestarm_lab.figures.figures import WIDTH, draw_lines, headed, legend_below, line_panels, runs_text, wide
 
 SIZE_LOOKS = {"S = 1": Look("#0072B2", "s"), "S = 10": Look("#4A90D9", "o", "--")}
 
@@ -65,9 +65,16 @@ def regret_figure(
     """
     possible = (None, None) if log else (0.0, 1.0)
     given = {
-        "statistic": "mean", "x": "budget N (evaluations)", "y": "mean regret", "titles": titles, "marks": marks,
-        "log": log, "possible": possible, "title": title, "wrap": len(titles),
-    }  # fmt: skip
+        "statistic": "mean",
+        "x": "budget N (evaluations)",
+        "y": "mean regret",
+        "titles": titles,
+        "marks": marks,
+        "log": log,
+        "possible": possible,
+        "title": title,
+        "wrap": len(titles),
+    }
     if not functions:
         return line_panels(values, order, setting=setting, **given)  # type: ignore[arg-type]
     n_rows = values["convention"].nunique()
@@ -99,8 +106,17 @@ def grid_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figur
             table = mine.pivot_table(index="x", columns="series", values="value").sort_index(ascending=False)
             table.columns = [c.removeprefix("K = ") for c in table.columns]
             axis = axes[row, column]
-            sns.heatmap(table, ax=axis, cmap="viridis", annot=True, fmt=".2f", annot_kws={"size": 8}, cbar=False,
-                        vmin=low, vmax=high)  # fmt: skip
+            sns.heatmap(
+                table,
+                ax=axis,
+                cmap="viridis",
+                annot=True,
+                fmt=".2f",
+                annot_kws={"size": 8},
+                cbar=False,
+                vmin=low,
+                vmax=high,
+            )
             for place, best in enumerate(np.argmin(table.to_numpy(), axis=1)):
                 axis.add_patch(plt.Rectangle((best + 0.04, place + 0.05), 0.92, 0.9, fill=False, ec="#D55E00", lw=2))
             axis.set(xlabel="K (children)" if row == len(conventions) - 1 else "", title=panel)

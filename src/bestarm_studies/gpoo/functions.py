@@ -15,8 +15,8 @@ import numpy as np
 from bestarm.interface import FloatArray
 from bestarm.kernels import Stationary
 from bestarm.partition import Feedback, Partition
-from bestarm.problems.cell_bandit import CellBandit
 from bestarm.streams import Streams
+from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.kernel_expansion import KernelExpansion, posterior_mean, prior_draws
 
 Name = Literal["f1", "f2", "f3"]

@@ -42,7 +42,8 @@ class KernelExpansion:
 
     def _sum(self, covariances: FloatArray) -> FloatArray:
         if self.weights.ndim == 1:
-            return np.asarray(covariances @ self.weights)
+            # no matrix product: its last bit depends on how many points are asked at once, hence on the block
+            return np.asarray((covariances * self.weights).sum(axis=-1))
         flat = covariances.reshape(len(self.weights), -1, self.weights.shape[1])
         return np.einsum("rmn,rn->rm", flat, self.weights).reshape(covariances.shape[:-1])
 

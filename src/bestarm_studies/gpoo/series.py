@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.experiment import Series
 from bestarm.kernels import Stationary
 from bestarm.policies.gp_tree import GpTree
 from bestarm.policies.gpoo import Gpoo
 from bestarm.policies.grid_search import GridSearch
 from bestarm.policies.stooo import Stooo
+from bestarm_lab.experiments.one_change import changed, name_of_change, one_change
+from bestarm_lab.experiments.series import Series
 
 BUDGET = 80  # N of the paper's figures
 FEEDBACKS = (1, 10)  # S, representatives of a cell: single and average feedback
@@ -112,24 +113,14 @@ FUNCTION_DEVIATIONS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def changed(series: Series, policy: Mapping[str, Any], problem: Mapping[str, Any]) -> Series:
-    """Return a series with other settings of its policy and of its problem."""
-    made = partial(series.policy, **policy)
-    return Series(made, label=series.label, problem={**series.problem, **problem}, budgets=series.budgets)
-
-
 def deviations(
     name: str, series: Series, changes: Mapping[str, dict[str, Any]], theirs: tuple[str, dict[str, Any]]
 ) -> dict[str, Series]:
     """Return an algorithm as written, with each deviation of the authors' code, on their function, and with it all."""
     cause, function = theirs
     together = {setting: value for change in changes.values() for setting, value in change.items()}
-    return {
-        name: series,
-        **{f"{name} | {what}": changed(series, change, {}) for what, change in changes.items()},
-        f"{name} | {cause}": changed(series, {}, function),
-        f"{name} | all of these": changed(series, together, function),
-    }
+    alone = one_change(name, series, changes, {cause: function})
+    return alone | {name_of_change(name, "all of these"): changed(series, together, function)}
 
 
 def all_but_exact(function: Mapping[str, Any]) -> Series:
@@ -145,29 +136,35 @@ def audited(function: str) -> dict[str, Series]:
         **deviations("GPOO (S = 1)", gpoo(1), GPOO_DEVIATIONS, theirs),
         **deviations("GPOO (S = 10)", gpoo(10), GPOO_DEVIATIONS, theirs),
         **deviations("GPTree", Series(GPTREE), GPTREE_DEVIATIONS, theirs),
-        "GPTree | all but exact comparisons": all_but_exact(theirs[1]),
+        name_of_change("GPTree", "all but exact comparisons"): all_but_exact(theirs[1]),
         **deviations("StoOO", stooo(TENS), STOOO_DEVIATIONS, theirs),
         **deviations("AVE-StoOO", stooo(TENS, 10, AVE_STOOO), STOOO_DEVIATIONS, theirs),
     }
 
 
 ABLATIONS = {
-    "GPOO (S = 1)": Series(GPOO, label="GPOO"),
-    "GPOO (S = 1) | constant β": Series(partial(GPOO, constant_beta=True), label="GPOO"),
-    "GPOO (S = 1) | leaf": Series(partial(GPOO, recommendation="leaf"), label="GPOO"),
-    "GPOO (S = 1) | lower bound": Series(partial(GPOO, recommendation="lower_bound"), label="GPOO"),
-    "GPOO (S = 1) | independent cells": Series(partial(GPOO, independent_cells=True), label="GPOO"),
-    "GPOO (S = 10)": gpoo(10),
-    "GPOO (S = 10) | independent cells": gpoo(10, partial(GPOO, independent_cells=True)),
-    "GPTree": GPTREE,
-    "GPTree | growing β": partial(GPTREE, beta="gpoo"),
-    # with these constants nothing but the root is divided before the first reward: an adaptive tree, see GPTREE_SLOPES
-    "GPTree | constants of the code": partial(GPTREE, **GPTREE_DEVIATIONS["constants of the code"]),
-    "GPTree | constants of the code, growing β": partial(
-        GPTREE, beta="gpoo", **GPTREE_DEVIATIONS["constants of the code"]
+    **one_change(
+        "GPOO (S = 1)",
+        Series(GPOO, label="GPOO"),
+        {
+            "constant β": {"constant_beta": True},
+            "leaf": {"recommendation": "leaf"},
+            "lower bound": {"recommendation": "lower_bound"},
+            "independent cells": {"independent_cells": True},
+        },
     ),
-    "AVE-StoOO": stooo(TENS, 10, AVE_STOOO),
-    "AVE-StoOO | posterior mean": stooo(TENS, 10, partial(AVE_STOOO, recommendation="posterior")),
+    **one_change("GPOO (S = 10)", gpoo(10), {"independent cells": {"independent_cells": True}}),
+    **one_change(
+        "GPTree",
+        GPTREE,
+        {
+            "growing β": {"beta": "gpoo"},
+            # with these constants nothing but the root is divided before the first reward, see GPTREE_SLOPES
+            "constants of the code": GPTREE_DEVIATIONS["constants of the code"],
+            "constants of the code, growing β": GPTREE_DEVIATIONS["constants of the code"] | {"beta": "gpoo"},
+        },
+    ),
+    **one_change("AVE-StoOO", stooo(TENS, 10, AVE_STOOO), {"posterior mean": {"recommendation": "posterior"}}),
 }
 
 # Slopes of GPTree's modulus g(r), which sets how much f may vary in a cell; the largest is the one of this kernel

@@ -14,8 +14,8 @@ import pandas as pd
 
 from bestarm.interface import FloatArray
 from bestarm.policies.gpoo import Gpoo
-from bestarm.problems.cell_bandit import CellBandit
-from bestarm.reporting.values import COLUMNS, QUANTILES, as_values
+from bestarm_lab.figures.values import COLUMNS, QUANTILES, as_values
+from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.theory_rows import largest_slopes, near_optimality
 
 

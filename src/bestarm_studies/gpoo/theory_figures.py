@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from bestarm.reporting.appearance import DOTS, Look
-from bestarm.reporting.figures import draw_lines, draw_quantiles, headed, legend_below, line_panels, runs_text, wide
+from bestarm_lab.figures.appearance import DOTS, Look
+from bestarm_lab.figures.figures import draw_lines, draw_quantiles, headed, legend_below, line_panels, runs_text, wide
 
 BOUND_LOOKS = {
     "Theorem 1": Look("0.2", "", "--"),
@@ -54,6 +54,15 @@ def rate_figure(
     every = pd.concat([values[values["statistic"] == "mean"], bounds.assign(series=bounds["statistic"])])
     order = [*dict.fromkeys(values["series"]), *BOUND_LOOKS]
     return line_panels(
-        every.assign(statistic="regret"), order, statistic="regret", titles=titles, log="xy",
-        looks=BOUND_LOOKS, x="budget N (evaluations)", y="aggregated regret", title=title, setting=setting, height=3.0,
-    )  # fmt: skip
+        every.assign(statistic="regret"),
+        order,
+        statistic="regret",
+        titles=titles,
+        log="xy",
+        looks=BOUND_LOOKS,
+        x="budget N (evaluations)",
+        y="aggregated regret",
+        title=title,
+        setting=setting,
+        height=3.0,
+    )

@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 
 from bestarm.designs.partition_tree import EXPANDED
-from bestarm.experiments.simulate import simulate
 from bestarm.interface import FloatArray
 from bestarm.policies.gpoo import Gpoo
-from bestarm.problems.cell_bandit import CellBandit
+from bestarm.simulate import simulate
 from bestarm.streams import Streams
+from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.event_observer import EventObserver
 
 _SLOPE_POINTS = 4001

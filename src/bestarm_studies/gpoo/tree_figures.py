@@ -16,9 +16,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Patch
 
-from bestarm.reporting.appearance import CONVENTIONS
-from bestarm.reporting.figures import draw_lines, headed, legend_below, runs_text, wide
-from bestarm.reporting.values import as_values, summarise
+from bestarm_lab.figures.appearance import CONVENTIONS
+from bestarm_lab.figures.figures import draw_lines, headed, legend_below, runs_text, wide
+from bestarm_lab.figures.values import as_values, summarise
 
 _DRAWS = (
     ("not evaluated", "#4A90D9", "o"),
@@ -204,9 +204,15 @@ def quantities_figure(
             text = f"cell ({depth}, {place}): CI {leaf['width']:.2f}, $\\delta$ {leaf['delta']:.3g}"
             top = axis.get_ylim()[1]
             axis.annotate(
-                text, (leaf["x"], leaf["mean"]), (leaf["x"], top), ha="center", va="top", size=8,
-                arrowprops={"arrowstyle": "-", "lw": 0.7, "color": "0.3"}, bbox={"fc": "white", "ec": "0.7", "pad": 2},
-            )  # fmt: skip
+                text,
+                (leaf["x"], leaf["mean"]),
+                (leaf["x"], top),
+                ha="center",
+                va="top",
+                size=8,
+                arrowprops={"arrowstyle": "-", "lw": 0.7, "color": "0.3"},
+                bbox={"fc": "white", "ec": "0.7", "pad": 2},
+            )
     axes[-1, 0].set_xlabel("x")
     _legend_of_cells(figure, envelope=True)
     return headed(figure, title, setting)

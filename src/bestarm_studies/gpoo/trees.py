@@ -12,13 +12,10 @@ import numpy as np
 import pandas as pd
 
 from bestarm.designs.partition_tree import EXPANDED, LEAF
-from bestarm.experiments.observe import Looking
-from bestarm.experiments.simulate import simulate
-from bestarm.interface import IntArray
 from bestarm.models.cell_posterior import predict_points
 from bestarm.policies.gpoo import Gpoo
-from bestarm.problems.cell_bandit import CellBandit
-from bestarm.streams import Streams
+from bestarm_lab.experiments.watched import Seen, watched
+from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.functions import DesignedBandit
 
 N_POINTS = 401  # where the posterior of f is written down
@@ -35,14 +32,12 @@ class Search:
     policy: Gpoo
     problem: CellBandit
 
-    def watch(self, look: Callable[[Any], None], replications: IntArray, seed: int) -> None:
-        """Run the search, and look at its state in every round."""
-        streams = Streams(seed, self.problem.label, replications)
-        simulate(Looking(self.policy, look), self.problem.take(replications), streams, metrics={})
-
-    def of(self, frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-        """Return frames as one, with the names of this search."""
-        return pd.concat(frames, ignore_index=True).assign(convention=self.convention, series=self.series)
+    def watched(
+        self, look: Callable[[Any, Any], Seen], replications: int | Sequence[int], seed: int, block: int | None = None
+    ) -> pd.DataFrame:
+        """Return what is seen in every round of the search, with its names."""
+        seen = watched(self.policy, self.problem, look, replications, seed=seed, block=block)
+        return seen.assign(convention=self.convention, series=self.series)
 
 
 def all_searches(searches: Searches, conventions: Sequence[str]) -> list[Search]:
@@ -164,19 +159,15 @@ def tree_rows(
 def _trees_of(
     search: Search, replications: Sequence[int], seed: int, rounds: Sequence[int], posterior: bool
 ) -> pd.DataFrame:
-    found: list[pd.DataFrame] = []
-    for replication in replications:
+    def look(state: Any, problem: CellBandit) -> pd.DataFrame | None:
+        if int(state.n_rounds[0]) + 1 not in rounds:
+            return None
+        found = [node_rows(search.policy, problem, state)]
+        if posterior:
+            found.append(posterior_rows(search.policy, problem, state))
+        return pd.concat(found, ignore_index=True).assign(replication=int(state.replications[0]))
 
-        def look(state: Any, replication: int = replication) -> None:
-            if int(state.n_rounds[0]) + 1 in rounds:
-                nodes = node_rows(search.policy, search.problem, state)
-                found.append(nodes.assign(replication=replication))
-                if posterior:
-                    curve = posterior_rows(search.policy, search.problem, state)
-                    found.append(curve.assign(replication=replication))
-
-        search.watch(look, np.array([replication]), seed)
-    return search.of(found)
+    return search.watched(look, replications, seed, block=1)
 
 
 def growth_rows(
@@ -195,26 +186,19 @@ def growth_rows(
 
 
 def _growth_of(search: Search, replications: int, seed: int) -> pd.DataFrame:
-    found: list[pd.DataFrame] = []
-
-    def look(state: Any) -> None:
+    def look(state: Any, problem: CellBandit) -> dict[str, Any]:
         here = np.arange(len(state.chosen)), np.maximum(state.chosen, 0)
-        found.append(
-            pd.DataFrame(
-                {
-                    "replication": state.replications,
-                    "round": state.n_rounds + 1,
-                    "n_leaves": (state.status == LEAF).sum(axis=1),
-                    "n_divided": (state.status == EXPANDED).sum(axis=1),
-                    "deepest": np.where(state.status == EXPANDED, state.depths, -1).max(axis=1),
-                    "chosen_depth": state.depths[here],
-                    "first_draw": state.draws[here] == 0,
-                }
-            )
-        )
+        return {
+            "replication": state.replications,
+            "round": state.n_rounds + 1,
+            "n_leaves": (state.status == LEAF).sum(axis=1),
+            "n_divided": (state.status == EXPANDED).sum(axis=1),
+            "deepest": np.where(state.status == EXPANDED, state.depths, -1).max(axis=1),
+            "chosen_depth": state.depths[here],
+            "first_draw": state.draws[here] == 0,
+        }
 
-    search.watch(look, np.arange(replications), seed)
-    return search.of(found)
+    return search.watched(look, replications, seed)
 
 
 def pattern_rows(
@@ -246,7 +230,6 @@ def pattern_rows(
 
 
 def _pattern_of(search: Search, replications: int, seed: int, budgets: Sequence[int], width: float) -> pd.DataFrame:
-    found: list[pd.DataFrame] = []
     bandit: Any = search.problem
     x = np.linspace(bandit.partition.lower[0], bandit.partition.upper[0], 500)
     truth = bandit.evaluate(x[:, None])
@@ -254,19 +237,15 @@ def _pattern_of(search: Search, replications: int, seed: int, budgets: Sequence[
     high = np.minimum(x + width / 2, bandit.partition.upper[0])
     smooth = bandit.function.average(low[:, None], high[:, None])
 
-    def look(state: Any) -> None:
-        if int(state.n_rounds[0]) in budgets:
-            means, _ = predict_points(state, x[:, None])
-            found.append(
-                pd.DataFrame(
-                    {
-                        "replication": state.replications,
-                        "budget": int(state.n_rounds[0]),
-                        "error": np.sqrt(((means - truth) ** 2).mean(axis=1)),
-                        "smoothed_error": np.sqrt(((means - smooth) ** 2).mean(axis=1)),
-                    }
-                )
-            )
+    def look(state: Any, problem: CellBandit) -> dict[str, Any] | None:
+        if int(state.n_rounds[0]) not in budgets:
+            return None
+        means, _ = predict_points(state, x[:, None])
+        return {
+            "replication": state.replications,
+            "budget": int(state.n_rounds[0]),
+            "error": np.sqrt(((means - truth) ** 2).mean(axis=1)),
+            "smoothed_error": np.sqrt(((means - smooth) ** 2).mean(axis=1)),
+        }
 
-    search.watch(look, np.arange(replications), seed)
-    return search.of(found)
+    return search.watched(look, replications, seed)

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from bestarm.problems.cell_bandit import CellBandit
-from bestarm.reporting.values import as_values, mean_interval, paired_effects, summarise, text_table
+from bestarm_lab.experiments.series import setting_of_each
+from bestarm_lab.figures.values import as_values, mean_interval, paired_effects, summarise, text_table
+from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.functions import DesignedBandit
+from bestarm_studies.gpoo.series import CHILDREN_AND_REPRESENTATIVES
 
 BUDGETS = (10, 80)  # regrets are averaged between these where one number stands for a curve
 RIVALS = {"S = 1": ("StoOO", "GPTree"), "S = 10": ("AVE-StoOO", "GPTree")}  # of GPOO, for each S
@@ -47,10 +49,11 @@ def regret_values(
     ``metrics`` maps panels to columns; by default every panel shows the aggregated regret.
     """
     found = [
-        summarise(frame, regret_of((metrics or {}).get(panel, "aggregated_regret")), x="budget", panel=panel,
-                  profile=profile)
+        summarise(
+            frame, regret_of((metrics or {}).get(panel, "aggregated_regret")), x="budget", panel=panel, profile=profile
+        )
         for panel, frame in rows.items()
-    ]  # fmt: skip
+    ]
     return pd.concat(found, ignore_index=True)
 
 
@@ -63,13 +66,16 @@ def regret_table(values: pd.DataFrame, budgets: Sequence[int]) -> pd.DataFrame:
 def log_regret_grid(rows: pd.DataFrame, budgets: Sequence[int], profile: str) -> pd.DataFrame:
     """Return the natural logarithm of the mean regret for each K and S, with the interval's ends on the same scale.
 
-    The series of the rows are called "K = k, S = s"; the panel is the budget, x is S.
+    The rows are those of `CHILDREN_AND_REPRESENTATIVES`; the panel is the budget, the series K, x is S.
     """
     mine = rows[rows["budget"].isin(budgets)]
     found = summarise(mine, {"log mean": ("aggregated_regret", "mean")}, panel="N = {budget}", profile=profile)
     logs = {name: np.log(found[name].clip(lower=1e-12)) for name in ("value", "low", "high")}
-    arity, size = (found["series"].str.extract(pattern)[0] for pattern in (r"(K = \d+)", r"S = (\d+)"))
-    return found.assign(series=arity, x=size.astype(int), **logs)
+    arity, size = (
+        found["series"].map(setting_of_each(CHILDREN_AND_REPRESENTATIVES, setting))
+        for setting in ("arity", "n_representatives")
+    )
+    return found.assign(series="K = " + arity.astype(str), x=size, **logs)
 
 
 def audit_effects(rows: pd.DataFrame, panel: str, profile: str) -> pd.DataFrame:

@@ -8,15 +8,17 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.experiment import Experiment, Metric, Series
-from bestarm.experiments.scale import PerArm, Scale
-from bestarm.metrics import correct, simple_regret
 from bestarm.policies.bayes_gap import ArmKernel, BayesGap
 from bestarm.policies.budgeted import lingape, lingape_greedy
 from bestarm.policies.gse import Gse
 from bestarm.policies.lin_ucb import LinUcb
 from bestarm.policies.od_linbai import OdLinBai
 from bestarm.policies.peace import Peace
+from bestarm_lab.experiments.experiment import Experiment, Metric
+from bestarm_lab.experiments.one_change import one_change
+from bestarm_lab.experiments.scale import PerArm, Scale
+from bestarm_lab.experiments.series import Series
+from bestarm_lab.metrics import correct, simple_regret
 
 SIGMA = math.sqrt(10.0)  # of a reward of the synthetic linear instances, unless they say otherwise
 TABLE_SIGMA = math.sqrt(0.1)  # of a reward of the cars and of the motor
@@ -34,6 +36,7 @@ LINEAR_GSE: dict[str, Any] = {
     "GSE-Lin-Wynn": WYNN,
 }
 HALVING = Series(partial(Gse, model="means"), conventions=("as_written",))  # sequential halving: it sees no features
+_KEEPING = {"rewards kept": {"keeps_rewards": True}}
 PEACE = Series(partial(Peace), within={"n_arms": 32})
 
 SMOKE = Scale(2, budgets=PerArm((10,)), vary={"n_arms": [8]})
@@ -77,18 +80,21 @@ def lingapes(sigma: float, delta: float, greedy_delta: float) -> dict[str, Serie
     optimised, greedy = partial(lingape, sigma=sigma), partial(lingape_greedy, sigma=sigma)
     return {
         "LinGapE": Series(
-            partial(optimised, delta=delta), partial(optimised, delta=0.4), coded_within={"n_arms": 32},
+            partial(optimised, delta=delta),
+            partial(optimised, delta=0.4),
+            coded_within={"n_arms": 32},
             coded_replications=200,
         ),
         "LinGapE-Greedy": Series(partial(greedy, delta=greedy_delta), partial(greedy, delta=0.4)),
-    }  # fmt: skip
+    }
 
 
 def keeping(series: Mapping[str, partial[Any]]) -> dict[str, Series]:
     """Return the ablation of eliminations that use the rewards of all stages; the authors' code has none."""
     return {
-        f"{name} | rewards kept": Series(partial(policy, keeps_rewards=True), conventions=("as_written",))
-        for name, policy in series.items()
+        name: Series(changed, conventions=("as_written",))
+        for algorithm, policy in series.items()
+        for name, changed in one_change(algorithm, policy, _KEEPING, itself=False).items()
     }
 
 

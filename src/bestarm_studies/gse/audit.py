@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.experiment import Series
-from bestarm.experiments.scale import PerArm, Scale
 from bestarm.policies.bayes_gap import BayesGap
 from bestarm.policies.budgeted import lingape, lingape_greedy
-from bestarm.policies.lin_ucb import LinUcb
 from bestarm.policies.peace import Peace
-from bestarm.policies.peace_width import PeaceWidth
+from bestarm_lab.experiments.one_change import Settings, name_of_change, one_change
+from bestarm_lab.experiments.scale import PerArm, Scale
+from bestarm_lab.experiments.series import Series
 from bestarm_studies.gse.algorithms import (
     FWG,
     GREEDY,
@@ -27,10 +25,9 @@ from bestarm_studies.gse.algorithms import (
     unprojected,
 )
 from bestarm_studies.gse.instances import adaptive_instance, corner_instance, sphere_instance, static_instance
+from bestarm_studies.gse.peace_width import PeaceWidth
 from bestarm_studies.gse.tabular import automobile_instance, stand_in_automobile_instance
 from bestarm_studies.gse.tabular import correct as correct_row
-
-Settings = Mapping[str, Any]
 
 _COLUMNS: Settings = {"projection": "published"}
 _REMAINDER: Settings = {"spends_remainder": True}
@@ -46,6 +43,8 @@ _SCHEDULE: Settings = {"published_schedule": True}
 _LEAKED: Settings = {"schedule_dimension": 4}
 _ELLIPSOID: Settings = {"allocation": "published-ellipsoid"}
 _EXACT: Settings = {"exact": True}
+_ONE_BEST: dict[str, Settings] = {"duplicates of the best are errors": {"only_first_best": True}}  # of the problem
+_FOUR: dict[str, Settings] = {"dimension 4": {"n_features": 4}}  # of the problem
 
 _ELIMINATION: dict[str, Settings] = {
     "three columns": _COLUMNS,
@@ -57,23 +56,15 @@ _ALL: Settings = {**_COLUMNS, **_REMAINDER, **_DOWN, **_BY_RANK, **_BLANK}
 _ALL_FWG: Settings = {**_ALL, **_LINE_SEARCH, **_UP, **_ZERO_ARMS}
 
 
-def changes(name: str, policy: partial[Any], settings: Mapping[str, Settings]) -> dict[str, Any]:
-    """Return a policy and each of its changes alone."""
-    return {name: policy} | {f"{name} | {change}": partial(policy, **to) for change, to in settings.items()}
-
-
-def _in_four_dimensions(name: str, policy: partial[Any]) -> dict[str, Any]:
-    return {f"{name} | dimension 4": Series(policy, problem={"n_features": 4})}
-
-
 def _eliminations(in_four: bool, leaked: bool = False) -> dict[str, Any]:
     """Return GSE and OD-LinBAI with their changes.
 
     Four features are among them if instances have so few as coded; all changes of OD-LinBAI include the schedule of
     dimension 4 if it is ``leaked`` into the experiment.
     """
-    lin = changes("GSE-Lin", UNIFORM, {**_ELIMINATION, "all": _ALL})
-    fwg = changes(
+    four = _FOUR if in_four else {}
+    lin = one_change("GSE-Lin", UNIFORM, {**_ELIMINATION, "all": _ALL}, four)
+    fwg = one_change(
         "GSE-Lin-FWG",
         FWG,
         {
@@ -84,8 +75,9 @@ def _eliminations(in_four: bool, leaked: bool = False) -> dict[str, Any]:
             "three columns, line search, zero arms keep weight": {**_COLUMNS, **_LINE_SEARCH, **_ZERO_ARMS},
             "all": _ALL_FWG,
         },
+        four,
     )
-    greedy = changes(
+    greedy = one_change(
         "GSE-Lin-Greedy",
         GREEDY,
         {
@@ -97,12 +89,12 @@ def _eliminations(in_four: bool, leaked: bool = False) -> dict[str, Any]:
             "all": {**_ALL, **_INTERCEPT},
         },
     )
-    wynn = changes(
+    wynn = one_change(
         "GSE-Lin-Wynn",
         WYNN,
         {"Fedorov's step": {"allocation": "fedorov"}, "multinomial": {"rounding": "multinomial"}},
     )
-    od = changes(
+    od = one_change(
         "OD-LinBAI",
         OD_LINBAI,
         {
@@ -113,17 +105,23 @@ def _eliminations(in_four: bool, leaked: bool = False) -> dict[str, Any]:
             "exact budgets": _EXACT,
             "all": {**_COLUMNS, **_SCHEDULE, **_BY_RANK, **_BLANK, **_ELLIPSOID, **(_LEAKED if leaked else {})},
         },
+        four,
     )
-    if in_four:
-        lin |= _in_four_dimensions("GSE-Lin", UNIFORM)
-        fwg |= _in_four_dimensions("GSE-Lin-FWG", FWG)
-        od |= _in_four_dimensions("OD-LinBAI", OD_LINBAI)
     return lin | fwg | greedy | wynn | od
 
 
 def _baselines() -> dict[str, Any]:
-    ucb = changes("LinUCB", lin_ucb(6.32), {"no features shared": {"disjoint": True}, "first of equals": _IN_ORDER})
-    gaps = changes(
+    ucb = one_change(
+        "LinUCB",
+        lin_ucb(6.32),
+        {
+            "no features shared": {"disjoint": True},
+            "first of equals": _IN_ORDER,
+            "published α": {"alpha": 0.513},
+            "α of the paper": {"alpha": None},
+        },
+    )
+    gaps = one_change(
         "LinGapE-Greedy",
         partial(lingape_greedy, sigma=SIGMA, delta=0.9),
         {
@@ -137,10 +135,10 @@ def _baselines() -> dict[str, Any]:
             "no stop of its own": {"stops_early": False},
         },
     )
-    slip = changes(
+    slip = one_change(
         "LinGapE", partial(lingape, sigma=SIGMA, delta=0.4), {"weights of at least 0": {"nonnegative_weights": True}}
     )
-    bayes = changes(
+    bayes = one_change(
         "BayesGap-Lin",
         partial(BayesGap, sigma=SIGMA, kernel="linear"),
         {
@@ -154,15 +152,15 @@ def _baselines() -> dict[str, Any]:
     )
     return {
         **ucb,
-        "LinUCB | published α": lin_ucb(0.513),
-        "LinUCB | α of the paper": partial(LinUcb),
         **gaps,
         **at_most(500, slip),
         **bayes,
         "Peace": partial(Peace),
-        "Peace | solved to the optimum": Series(partial(Peace, solver="optimised"), replications=500),
-        "Peace | rounds by the width": Series(partial(PeaceWidth), within={"n_arms": 16}, replications=200),
-        "Peace | inflated average": partial(Peace, inflated_average=True),
+        name_of_change("Peace", "solved to the optimum"): Series(partial(Peace, solver="optimised"), replications=500),
+        name_of_change("Peace", "rounds by the width"): Series(
+            partial(PeaceWidth), within={"n_arms": 16}, replications=200
+        ),
+        name_of_change("Peace", "inflated average"): partial(Peace, inflated_average=True),
     }
 
 
@@ -199,10 +197,8 @@ AUDIT = {
         "Audit: Figure 6 at B = 100",
         partial(sphere_instance, variance=1.0),
         {
-            **changes("GSE-Lin-FWG", FWG, {"rounded up": _UP}),
-            **_in_four_dimensions("GSE-Lin-FWG", FWG),
-            **changes("OD-LinBAI", OD_LINBAI, {"exact budgets": _EXACT, "published schedule": _SCHEDULE}),
-            **_in_four_dimensions("OD-LinBAI", OD_LINBAI),
+            **one_change("GSE-Lin-FWG", FWG, {"rounded up": _UP}, _FOUR),
+            **one_change("OD-LinBAI", OD_LINBAI, {"exact budgets": _EXACT, "published schedule": _SCHEDULE}, _FOUR),
         },
         vary={"n_arms": [8, 16, 32, 64]},
         budgets=[100],
@@ -213,7 +209,7 @@ AUDIT = {
     "audit_corner": search(
         "Audit: Figure 7",
         partial(corner_instance),
-        changes(
+        one_change(
             "GSE-Lin-FWG",
             FWG,
             {"rounded up": _UP, "arms rounded down": _DOWN, "ties by the stage before": _BY_RANK, "all": _ALL_FWG},
@@ -230,10 +226,7 @@ AUDIT = {
         {
             name: series
             for algorithm, policy in _ON_TABLES.items()
-            for name, series in (
-                (algorithm, Series(policy)),
-                (f"{algorithm} | duplicates of the best are errors", Series(policy, problem={"only_first_best": True})),
-            )
+            for name, series in one_change(algorithm, policy, problem=_ONE_BEST).items()
         },
         stand_in=partial(stand_in_automobile_instance),
         accuracy=correct_row,

@@ -17,58 +17,30 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
 from statsmodels.stats.proportion import proportion_confint
 
-from bestarm.designs.optimal_design import DesignRule, optimal_design
 from bestarm.interface import FloatArray
-from bestarm.models.arm_estimates import logistic_scores
-from bestarm.reporting.study import project_seed
-from bestarm.reporting.verdicts import Decision
-from bestarm.streams import Streams
+from bestarm_lab.claims.claim import Check
+from bestarm_lab.claims.verdicts import Decision
 
 Test = Mapping[str, Any]
 Rows = Mapping[str, pd.DataFrame]
 
 _GAP = 0.1  # of Appendix D, where a number is needed
-_BERNOULLI_VARIANCE = 0.25  # a reward of 0 or 1 is 1/4-sub-Gaussian
-
-
-def overtaking(rng: np.random.Generator, runs: int) -> tuple[FloatArray, FloatArray]:
-    r"""Return how often each other arm overtakes the best in one logistic fit, and the bound on it, shape (K - 1,).
-
-    The bound is :math:`e^{-\Delta_i^2c^2/(8\sigma^2\|x_i\|^2)}+e^{-\Delta_i^2c^2/(8\sigma^2\|x_1\|^2)}` ([1]_, Lemma 1
-    of Appendix B) with the smallest slope c of any run, on a random instance with random counts.
-    """
-    n_arms, d = int(rng.integers(3, 7)), int(rng.integers(2, 4))
-    x = rng.uniform(-1.0, 1.0, (n_arms, d))
-    counts = rng.integers(50, 800, n_arms)
-    true = x @ rng.normal(0.0, 1.0, d)
-    totals = rng.binomial(counts, expit(true), (runs, n_arms)).astype(np.float64)
-    sets, live = np.zeros(runs, dtype=np.int64), np.ones((runs, n_arms), dtype=np.bool_)
-    scores = logistic_scores(x[None], sets, live, np.tile(counts, (runs, 1)), totals)
-    farthest = np.maximum(np.abs(true), np.abs(scores))
-    slope = float((expit(farthest) * expit(-farthest)).min())
-    norms = np.einsum("ki,ij,kj->k", x, np.linalg.inv((x.T * counts) @ x), x)
-    best = int(true.argmax())
-    others = np.arange(n_arms) != best
-    exponents = ((true[best] - true) * slope) ** 2 / (8.0 * _BERNOULLI_VARIANCE)
-    bounds = np.exp(-exponents / norms) + np.exp(-exponents / norms[best])
-    return (scores > scores[:, [best]]).mean(axis=0)[others], bounds[others]
 
 
 def glm_lemma_1(test: Test, rows: Rows) -> Decision:
     """Decide the logistic form of Lemma 1 on random instances, by how often an arm overtakes the best."""
-    rng, runs = np.random.default_rng(project_seed()), int(test["runs"])
-    found = [overtaking(rng, runs) for _ in range(int(test["draws"]))]
-    shares, bounds = (np.concatenate(part) for part in zip(*found, strict=True))
+    (name,) = test["experiments"]
+    shares, bounds = (rows[name][column].to_numpy() for column in ("share", "bound"))
+    instances, runs = rows[name]["replication"].nunique(), int(rows[name]["runs"].iloc[0])
     low, high = proportion_confint(np.round(shares * runs), runs, method="wilson")
     beyond = (low > bounds) & (shares > 0.0)
     telling = (bounds < 1.0) & (high_without_error(runs) < bounds)
     text = f"beyond in {beyond.sum()} of {len(bounds)} pairs of arms; {telling.sum()} of the bounds can be tested"
     if telling.any():
         text += f", there the probability is at most {(high / bounds)[telling].max():.2f} times the bound"
-    return Decision(not beyond.any(), text, bool(telling.any()), f"{len(found)} instances of {runs} runs")
+    return Decision(not beyond.any(), text, bool(telling.any()), f"{instances} instances of {runs} runs")
 
 
 def high_without_error(n: Any) -> Any:
@@ -76,29 +48,17 @@ def high_without_error(n: Any) -> Any:
     return proportion_confint(np.zeros_like(np.asarray(n)), np.asarray(n), method="wilson")[1]
 
 
-def steps_to_twice_the_rank(n_arms: int, d: int, n_sets: int) -> FloatArray:
-    """Return the Frank-Wolfe steps from Kumar and Yıldırım's start until no leverage exceeds 2d, shape (S,) ([2]_)."""
-    rng = np.random.default_rng([project_seed(), n_arms, d])
-    x = rng.standard_normal((n_sets, n_arms, d))
-    x /= np.linalg.norm(x, axis=2, keepdims=True)
-    streams = Streams.first(n_sets, seed=project_seed(), instance=f"corollary 2 {n_arms} {d}")
-    rule = DesignRule("d-optimal", "kumar-yildirim", tolerance=1.0)
-    live, key = np.ones((n_sets, n_arms), dtype=np.bool_), streams.key("start")
-    return np.asarray(
-        optimal_design(x, live, rule, key=key, replications=streams.replications).n_steps, dtype=np.float64
-    )
-
-
 def corollary_2(test: Test, rows: Rows) -> Decision:
     """Decide that at most d log(log(d)) steps, on average, bring every leverage below 2d, for few arms and many."""
+    (name,) = test["experiments"]
     holds, texts = True, []
-    for d in test["dimensions"]:
+    means = rows[name].groupby(["n_features", "per_dimension"])["steps"].mean().unstack("per_dimension")
+    for d, mine in zip(means.index.to_list(), means.to_numpy(), strict=True):
         allowed = d * np.log(np.log(d))
-        means = [steps_to_twice_the_rank(k * d, d, int(test["sets"])).mean() for k in test["arms_per_dimension"]]
-        holds &= max(means) <= allowed
-        texts.append(f"d = {d}: {' and '.join(f'{m:.1f}' for m in means)}, allowed {allowed:.1f}")
-    sizes = " and ".join(f"{k}d" for k in test["arms_per_dimension"])
-    return Decision(bool(holds), f"mean steps with {sizes} arms: {'; '.join(texts)}")
+        holds &= bool(mine.max() <= allowed)
+        texts.append(f"d = {d}: {' and '.join(f'{m:.1f}' for m in mine)}, allowed {allowed:.1f}")
+    sizes = " and ".join(f"{k}d" for k in means)
+    return Decision(holds, f"mean steps with {sizes} arms: {'; '.join(texts)}")
 
 
 def log_bounds_of_peace(d: int, log_arms: float, x: FloatArray, constant: float, extra: float) -> Any:
@@ -109,7 +69,7 @@ def log_bounds_of_peace(d: int, log_arms: float, x: FloatArray, constant: float,
     return ours, theirs
 
 
-def against_peace(test: Test, rows: Rows) -> Decision:
+def against_peace(test: Test) -> Decision:
     """Decide whether Peace's bound is below Equation 2 only if K exceeds exp(exp(log d log log d)) ([1]_, D.2 (i))."""
     x, failed, checked = np.logspace(0, 4, 400), [], 0
     for d in test["dimensions"]:
@@ -125,7 +85,7 @@ def against_peace(test: Test, rows: Rows) -> Decision:
     return _lower_for(failed, checked, "numbers of arms below the threshold")
 
 
-def against_peace_g_optimal(test: Test, rows: Rows) -> Decision:
+def against_peace_g_optimal(test: Test) -> Decision:
     """Decide whether Equation 3 is below Peace's bound under the G-optimal design for any budget ([1]_, D.2 (ii))."""
     x, failed, checked = np.logspace(0, 4, 400), [], 0  # x = B Δ² / (d log K)
     for d in test["dimensions"]:
@@ -152,7 +112,7 @@ def log_bounds_of_od(d: int, log_arms: float, budget: FloatArray, start: float) 
     return ours, prefix + (start - budget) * _GAP**2 / (32.0 * d * np.log2(d))
 
 
-def against_od_few_arms(test: Test, rows: Rows) -> Decision:
+def against_od_few_arms(test: Test) -> Decision:
     """Decide whether OD-LinBAI's bound is below GSE's where K < d(d+1)/2 ([1]_, D.3; Δ = 0.1)."""
     budget, ours_lower, checked = 10.0 ** np.linspace(2, 8, 121), 0, 0
     for d in test["dimensions"]:
@@ -164,7 +124,7 @@ def against_od_few_arms(test: Test, rows: Rows) -> Decision:
     return Decision(ours_lower == 0, f"GSE's is the lower one at {ours_lower} of {checked} budgets")
 
 
-def od_corner_cases(test: Test, rows: Rows) -> Decision:
+def od_corner_cases(test: Test) -> Decision:
     """Decide whether GSE's bound falls below OD-LinBAI's in the four limits that Appendix D.3 lists ([1]_, Δ = 0.1)."""
     far = range(1, 61)
     cases: dict[str, list[tuple[int, int, float]]] = {
@@ -184,11 +144,13 @@ def od_corner_cases(test: Test, rows: Rows) -> Decision:
     return Decision(lower == len(cases), f"{text}, and below 1 only for {' and '.join(below_one) or 'none of them'}")
 
 
-BOUND_CHECKS = {
-    "glm_lemma_1": glm_lemma_1,
-    "corollary_2": corollary_2,
-    "against_peace": against_peace,
-    "against_peace_g_optimal": against_peace_g_optimal,
-    "against_od_few_arms": against_od_few_arms,
-    "od_corner_cases": od_corner_cases,
+BOUND_CHECKS: dict[str, Check] = {
+    "glm_lemma_1": Check(glm_lemma_1, {"experiments": "experiments"}),
+    "corollary_2": Check(corollary_2, {"experiments": "experiments"}),
+    "against_peace": Check(against_peace, {"dimensions": "numbers", "exponents": "numbers", "constant": "number"}),
+    "against_peace_g_optimal": Check(
+        against_peace_g_optimal, {"dimensions": "numbers", "exponents": "numbers", "constant": "number"}
+    ),
+    "against_od_few_arms": Check(against_od_few_arms, {"dimensions": "numbers"}),
+    "od_corner_cases": Check(od_corner_cases),
 }

@@ -5,16 +5,18 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.computation import Computation
-from bestarm.experiments.experiment import Experiment, Series
-from bestarm.experiments.scale import PerArm, Scale
-from bestarm.metrics import correct
 from bestarm.policies.bayes_gap import BayesGap
 from bestarm.policies.budgeted import lingape_greedy
 from bestarm.policies.gse import Gse
 from bestarm.policies.od_linbai import OdLinBai
 from bestarm.policies.peace import Peace
 from bestarm.policies.ucb_glm import UcbGlm
+from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.experiment import Experiment
+from bestarm_lab.experiments.one_change import one_change
+from bestarm_lab.experiments.scale import PerArm, Scale
+from bestarm_lab.experiments.series import Series
+from bestarm_lab.metrics import correct
 from bestarm_studies.gse.algorithms import (
     BINARY_SIGMA,
     FWG,
@@ -35,7 +37,8 @@ from bestarm_studies.gse.algorithms import (
     unprojected,
     with_leak,
 )
-from bestarm_studies.gse.audit import AUDIT, changes
+from bestarm_studies.gse.audit import AUDIT
+from bestarm_studies.gse.bound_rows import leverage_rows, overtaking_rows, step_rows
 from bestarm_studies.gse.instances import adaptive_instance, corner_instance, sphere_instance, static_instance
 from bestarm_studies.gse.logistic_instances import logistic_instance
 from bestarm_studies.gse.per_arm import PER_ARM
@@ -237,7 +240,7 @@ FIGURES = {
 def _stages(problem: partial[Any]) -> dict[str, Any]:
     return {
         "problem": problem,
-        "series": changes("GSE-Lin-FWG", FWG, {"η = 3": {"eta": 3}, "η = 4": {"eta": 4}, "η = K": {"eta": 1024}}),
+        "series": one_change("GSE-Lin-FWG", FWG, {"η = 3": {"eta": 3}, "η = 4": {"eta": 4}, "η = K": {"eta": 1024}}),
         "vary": {"n_arms": [8, 16, 32]},
         "budgets": PerArm((10, 20, 50)),
         "laptop": Scale(4000),
@@ -256,7 +259,7 @@ BEYOND = {
     "designs": search(
         "Designs and roundings on random instances",
         partial(sphere_instance),
-        changes(
+        one_change(
             "GSE-Lin-FWG",
             FWG,
             {
@@ -368,6 +371,24 @@ THEORY = {
     ),
 }
 
+STATEMENTS = {
+    "bounds_overtaking": Computation(
+        "Arms that overtake the best in a logistic fit",
+        partial(overtaking_rows, runs=4000),
+        profiles={"smoke": {"replications": 2, "runs": 100}, "laptop": {"replications": 30}},
+    ),
+    "bounds_steps": Computation(
+        "Steps of Frank-Wolfe from Kumar and Yıldırım's start",
+        partial(step_rows, dimensions=(8, 16, 32, 64), arms_per_dimension=(4, 16)),
+        profiles={"smoke": {"replications": 2, "dimensions": (8,)}, "laptop": {"replications": 20}},
+    ),
+    "bounds_clusters": Computation(
+        "Leverages of the example of Appendix H",
+        partial(leverage_rows, arms=(8, 16, 32, 64)),
+        profiles={"smoke": {"replications": 1, "arms": (8,)}, "laptop": {"replications": 1}},
+    ),
+}
+
 EXPERIMENTS: dict[str, Experiment | Computation] = {
     **TUNING,
     **FIGURES,
@@ -376,4 +397,5 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
     **AUDIT,
     **TIMES,
     **THEORY,
+    **STATEMENTS,
 }

@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from bestarm.reporting.appearance import DOTS, Look, look
-from bestarm.reporting.figures import draw_lines, headed, legend_below, line_panels, runs_text, wide
+from bestarm_lab.figures.appearance import DOTS, Look, look
+from bestarm_lab.figures.figures import draw_lines, headed, legend_below, line_panels, runs_text, wide
 
 SOLVER_LOOKS = {
     "Algorithm 2, line search": Look("#D55E00", "P"),
@@ -80,9 +80,15 @@ def allocation_figure(values: pd.DataFrame, *, title: str, setting: str = "") ->
         mine = mine.reset_index()
         axis.scatter(mine["x"], mine["second coordinate"], s=8, color="0.5", zorder=2)
         axis.scatter(
-            mine["x"], mine["second coordinate"], s=1400 * mine["weight"], color="#0072B2", alpha=0.45, ec="black",
-            lw=0.6, zorder=3,
-        )  # fmt: skip
+            mine["x"],
+            mine["second coordinate"],
+            s=1400 * mine["weight"],
+            color="#0072B2",
+            alpha=0.45,
+            ec="black",
+            lw=0.6,
+            zorder=3,
+        )
         axis.set_title(f"{panel}\nlargest leverage {mine['leverage'].max():.2f}")
         axis.set(xlabel="first feature")
         axis.margins(0.15)
@@ -97,9 +103,18 @@ def convergence_figure(values: pd.DataFrame, *, title: str, setting: str = "") -
     """Return the excess of the largest leverage against the steps, a panel for each size of problem."""
     shown = values.assign(**{name: values[name] - 1.0 for name in ("value", "low", "high")})
     return line_panels(
-        shown, list(SOLVER_LOOKS), title=title, setting=setting, statistic="largest leverage over rank", x="steps",
-        y="largest leverage / rank - 1", marks="band", spread="range over sets of arms", log="xy", looks=SOLVER_LOOKS,
-    )  # fmt: skip
+        shown,
+        list(SOLVER_LOOKS),
+        title=title,
+        setting=setting,
+        statistic="largest leverage over rank",
+        x="steps",
+        y="largest leverage / rank - 1",
+        marks="band",
+        spread="range over sets of arms",
+        log="xy",
+        looks=SOLVER_LOOKS,
+    )
 
 
 def bound_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:

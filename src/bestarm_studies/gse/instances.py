@@ -150,7 +150,7 @@ class LinearInstances:
     seed : int
         Another seed, other instances.
     leaks : bool
-        Whether, in the published code, the policies that run on these instances overwrite the dimension.
+        Whether, in the authors' code, the policies that run on these instances overwrite the dimension.
     """
 
     label: str
@@ -162,7 +162,7 @@ class LinearInstances:
     leaks: bool = False
 
     def as_coded(self) -> LinearInstances:
-        """Return the law of the published code: a cube for the sphere; with ``leaks``, four features.
+        """Return the law of the authors' code: a cube for the sphere; with ``leaks``, four features.
 
         Its projection overwrites the dimension that the generator uses, with 4, in all replications but the first.
         """

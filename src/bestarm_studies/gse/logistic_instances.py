@@ -1,4 +1,4 @@
-r"""Random logistic bandits of the GSE paper, and those of its published code.
+r"""Random logistic bandits of the GSE paper, and those of its authors' code.
 
 References
 ----------
@@ -14,9 +14,9 @@ import numpy as np
 from numba import njit
 
 from bestarm.interface import Arms, FloatArray, IntArray
-from bestarm.problems.logistic_bandit import LogisticBandit
 from bestarm.streams import Streams, standard_normal, uniform
 from bestarm_studies.gse.instances import check_sizes
+from bestarm_studies.gse.logistic_bandit import LogisticBandit
 
 _LEAKED_DIMENSION = 4
 
@@ -56,7 +56,7 @@ class LogisticInstances:
     published_scale : bool
         *Deviation*: the entries of :math:`\theta` have the standard deviation 3/d, in the place of the variance 3/d.
     leaks : bool
-        Whether, in the published code, the policies that run on these instances overwrite the dimension.
+        Whether, in the authors' code, the policies that run on these instances overwrite the dimension.
     """
 
     label: str
@@ -67,7 +67,7 @@ class LogisticInstances:
     leaks: bool = False
 
     def as_coded(self) -> LogisticInstances:
-        r"""Return the law of the published code: another scale of :math:`\theta`; with ``leaks``, four features."""
+        r"""Return the law of the authors' code: another scale of :math:`\theta`; with ``leaks``, four features."""
         d = _LEAKED_DIMENSION if self.leaks else self.n_features
         return replace(self, published_scale=True, n_features=d)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.experiment import Experiment
-from bestarm.experiments.scale import PerArm, Scale
-from bestarm.metrics import correct
+from bestarm_lab.experiments.experiment import Experiment
+from bestarm_lab.experiments.scale import PerArm, Scale
+from bestarm_lab.metrics import correct
 from bestarm_studies.gse.algorithms import FWG, OD_LINBAI, SMOKE, with_leak
 from bestarm_studies.gse.instances import corner_instance, sphere_instance
 

@@ -1,4 +1,4 @@
-"""How long runs take. Times belong to the machine that measured them; counted operations do not."""
+"""Times of runs, which belong to the machine that measured them, and counts of operations, which do not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm.experiments.simulate import simulate
+from bestarm.simulate import simulate
 from bestarm.streams import Streams
 
 

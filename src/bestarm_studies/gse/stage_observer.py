@@ -16,12 +16,12 @@ import pandas as pd
 from numba import njit
 
 from bestarm.designs.projection import span_basis
-from bestarm.experiments.observe import Observed
 from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.regression import design, factorise, solve_lower
+from bestarm.observe import Observed
 from bestarm.policies.elimination import EliminationState, by_arm
-from bestarm.problems.logistic_bandit import LogisticBandit
 from bestarm.streams import Streams
+from bestarm_studies.gse.logistic_bandit import LogisticBandit
 from bestarm_studies.gse.theory import gaps, smallest_slopes, variance
 
 N_STAGES = 3  # of eight arms
@@ -37,6 +37,7 @@ def uncertainties(
         x = features[feature_set[r]][arms]
         basis = span_basis(x)
         z = x @ basis
+        # V_t: the data of this stage alone
         v = design(z, counts[r][arms].astype(np.float64), 0.0)
         found[r, 0] = found[r, 1] = 0.0
         if not factorise(v):
@@ -44,6 +45,7 @@ def uncertainties(
             continue
         origin = features[feature_set[r]][best[r]] @ basis
         for i in range(len(arms)):
+            # Equation 2 has the norm of x_i - x_1, Equation 5 that of x_i
             for kind in range(2):
                 vector = z[i] - origin if kind == 0 else z[i].copy()
                 solve_lower(v, vector)

@@ -10,9 +10,9 @@ import pandas as pd
 
 from bestarm.designs.optimal_design import DesignRule, optimal_design
 from bestarm.designs.rounding import RoundingMethod, round_design, uniform_counts
-from bestarm.reporting.values import as_values, interval_text, paired_effects
 from bestarm.streams import Streams
-from bestarm_studies.gse.checks import example_leverages
+from bestarm_lab.figures.values import as_values, interval_text, paired_effects
+from bestarm_studies.gse.bound_rows import example_leverages
 from bestarm_studies.gse.values import best_settings
 
 _N_INSTANCES = 200  # random instances behind a gap

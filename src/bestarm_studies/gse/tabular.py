@@ -14,12 +14,12 @@ from typing import Any, Self
 import numpy as np
 from numba import njit
 
-from bestarm.datasets.registry import fetch
-from bestarm.datasets.tables import CAR_FEATURES, MOTOR_COLUMNS, ArmTable, read_automobile, read_electric_motor
 from bestarm.interface import Arms, FloatArray, IntArray
-from bestarm.metrics import correct as any_best
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.streams import Streams, uniform
+from bestarm_lab.datasets.registry import fetch
+from bestarm_lab.datasets.tables import CAR_FEATURES, MOTOR_COLUMNS, ArmTable, read_automobile, read_electric_motor
+from bestarm_lab.metrics import correct as any_best
 from bestarm_studies.gse.instances import check_sizes
 
 DATA_FILES = ("automobile", "electric-motor-sample")
@@ -91,9 +91,9 @@ class TabularInstances:
     sigma : float
         Standard deviation of a reward.
     with_replacement : bool
-        Whether a row can be drawn twice, as in the published code. Duplicates of the best row are as good as it is.
+        Whether a row can be drawn twice, as in the authors' code. Duplicates of the best row are as good as it is.
     only_first_best : bool
-        *Deviation*: of rows drawn twice that are best only the first counts as correct, as in the published code.
+        *Deviation*: of rows drawn twice that are best only the first counts as correct, as in the authors' code.
     seed : int
         Another seed, other rows.
     data : {"real", "stand-in"}
@@ -111,7 +111,7 @@ class TabularInstances:
     data: str = "real"
 
     def as_coded(self) -> TabularInstances:
-        """Return the law with the way in which the published code counts what is correct."""
+        """Return the law with the way in which the authors' code counts what is correct."""
         return replace(self, only_first_best=True)
 
     @property
@@ -122,9 +122,7 @@ class TabularInstances:
     def take(self, replications: IntArray) -> TabularBandit:
         """Return the instances of some replications, by their identities."""
         streams = Streams(self.seed, self.label, np.asarray(replications, dtype=np.int64))
-        chosen = _rows(
-            streams.key("rows"), streams.replications, self.n_arms, len(self.target), self.with_replacement
-        )  # fmt: skip
+        chosen = _rows(streams.key("rows"), streams.replications, self.n_arms, len(self.target), self.with_replacement)
         nothing = np.zeros((len(chosen), self.features.shape[1]))
         return TabularBandit(
             self.label, self.features[chosen], nothing, self.sigma, self.target[chosen], self.only_first_best
@@ -152,9 +150,16 @@ def _instances(
         raise ValueError(f"n_arms must be at most the {len(table.target)} rows of the table, got {n_arms}.")
     law = f"{label} K={n_arms} variance={variance:g}{'' if with_replacement else ' distinct'}"
     return TabularInstances(
-        law + " stand-in" * (data == "stand-in"), scaled(table.features), scaled(table.target), n_arms, variance**0.5,
-        with_replacement, only_first_best, seed, data,
-    )  # fmt: skip
+        law + " stand-in" * (data == "stand-in"),
+        scaled(table.features),
+        scaled(table.target),
+        n_arms,
+        variance**0.5,
+        with_replacement,
+        only_first_best,
+        seed,
+        data,
+    )
 
 
 def automobile_instance(
@@ -166,7 +171,7 @@ def automobile_instance(
 ) -> TabularInstances:
     """Return cars: which is the most expensive? ([1]_, Figure 5a).
 
-    The price is scaled to [0, 1] with the features, as in the published code, so a variance of 0.1 is large.
+    The price is scaled to [0, 1] with the features, as in the authors' code, so a variance of 0.1 is large.
 
     Raises
     ------

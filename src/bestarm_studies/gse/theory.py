@@ -15,7 +15,7 @@ from scipy.special import expit
 
 from bestarm.interface import FloatArray
 from bestarm.problems.linear_bandit import LinearBandit
-from bestarm.problems.logistic_bandit import LogisticBandit
+from bestarm_studies.gse.logistic_bandit import LogisticBandit
 
 
 def theory_instance(model: str, n_arms: int, n_features: int, sigma: float, signal: float) -> Any:

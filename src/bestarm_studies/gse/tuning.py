@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.experiment import Experiment
-from bestarm.experiments.scale import PerArm, Scale
 from bestarm.policies.bayes_gap import ArmKernel, BayesGap
 from bestarm.policies.budgeted import lingape, lingape_greedy
+from bestarm.policies.lin_ucb import LinUcb
 from bestarm.policies.ucb_glm import UcbGlm
-from bestarm_studies.gse.algorithms import BINARY_SIGMA, SIGMA, TABLE_SIGMA, lin_ucb, search
+from bestarm_lab.experiments.experiment import Experiment
+from bestarm_lab.experiments.one_change import Settings, one_change
+from bestarm_lab.experiments.scale import PerArm, Scale
+from bestarm_studies.gse.algorithms import BINARY_SIGMA, SIGMA, TABLE_SIGMA, search
 from bestarm_studies.gse.instances import adaptive_instance, sphere_instance, static_instance
 from bestarm_studies.gse.logistic_instances import logistic_instance
 from bestarm_studies.gse.tabular import (
@@ -27,30 +29,34 @@ _ALPHAS = (0.5, 1, 2, 3.16, 6.32, 12.6, 25.3)  # up to eight times the standard 
 _TABLE_ALPHAS = (0.05, 0.1, 0.2, 0.32, 0.63, 1.26, 2.53)
 
 
+def _alpha_grid(alphas: Sequence[float]) -> dict[str, Settings]:
+    return {f"α = {alpha:g}": {"alpha": alpha} for alpha in alphas}
+
+
 def _kernels(sigma: float) -> dict[str, Any]:
     kernels: dict[str, ArmKernel] = {"BayesGap-exp": "exponential", "BayesGap-M": "matern32"}
-    return {
-        f"{name} | ℓ = {lengthscale:g}": partial(BayesGap, sigma=sigma, kernel=kernel, lengthscale=lengthscale)
-        for name, kernel in kernels.items()
-        for lengthscale in _LENGTHSCALES
-    }
+    lengths: dict[str, Settings] = {f"ℓ = {length:g}": {"lengthscale": length} for length in _LENGTHSCALES}
+    found: dict[str, Any] = {}
+    for name, kernel in kernels.items():
+        found |= one_change(name, partial(BayesGap, sigma=sigma, kernel=kernel), lengths, itself=False)
+    return found
 
 
 def _linear_grid(sigma: float, alphas: Sequence[float]) -> dict[str, Any]:
     """Return the grids of all rivals for linear rewards."""
-    optimised = {d: partial(lingape, sigma=sigma, delta=d) for d in _DELTAS}
+    deltas: dict[str, Settings] = {f"δ = {delta:g}": {"delta": delta} for delta in _DELTAS}
     return {
-        **{f"LinGapE-Greedy | δ = {d:g}": partial(lingape_greedy, sigma=sigma, delta=d) for d in _DELTAS},
-        **{f"LinGapE | δ = {d:g}": policy for d, policy in optimised.items()},
-        **{f"LinUCB | α = {alpha:g}": lin_ucb(alpha) for alpha in alphas},
-        "BayesGap | linear": partial(BayesGap, sigma=sigma, kernel="linear"),
+        **one_change("LinGapE-Greedy", partial(lingape_greedy, sigma=sigma), deltas, itself=False),
+        **one_change("LinGapE", partial(lingape, sigma=sigma), deltas, itself=False),
+        **one_change("LinUCB", partial(LinUcb), _alpha_grid(alphas), itself=False),
+        **one_change("BayesGap", partial(BayesGap, sigma=sigma), {"linear": {"kernel": "linear"}}, itself=False),
         **_kernels(sigma),
     }
 
 
 def _logistic_grid() -> dict[str, Any]:
-    alphas = {f"UCB-GLM | α = {alpha:g}": partial(UcbGlm, alpha=alpha) for alpha in (0.1, 0.5, 1, 2)}
-    return {**alphas, "UCB-GLM | α of the theory": partial(UcbGlm), **_kernels(BINARY_SIGMA)}
+    alphas = _alpha_grid((0.1, 0.5, 1, 2)) | {"α of the theory": {}}
+    return one_change("UCB-GLM", partial(UcbGlm), alphas, itself=False) | _kernels(BINARY_SIGMA)
 
 
 def _tuning(place: str, problem: partial[Any], series: dict[str, Any], **settings: Any) -> Experiment:

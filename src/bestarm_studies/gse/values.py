@@ -9,7 +9,8 @@ import pandas as pd
 
 from bestarm.designs.optimal_design import DesignRule, optimal_design
 from bestarm.interface import FloatArray
-from bestarm.reporting.values import as_values, summarise
+from bestarm_lab.experiments.one_change import algorithm_and_change
+from bestarm_lab.figures.values import as_values, summarise
 
 ACCURACY = {
     "accuracy": ("correct", "share"),
@@ -34,7 +35,7 @@ def accuracy_differences(
 ) -> pd.DataFrame:
     """Return the accuracy of one algorithm minus another's on the same noise, with 95% t-intervals.
 
-    ``x`` names a column and ``panel`` is a text with columns in braces, as in `bestarm.reporting.values.summarise`.
+    ``x`` names a column and ``panel`` is a text with columns in braces, as in `bestarm_lab.figures.values.summarise`.
     """
     outcomes = {"series", "correct", "simple_regret", "pulls", "round", "stopped", "data", "key"}
     keys = [name for name in rows if name not in outcomes]
@@ -51,7 +52,7 @@ def best_settings(rows: pd.DataFrame, cells: Sequence[str]) -> pd.DataFrame:
     """
     means = rows.groupby(["series", *cells], sort=False)["correct"].mean().groupby("series", sort=False).mean()
     found = means.rename("accuracy").reset_index()
-    found[["series", "setting"]] = found["series"].str.split(" | ", regex=False, expand=True)
+    found[["series", "setting"]] = [algorithm_and_change(name) for name in found["series"]]
     found["chosen"] = found["accuracy"] == found.groupby("series")["accuracy"].transform("max")
     return found[["series", "setting", "accuracy", "chosen"]]
 

@@ -7,10 +7,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.computation import Computation
-from bestarm.experiments.experiment import Experiment, Series, with_settings
 from bestarm.policies.gifa import Gifa, lingifa, lucb, m_lingape, ugape
 from bestarm.policies.lingame import LinGame
+from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.experiment import Experiment, with_settings
+from bestarm_lab.experiments.one_change import name_of_change
+from bestarm_lab.experiments.series import Series
 from bestarm_studies.linear_topm.settings import (
     BOTH,
     DRUGS,
@@ -162,7 +164,7 @@ AUDIT: dict[str, Experiment | Computation] = {
     "audit_identity": _audit(
         "Figure 1(c): drugs, each with a feature of its own",
         with_settings(DRUGS, {"identity_features": True}),
-        {f"{name} | identity features": _DRUG[name] for name in (LINGAPE, LINGIFA)} | {LUCB: _DRUG[LUCB]},
+        {name_of_change(name, "identity features"): _DRUG[name] for name in (LINGAPE, LINGIFA)} | {LUCB: _DRUG[LUCB]},
         stand_in=with_settings(STAND_IN_DRUGS, {"identity_features": True}),
         profiles=scales(4, 500),
     ),
@@ -224,14 +226,14 @@ _AGAINST_LINGAME = {  # its threshold : LinGame's
 COMPARISONS: dict[str, dict[str, dict[str, tuple[str, str]]]] = {
     "audit_fig1c": {  # with the rows of audit_identity
         "LUCB to m-LinGapE (greedy), as in Figure 1(c)": {
-            "paired widths": (f"{LUCB} | paired widths", LUCB),
-            "× features, largest variance": (LARGEST, f"{LUCB} | paired widths"),
+            "paired widths": (name_of_change(LUCB, "paired widths"), LUCB),
+            "× features, largest variance": (LARGEST, name_of_change(LUCB, "paired widths")),
             "× greedy rule": (LINGAPE, LARGEST),
             "= all together": (LINGAPE, LUCB),
         },
         "The features alone": {
-            "individual widths: with features / without": (f"{LINGIFA} | individual widths", LUCB),
-            "m-LinGapE: identity features / features": (f"{LINGAPE} | identity features", LINGAPE),
+            "individual widths: with features / without": (name_of_change(LINGIFA, "individual widths"), LUCB),
+            "m-LinGapE: identity features / features": (name_of_change(LINGAPE, "identity features"), LINGAPE),
         },
     },
     "audit_gain": {

@@ -1,4 +1,4 @@
-"""What each difference between the Top-m paper and its authors' code is worth, as values to plot."""
+"""Effects of each difference between the Top-m paper and its authors' code, as values to plot."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from bestarm.reporting.section import Section
-from bestarm.reporting.values import SEPARATOR, interval_text, paired_effects, single_changes
+from bestarm_lab.experiments.one_change import algorithm_and_change
+from bestarm_lab.figures.values import interval_text, paired_effects, single_changes
+from bestarm_lab.notebooks.section import Section
 from bestarm_studies.linear_topm.audit import AUDIT, COMPARISONS
 from bestarm_studies.linear_topm.values import error_values
 
@@ -65,7 +66,7 @@ def lingame_values(rows: Rows, profile: str) -> pd.DataFrame:
         paired_effects(mine, "pulls", statistic=RATIO, panel=panel, profile=profile, log=True, lines=compared)
         for panel, compared in lines.items()
     ]
-    alone = mine["series"].str.split(SEPARATOR, regex=False).str[0] == "LinGame"
+    alone = [algorithm_and_change(name)[0] == "LinGame" for name in mine["series"]]
     return pd.concat([*frames, error_values(mine[alone], "below", profile)], ignore_index=True)
 
 

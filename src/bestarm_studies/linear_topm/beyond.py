@@ -6,10 +6,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.computation import Computation
-from bestarm.experiments.experiment import Experiment
-from bestarm.experiments.scale import Profile, Scale
 from bestarm.policies.gifa import Gifa, lingifa, lucb, m_lingape
+from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.experiment import Experiment
+from bestarm_lab.experiments.scale import Profile, Scale
 from bestarm_studies.linear_topm.equal_gap import equal_gap_instance
 from bestarm_studies.linear_topm.lastfm import lastfm_instance, stand_in_lastfm_instance
 from bestarm_studies.linear_topm.misspecified import misspecified_instance

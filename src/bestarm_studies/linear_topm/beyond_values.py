@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from bestarm.reporting.section import Section
-from bestarm.reporting.values import as_values, summarise
+from bestarm_lab.figures.values import as_values, summarise
+from bestarm_lab.notebooks.section import Section
 from bestarm_studies.linear_topm.beyond import GROWTH_ARMS, GROWTH_FEATURES, MISSPECIFIED, N_FEATURES, REAL
 from bestarm_studies.linear_topm.complexity import gaps, ugape_complexity
 from bestarm_studies.linear_topm.values import prediction_values, run_family, split_series

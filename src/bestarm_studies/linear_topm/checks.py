@@ -1,18 +1,19 @@
-"""Whether the theory of the Top-m paper holds on what was observed: one function for each kind of statement.
+"""Checks of the Top-m paper's theory on what was observed: one function for each kind of statement.
 
 Each takes the rows of its experiments and the claim's test, and returns whether the statement holds and what was found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bestarm.reporting.claim_cells import Value
-from bestarm.reporting.verdicts import Decision
+from bestarm_lab.claims.cells import Value
+from bestarm_lab.claims.claim import Check
+from bestarm_lab.claims.verdicts import Decision
 from bestarm_studies.linear_topm.complexity_checks import nine_eighths, order_of_constants, table5
 from bestarm_studies.linear_topm.drug.checks import (
     drug_misfit,
@@ -111,7 +112,7 @@ def theorem_2_bound(test: Test, rows: Rows) -> Decision:
     return Decision(beyond == 0, text, informative=n > 0, checked=f"{n:,} runs")
 
 
-def gap(test: Test, rows: Rows) -> Decision:
+def gap(test: Test) -> Decision:
     """Compare the gap between the m-th and the next mean with the printed number of decimals."""
     holds, texts = True, []
     for name, (printed, decimals) in test["printed"].items():
@@ -124,21 +125,23 @@ def gap(test: Test, rows: Rows) -> Decision:
     return Decision(holds, "; ".join(texts))
 
 
-CHECKS: dict[str, Callable[[Test, Rows], Decision]] = {
-    "lemma_1": lemma_1,
-    "index_order": index_order,
-    "lemma_2": lemma_2,
-    "lemma_4": lemma_4,
-    "lemma_5": lemma_5,
-    "theorem_1": theorem_1,
-    "event_frequency": event_frequency,
-    "theorem_2": theorem_2_bound,
-    "gap": gap,
-    "table5": table5,
-    "order_of_constants": order_of_constants,
-    "nine_eighths": nine_eighths,
-    "drug_misfit": drug_misfit,
-    "recorded_hit_ratios": recorded_hit_ratios,
+CHECKS: dict[str, Check] = {
+    "lemma_1": Check(lemma_1, {"experiments": "experiments"}, may={"series": "series"}),
+    "index_order": Check(index_order, {"experiments": "experiments"}, may={"series": "series"}),
+    "lemma_2": Check(lemma_2, {"experiments": "experiments"}, may={"series": "series"}),
+    "lemma_4": Check(lemma_4, {"experiments": "experiments"}, may={"series": "series"}),
+    "lemma_5": Check(lemma_5, {"experiments": "experiments"}, may={"series": "series"}),
+    "theorem_1": Check(theorem_1, {"experiments": "experiments"}, may={"series": "series"}),
+    "event_frequency": Check(
+        event_frequency, {"experiments": "experiments", "delta": "number"}, may={"series": "series"}
+    ),
+    "theorem_2": Check(theorem_2_bound, {"experiments": "experiments", "series": "series"}),
+    "gap": Check(gap, {"printed": "any", "n_best": "any"}),
+    "table5": Check(table5, {"sigma": "number", "printed": "any"}),
+    "order_of_constants": Check(order_of_constants, {"sigma": "number", "epsilon": "number"}),
+    "nine_eighths": Check(nine_eighths),
+    "drug_misfit": Check(drug_misfit, {"printed": "number"}),
+    "recorded_hit_ratios": Check(recorded_hit_ratios, {"experiments": "experiments", "ranks": "numbers"}),
 }
 
 
@@ -151,6 +154,10 @@ VALUES: dict[str, Value] = {
     "pulls": Value("sample complexity"),
     "wrong": Value("a wrong answer", wrong),
     "holds": Value("H(m-LinGapE (2)) at most H(UGapE)"),
-    "hit_ratio_over_baseline": Value("hit ratio minus that of the baseline", hit_ratio_over_baseline),
-    "hit_ratio_over_printed": Value("hit ratio minus the printed one", hit_ratio_over_printed),
+    "hit_ratio_over_baseline": Value(
+        "hit ratio minus that of the baseline", hit_ratio_over_baseline, needs={"ranks": "numbers"}
+    ),
+    "hit_ratio_over_printed": Value(
+        "hit ratio minus the printed one", hit_ratio_over_printed, needs={"figure_5": "any"}
+    ),
 }

@@ -1,4 +1,4 @@
-r"""How hard a Top-m instance is: the complexity constants of the Top-m paper, and how they compare at random.
+r"""The complexity constants of the Top-m paper, and how they compare on random instances.
 
 A constant H bounds the sample complexity through :math:`\tau \leq \inf\{u : u > 1 + H C_u^2 + K\}`. The paper compares
 the constant of m-LinGapE with that of UGapE, which ignores the features, on random linear instances.

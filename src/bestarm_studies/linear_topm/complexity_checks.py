@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bestarm.designs.l1_design import l1_designs
-from bestarm.reporting.verdicts import Decision
+from bestarm_lab.claims.verdicts import Decision
 from bestarm_studies.linear_topm.complexity import (
     gaps,
     lucb_complexity,
@@ -21,7 +21,6 @@ from bestarm_studies.linear_topm.complexity import (
 from bestarm_studies.linear_topm.instances import published_random_instance
 
 Test = Mapping[str, Any]
-Rows = Mapping[str, pd.DataFrame]
 FEATURE_DIGITS = 1e-8  # the published features have eight decimals
 
 
@@ -38,7 +37,7 @@ def constants_of_table5(sigma: float, sizes: tuple[int, ...] = (3, 8)) -> pd.Dat
     return pd.DataFrame(lines)
 
 
-def table5(test: Test, rows: Rows) -> Decision:
+def table5(test: Test) -> Decision:
     """Compare Table 5 with its printed digits, as far as the eight decimals of the published features decide them."""
     holds, texts = True, []
     for m, constants in constants_of_table5(test["sigma"]).set_index("m").iterrows():
@@ -50,7 +49,7 @@ def table5(test: Test, rows: Rows) -> Decision:
     return Decision(holds, "; ".join(texts))
 
 
-def order_of_constants(test: Test, rows: Rows) -> Decision:
+def order_of_constants(test: Test) -> Decision:
     """Evaluate three constants on the published random instance; at epsilon = 0 their ratios are the same anywhere."""
     means = published_random_instance().means[0]
     values = {
@@ -63,7 +62,7 @@ def order_of_constants(test: Test, rows: Rows) -> Decision:
     return Decision(bool(ordered[0] >= ordered[1] >= ordered[2]), text)
 
 
-def nine_eighths(test: Test, rows: Rows) -> Decision:
+def nine_eighths(test: Test) -> Decision:
     """Evaluate H(m-LinGapE (2)) / H(UGapE) on instances with independent arms, at sigma = 1."""
     ratios = []
     for instance in range(20):

@@ -8,10 +8,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.computation import Computation
-from bestarm.experiments.experiment import Experiment
 from bestarm.policies.gifa import lingifa, lucb, m_lingape
 from bestarm.policies.lingame import LinGame
+from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.experiment import Experiment
 from bestarm_studies.linear_topm.audit import AUDIT, COMPARISONS
 from bestarm_studies.linear_topm.beyond import BEYOND, POINTS
 from bestarm_studies.linear_topm.complexity_table import complexity_rows

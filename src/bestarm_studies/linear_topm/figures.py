@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from bestarm.problems.linear_bandit import LinearBandit
-from bestarm.reporting.appearance import CONVENTIONS, display_label, look
-from bestarm.reporting.figures import draw_lines, draw_quantiles, headed, legend_below, runs_text, wide
+from bestarm_lab.figures.appearance import CONVENTIONS, display_label, look
+from bestarm_lab.figures.figures import draw_lines, draw_quantiles, headed, legend_below, runs_text, wide
 from bestarm_studies.linear_topm.values import Panel
 
 
@@ -49,10 +49,20 @@ def draw_sample_complexity(axis: Axes, rows: pd.DataFrame, values: pd.DataFrame,
         spread = (np.arange(len(pulls)) * 0.6180339887) % 1.0 - 0.5  # even, and the same in every redrawing
         axis.scatter(pulls, position + 0.7 * spread, s=1.5, color="0.55", alpha=0.45, linewidths=0, zorder=1)
     sns.boxplot(
-        data=rows, y="series", x="pulls", order=list(order), hue="series", legend=False, ax=axis, width=0.55,
-        palette={label: look(label).colour for label in order}, whis=(5, 95), showfliers=False, linewidth=1.0,
+        data=rows,
+        y="series",
+        x="pulls",
+        order=list(order),
+        hue="series",
+        legend=False,
+        ax=axis,
+        width=0.55,
+        palette={label: look(label).colour for label in order},
+        whis=(5, 95),
+        showfliers=False,
+        linewidth=1.0,
         boxprops={"alpha": 0.75, "zorder": 2},
-    )  # fmt: skip
+    )
     table = values.set_index(["statistic", "series"])["value"]
     for position, label in enumerate(order):
         axis.plot(table["mean", label], position, look(label).marker, ms=6, mfc="white", mec="black", mew=1.0, zorder=4)
@@ -92,9 +102,14 @@ def sample_complexity_figure(
     conventions = [c for c in CONVENTIONS if c in set(panels[0].rows["convention"])]
     heights = [0.27 * len(series) + 0.75 for series in order]
     figure, axes = plt.subplots(
-        len(panels), len(conventions), figsize=wide(1, sum(heights) + 0.35), squeeze=False, sharex="row", sharey="row",
+        len(panels),
+        len(conventions),
+        figsize=wide(1, sum(heights) + 0.35),
+        squeeze=False,
+        sharex="row",
+        sharey="row",
         height_ratios=heights,
-    )  # fmt: skip
+    )
     for (letter, _, heading, rows, values), row_axes, series in zip(panels, axes, order, strict=True):
         for convention, axis in zip(conventions, row_axes, strict=True):
             mine, numbers = (frame[frame["convention"] == convention] for frame in (rows, values))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bestarm.datasets.registry import fetch
+from bestarm_lab.datasets.registry import fetch
 from bestarm_studies.linear_topm.lastfm_files import LinearRepresentation, read_linear_representation
 from bestarm_studies.linear_topm.misspecified import MisspecifiedBandit, unexplained_deviation
 

@@ -17,8 +17,8 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from bestarm.experiments.observe import Observed
 from bestarm.interface import Arms, Ask, FiniteProblem, FloatArray, IntArray
+from bestarm.observe import Observed
 from bestarm.policies.gifa import Gifa, GifaState
 from bestarm.streams import Streams
 from bestarm_studies.linear_topm.complexity import gaps

@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from bestarm.experiments.timing import microseconds_per_pull
 from bestarm.policies.gifa import Gifa
+from bestarm_lab.experiments.timing import microseconds_per_pull
 
 Cells = Mapping[float, tuple[partial[Any], Mapping[str, Gifa]]]
 

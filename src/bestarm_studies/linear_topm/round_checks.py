@@ -103,6 +103,7 @@ def lemma_2_fails(
     with the largest :math:`N_a \|x_a\|^2` decides. ``lengths`` holds :math:`\|x_a\|` and ``differences``
     :math:`\|x_i - x_j\|`.
     """
+    # the largest N_a |x_a|^2
     information = 0.0
     for a in range(len(pulls)):
         information = max(information, pulls[a] * lengths[a] ** 2)
@@ -158,16 +159,21 @@ def check_round(
         line = found[place[r]]
         gap_indices(gram[r], means[r], scale[r], paired, width, index)
         line[0] += 1
+        # the event of the proofs: over all pairs, then over pairs of a best and another arm
         line[1] = max(line[1], largest_error(index, width, truth, everywhere, everywhere))
         line[2] = max(line[2], largest_error(index, width, truth, best, bad))
+        # Lemma 1, and the round in which the rule of UGapE stops
         value, fails = stopping_values(index, candidates[r], inside, room)
         line[3] += fails
         if value <= epsilon and np.isnan(line[4]):
             line[4] = pulls[r].sum()
+        # Section 3.2: the order of the indices; Lemma 2
         if uses_features:
             line[5] += index_order_fails(gram[r], pulls[r])
             line[6] += lemma_2_fails(gram[r], pulls[r], lengths, differences, regulariser)
+        # Lemma 4
         line[7] += lemma_4_fails(index, width, pair[r, 0], pair[r, 1], gap)
+        # Lemma 5
         for k in range(arms.shape[1]):
             if counts[r, k] > 0:
                 share = lemma_5_share(pulls[r, arms[r, k]], scale[r], gap[arms[r, k]], epsilon)

@@ -1,4 +1,4 @@
-"""What the experiments of the Top-m paper share: settings, algorithms, instances and scales.
+"""Settings, algorithms, instances and scales that the experiments of the Top-m paper share.
 
 Angles are in radians; sigma, rewards and gaps are in units of reward.
 """
@@ -6,15 +6,15 @@ Angles are in radians; sigma, rewards and gaps are in units of reward.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from math import pi
 from typing import Any
 
-from bestarm.experiments.experiment import Experiment
-from bestarm.experiments.scale import Profile, Scale
-from bestarm.metrics import correct, simple_regret
 from bestarm.policies.gifa import Gifa, lingifa, lucb, m_lingape, ugape
+from bestarm_lab.experiments.experiment import Experiment
+from bestarm_lab.experiments.one_change import name_of_change, one_change
+from bestarm_lab.experiments.scale import Profile, Scale
+from bestarm_lab.metrics import correct, simple_regret
 from bestarm_studies.linear_topm.drug.instance import drug_instance, stand_in_drug_instance
 from bestarm_studies.linear_topm.instances import classic_instance, published_random_instance
 
@@ -63,10 +63,6 @@ def classic_series(**settings: Any) -> dict[str, Gifa]:
 def with_changes(
     name: str, policy: Any, changes: Mapping[str, Mapping[str, Any]], *, coded: bool = True
 ) -> dict[str, Any]:
-    """Return an algorithm, one series for each change of it alone, and last, if asked for, all of the authors' code.
-
-    A series "A | B" is algorithm A with the one change B; its random ties are those of A, so that the two differ in
-    nothing else.
-    """
-    found = {name: policy} | {f"{name} | {change}": replace(policy, **settings) for change, settings in changes.items()}
-    return found | {f"{name} | as coded": policy.as_coded()} if coded else found
+    """Return an algorithm, one series for each change of it alone, and last, if asked for, all of the authors' code."""
+    found = one_change(name, policy, changes)
+    return found | {name_of_change(name, "as coded"): policy.as_coded()} if coded else found

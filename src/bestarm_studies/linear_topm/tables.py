@@ -9,13 +9,13 @@ import pandas as pd
 from statsmodels.stats.multitest import multipletests
 
 from bestarm.designs.l1_design import l1_designs
-from bestarm.experiments.experiment import Experiment
 from bestarm.policies.gifa import Gifa
 from bestarm.problems.linear_bandit import LinearBandit
-from bestarm.problems.recorded_rewards import RecordedRewards
-from bestarm.reporting.appearance import CONVENTIONS
-from bestarm.reporting.study import load_study
-from bestarm.reporting.values import as_values, interval_text
+from bestarm_lab.claims.kinds import Share
+from bestarm_lab.experiments.experiment import Experiment
+from bestarm_lab.figures.appearance import CONVENTIONS
+from bestarm_lab.figures.values import as_values, interval_text
+from bestarm_lab.study import load_study
 from bestarm_studies.linear_topm.complexity import (
     lucb_complexity,
     m_lingape_complexity,
@@ -23,6 +23,7 @@ from bestarm_studies.linear_topm.complexity import (
     ugape_complexity,
 )
 from bestarm_studies.linear_topm.experiments import RECORDED
+from bestarm_studies.linear_topm.recorded_rewards import RecordedRewards
 from bestarm_studies.linear_topm.values import Panel, agreement_with_recorded
 
 VERDICTS = ("confirmed", "refuted", "mixed", "undecided", "not informative", "not run")
@@ -129,7 +130,9 @@ def complexity_table(instances: Mapping[str, tuple[LinearBandit | RecordedReward
 
 def fraction_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Return Table 4 of the Top-m paper in per cent: printed, and under each reading of how it was made."""
-    printed = load_study("linear_topm").claims["TOPM-C11b"]["test"]["printed"]["tab04"]
+    test = load_study("linear_topm").claims["TOPM-C11b"].test
+    assert isinstance(test, Share)
+    printed = test.printed["tab04"]
     percent = 100.0 * rows.groupby(["series", "convention"], sort=False)["holds"].mean().unstack(sort=False)
     table = percent.map("{:.1f}".format).rename(columns=lambda name: name.replace("_", " ")).reset_index()
     table.insert(1, "printed", [f"{100 * printed[s][0]:.1f}" for s in table["series"]])

@@ -1,4 +1,4 @@
-"""What the observer found in an experiment, as tables and plotted values, beside what the Top-m paper proves.
+"""Findings of the observer as tables and plotted values, beside what the Top-m paper proves.
 
 References
 ----------
@@ -16,11 +16,11 @@ import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
 from bestarm.designs.l1_design import l1_designs
-from bestarm.experiments.experiment import Experiment
 from bestarm.interface import FiniteProblem, FloatArray
 from bestarm.policies.gifa import Gifa
-from bestarm.reporting.values import COLUMNS, QUANTILES, mean_interval, summarise
 from bestarm.streams import Streams
+from bestarm_lab.experiments.experiment import Experiment
+from bestarm_lab.figures.values import COLUMNS, QUANTILES, mean_interval, summarise
 from bestarm_studies.linear_topm.complexity import (
     m_lingape_complexity,
     m_lingape_optimised_complexity,

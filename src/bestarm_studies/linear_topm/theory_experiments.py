@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.computation import Computation
-from bestarm.experiments.experiment import Experiment
 from bestarm.policies.gifa import Gifa, lingifa, lucb, m_lingape
+from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.experiment import Experiment
 from bestarm_studies.linear_topm.instances import classic_instance
 from bestarm_studies.linear_topm.observer import GifaObserver
 from bestarm_studies.linear_topm.settings import (

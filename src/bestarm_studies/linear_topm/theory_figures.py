@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bestarm.reporting.appearance import display_label, look
-from bestarm.reporting.figures import draw_quantiles, headed, legend_below, runs_text, wide
+from bestarm_lab.figures.appearance import display_label, look
+from bestarm_lab.figures.figures import draw_quantiles, headed, legend_below, runs_text, wide
 
 
 def event_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
@@ -30,9 +30,13 @@ def event_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figu
         values[values["panel"].isin(pair)]["series"].nunique() for pair in zip(panels[::2], panels[1::2], strict=True)
     ]
     figure, axes = plt.subplots(
-        len(heights), 2, figsize=wide(1, 0.24 * sum(heights) + 0.75 * len(heights)), squeeze=False, sharex=True,
+        len(heights),
+        2,
+        figsize=wide(1, 0.24 * sum(heights) + 0.75 * len(heights)),
+        squeeze=False,
+        sharex=True,
         height_ratios=heights,
-    )  # fmt: skip
+    )
     for axis, panel in zip(axes.flat, panels, strict=True):
         mine = values[values["panel"] == panel]
         draw_quantiles(axis, mine, list(dict.fromkeys(mine["series"])))

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from bestarm.reporting.section import Section
-from bestarm.reporting.values import QUANTILES, as_values, summarise
+from bestarm_lab.experiments.one_change import algorithm_and_change
+from bestarm_lab.figures.values import QUANTILES, as_values, summarise
+from bestarm_lab.notebooks.section import Section
 from bestarm_studies.linear_topm.experiments import RECORDED
 from bestarm_studies.linear_topm.misspecified import MisspecifiedBandit
 
@@ -41,8 +42,8 @@ def sample_complexity_panels(
 def error_values(rows: pd.DataFrame, panel: str, profile: str) -> pd.DataFrame:
     """Return the error frequency of each series "A | change" with Wilson's interval; the series is A, x the change."""
     found = summarise(rows.assign(wrong=1.0 - rows["correct"]), {"error rate": ("wrong", "share")}, profile=profile)
-    parts = found["series"].str.partition(" | ")
-    return as_values(found, panel=panel, series=parts[0], x=parts[2])
+    parts = pd.DataFrame(map(algorithm_and_change, found["series"]), columns=["series", "x"], index=found.index)
+    return as_values(found, panel=panel, **parts)
 
 
 def sample_complexity_values(

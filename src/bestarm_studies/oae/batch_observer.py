@@ -18,9 +18,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bestarm.experiments.observe import Observed
-from bestarm.guards.protocol import forget_asked
 from bestarm.interface import Arms, Ask, BoolArray, FiniteProblem, FloatArray, IntArray, take_rows
+from bestarm.observe import Observed
 from bestarm.policies.batch_search import BatchState
 from bestarm.streams import Streams
 
@@ -95,7 +94,6 @@ class BatchObserver(Observed):
         nothing = np.zeros((len(on), self.policy.batch), dtype=np.int64)
         if not on.any():
             return Ask(nothing, nothing)
-        forget_asked(state)  # what is told of it below was asked of a part of it
         some = take_rows(state, np.flatnonzero(on))
         asked = self._ask(some)
         state.scores[on], state.diverged[on] = some.scores, some.diverged

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from bestarm.reporting.claim_cells import side_values
+from bestarm_lab.claims.cells import side_values
 from bestarm_studies.oae.divergence import without_broken
 from bestarm_studies.oae.first_hits import MAIN_TAU, first_hits, random_mean, shared_rounds, until_found, whole_runs
 

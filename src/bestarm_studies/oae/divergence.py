@@ -1,4 +1,4 @@
-"""Fits that run away: which runs have them, which of these enter no mean, and how often and how long it happens.
+"""Fits that diverge: the runs that have them, which of these enter no mean, their number and their length.
 
 An unbounded objective leads to outputs beyond any response; ten thousand is where a run is marked.
 """
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm.reporting.values import as_values
+from bestarm_lab.figures.values import as_values
 from bestarm_studies.oae.first_hits import until_found
 
 BEYOND = "runs beyond 10^4"  # statistic: runs with a fit whose outputs passed 10^4

@@ -57,6 +57,7 @@ def least_independent(
         for _ in range(60):
             t = 0.5 * (low + high)
             bound, data, norm = 0.0, 0.0, 0.0
+            # v = H^-1 a with H = t G / epsilon^2 + (1 - t) I / 4: a'v, v'Gv / epsilon^2 and |v|^2 / 4
             for j in range(len(eigenvalues)):
                 scale = eigenvalues[j] / epsilon**2
                 weight = t * scale + 0.25 * (1.0 - t)
@@ -66,10 +67,12 @@ def least_independent(
                 norm += 0.25 * share / weight
             if bound <= epsilon**2 or bound == 0.0:
                 break
+            # v, scaled until the tighter constraint binds
             attained = max(attained, bound / np.sqrt(max(data, norm)))
             independent = attained > epsilon * (1.0 + _MARGIN)
             if (independent and attained >= least * (1.0 - _MARGIN)) or attained >= np.sqrt(bound) * (1.0 - _MARGIN):
                 break
+            # towards the t at which both bind
             if data > norm:
                 low = t
             else:

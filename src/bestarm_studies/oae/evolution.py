@@ -1,4 +1,4 @@
-"""How MeanOpt explores a line: its model, the arms it has pulled, and the hills it has seen, round by round.
+"""The course of a search by MeanOpt on a line: its model, the arms it has pulled, and the hills it has seen.
 
 References
 ----------
@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from bestarm.experiments.observe import Observed
-from bestarm.experiments.simulate import simulate
 from bestarm.interface import Ask, BoolArray, FloatArray
+from bestarm.observe import Observed
 from bestarm.policies.batch_search import BatchState
 from bestarm.policies.oae import NetworkSearch
+from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_studies.oae.landscapes import Landscape
 

@@ -1,4 +1,4 @@
-"""Figure 7 of the OAE paper: the four landscapes, and what MeanOpt thinks and has tried after some rounds."""
+"""Figure 7 of the OAE paper: the four landscapes, with MeanOpt's model and its tried arms after some rounds."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bestarm.reporting.figures import headed, legend_below, wide
-from bestarm.reporting.values import as_values
+from bestarm_lab.figures.figures import headed, legend_below, wide
+from bestarm_lab.figures.values import as_values
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from bestarm.experiments.computation import Computation
-from bestarm.experiments.experiment import Experiment
-from bestarm.experiments.scale import Profile
-from bestarm.policies.oae import Oae
+from bestarm.policies.oae import NetworkSearch, Oae
+from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.experiment import Experiment
+from bestarm_lab.experiments.scale import Profile
 from bestarm_studies.oae.cell_lines.experiments import CELL_LINES
 from bestarm_studies.oae.evolution import evolution_rows
 from bestarm_studies.oae.genedisco.experiments import GENEDISCO
@@ -48,6 +48,7 @@ from bestarm_studies.oae.series import (
     STEPS,
     VANILLA,
 )
+from bestarm_studies.oae.statement_rows import network_rows, size_rows
 from bestarm_studies.oae.theory_experiments import THEORY
 from bestarm_studies.oae.uci import UCI_SETS, stand_in_uci_instance, uci_instance
 
@@ -174,6 +175,35 @@ EVOLUTION = Computation(
     },
 )
 
+
+def searched(experiment: Experiment | Computation, series: str) -> NetworkSearch:
+    """Return the policy of a series at the paper's own scale."""
+    assert isinstance(experiment, Experiment)
+    found: NetworkSearch = next(cell.policy for cell in experiment.cells("paper") if cell.series == series)
+    return found
+
+
+ONCE: dict[Profile, dict[str, int]] = {"smoke": {"replications": 1}, "laptop": {"replications": 1}}
+COUNTS: dict[str, Experiment | Computation] = {
+    "uci_sizes": Computation(
+        title="Points and attributes of the UCI sets",
+        rows=partial(size_rows),
+        profiles=ONCE,
+        data_files=[about.file for about in UCI_SETS.values()],
+    ),
+    "network_counts": Computation(
+        title="Networks that a batch takes, NN 100-10",
+        rows=partial(
+            network_rows,
+            searches={
+                "MeanOpt 0.1": searched(SYNTHETIC["synthetic_100_10"], "MeanOpt 0.1"),
+                "SeqB 0.1": searched(SYNTHETIC["sequential_100_10"], "SeqB 0.1"),
+            },
+        ),
+        profiles=ONCE,
+    ),
+}
+
 EXPERIMENTS: dict[str, Experiment | Computation] = {
     **FITS,
     **SYNTHETIC,
@@ -181,6 +211,7 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
     **REALIZABLE,
     "evolution": EVOLUTION,
     **OPEN_CHOICES,
+    **COUNTS,
     **THEORY,
     **CELL_LINES,
     **GENEDISCO,

@@ -11,10 +11,10 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bestarm.experiments.experiment import Experiment, settings_of
-from bestarm.experiments.scale import Profile
-from bestarm.reporting.appearance import DOTS, display_label, look
-from bestarm.reporting.figures import draw_lines, headed, legend_below, line_panels, runs_text, wide
+from bestarm_lab.experiments.experiment import Experiment, settings_of
+from bestarm_lab.experiments.scale import Profile
+from bestarm_lab.figures.appearance import DOTS, display_label, look
+from bestarm_lab.figures.figures import draw_lines, headed, legend_below, line_panels, runs_text, wide
 from bestarm_studies.oae.divergence import BEYOND
 from bestarm_studies.oae.first_hits import MAIN_TAU
 from bestarm_studies.oae.values import RANDOM_LAW
@@ -27,7 +27,7 @@ PARTS = {"share": f"share of runs with a top-{100 * MAIN_TAU:g}% arm", "batches"
 def scale_words(experiments: Sequence[tuple[Experiment, Profile]], series: Sequence[str]) -> str:
     """Return in words how long the networks of some series were trained, and over how many batches they searched.
 
-    Experiments come with the profile of their rows, see `bestarm.reporting.section.Section.at`. Several experiments
+    Experiments come with the profile of their rows, see `bestarm_lab.notebooks.section.Section.at`. Several experiments
     that are drawn together are compared over the batches that all of them have.
     """
     cuts: dict[str, list[int]] = {}
@@ -103,9 +103,16 @@ def draw_batches(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> Axes
             colour, marker, _ = look(series)
             around = marker == "x"
             axis.plot(
-                [x], found, marker="o" if around else marker, mfc="white", mec=colour, mew=1.2, ms=6 if around else 5,
-                ls="", zorder=3.5 if around else 4,
-            )  # fmt: skip
+                [x],
+                found,
+                marker="o" if around else marker,
+                mfc="white",
+                mec=colour,
+                mew=1.2,
+                ms=6 if around else 5,
+                ls="",
+                zorder=3.5 if around else 4,
+            )
     taus = sorted(mine["x"].dropna().unique())
     axis.set_xlim(taus[-1] * 1.25, taus[0] / 1.25)
     axis.set_xticks(taus, [f"{t:g}" for t in taus])
@@ -161,8 +168,10 @@ def hits_figure(
     shown = values[values["series"].isin(order) & values["statistic"].isin(["share found", "batches"])]
     words = [runs_text(shown["n"])]
     words += ["bands: 95% intervals"] * ("share" in parts)
-    words += ["bars: 95% bootstrap intervals; open or circled marker: some runs never found one and count as one batch "
-              "more than there are"] * ("batches" in parts)  # fmt: skip
+    words += [
+        "bars: 95% bootstrap intervals; open or circled marker: some runs never found one and count as one batch "
+        "more than there are"
+    ] * ("batches" in parts)
     words += [setting, "† some fits gave outputs above $10^4$" if beyond & set(order) else ""]
     return headed(figure, title, "; ".join(filter(None, words)))
 
@@ -177,7 +186,16 @@ def _mark_diverged(figure: Figure, beyond: Collection[str]) -> None:
 def fits_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
     """Return a panel for each set of arms: training error over variance against the step, a line for each class."""
     return line_panels(
-        values, CLASSES, title=title, setting=setting, statistic="median MSE / variance", x="step of Adam",
-        y="training MSE / variance\n(median)", spread="quartiles", log="xy", reference=1.0,
-        reference_label="a constant", marks="band",
-    )  # fmt: skip
+        values,
+        CLASSES,
+        title=title,
+        setting=setting,
+        statistic="median MSE / variance",
+        x="step of Adam",
+        y="training MSE / variance\n(median)",
+        spread="quartiles",
+        log="xy",
+        reference=1.0,
+        reference_label="a constant",
+        marks="band",
+    )

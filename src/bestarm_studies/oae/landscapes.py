@@ -17,9 +17,9 @@ import numpy as np
 from numba import njit
 
 from bestarm.interface import FloatArray, IntArray
-from bestarm.problems.drawn_arms import DrawnArms
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.streams import Streams, uniform
+from bestarm_studies.oae.drawn_arms import DrawnArms
 
 REACH = 10.0
 HOLES = {"one": (1.5, 3.75), "four": (6.0, 7.25)}

@@ -1,4 +1,4 @@
-"""Whether an optimistic linear model is optimistic on its batch, and what a regularised one adds arm by arm.
+"""Optimism of linear models on their batches, and what a regularised one adds arm by arm.
 
 References
 ----------

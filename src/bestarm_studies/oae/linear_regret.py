@@ -15,11 +15,11 @@ import joblib
 import numpy as np
 import pandas as pd
 
-from bestarm.experiments.simulate import simulate
 from bestarm.interface import IntArray
 from bestarm.policies.batch_search import BatchSearch
 from bestarm.policies.linear_oae import EllipsoidOae
 from bestarm.problems.noiseless_arms import NoiselessArms
+from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_studies.oae.eluder_dimension import eluder_bounds
 from bestarm_studies.oae.regret_observer import RegretObserver

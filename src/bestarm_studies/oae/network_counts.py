@@ -1,4 +1,4 @@
-"""What a batch costs: the networks that a search trains for it, counted while it searches.
+"""Counts of the networks that a search trains for each batch.
 
 References
 ----------

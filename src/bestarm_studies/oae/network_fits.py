@@ -1,4 +1,4 @@
-"""How well each class of networks fits each set of arms: the training error over the steps of a plain fit."""
+"""Training errors of each class of networks on each set of arms, over the steps of a plain fit."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import torch
 
-from bestarm.datasets.registry import DataUnavailable
 from bestarm.models.fused_fit import fit_fused as fit_networks
 from bestarm.models.fused_predict import predict_fused as predict
 from bestarm.models.mlp_fit import FitData, Training
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.streams import Streams
+from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_studies.oae.landscapes import Landscape
 
 Maker = Callable[[], NoiselessArms | Landscape]
@@ -51,22 +51,40 @@ def _fits(
     arms = np.broadcast_to(np.arange(n_arms, dtype=np.int64), (n, n_arms))
     responses = np.broadcast_to(problem.means, (n, n_arms))
     data = FitData(
-        torch.tensor(features, dtype=torch.float32), feature_set, arms, np.full(n, n_arms), arms[:, :0],
-        np.zeros(n, dtype=np.int64), replications, responses,
-    )  # fmt: skip
+        torch.tensor(features, dtype=torch.float32),
+        feature_set,
+        arms,
+        np.full(n, n_arms),
+        arms[:, :0],
+        np.zeros(n, dtype=np.int64),
+        replications,
+        responses,
+    )
     seen = np.sort(np.random.default_rng(seed).permutation(n_arms)[:SEEN])
     looked = FitData(
-        data.features[:, seen], feature_set, arms[:, : len(seen)], np.full(n, len(seen)), arms[:, :0],
-        np.zeros(n, dtype=np.int64), replications, responses[:, seen],
-    )  # fmt: skip
+        data.features[:, seen],
+        feature_set,
+        arms[:, : len(seen)],
+        np.full(n, len(seen)),
+        arms[:, :0],
+        np.zeros(n, dtype=np.int64),
+        replications,
+        responses[:, seen],
+    )
     training = Training(tuple(hidden), steps, learning_rate)
     found: list[pd.DataFrame] = []
 
     def on_step(step: int, group: slice, parameters: torch.Tensor) -> None:
         mine = FitData(
-            looked.features, feature_set, looked.arms, looked.n_observed, looked.pool, looked.n_pool,
-            replications[group], looked.targets[group],
-        )  # fmt: skip
+            looked.features,
+            feature_set,
+            looked.arms,
+            looked.n_observed,
+            looked.pool,
+            looked.n_pool,
+            replications[group],
+            looked.targets[group],
+        )
         error = ((predict(training, mine, parameters) - mine.targets) ** 2).mean(axis=1)
         variance = responses[group].var(axis=1)
         found.append(pd.DataFrame({"replication": replications[group], "x": step, "mse": error, "var": variance}))

@@ -1,11 +1,11 @@
-"""What the paper leaves open: searches of the landscapes with NN 10-5, one choice changed at a time."""
+"""Open choices of the paper: searches of the landscapes with NN 10-5, one choice changed at a time."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.experiment import Experiment
+from bestarm_lab.experiments.experiment import Experiment
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.noisy_landscape import noisy_landscape
 from bestarm_studies.oae.searches import TRIED, on_lines

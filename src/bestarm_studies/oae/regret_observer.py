@@ -13,8 +13,8 @@ from itertools import combinations
 
 import numpy as np
 
-from bestarm.experiments.observe import Observed
 from bestarm.interface import Arms, Ask, FiniteProblem, FloatArray
+from bestarm.observe import Observed
 from bestarm.policies.batch_search import BatchState
 from bestarm.policies.linear_oae import LinearOae
 from bestarm.policies.linear_search import LinearSearch, LinearState

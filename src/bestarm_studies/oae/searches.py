@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.experiment import Experiment
-from bestarm.metrics import arm_count, rank, relative_regret
+from bestarm_lab.experiments.experiment import Experiment
+from bestarm_lab.metrics import arm_count, rank, relative_regret
 from bestarm_studies.oae.batch_observer import BatchObserver
 from bestarm_studies.oae.claim_values import LEAST_BATCHES
 from bestarm_studies.oae.first_hits import SMALLEST_TAU

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.experiment import Series
-from bestarm.experiments.scale import Profile, Scale
 from bestarm.policies.batch_search import RandomBatch
 from bestarm.policies.oae import Oae
 from bestarm.policies.oae_ensemble import EnsembleSearch
 from bestarm.policies.oae_sequential import EnsembleSeqB, SeqB
+from bestarm_lab.experiments.one_change import name_of_change
+from bestarm_lab.experiments.scale import Profile, Scale
+from bestarm_lab.experiments.series import Series
 
 Group = dict[str, Any]
 Hidden = tuple[int, ...]
@@ -56,7 +57,7 @@ DIVERSE_KERNELS: Group = {
     name: Series(partial(Oae, diversity=1.0, optimism=strength, kernel=kernel), label=name)
     for kernel in ("affine", "rbf")
     for strength in OPTIMISM
-    for name in [f"DetD {strength:g} | {kernel}"]
+    for name in [name_of_change(f"DetD {strength:g}", kernel)]
 }
 SEQUENTIAL: Group = {
     **{f"SeqB {strength:g}": partial(SeqB, optimism=strength) for strength in OPTIMISM},

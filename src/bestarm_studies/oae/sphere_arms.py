@@ -13,9 +13,9 @@ import numpy as np
 from numba import njit
 
 from bestarm.interface import FloatArray, IntArray
-from bestarm.problems.drawn_arms import DrawnArms
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.streams import Streams, standard_normal
+from bestarm_studies.oae.drawn_arms import DrawnArms
 
 FREQUENCY = 40.0
 ROUNDING = 1e-8  # smaller differences of sums and distances are none

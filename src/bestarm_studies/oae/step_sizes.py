@@ -1,4 +1,4 @@
-"""Which step size of Adam each class of networks is trained with: the paper gives none."""
+"""Step sizes of Adam for each class of networks; the paper gives none."""
 
 from __future__ import annotations
 

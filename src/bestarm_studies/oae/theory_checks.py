@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm.datasets.registry import DataUnavailable
 from bestarm.interface import FloatArray
-from bestarm.reporting.study import project_seed
-from bestarm.reporting.verdicts import Decision
+from bestarm_lab.claims.verdicts import Decision
+from bestarm_lab.datasets.registry import DataUnavailable
+from bestarm_lab.study import project_seed
 
 Tables = Mapping[str, pd.DataFrame]  # experiment to its rows
 RESAMPLES = 2000

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.computation import Computation
 from bestarm.policies.batch_search import RandomBatch
 from bestarm.policies.linear_oae import LinearDiverse, LinearGreedy, LinearLogDet, LinearOae, LinearSeq
+from bestarm_lab.experiments.computation import Computation
 from bestarm_studies.oae.linear_optimism import optimism_rows
 from bestarm_studies.oae.linear_regret import burn_in_rows, misspecified_rows
 from bestarm_studies.oae.query_complexity import query_rows
@@ -29,9 +29,19 @@ CHOSEN_FIRST: dict[str, partial[Any]] = {
 }
 # d and epsilon: from those that one query solves to those that need many
 LINEAR_QUERIES = (
-    (2, 0.45), (4, 0.2), (10, 0.05), (10, 0.09), (20, 0.5), (50, 0.25),
-    (50, 0.5), (100, 0.1), (100, 0.25), (100, 0.5), (200, 0.5), (200, 0.75),
-)  # fmt: skip
+    (2, 0.45),
+    (4, 0.2),
+    (10, 0.05),
+    (10, 0.09),
+    (20, 0.5),
+    (50, 0.25),
+    (50, 0.5),
+    (100, 0.1),
+    (100, 0.25),
+    (100, 0.5),
+    (200, 0.5),
+    (200, 0.75),
+)
 
 THEORY: dict[str, Computation] = {
     "regret_sphere": Computation(

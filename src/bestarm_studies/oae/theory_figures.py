@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from bestarm.reporting.figures import draw_lines, headed, legend_below, line_panels, runs_text, wide
-from bestarm.reporting.values import as_values, summarise
+from bestarm_lab.figures.figures import draw_lines, headed, legend_below, line_panels, runs_text, wide
+from bestarm_lab.figures.values import as_values, summarise
 from bestarm_studies.oae.theory_checks import misspecification_rates, query_bounds, slopes, wide_counts
 
 ORDER = ["Vanilla", "Seq", "DvD", "LogDet", "Greedy", "RandomBatch"]
@@ -94,9 +94,17 @@ def bonus_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
 def regret_figure(values: pd.DataFrame, panels: list[str], *, title: str, setting: str = "") -> Figure:
     """Return regret against the size of a batch, both logarithmic, a panel for each instance and dimension."""
     return line_panels(
-        values, ORDER, title=title, setting=setting, statistic="regret", x="batch size b", y="regret (mean)", log="xy",
-        titles={panel: panel for panel in panels}, height=3.0,
-    )  # fmt: skip
+        values,
+        ORDER,
+        title=title,
+        setting=setting,
+        statistic="regret",
+        x="batch size b",
+        y="regret (mean)",
+        log="xy",
+        titles={panel: panel for panel in panels},
+        height=3.0,
+    )
 
 
 def query_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:

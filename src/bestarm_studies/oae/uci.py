@@ -1,4 +1,4 @@
-"""Rows of UCI tables as arms: which has the largest response? The response is seen without noise, once.
+"""Rows of UCI tables as arms, whose largest response is sought; each is seen without noise, once.
 
 References
 ----------
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bestarm.datasets.registry import fetch
-from bestarm.datasets.tables import ArmTable
 from bestarm.problems.noiseless_arms import NoiselessArms
+from bestarm_lab.datasets.registry import fetch
+from bestarm_lab.datasets.tables import ArmTable
 from bestarm_studies.oae.uci_tables import (
     read_adult,
     read_bank_marketing,

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from bestarm.datasets.tables import ArmTable
 from bestarm.guards.files import says_which_file
 from bestarm.interface import FloatArray
+from bestarm_lab.datasets.tables import ArmTable
 
 _ADULT_COLUMNS = (
     "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship", "race",
@@ -95,9 +95,7 @@ def read_adult(path: Path) -> ArmTable:
     ValueError
         If the file is damaged.
     """
-    table = _table(
-        path, len(_ADULT_COLUMNS), header=None, names=None, skipinitialspace=True, keep_default_na=False
-    )  # fmt: skip
+    table = _table(path, len(_ADULT_COLUMNS), header=None, names=None, skipinitialspace=True, keep_default_na=False)
     table.columns = pd.Index(_ADULT_COLUMNS)
     return _arm_table(table.drop(columns="income"), np.asarray(table["income"] == ">50K", dtype=np.float64))
 

@@ -15,8 +15,8 @@ import pandas as pd
 
 from bestarm.interface import FloatArray
 from bestarm.problems.noiseless_arms import NoiselessArms
-from bestarm.reporting.values import as_values, share_interval, summarise
-from bestarm.reporting.verdicts import VERDICTS
+from bestarm_lab.claims.verdicts import VERDICTS
+from bestarm_lab.figures.values import as_values, share_interval, summarise
 from bestarm_studies.oae.divergence import BEYOND, marked_runs, without_broken
 from bestarm_studies.oae.first_hits import (
     MAIN_TAU,

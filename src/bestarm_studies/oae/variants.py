@@ -1,26 +1,26 @@
-"""What claims of the OAE paper become under other choices where the paper is silent."""
+"""Claims of the OAE paper under other choices where the paper is silent."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bestarm.reporting.claim_kinds import comparisons_of
-from bestarm.reporting.figures import headed, wide
-from bestarm.reporting.values import as_values
-from bestarm.reporting.verdicts import confirming, joint_p, two_sided, verdict_of
-from bestarm_studies.oae.checks import VALUES
+from bestarm_lab.claims.claim import Claim, Exact
+from bestarm_lab.claims.kinds import ClaimTest
+from bestarm_lab.claims.verdicts import confirming, joint_p, two_sided, verdict_of
+from bestarm_lab.figures.figures import headed, wide
+from bestarm_lab.figures.values import as_values
 
 _COLOURS = {"confirmed": "#BFE3D6", "refuted": "#F5C4A0", "mixed": "#F3EDB5"}  # others are grey
 
 
 def variant_verdicts(
-    claims: Mapping[str, Any], base: str, variants: Mapping[str, pd.DataFrame], identities: Sequence[str]
+    claims: Mapping[str, Claim], base: str, variants: Mapping[str, pd.DataFrame], identities: Sequence[str]
 ) -> pd.DataFrame:
     """Return what claims about one experiment become if it is run under other choices.
 
@@ -43,13 +43,15 @@ def variant_verdicts(
     """
     table = []
     for identity in identities:
-        test = claims[identity]["test"]
+        test = claims[identity].test
+        assert isinstance(test, ClaimTest)
         for variant, rows in variants.items():
-            names = test["cells"].get(base, {}).get("name", [])
-            there = [n for n in ([names] if isinstance(names, str) else names) if n in set(rows["name"])]
+            cells = [cell for part in test.parts for cell in part.cells if cell[0] == base]
+            there = [n for _, where in cells for n in where.get("name", []) if n in set(rows["name"])]
             if not there:
                 continue
-            found = comparisons_of(test | {"cells": {base: {"name": there}}}, {base: rows}, VALUES)
+            parts = tuple(replace(part, cells=((base, {"name": there}),)) for part in test.parts)
+            found = replace(test, parts=parts).comparisons({base: rows})
             verdict = verdict_of(found, two_sided(*joint_p(found)))
             line = {"id": identity, "variant": variant, "verdict": verdict, "held": confirming(found)}
             table.append(line | {"comparisons": len(found)})
@@ -63,14 +65,16 @@ def ledger_verdicts(verdicts: pd.DataFrame, identities: Sequence[str], variant: 
     return mine[["id", "variant", "verdict", "held", "comparisons"]].astype(whole).reset_index(drop=True)
 
 
-def without_series(claims: Mapping[str, Any], absent: str) -> dict[str, Any]:
-    """Return claims whose right-hand sides do not name a series, since it was not run."""
-    found = {}
-    for identity, claim in claims.items():
-        right = claim["test"].get("right")
-        kept = [s for s in right if s != absent] if isinstance(right, list) else right
-        found[identity] = {**claim, "test": {**claim["test"], **({} if right is None else {"right": kept})}}
-    return found
+def without_series(claims: Mapping[str, Claim], absent: str) -> dict[str, Claim]:
+    """Return claims none of whose right-hand sides is a series that was not run."""
+
+    def without(test: ClaimTest | Exact) -> ClaimTest | Exact:
+        if isinstance(test, Exact):
+            return test
+        kept = [tuple(pair for pair in part.pairs if pair[1] != absent) or part.pairs for part in test.parts]
+        return replace(test, parts=tuple(replace(p, pairs=q) for p, q in zip(test.parts, kept, strict=True)))
+
+    return {i: replace(claim, tests={c: without(t) for c, t in claim.tests.items()}) for i, claim in claims.items()}
 
 
 def map_values(found: pd.DataFrame, profile: str) -> pd.DataFrame:

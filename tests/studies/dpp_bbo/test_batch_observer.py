@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bestarm.experiments.simulate import simulate
-from bestarm.policies.batch_gp import BatchGP
+from bestarm.policies.batch_gp import ucb_dpp_sample
+from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_studies.dpp_bbo.batch_observer import BatchObserver
 from bestarm_studies.dpp_bbo.candidate_arms import candidate_regret
@@ -31,7 +31,7 @@ class Noted(BatchObserver):
 @pytest.fixture(scope="module")
 def observed():
     problem = gp_draw_instance(n_arms=60, replications=RUNS, seed=3)
-    observer = Noted(BatchGP.dpp_sample("ucb", batch=4, rounds=ROUNDS, model=KNOWN), problem)
+    observer = Noted(ucb_dpp_sample(batch=4, rounds=ROUNDS, model=KNOWN), problem)
     streams = Streams(0, problem.label, np.arange(RUNS))
     rows = simulate(observer, problem, streams, metrics={"candidate_regret": candidate_regret}, every=1)
     return problem, observer.asked, observer.findings(np.arange(RUNS)), rows
@@ -39,7 +39,7 @@ def observed():
 
 def test_the_observed_search_is_the_search(observed):
     problem, _, _, rows = observed
-    policy = BatchGP.dpp_sample("ucb", batch=4, rounds=ROUNDS, model=KNOWN)
+    policy = ucb_dpp_sample(batch=4, rounds=ROUNDS, model=KNOWN)
     streams = Streams(0, problem.label, np.arange(RUNS))
     again = simulate(policy, problem, streams, metrics={"candidate_regret": candidate_regret}, every=1)
     pd.testing.assert_frame_equal(rows, again)

@@ -9,11 +9,11 @@ import pytest
 from scipy.stats import norm
 
 from bestarm.designs.k_dpp import greedy_map
-from bestarm.policies.batch_gp import BatchGP
+from bestarm.policies.batch_gp import b_est, est_dpp_max, est_dpp_sample, gp_bucb, lp_ucb, ucb_dpp_max, ucb_dpp_sample
 from bestarm.policies.gp_state import GPModel
-from bestarm.reporting.appearance import use_style
-from bestarm.reporting.values import COLUMNS
 from bestarm.streams import Streams
+from bestarm_lab.figures.appearance import use_style
+from bestarm_lab.figures.values import COLUMNS
 from bestarm_studies.dpp_bbo import batch_pictures, batch_values
 from bestarm_studies.dpp_bbo.gp_draws import gp_draw_instance, kernel_matrix
 from bestarm_studies.dpp_bbo.synthetic import synthetic_instance
@@ -47,7 +47,7 @@ def one(problem, make, *args, replication=0, **settings):
     return batch_values.moment(make(*args, **GIVEN | settings), alone, streams), alone, streams
 
 
-@pytest.mark.parametrize("make", [BatchGP.gp_bucb, BatchGP.b_est])
+@pytest.mark.parametrize("make", [gp_bucb, b_est])
 def test_a_moment_is_the_dense_posterior_with_hallucinated_arms(make):
     now = batch_values.moment(make(3, 2, **GIVEN), PLANE, STREAMS)
     for r in range(3):
@@ -67,8 +67,8 @@ def test_a_moment_is_the_dense_posterior_with_hallucinated_arms(make):
 
 
 def test_widths_are_the_formulas():
-    ucb = batch_values.moment(BatchGP.gp_bucb(3, 2, inflation=1.5, **GIVEN), PLANE, STREAMS)
-    est = batch_values.moment(BatchGP.b_est(3, 2, estimate="ESTn", **GIVEN), PLANE, STREAMS)
+    ucb = batch_values.moment(gp_bucb(3, 2, inflation=1.5, **GIVEN), PLANE, STREAMS)
+    est = batch_values.moment(b_est(3, 2, estimate="ESTn", **GIVEN), PLANE, STREAMS)
     for b in range(3):
         beta = 2 * np.log(40 * (b + 1) ** 2 * np.pi**2 / (6 * 0.05))
         assert ucb.width(b) == pytest.approx(1.5 * np.sqrt(beta))
@@ -79,27 +79,26 @@ def test_widths_are_the_formulas():
     assert later.width(2) == pytest.approx(1.5 * np.sqrt(2 * np.log(40 * 6**2 * np.pi**2 / 0.3)))
     assert later.state.n_known.tolist() == [7, 7, 7]
     assert later.pulled.sum(axis=1).tolist() == [7, 7, 7]
-    first = batch_values.moment(BatchGP.gp_bucb(3, 2, model=MODEL, first=0), PLANE, STREAMS)
+    first = batch_values.moment(gp_bucb(3, 2, model=MODEL, first=0), PLANE, STREAMS)
     assert first.state.n_known.tolist() == [0, 0, 0]
     assert first.width(1) == pytest.approx(np.sqrt(2 * np.log(40 * 4 * np.pi**2 / 0.3)))
 
 
 def test_policies_share_their_first_arms_and_rewards():
-    left, right = (batch_values.moment(m("ucb", 3, 1, **GIVEN), PLANE, STREAMS)
-                   for m in (BatchGP.dpp_max, BatchGP.dpp_sample))  # fmt: skip
+    left, right = (batch_values.moment(m(3, 1, **GIVEN), PLANE, STREAMS) for m in (ucb_dpp_max, ucb_dpp_sample))
     for r in range(3):
         np.testing.assert_array_equal(known(left, r), known(right, r))
     np.testing.assert_array_equal(left.batch[:, 0], right.batch[:, 0])
 
 
-@pytest.mark.parametrize("acquisition", ["ucb", "est"])
-def test_regions_by_a_loop_over_the_arms(acquisition):
-    policy = BatchGP.dpp_max(acquisition, 3, 1, estimate="ESTn", **GIVEN)
+@pytest.mark.parametrize("make", [ucb_dpp_max, est_dpp_max])
+def test_regions_by_a_loop_over_the_arms(make):
+    policy = make(3, 1, **GIVEN | ({} if make is ucb_dpp_max else {"estimate": "ESTn"}))
     now = batch_values.moment(policy, PLANE, STREAMS)
     for r in range(3):
         mean, deviations = now.posterior(0, r)
         width = now.state.log[r, 0]
-        after = np.sqrt(2 * np.log(40 * 4 * np.pi**2 / 0.3)) if acquisition == "ucb" else width
+        after = np.sqrt(2 * np.log(40 * 4 * np.pi**2 / 0.3)) if make is ucb_dpp_max else width
         lowest = max(m - width * d for m, d in zip(mean, deviations, strict=True))
         found = batch_values.regions(now, r)
         for name, reach in ((batch_values.TEXT, 2 * after), (batch_values.CODE, width)):
@@ -109,7 +108,7 @@ def test_regions_by_a_loop_over_the_arms(acquisition):
 
 
 def test_bounds_are_those_that_choose_the_next_arm():
-    now, problem, _ = one(LINE, BatchGP.b_est, 3, 1, estimate="ESTn")
+    now, problem, _ = one(LINE, b_est, 3, 1, estimate="ESTn")
     seen, rewards = known(now, 0)
     x = problem.features[:, 0]
     values = batch_values.bounds_values(now, problem, "p", "smoke", 2)
@@ -139,7 +138,7 @@ def test_bounds_are_those_that_choose_the_next_arm():
 
 
 def test_penalties_by_the_formula():
-    now, problem, _ = one(LINE, BatchGP.lp_ucb, 3, 1)
+    now, problem, _ = one(LINE, lp_ucb, 3, 1)
     values = batch_values.penalty_values(now, problem, 3, "smoke")
     seen, rewards = known(now, 0)
     x, order = problem.features[:, 0], np.argsort(problem.features[:, 0])
@@ -163,7 +162,7 @@ def test_penalties_by_the_formula():
 def test_planes_hold_coordinates_deviations_and_places():
     grid = synthetic_instance("Cosines", 36, replications=1, design="grid")
     streams = STREAMS.take(np.array([0]))
-    now = batch_values.moment(BatchGP.dpp_max("ucb", 4, 1, **GIVEN), grid, streams)
+    now = batch_values.moment(ucb_dpp_max(4, 1, **GIVEN), grid, streams)
     values = batch_values.plane_values(now, "p", "smoke", 2, so_far=True, coordinates=True)
     table = batch_pictures.surface_of(values, batch_pictures.places_of(values))
     deviations = now.posterior(2)[1]
@@ -182,7 +181,7 @@ def test_planes_hold_coordinates_deviations_and_places():
 
 
 def test_rows_of_searches_and_of_batches():
-    searches = {"EST": BatchGP.dpp_sample("est", 3, 4, estimate="ESTn", **GIVEN), "UCB": BatchGP.gp_bucb(3, 4, **GIVEN)}
+    searches = {"EST": est_dpp_sample(3, 4, estimate="ESTn", **GIVEN), "UCB": gp_bucb(3, 4, **GIVEN)}
     rows = batch_values.search_rows(searches, PLANE, STREAMS)
     assert rows.groupby("series")["batch"].unique().map(list).tolist() == [[1, 2, 3, 4]] * 2
     est = rows[rows["series"] == "EST"]
@@ -206,7 +205,7 @@ def test_rows_of_searches_and_of_batches():
 
 
 def small_kernel():
-    now = batch_values.moment(BatchGP.dpp_max("ucb", 3, 1, **GIVEN), PLANE, STREAMS)
+    now = batch_values.moment(ucb_dpp_max(3, 1, **GIVEN), PLANE, STREAMS)
     return now.kernel(np.arange(0, 40, 5))
 
 
@@ -282,7 +281,7 @@ def drawn(figure):
 
 @pytest.mark.usefixtures("style")
 def test_pictures_of_bounds_draw_every_arm_of_the_regions():
-    now, problem, streams = one(LINE, BatchGP.gp_bucb, 3, 2)
+    now, problem, streams = one(LINE, gp_bucb, 3, 2)
     values = [batch_values.bounds_values(now, problem, "before", "smoke")]
     values.append(batch_values.bounds_values(now, problem, "after two", "smoke", 2))
     sizes = [len(arms) for arms in batch_values.regions(now).values()]
@@ -306,7 +305,7 @@ def test_pictures_of_bounds_draw_every_arm_of_the_regions():
 @pytest.mark.usefixtures("style")
 def test_pictures_of_planes_number_the_arms_of_a_batch():
     grid = synthetic_instance("Branin-Hoo", 36, replications=1, design="grid")
-    now = batch_values.moment(BatchGP.dpp_max("ucb", 4, 1, **GIVEN), grid, STREAMS.take(np.array([0])))
+    now = batch_values.moment(ucb_dpp_max(4, 1, **GIVEN), grid, STREAMS.take(np.array([0])))
     values = pd.concat(
         [
             batch_values.plane_values(now, "whole", "smoke", 0, coordinates=True),
@@ -330,12 +329,14 @@ def test_pictures_of_planes_number_the_arms_of_a_batch():
 
 @pytest.mark.usefixtures("style")
 def test_other_pictures_have_a_panel_for_each_posterior_and_arm():
-    now, problem, _ = one(LINE, BatchGP.lp_ucb, 3, 1)
+    now, problem, _ = one(LINE, lp_ucb, 3, 1)
     values = batch_values.penalty_values(now, problem, 3, "smoke")
     figure = drawn(batch_pictures.penalty_figure(values, title="T"))
     assert [axis.get_title(loc="left") for axis in figure.axes] == ["arm 1", "arm 2", "arm 3"]
-    assert all(axis.get_ylim()[1] < 1.2 * values.loc[values["statistic"] == "acquisition", "value"].max()
-               for axis in figure.axes)  # fmt: skip
+    assert all(
+        axis.get_ylim()[1] < 1.2 * values.loc[values["statistic"] == "acquisition", "value"].max()
+        for axis in figure.axes
+    )
     volumes = [batch_values.volume_values(small_kernel(), 3, Streams.first(20), name, "smoke") for name in "ab"]
     figure = drawn(batch_pictures.volume_figure(pd.concat(volumes), title="T"))
     assert [axis.get_title(loc="left") for axis in figure.axes] == ["a", "b"]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from prose import prose, quote
 
-from bestarm.reporting.results import committed_rows, read_verdicts
+from bestarm_lab.results import committed_rows, read_verdicts
 from bestarm_studies.dpp_bbo.theory_values import two_stage_bounds
 from bestarm_studies.dpp_bbo.values import RIVALS, differences, variance_shares, with_batches
 

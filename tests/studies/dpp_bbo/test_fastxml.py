@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 
-from bestarm.datasets.registry import available
-from bestarm.experiments.store import write_rows
+from bestarm_lab.datasets.registry import available
+from bestarm_lab.experiments.store import write_rows
 from bestarm_studies.dpp_bbo.extreme_files import power_law_points, read_points
 from bestarm_studies.dpp_bbo.fastxml import FastXML, popularity_precision, precision_sums
 from bestarm_studies.dpp_bbo.fastxml_table import (

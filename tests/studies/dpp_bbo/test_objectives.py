@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from bestarm.datasets.registry import available
-from bestarm.experiments.simulate import simulate
 from bestarm.policies.batch_search import RandomBatch
 from bestarm.problems.box import unit_points
+from bestarm.simulate import simulate
 from bestarm.streams import Streams
+from bestarm_lab.datasets.registry import available
 from bestarm_studies.dpp_bbo.abalone import (
     abalone_instance,
     high_rings_regret,

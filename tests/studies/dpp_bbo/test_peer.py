@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hills import hills, run
 
-from bestarm.experiments.simulate import simulate
 from bestarm.interface import Arms, Ask
-from bestarm.metrics import simple_regret
-from bestarm.policies.batch_gp import BatchGP
+from bestarm.policies.batch_gp import ucb_dpp_sample
+from bestarm.simulate import simulate
 from bestarm.streams import Streams
+from bestarm_lab.metrics import simple_regret
 from bestarm_studies.dpp_bbo.peer import QLogNEI
 
 needs_botorch = pytest.mark.skipif(
@@ -28,7 +28,7 @@ def test_rounds_and_first_arms():
     problem, streams = few(), Streams.first(3, instance="hills")
     state, found = run(POLICY, problem, streams)
     assert [a.shape for a in found] == [(3, 1), (3, 3), (3, 3)]
-    other = BatchGP.dpp_sample("ucb", 3, 2)
+    other = ucb_dpp_sample(3, 2)
     np.testing.assert_array_equal(found[0], other.ask(other.start(problem.arms, streams)).arms)
     assert all(len(set(row)) == 3 for batch in found[1:] for row in batch.tolist())
     np.testing.assert_array_equal(state.n_known, 7)

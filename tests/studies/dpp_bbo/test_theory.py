@@ -8,11 +8,12 @@ import pandas as pd
 import pytest
 
 from bestarm.designs.k_dpp import log_determinants, subset_law
-from bestarm.experiments.simulate import simulate
-from bestarm.policies.batch_gp import BatchGP
+from bestarm.policies.batch_gp import BatchGP, est_dpp_sample, gp_bucb, ucb_dpp_sample
+from bestarm.policies.batch_rules import EstimatedMaximum, GreedyMap, KDpp, UpperBound
 from bestarm.policies.gp_acquisition import relevance_region, ucb_width
-from bestarm.reporting.values import COLUMNS
+from bestarm.simulate import simulate
 from bestarm.streams import Streams
+from bestarm_lab.figures.values import COLUMNS
 from bestarm_studies.dpp_bbo import theory, theory_checks, theory_figures
 from bestarm_studies.dpp_bbo import theory_values as tv
 from bestarm_studies.dpp_bbo.asked_batch import before_batch, relevance_regions
@@ -119,10 +120,10 @@ def test_three_points_in_which_a_random_pair_beats_the_greedy_one():
 # Watched runs
 
 
-@pytest.mark.parametrize("acquisition", ["ucb", "est"])
+@pytest.mark.parametrize("acquisition", [UpperBound(), EstimatedMaximum("ESTn")], ids=["ucb", "est"])
 def test_lemmas_of_a_run_against_dense_posteriors(acquisition):
     """Every column of one run of SAMPLE, from the arms and rewards alone."""
-    policy = BatchGP.dpp_sample(acquisition, 4, 4, model=KNOWN, estimate="ESTn")
+    policy = BatchGP("SAMPLE", 4, 4, KDpp(acquisition), KNOWN)
     problem = SMALL(replications=3)
     streams = Streams.first(3, seed=2, instance=problem.label)
     _, state = watch(policy, problem, streams)
@@ -137,7 +138,7 @@ def test_lemmas_of_a_run_against_dense_posteriors(acquisition):
     assert found["lemma_6_5"] == pytest.approx(s[:, 0].sum() / s.mean(axis=1).sum(), rel=1e-5)
     assert found["lemma_6_7"] == pytest.approx((s[:, 0] ** 2).sum() / (s[:, 1:] ** 2).mean(axis=1).sum(), rel=1e-5)
     assert found["section_3_2"] == np.mean(r.sum(axis=1) > (s**2).sum(axis=1))
-    if acquisition == "ucb":
+    if isinstance(acquisition, UpperBound):
         widths = [ucb_width(40, t, 0.05, 1.0) for t in range(1, 6)]
         assert found["step"] == pytest.approx(np.mean(r[:, 1:] > 2 * widths[3] * s[:, 1:]))
         error, outside = 0.0, []
@@ -151,7 +152,7 @@ def test_lemmas_of_a_run_against_dense_posteriors(acquisition):
 
 
 def test_the_region_is_the_one_that_is_searched():
-    policy = BatchGP.dpp_sample("est", 3, 3, model=KNOWN)
+    policy = est_dpp_sample(3, 3, model=KNOWN)
     problem = SMALL(replications=2)
     sizes = []
 
@@ -176,8 +177,8 @@ def test_the_region_is_the_one_that_is_searched():
 
 def test_lemma_6_4_holds_for_exploration_and_not_for_samples():
     series = {
-        "MAX": BatchGP.dpp_max("ucb", 5, 6, model=KNOWN, rule="pure-exploration"),
-        "SAMPLE": BatchGP.dpp_sample("ucb", 5, 6, model=KNOWN),
+        "MAX": BatchGP("UCB-DPP-MAX", 5, 6, KDpp(sampler=GreedyMap(repeats=True)), KNOWN),
+        "SAMPLE": ucb_dpp_sample(5, 6, model=KNOWN),
     }
     means = lemma_rows(series, SMALL, 20, seed=3).groupby("series")[["lemma_6_4", "lemma_6_6"]].max()
     assert means.loc["MAX", "lemma_6_4"] == 0.0
@@ -187,7 +188,7 @@ def test_lemma_6_4_holds_for_exploration_and_not_for_samples():
 
 def test_intervals_with_rewards_at_once_are_those_of_the_posterior():
     """The mean that follows every reward of the batch, and one run's errors by position, against dense posteriors."""
-    policy, problem = BatchGP.gp_bucb(3, 2, model=KNOWN), SMALL(replications=2)
+    policy, problem = gp_bucb(3, 2, model=KNOWN), SMALL(replications=2)
     streams = Streams.first(2, seed=4, instance=problem.label)
     observer = BatchIntervals(policy, problem.means)
     simulate(observer, problem, streams, metrics={})
@@ -211,10 +212,10 @@ def test_intervals_with_rewards_at_once_are_those_of_the_posterior():
 def test_entropies_of_batches_against_enumeration():
     """log Z of a small region by all sets, and log det no larger than it."""
     problem = partial(SMALL, n_arms=12)
-    rows = entropy_rows(BatchGP.dpp_sample("ucb", 4, 2, model=KNOWN), problem, 2, seed=6)
+    rows = entropy_rows(ucb_dpp_sample(4, 2, model=KNOWN), problem, 2, seed=6)
     first = rows[(rows["batch"] == 1) & (rows["replication"] == 0)].iloc[0]
     functions = problem(replications=2)
-    policy = BatchGP.dpp_sample("ucb", 4, 2, model=KNOWN)
+    policy = ucb_dpp_sample(4, 2, model=KNOWN)
     _, state = watch(policy, functions, Streams.first(2, seed=6, instance=functions.label))
     seen = state.conditioned[0, :2]
     prior = kernel_matrix(functions.features, 0.15)
@@ -229,7 +230,7 @@ def test_entropies_of_batches_against_enumeration():
 
 def test_joint_draws_have_the_posterior_s_maximum():
     """Against draws by the dense posterior covariance; ESTn is above them (Slepian)."""
-    policy = BatchGP.dpp_sample("est", 5, 2, model=KNOWN, estimate="ESTn")
+    policy = est_dpp_sample(5, 2, model=KNOWN, estimate="ESTn")
     rows = maximum_rows(policy, SMALL, 1, (2,), 4000, seed=7).set_index("series")
     problem = SMALL(replications=1)
     _, state = watch(policy, problem, Streams.first(1, seed=7, instance=problem.label))
@@ -271,22 +272,31 @@ def test_times_are_positive_and_one_for_each_cell():
     assert not theory_checks.sampling_speed({"experiments": ["a"], "factor": 4.0}, {"a": fast}).holds
 
 
+def test_determinants_of_batches_and_their_opposites():
+    """Pure exploration is greedy and sums are log determinants; a gain or a sum that is off refutes them."""
+    test = {"experiments": ["e"]}
+    gains, sums = smoke("theory_exploration"), smoke("theory_chain_rule")
+    assert theory_checks.exploration_is_greedy(test, {"e": gains}).holds
+    assert not theory_checks.exploration_is_greedy(test, {"e": gains.assign(beyond=0.1)}).holds
+    assert not theory_checks.exploration_is_greedy(test, {"e": gains.assign(repeats=True)}).informative
+    assert theory_checks.chain_rule(test, {"e": sums}).holds
+    assert not theory_checks.chain_rule(test, {"e": sums.assign(run_error=0.1)}).holds
+
+
 def test_exact_statements_that_need_no_rows():
-    assert theory_checks.exploration_is_greedy({"runs": 2}, {}).holds
-    assert theory_checks.chain_rule({"runs": 2}, {}).holds
-    assert theory_checks.est_is_ucb({"posteriors": 50}, {}).holds
+    assert theory_checks.est_is_ucb({"posteriors": 50}).holds
     printed = {"n_arms": 400, "deltas": [0.1, 0.05]}
-    assert not theory_checks.first_step(printed | {"factor": 2}, {}).holds
-    assert theory_checks.first_step(printed | {"factor": 8}, {}).holds
-    assert not theory_checks.information_rate({"kernels": [[1, 0.2]], "largest": 1e4}, {}).holds
-    assert theory_checks.information_rate({"kernels": [[1, 0.2]], "largest": 100}, {}).holds
+    assert not theory_checks.first_step(printed | {"factor": 2}).holds
+    assert theory_checks.first_step(printed | {"factor": 8}).holds
+    assert not theory_checks.information_rate({"kernels": [[1, 0.2]], "largest": 1e4}).holds
+    assert theory_checks.information_rate({"kernels": [[1, 0.2]], "largest": 100}).holds
     given = {"dimensions": [1, 2], "batch": 5, "rounds": 20, "n_arms": 400, "delta": 0.05}
-    assert theory_checks.constants(given, {}).holds
-    assert not theory_checks.constants(given | {"batch": 1, "dimensions": [0]}, {}).holds
+    assert theory_checks.constants(given).holds
+    assert not theory_checks.constants(given | {"batch": 1, "dimensions": [0]}).holds
     cost = {"sizes": [250, 4000], "ks": [9]}
-    assert theory_checks.sampling_cost(cost | {"factor": 100}, {}).holds
-    assert not theory_checks.sampling_cost(cost | {"factor": 1000}, {}).holds
-    assert not theory_checks.hidden_arms({"sizes": [256, 8192]}, {}).holds
+    assert theory_checks.sampling_cost(cost | {"factor": 100}).holds
+    assert not theory_checks.sampling_cost(cost | {"factor": 1000}).holds
+    assert not theory_checks.hidden_arms({"sizes": [256, 8192]}).holds
 
 
 def test_decisions_on_rows_can_go_either_way():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from bestarm.datasets.registry import DataUnavailable
-from bestarm.experiments.store import write_rows
+from bestarm_lab.datasets.registry import DataUnavailable
+from bestarm_lab.experiments.store import write_rows
 from bestarm_studies.dpp_bbo.walker import (
     BEST_CONTROLLER,
     BEST_SPEED,
@@ -35,8 +35,11 @@ def test_without_torques_energy_is_conserved():
     """Over half a second of free motion the energy changes by less than 1e-8 of itself."""
     solved = solve_ivp(
         lambda t, s: np.concatenate([s[3:], accelerations(s, np.zeros(2))]),
-        (0, 0.5), np.array([-0.3, 0.3, 0.4, 1.0, -0.5, 0.2]), rtol=1e-11, atol=1e-12,
-    )  # fmt: skip
+        (0, 0.5),
+        np.array([-0.3, 0.3, 0.4, 1.0, -0.5, 0.2]),
+        rtol=1e-11,
+        atol=1e-12,
+    )
     energies = [energy(np.ascontiguousarray(s)) for s in solved.y.T]
     np.testing.assert_allclose(energies, energies[0], rtol=1e-8)
 

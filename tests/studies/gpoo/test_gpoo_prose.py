@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from prose import CODED, WRITTEN, prose, quote
 
-from bestarm.paths import FIGURES, RESULTS
+from bestarm_lab.paths import FIGURES, RESULTS
 from bestarm_studies.gpoo.functions import reward_function
 from bestarm_studies.gpoo.theory_rows import ranges
 
@@ -35,7 +35,9 @@ QUOTED = [
         {"series": "integral", "x": 4},
     ),
     quoted(
-        "01_aggregated_feedback", "standard deviation {:.3f} of a single point", "feedback_sizes",
+        "01_aggregated_feedback",
+        "standard deviation {:.3f} of a single point",
+        "feedback_sizes",
         {"series": "S = 1", "x": 8},
     ),
     quoted(
@@ -151,7 +153,7 @@ QUOTED = [
         {"series": "GPOO (S = 1) | β of the code", "statistic": "share of runs in the event"},
     ),
     quoted("07_theory", "at most {:.3f} of its bound used", "tab_theory", {"series": "GPOO (S = 10)", **LARGEST}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("quoted_number", QUOTED)

@@ -6,17 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bestarm.experiments.simulate import simulate
 from bestarm.interface import Ask
 from bestarm.kernels import Stationary
-from bestarm.models.aggregated_gp import AggregatedGP, average_cells
 from bestarm.partition import Partition
 from bestarm.policies.gpoo import Gpoo
 from bestarm.policies.stooo import Stooo
-from bestarm.problems.cell_bandit import CellBandit
+from bestarm.simulate import simulate
 from bestarm.streams import Streams
+from bestarm_studies.gpoo.aggregated_gp import AggregatedGP, average_cells
 from bestarm_studies.gpoo.average_theory import average_bound_rows, mean_event_rows, theorem3_depth
-from bestarm_studies.gpoo.checks import CHECKS, first_budget, gap_closed, gap_opened
+from bestarm_studies.gpoo.cell_bandit import CellBandit
+from bestarm_studies.gpoo.check_rows import cost_rows, envelope_rows, single_feedback_rows
+from bestarm_studies.gpoo.checks import CHECKS, VALUES, first_budget, gap_closed, gap_opened
 from bestarm_studies.gpoo.event_observer import EventObserver
 from bestarm_studies.gpoo.functions import prior_bandit, reward_function
 from bestarm_studies.gpoo.theory import assumption_table, average_table, corollary_bounds, theorem_bound
@@ -181,6 +182,31 @@ def test_a_bound_counts_where_it_binds():
 def test_azuma_s_bound_needs_the_range_2_of_fair_signs():
     assert CHECKS["azuma"]({"longest": 40, "range": 2.0}, {}).holds
     assert not CHECKS["azuma"]({"longest": 40, "range": 1.2}, {}).holds
+
+
+def test_what_single_feedback_the_envelope_and_the_cost_rest_on():
+    """Ordinary regression to rounding; no envelope above b; multiplications below N^4; and their opposites."""
+    f1, seed = partial(reward_function, name="f1"), 3
+    single = single_feedback_rows(f1, 1, seed, policy=Gpoo("GPOO", 12))
+    assert single["round"].tolist() == list(range(1, 13))
+    leaves = envelope_rows(f1, 2, seed, policy=Gpoo("GPOO", 12), sizes=(1, 4))
+    assert leaves[["series", "replication"]].value_counts().max() == 1
+    assert leaves["leaves"].min() > 12
+    multiplications = cost_rows(f1, 1, seed, budgets=(10, 20, 40))
+    test, power = {"experiments": ["e"]}, {"experiments": ["e"], "power": 4.0}
+    assert CHECKS["single_feedback"](test, {"e": single}).holds
+    assert not CHECKS["single_feedback"](test, {"e": single.assign(difference=1e-3)}).holds
+    assert CHECKS["envelope"](test, {"e": leaves}).holds
+    assert not CHECKS["envelope"](test, {"e": leaves.assign(beyond=1)}).holds
+    assert not CHECKS["envelope"](test, {"e": leaves.assign(leaves=0)}).informative
+    assert CHECKS["cost"](power, {"e": multiplications}).holds
+    assert not CHECKS["cost"](power | {"power": 2.0}, {"e": multiplications}).holds
+
+
+def test_k_and_s_are_settings_of_the_series():
+    rows = pd.DataFrame({"series": ["K = 2, S = 1", "K = 5, S = 50"]})
+    assert VALUES["arity"].of(rows, {}).tolist() == [2, 5]
+    assert VALUES["size"].of(rows, {}).tolist() == [1, 50]
 
 
 def test_a_budget_from_which_on_a_mean_stays_low():

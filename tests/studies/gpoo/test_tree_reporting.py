@@ -6,12 +6,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from bestarm.models.aggregated_gp import AggregatedGP, average_cells
 from bestarm.policies.gpoo import Gpoo
-from bestarm.reporting.appearance import use_style
-from bestarm.reporting.values import COLUMNS
 from bestarm.streams import Streams
+from bestarm_lab.figures.appearance import use_style
+from bestarm_lab.figures.values import COLUMNS
 from bestarm_studies.gpoo import tree_figures
+from bestarm_studies.gpoo.aggregated_gp import AggregatedGP, average_cells
 from bestarm_studies.gpoo.feedback_figures import cell_statistics, feedback_values
 from bestarm_studies.gpoo.functions import reward_function
 from bestarm_studies.gpoo.trees import growth_rows, pattern_rows, tree_rows

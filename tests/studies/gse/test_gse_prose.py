@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from prose import CODED, WRITTEN, only_value, prose, quote
 
-from bestarm.paths import FIGURES, RESULTS
+from bestarm_lab.paths import FIGURES, RESULTS
 
 VERDICTS = RESULTS / "gse" / "verdicts.csv"
 quoted = partial(quote, "gse")

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bestarm.reporting.values import COLUMNS
+from bestarm_lab.figures.values import COLUMNS
 from bestarm_studies.gse.experiments import FIGURES
 from bestarm_studies.gse.tables import (
     accuracy_effects,

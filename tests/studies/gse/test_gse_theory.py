@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bestarm.experiments.experiment import Series
-from bestarm.experiments.run import make_rows
-from bestarm.experiments.simulate import simulate
 from bestarm.policies.gse import Gse
-from bestarm.reporting.results import committed_rows
-from bestarm.reporting.study import load_study
+from bestarm.simulate import simulate
 from bestarm.streams import Streams
+from bestarm_lab.experiments.experiment import Series
+from bestarm_lab.experiments.run import make_rows
+from bestarm_lab.results import committed_rows
+from bestarm_lab.study import load_study, project_seed
 from bestarm_studies.gse.bound_checks import (
     against_od_few_arms,
     against_peace,
@@ -23,6 +23,7 @@ from bestarm_studies.gse.bound_checks import (
     log_bounds_of_od,
     od_corner_cases,
 )
+from bestarm_studies.gse.bound_rows import example_leverages, leverage_rows, overtaking_rows, step_rows
 from bestarm_studies.gse.checks import (
     CHECKS,
     against_bayes_gap,
@@ -30,7 +31,6 @@ from bestarm_studies.gse.checks import (
     bound_values,
     clusters,
     error_below_bound,
-    example_leverages,
     lemma_1,
     norms,
     peace_cost,
@@ -134,13 +134,15 @@ def test_the_cost_of_peace_by_counting_and_by_measured_rows():
 
 def test_statements_that_a_computation_decides():
     """Both ways where there are two: the factor 2 of the proof fails, 4 holds; q = 9 is too large, 7 is not."""
-    assert lemma_1({"draws": 30}, {})[0]
-    assert not norms({"factor": 2}, {})[0]
-    assert norms({"factor": 4}, {})[0]
-    assert against_od({"dimensions": [4], "exponents": [1, 7]}, {})[0]
-    assert not against_od({"dimensions": [4], "exponents": [9]}, {})[0]
-    assert against_bayes_gap({"arms": [4, 16], "dimensions": [2, 4]}, {})[0]
-    assert clusters({"arms": [8, 32]}, {})[0]
+    assert lemma_1({"draws": 30})[0]
+    assert not norms({"factor": 2})[0]
+    assert norms({"factor": 4})[0]
+    assert against_od({"dimensions": [4], "exponents": [1, 7]})[0]
+    assert not against_od({"dimensions": [4], "exponents": [9]})[0]
+    assert against_bayes_gap({"arms": [4, 16], "dimensions": [2, 4]})[0]
+    rows, test = leverage_rows(1, [8, 32], seed=1), {"experiments": ["e"]}
+    assert clusters(test, {"e": rows})[0]
+    assert not clusters(test, {"e": rows.assign(leverage=0.5)})[0]
 
 
 def test_a_bound_is_tested_only_by_runs_that_could_exceed_it():
@@ -164,16 +166,18 @@ def test_a_bound_is_tested_only_by_runs_that_could_exceed_it():
 
 def test_statements_on_bounds_that_need_no_run_of_gse():
     """Both ways where there are two: constants as printed and made equal, few dimensions and many."""
-    assert glm_lemma_1({"draws": 3, "runs": 300}, {}).holds
-    assert corollary_2({"dimensions": [8, 16], "arms_per_dimension": [4, 8], "sets": 5}, {}).holds
-    assert not corollary_2({"dimensions": [3], "arms_per_dimension": [2], "sets": 20}, {}).holds
+    test, shares = {"experiments": ["e"]}, overtaking_rows(3, 300, seed=1)
+    assert glm_lemma_1(test, {"e": shares}).holds
+    assert not glm_lemma_1(test, {"e": shares.assign(share=0.5, bound=0.4)}).holds
+    assert corollary_2(test, {"e": step_rows(5, [8, 16], [4, 8], seed=1)}).holds
+    assert not corollary_2(test, {"e": step_rows(20, [3], [2], seed=project_seed())}).holds
     arms = {"dimensions": [10, 20], "exponents": [1, 2, 4]}
-    assert not against_peace({**arms, "constant": 1}, {}).holds
-    assert against_peace({**arms, "constant": 4}, {}).holds
-    assert against_peace_g_optimal({**arms, "constant": 4}, {}).holds
-    assert not against_peace_g_optimal({"dimensions": [3], "exponents": [16], "constant": 4}, {}).holds
-    assert not against_od_few_arms({"dimensions": [4, 10]}, {}).holds
-    assert od_corner_cases({}, {}).holds
+    assert not against_peace({**arms, "constant": 1}).holds
+    assert against_peace({**arms, "constant": 4}).holds
+    assert against_peace_g_optimal({**arms, "constant": 4}).holds
+    assert not against_peace_g_optimal({"dimensions": [3], "exponents": [16], "constant": 4}).holds
+    assert not against_od_few_arms({"dimensions": [4, 10]}).holds
+    assert od_corner_cases({}).holds
 
 
 def test_the_bound_of_od_linbai_by_hand():

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bestarm.reporting.appearance import use_style
-from bestarm.reporting.values import as_values, summarise
+from bestarm_lab.figures.appearance import use_style
+from bestarm_lab.figures.values import as_values, summarise
 from bestarm_studies.gse.figures import accuracy_with_difference, bound_figure
 from bestarm_studies.gse.values import ACCURACY, accuracy_differences, best_settings, bound_plot_values, per_arm
 
@@ -70,10 +70,19 @@ def test_each_algorithm_has_its_own_bound_and_zero_errors_are_open():
     """A bound has its algorithm's colour; no error in any run is an open marker at the interval's upper end."""
     use_style()
     tables = [
-        pd.DataFrame({"series": s, "budget": [10, 100], "error": [0.1, 0.0], "low": [0.05, 0.0], "high": [0.2, 0.004],
-                      "bound": bounds, "n": 1000})
+        pd.DataFrame(
+            {
+                "series": s,
+                "budget": [10, 100],
+                "error": [0.1, 0.0],
+                "low": [0.05, 0.0],
+                "high": [0.2, 0.004],
+                "bound": bounds,
+                "n": 1000,
+            }
+        )
         for s, bounds in (("GSE-Log", [1.0, 0.5]), ("GSE-Log-FWG", [1.0, 0.1]))
-    ]  # fmt: skip
+    ]
     values = bound_plot_values({"logistic: Equation 5": pd.concat(tables)}, "smoke")
     figure = bound_figure(as_values(values), title="T")
     (axis,) = figure.axes

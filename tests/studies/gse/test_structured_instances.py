@@ -8,7 +8,6 @@ from scipy import stats
 from scipy.special import expit
 
 from bestarm.interface import Ask
-from bestarm.problems.logistic_bandit import LogisticBandit
 from bestarm.streams import Streams
 from bestarm_studies.gse.instances import (
     adaptive_instance,
@@ -16,6 +15,7 @@ from bestarm_studies.gse.instances import (
     sphere_instance,
     static_instance,
 )
+from bestarm_studies.gse.logistic_bandit import LogisticBandit
 from bestarm_studies.gse.logistic_instances import logistic_instance
 
 FAMILIES = {
@@ -98,7 +98,7 @@ def test_the_corner_case():
 
 
 def test_leaking_instances_have_four_features_as_coded():
-    """A named deviation of the published code; the corner case has two in any case."""
+    """A named deviation of the authors' code; the corner case has two in any case."""
     assert sphere_instance(8, leaks=True).as_coded().take(np.arange(2)).features.shape == (2, 8, 4)
     assert sphere_instance(8).as_coded().take(np.arange(2)).features.shape == (2, 8, 10)
     assert logistic_instance(12, leaks=True).as_coded().take(np.arange(2)).features.shape == (2, 8, 4)
@@ -114,8 +114,8 @@ def test_logistic_instances_have_the_stated_law():
     bandit = logistic_instance(6).take(np.arange(3000))
     assert stats.kstest(bandit.features.ravel()[:5000] + 0.5, "uniform").pvalue > 1e-3
     assert stats.kstest(bandit.theta.ravel(), "norm", (0, np.sqrt(0.5))).pvalue > 1e-3
-    published = logistic_instance(6).as_coded().take(np.arange(3000))
-    np.testing.assert_allclose(published.theta, bandit.theta * 0.5 / np.sqrt(0.5))
+    as_coded = logistic_instance(6).as_coded().take(np.arange(3000))
+    np.testing.assert_allclose(as_coded.theta, bandit.theta * 0.5 / np.sqrt(0.5))
     np.testing.assert_allclose(bandit.means, expit(np.einsum("rkd,rd->rk", bandit.features, bandit.theta)))
 
 

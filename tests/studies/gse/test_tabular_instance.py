@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bestarm.datasets.registry import available, fetch
-from bestarm.datasets.tables import read_automobile, read_electric_motor
 from bestarm.interface import Ask
-from bestarm.metrics import correct
 from bestarm.streams import Streams
+from bestarm_lab.datasets.registry import available, fetch
+from bestarm_lab.datasets.tables import read_automobile, read_electric_motor
+from bestarm_lab.metrics import correct
 from bestarm_studies.gse.tabular import (
     TabularBandit,
     automobile_instance,
@@ -149,7 +149,7 @@ def test_arms_are_known_only_for_replications():
 
 
 def test_duplicates_of_the_best_row_are_errors_as_coded_alone():
-    """The published code counts the first best arm only; so each run with a tie at the top has one correct arm."""
+    """The authors' code counts the first best arm only; so each run with a tie at the top has one correct arm."""
     law = stand_in_automobile_instance(16)
     for problem, several in ((law, True), (law.as_coded(), False)):
         taken = problem.take(np.arange(200))

@@ -4,8 +4,8 @@ from dataclasses import fields, replace
 
 import pytest
 
-from bestarm.experiments.experiment import Experiment
-from bestarm.reporting.values import SEPARATOR
+from bestarm_lab.experiments.experiment import Experiment
+from bestarm_lab.figures.values import SEPARATOR
 from bestarm_studies.linear_topm.experiments import EXPERIMENTS
 
 CODED = f"{SEPARATOR}as coded"

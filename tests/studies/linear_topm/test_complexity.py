@@ -20,7 +20,7 @@ from bestarm_studies.linear_topm.complexity import (
 )
 from bestarm_studies.linear_topm.instances import classic_instance, published_random_instance
 
-PUBLISHED = published_random_instance()
+AUTHORS_INSTANCE = published_random_instance()
 MEANS = np.array([0.1, 0.9, 0.5, 0.7, 0.0])
 
 seeds = st.integers(0, 2**32 - 1)
@@ -115,13 +115,13 @@ def test_constants_scale_with_rewards_and_ignore_the_order_of_arms(seed, n_arms,
 @pytest.mark.parametrize(
     ("n_best", "linear", "classical", "gap"), [(3, 4545.97, 5047.76, 0.075), (8, 32124.01, 27622.18, 0.029)]
 )
-def test_table_5_follows_from_the_published_instance_with_unit_noise(n_best, linear, classical, gap):
+def test_table_5_follows_from_the_authors_instance_with_unit_noise(n_best, linear, classical, gap):
     """Equal to the print, which truncates, as far as the features are known: the authors' file gives 8 decimals.
 
     So a gap is known to 1e-8, and a constant, which sums inverse squares of gaps, to a share 2e-8 / gap. That is more
     than 0.01 for m = 8; what the weights add is smaller.
     """
-    means, designs = PUBLISHED.means[0], l1_designs(PUBLISHED.features).weights
+    means, designs = AUTHORS_INSTANCE.means[0], l1_designs(AUTHORS_INSTANCE.features).weights
     smallest = gaps(means, n_best).min()
     found = {
         linear: m_lingape_optimised_complexity(means, n_best, designs, sigma=1.0),
@@ -136,7 +136,7 @@ def test_table_5_follows_from_the_published_instance_with_unit_noise(n_best, lin
 
 def test_with_the_noise_of_the_experiments_the_condition_of_table_5_holds_for_both():
     """sigma = 1/2 divides the constant of m-LinGapE by 4, and the "False" printed for m = 8 becomes true."""
-    means, designs = PUBLISHED.means[0], l1_designs(PUBLISHED.features).weights
+    means, designs = AUTHORS_INSTANCE.means[0], l1_designs(AUTHORS_INSTANCE.features).weights
     for n_best in (3, 8):
         linear = m_lingape_optimised_complexity(means, n_best, designs, sigma=0.5)
         assert linear < ugape_complexity(means, n_best)
@@ -212,13 +212,13 @@ def ratios():
 
 
 @pytest.mark.parametrize(
-    ("n_arms", "n_features", "published"), [(10, 5, [0.291, 0.308]), (10, 10, [0, 0]), (20, 10, [0.013, 0.006])]
+    ("n_arms", "n_features", "printed"), [(10, 5, [0.291, 0.308]), (10, 10, [0, 0]), (20, 10, [0.013, 0.006])]
 )
-def test_table_4_is_that_of_spectral_normalisation_and_unit_noise(ratios, n_arms, n_features, published):
+def test_table_4_is_that_of_spectral_normalisation_and_unit_noise(ratios, n_arms, n_features, printed):
     """Both percentages of the authors, 1000 instances each, within 3.3 standard errors of the difference from ours."""
     fractions = fraction_of_instances(ratios[ratios["normalisation"] == "spectral"], sigma=1.0)
     found = fractions.query(f"n_arms == {n_arms} and n_features == {n_features}")["fraction"].item()
-    for fraction in published:
+    for fraction in printed:
         pooled = (found + fraction) / 2
         assert abs(found - fraction) <= 3.3 * np.sqrt(2 * pooled * (1 - pooled) / 1000)
 

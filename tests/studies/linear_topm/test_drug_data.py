@@ -4,7 +4,7 @@ Of 180 logged simulations: patients' binary phenotypes, signatures, masked state
 score and baseline are recomputed exactly, 180 of 180; every treated state is a fixed point of the network with no gene
 clamped, and can be reached from the masked state. The direction behind the target is found again up to 97 signs of
 6,940. Not recoverable: which of several attractors the authors' solver returned (it was free to choose), and how
-signatures were computed from expression (those profiles are not published).
+signatures were computed from expression (those profiles are not public).
 """
 
 from itertools import product
@@ -15,8 +15,8 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from bestarm.paths import RAW_DATA, data_mirror
 from bestarm.streams import Streams
+from bestarm_lab.paths import RAW_DATA, data_mirror
 from bestarm_studies.linear_topm.drug.boolean_dynamics import settle
 from bestarm_studies.linear_topm.drug.boolean_network import forced_values, is_fixed_point, next_states
 from bestarm_studies.linear_topm.drug.characteristic_direction import binarize_direction, characteristic_direction
@@ -38,7 +38,7 @@ from bestarm_studies.linear_topm.drug.simulation_log import read_simulation_log
 from bestarm_studies.linear_topm.drug.simulator import hit_ratio, reversion_score, simulator_from_tables
 
 FOLDER = "drug-repurposing"
-PUBLISHED = (
+AUTHORS_FILES = (
     "rewards_cosine_10drugs_18samples.csv",
     "rewards_cosine_10drugs_18samples.txt",
     "epilepsy_signatures.csv",
@@ -59,50 +59,50 @@ CIDS = [drug.cid for drug in DRUGS]
 
 
 def find(name):
-    """Return the path of a published file, or None."""
+    """Return the path of an authors' file, or None."""
     places = [folder / FOLDER / f"{name}{packed}" for folder in (RAW_DATA, data_mirror()) for packed in ("", ".gz")]
     return next((path for path in places if path.is_file()), None)
 
 
-MISSING = [name for name in PUBLISHED if find(name) is None]
+MISSING = [name for name in AUTHORS_FILES if find(name) is None]
 if MISSING:
     pytest.skip(
-        f"{FOLDER}: {len(MISSING)} of {len(PUBLISHED)} files are neither in data/raw nor in the mirror (BESTARM_DATA), "
-        f"first {MISSING[0]}",
+        f"{FOLDER}: {len(MISSING)} of {len(AUTHORS_FILES)} files are neither in data/raw nor in the mirror "
+        f"(BESTARM_DATA), first {MISSING[0]}",
         allow_module_level=True,
     )
 
 
-def published(name):
-    """Return the path of a published file."""
-    assert name in PUBLISHED
+def authors_file(name):
+    """Return the path of an authors' file."""
+    assert name in AUTHORS_FILES
     return find(name)
 
 
 @pytest.fixture(scope="module")
 def network():
-    return read_model(published("GRN/report_model1_solution.net"))
+    return read_model(authors_file("GRN/report_model1_solution.net"))
 
 
 @pytest.fixture(scope="module")
 def patients():
-    return read_expression(published("GSE77578_patients.csv"), N_PATIENTS)
+    return read_expression(authors_file("GSE77578_patients.csv"), N_PATIENTS)
 
 
 @pytest.fixture(scope="module")
 def log(network):
-    return read_simulation_log(published("rewards_cosine_10drugs_18samples.txt"), network.genes)
+    return read_simulation_log(authors_file("rewards_cosine_10drugs_18samples.txt"), network.genes)
 
 
 @pytest.fixture(scope="module")
 def rewards():
-    return read_rewards(published("rewards_cosine_10drugs_18samples.csv"))
+    return read_rewards(authors_file("rewards_cosine_10drugs_18samples.csv"))
 
 
 @pytest.fixture(scope="module")
 def signatures():
     """The 67-gene signatures, those of the baseline."""
-    return read_signatures(published("epilepsy_signatures_nonbinarized.csv"))
+    return read_signatures(authors_file("epilepsy_signatures_nonbinarized.csv"))
 
 
 @pytest.fixture(scope="module")
@@ -111,8 +111,8 @@ def simulator(network, patients):
         "drug simulator",
         network,
         patients,
-        read_binary_signatures(published("epilepsy_signatures_binarized.csv")),
-        read_binary_phenotype(published("epilepsy_phenotype.csv")),
+        read_binary_signatures(authors_file("epilepsy_signatures_binarized.csv")),
+        read_binary_phenotype(authors_file("epilepsy_phenotype.csv")),
         [(drug.name, drug.cid) for drug in DRUGS],
     )
 
@@ -170,7 +170,7 @@ def test_every_recorded_attractor_can_be_reached_from_its_masked_state(network, 
 
 def test_baseline_scores_are_recomputed_exactly(network, signatures, log):
     """Algorithm 3 prints a binary direction; the recorded scores use the real-valued one, on 12 genes."""
-    disease = read_phenotype(published("epilepsy_phenotype_nonbinarized.csv")).on(network.genes)[0]
+    disease = read_phenotype(authors_file("epilepsy_phenotype_nonbinarized.csv")).on(network.genes)[0]
     drugs = signatures.select(CIDS).on(network.genes)
     scores = reversion_score(disease, drugs)
     np.testing.assert_allclose(scores[log.drugs], log.baselines, atol=1e-12)
@@ -199,19 +199,19 @@ def test_trajectories_drawn_at_random_do_not_separate_the_drugs_as_recorded(simu
 # The network (Figure 4, Table 6)
 
 
-def test_the_published_network_has_101_genes_and_84_edges(network):
+def test_the_authors_network_has_101_genes_and_84_edges(network):
     assert network.n_genes == 101
     assert len(network.edges) == 84
     assert sum(edge.sign > 0 for edge in network.edges) == 79
     assert network.perturbed == ("SOD1", "SYT1", "CACNA1C", "KCNA2", "CDC42")
     assert len({gene for edge in network.edges for gene in edge[:2]}) == 74  # 27 genes have no edge left
-    candidates = read_edges(published("GRN/model1.net"))
+    candidates = read_edges(authors_file("GRN/model1.net"))
     assert len(candidates) == 268
     assert set(network.edges) <= set(candidates)
 
 
 def test_model_and_simplified_rules_are_the_same_network(network):
-    rules = read_rules(published("GRN/simplified--result_m30_model1.net_model1.txt"))
+    rules = read_rules(authors_file("GRN/simplified--result_m30_model1.net_model1.txt"))
     assert rules.genes == network.genes
     every_pattern = np.array(list(product((0, 1), repeat=network.regulators.shape[1])), dtype=np.int8)
     for gene in range(network.n_genes):
@@ -243,7 +243,7 @@ def test_the_network_has_16384_fixed_points_that_differ_in_37_genes(network, log
 
 def test_the_network_explains_the_three_knock_downs(network):
     """From the observed initial state, with the gene held at 0, some run ends in the observed final state."""
-    observations = read_observations(published("GRN/observations1.spec"))
+    observations = read_observations(authors_file("GRN/observations1.spec"))
     assert [observation.knocked_down for observation in observations] == [("CACNA1C",), ("CDC42",), ("KCNA2",)]
     assert [len(observation.initial) for observation in observations] == [66, 66, 66]
     assert [len(observation.final) for observation in observations] == [21, 22, 34]
@@ -259,19 +259,19 @@ def test_the_network_explains_the_three_knock_downs(network):
 # Expression, phenotype, signatures
 
 
-def test_the_direction_of_patients_against_controls_is_nearly_the_published_one(patients, network):
-    """No shrinkage, all axes: correlation above 0.999 on the published genes, 97 of 6,940 signs differ (1 of 50)."""
-    controls = read_expression(published("GSE77578_controls.csv"), N_CONTROLS)
+def test_the_direction_of_patients_against_controls_is_nearly_the_authors_one(patients, network):
+    """No shrinkage, all axes: correlation above 0.999 on the authors' genes, 97 of 6,940 signs differ (1 of 50)."""
+    controls = read_expression(authors_file("GSE77578_controls.csv"), N_CONTROLS)
     assert controls.genes == patients.genes
     direction = GeneTable(
         patients.genes, ("CD",), characteristic_direction(patients.values.T, controls.values.T)[:, None]
     )
-    real = read_phenotype(published("epilepsy_phenotype_nonbinarized.csv"))
+    real = read_phenotype(authors_file("epilepsy_phenotype_nonbinarized.csv"))
     found = direction.on(real.genes)[0]
     common = np.isfinite(found)
     assert common.sum() == 1712  # of 1,733; the others carry names that the expression files lack
     assert np.corrcoef(found[common], real.values[common, 0])[0, 1] > 0.999
-    binary = read_binary_phenotype(published("epilepsy_phenotype.csv"))
+    binary = read_binary_phenotype(authors_file("epilepsy_phenotype.csv"))
     ours = binarize_direction(direction.values[:, 0])
     assert len(binary.genes) == 6940
     assert np.isfinite(binary.values).all()  # every gene has a value: none is left out as not significant
@@ -283,7 +283,7 @@ def test_the_direction_of_patients_against_controls_is_nearly_the_published_one(
 
 def test_the_two_signature_files_hold_the_same_profiles_under_different_gene_names(signatures, network):
     """52 genes are named in both, 52 rows of one match a row of the other, and one match has the same name."""
-    features = read_signatures(published("epilepsy_signatures.csv"))
+    features = read_signatures(authors_file("epilepsy_signatures.csv"))
     assert features.profiles == signatures.profiles
     assert set(features.genes) <= set(network.genes)
     assert len(set(features.genes) & set(signatures.genes)) == 52
@@ -297,7 +297,7 @@ def test_the_two_signature_files_hold_the_same_profiles_under_different_gene_nam
 
 
 def test_binary_signatures_are_not_the_signs_of_the_real_valued_ones(signatures):
-    binary = read_binary_signatures(published("epilepsy_signatures_binarized.csv"))
+    binary = read_binary_signatures(authors_file("epilepsy_signatures_binarized.csv"))
     assert binary.genes == signatures.genes
     states = binary.select(signatures.profiles).values
     decided = np.isfinite(states)
@@ -306,7 +306,7 @@ def test_binary_signatures_are_not_the_signs_of_the_real_valued_ones(signatures)
 
 
 def test_the_ten_drugs_carry_the_labels_of_the_label_file(log):
-    labels = read_drug_labels(published("epilepsy_scores.csv"))
+    labels = read_drug_labels(authors_file("epilepsy_scores.csv"))
     assert [int((labels.labels == label).sum()) for label in (1, 0, -1)] == [18, 482, 9]
     for drug in DRUGS:
         row = labels.cids.index(drug.cid)

@@ -5,8 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bestarm.datasets.registry import DataUnavailable
-from bestarm.reporting.section import Section
+from bestarm_lab.datasets.registry import DataUnavailable
+from bestarm_lab.notebooks.section import Section
 from bestarm_studies.linear_topm.drug import values as summaries
 from bestarm_studies.linear_topm.drug.boolean_network import Edge
 from bestarm_studies.linear_topm.drug.checks import (

@@ -1,4 +1,4 @@
-"""Readers of the drug-repurposing files: what they accept and what they refuse; no published file is needed."""
+"""Readers of the drug-repurposing files: what they accept and what they refuse; no file of the authors is needed."""
 
 import gzip
 

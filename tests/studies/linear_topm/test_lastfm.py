@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bestarm.datasets.registry import available, registry
-from bestarm.experiments.timing import microseconds_per_pull
 from bestarm.interface import Ask
 from bestarm.policies.gifa import lingifa, m_lingape
-from bestarm.reporting.values import summarise
 from bestarm.streams import Streams
+from bestarm_lab.datasets.registry import available, registry
+from bestarm_lab.experiments.timing import microseconds_per_pull
+from bestarm_lab.figures.values import summarise
 from bestarm_studies.linear_topm.complexity import gaps
 from bestarm_studies.linear_topm.equal_gap import equal_gap_instance
 from bestarm_studies.linear_topm.lastfm import DATA_FILES, SIZES, lastfm_instance, stand_in_lastfm_instance

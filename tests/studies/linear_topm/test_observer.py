@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bestarm.experiments.run import make_rows
-from bestarm.experiments.simulate import simulate
-from bestarm.metrics import correct, simple_regret
 from bestarm.policies.gifa import lingifa, lucb, m_lingape
 from bestarm.problems.linear_bandit import LinearBandit
+from bestarm.simulate import simulate
 from bestarm.streams import Streams
+from bestarm_lab.experiments.run import make_rows
+from bestarm_lab.metrics import correct, simple_regret
 from bestarm_studies.linear_topm import round_checks
 from bestarm_studies.linear_topm.checks import CHECKS
 from bestarm_studies.linear_topm.complexity import gaps, m_lingape_complexity
@@ -71,7 +71,7 @@ def naive_round(policy, problem, rewards, arms, threshold):
         "width": width,
         "scale": scale,
         "pulls": n,
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(

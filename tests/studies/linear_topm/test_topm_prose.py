@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from prose import WRITTEN, quote
 
-from bestarm.paths import FIGURES
+from bestarm_lab.paths import FIGURES
 
 LINGAPE, LUCB, RATIO = "m-LinGapE (greedy)", "LUCB (largest var.)", "ratio of means"
 

@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bestarm.datasets import registry
-from bestarm.datasets.registry import DataUnavailable
-from bestarm.experiments.experiment import Experiment
 from bestarm.models.mlp_batch import Mlp
 from bestarm.problems.noiseless_arms import NoiselessArms
-from bestarm.reporting.results import committed_rows, read_verdicts
-from bestarm.reporting.study import load_study
+from bestarm_lab.datasets import registry
+from bestarm_lab.datasets.registry import DataUnavailable
+from bestarm_lab.experiments.experiment import Experiment
+from bestarm_lab.results import committed_rows, read_verdicts
+from bestarm_lab.study import load_study
 from bestarm_studies.oae.cell_lines import arms, gctx, official, simulated_arms
 from bestarm_studies.oae.cell_lines.arms import LIKENESS, drug_arms, simulated_line
 from bestarm_studies.oae.cell_lines.autoencoder import Coding, embedding, train
@@ -385,11 +385,14 @@ def test_registered_drug_signatures_have_the_stated_shape():
 def test_lines_have_one_range_of_batches_and_lost_random_runs_a_circle():
     """The second line needs more batches; there, some random runs never found an arm of the top 1%."""
     rows = [
-        ("first", "RandomBatch", 0.1, "batches", 1.0), ("first", "RandomBatch", 0.01, "batches", 2.0),
-        ("second", "RandomBatch", 0.1, "batches", 3.0), ("second", "RandomBatch", 0.01, "batches", 9.0),
-        ("second", "RandomBatch", 0.01, "censored", 4.0), ("second", "RandomBatch", 0.1, "censored", 0.0),
+        ("first", "RandomBatch", 0.1, "batches", 1.0),
+        ("first", "RandomBatch", 0.01, "batches", 2.0),
+        ("second", "RandomBatch", 0.1, "batches", 3.0),
+        ("second", "RandomBatch", 0.01, "batches", 9.0),
+        ("second", "RandomBatch", 0.01, "censored", 4.0),
+        ("second", "RandomBatch", 0.1, "censored", 0.0),
         *((line, "Greedy", x, "batches", 1.0) for line in ("first", "second") for x in (0.1, 0.01)),
-    ]  # fmt: skip
+    ]
     values = pd.DataFrame(rows, columns=["panel", "series", "x", "statistic", "value"])
     values = values.assign(low=values["value"], high=values["value"], n=5, data="simulated", convention="as_written")
     columns = {"random": ["RandomBatch"], "both": ["RandomBatch", "Greedy"], "greedy": ["Greedy"]}

@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bestarm.datasets import registry
-from bestarm.datasets.registry import DataDamaged, DataUnavailable, available, fetch
-from bestarm.experiments.simulate import simulate
-from bestarm.models.dropout_network import Passes
+from bestarm.simulate import simulate
 from bestarm.streams import Streams
+from bestarm_lab.datasets import registry
+from bestarm_lab.datasets.registry import DataDamaged, DataUnavailable, available, fetch
 from bestarm_studies.oae.genedisco import descriptors as describing
 from bestarm_studies.oae.genedisco.acquisitions import (
     adversarial_distances,
@@ -29,6 +28,7 @@ from bestarm_studies.oae.genedisco.descriptors import (
     read_achilles,
     shifted_rows,
 )
+from bestarm_studies.oae.genedisco.dropout_network import Passes
 from bestarm_studies.oae.genedisco.gene_screen import (
     DATA_FILES,
     METRICS,

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from prose import CODED, WRITTEN, quote
 
-from bestarm.datasets.registry import available
-from bestarm.paths import FIGURES
+from bestarm_lab.datasets.registry import available
+from bestarm_lab.paths import FIGURES
 from bestarm_studies.oae.genedisco.gene_screen import DATA_FILES
 from bestarm_studies.oae.genedisco.values import LAW
 

@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bestarm.datasets.registry import DataUnavailable
-from bestarm.experiments.computation import Computation
-from bestarm.experiments.experiment import Experiment
-from bestarm.experiments.run import make_rows
 from bestarm.policies.oae import Oae
 from bestarm.policies.oae_ensemble import EnsembleSearch
 from bestarm.policies.oae_sequential import EnsembleSeqB, SeqB
+from bestarm_lab.datasets.registry import DataUnavailable
+from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.experiment import Experiment
+from bestarm_lab.experiments.run import make_rows
 from bestarm_studies.oae.batch_observer import BatchObserver
 from bestarm_studies.oae.cell_lines.experiments import CELL_LINES
 from bestarm_studies.oae.checks import CHECKS
@@ -26,6 +26,7 @@ from bestarm_studies.oae.network_counts import networks_per_batch
 from bestarm_studies.oae.network_fits import fit_rows
 from bestarm_studies.oae.series import VANILLA
 from bestarm_studies.oae.sphere_arms import CloneArms, SphereArms
+from bestarm_studies.oae.uci import UCI_SETS
 
 GENES = {**CELL_LINES, **GENEDISCO}
 SEARCHES = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Experiment) and name not in GENES}
@@ -175,11 +176,24 @@ def test_networks_of_a_batch_are_counted():
 
 def test_the_cost_of_a_sequence_is_decided_by_counting():
     """2b - 1 = 5 networks for one: at least twice as many, and not six times."""
-    test = {"sequential": "sequential_100_10", "plain": "synthetic_100_10", "pairs": {"SeqB 0.1": "MeanOpt 0.1"}}
-    found = CHECKS["cost_of_sequence"](test | {"at_least": 2}, {})
+    test = {"experiments": ["network_counts"], "pairs": {"SeqB 0.1": "MeanOpt 0.1"}}
+    counts = EXPERIMENTS["network_counts"]
+    rows = {"network_counts": counts.rows.func(**counts.settings_at("laptop"), seed=1)}
+    found = CHECKS["cost_of_sequence"](test | {"at_least": 2}, rows)
     assert found.holds
     assert found.text == "SeqB 0.1 trains 5 networks a batch, MeanOpt 0.1 1"
-    assert not CHECKS["cost_of_sequence"](test | {"at_least": 6}, {})[0]
+    assert not CHECKS["cost_of_sequence"](test | {"at_least": 6}, rows)[0]
+
+
+def test_printed_sizes_are_compared_side_by_side():
+    names = list(UCI_SETS)
+    points, attributes = zip(*(UCI_SETS[name].printed for name in names), strict=True)
+    rows = pd.DataFrame({"series": names, "points": points, "attributes": attributes})
+    for of in ("points", "attributes"):
+        test = {"experiments": ["sizes"], "of": of}
+        assert CHECKS["uci_sizes"](test, {"sizes": rows}).holds
+        wrong = rows.assign(**{of: [*rows[of].iloc[:-1], 1]})
+        assert not CHECKS["uci_sizes"](test, {"sizes": wrong}).holds
 
 
 @pytest.mark.parametrize("law", [landscape("MultiValleyOneDim"), SphereArms(10, 2), CloneArms(2, 3)])

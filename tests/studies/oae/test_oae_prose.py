@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from prose import prose, quote
 
-from bestarm.paths import FIGURES, RESULTS
+from bestarm_lab.paths import FIGURES, RESULTS
 
 VERDICTS = RESULTS / "oae" / "verdicts.csv"
 SMALL = FIGURES / "oae" / "03_vanilla" / "fig08.csv"
@@ -148,7 +148,7 @@ QUOTED = [
     quoted("10_theory", "after exploiting queries {:.0%} of the best tenth", BONUS, EXPLOITING),
     quoted("16_verdicts", "MeanOpt with λ = 0.1 needs {:.1f} batches for", SMALL, STRONG),
     quoted("16_verdicts", "batches for Greedy's {:.1f} with", SMALL, GREEDY),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("quoted_number", QUOTED)

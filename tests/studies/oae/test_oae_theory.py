@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from scipy.stats import beta
 
-from bestarm.datasets.registry import DataUnavailable
 from bestarm.policies.batch_search import RandomBatch
 from bestarm.policies.linear_batches import log_det_batches, optimistic_batches, sequential_batches
 from bestarm.policies.linear_oae import (
@@ -19,6 +18,7 @@ from bestarm.policies.linear_oae import (
     LinearSeq,
 )
 from bestarm.streams import Streams
+from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_studies.oae.checks import CHECKS
 from bestarm_studies.oae.eluder_dimension import (
     eluder_bounds,
@@ -306,9 +306,7 @@ def test_log_determinants_are_taken_greedily():
     rng = np.random.default_rng(0)
     x, centre, widths = rng.standard_normal((1, 15, 4)), rng.standard_normal((1, 4)), rng.standard_normal((1, 4, 4))
     free, noise = np.ones((1, 15), dtype=bool), 0.3
-    found = log_det_batches(
-        x, np.zeros(1, dtype=np.int64), centre, widths, free, np.zeros((1, 15)), 4, 0.7, noise
-    )[0]  # fmt: skip
+    found = log_det_batches(x, np.zeros(1, dtype=np.int64), centre, widths, free, np.zeros((1, 15)), 4, 0.7, noise)[0]
     wide = x[0] @ widths[0].T / noise
     index = x[0] @ centre[0] + noise * np.linalg.norm(wide, axis=1)
     batch: list[int] = []
@@ -326,9 +324,7 @@ def test_ties_are_broken_by_the_draws():
     x, nothing = np.ones((1, 6, 2)), np.zeros((1, 2, 2))
     order = np.array([[0.1, 0.6, 0.3, 0.9, 0.2, 0.5]])
     free = np.array([[True, True, True, False, True, True]])
-    chosen, values, _ = optimistic_batches(
-        x, np.zeros(1, dtype=np.int64), np.ones((1, 2)), nothing, free, order, 3, 5
-    )  # fmt: skip
+    chosen, values, _ = optimistic_batches(x, np.zeros(1, dtype=np.int64), np.ones((1, 2)), nothing, free, order, 3, 5)
     np.testing.assert_array_equal(chosen, [[1, 5, 2]])
     assert values[0] == pytest.approx(6.0)
 

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bestarm.paths import RESULTS
-from bestarm.reporting.appearance import use_style
-from bestarm.reporting.values import share_interval
+from bestarm_lab.figures.appearance import use_style
+from bestarm_lab.figures.values import share_interval
+from bestarm_lab.paths import RESULTS
 from bestarm_studies.oae.batch_observer import n_good
 from bestarm_studies.oae.claim_values import batch_limit, first_hit, first_tried
 from bestarm_studies.oae.divergence import divergence_table, divergence_values, marked_runs, without_broken
@@ -82,8 +82,10 @@ def test_diverged_runs_are_marked_and_broken_ones_enter_no_mean():
     values = batches_until_top(rows, "set", "laptop", batch=3)
     counts = values[values["statistic"].str.endswith("runs") | values["statistic"].str.startswith("runs")]
     assert counts[["series", "statistic", "value"]].to_numpy().tolist() == [
-        ["A", "runs beyond 10^4", 1], ["B", "runs beyond 10^4", 1], ["A", "broken runs", 1],
-    ]  # fmt: skip
+        ["A", "runs beyond 10^4", 1],
+        ["B", "runs beyond 10^4", 1],
+        ["A", "broken runs", 1],
+    ]
     means = values[(values["statistic"] == "batches") & (values["x"] == 0.01)].set_index("series")["value"]
     assert means["A"] == 1.0
     assert means[RANDOM_LAW] == pytest.approx(random_mean(1000, 0.01, 3, 10))

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.signal import argrelmax
 
-from bestarm.datasets import registry
-from bestarm.datasets.registry import DataDamaged, DataUnavailable, fetch
 from bestarm.models.mlp_fit import Training
 from bestarm.problems.noiseless_arms import NoiselessArms
+from bestarm_lab.datasets import registry
+from bestarm_lab.datasets.registry import DataDamaged, DataUnavailable, fetch
 from bestarm_studies.oae import fitted_response
 from bestarm_studies.oae import uci as uci_module
 from bestarm_studies.oae.fitted_response import stand_in_fitted_instance, teacher_response
@@ -219,9 +219,11 @@ def archive(monkeypatch, tmp_path):
 
     content = BIKES.encode()
     entry = {
-        "path": "bikes/day.csv", "url": "http://127.0.0.1:9/bikes.zip", "member": "folder/day.csv",
+        "path": "bikes/day.csv",
+        "url": "http://127.0.0.1:9/bikes.zip",
+        "member": "folder/day.csv",
         "sha256": hashlib.sha256(content).hexdigest(),
-    }  # fmt: skip
+    }
     monkeypatch.setattr(registry, "registry", lambda: {"bikes": entry})
     monkeypatch.setattr(registry, "RAW_DATA", tmp_path / "raw")
     monkeypatch.setenv("BESTARM_DATA", str(tmp_path / "mirror"))

@@ -60,6 +60,7 @@ def _settle(
     max_changes: int,
     n_starts: int,
 ) -> tuple[StateArray, IntArray]:
+    """Run each replication to a fixed point, from other random values if need be; return the fields of `Settled`."""
     n_runs, n_genes = initial.shape
     states = np.full((n_runs, n_genes), UNKNOWN, dtype=np.int8)
     changes = np.full(n_runs, -1, dtype=np.int64)
@@ -67,6 +68,7 @@ def _settle(
     wanted = np.empty(n_genes, dtype=np.int8)
     for r in range(n_runs):
         for start in range(n_starts):
+            # clamped genes, then the initial values; what is unknown is random
             draw = 0
             for gene in range(n_genes):
                 state[gene] = clamp[r, gene] if clamp[r, gene] != UNKNOWN else initial[r, gene]
@@ -77,9 +79,11 @@ def _settle(
                 wanted[gene] = _next_value(gene, state, clamp[r], regulators, truth)
             for change in range(max_changes + 1):
                 n_unstable = np.sum(wanted != state)
+                # a fixed point
                 if n_unstable == 0:
                     states[r], changes[r] = state, change
                     break
+                # one of the genes that want to change, uniformly
                 chosen = int(uniform(key, replications[r], start, draw) * n_unstable)
                 draw += 1
                 gene = 0

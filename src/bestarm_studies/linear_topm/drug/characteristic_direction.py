@@ -33,7 +33,7 @@ def characteristic_direction(
         Shrinkage: 1 is linear discriminant analysis, 0 the difference of the means.
     explained_variance : float, default=1.0
         Keep the leading axes until they explain this share of the variance. [2]_ gives neither parameter; with both
-        at 1 the published direction of patients and controls is found again (correlation 0.999).
+        at 1 the authors' direction of patients and controls is found again (correlation 0.999).
 
     Returns
     -------
@@ -108,7 +108,7 @@ def binarize_direction(direction: FloatArray, significant: BoolArray | None = No
     direction : ndarray, shape (n_genes,)
         A direction.
     significant : ndarray of bool, shape (n_genes,), optional
-        Genes to keep; default all, as in the published phenotype.
+        Genes to keep; default all, as in the authors' phenotype.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What decides the claims on the drug simulator (Appendix B of the Top-m paper)."""
+"""Checks behind the claims on the drug simulator (Appendix B of the Top-m paper)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm.reporting.verdicts import Decision
+from bestarm_lab.claims.verdicts import Decision
 from bestarm_studies.linear_topm.drug.data import DrugData, published_drug_data
 from bestarm_studies.linear_topm.drug.log_check import linear_misfit
 from bestarm_studies.linear_topm.drug.simulator import hit_ratio
@@ -30,7 +30,7 @@ def recorded_hit_ratios(test: Test, rows: Rows) -> Decision:
     return Decision(holds, "recorded table: " + "; ".join(texts))
 
 
-def drug_misfit(test: Test, rows: Rows) -> Decision:
+def drug_misfit(test: Test) -> Decision:
     """Compare how far the drugs' mean rewards are from linear in their features with the printed digit."""
     return misfit_of(published_drug_data(), test)
 

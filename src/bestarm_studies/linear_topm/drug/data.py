@@ -1,4 +1,4 @@
-r"""Everything that the drug simulator was made from and what it recorded, or a stand-in of the same schema.
+r"""Data of the drug simulator: what it was made from and what it recorded, or a stand-in of the same schema.
 
 References
 ----------
@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bestarm.datasets.registry import fetch
 from bestarm.interface import BoolArray, FloatArray
 from bestarm.streams import Streams
+from bestarm_lab.datasets.registry import fetch
 from bestarm_studies.linear_topm.drug.boolean_dynamics import settle
 from bestarm_studies.linear_topm.drug.boolean_network import BooleanNetwork
 from bestarm_studies.linear_topm.drug.characteristic_direction import characteristic_direction

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bestarm.reporting.figures import headed, wide
+from bestarm_lab.figures.figures import headed, wide
 from bestarm_studies.linear_topm.drug.values import ALL, BASELINE, CHOSEN, RECORDED, SIMULATED, TEN
 
 KINDS = {1: ("anti-epileptic (AE)", "#009E73", "o"), -1: ("pro-convulsant (PC)", "#D55E00", "s")}
@@ -41,9 +41,18 @@ def draw_rewards(axis: Axes, rows: pd.DataFrame, values: pd.DataFrame) -> Axes:
     """
     drugs = rows.drop_duplicates("series").set_index("series")["label"]
     sns.boxplot(
-        data=rows, x="series", y="reward", order=list(drugs.index), color="0.93", width=0.6, whis=(5, 95),
-        showfliers=False, linewidth=0.9, ax=axis, boxprops={"zorder": 1},
-    )  # fmt: skip
+        data=rows,
+        x="series",
+        y="reward",
+        order=list(drugs.index),
+        color="0.93",
+        width=0.6,
+        whis=(5, 95),
+        showfliers=False,
+        linewidth=0.9,
+        ax=axis,
+        boxprops={"zorder": 1},
+    )
     first = rows[rows["replication"] == rows["replication"].min()]
     means = values[values["statistic"] == "mean"].set_index("series")["value"]
     for position, (drug, label) in enumerate(zip(drugs.index, drugs, strict=True)):

@@ -36,7 +36,7 @@ class Drug(NamedTuple):
 
 
 # In the order of the columns of the reward table. The simulation log lists the drugs in another order, and the
-# published loader takes the columns in that one: it gives each drug another's rewards (inside the same half).
+# authors' loader takes the columns in that one: it gives each drug another's rewards (inside the same half).
 DRUGS = (
     Drug("Hydroxyzine", "5734", 1),
     Drug("Acetazolamide", "1986", 1),

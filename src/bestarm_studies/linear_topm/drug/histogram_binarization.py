@@ -1,4 +1,4 @@
-r"""Which genes of one expression profile are on: thresholds from the two main peaks of its histogram.
+r"""Binarisation of one expression profile: thresholds from the two main peaks of its histogram.
 
 References
 ----------

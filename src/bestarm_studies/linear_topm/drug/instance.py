@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from bestarm.datasets.registry import fetch
-from bestarm.problems.recorded_rewards import RecordedRewards
+from bestarm_lab.datasets.registry import fetch
 from bestarm_studies.linear_topm.drug.files import DRUGS, N_PATIENTS, read_rewards, read_signatures
+from bestarm_studies.linear_topm.recorded_rewards import RecordedRewards
 
 DATA_FILES = ("drug-rewards", "drug-signatures")
 

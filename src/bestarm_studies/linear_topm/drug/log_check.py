@@ -1,4 +1,4 @@
-r"""What of the recorded drug simulations can be computed again from the published files, and how much of it is equal.
+r"""A comparison of the recorded drug simulations with what can be computed again from the authors' files.
 
 References
 ----------

@@ -13,7 +13,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components, shortest_path
 
 from bestarm.interface import FloatArray
-from bestarm.reporting.figures import WIDTH, headed
+from bestarm_lab.figures.figures import WIDTH, headed
 from bestarm_studies.linear_topm.drug.boolean_network import BooleanNetwork, Edge
 
 ACTIVATION, REPRESSION, PERTURBED, OTHER_GENE = "#00664A", "#D55E00", "#E69F00", "#E8EEF2"
@@ -88,9 +88,15 @@ def draw_network(axis: Axes, network: BooleanNetwork) -> Axes:
     for gene, (x, y) in places.items():
         marked = gene in network.perturbed
         axis.plot(
-            x, y, "o", ms=NODE_POINTS, mfc=PERTURBED if marked else OTHER_GENE, mec="0.35",
-            mew=1.8 if marked else 0.6, zorder=2,
-        )  # fmt: skip
+            x,
+            y,
+            "o",
+            ms=NODE_POINTS,
+            mfc=PERTURBED if marked else OTHER_GENE,
+            mec="0.35",
+            mew=1.8 if marked else 0.6,
+            zorder=2,
+        )
         axis.text(x, y, gene, ha="center", va="center", fontsize=8, fontweight="bold" if marked else None, zorder=3)
     for text in axis.texts:
         text.set_in_layout(False)  # an arrow between two genes needs no margin

@@ -1,4 +1,4 @@
-r"""How well a drug turns a patient's phenotype healthy: a gene-network simulator and its baseline.
+r"""The drug simulator: how far a drug moves a patient's phenotype to the healthy one, and a baseline.
 
 References
 ----------
@@ -204,7 +204,7 @@ def simulator_from_tables(
     clamped: bool = False,
     data: str = "real",
 ) -> DrugSimulator:
-    """Put a simulator together from the published files.
+    """Put a simulator together from the authors' files.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-r"""Stand-in data for the drug simulator: a random network, and expression and signatures of the published schema.
+r"""Stand-in data for the drug simulator: a random network, and expression and signatures of the authors' schema.
 
 **Nothing here is measured.** It serves tests and readers without the files; every record says "stand-in".
 """
@@ -27,7 +27,7 @@ SHARE_SET = 0.1  # of the genes, by a drug
 
 @dataclass(frozen=True)
 class StandInDrugData:
-    """Stand-in data with the schema of the published files; attributes as there."""
+    """Stand-in data with the schema of the authors' files; attributes as there."""
 
     network: BooleanNetwork
     patients: GeneTable

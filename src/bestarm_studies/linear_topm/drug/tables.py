@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from bestarm.datasets.registry import available
 from bestarm.interface import FloatArray
 from bestarm.streams import Streams
+from bestarm_lab.datasets.registry import available
 from bestarm_studies.linear_topm.drug.data import DATA_FILES, DrugData, published_drug_data, stand_in_data
 
 
@@ -17,7 +17,7 @@ def streams(n_tables: int, seed: int) -> Streams:
 
 
 def reward_rows(replications: int, seed: int, workers: int = 1) -> pd.DataFrame:
-    """Return `reward_rows_of` the published files, or of their stand-in where they cannot be had."""
+    """Return `reward_rows_of` the authors' files, or of their stand-in where they cannot be had."""
     data = published_drug_data() if available(*DATA_FILES) else stand_in_data()
     return reward_rows_of(data, replications, seed)
 
@@ -28,7 +28,7 @@ def reward_rows_of(data: DrugData, n_tables: int, seed: int) -> pd.DataFrame:
     Parameters
     ----------
     data : DrugData
-        The published files or their stand-in.
+        The authors' files or their stand-in.
     n_tables : int
         Tables; each has one random trajectory for each drug and patient.
     seed : int

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import FloatArray
-from bestarm.reporting.values import QUANTILES, as_values, mean_interval
+from bestarm_lab.figures.values import QUANTILES, as_values, mean_interval
 from bestarm_studies.linear_topm.drug.data import DrugData, anti_epileptic
 from bestarm_studies.linear_topm.drug.log_check import (
     Check,

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from bestarm.datasets.registry import fetch
 from bestarm.interface import FloatArray
+from bestarm_lab.datasets.registry import fetch
 from bestarm_studies.oae.cell_lines.autoencoder import Coding, embedding
 from bestarm_studies.oae.cell_lines.drug_signatures import N_DRUGS, read_drug_signatures
 from bestarm_studies.oae.cell_lines.proliferation import proliferation

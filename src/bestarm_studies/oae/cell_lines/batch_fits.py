@@ -1,4 +1,4 @@
-"""How well a network predicts a line's rewards from random batches of its arms, and the calibration of the simulator.
+"""Fits of a line's rewards to random batches of its arms, and the calibration of the simulator.
 
 References
 ----------
@@ -56,10 +56,15 @@ def fit_errors(
     n, n_known = known.shape
     replications, rewards = np.arange(n, dtype=np.int64), problem.means[0]
     data = FitData(
-        torch.tensor(problem.features, dtype=torch.float32)[None], np.zeros(n, dtype=np.int64),
-        np.ascontiguousarray(known), np.full(n, n_known), np.zeros((n, 0), dtype=np.int64), np.zeros(n, dtype=np.int64),
-        replications, rewards[known],
-    )  # fmt: skip
+        torch.tensor(problem.features, dtype=torch.float32)[None],
+        np.zeros(n, dtype=np.int64),
+        np.ascontiguousarray(known),
+        np.full(n, n_known),
+        np.zeros((n, 0), dtype=np.int64),
+        np.zeros(n, dtype=np.int64),
+        replications,
+        rewards[known],
+    )
     training = Training(tuple(hidden), steps, learning_rate)
     key = Streams.first(n, seed=seed, instance=problem.label).key(f"{class_name(hidden)} fit of {n_known}")
     names = np.stack([replications, np.zeros(n, dtype=np.int64)], axis=1)

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from bestarm.reporting.claim_cells import best_of_others
-from bestarm.reporting.verdicts import Decision
+from bestarm_lab.claims.cells import best_of_others
+from bestarm_lab.claims.verdicts import Decision
 from bestarm_studies.oae.claim_values import RANDOM, Test, first_hit, misfit
 from bestarm_studies.oae.first_hits import SMALLEST_TAU, comparable_runs
 from bestarm_studies.oae.network_fits import class_name

@@ -1,4 +1,4 @@
-"""Consensus signatures of 1170 compounds, real data that everybody can have: an analogue of the case of VCAP.
+"""Consensus signatures of 1170 compounds, public real data: an analogue of the case of VCAP.
 
 References
 ----------
@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from bestarm.datasets.registry import fetch
 from bestarm.interface import FloatArray
+from bestarm_lab.datasets.registry import fetch
 
 SQUASHED = 5.0
 N_DRUGS = 1170

@@ -1,12 +1,12 @@
-"""How well autoencoders reconstruct signatures, epoch by epoch, and what a linear fit of the reward to codes leaves."""
+"""Errors of autoencoders by epoch, and the residuals of a linear fit of the reward to their codes."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 
-from bestarm.datasets.registry import available
 from bestarm.interface import FloatArray
+from bestarm_lab.datasets.registry import available
 from bestarm_studies.oae.cell_lines.arms import DATA_FILES
 from bestarm_studies.oae.cell_lines.autoencoder import Coding, Embedding, embedding
 from bestarm_studies.oae.cell_lines.drug_signatures import read_drug_signatures

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.computation import Computation
-from bestarm.experiments.experiment import Experiment
-from bestarm.experiments.scale import Profile, Scale
-from bestarm.metrics import arm_count, rank, relative_regret
+from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.experiment import Experiment
+from bestarm_lab.experiments.scale import Profile, Scale
+from bestarm_lab.metrics import arm_count, rank, relative_regret
 from bestarm_studies.oae.batch_observer import BatchObserver
 from bestarm_studies.oae.cell_lines.arms import DATA_FILES, drug_arms, simulated_line, stand_in_drugs, stand_in_line
 from bestarm_studies.oae.cell_lines.batch_fits import batch_fit_rows
@@ -63,9 +63,7 @@ MEAN_PAIRS: Group = {
     name: series for name, series in SEQUENTIAL_PAIRS.items() if name.startswith(("Random", "MeanOpt", "SeqB"))
 }
 
-_search = partial(
-    Experiment, metrics=(rank, arm_count, relative_regret), every=1, block=25,
-)  # fmt: skip
+_search = partial(Experiment, metrics=(rank, arm_count, relative_regret), every=1, block=25)
 
 
 def _scales(
@@ -183,14 +181,18 @@ def _simulated_makers(scale: int) -> dict[str, partial[Any]]:
 def _fits(makers: Mapping[str, partial[Any]], few: Mapping[str, partial[Any]]) -> dict[str, Any]:
     return {
         "rows": partial(
-            fit_rows, problems=makers, classes=(LINEAR, SMALL, MIDDLE), learning_rates=LEARNING_RATES, at=LOOKED_AT,
+            fit_rows,
+            problems=makers,
+            classes=(LINEAR, SMALL, MIDDLE),
+            learning_rates=LEARNING_RATES,
+            at=LOOKED_AT,
         ),
         "profiles": {
             "smoke": {"problems": few, "replications": 2, "steps": 10},
             "laptop": {"replications": CUT_FITS, "steps": STEPS},
             "paper": {"replications": RUNS, "steps": STEPS},
         },
-    }  # fmt: skip
+    }
 
 
 def _batches(makers: Mapping[str, partial[Any]], few: Mapping[str, partial[Any]]) -> dict[str, Any]:
@@ -203,7 +205,7 @@ def _batches(makers: Mapping[str, partial[Any]], few: Mapping[str, partial[Any]]
             "laptop": {"replications": 3, "steps": 1000, "at": (1, 2, 5, 10)},
             "paper": {"replications": RUNS, "steps": STEPS},
         },
-    }  # fmt: skip
+    }
 
 
 def _at_scale(made: dict[str, Any]) -> dict[str, Any]:

@@ -13,11 +13,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from bestarm.experiments.experiment import Experiment, settings_of
-from bestarm.experiments.scale import Profile
-from bestarm.reporting.appearance import Look
-from bestarm.reporting.figures import headed, line_panels, wide
-from bestarm.reporting.values import as_values, summarise
+from bestarm_lab.experiments.experiment import Experiment, settings_of
+from bestarm_lab.experiments.scale import Profile
+from bestarm_lab.figures.appearance import Look
+from bestarm_lab.figures.figures import headed, line_panels, wide
+from bestarm_lab.figures.values import as_values, summarise
 from bestarm_studies.oae.cell_lines.calibration import calibrated, calibration_table
 from bestarm_studies.oae.cell_lines.claim_values import misfit_and_gain
 from bestarm_studies.oae.figures import hits_figure
@@ -105,9 +105,17 @@ def batch_fit_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
 def batch_fit_figure(values: pd.DataFrame, *, title: str, setting: str) -> Figure:
     """Return Figure 1: error against the number of random batches, a line for each cell line."""
     return line_panels(
-        values, LINES, title=title, setting=setting, statistic="MSE / variance", x="random batches of 50",
-        y="MSE / variance of the reward", looks=LINE_LOOKS, highlight=LINES, possible=(0.0, None),
-    )  # fmt: skip
+        values,
+        LINES,
+        title=title,
+        setting=setting,
+        statistic="MSE / variance",
+        x="random batches of 50",
+        y="MSE / variance of the reward",
+        looks=LINE_LOOKS,
+        highlight=LINES,
+        possible=(0.0, None),
+    )
 
 
 def coding_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
@@ -124,10 +132,18 @@ def coding_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
 def coding_figure(values: pd.DataFrame, *, title: str, setting: str) -> Figure:
     """Return the autoencoders' errors, epoch by epoch."""
     return line_panels(
-        values, list(CODING_LOOKS), title=title, setting=setting, statistic="error", x="epoch",
-        y="mean squared error\n(1: each gene's mean)", marks="none",
-        looks=CODING_LOOKS, highlight=list(CODING_LOOKS), possible=(0.0, None),
-    )  # fmt: skip
+        values,
+        list(CODING_LOOKS),
+        title=title,
+        setting=setting,
+        statistic="error",
+        x="epoch",
+        y="mean squared error\n(1: each gene's mean)",
+        marks="none",
+        looks=CODING_LOOKS,
+        highlight=list(CODING_LOOKS),
+        possible=(0.0, None),
+    )
 
 
 def coding_ends(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
@@ -201,10 +217,18 @@ def similarity_figure(
     shown = values[values["statistic"] == "batches"]
     looks = {"RandomBatch, exact law": Look("0.35", "", (0, (1, 1.2)))}
     return line_panels(
-        shown, [*order, *looks], title=title, setting=setting, statistic="batches", x=x,
-        y="batches until a top-0.2% arm\n(mean)", spread="95% bootstrap intervals", possible=(0.0, None),
-        highlight=[*order, *looks], looks=looks,
-    )  # fmt: skip
+        shown,
+        [*order, *looks],
+        title=title,
+        setting=setting,
+        statistic="batches",
+        x=x,
+        y="batches until a top-0.2% arm\n(mean)",
+        spread="95% bootstrap intervals",
+        possible=(0.0, None),
+        highlight=[*order, *looks],
+        looks=looks,
+    )
 
 
 def explained_values(fits: pd.DataFrame, searches: Mapping[str, pd.DataFrame], profile: str) -> pd.DataFrame:
@@ -252,9 +276,13 @@ def schematic() -> Figure:
     _box(axis, 5.3, 0.4, 1.5, 1.3, "arms\ncode, reward\nhidden", "#CFE8DF")
     _box(axis, 7.5, 0.4, 2.3, 1.3, "search: 20 batches\nof 50, a fresh network\nfor each", "#CFE8DF")
     for start, end in (
-        ((2.0, 3.35), (2.7, 3.35)), ((4.7, 3.35), (5.3, 3.35)), ((6.8, 3.35), (7.5, 3.35)),
-        ((2.0, 1.05), (2.7, 1.05)), ((4.7, 1.05), (5.3, 1.05)), ((6.05, 2.7), (6.05, 1.7)),
-    ):  # fmt: skip
+        ((2.0, 3.35), (2.7, 3.35)),
+        ((4.7, 3.35), (5.3, 3.35)),
+        ((6.8, 3.35), (7.5, 3.35)),
+        ((2.0, 1.05), (2.7, 1.05)),
+        ((4.7, 1.05), (5.3, 1.05)),
+        ((6.05, 2.7), (6.05, 1.7)),
+    ):
         axis.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": "0.25", "lw": 1.3})
     axis.annotate("", (7.5, 1.3), (6.8, 1.3), arrowprops={"arrowstyle": "-|>", "color": "0.25", "lw": 1.3})
     axis.annotate("", (6.8, 0.75), (7.5, 0.75), arrowprops={"arrowstyle": "-|>", "color": "0.25", "lw": 1.3})

@@ -1,4 +1,4 @@
-"""Read some signatures and some genes of a GCTX file, without reading it whole.
+"""Reader of parts of a GCTX file: some signatures, some genes.
 
 GCTX is HDF5 with one matrix, ``/0/DATA/0/matrix``, a row of it for each signature (a column of the table) and a column
 for each gene, and the names of both, ``/0/META/COL/id`` and ``/0/META/ROW/id`` ([1]_).

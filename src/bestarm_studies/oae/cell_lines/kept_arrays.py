@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from bestarm.interface import FloatArray
-from bestarm.paths import STORE
+from bestarm_lab.paths import STORE
 
 
 def kept(

@@ -1,8 +1,8 @@
-"""The official signatures of the Connectivity Map (GEO series GSE92742), for who has the files.
+"""The official signatures of the Connectivity Map (GEO series GSE92742), for readers who have the files.
 
 Three files are wanted, in ``data/raw/l1000`` or in ``l1000`` of the folder that ``$BESTARM_DATA`` names: the level-5
-matrix (about 23 GB, unpacked) and the tables of its signatures and genes. They are not in the registry: nobody here has
-them, so that no checksum is recorded, and files of this size are not fetched without being asked for.
+matrix (about 23 GB, unpacked) and the tables of its signatures and genes. They are not in the registry: no copy
+was at hand to record a checksum of, and files of this size are not fetched without being asked for.
 
 References
 ----------
@@ -22,10 +22,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import pandas as pd
 
-from bestarm.datasets.registry import DataUnavailable
-from bestarm.experiments.computation import Computation
 from bestarm.interface import FloatArray
-from bestarm.paths import RAW_DATA, data_mirror
+from bestarm_lab.datasets.registry import DataUnavailable
+from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.paths import RAW_DATA, data_mirror
 from bestarm_studies.oae.cell_lines.autoencoder import Coding, embedding
 from bestarm_studies.oae.cell_lines.gctx import read_gctx
 from bestarm_studies.oae.cell_lines.kept_arrays import kept

@@ -9,7 +9,6 @@ from functools import lru_cache, partial
 import numpy as np
 
 from bestarm.interface import FloatArray, IntArray
-from bestarm.problems.drawn_arms import DrawnArms
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm_studies.oae.cell_lines.autoencoder import Coding, Embedding, embedding
 from bestarm_studies.oae.cell_lines.proliferation import scaled
@@ -21,6 +20,7 @@ from bestarm_studies.oae.cell_lines.simulator import (
     simulated_reward,
     world,
 )
+from bestarm_studies.oae.drawn_arms import DrawnArms
 
 VCAP = Likeness(1.0, 0.0)
 SIMULATED = "simulated"

@@ -1,1 +1,1 @@
-"""GeneDisco: which genes should be perturbed next? Four real screens, descriptors of genes, and a Bayesian network."""
+"""GeneDisco: four real screens, descriptors of genes, and a Bayesian network that chooses what to perturb next."""

@@ -1,4 +1,4 @@
-r"""How a batch of genes is chosen from what a Bayesian network says of them.
+r"""Acquisitions: batches of genes, chosen from the predictions of a Bayesian network.
 
 Scores are maximised. Sampling and greedy choices work on one run at a time.
 
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.interface import FloatArray, IntArray
-from bestarm.models.dropout_network import Passes, SingleArray
+from bestarm_studies.oae.genedisco.dropout_network import Passes, SingleArray
 
 TEMPERATURE = 0.9
 _FLOOR = 1e-7
@@ -49,7 +49,7 @@ def scores_of(acquisition: str, passes: Passes) -> SingleArray | None:
 def soft_weights(deviation: FloatArray) -> FloatArray:
     r"""Return the weights of SoftUncertain: a softmax of :math:`(10^{-7}+\sigma^2)^{1/T}`, T = 0.9.
 
-    The published code takes the exponential twice: of the logarithm over the temperature, and in the softmax.
+    The authors' code takes the exponential twice: of the logarithm over the temperature, and in the softmax.
     """
     powers = (_FLOOR + deviation.astype(np.float64) ** 2) ** (1.0 / TEMPERATURE)
     weights = np.exp(powers - powers.max())

@@ -1,8 +1,8 @@
-r"""What is known of each gene before a screen: how cancer cell lines fare without it.
+r"""Descriptors of genes, known before a screen: how cancer cell lines fare without the gene.
 
-The paper's descriptors are the gene effects of DepMap 20Q4 (Achilles) in 808 cell lines, a large file that everybody
-may download but nobody passes on; it is used where it is found. Elsewhere a summary of a later release stands in its
-place: mean effect and effect size of 71 groups of cell lines.
+The paper's descriptors are the gene effects of DepMap 20Q4 (Achilles) in 808 cell lines, a large file that anybody may
+download and that is not part of this project; it is used where it is found. Elsewhere a summary of a later release
+replaces it: mean effect and effect size of 71 groups of cell lines.
 
 References
 ----------
@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-import bestarm.datasets.registry as registry
-from bestarm.datasets.registry import DataDamaged, DataUnavailable, fetch
-from bestarm.paths import data_mirror
+import bestarm_lab.datasets.registry as registry
+from bestarm_lab.datasets.registry import DataDamaged, DataUnavailable, fetch
+from bestarm_lab.paths import data_mirror
 from bestarm_studies.oae.genedisco.symbols import renamed
 
 GROUPS_FILE = "depmap-group-effects"

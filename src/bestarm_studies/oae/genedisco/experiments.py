@@ -1,7 +1,7 @@
 """The experiments on GeneDisco: the paper's table, the benchmark's other acquisitions, and each fault alone.
 
-The paper's descriptors are a file that nobody passes on; without it its table is not run. The same searches on
-descriptors that are here, group effects of a later release, are experiments of their own.
+The paper's descriptors are a file that is not part of the project; without it its table is not run. The same searches
+on descriptors that are here, group effects of a later release, are experiments of their own.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from bestarm.experiments.computation import Computation
-from bestarm.experiments.experiment import Experiment, Series
-from bestarm.experiments.scale import Profile, Scale
+from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.experiment import Experiment
+from bestarm_lab.experiments.one_change import one_change
+from bestarm_lab.experiments.scale import Profile, Scale
 from bestarm_studies.oae.genedisco.gene_screen import METRICS, gene_screen
 from bestarm_studies.oae.genedisco.gene_searches import GeneSearch, LargestNorms, RandomGenes, RidgeSearch
 from bestarm_studies.oae.genedisco.screens import SCREENS
@@ -47,21 +48,17 @@ SUITE = {
 
 
 def switches(name: str) -> dict[str, Any]:
-    """Return a search with each fault of the published code alone, and with the application's sixteen units."""
-    plain = TABLE[name]
-    settings: dict[str, Mapping[str, Any]] = {
-        "broadcast loss": {"broadcast_loss": True},
-        "generators reset": {"reset": True},
-        "16 hidden units": {"hidden": 16},
-    }
-    made = {change: GeneSearch(**{**vars(plain), **given}) for change, given in settings.items()}
-    found: dict[str, Any] = {name: plain}
-    found |= {f"{name} | {change}": policy for change, policy in made.items()}
-    found |= {
-        f"{name} | rows of {fault} misaligned": Series(plain, problem={"fault": fault})
-        for fault in ("descriptors", "targets")
-    }
-    return found
+    """Return a search with each fault of the authors' code alone, and with the application's sixteen units."""
+    return one_change(
+        name,
+        TABLE[name],
+        {
+            "broadcast loss": {"broadcast_loss": True},
+            "generators reset": {"reset": True},
+            "16 hidden units": {"hidden": 16},
+        },
+        {f"rows of {fault} misaligned": {"fault": fault} for fault in ("descriptors", "targets")},
+    )
 
 
 def _scales(runs: int = RUNS, many: int = MANY_RUNS, laptop: Mapping[str, Any] | None = None) -> dict[Profile, Scale]:
@@ -97,7 +94,7 @@ GENEDISCO: dict[str, Experiment | Computation] = {
         profiles=_scales(FEW_RUNS, SOME_RUNS),
     ),
     "genedisco_faults": _on_screens(
-        title="GeneDisco on DepMap group effects: each fault of the published code alone",
+        title="GeneDisco on DepMap group effects: each fault of the authors' code alone",
         problem=_groups,
         series=switches("OAE"),
         profiles=_scales(many=SOME_RUNS, laptop={"name": SIGNAL}),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bestarm.reporting.figures import line_panels
+from bestarm_lab.figures.figures import line_panels
 from bestarm_studies.oae.genedisco.values import LAW
 
 
@@ -26,6 +26,14 @@ def hit_curves(values: pd.DataFrame, order: Sequence[str], *, title: str, settin
     law = values["series"] == LAW
     drawn = values.assign(low=values["low"].mask(law), high=values["high"].mask(law))
     return line_panels(
-        drawn, [*order, LAW], title=title, setting=setting, statistic="hit ratio", x="genes tried",
-        y="share of the hits found", marks="band", possible=(0.0, None), share_y=False,
-    )  # fmt: skip
+        drawn,
+        [*order, LAW],
+        title=title,
+        setting=setting,
+        statistic="hit ratio",
+        x="genes tried",
+        y="share of the hits found",
+        marks="band",
+        possible=(0.0, None),
+        share_y=False,
+    )

@@ -1,7 +1,7 @@
 r"""A finished screen as arms: genes that may be perturbed, the effect of each, and the hits that a search is to find.
 
 In each run a fifth of the genes is set aside and can never be chosen; the others are the pool. Hits are the 5% of the
-pool with the largest absolute effect, and the hit ratio is the share of the hits that have been found. The published
+pool with the largest absolute effect, and the hit ratio is the share of the hits that have been found. The authors'
 code draws the set aside of the hit list anew, so that about a fifth of its hits lies outside the loop's pool.
 
 References
@@ -23,8 +23,8 @@ from scipy import stats
 
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.policies.batch_search import random_order
-from bestarm.problems.drawn_arms import DrawnArms
 from bestarm.streams import Streams
+from bestarm_studies.oae.drawn_arms import DrawnArms
 from bestarm_studies.oae.genedisco.descriptors import GROUPS_FILE, OLD_NAMES_FILE, descriptors
 from bestarm_studies.oae.genedisco.screens import SCREEN_FILES, screen_target
 
@@ -56,10 +56,10 @@ class ScreenRuns:
     pool : ndarray of bool, shape (R, n_genes)
         Genes that can be chosen.
     hits, second_hits, rising : ndarray of bool, shape (R, n_genes)
-        The largest absolute effects of the pool; of the pool that the published code draws for its hit list; the
+        The largest absolute effects of the pool; of the pool that the authors' code draws for its hit list; the
         largest effects of the pool, sign included.
     second_split : bool
-        Whether the hit ratio is that of the published code.
+        Whether the hit ratio is that of the authors' code.
     data : {"real", "stand-in"}
         Where the numbers come from.
     """
@@ -105,7 +105,7 @@ class GeneScreen(DrawnArms):
     effects : ndarray, shape (n_genes,)
         Effects.
     second_split : bool
-        Whether the hit ratio is that of the published code, whose hit list has a split of its own.
+        Whether the hit ratio is that of the authors' code, whose hit list has a split of its own.
     data : {"real", "stand-in"}
         Where the numbers come from.
     seed : int

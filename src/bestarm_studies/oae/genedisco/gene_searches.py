@@ -15,16 +15,7 @@ from typing import Self
 
 import numpy as np
 
-from bestarm.guards.protocol import guarded
 from bestarm.interface import Arms, FloatArray, IntArray
-from bestarm.models.dropout_network import (
-    DropoutTraining,
-    Networks,
-    SingleArray,
-    fit_dropout_networks,
-    hidden_outputs,
-    predict_dropout,
-)
 from bestarm.policies.batch_search import BatchSearch, BatchState, random_order, top_batch
 from bestarm.streams import Streams, standard_normal, uniform
 from bestarm_studies.oae.genedisco.acquisitions import (
@@ -38,12 +29,28 @@ from bestarm_studies.oae.genedisco.acquisitions import (
     soft_weights,
     spread_seeds,
 )
+from bestarm_studies.oae.genedisco.dropout_network import (
+    DropoutTraining,
+    Networks,
+    SingleArray,
+    fit_dropout_networks,
+    hidden_outputs,
+    predict_dropout,
+)
 from bestarm_studies.oae.genedisco.gene_screen import PoolArms
 
 ACQUISITIONS = (
-    "top_uncertain", "soft_uncertain", "optimistic", "optimistic_absolute", "mean", "margin", "core_set", "badge",
-    "k_means", "adversarial",
-)  # fmt: skip
+    "top_uncertain",
+    "soft_uncertain",
+    "optimistic",
+    "optimistic_absolute",
+    "mean",
+    "margin",
+    "core_set",
+    "badge",
+    "k_means",
+    "adversarial",
+)
 FOLD = 5  # one of so many observations is held out of the training
 PENALTIES = np.logspace(-2, 4, 25)
 
@@ -62,7 +69,7 @@ class PoolSearch(BatchSearch):
     rounds: int = 50
 
     def as_coded(self) -> Self:
-        """Return the search of the published code: this one, which has no fault to switch on."""
+        """Return the search of the authors' code: this one, which has no fault to switch on."""
         return self
 
     def start(self, arms: Arms, streams: Streams) -> BatchState:
@@ -77,7 +84,6 @@ class PoolSearch(BatchSearch):
         return state.arms[:, : int(state.n_observed.min())]
 
 
-@guarded()
 @dataclass(frozen=True)
 class RandomGenes(PoolSearch):
     """Uniformly random genes of the pool."""
@@ -88,7 +94,6 @@ class RandomGenes(PoolSearch):
         return top_batch(order, state.available, order, size)
 
 
-@guarded()
 @dataclass(frozen=True)
 class LargestNorms(PoolSearch):
     """A control that learns nothing: after the first batch, the genes whose descriptors have the largest norm."""
@@ -99,7 +104,6 @@ class LargestNorms(PoolSearch):
         return top_batch(np.broadcast_to(norms, state.available.shape), state.available, self._draws(state, "t"), size)
 
 
-@guarded()
 @dataclass(frozen=True)
 class RidgeSearch(PoolSearch):
     r"""A linear control: the genes with the largest prediction of a ridge regression.
@@ -148,7 +152,6 @@ def ridge(x: FloatArray, y: FloatArray) -> FloatArray:
     return np.asarray(vt.T @ (s / (s**2 + PENALTIES[best]) * along))
 
 
-@guarded()
 @dataclass(frozen=True)
 class GeneSearch(PoolSearch):
     """Batches chosen from what a Bayesian network says, which is trained anew for each ([1]_, [2]_).
@@ -158,11 +161,11 @@ class GeneSearch(PoolSearch):
     acquisition : str
         One of ``ACQUISITIONS``, see `bestarm_studies.oae.genedisco.acquisitions`.
     hidden, epochs, passes : int
-        See `bestarm.models.dropout_network.DropoutTraining`.
+        See `bestarm_studies.oae.genedisco.dropout_network.DropoutTraining`.
     broadcast_loss : bool
-        The fault of the published loss.
+        The fault of the loss of the authors' code.
     reset : bool
-        Whether every batch draws the same random numbers, as in the published code, which sets all seeds anew in each
+        Whether every batch draws the same random numbers, as in the authors' code, which sets all seeds anew in each
         cycle: initial weights, order of the data, dropout, samples.
 
     Raises
@@ -188,7 +191,7 @@ class GeneSearch(PoolSearch):
         return DropoutTraining(self.hidden, self.epochs, passes=self.passes, broadcast_loss=self.broadcast_loss)
 
     def as_coded(self) -> Self:
-        """Return the search of the published code."""
+        """Return the search of the authors' code."""
         return replace(self, broadcast_loss=True, reset=True)
 
     def choose(self, state: BatchState, size: int) -> IntArray:
@@ -223,7 +226,7 @@ class GeneSearch(PoolSearch):
         for r, replication in enumerate(state.replications):
             pool, rep = self._listed(state, r), int(replication)
             points = outputs[r][pool]
-            if self.acquisition == "core_set":  # distances to the last batch only, as in the published code
+            if self.acquisition == "core_set":  # distances to the last batch only, as in the authors' code
                 last = state.arms[r, state.n_observed[r] - self.batch : state.n_observed[r]]
                 places = far_from(points, outputs[r][last], size)
             elif self.acquisition == "badge":

@@ -18,14 +18,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from bestarm.datasets.registry import fetch
+from bestarm_lab.datasets.registry import fetch
 from bestarm_studies.oae.genedisco.symbols import SYMBOLS_FILE, renamed
 
 SCREENS = ("IFNg", "IL2", "NK", "SARS-CoV-2")
 SCREEN_FILES = (
-    "genedisco-ifng-donor-1", "genedisco-ifng-donor-2", "genedisco-il2-donor-1", "genedisco-il2-donor-2",
-    "genedisco-nk", "genedisco-sarscov2", SYMBOLS_FILE,
-)  # fmt: skip
+    "genedisco-ifng-donor-1",
+    "genedisco-ifng-donor-2",
+    "genedisco-il2-donor-1",
+    "genedisco-il2-donor-2",
+    "genedisco-nk",
+    "genedisco-sarscov2",
+    SYMBOLS_FILE,
+)
 
 
 def _read(name: str, columns: list[str], separator: str = "\t") -> pd.DataFrame:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bestarm.datasets.registry import fetch
-from bestarm.screens.symbols import approved_symbols
+from bestarm.gene_symbols import approved_symbols
+from bestarm_lab.datasets.registry import fetch
 
 SYMBOLS_FILE = "hgnc-outdated-symbols"
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm.reporting.claim_cells import Value
-from bestarm.reporting.values import as_values, interval_text, paired_effects, summarise
+from bestarm_lab.claims.cells import Value
+from bestarm_lab.experiments.one_change import algorithm_and_change, name_of_change
+from bestarm_lab.figures.values import as_values, interval_text, paired_effects, summarise
 from bestarm_studies.oae.genedisco.gene_screen import SET_ASIDE, chance_law, hit_count
 
 LAW = "Random, exact law"
@@ -76,7 +77,7 @@ def from_printed(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
 
 
 GENEDISCO_VALUES: dict[str, Value] = {
-    "final_hit_ratio": Value("hit ratio after the last batch", final_hit_ratio),
+    "final_hit_ratio": Value("hit ratio after the last batch", final_hit_ratio, adds=(SUITE_MEAN,)),
     "from_printed": Value("hit ratio minus the printed one", from_printed),
 }
 
@@ -171,8 +172,9 @@ def gains(rows: pd.DataFrame, groups: Mapping[str, Sequence[str]], over: str, pr
 def fault_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return what each fault alone changes in the hit ratio, the second split of the hit list among them."""
     last = last_rows(rows)
-    plain = last[~last["series"].str.contains(" | ", regex=False)]
-    split = plain.assign(series=plain["series"] + " | second split of the hits", hit_ratio=plain["recall_two_splits"])
+    plain = last[[not algorithm_and_change(name)[1] for name in last["series"]]]
+    names = [name_of_change(name, "second split of the hits") for name in plain["series"]]
+    split = plain.assign(series=names, hit_ratio=plain["recall_two_splits"])
     frames = [
         paired_effects(mine, "hit_ratio", statistic="change", profile=profile, panel=str(name))
         for name, mine in pd.concat([last, split], ignore_index=True).groupby("name", sort=False)

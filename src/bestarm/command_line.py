@@ -1,0 +1,77 @@
+"""The command line ``bestarm COMMAND``: commands of the installed packages, whose errors of use end in one line."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import sys
+from importlib.metadata import EntryPoint
+
+from bestarm.plugins import entry_points
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NOT_WRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM)
+
+
+def _parser() -> tuple[argparse.ArgumentParser, dict[str, EntryPoint]]:
+    """Return the parser, and for each command the entry point that brought it.
+
+    An entry point of the group ``bestarm.commands`` is a function that adds parsers to argparse's subparsers, each
+    with a default ``run``: a function from the parsed arguments to the status. It returns what ``--help`` is to say
+    about environment variables, or "".
+    """
+    parser = argparse.ArgumentParser(prog="bestarm", description="Find the best arms with few queries.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    brought: dict[str, EntryPoint] = {}
+    environment = []
+    for entry in entry_points("bestarm.commands").values():
+        environment.append(entry.load()(commands))
+        brought |= {name: entry for name in commands.choices if name not in brought}
+    if any(environment):
+        parser.epilog = f"Environment: {'; '.join(filter(None, environment))}."
+    return parser, brought
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; errors of use, of files and of memory end with one line and status 2, Ctrl-C with 130."""
+    parser, brought = _parser()
+    given = parser.parse_args(arguments)
+    try:
+        return int(given.run(given))
+    except ModuleNotFoundError as error:
+        entry = brought[given.command]
+        extras = f"{entry.dist.name if entry.dist else 'bestarm'}[{','.join(entry.extras)}]"
+        if not entry.extras or (error.name or "").startswith("bestarm"):
+            raise
+        return _refused(f"{given.command} needs {error.name}, which is not here: pip install '{extras}'")
+    except (ValueError, OSError) as error:
+        return _refused(one_line(error))
+    except (MemoryError, RuntimeError) as error:
+        from bestarm.guards.memory import lack_of_memory
+
+        said = lack_of_memory(error)
+        if said is None:
+            raise
+        return _refused(f"memory ran out ({said}).")
+    except KeyboardInterrupt:
+        print("\nbestarm: interrupted.", file=sys.stderr)
+        return 130
+
+
+def _refused(text: str) -> int:
+    print(f"bestarm: {text}", file=sys.stderr)
+    return 2
+
+
+def one_line(error: Exception) -> str:
+    """Return what an error says, of the operating system with the file that it is about and the remedy."""
+    if isinstance(error, OSError) and error.filename and str(error.filename) not in str(error.strerror):
+        remedy = " Free the disk, or choose another place." if error.errno in _NO_ROOM else ""
+        remedy = " Choose another place." if error.errno in _NOT_WRITABLE else remedy
+        return f"{error.strerror}: {error.filename}.{remedy}"
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return " ".join(text.split())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,439 @@
+"""The contract of a policy, as a check: what the loop, the door and a saved search expect of it.
+
+In the manner of scikit-learn's ``check_estimator`` small searches are run, and the first thing that is amiss ends the
+check with a line that says what was expected, what came, and how to mend it.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+import random
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bestarm.guards.protocol import Guarded, searched_kind
+from bestarm.interface import Arms, Ask, FloatArray, IntArray, take_rows
+from bestarm.partition import Partition
+from bestarm.streams import Streams
+
+Rewards = Callable[[IntArray], FloatArray]
+
+ROUNDS = 6  # of a search that is looked at
+REPLICATIONS = 5  # unlike the numbers of arms and of features, so that an axis tells which one it is
+LONGEST = 400  # budgets and rounds up to this are spent to the end
+
+_METHODS = {
+    "start": ("arms", "streams"),
+    "ask": ("state",),
+    "tell": ("state", "asked", "totals"),
+    "finished": ("state",),
+    "recommend": ("state",),
+}
+
+
+def check_policy(policy: Any, arms: Arms | Partition | None = None, *, rewards: Rewards | None = None) -> None:
+    """Run a policy through everything that it owes to `bestarm.interface.Policy`.
+
+    It is a frozen record that pickles and copies; requests, ends and recommendations have the right shapes and kinds; a
+    replication depends neither on the others, nor on their order, nor on anything random but its streams; rows of its
+    state can be taken; failures, padding and pulls that were not made do no harm; with a budget or rounds it ends.
+
+    Parameters
+    ----------
+    policy : Policy
+        An object of the class, its settings small: a budget or rounds of at most 400 are spent to the end.
+    arms : Arms or Partition, optional
+        What is searched; by default 12 arms with 3 features or, where ``start`` says so, cells of the unit interval.
+    rewards : callable, optional
+        The reward of each arm, shape of ``arms``; by default other numbers in [0, 1] for other arms.
+
+    Raises
+    ------
+    AssertionError
+        With the first thing that is amiss, and how to mend it.
+    """
+    policy = policy.policy if isinstance(policy, Guarded) else policy
+    _check_record(policy)
+    check = _Check(policy, _arms_for(policy) if arms is None else arms, rewards or _rewards)
+    check.states()
+    check.searches()
+    check.randomness()
+    check.independence()
+    check.rows()
+    check.padding()
+    check.failures()
+    check.end()
+    check.door()
+
+
+def _rewards(arms: IntArray) -> FloatArray:
+    return np.asarray(0.5 + 0.4 * np.sin(1.7 * arms))
+
+
+def _arms_for(policy: Any) -> Arms | Partition:
+    """Return a few arms, or cells where the policy says that it searches those."""
+    if searched_kind(policy) is Partition:
+        return Partition(arity=2, n_representatives=4)
+    return Arms(np.random.default_rng(3).standard_normal((12, 3)) / 2.0)
+
+
+def _check_record(policy: Any) -> None:
+    """Check the policy as an object: a frozen dataclass with a label and the five methods."""
+    name = policy.__name__ if isinstance(policy, type) else type(policy).__name__
+    _expect(
+        not isinstance(policy, type), name, "an object is wanted, got the class", f"write check_policy({name}(...))"
+    )
+    parameters: Any = getattr(type(policy), "__dataclass_params__", None)
+    _expect(
+        parameters is not None and parameters.frozen,
+        name,
+        "a policy is a frozen dataclass, so that it can be compared, saved and keyed; this is none",
+        "write @dataclass(frozen=True) above the class",
+    )
+    label: Any = getattr(policy, "label", None)
+    _expect(
+        isinstance(label, str) and label != "",
+        name,
+        f"label must be a word, since rows and random draws are named by it, got {label!r}",
+        'add the field label: str = "..."',
+    )
+    for method, wanted in _METHODS.items():
+        found = getattr(policy, method, None)
+        _expect(
+            callable(found), label, f"the method {method} is missing", f"write def {method}(self, {', '.join(wanted)})"
+        )
+        given = len(inspect.signature(getattr(policy, method)).parameters)
+        _expect(
+            given == len(wanted),
+            label,
+            f"{method} takes {given} arguments where {len(wanted)} are given",
+            f"write def {method}(self, {', '.join(wanted)})",
+        )
+    try:
+        same = pickle.loads(pickle.dumps(policy)) == policy and replace(policy) == policy
+    except Exception as error:
+        raise AssertionError(
+            f"{label}: pickle and dataclasses.replace must copy the policy, and one fails ({error}); keep settings "
+            "only, of plain kinds or frozen dataclasses, no functions made on the spot."
+        ) from error
+    _expect(
+        same, label, "a copy by pickle or replace differs from the policy", "let equal settings make equal policies"
+    )
+
+
+def _expect(holds: Any, label: str, what: str, remedy: str) -> None:
+    """Raise one line where something does not hold."""
+    if not holds:
+        raise AssertionError(f"{label}: {what}; {remedy}.")
+
+
+def _same_start(one: list[Any], other: list[Any]) -> bool:
+    """Return whether two searches are the same as long as both go on."""
+    return all(a == b for a, b in zip(one, other, strict=False))
+
+
+class _Check:
+    """A policy with something to search."""
+
+    def __init__(self, policy: Any, arms: Any, rewards: Rewards) -> None:
+        self.policy, self.arms, self.rewards = policy, arms, rewards
+        self.n_arms = int(arms.numbering[0][-1]) if isinstance(arms, Partition) else arms.n_arms
+
+    def expect(self, holds: Any, what: str, remedy: str) -> None:
+        """Raise one line where something does not hold."""
+        _expect(holds, self.policy.label, what, remedy)
+
+    def start(self, replications: list[int], seed: int = 0) -> Any:
+        """Return the state of these replications before the first pull."""
+        return self.policy.start(self.arms, Streams(seed, "check", np.array(replications, dtype=np.int64)))
+
+    def totals(self, asked: Ask) -> FloatArray:
+        """Return rewards of what was asked."""
+        return np.asarray(asked.counts * self.rewards(asked.arms), dtype=np.float64)
+
+    def ask(self, state: Any, n: int) -> Ask:
+        """Return a request, after a look at its form."""
+        asked = self.policy.ask(state)
+        self.expect(
+            isinstance(asked, Ask),
+            f"ask must return an Ask, got {type(asked).__name__}",
+            "write return Ask(arms, counts), of bestarm.interface",
+        )
+        for name, values in zip(("arms", "counts"), asked, strict=True):
+            kind = f"{values.dtype} of shape {values.shape}" if isinstance(values, np.ndarray) else repr(values)
+            self.expect(
+                isinstance(values, np.ndarray) and values.dtype == np.int64 and values.ndim == 2 and len(values) == n,
+                f"{name} of ask must be int64 of shape ({n}, b), one row for each replication, got {kind}",
+                "take np.int64 and one row for each replication, short rows filled up with counts of 0",
+            )
+        self.expect(
+            asked.arms.shape == asked.counts.shape,
+            f"arms and counts of ask have shapes {asked.arms.shape} and {asked.counts.shape}",
+            "give one count for each arm",
+        )
+        self.expect((asked.counts >= 0).all(), "ask returned a negative count", "count pulls from 0, which is padding")
+        used = asked.arms[asked.counts > 0]
+        wrong = used[(used < 0) | (used >= self.n_arms)]
+        self.expect(
+            wrong.size == 0,
+            f"ask wants arm {wrong[:1]}, but arms are 0, ..., {self.n_arms - 1}",
+            "number them as the rows of arms.features",
+        )
+        return asked
+
+    def finished(self, state: Any, n: int) -> Any:
+        """Return which replications have stopped, after a look at its form."""
+        over = self.policy.finished(state)
+        kind = f"{over.dtype} of shape {over.shape}" if isinstance(over, np.ndarray) else repr(over)
+        self.expect(
+            isinstance(over, np.ndarray) and over.dtype == np.bool_ and over.shape == (n,),
+            f"finished must be bool of shape ({n},), one for each replication, got {kind}",
+            "keep an array stopped of shape (R,) in the state",
+        )
+        return over.copy()
+
+    def recommend(self, state: Any, n: int) -> IntArray:
+        """Return the recommendation, after a look at its form."""
+        best = self.policy.recommend(state)
+        kind = f"{best.dtype} of shape {best.shape}" if isinstance(best, np.ndarray) else repr(best)
+        self.expect(
+            isinstance(best, np.ndarray) and best.dtype == np.int64 and best.ndim == 2 and len(best) == n,
+            f"recommend must be int64 of shape ({n}, n_best) at any time, got {kind}",
+            "end with [:, None] where one arm is recommended, as in means.argmax(axis=1)[:, None]",
+        )
+        self.expect(
+            ((best >= 0) & (best < self.n_arms)).all(),
+            f"recommend names an arm outside 0, ..., {self.n_arms - 1}",
+            "recommend any arm while nothing is known",
+        )
+        return np.array(best)
+
+    def search(
+        self,
+        state: Any,
+        n: int,
+        rounds: int = ROUNDS,
+        told: Callable[[int, Ask, FloatArray], tuple[Ask, FloatArray]] | None = None,
+    ) -> list[list[list[tuple[int, int]]]]:
+        """Return what each of n replications asked in each round: pairs of an arm and its count."""
+        log: list[list[list[tuple[int, int]]]] = [[] for _ in range(n)]
+        for turn in range(rounds):
+            before = self.finished(state, n)
+            asked = self.ask(state, n)
+            over = self.finished(state, n)
+            self.expect(
+                not (before & ~over).any(),
+                "a replication that had finished goes on after ask",
+                "let finished only ever turn from False to True",
+            )
+            self.expect(
+                not asked.counts[over].any(),
+                "a replication that has finished still asks for pulls",
+                "let ask decide that it stops, and set its counts to 0 then: what is asked before is pulled",
+            )
+            self.expect(
+                asked.counts[~over].any(axis=1).all(),
+                "a replication that has not finished asks for no pull",
+                "ask for at least one, or finish",
+            )
+            self.recommend(state, n)
+            for r in range(n):
+                pulled = asked.counts[r] > 0
+                log[r].append(list(zip(asked.arms[r, pulled].tolist(), asked.counts[r, pulled].tolist(), strict=True)))
+            if over.all():
+                break
+            given, totals = Ask(asked.arms.copy(), asked.counts.copy()), self.totals(asked)
+            if told is not None:
+                given, totals = told(turn, given, totals)
+            kept = given.arms.copy(), given.counts.copy(), totals.copy()
+            self.policy.tell(state, given, totals)
+            pairs = zip((*given, totals), kept, strict=True)
+            self.expect(
+                all(np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in pairs),
+                "tell changes the arrays that it is told",
+                "copy them first",
+            )
+        return log
+
+    def states(self) -> None:
+        """Check that a state is a dataclass whose arrays have the leading axis R, or are declared as shared."""
+        n = REPLICATIONS
+        state = self.start(list(range(n)))
+        kind = type(state).__name__
+        self.expect(
+            is_dataclass(state) and not isinstance(state, type),
+            f"start must return a dataclass, got {kind}",
+            "write @dataclass above the class of the state, so that its rows can be taken",
+        )
+        for turn in range(2):
+            for f in fields(state):
+                value = getattr(state, f.name)
+                self.expect(
+                    not isinstance(value, np.random.Generator | np.random.RandomState),
+                    f"the field {f.name} of {kind} is a generator, whose numbers depend on who else draws",
+                    "draw by name, as bestarm.streams.uniform(streams.key(label), replications, ...)",
+                )
+                self.expect(
+                    not isinstance(value, np.ndarray) or f.metadata.get("shared") or value.shape[:1] == (n,),
+                    f"the field {f.name} of {kind} has shape {getattr(value, 'shape', ())}, whose first axis is not "
+                    f"that of the {n} replications",
+                    "give it the leading axis R, or declare it by = shared(), of bestarm.interface",
+                )
+            if turn == 0:
+                asked = self.ask(state, n)
+                if not self.finished(state, n).all():
+                    self.policy.tell(state, asked, self.totals(asked))
+
+    def searches(self) -> None:
+        """Check requests, ends and recommendations over some rounds, and a recommendation before the first."""
+        state = self.start([0, 1, 2])
+        self.recommend(state, 3)
+        self.search(state, 3)
+
+    def randomness(self) -> None:
+        """Check that the same streams make the same search, whatever else draws, and that other seeds make others."""
+        logs = []
+        for number in range(2):
+            kept = np.random.get_state(), random.getstate()  # noqa: NPY002
+            np.random.seed(number)  # noqa: NPY002
+            random.seed(number)
+            logs.append(self.search(self.start([0, 1, 2]), 3))
+            np.random.set_state(kept[0])  # noqa: NPY002
+            random.setstate(kept[1])
+        self.expect(
+            logs[0] == logs[1],
+            "two searches with the same streams asked for other pulls",
+            "draw from the streams alone, keep no memory in the policy, and draw no fresh or global random numbers",
+        )
+        others = self.search(self.start([0, 1, 2], seed=1), 3)
+        self.expect(
+            others != logs[0] or logs[0][0] == logs[0][1] == logs[0][2],
+            "replications draw differently, but another seed of the streams changes nothing",
+            "make the key of every draw by streams.key(...)",
+        )
+
+    def independence(self) -> None:
+        """Check that a replication is the same alone, among others, and in another order."""
+        together = self.search(self.start([0, 1, 2]), 3)
+        for r in range(3):
+            alone = self.search(self.start([r]), 1)
+            self.expect(
+                alone[0] == together[r],
+                f"replication {r} asks for other pulls alone than among three",
+                "draw by the number of the replication, streams.replications, and let no row look at another",
+            )
+        turned = self.search(self.start([2, 0, 1]), 3)
+        self.expect(
+            turned == [together[2], together[0], together[1]],
+            "the order of the replications changes their pulls",
+            "draw by the number of the replication, not by its place",
+        )
+
+    def rows(self) -> None:
+        """Check that some rows of a state go on as they would have, and copies of it, too."""
+        whole = self.start([0, 1, 2])
+        self.search(whole, 3, 2)
+        try:
+            some, copied = take_rows(whole, np.array([2, 0])), copy.deepcopy(whole)
+        except Exception as error:
+            raise AssertionError(
+                f"{self.policy.label}: rows of the state cannot be taken ({error}); let every array have the leading "
+                "axis R or be declared by shared(), and __init__ take all fields."
+            ) from error
+        left = self.search(some, 2, 3)
+        went = self.search(copied, 3, 3)
+        self.expect(
+            left == [went[2], went[0]],
+            "after take_rows(state, rows) the rows that are left ask for other pulls",
+            "keep whatever differs between replications in arrays of the state, with the leading axis R",
+        )
+
+    def padding(self) -> None:
+        """Check that pulls that were not made teach nothing, and that fewer may be told than were asked."""
+
+        def cut(rest: float) -> Callable[[int, Ask, FloatArray], tuple[Ask, FloatArray]]:
+            def told(turn: int, asked: Ask, totals: FloatArray) -> tuple[Ask, FloatArray]:
+                counts, rewards = asked.counts.copy(), totals.copy()
+                counts[1] = 0
+                return Ask(asked.arms, counts), np.where(counts == 0, rest, rewards)
+
+            return told
+
+        clean = self.search(self.start([0, 1, 2]), 3)
+        logs = [self.search_of_others(cut(rest), f"a count of 0 with a total of {rest:g}") for rest in (0.75, -0.75)]
+        self.expect(
+            all(_same_start(log[r], clean[r]) for log in logs for r in (0, 2)),
+            "pulls that were not made (a count of 0) in one replication change the others",
+            "let no row of totals reach another",
+        )
+        self.expect(
+            logs[0] == logs[1],
+            "the total beside a count of 0 changes the search",
+            "leave out entries with a count of 0, whatever their total",
+        )
+
+        def fewer(turn: int, asked: Ask, totals: FloatArray) -> tuple[Ask, FloatArray]:
+            counts = np.maximum(asked.counts - 1, 0)
+            return Ask(asked.arms, counts), np.asarray(counts * self.rewards(asked.arms))
+
+        self.search_of_others(fewer, "fewer pulls than were asked", rounds=2)
+
+    def search_of_others(self, told: Any, what: str, rounds: int = 3) -> list[list[list[tuple[int, int]]]]:
+        """Return a search of three replications that is told something unusual, which must not end in an error."""
+        try:
+            return self.search(self.start([0, 1, 2]), 3, rounds, told)
+        except AssertionError:
+            raise
+        except Exception as error:
+            raise AssertionError(
+                f"{self.policy.label}: {what} ended the search by {type(error).__name__} ({error}); let tell pass "
+                "over it."
+            ) from error
+
+    def failures(self) -> None:
+        """Check that failed evaluations do no harm, here or in another replication."""
+
+        def failed(turn: int, asked: Ask, totals: FloatArray) -> tuple[Ask, FloatArray]:
+            totals[0] = np.nan
+            totals[1, turn % 2 :: 2] = np.nan
+            return asked, totals
+
+        clean = self.search(self.start([0, 1, 2]), 3)
+        with np.errstate(invalid="ignore"):
+            log = self.search_of_others(failed, "a reward of NaN, a failed evaluation,", rounds=ROUNDS)
+        self.expect(
+            _same_start(log[2], clean[2]),
+            "failed evaluations (NaN) in one replication change another",
+            "let no row of totals reach another",
+        )
+
+    def end(self) -> None:
+        """Check that a search with a budget or rounds ends, even if everything fails."""
+        limits = [(name, getattr(self.policy, name, None)) for name in ("budget", "rounds")]
+        for name, limit in limits:
+            if not isinstance(limit, int) or limit > LONGEST:
+                continue
+            for fails in (False, True):
+                state = self.start([0])
+                self.search(state, 1, limit + 2, (lambda _, asked, totals: (asked, totals * np.nan)) if fails else None)
+                self.expect(
+                    self.finished(state, 1).all(),
+                    f"the search has a setting {name} of {limit} and has not ended after {limit + 2} rounds"
+                    f"{' in which every evaluation failed' if fails else ''}",
+                    "count what was asked, failed evaluations included, and finish",
+                )
+
+    def door(self) -> None:
+        """Check that the policy can be used behind the guards."""
+        guarded = Guarded(self.policy)
+        state = guarded.start(self.arms, Streams.first(2))
+        for _ in range(2):
+            asked = guarded.ask(state)
+            if guarded.finished(state).all():
+                return
+            guarded.tell(state, asked, self.totals(asked))

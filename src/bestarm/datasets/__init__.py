@@ -1,1 +1,0 @@
-"""Where the real data come from."""

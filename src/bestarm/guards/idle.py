@@ -1,0 +1,72 @@
+"""Settings that have a meaning with some values of another setting only, and are refused without them at the door.
+
+In a study a whole form of an algorithm is set at once, so that its classes take these settings in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from inspect import Signature
+from typing import Any, NamedTuple
+
+
+class Needs(NamedTuple):
+    """Another setting, and the values with which a setting has a meaning."""
+
+    other: str
+    values: tuple[Any, ...]
+
+
+_OWN_RADIUS, _BY_TIME = Needs("radius", ("own",)), Needs("radius", ("own", "explicit"))
+_EQ2, _FEATURES = Needs("threshold", ("eq2",)), Needs("index", ("paired", "individual"))
+_DESIGN = Needs(
+    "allocation",
+    ("g-optimal", "frank-wolfe", "published-grid", "kumar-yildirim", "wynn", "fedorov", "published-ellipsoid"),
+)
+
+_LINGAPE = {"threshold": _OWN_RADIUS, "index_time_ahead": _BY_TIME, "stop": Needs("stale_pair", (True,))}
+_CLASSICAL = {"norm_bound": _EQ2, "threshold_regulariser": _EQ2, "regulariser": _FEATURES}
+_GSE = {"rounding": _DESIGN, "zero_arms_keep_weight": _DESIGN}
+
+NEEDS: dict[str, dict[str, Needs]] = {
+    "bayes_gap": {
+        "lengthscale": Needs("kernel", ("rbf", "exponential", "matern32", "matern52")),
+        "squared_distance": Needs("kernel", ("exponential",)),
+    },
+    "gse_lin": _GSE,
+    "gse_log": _GSE,
+    "lin_game": {"norm_bound": _EQ2},
+    "lingape": _LINGAPE,
+    "lingape_greedy": _LINGAPE,
+    "lucb": _CLASSICAL,
+    "ugape": _CLASSICAL,
+}
+
+
+def refuse_idle(name: str, known: Signature, given: Mapping[str, Any]) -> None:
+    """Refuse a setting that would change nothing beside the others.
+
+    Parameters
+    ----------
+    name : str
+        Of the constructor.
+    known : Signature
+        Its settings with their defaults.
+    given : mapping
+        Settings that were given.
+
+    Raises
+    ------
+    ValueError
+        With the setting, and what it needs.
+    """
+    for setting, (other, values) in NEEDS.get(name, {}).items():
+        if setting not in given or given[setting] == known.parameters[setting].default:
+            continue
+        value = given.get(other, known.parameters[other].default)
+        if value not in values:
+            words = " or ".join(map(repr, values))
+            raise ValueError(
+                f"{setting} of {name} has a meaning with {other}={words} only, got {other}={value!r}; set that, or "
+                f"leave {setting} out."
+            )

@@ -1,0 +1,13 @@
+"""Torch, or what searches without networks need of it where it is not installed: ``from ... import torch``."""
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+elif find_spec("torch") is None:
+    from bestarm.models import without_torch as torch
+else:
+    import torch
+
+__all__ = ["torch"]

@@ -1,1 +1,0 @@
-"""Figures, verdicts, provenance and comparison."""

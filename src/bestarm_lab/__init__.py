@@ -1,0 +1,1 @@
+"""The workbench: experiments, rows, claims, figures and notebooks of studies."""

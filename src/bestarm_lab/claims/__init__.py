@@ -1,0 +1,1 @@
+"""Claims of papers, decided on rows."""

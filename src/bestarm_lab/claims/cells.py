@@ -1,0 +1,272 @@
+"""The two sides of a claim's comparisons, taken from the rows of its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from bestarm.interface import FloatArray
+from bestarm_lab.claims.layout import Best, Part, Side, Span, Where
+from bestarm_lab.given import nearest
+
+CHANCE_MARGIN = 0.02  # shares of runs so near to that of a guess do not tell algorithms apart
+Rows = Mapping[str, pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class Value:
+    """What a claim compares, where it is no column of the rows or needs words of its own.
+
+    Attributes
+    ----------
+    words : str
+        The value in words.
+    of : callable, optional
+        From the rows of a cell and the settings to values of runs (rows) and series (columns), or to a column.
+    align : callable, optional
+        From the rows of all cells of a comparison to the part of each that can be compared.
+    statistic : callable, optional
+        From means over runs, shape (..., k), where they were taken, shape (k,), and the settings to one number each;
+        the columns of the values are then (series, where).
+    limit : callable, optional
+        From the rows of a cell to the value of a run that ended before what is counted was seen. A comparison in which
+        more than half of the runs of both sides have it says nothing.
+    chance : callable, optional
+        From the rows of a cell to the share of runs in which a guess succeeds. A comparison in which both sides are
+        within ``CHANCE_MARGIN`` of it says nothing.
+    needs, may : mapping of str to str
+        Settings that ``of`` and ``statistic`` must and may be given, with sorts of `bestarm_lab.claims.ledger.SORTS`.
+    adds : sequence of str
+        Series that ``of`` makes beside those of the rows.
+    """
+
+    words: str
+    of: Callable[[pd.DataFrame, Mapping[str, Any]], Any] | None = None
+    align: Callable[..., Sequence[pd.DataFrame]] | None = None
+    statistic: Callable[[FloatArray, FloatArray, Mapping[str, Any]], FloatArray] | None = None
+    limit: Callable[[pd.DataFrame], float] | None = None
+    chance: Callable[[pd.DataFrame], float] | None = None
+    needs: Mapping[str, str] = field(default_factory=dict)
+    may: Mapping[str, str] = field(default_factory=dict)
+    adds: Sequence[str] = ()
+
+
+Values = Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Both sides of one comparison: runs by series, and the same in the cell from which a change is counted."""
+
+    name: str
+    left: pd.DataFrame
+    right: pd.DataFrame | None
+    paired: bool = True
+    base: Sides | None = None
+    experiment: str = ""
+    series: str = ""
+    limit: float | None = None
+    chance: float | None = None
+
+    def guesses(self) -> bool:
+        """Return whether both sides are as good as a guess."""
+        left, right = self.values()
+        if self.chance is None or right is None:
+            return False
+        return all(abs(float(side.mean()) - self.chance) <= CHANCE_MARGIN for side in (left, right))
+
+    def cut(self) -> bool:
+        """Return whether more than half of the runs of both sides ended before what is counted was seen."""
+        left, right = self.values()
+        if self.limit is None:
+            return False
+        return all(bool((side >= self.limit).mean() > 0.5) for side in (left, right) if side is not None)
+
+    def values(self) -> tuple[pd.Series, pd.Series | None]:
+        """Return one value for each run on both sides, of runs that both have where they are paired."""
+        left = _highest(self.left).dropna()
+        if self.right is None:
+            return left, None
+        right = _highest(self.right).dropna()
+        if not self.paired:
+            return left, right
+        both = left.index.intersection(right.index)
+        return left[both], right[both]
+
+
+def _highest(table: pd.DataFrame) -> pd.Series:
+    return table[table.mean().idxmax()]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What a test compares: a column of the rows, or a value of the study with the settings that it asks for.
+
+    Attributes
+    ----------
+    name : str
+        Of the column or value.
+    settings : mapping
+        Of the value.
+    series_are : str
+        A value by which the series are told apart in the place of their names.
+    values : mapping of str to Value
+        All of the study.
+    """
+
+    name: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    series_are: str = ""
+    values: Values = field(default_factory=dict, repr=False)
+
+    @property
+    def value(self) -> Value:
+        """Return the value of this name; a column stands for itself."""
+        return self.values.get(self.name) or Value(self.name.replace("_", " "))
+
+    def derived(self, name: str, rows: pd.DataFrame) -> Any:
+        """Return a value of the study on some rows.
+
+        Raises
+        ------
+        ValueError
+            If the study derives no such value.
+        """
+        value = self.values.get(name)
+        if value is None or value.of is None:
+            known = [*rows.columns, *(n for n, v in self.values.items() if v.of is not None)]
+            raise ValueError(
+                f"the rows have no column {name!r}, and the study derives no such value; {nearest(name, known)}."
+            )
+        return value.of(rows, self.settings)
+
+    def select(self, rows: pd.DataFrame, where: Where) -> pd.DataFrame:
+        """Return the rows of a cell; a setting that is no column is a value of the study."""
+        kept = np.ones(len(rows), dtype=np.bool_)
+        for setting, wanted in where.items():
+            found = rows[setting] if setting in rows else self.derived(setting, rows)
+            inside = found.between(wanted.low, wanted.high) if isinstance(wanted, Span) else found == wanted
+            kept &= inside.to_numpy(dtype=np.bool_)
+        return rows[kept]
+
+    def measured(self, cell: pd.DataFrame, where: Where) -> pd.DataFrame:
+        """Return the values of runs (rows) and series (columns) in a cell."""
+        if self.value.of is not None:
+            table: pd.DataFrame = self.derived(self.name, cell)
+            return table
+        if self.name not in cell:
+            self.derived(self.name, cell)  # refuses it
+        if self.series_are:
+            cell = cell.assign(series=self.derived(self.series_are, cell))
+        if any(isinstance(v, Span) for v in where.values()):
+            table = cell.groupby(["replication", "series"], sort=False)[self.name].mean().unstack("series")
+        else:
+            table = cell.pivot(index="replication", columns="series", values=self.name)
+        return table.astype(np.float64)
+
+    def tables(self, part: Part, experiment: str, where: Where, rows: Rows) -> tuple[dict[str, pd.DataFrame], Marks]:
+        """Return the values in a cell (``left``), ``against`` and ``from``, and what the value says of the cell.
+
+        Raises
+        ------
+        ValueError
+            For a cell without rows.
+        """
+        places, cells = part.places(experiment, where), {}
+        for key, (names, settings) in places.items():
+            frames: list[pd.DataFrame] = []
+            for name in names:
+                taken = {s for f in frames for s in f["series"].unique()}
+                frames.append(self.select(rows[name][~rows[name]["series"].isin(taken)], settings))
+            if any(frame.empty for frame in frames):
+                raise ValueError(f"no rows in the cell {cell_name(names[0], settings)}.")
+            cells[key] = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+        value = self.value
+        if value.align is not None:
+            cells = dict(zip(cells, value.align(*cells.values()), strict=True))
+        limit = None if value.limit is None else value.limit(cells["left"])
+        chance = None if value.chance is None else value.chance(cells["left"])
+        return {key: self.measured(cell, places[key][1]) for key, cell in cells.items()}, Marks(limit, chance)
+
+    def sides(self, part: Part, rows: Rows) -> Iterator[Sides]:
+        """Yield both sides of every comparison of a part."""
+        for experiment, where in part.each_cell():
+            yield from self.sides_in(part, experiment, where, rows)
+
+    def sides_in(self, part: Part, experiment: str, where: Where, rows: Rows) -> Iterator[Sides]:
+        """Yield both sides of every comparison in one cell."""
+        tables, marks = self.tables(part, experiment, where, rows)
+        cells = [(tables["left"], tables.get("against", tables["left"]))]
+        cells += [(tables["from"],) * 2] if "from" in tables else []
+        for left, right in part.pairs_in(tables["left"]):
+            name = f"{cell_name(experiment, where)}, {left}" + (f" against {right}" if right is not None else "")
+            found = [
+                Sides(
+                    name=name,
+                    left=side_values(table, left),
+                    right=None if right is None else side_values(facing, right),
+                    paired=part.paired,
+                    experiment=experiment,
+                    series=str(left),
+                    **marks._asdict(),
+                )
+                for table, facing in cells
+            ]
+            yield replace(found[0], base=found[1] if len(found) > 1 else None)
+
+
+class Marks(NamedTuple):
+    """What a value says of a cell: the value of a run that ended early, and the share of a guess."""
+
+    limit: float | None
+    chance: float | None
+
+
+def cell_name(experiment: str, where: Where) -> str:
+    """Return a cell in words."""
+    settings = [f"{k} = {v}" for k, v in where.items()]
+    return f"{experiment}: {', '.join(settings)}" if settings else experiment
+
+
+def side_values(table: pd.DataFrame, side: Side) -> pd.DataFrame:
+    """Return the columns of a side: one, or of ``highest`` all that were run.
+
+    Raises
+    ------
+    ValueError
+        If the series was not run.
+    """
+    names = list(side.names) if isinstance(side, Best) else [side]
+    there = [name for name in names if name in table]
+    if not there:
+        raise ValueError(f"no rows of series {', '.join(map(str, names))}; there are: {', '.join(map(str, table))}.")
+    if not isinstance(side, Best):
+        chosen = table[side]
+        return chosen if isinstance(chosen, pd.DataFrame) else chosen.to_frame()
+    if side.rule == "highest":
+        return table[there]
+    if side.rule == "highest_by_halves":
+        return best_by_halves(table[there]).to_frame()
+    return best_of_others(table[names]).to_frame()
+
+
+def best_of_others(table: pd.DataFrame) -> pd.Series:
+    """Return for each run the value of the series with the lowest mean over all other runs."""
+    mine = table.dropna()
+    others = (mine.sum() - mine) / max(len(mine) - 1, 1)
+    chosen = others.to_numpy().argmin(axis=1)
+    return pd.Series(mine.to_numpy()[np.arange(len(mine)), chosen], index=mine.index, name="best")
+
+
+def best_by_halves(table: pd.DataFrame) -> pd.Series:
+    """Return for each run the value of the series with the highest mean over the runs of the other parity."""
+    even = np.asarray(table.index) % 2 == 0
+    best = pd.Series(np.nan, index=table.index, name="best")
+    for half in (even, ~even):
+        if half.any() and not half.all():
+            best[half] = table.loc[half, table[~half].mean().idxmax()]
+    return best

@@ -1,0 +1,102 @@
+"""A claim as its study's ledger states it, with the test that decides it under each convention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from inspect import signature
+from typing import Any
+
+from bestarm_lab.claims.cells import Rows
+from bestarm_lab.claims.kinds import ClaimTest
+from bestarm_lab.claims.verdicts import Decision
+
+OURS = ("control", "prediction", "reading", "correction")
+
+
+@dataclass(frozen=True)
+class Check:
+    """An exact decision of a study, and the settings that a claim gives it.
+
+    Attributes
+    ----------
+    decide : callable
+        From settings and rows to a `Decision`, or from settings alone (arithmetic and closed forms, decided anew
+        wherever verdicts are written); the first line of its docstring says what it does.
+    needs, may : mapping of str to str
+        Settings that it must and may be given, each with its sort, see `bestarm_lab.claims.ledger.SORTS`.
+    """
+
+    decide: Callable[..., Decision]
+    needs: Mapping[str, str] = field(default_factory=dict)
+    may: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        named = {"experiment", "experiments"} & {*self.needs.values(), *self.may.values()}
+        if named and not self.reads_rows:
+            raise ValueError(
+                f"{self.decide.__name__} reads no rows; take {', '.join(sorted(named))} out of its settings."
+            )
+
+    @property
+    def reads_rows(self) -> bool:
+        """Whether it looks at the rows of experiments."""
+        return len(signature(self.decide).parameters) == 2
+
+    def __call__(self, settings: Mapping[str, Any], rows: Rows) -> Decision:
+        """Decide."""
+        return self.decide(settings, rows) if self.reads_rows else self.decide(settings)
+
+
+@dataclass(frozen=True)
+class Exact:
+    """A claim's call of an exact check, in the place of a statistical test."""
+
+    name: str
+    check: Check
+    settings: Mapping[str, Any]
+
+    def experiments(self) -> list[str]:
+        """Return the experiments whose rows it looks at."""
+        return list(self.settings.get("experiments", []))
+
+    def words(self) -> str:
+        """Return what it does: the first line of its docstring."""
+        return str(self.check.decide.__doc__).strip().splitlines()[0].rstrip(".")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim.
+
+    Attributes
+    ----------
+    id : str
+        Its name.
+    text : str
+        A sentence that stands alone.
+    where, notebook : str
+        Its place in the paper; the notebook that shows it.
+    tests : mapping of str to ClaimTest or Exact
+        By convention; one that the ledger leaves out is absent.
+    caveat : str
+        What the test does not decide.
+    ours : str
+        One of `OURS` for a statement of this project; empty for one of the paper's.
+    of : str
+        The claim of the paper that such a statement belongs to.
+    """
+
+    id: str
+    text: str
+    where: str
+    notebook: str
+    tests: Mapping[str, ClaimTest | Exact]
+    caveat: str = ""
+    ours: str = ""
+    of: str = ""
+
+    @property
+    def test(self) -> ClaimTest | Exact:
+        """Return the test as written, or of the only convention that there is."""
+        return next(iter(self.tests.values()))

@@ -1,0 +1,204 @@
+"""Verdicts of a study, from its claims and rows.
+
+A claim is decided on the rows that are handed over, never on a file; at the paper's own scale where all of its
+experiments have rows there. Smoke runs, stand-in data and too few runs decide nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from bestarm_lab.claims.cells import Rows
+from bestarm_lab.claims.claim import Claim, Exact
+from bestarm_lab.claims.kinds import ClaimTest
+from bestarm_lab.claims.verdicts import (
+    CONVENTIONS,
+    Decision,
+    adjust,
+    confirming,
+    deciding,
+    joint_p,
+    needed_runs,
+    verdict_of,
+    verdict_table,
+)
+from bestarm_lab.datasets.registry import DataUnavailable
+
+if TYPE_CHECKING:
+    from bestarm_lab.study import Study
+
+__all__ = ["COLUMNS", "Decision", "evaluate", "verdict_table"]
+
+SMALLEST_N = 12  # below it no paired test can decide a paper's claims
+COLUMNS = [
+    "id", "convention", "verdict", "kind", "ours", "of", "effect", "low", "high", "n", "margin", "unit", "p",
+    "p_opposite", "p_adjusted", "comparisons", "confirming", "needed_n", "scale", "decided_by", "checked", "claim",
+    "where", "notebook", "test", "caveat",
+]  # fmt: skip
+
+
+def evaluate(
+    study: Study,
+    rows: Rows,
+    larger: Rows | None = None,
+    profile: str = "laptop",
+) -> pd.DataFrame:
+    """Return the verdict on each claim under each convention.
+
+    Parameters
+    ----------
+    study : Study
+        With its claims, checks and values.
+    rows : mapping of str to DataFrame
+        Rows of each experiment.
+    larger : mapping of str to DataFrame, optional
+        Rows at the paper's own scale. They decide the claims all of whose experiments are there, since methods at
+        different scales cannot be compared.
+    profile : str
+        Scale of ``rows``.
+
+    Returns
+    -------
+    DataFrame
+        ``COLUMNS``, one line for each claim and convention that its experiments have. ``p`` and ``p_opposite`` are
+        one-sided, ``p_adjusted`` two-sided and adjusted over the paper's claims of one convention.
+    """
+    lines = [
+        line
+        for convention in CONVENTIONS
+        for claim in study.claims.values()
+        if (line := decided(study, claim, convention, rows, larger or {}, profile)) is not None
+    ]
+    return adjusted(pd.DataFrame(lines))
+
+
+def adjusted(lines: pd.DataFrame) -> pd.DataFrame:
+    """Return lines of `decided` as a table of verdicts, p-values adjusted over all of them."""
+    table = lines.reindex(columns=[*COLUMNS, "found", "need"])
+    table["p_adjusted"] = adjust(table)
+    return table.apply(_with_verdict, axis=1)[COLUMNS]
+
+
+def decided(
+    study: Study, claim: Claim, convention: str, rows: Rows, larger: Rows, profile: str = "laptop"
+) -> dict[str, Any] | None:
+    """Return what is found on one claim under one convention, or None if it has no such convention.
+
+    Raises
+    ------
+    ValueError
+        If the rows have not what the claim names.
+    """
+    test = claim.tests.get(convention)
+    if test is None:
+        return None
+    needed = test.experiments()
+    at_scale = bool(needed) and all(e in larger for e in needed)
+    there = larger if at_scale else rows
+    available = {e: there[e] for e in needed if e in there}
+    mine = {e: _run_as(frame, convention) for e, frame in available.items()}
+    exact = isinstance(test, Exact)
+    if convention != "as_written" and not (exact or _has_convention(claim, mine)):
+        return None
+    runs_it = any(convention in _conventions(study.experiments.get(e)) for e in needed or [""])
+    if convention != "as_written" and not runs_it:
+        return None
+    line: dict[str, Any] = {"id": claim.id, "convention": convention, "kind": "exact" if exact else "test"}
+    line |= {"claim": claim.text, "where": claim.where, "notebook": claim.notebook, "caveat": claim.caveat}
+    line |= {"ours": claim.ours, "of": claim.of, "test": test.words()}
+    line["scale"] = "paper" if at_scale else profile if needed else ""
+    if reason := not_run(needed, mine, "paper" if at_scale else profile):
+        return line | {"verdict": "not run", "decided_by": _without_data(study, needed, there) or reason}
+    if isinstance(test, Exact):
+        return line | _exact(test, available)
+    line |= {"unit": line["test"].partition(",")[0], "margin": test.margin()}
+    try:
+        return line | _tested(test, mine)
+    except ValueError as error:
+        raise ValueError(f"{study.name}/claims.yaml, {claim.id}: {error}") from error
+
+
+def _conventions(experiment: object) -> Collection[str]:
+    """Return the conventions that an experiment runs; a computation may run any, as far as this is known."""
+    return getattr(experiment, "conventions", tuple(CONVENTIONS))
+
+
+def _without_data(study: Study, needed: list[str], there: Rows) -> str:
+    """Return which experiments have no rows because nobody here has their data, or an empty string."""
+    missing = [e for e in needed if e not in there and e in study.experiments]
+    absent = [e for e in missing if not study.experiments[e].has_data()]
+    return f"data not public here ({', '.join(absent)})" if absent else ""
+
+
+def _run_as(rows: pd.DataFrame, convention: str) -> pd.DataFrame:
+    """Return the rows of one convention; rows that do not say are as written."""
+    if "convention" not in rows:
+        return rows if convention == "as_written" else rows.iloc[:0]
+    return rows[rows["convention"] == convention]
+
+
+def _has_convention(claim: Claim, mine: Rows) -> bool:
+    """Return whether a claim has rows of a convention; the project's own statements need them of every experiment."""
+    there = [not frame.empty for frame in mine.values()]
+    return all(there) if claim.ours else any(there) or not there
+
+
+def not_run(needed: list[str], rows: Rows, profile: str) -> str:
+    """Return why a test on these experiments would mean nothing, or an empty string."""
+    if needed and profile == "smoke":
+        return "smoke profile"
+    for e in needed:
+        if e not in rows or rows[e].empty:
+            return f"{e} has no rows"
+        if (rows[e]["data"] == "stand-in").any():
+            return f"{e} ran on stand-in data"
+    return ""
+
+
+def _exact(test: Exact, rows: Rows) -> dict[str, Any]:
+    try:
+        found = test.check(test.settings, rows)
+    except DataUnavailable as error:
+        return {"verdict": "not run", "decided_by": f"data unavailable: {error}"}
+    verdict = ("confirmed" if found.holds else "refuted") if found.informative else "not informative"
+    return {"verdict": verdict, "decided_by": found.text, "checked": found.checked if found.holds else ""}
+
+
+def _tested(test: ClaimTest, rows: Rows) -> dict[str, Any]:
+    for e, frame in rows.items():
+        n = frame.groupby("series")["replication"].nunique().min()
+        if n < SMALLEST_N:
+            return {"verdict": "not run", "decided_by": f"{e} has n = {n} < {SMALLEST_N}"}
+    everything = test.comparisons(rows)
+    found = [c for c in everything if c.informative]
+    if not found:
+        return {"verdict": "not informative", "decided_by": test.few}
+    p, p_opposite = joint_p(found, test.need)
+    return {
+        "found": found,
+        "need": test.need,
+        "p": p,
+        "p_opposite": p_opposite,
+        "comparisons": len(found),
+        "decided_by": f"; {len(everything) - len(found)} cells say nothing" if len(found) < len(everything) else "",
+    }
+
+
+def _with_verdict(line: pd.Series) -> pd.Series:
+    """Return a line with its verdict and the comparison that it rests on, once p-values are adjusted."""
+    found = line["found"]
+    if not isinstance(found, list):
+        return line
+    need = None if pd.isna(line["need"]) else int(line["need"])
+    verdict = verdict_of(found, line["p_adjusted"], need)
+    shown = deciding(found, verdict, need)
+    m, k = len(found), len(found) if verdict == "confirmed" and need is None else confirming(found)
+    line["verdict"], line["confirming"] = verdict, k
+    line["effect"], line["low"], line["high"], line["n"] = shown.effect, shown.low, shown.high, shown.n
+    line["needed_n"] = needed_runs(found, need) if verdict == "undecided" else None
+    count = f" ({k} of {m} comparisons confirm)" if m > 1 else ""
+    line["decided_by"] = shown.name + count + line["decided_by"]
+    return line

@@ -1,0 +1,487 @@
+"""The eight kinds of a claim's test, as records over the grammar of `bestarm_lab.claims.layout`.
+
+`Difference` and `Ratio` compare means, `Share` a share of the runs with a number, `Discordant` two sides on the runs in
+which they differ. `Mostly` counts the cells in which one side is ahead, `Rank` those in which a series has a rank.
+`Slope` is the change along a setting, `Spread` the standard deviation over runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from bestarm.interface import BoolArray, FloatArray
+from bestarm_lab.claims.cells import Quantity, Rows, Sides, cell_name
+from bestarm_lab.claims.layout import Part, Side
+from bestarm_lab.claims.pooling import count_law, quantiles
+from bestarm_lab.claims.statistics import (
+    RESAMPLES,
+    SEED,
+    Comparison,
+    Relation,
+    are_shares,
+    bootstrap_comparison,
+    discordant_comparison,
+    draws,
+    log_ratio,
+    mean_comparison,
+    printed_comparison,
+    ratio_comparison,
+    share_comparison,
+    somebody_succeeds,
+    standard_error,
+    weighted_means,
+)
+
+_TIE = 1e-3
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimTest:
+    """What all kinds of tests have.
+
+    Attributes
+    ----------
+    quantity : Quantity
+        What is compared.
+    parts : tuple of Part
+        Where, and which sides.
+    need : int, optional
+        How many of the comparisons must hold; by default all.
+    """
+
+    quantity: Quantity
+    parts: tuple[Part, ...]
+    need: int | None = None
+
+    few: ClassVar[str] = "nobody succeeds in any run of these cells, or all are as good as a guess"
+
+    def comparisons(self, rows: Rows) -> list[Comparison]:
+        """Return every comparison that a claim rests on."""
+        return list(self._comparisons(rows))
+
+    def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
+        raise NotImplementedError
+
+    def sides(self, rows: Rows) -> Iterator[Sides]:
+        """Yield both sides of every comparison."""
+        for part in self.parts:
+            yield from self.quantity.sides(part, rows)
+
+    def experiments(self) -> list[str]:
+        """Return the experiments on whose rows the test is decided."""
+        return list(dict.fromkeys(name for part in self.parts for name in part.experiments()))
+
+    def counted(self, rows: Rows) -> Iterator[tuple[str, str]]:
+        """Yield each cell that is counted, and what it says; nothing where comparisons are not of counts."""
+        return iter(())
+
+    def margin(self) -> str:
+        """Return what the effect must meet, in words."""
+        raise NotImplementedError
+
+    def method(self, words: str) -> str:
+        """Return how the quantity, here in words, is tested."""
+        raise NotImplementedError
+
+    def words(self) -> str:
+        """Return the test in words."""
+        need = f", in {self.need} comparisons or more" if self.need is not None else ""
+        return f"{self.method(self.quantity.value.words)}: {self.margin()}{need}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Related(ClaimTest):
+    """A test of an effect against a margin of its own scale."""
+
+    relation: Relation
+
+    def margin(self) -> str:
+        return self.relation.words()
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Which runs count: those whose value is at most, or above, a bound."""
+
+    bound: float = 0.0
+    at_most: bool = False
+
+    def of(self, values: pd.Series) -> pd.Series:
+        """Return in which runs it holds."""
+        return values <= self.bound if self.at_most else values > self.bound
+
+    def __str__(self) -> str:
+        return f"{'at most' if self.at_most else 'above'} {self.bound:g}"
+
+
+def _change(side: Sides) -> tuple[pd.Series, bool]:
+    """Return left minus right by run, and whether both are zeros and ones."""
+    left, right = side.values()
+    return (left, are_shares(left)) if right is None else (left - right, are_shares(left, right))
+
+
+def _variance(d: pd.Series, shares: bool) -> float:
+    """Return the squared standard error of a mean; of zeros and ones as if one more run had been off by one."""
+    return float(((d - d.mean()) ** 2).sum() + 1.0) / len(d) ** 2 if shares else float(d.var(ddof=1)) / len(d)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference(_Related):
+    """The mean of left, or of left minus right, against a margin; with ``from`` its change from another cell."""
+
+    def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
+        for side in self.sides(rows):
+            change, shares = _change(side)
+            mean, n = float(change.mean()), len(change)
+            informative = somebody_succeeds(*side.values()) and not side.guesses()
+            if side.base is None:
+                error = standard_error(change, shares=shares and side.right is not None)
+            else:  # cells have noise of their own
+                before, _ = _change(side.base)
+                error = float(np.sqrt(sum(_variance(d, shares) for d in (change, before))))
+                mean, n = mean - float(before.mean()), min(n, len(before))
+            yield mean_comparison(side.name, mean, error, n, self.relation, informative)
+
+    def method(self, words: str) -> str:
+        effect, base = "mean of", self.parts[0].base
+        if any(right is not None for part in self.parts for _, right in part.pairs):
+            effect = "difference of"
+        elif base is not None and all(part.base == base for part in self.parts):
+            effect = "change of mean"
+        return f"{effect} {words}, t-test"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _OfMeans(_Related):
+    """A test that may also be of a statistic of means, by the bootstrap."""
+
+    def _statistic(self, table: pd.DataFrame, weights: FloatArray) -> FloatArray:
+        """Return the statistic of a side for each line of weights."""
+        statistic = self.quantity.value.statistic
+        assert statistic is not None
+        places = table.columns.to_numpy(dtype=np.float64)
+        return statistic(weighted_means(table, weights), places, self.quantity.settings)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ratio(_OfMeans):
+    """The ratio of means against a margin; that of a statistic of means by the bootstrap."""
+
+    def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
+        generator = np.random.default_rng(SEED)
+        for side in self.sides(rows):
+            if self.quantity.value.statistic is None:
+                left, right = side.values()
+                told = not side.cut()
+                yield ratio_comparison(side.name, left, right, self.relation, paired=side.paired, informative=told)
+                continue
+            assert side.right is not None
+            n = len(side.left)
+            (effect,), drawn = (
+                self._statistic(side.left, weights) / self._statistic(side.right, weights)
+                for weights in (np.ones((1, n)), draws(generator, n))
+            )
+            yield bootstrap_comparison(side.name, float(effect), drawn, n, self.relation.holds(drawn))
+
+    def method(self, words: str) -> str:
+        if self.quantity.value.statistic is not None:
+            return f"ratio of {words}, bootstrap over runs"
+        return f"ratio of mean {words}, t-test on the log scale"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Share(_Related):
+    """The share of runs in which something holds against a number, or against a printed share.
+
+    Attributes
+    ----------
+    runs : Runs
+        When it holds; by default where the value is positive.
+    printed : mapping of str to mapping, optional
+        Of an experiment and a series, or ``"*"`` for all others, the printed share and its number of runs.
+    """
+
+    runs: Runs | None = None
+    printed: Mapping[str, Mapping[str, tuple[float, int]]] = field(default_factory=dict)
+
+    def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
+        for side in self.sides(rows):
+            runs = (self.runs or Runs()).of(side.left.iloc[:, 0].dropna())
+            k, n = int(runs.sum()), len(runs)
+            if not self.printed:
+                yield share_comparison(side.name, k, n, self.relation)
+                continue
+            printed = self.printed[side.experiment]
+            found = printed.get(side.series, printed.get("*"))
+            if found is not None:
+                yield printed_comparison(side.name, k, n, *found, self.relation)
+
+    def method(self, words: str) -> str:
+        words += f" {self.runs}" if self.runs else ""
+        if self.printed:
+            return f"share of runs with {words}, minus the printed one, two one-sided Agresti-Caffo tests"
+        return f"share of runs with {words}, exact binomial test"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Discordant(_Related):
+    """Both sides on the runs in which they differ.
+
+    Attributes
+    ----------
+    runs : Runs, optional
+        What is compared of each run, where it is not the value itself.
+    """
+
+    runs: Runs | None = None
+
+    few: ClassVar[str] = "hardly any run differs in these cells"
+
+    def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
+        for side in self.sides(rows):
+            left, right = side.values()
+            assert right is not None
+            if self.runs is not None:
+                left, right = (self.runs.of(values).astype(np.float64) for values in (left, right))
+            yield discordant_comparison(side.name, left, right, self.relation)
+
+    def method(self, words: str) -> str:
+        words += f" {self.runs}" if self.runs else ""
+        return f"runs that differ in {words}, exact binomial test"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _OfCells(ClaimTest):
+    """A test of the share of cells in which something holds.
+
+    Attributes
+    ----------
+    share : float
+        The share that the claim names.
+    exceeded : bool
+        Whether it must be exceeded (``in_more_than``), or reached (``in_cells``).
+    """
+
+    share: float
+    exceeded: bool = False
+
+    def margin(self) -> str:
+        return f"{'more than' if self.exceeded else 'at least'} {self.share}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mostly(_OfCells):
+    """The share of the cells in which left is ahead of right against the share that the claim names.
+
+    Cells are pooled by `bestarm_lab.claims.pooling.count_law`; those that say nothing are left out.
+
+    Attributes
+    ----------
+    relation : Relation
+        When left is ahead.
+    by_ratio : bool
+        Whether by the ratio of means, or by their difference.
+    """
+
+    relation: Relation
+    by_ratio: bool = False
+
+    def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
+        found = [cell for side in self.sides(rows) if (cell := self.ahead(side)) is not None]
+        name = f"share of {len(found)} cells in which left is ahead"
+        if not found:
+            yield Comparison(name, np.nan, np.nan, np.nan, 1.0, 1.0, 0, informative=False)
+            return
+        distances, errors, runs = (np.array(column) for column in zip(*found, strict=True))
+        m, law = len(found), count_law(distances, errors)
+        need = np.floor(self.share * m) + 1 if self.exceeded else np.ceil(self.share * m - 1e-9)
+        fails, holds = (min(1.0, float(part.sum())) for part in (law[: int(need)], law[int(need) :]))
+        low, high = quantiles(law, np.array([0.025, 0.975])) / m
+        share = float(law @ np.arange(m + 1)) / m
+        yield Comparison(name, share, float(low), float(high), fails, holds, int(runs.min()))
+
+    def counted(self, rows: Rows) -> Iterator[tuple[str, str]]:
+        for side in self.sides(rows):
+            cell = self.ahead(side)
+            if cell is None:
+                yield side.name, "says nothing"
+                continue
+            distance, error, _ = cell
+            yield side.name, f"{'ahead' if distance < 0.0 else 'not ahead'} by {abs(distance):.3g} ± {error:.2g}"
+
+    def ahead(self, side: Sides) -> tuple[float, float, int] | None:
+        """Return how far a cell is from the margin, negative on the claim's side, its error, and the runs."""
+        left, right = side.values()
+        assert right is not None
+        if side.cut() or side.guesses() or not somebody_succeeds(left, right):
+            return None
+        if self.by_ratio:
+            effect, error, n = log_ratio(left, right, paired=side.paired)
+            margin = float(np.log(self.relation.bound))
+        else:
+            change = left - right
+            effect, n, margin = float(change.mean()), len(change), float(self.relation.bound)
+            error = standard_error(change, shares=are_shares(left, right))
+        distance = effect - margin if self.relation.word == "below" else margin - effect
+        if distance == error == 0.0:  # equal in every run: at least as good, and not better
+            distance = -_TIE if self.relation.word == "at_least" else _TIE
+        return distance, error, n
+
+    def method(self, words: str) -> str:
+        words += f" ({'ratio' if self.by_ratio else 'difference'} {self.relation.words()})"
+        return f"share of the cells in which left is ahead in {words}, pooled model of the cells"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rank(_OfCells):
+    """The share of the cells in which a series has a rank ``among`` some against the share that the claim names.
+
+    Runs are resampled, anew in every cell, or together where cells share their noise.
+
+    Attributes
+    ----------
+    series : str
+        Whose rank.
+    among : tuple
+        Series, itself among them.
+    rank : int
+        Which.
+    lowest : bool
+        Whether the lowest is the best.
+    shared_noise : bool
+        Whether cells share their noise.
+    """
+
+    series: Side
+    among: tuple[Any, ...]
+    rank: int
+    lowest: bool = False
+    shared_noise: bool = False
+
+    def _has_rank(self, means: FloatArray) -> BoolArray:
+        sign = -1.0 if self.lowest else 1.0
+        return np.asarray((sign * means[:, 1:] > sign * means[:, [0]]).sum(axis=1) + 1 == self.rank)
+
+    def _tables(self, rows: Rows) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Yield every cell's name, and its runs: the series, and the others."""
+        for side in self.sides(rows):
+            assert side.right is not None
+            if not side.guesses():
+                others = side.right[[name for name in side.right if name != self.series]]
+                yield side.name, pd.concat([side.left, others], axis=1)
+
+    def counted(self, rows: Rows) -> Iterator[tuple[str, str]]:
+        for name, table in self._tables(rows):
+            means = table.mean().to_numpy()
+            rank = int((means[1:] < means[0]).sum() if self.lowest else (means[1:] > means[0]).sum()) + 1
+            yield name, f"rank {rank}, mean {means[0]:.3g}"
+
+    def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
+        generator, text = np.random.default_rng(SEED), f"cells in which {self.series} has rank {self.rank}"
+        held: list[bool] = []
+        drawn, n, informative = np.zeros(RESAMPLES), 0, False
+        weights = np.zeros((0, 0))
+        for _, table in self._tables(rows):
+            if not (self.shared_noise and weights.shape[1] == len(table)):
+                weights = draws(generator, len(table))
+            n = len(table)
+            held.append(bool(self._has_rank(weighted_means(table, np.ones((1, n))))[0]))
+            drawn += self._has_rank(weighted_means(table, weights))
+            informative |= bool((table.nunique() > 1).any())
+        name = f"share of {len(held)} {text}"
+        if not held:
+            yield Comparison(name, np.nan, np.nan, np.nan, 1.0, 1.0, 0, informative=False)
+            return
+        drawn /= len(held)
+        enough = drawn > self.share if self.exceeded else drawn >= self.share
+        yield bootstrap_comparison(name, float(np.mean(held)), drawn, n, enough, informative)
+
+    def method(self, words: str) -> str:
+        return f"share of the cells in which left has the rank by {words}, bootstrap over runs"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slope(_OfMeans):
+    """A slope against a margin: of a statistic of means, of ranks, or of left minus right by least squares.
+
+    Attributes
+    ----------
+    along : str
+        A setting; the slope is that by weighted least squares per doubling of it.
+    among : tuple
+        Columns in their order, for a slope by ranks.
+    """
+
+    along: str = ""
+    among: tuple[Any, ...] = ()
+
+    def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
+        if self.among:
+            yield self._page(rows)
+        elif self.along:
+            yield from self._least_squares(rows)
+        else:
+            generator = np.random.default_rng(SEED)
+            for side in self.sides(rows):
+                n = len(side.left)
+                (effect,), drawn = (self._statistic(side.left, w) for w in (np.ones((1, n)), draws(generator, n)))
+                yield bootstrap_comparison(side.name, float(effect), drawn, n, self.relation.holds(drawn))
+
+    def _page(self, rows: Rows) -> Comparison:
+        """Compare the mean of Kendall's tau over cells with 0, by Page's exact trend test over columns."""
+        columns = list(self.among)
+        cells = [(part, *cell) for part in self.parts for cell in part.each_cell()]
+        tables = [self.quantity.tables(*cell, rows)[0]["left"][columns] for cell in cells]
+        blocks = np.array([table.mean().to_numpy() for table in tables])
+        taus = np.array([stats.kendalltau(columns, block).statistic for block in blocks])
+        falls, rises = (float(stats.page_trend_test(s * blocks, method="exact").pvalue) for s in (-1.0, 1.0))
+        mean, spread = float(taus.mean()), float(taus.std(ddof=1) / np.sqrt(len(taus)))
+        reach = float(stats.t.ppf(0.975, len(taus) - 1)) * spread
+        p, p_opposite = (falls, rises) if self.relation.word == "below" else (rises, falls)
+        name = f"Kendall's tau along {', '.join(map(str, columns))}, mean over {len(blocks)} cells"
+        return Comparison(name, mean, mean - reach, mean + reach, p, p_opposite, len(tables[0]))
+
+    def _least_squares(self, rows: Rows) -> Iterator[Comparison]:
+        """Compare the slope of left minus right per doubling of a setting; cells have noise of their own."""
+        for part in self.parts:
+            for experiment, entry in part.cells:
+                for _, where in Part(((experiment, entry),)).each_cell(without=self.along):
+                    points = []
+                    for at in entry[self.along]:
+                        (side,) = self.quantity.sides_in(part, experiment, {**where, self.along: at}, rows)
+                        change, shares = _change(side)
+                        points.append((np.log2(at), float(change.mean()), _variance(change, shares), len(change)))
+                    xs, ys, variances, ns = (np.array(column) for column in zip(*points, strict=True))
+                    weights = 1.0 / variances
+                    x = xs - np.average(xs, weights=weights)
+                    slope = float((weights * x * ys).sum() / (weights * x**2).sum())
+                    error = float(1 / np.sqrt((weights * x**2).sum()))
+                    name = f"{cell_name(experiment, where)}, per doubling of {self.along}"
+                    yield mean_comparison(name, slope, error, int(ns[-1]), self.relation, True)
+
+    def method(self, words: str) -> str:
+        if self.among:
+            return f"slope of {words}, Page's exact trend test"
+        return f"slope of {words}, {'weighted least squares' if self.along else 'bootstrap over runs'}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spread(_Related):
+    """The standard deviation over runs against a margin, by the basic bootstrap."""
+
+    def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
+        generator = np.random.default_rng(SEED)
+        for side in self.sides(rows):
+            runs = side.values()[0].to_numpy()
+            n, spread = len(runs), float(runs.std(ddof=1))
+            drawn = 2.0 * spread - runs[generator.integers(0, n, (RESAMPLES, n))].std(ddof=1, axis=1)
+            yield bootstrap_comparison(side.name, spread, np.maximum(drawn, 0.0), n, self.relation.holds(drawn))
+
+    def method(self, words: str) -> str:
+        return f"standard deviation over runs of {words}, bootstrap"

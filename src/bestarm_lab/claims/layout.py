@@ -1,0 +1,211 @@
+"""The grammar of a claim's test: which runs are compared with which.
+
+A test has a kind and its value (``difference: correct``), ``cells``, sides and a relation (``above``, ``below`` or
+``within``). It is read once, into the records below.
+
+``cells`` maps experiments to settings; a list stands for each of its values, ``{from: a, to: b}`` for a range over
+which a run is averaged. Sides are ``left`` and ``right``, a list for each of its members, or ``pairs`` of both, or
+``each: series``. A side is the name of a series, or the best of some: ``{highest: [...]}`` in the cell,
+``{lowest_of_others: [...]}`` for each run by all others. ``against`` names what differs in the right side's cell,
+``from`` the cell from which a change is counted, ``with`` an experiment whose series are there too, ``paired: false``
+sides with noise of their own. ``parts`` lists variants of the test that must all hold.
+
+The noise alone puts the best of eight equals above the best of four. ``{highest_by_halves: [...]}`` is free of this: in
+each half of the runs it is the one with the highest mean in the other half.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from bestarm_lab.given import Given, choice, of_type
+
+RULES = ("highest", "lowest_of_others", "highest_by_halves")
+LAYOUT = ("cells", "left", "right", "pairs", "each", "against", "from", "with", "paired")  # what parts may change
+Where = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best of some series, as a side of a comparison.
+
+    Attributes
+    ----------
+    rule : str
+        One of `RULES`.
+    names : tuple
+        Of the series.
+    """
+
+    rule: str
+    names: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        return f"best of {', '.join(map(str, self.names))}"
+
+
+Side = Any  # a series, or the `Best` of some
+
+
+@dataclass(frozen=True)
+class Span:
+    """A range of a setting over which a run is averaged."""
+
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.low} to {self.high}"
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """Another cell: what differs from a first one, and of which experiments its rows are."""
+
+    settings: Where
+    experiment: str = ""
+    joined: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One variant of a test: its cells, and what is compared in each.
+
+    Attributes
+    ----------
+    cells : tuple of (str, mapping)
+        Experiments, and of each setting the values that are cells of their own.
+    pairs : tuple of (side, side or None)
+        Left and right of every comparison in a cell; empty for each series alone, or against itself elsewhere.
+    against, base : Elsewhere, optional
+        Where the right side is; the cell from which a change is counted.
+    joined : str
+        An experiment whose series are there, too.
+    paired : bool
+        Whether both sides have the same noise.
+    """
+
+    cells: tuple[tuple[str, Where], ...]
+    pairs: tuple[tuple[Side, Side | None], ...] = ()
+    against: Elsewhere | None = None
+    base: Elsewhere | None = None
+    joined: str = ""
+    paired: bool = True
+
+    def each_cell(self, without: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield experiment and settings of every cell, but for one setting."""
+        for experiment, entry in self.cells:
+            lists = {k: v for k, v in entry.items() if k != without}
+            for chosen in itertools.product(*lists.values()):
+                yield experiment, dict(zip(lists, chosen, strict=True))
+
+    def experiments(self) -> list[str]:
+        """Return the experiments whose rows are compared, each once."""
+        named = [experiment for experiment, _ in self.cells] + [self.joined]
+        for place in filter(None, (self.against, self.base)):
+            named += [place.experiment, place.joined]
+        return list(dict.fromkeys(filter(None, named)))
+
+    def places(self, experiment: str, where: Where) -> dict[str, tuple[list[str], dict[str, Any]]]:
+        """Return experiments and settings of a cell (``left``), the one beside it, and that of a change."""
+        found = {"left": ([experiment, self.joined], dict(where))}
+        for key, place in (("against", self.against), ("from", self.base)):
+            if place is not None:
+                found[key] = (
+                    [place.experiment or experiment, place.joined or self.joined],
+                    {**where, **place.settings},
+                )
+        return {key: ([*filter(None, names)], settings) for key, (names, settings) in found.items()}
+
+    def pairs_in(self, table: pd.DataFrame) -> Sequence[tuple[Side, Side | None]]:
+        """Return left and right of every comparison in a cell."""
+        names = table.columns.get_level_values(0).unique()
+        return self.pairs or [(name, name if self.against is not None else None) for name in names]
+
+
+def read_side(place: str, raw: Any) -> Side:
+    """Return a side as it is written: a series, or the best of some by a rule."""
+    if not isinstance(raw, Mapping):
+        return raw
+    given = Given(place, raw)
+    rule = given.one_of(*RULES)
+    names = given.take(rule, list)
+    given.done()
+    return Best(rule, tuple(names))
+
+
+def _sides(place: str, raw: Any) -> list[Side]:
+    return [read_side(place, side) for side in (raw if isinstance(raw, list) else [raw])]
+
+
+def _pairs(place: str, raw: Any) -> list[tuple[Side, Side]]:
+    if not isinstance(raw, list) or any(not isinstance(pair, list) or len(pair) != 2 for pair in raw):
+        raise ValueError(f"{place}: expected a list of pairs [left, right], got {raw!r}.")
+    return [(read_side(place, left), read_side(place, right)) for left, right in raw]
+
+
+def _setting(place: str, raw: Any) -> Any:
+    """Return one value of a setting, or a span of values."""
+    if not isinstance(raw, Mapping):
+        return raw
+    given = Given(place, raw)
+    span = Span(given.take("from", float), given.take("to", float))
+    given.done()
+    return span
+
+
+def _cells(place: str, raw: Any) -> tuple[tuple[str, Where], ...]:
+    found = []
+    for experiment, entries in of_type(place, raw, dict).items():
+        for entry in entries if isinstance(entries, list) else [entries or {}]:
+            inside = f"{place}, {experiment}"
+            lists = {k: v if isinstance(v, list) else [v] for k, v in of_type(inside, entry, dict).items()}
+            found.append((experiment, {k: [_setting(f"{inside}, {k}", x) for x in v] for k, v in lists.items()}))
+    return tuple(found)
+
+
+def _elsewhere(place: str, raw: Any) -> Elsewhere:
+    settings = dict(of_type(place, raw, dict))
+    names = [str(settings.pop(key, "")) for key in ("experiment", "with")]
+    return Elsewhere({k: _setting(f"{place}, {k}", v) for k, v in settings.items()}, *names)
+
+
+def read_parts(given: Given, pairs: Sequence[tuple[Side, Side | None]] | None = None) -> tuple[Part, ...]:
+    """Return the variants of a test; each has what is written for all, but for what it writes itself.
+
+    Parameters
+    ----------
+    given : Given
+        The test, whose last keys these are.
+    pairs : sequence of (side, side or None), optional
+        What is compared in each cell, where the kind of the test says so and no sides are written.
+    """
+    shared, parts = given.taken(LAYOUT), given.take("parts", list, [{}])
+    given.done()
+    places = [f"{given.place}, part {n}" if len(parts) > 1 else given.place for n in range(1, len(parts) + 1)]
+    written = [{**shared, **of_type(place, part, dict)} for place, part in zip(places, parts, strict=True)]
+    return tuple(_part(Given(*each), pairs) for each in zip(places, written, strict=True))
+
+
+def _part(given: Given, pairs: Sequence[tuple[Side, Side | None]] | None) -> Part:
+    if pairs is None:
+        written = given.one_of("left", "pairs", "each")
+        pairs = given.take(written, {"left": _sides, "pairs": _pairs, "each": choice("series")}[written])
+        pairs = [] if written == "each" else pairs
+        if written == "left":
+            pairs = list(itertools.product(pairs, given.take("right", _sides, [None])))
+    part = Part(
+        cells=given.take("cells", _cells),
+        pairs=tuple(pairs),
+        against=given.take("against", _elsewhere, None),
+        base=given.take("from", _elsewhere, None),
+        joined=given.take("with", str, ""),
+        paired=given.take("paired", bool, True),
+    )
+    given.done()
+    return part

@@ -1,0 +1,273 @@
+"""A study's ledger, ``claims.yaml``, read once into records; what is misspelt or missing is refused in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bestarm_lab.claims.cells import Quantity, Value, Values
+from bestarm_lab.claims.claim import OURS, Check, Claim, Exact
+from bestarm_lab.claims.kinds import (
+    ClaimTest,
+    Difference,
+    Discordant,
+    Mostly,
+    Rank,
+    Ratio,
+    Runs,
+    Share,
+    Slope,
+    Spread,
+)
+from bestarm_lab.claims.layout import Best, Part, read_parts, read_side
+from bestarm_lab.claims.statistics import Relation
+from bestarm_lab.claims.verdicts import CONVENTIONS
+from bestarm_lab.given import Given, choice, of_type, refuse_unknown
+
+KINDS = ("difference", "ratio", "share", "discordant", "mostly", "rank", "slope", "spread")
+
+
+def _numbers(place: str, raw: Any) -> Any:
+    return [of_type(place, number, float) for number in of_type(place, raw, list)]
+
+
+def _names(place: str, raw: Any) -> Any:
+    return [of_type(place, name, str) for name in of_type(place, raw, list)]
+
+
+def _series(place: str, raw: Any) -> Any:
+    return _names(place, raw) if isinstance(raw, list) else of_type(place, raw, str)
+
+
+# sorts of settings that checks and values ask for; words with bars between them are a choice of these words
+SORTS: dict[str, Callable[[str, Any], Any] | type | None] = {
+    "number": float,
+    "numbers": _numbers,
+    "text": str,
+    "flag": bool,
+    "series": _series,
+    "side": read_side,
+    "column": str,
+    "experiment": str,
+    "experiments": _names,
+    "any": None,
+}
+
+
+def read_ledger(
+    ledger: Mapping[str, Any], checks: Mapping[str, Check], values: Values, file: str = "claims.yaml"
+) -> dict[str, Claim]:
+    """Return the claims of a ledger.
+
+    Parameters
+    ----------
+    ledger : mapping
+        ``groups``, names for what tests repeat, and ``claims``.
+    checks, values : mapping of str to Check and Value
+        Of the study.
+    file : str
+        The ledger's name, for messages.
+
+    Raises
+    ------
+    ValueError
+        For an unknown, missing or doubled key, with the file, the claim and the nearest right word.
+    """
+    given = Given(file, ledger)
+    groups, entries = given.take("groups", dict, {}), given.take("claims", dict)
+    given.done()
+    claims = {i: read_claim(i, entry, groups, checks, values, file) for i, entry in entries.items()}
+    for claim in claims.values():
+        if claim.of:
+            refuse_unknown(f"{file}, {claim.id}, of", "claim", [claim.of], claims)
+    return claims
+
+
+def read_claim(
+    identity: str,
+    entry: Mapping[str, Any],
+    groups: Mapping[str, Any],
+    checks: Mapping[str, Check],
+    values: Values,
+    file: str = "claims.yaml",
+) -> Claim:
+    """Return one claim of a ledger, see `read_ledger`."""
+    given = Given(f"{file}, {identity}", entry)
+    text, where, notebook = (given.take(key, str) for key in ("claim", "where", "notebook"))
+    test = expanded(given.take("test", dict), groups)
+    caveat, of = given.take("caveat", str, ""), given.take("of", str, "")
+    ours = given.take("ours", choice(*OURS), "")
+    given.done()
+    changes = {convention: test.pop(convention, {}) for convention in CONVENTIONS if convention in test}
+    tests: dict[str, ClaimTest | Exact] = {}
+    for convention in CONVENTIONS:  # an exact check is of the text, unless the ledger names the code
+        change = changes.get(convention, None if "check" in test and convention != "as_written" else {})
+        if change is not None:
+            place = f"{given.place}, test" + (f", {convention}" if change else "")
+            tests[convention] = read_test(Given(place, {**test, **of_type(place, change, dict)}), checks, values)
+    return Claim(identity, text, where, notebook, tests, caveat, ours, of)
+
+
+def read_test(given: Given, checks: Mapping[str, Check], values: Values) -> ClaimTest | Exact:
+    """Return a test of one of the eight kinds, or the call of an exact check."""
+    kind = "check" if "check" in given else given.one_of("check", *KINDS)  # checks have settings of any name
+    name = given.take(kind, str)
+    if kind == "check":
+        refuse_unknown(given.place, "check", [name], checks)
+        settings = _settings(given, checks[name])
+        given.done()
+        return Exact(name, checks[name], settings)
+    series_are = given.take("series_are", str, "")
+    if series_are:
+        refuse_unknown(f"{given.place}, series_are", "value", [series_are], [n for n, v in values.items() if v.of])
+    settings = _settings(given, values[name]) if name in values else {}
+    common = {"quantity": Quantity(name, settings, series_are, values), "need": given.take("need", int, None)}
+    return _READERS[kind](given, common)
+
+
+def _settings(given: Given, asked: Check | Value) -> dict[str, Any]:
+    """Return the settings that a check or value asks for."""
+    found = {key: given.take(key, _sort(sort)) for key, sort in asked.needs.items()}
+    return found | {key: given.take(key, _sort(sort)) for key, sort in asked.may.items() if key in given}
+
+
+def _sort(sort: str) -> Callable[[str, Any], Any] | type | None:
+    return choice(*sort.split("|")) if "|" in sort else SORTS[sort]
+
+
+def _relation(given: Given, *words: str) -> Relation:
+    word = given.one_of(*words)
+    if word != "within":
+        bound = given.take(word, float)
+        return Relation(word, high=bound) if word == "below" else Relation(word, low=bound)  # type: ignore[arg-type]
+    return given.take(word, _within)
+
+
+def _within(place: str, raw: Any) -> Relation:
+    """Return ``within``: a pair, or one number for a distance from zero."""
+    low, high = _numbers(place, raw) if isinstance(raw, list) and len(raw) == 2 else (-of_type(place, raw, float), raw)
+    return Relation("within", low, high)
+
+
+def _runs(place: str, raw: Any) -> Runs:
+    given = Given(place, raw)
+    word = given.one_of("at_most", "above")
+    bound = given.take(word, float)
+    given.done()
+    return Runs(bound, word == "at_most")
+
+
+def _cells_share(given: Given) -> dict[str, Any]:
+    word = given.one_of("in_cells", "in_more_than")
+    return {"share": given.take(word, float), "exceeded": word == "in_more_than"}
+
+
+def _about_zero(given: Given, relation: Relation) -> Relation:
+    if relation.bound != 0.0:
+        raise ValueError(f"{given.place}: this test is about 0, got {relation.words()}; write {relation.word}: 0.")
+    return relation
+
+
+def _two_sided(given: Given, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    for part in parts:
+        if any(right is None for _, right in part.pairs) or not (part.pairs or part.against):
+            raise ValueError(f"{given.place}: this test compares two sides; name right, pairs or against.")
+    return parts
+
+
+def _difference(given: Given, common: dict[str, Any]) -> Difference:
+    return Difference(relation=_relation(given, "above", "below", "within"), **common, parts=read_parts(given))
+
+
+def _ratio(given: Given, common: dict[str, Any]) -> Ratio:
+    relation, parts = _relation(given, "above", "below", "within"), read_parts(given)
+    if common["quantity"].value.statistic is not None:
+        _two_sided(given, parts)
+    return Ratio(relation=relation, **common, parts=parts)
+
+
+def _share(given: Given, common: dict[str, Any]) -> Share:
+    printed: dict[str, Any] = {}
+    if "printed" in given:
+        n, raw = given.take("printed_n", int, None), given.take("printed", dict)
+        for experiment, lines in raw.items():
+            place = f"{given.place}, printed, {experiment}"
+            pairs = {series: v if isinstance(v, list) else [v, n] for series, v in of_type(place, lines, dict).items()}
+            if any(None in pair for pair in pairs.values()):
+                raise ValueError(f"{place}: a share without its number of runs; write [share, runs], or printed_n.")
+            printed[experiment] = {series: (float(share), int(runs)) for series, (share, runs) in pairs.items()}
+    relation = _relation(given, "within") if printed else _relation(given, "above", "below")
+    runs = given.take("runs", _runs, None)
+    return Share(relation=relation, runs=runs, printed=printed, **common, parts=read_parts(given))
+
+
+def _discordant(given: Given, common: dict[str, Any]) -> Discordant:
+    relation = _about_zero(given, _relation(given, "above", "below"))
+    runs = given.take("runs", _runs, None)
+    return Discordant(relation=relation, runs=runs, **common, parts=_two_sided(given, read_parts(given)))
+
+
+def _mostly(given: Given, common: dict[str, Any]) -> Mostly:
+    by = given.take("by", choice("ratio", "difference"), "difference")
+    relation, counted = _relation(given, "above", "below", "at_least"), _cells_share(given)
+    parts = _two_sided(given, read_parts(given))
+    return Mostly(relation=relation, by_ratio=by == "ratio", **counted, **common, parts=parts)
+
+
+def _rank(given: Given, common: dict[str, Any]) -> Rank:
+    series, among = given.take("left"), tuple(given.take("among", list))
+    refuse_unknown(f"{given.place}, left", "series", [series], among)
+    asked = {
+        "rank": given.take("is", int),
+        "lowest": given.take("best", choice("highest", "lowest"), "highest") == "lowest",
+        "shared_noise": given.take("noise", choice("shared", "own"), "own") == "shared",
+    }
+    counted = _cells_share(given)
+    parts = read_parts(given, [(series, Best("highest", among))])
+    return Rank(series=series, among=among, **asked, **counted, **common, parts=parts)
+
+
+def _slope(given: Given, common: dict[str, Any]) -> Slope:
+    relation = _relation(given, "above", "below", "within")
+    if given.take("by", choice("ranks"), None) is not None:
+        among = tuple(given.take("among", list))
+        return Slope(relation=_about_zero(given, relation), among=among, **common, parts=read_parts(given, []))
+    if common["quantity"].value.statistic is not None:
+        return Slope(relation=relation, **common, parts=read_parts(given))
+    along = given.take("along", str)
+    parts = read_parts(given)
+    for part in parts:
+        for experiment, entry in part.cells:
+            refuse_unknown(f"{given.place}, along", "setting", [along], entry)
+            if len(entry[along]) < 2:
+                raise ValueError(f"{given.place}, cells, {experiment}: a slope needs two values of {along} or more.")
+    return Slope(relation=relation, along=along, **common, parts=parts)
+
+
+def _spread(given: Given, common: dict[str, Any]) -> Spread:
+    return Spread(relation=_relation(given, "above", "below", "within"), **common, parts=read_parts(given))
+
+
+_READERS: dict[str, Callable[[Given, dict[str, Any]], ClaimTest]] = {
+    "difference": _difference,
+    "ratio": _ratio,
+    "share": _share,
+    "discordant": _discordant,
+    "mostly": _mostly,
+    "rank": _rank,
+    "slope": _slope,
+    "spread": _spread,
+}
+
+
+def expanded(part: Any, groups: Mapping[str, Any]) -> Any:
+    """Return a test with the names of groups replaced by what they stand for; in lists they are spliced."""
+    if isinstance(part, str) and part in groups:
+        return expanded(groups[part], groups)
+    if isinstance(part, list):
+        found: list[Any] = []
+        for entry in part:
+            grown = expanded(entry, groups)
+            found += grown if isinstance(grown, list) and isinstance(entry, str) else [grown]
+        return found
+    return {k: expanded(v, groups) for k, v in part.items()} if isinstance(part, dict) else part

@@ -1,0 +1,1 @@
+"""Data sets: registered files, and readers of tables."""

@@ -1,0 +1,388 @@
+"""Experiments as a study writes them in Python: a problem, the policies that search it, and a scale for each profile.
+
+The module ``experiments`` of a study builds `Experiment` objects from functions and dataclasses. Nothing is constructed
+before rows are asked for; then every series becomes parts, one for each cell and budget, each with the key under which
+its rows are stored. Rows that are no plain search are made by `bestarm_lab.experiments.computation`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache, partial
+from typing import Any, get_args
+
+import numpy as np
+import pandas as pd
+
+from bestarm.interface import FloatArray
+from bestarm.simulate import MAX_PULLS, simulate
+from bestarm.streams import Streams
+from bestarm_lab.datasets.registry import DataUnavailable, checksums
+from bestarm_lab.experiments.changes import changed_experiment
+from bestarm_lab.experiments.definitions import code_digest
+from bestarm_lab.experiments.keys import data_files, describe, digest, qualified
+from bestarm_lab.experiments.one_change import algorithm_and_change
+from bestarm_lab.experiments.part import Part
+from bestarm_lab.experiments.scale import (
+    Budgets,
+    PerArm,
+    Profile,
+    Scale,
+    at_profile,
+    check_budgets,
+    check_counts,
+    check_profiles,
+)
+from bestarm_lab.experiments.series import Convention, Series
+
+Metric = Callable[[Any, Any], FloatArray]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Searches of a problem by policies.
+
+    Parameters
+    ----------
+    title : str
+        In a figure's words.
+    problem : partial
+        The problem's constructor with its settings.
+    series : mapping of str to Policy, partial or Series
+        In the order of the figure.
+    profiles : mapping of str to Scale
+        ``smoke``, ``laptop`` and, where it differs from ``laptop``, ``paper``.
+    metrics : sequence of function
+        From (problem, recommended) to one value a replication, see `bestarm_lab.metrics`.
+    conventions : sequence of {"as_written", "as_coded"}
+        Whose algorithms: the paper's text, the authors' code.
+    stand_in : partial, optional
+        The problem where nobody has the data.
+    vary : mapping of str to sequence
+        A cell for every combination of these settings of the problem; rows have a column for each.
+    budgets : sequence of int or PerArm, optional
+        One run for each budget; rows have a column ``budget``.
+    settings : mapping
+        Settings of every policy that has them.
+    every : int, optional
+        Record each replication every so many rounds as well; rows have a column ``budget``.
+    observe : callable, optional
+        From (policy, problem) to an observer, see `bestarm.observe`; rows have its ``columns``. It may end
+        runs, and adds then by ``closed`` the rows that stand for what was not searched.
+    block, max_pulls : int
+        Runs in one block; where a run is cut.
+    draws : str
+        Added to the name of the instance: other noise, for tuning.
+    """
+
+    title: str
+    problem: partial[Any]
+    series: Mapping[str, Any]
+    profiles: Mapping[Profile, Scale]
+    metrics: Sequence[Metric] = ()
+    conventions: Sequence[Convention] = ("as_written",)
+    stand_in: partial[Any] | None = None
+    vary: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    budgets: Budgets | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    every: int | None = None
+    observe: Any = None
+    block: int = 250
+    max_pulls: int = MAX_PULLS
+    draws: str = ""
+
+    def __post_init__(self) -> None:
+        check_profiles(self.title, self.profiles)
+        unknown = sorted(set(self.conventions) - set(get_args(Convention)))
+        if unknown:
+            raise ValueError(
+                f"{self.title}: a convention is {' or '.join(get_args(Convention))}, got {', '.join(unknown)}."
+            )
+        if not self.series:
+            raise ValueError(f"{self.title}: an experiment needs at least one series.")
+        check_counts(self, "block", "max_pulls", "every")
+        check_budgets(self.budgets)
+        if empty := [name for name, values in self.vary.items() if len(values) == 0]:
+            raise ValueError(f"{self.title}: vary gives no value for {', '.join(empty)}; leave it out or name some.")
+
+    def changed(
+        self,
+        *,
+        series: Mapping[str, Any] | None = None,
+        replications: int | None = None,
+        vary: Mapping[str, Sequence[Any]] | None = None,
+        budgets: Budgets | None = None,
+        problem: Mapping[str, Any] | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> Experiment:
+        """Return this experiment with some of its parts replaced; what is not named stays as it is.
+
+        Rows whose key a change leaves alone are not simulated again: those of fewer runs, or beside a new series.
+
+        Parameters
+        ----------
+        series : mapping of str to Policy, partial or Series, optional
+            In the place of its own.
+        replications : int, optional
+            Runs of every series in every cell, at every profile.
+        vary : mapping of str to sequence, optional
+            Values of settings of the problem, a cell for each; what else is varied stays so.
+        budgets : sequence of int or PerArm, optional
+            In the place of the experiment's, and of those that a series has of its own.
+        problem : mapping, optional
+            Settings of the problem, and of its stand-in where that has them.
+        settings : mapping, optional
+            Settings of every policy that has them.
+
+        Raises
+        ------
+        ValueError
+            For a setting that neither the problem nor any policy has, with the list of what there is.
+        """
+        return changed_experiment(self, series, replications, vary, budgets, problem, settings)
+
+    def scale(self, profile: Profile) -> Scale:
+        """Return the scale of a profile; ``paper`` is ``laptop`` where nothing else is said."""
+        return at_profile(self.profiles, profile)
+
+    def same_scale(self, profile: Profile, other: Profile) -> bool:
+        """Return whether two profiles that an experiment distinguishes run the same searches equally often."""
+        if other not in self.profiles:
+            return False
+        mine, theirs = (
+            [
+                describe([c.series, c.convention, c.policy, c.problem, c.where, c.budget, c.replications, c.max_pulls])
+                for c in self.cells(p)
+            ]
+            for p in (profile, other)
+        )
+        return mine == theirs
+
+    def on_data(self) -> Experiment:
+        """Return this experiment on its real data or, where nobody has them, on its stand-in.
+
+        Raises
+        ------
+        DataUnavailable
+            If there is no stand-in either.
+        """
+        if self.stand_in is None:
+            self.first_problem()
+            return self
+        return self if self.has_data() else replace(self, problem=self.stand_in, stand_in=None)
+
+    def has_data(self) -> bool:
+        """Return whether its problem can be made here: not where it is on real data that nobody has."""
+        try:
+            self.first_problem()
+        except DataUnavailable:
+            return False
+        return True
+
+    def first_problem(self) -> Any:
+        """Return the problem of its first cell, as written."""
+        first = {name: values[0] for name, values in self.vary.items()}
+        return _build(with_settings(self.problem, first), "as_written")
+
+    def parts(self, profile: Profile, seed: int, workers: int = 1) -> list[Part]:
+        """Return what has to be stored for one profile, in the order of the rows."""
+        return [_part(self, cell, seed) for cell in self.cells(profile)]
+
+    def cells(self, profile: Profile) -> list[Cell]:
+        """Return every series in every cell, with every budget."""
+        scale = self.scale(profile)
+        varied = {name: scale.vary.get(name, values) for name, values in self.vary.items()}
+        settings = [dict(zip(varied, values, strict=True)) for values in itertools.product(*varied.values())]
+        return [
+            cell
+            for convention in self.conventions
+            for (name, series), where in itertools.product(self.series.items(), settings)
+            for cell in self._cells(name, series, convention, where, scale)
+        ]
+
+    def _cells(
+        self, name: str, given: Any, convention: Convention, where: dict[str, Any], scale: Scale
+    ) -> Iterator[Cell]:
+        series = given if isinstance(given, Series) else Series(given)
+        base = with_settings(self.problem, where)
+        coded = convention == "as_coded"
+        if series.conventions is not None and convention not in series.conventions:
+            return
+        within = {**series.within, **series.coded_within} if coded else series.within
+        if unknown := sorted(set(within) - set(base.keywords)):
+            raise ValueError(
+                f"{self.title}, {name}: within names {', '.join(unknown)}; the problem has: {', '.join(base.keywords)}."
+            )
+        if any(base.keywords[setting] > most for setting, most in within.items()):
+            return
+        problem = with_settings(base, series.problem)
+        made = series.coded if coded and series.coded is not None else series.policy
+        label = series.label or algorithm_and_change(name)[0]
+        cuts = {k: v for k, v in {**self.settings, **scale.settings}.items() if k in settings_of(made)}
+        budgets = series.budgets if series.budgets is not None else self.budgets
+        if budgets is not None and scale.budgets is not None:
+            budgets = scale.budgets
+        limits = [series.replications, series.coded_replications if coded else None]
+        runs = [scale.replications, *filter(None, limits)]
+        runs += [n for setting, steps in scale.fewer.items() for at, n in steps.items() if where.get(setting, 0) >= at]
+        for budget in [None] if budgets is None else _budgets(budgets, problem):
+            policy = made_of(made, {"label": label, **cuts} | ({} if budget is None else {"budget": budget}))
+            yield Cell(
+                series=name,
+                convention=convention,
+                policy=policy.as_coded() if coded else policy,
+                problem=problem,
+                base=base,
+                where=where,
+                budget=budget,
+                replications=min(runs),
+                max_pulls=scale.max_pulls or self.max_pulls,
+            )
+
+    def instance(self, cell: Cell) -> str:
+        """Return the name of the instance, which keys the noise: series compared in a cell share it."""
+        return f"{_build(cell.base, 'as_written').label} {self.draws}".strip()
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One series in one cell, at one budget."""
+
+    series: str
+    convention: Convention
+    policy: Any
+    problem: partial[Any]
+    base: partial[Any]
+    where: dict[str, Any]
+    budget: int | None
+    replications: int
+    max_pulls: int
+
+    def build(self) -> Any:
+        """Return the problem that is searched, with the deviations of the authors' code if it has any."""
+        return _build(self.problem, self.convention)
+
+
+def with_settings(problem: partial[Any], settings: Mapping[str, Any]) -> partial[Any]:
+    """Return a problem's constructor with some settings replaced.
+
+    Raises
+    ------
+    ValueError
+        For a setting that the constructor does not have.
+    """
+    accepted = inspect.signature(problem.func).parameters
+    if unknown := sorted(set(settings) - set(accepted)):
+        raise ValueError(f"{problem.func.__name__} has no setting {', '.join(unknown)}; it has: {', '.join(accepted)}.")
+    return partial(problem.func, *problem.args, **{**problem.keywords, **settings})
+
+
+def settings_of(policy: Any) -> set[str]:
+    """Return the names of the settings of a policy, or of the constructor in a partial."""
+    if isinstance(policy, partial):
+        return set(inspect.signature(policy.func).parameters)
+    return {f.name for f in fields(policy) if f.init}
+
+
+def made_of(policy: Any, settings: Mapping[str, Any]) -> Any:
+    """Return a policy with some settings replaced."""
+    return policy(**settings) if isinstance(policy, partial) else replace(policy, **settings)
+
+
+def _budgets(budgets: Budgets, problem: partial[Any]) -> list[int]:
+    if not isinstance(budgets, PerArm):
+        return [int(b) for b in budgets]
+    if "n_arms" not in problem.keywords:
+        raise ValueError(f"budgets per arm need a setting n_arms; the problem has: {', '.join(problem.keywords)}.")
+    return [int(ratio * problem.keywords["n_arms"]) for ratio in budgets.ratios]
+
+
+def _build(problem: partial[Any], convention: Convention) -> Any:
+    return _built(_Constructor(problem), convention)
+
+
+class _Constructor:
+    """A problem's constructor, equal to another with the same settings, for the cache of built problems."""
+
+    def __init__(self, problem: partial[Any]) -> None:
+        self.problem = problem
+        self.text = json.dumps([qualified(problem.func), describe(problem.keywords)], sort_keys=True)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Constructor) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+@lru_cache(maxsize=64)
+def _built(constructor: _Constructor, convention: Convention) -> Any:
+    problem = constructor.problem()
+    deviates = convention == "as_coded" and hasattr(problem, "as_coded")
+    return problem.as_coded() if deviates else problem
+
+
+def _part(experiment: Experiment, cell: Cell, seed: int) -> Part:
+    problem = cell.build()
+    data = getattr(problem, "data", "synthetic")
+    instance = experiment.instance(cell)
+    every = experiment.every if cell.budget is None else None
+    deviates = cell.convention == "as_coded" and hasattr(problem, "as_coded")
+    specification = {
+        "problem": [qualified(cell.problem.func), describe(cell.problem.keywords), deviates],
+        "instance": instance,
+        "data": checksums(*data_files(cell.problem, data)),
+        "policy": describe(cell.policy),
+        "metrics": [m.__name__ for m in experiment.metrics],
+        "every": every,
+        "max_pulls": cell.max_pulls,
+        "block": experiment.block,
+        "seed": seed,
+        "observer": describe(experiment.observe),
+    }
+    columns: dict[str, Any] = {"convention": cell.convention, "series": cell.series, **cell.where}
+    if cell.budget is not None:
+        columns["budget"] = cell.budget
+    measured = [m.__name__ for m in experiment.metrics]
+    if experiment.observe is not None:
+        measured += getattr(experiment.observe, "func", experiment.observe).columns
+    return Part(
+        settings=digest(specification),
+        code=code_digest(simulate, Streams, cell.problem, cell.policy, experiment.metrics, experiment.observe),
+        columns=columns | {"data": data},
+        replications=cell.replications,
+        block=experiment.block,
+        compute=partial(_search, experiment, cell, instance, every, seed),
+        wanted=("replication", "round", "pulls", "stopped", *measured),
+    )
+
+
+def _search(
+    experiment: Experiment, cell: Cell, instance: str, every: int | None, seed: int, start: int, stop: int
+) -> pd.DataFrame:
+    """Return the rows of some replications of one cell."""
+    replications = np.arange(start, stop, dtype=np.int64)
+    problem, policy = cell.build().take(replications), cell.policy
+    if experiment.observe is not None:
+        policy = experiment.observe(policy, problem)
+    rows = simulate(
+        policy,
+        problem,
+        Streams(seed, instance, replications),
+        metrics={m.__name__: m for m in experiment.metrics},
+        max_pulls=cell.max_pulls,
+        every=every,
+    )
+    if experiment.observe is not None:
+        found = policy.findings(replications)
+        on = [c for c in ("replication", "round") if c in found]
+        rows = rows.merge(found, "left", on, validate="one_to_one")
+        if hasattr(policy, "closed"):  # the observer ends runs, and knows how their rows go on
+            rows = policy.closed(rows)
+    if experiment.every is not None and cell.budget is None:
+        rows.insert(0, "budget", rows["pulls"])
+    return rows

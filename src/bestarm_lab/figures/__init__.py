@@ -1,0 +1,1 @@
+"""Figures, their numbers and their looks."""

@@ -1,0 +1,329 @@
+"""Lines over plotted values: rows of panels are conventions, columns are panels, and a line is a series."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter, NullLocator
+
+from bestarm_lab.figures.appearance import CONVENTIONS, Look, display_label, look
+
+WIDTH = 8.0  # inches
+MOST_COLOURS = 8  # more series than a reader can follow; the others are grey
+_OTHERS = "0.55"
+_SPACING, _GROUP = 0.13, 0.8  # between markers of several series at one category, and at most of all; lines stay
+
+Range = tuple[float | None, float | None]
+
+
+class PanelStyle(NamedTuple):
+    """How panels of lines are drawn; `line_panels` takes each of these by its name.
+
+    ``places, log, possible`` and ``reference`` may each be a mapping from panel to value.
+
+    Attributes
+    ----------
+    marks : str
+        ``"interval"``, ``"band"``, ``"none"``, or ``"standard deviation"``: a band of the statistic of that name.
+    spread : str
+        What bars and bands are, in words.
+    places : {"", "even"}
+        Whether the values of x stand at equal distances. Words always do, and are never joined.
+    log : {"", "x", "y", "xy"}
+        Logarithmic axes. Where y is logarithmic, a value of zero is an open marker at its upper limit.
+    possible : (float or None, float or None)
+        Range that values can have: intervals are clipped to it, and a panel shows it whole.
+    reference : float or function of x, optional
+        A dashed line; ``reference_label`` is its entry in the legend.
+    highlight : sequence of str
+        Series in colour where there are more than eight, the others grey; by default the first eight.
+    joined : bool
+        Whether points of a series are joined.
+    looks : mapping of str to Look, optional
+        For series that are no algorithms.
+    wrap : int
+        Panels in a row, by default up to three.
+    height : float
+        Of a row of panels, in inches.
+    share_y : bool
+        Whether all panels have the same y.
+    """
+
+    marks: str = "interval"
+    spread: str = "95% intervals"
+    places: Any = ""
+    log: Any = ""
+    possible: Any = None
+    reference: Any = None
+    reference_label: str = ""
+    highlight: Sequence[str] = ()
+    joined: bool = True
+    looks: Mapping[str, Look] | None = None
+    wrap: int = 0
+    height: float = 2.4
+    share_y: bool = True
+
+
+def wide(n_rows: int = 1, height: float = 2.6) -> tuple[float, float]:
+    """Return the size of a figure with so many rows of panels."""
+    return WIDTH, height * n_rows
+
+
+def headed(figure: Figure, title: str, setting: str = "") -> Figure:
+    """Write the finding and, smaller, the setting over a figure, which grows by their height."""
+    width, height = figure.get_size_inches()
+    finding, small = textwrap.wrap(title, int(11 * width)), textwrap.wrap(setting, int(15 * width))
+    head = 0.175 * len(finding) + 0.145 * len(small) + 0.12
+    figure.set_size_inches(width, height + head)
+    engine: Any = figure.get_layout_engine()
+    engine.set(rect=(0.0, 0.0, 1.0, height / (height + head)))
+    top = 1.0 - 0.05 / (height + head)
+    figure.text(0.008, top, "\n".join(finding), va="top", fontsize=10, fontweight="bold")
+    below = top - (0.175 * len(finding) + 0.01) / (height + head)
+    figure.text(0.008, below, "\n".join(small), va="top", fontsize=8, color="0.25")
+    return figure
+
+
+def legend_below(figure: Any, order: Sequence[str] = (), *, width: float = WIDTH) -> None:
+    """Write one legend under all panels; labels in the given order, then the others."""
+    found: dict[str, Any] = {}
+    for axis in figure.axes:
+        found |= {b: a for a, b in zip(*axis.get_legend_handles_labels(), strict=True) if b not in found}
+    labels = [label for label in map(display_label, order) if label in found]
+    labels += [label for label in found if label not in labels]
+    if labels:
+        columns = int(width / (0.062 * max(map(len, labels)) + 0.62))
+        handles = [found[label] for label in labels]
+        figure.legend(handles, labels, loc="outside lower center", ncols=max(1, min(columns, len(labels))))
+
+
+def runs_text(n: pd.Series) -> str:
+    """Return how many runs stand behind each point, in words; nothing for exact values."""
+    n = n[n > 1].astype(int)
+    if n.empty:
+        return ""
+    return f"n = {n.max()} runs" if n.nunique() == 1 else f"n = {n.min()} to {n.max()} runs"
+
+
+def draw_lines(
+    axis: Axes,
+    values: pd.DataFrame,
+    order: Sequence[str],
+    *,
+    marks: str = "interval",
+    places: str = "",
+    log: str = "",
+    possible: Range = (None, None),
+    highlight: Sequence[str] = (),
+    joined: bool = True,
+    looks: Mapping[str, Look] | None = None,
+) -> Axes:
+    """Draw one line for each series, with its interval; see `PanelStyle`.
+
+    Parameters
+    ----------
+    axis : Axes
+        Where to draw; its labels and legend are the caller's.
+    values : DataFrame
+        One statistic: ``series, x, value, low, high``.
+    order : sequence of str
+        Series, in the order of the legend.
+    marks, places, log, possible, highlight, joined, looks
+        As in `PanelStyle`; ``marks`` is interval, band or none.
+    """
+    shown = [label for label in order if label in set(values["series"])]
+    coloured = set(highlight) or set(shown[:MOST_COLOURS])
+    words = not pd.api.types.is_numeric_dtype(values["x"])
+    even = words or places == "even"
+    xs = list(dict.fromkeys(values["x"])) if words else sorted(values["x"].dropna().unique())
+    floor, ceiling = (float(sign * np.inf) if end is None else end for sign, end in zip((-1, 1), possible, strict=True))
+    for number, label in enumerate(shown):
+        mine = values[values["series"] == label]
+        mine = mine if words else mine.sort_values("x")
+        x = np.array([xs.index(v) for v in mine["x"]] if even else mine["x"], dtype=np.float64)
+        x = x + words * min(_SPACING, _GROUP / len(shown)) * (number - (len(shown) - 1) / 2)
+        y, low, high = (mine[name].to_numpy(dtype=np.float64) for name in ("value", "low", "high"))
+        low, high = np.clip(low, floor, ceiling), np.clip(high, floor, ceiling)
+        zero = (y <= 0) & ("y" in log)
+        y, low = np.where(zero, np.nan, y), np.where(zero, np.nan, low)
+        mine_look, grey = (looks or {}).get(label) or look(label), label not in coloured
+        colour = _OTHERS if grey else mine_look.colour
+        style: dict[str, Any] = {"color": colour, "marker": mine_look.marker or None, "zorder": 1.5 if grey else 3}
+        style |= {"ms": 3.5 if grey else 5, "mew": 1.2 if mine_look.marker == "x" else 0.4, "lw": 0.8 if grey else 1.4}
+        style |= {} if mine_look.marker == "x" else {"mec": colour if grey else "black"}
+        line = mine_look.line if joined and not words else "none"
+        every = max(1, len(x) // 8)
+        axis.plot(x, y, ls=line, markevery=(number % every, every), label=display_label(label), **style)
+        if zero.any():
+            axis.plot(x[zero], high[zero], ls="none", **style | {"mfc": "white", "mec": colour, "mew": 1.2})
+        for end, top in zip(x[zero], high[zero], strict=True):
+            axis.annotate("", (end, top * 0.55), (end, top), arrowprops={"arrowstyle": "->", "color": colour})
+        if marks == "band":
+            axis.fill_between(x, low, high, color=colour, alpha=0.08 if grey or len(shown) > 4 else 0.18, lw=0)
+        elif marks == "interval" and not grey:
+            reach = np.nan_to_num(np.maximum([y - low, high - y], 0.0))
+            axis.errorbar(x, y, yerr=reach, fmt="none", ecolor=colour, elinewidth=1.0, zorder=2.5)
+    _scales(axis, xs, even=even, words=words, log=log, possible=possible)
+    return axis
+
+
+def _scales(axis: Axes, xs: Sequence[Any], *, even: bool, words: bool, log: str, possible: Range) -> None:
+    if even:
+        width: Any = axis.get_figure()
+        room = int(axis.get_position().width * width.get_size_inches()[0] / len(xs) / 0.07) if len(xs) else 1
+        names = [textwrap.fill(str(x), max(room, 6), break_long_words=False) if words else f"{x:g}" for x in xs]
+        axis.set_xticks(range(len(xs)), names)
+        axis.set_xlim(-0.5, len(xs) - 0.5)
+    elif "x" in log:
+        axis.set_xscale("log")
+        if len(xs) <= 8:
+            axis.set_xticks(xs, [f"{x:g}" for x in xs])
+            axis.xaxis.set_minor_locator(NullLocator())
+    if "y" in log:
+        axis.set_yscale("log")
+        axis.yaxis.set_minor_formatter(NullFormatter())
+        return
+    low, high = possible
+    if low is not None and high is not None:
+        axis.set_ylim(low - 0.02 * (high - low), high + 0.02 * (high - low))
+    elif low is not None:
+        axis.axhline(low, alpha=0.0)  # in view, while the upper end still follows the data
+
+
+def line_panels(
+    values: pd.DataFrame,
+    order: Any,
+    *,
+    title: str,
+    statistic: Any,
+    setting: str = "",
+    x: Any = "",
+    y: Any = "",
+    titles: Mapping[str, str] | None = None,
+    figure: Any = None,
+    **style: Any,
+) -> Figure:
+    """Return panels of lines: a row for each convention, a column for each panel, a line for each series.
+
+    ``order, statistic, x`` and ``y`` may each be a mapping from panel to value.
+
+    Parameters
+    ----------
+    values : DataFrame
+        Columns of a figure's CSV.
+    order : sequence of str
+        Series, in the order of the legend; those without values are left out.
+    title, setting : str
+        The finding, a sentence; where and how, written below it after n.
+    statistic : str
+        What is drawn.
+    x, y : str
+        Labels of the axes.
+    titles : mapping of str to str, optional
+        Panels that are shown, in order, with their headings.
+    figure : SubFigure, optional
+        Where to draw; then without the title.
+    **style
+        Attributes of `PanelStyle`: marks, axes, reference, colours and sizes.
+    """
+    drawn_as = PanelStyle(**style)
+    marks, spread = drawn_as.marks, drawn_as.spread
+    titles = titles or {str(panel): str(panel) for panel in dict.fromkeys(values["panel"])}
+    conventions = [c for c in CONVENTIONS if c in set(values["convention"])]
+    columns = drawn_as.wrap or ((4 if len(conventions) > 1 else 2) if len(titles) == 4 else min(3, len(titles)))
+    names = list(titles)
+    rows = [(names[k : k + columns], c) for k in range(0, len(names), columns) for c in conventions]
+    drawn = figure or plt.figure(figsize=wide(len(rows), drawn_as.height))
+    by_panel = (statistic, y, drawn_as.log, drawn_as.possible)
+    share = drawn_as.share_y and not any(isinstance(given, Mapping) for given in by_panel)
+    axes = drawn.subplots(len(rows), columns, squeeze=False, sharey=share)
+    counts, any_spread, labels = [], False, dict.fromkeys(order if not isinstance(order, Mapping) else ())
+    for (panels, convention), line in zip(rows, axes, strict=True):
+        for axis, panel in zip(line, panels, strict=False):
+            places = _at(drawn_as.places, panel)
+            mine = values[(values["panel"] == panel) & (values["convention"] == convention)]
+            shown = mine[mine["statistic"] == _at(statistic, panel)]
+            if marks == "standard deviation":
+                wide_by = mine[mine["statistic"] == marks].set_index(["series", "x"])["value"]
+                by = wide_by.reindex(pd.MultiIndex.from_frame(shown[["series", "x"]])).to_numpy()
+                shown = shown.assign(low=shown["value"] - by, high=shown["value"] + by)
+            series = _at(order, panel) or ()
+            labels |= dict.fromkeys(series)
+            draw_lines(
+                axis,
+                shown,
+                series,
+                marks="band" if marks == "standard deviation" else marks,
+                places=places,
+                log=_at(drawn_as.log, panel),
+                possible=_at(drawn_as.possible, panel) or (None, None),
+                highlight=drawn_as.highlight,
+                joined=drawn_as.joined,
+                looks=drawn_as.looks,
+            )
+            reference = _at(drawn_as.reference, panel)
+            _draw_reference(axis, shown["x"], reference, drawn_as.reference_label, even=places == "even")
+            counts.append(shown["n"])
+            any_spread |= bool((shown["high"] > shown["low"]).any())
+            stand_in = " · stand-in data" if (mine["data"] == "stand-in").any() else ""
+            axis.set_title(titles[panel] + stand_in)
+            axis.set_xlabel(_at(x, panel))
+            if axis is line[0] or not share:
+                start = f"{CONVENTIONS[convention]}\n" if len(conventions) > 1 and axis is line[0] else ""
+                axis.set_ylabel(start + _at(y, panel))
+        for axis in line[len(panels) :]:
+            axis.set_axis_off()
+    legend_below(drawn, list(labels))
+    if figure is None:
+        kind = {"interval": "bars", "none": ""}.get(marks, "bands") if any_spread else ""
+        spread = "one standard deviation over runs" if marks == "standard deviation" else spread
+        words = [runs_text(pd.concat(counts)), f"{kind}: {spread}" if kind else "", setting]
+        headed(drawn, title, "; ".join(filter(None, words)))
+    return drawn
+
+
+def _at(given: Any, panel: str) -> Any:
+    return given.get(panel, "") if isinstance(given, Mapping) else given
+
+
+def _draw_reference(axis: Axes, x: pd.Series, reference: Any, label: str, *, even: bool) -> None:
+    if reference is None or reference == "":
+        return
+    style: dict[str, Any] = {"color": "0.3", "ls": "--", "lw": 1.0, "zorder": 1, "label": label}
+    if callable(reference):
+        xs = np.array(sorted(x.dropna().unique()), dtype=np.float64)
+        axis.plot(np.arange(len(xs)) if even else xs, [reference(v) for v in xs], **style)
+    else:
+        axis.axhline(reference, **style)
+
+
+def draw_quantiles(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> Axes:
+    """Draw the distribution of each series from its quantiles: 5% to 95% thin, the quartiles thick, the largest a tick.
+
+    Parameters
+    ----------
+    axis : Axes
+        Where to draw; series stand from top to bottom.
+    values : DataFrame
+        ``series, statistic, value`` with the statistics ``5% quantile, q1, median, q3, 95% quantile, largest``.
+    order : sequence of str
+        Series from top to bottom.
+    """
+    table = values.set_index(["series", "statistic"])["value"]
+    for place, label in enumerate(order):
+        colour, marker, _ = look(label)
+        for low, high, width in (("5% quantile", "95% quantile", 1.2), ("q1", "q3", 4.5)):
+            axis.plot([table[label, low], table[label, high]], [place] * 2, color=colour, lw=width, zorder=2)
+        axis.plot(table[label, "median"], place, marker=marker, color=colour, mec="black", mew=0.7, ms=6, zorder=3)
+        axis.plot(table[label, "largest"], place, marker="|", color="black", ms=8, zorder=3)
+    axis.set_yticks(range(len(order)), [display_label(label, 32) for label in order])
+    axis.set_ylim(len(order) - 0.4, -0.6)
+    axis.grid(axis="x")
+    return axis

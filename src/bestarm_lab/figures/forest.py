@@ -1,0 +1,194 @@
+"""Forests: what each change is worth, one line for each, under a heading for each algorithm."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+from bestarm_lab.figures.appearance import CONVENTIONS, display_label, look
+from bestarm_lab.figures.figures import WIDTH, headed, runs_text
+from bestarm_lab.figures.values import interval_text
+
+LINE_HEIGHT = 0.17  # inches
+RATIO_TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0]
+NARROW_RATIO_TICKS = [0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 2.5]
+
+
+class EffectScale(NamedTuple):
+    """What effects are measured against; `forest` takes each of these by its name.
+
+    Attributes
+    ----------
+    reference, reference_label : float, str
+        Where nothing changes, and what stands there.
+    log : bool
+        Whether values are ratios, on a logarithmic axis.
+    """
+
+    reference: float = 0.0
+    reference_label: str = "as written"
+    log: bool = False
+
+
+def forest_lines(values: pd.DataFrame) -> list[tuple[str, str]]:
+    """Return the lines of a forest from top to bottom as (series, name); a heading has no name."""
+    lines: dict[str, dict[str, None]] = {}
+    for series, name in zip(values["series"], values["x"], strict=True):
+        lines.setdefault(series, {"": None})[name] = None
+    return [(series, name) for series, named in lines.items() for name in named]
+
+
+def unmoved(values: pd.DataFrame, reference: float) -> pd.DataFrame:
+    """Return, as ``series, x``, the changes that change nothing in any panel."""
+    still = np.isclose(values[["value", "low", "high"]], reference, rtol=0.0, atol=1e-12).all(axis=1)
+    everywhere = pd.Series(still, index=values.index).groupby([values["series"], values["x"]], sort=False).all()
+    found = everywhere[everywhere].index.to_frame(index=False)
+    return found[found["x"] != ""]
+
+
+def draw_forest(
+    axis: Axes, values: pd.DataFrame, lines: list[tuple[str, str]], *, reference: float, log: bool, key: str
+) -> Axes:
+    """Draw one column of a forest: the values of some lines with their intervals.
+
+    Parameters
+    ----------
+    axis : Axes
+        Where to draw.
+    values : DataFrame
+        One statistic of one panel: ``series, x, value, low, high``.
+    lines : list of (series, name)
+        From top to bottom, see `forest_lines`.
+    reference : float
+        Where the vertical line stands.
+    log : bool
+        Whether values are ratios.
+    key : str
+        What the reference is; a series' own value stands beside it on the line of its heading.
+    """
+    table = values.set_index(["series", "x"])[["value", "low", "high"]]
+    for place, line in enumerate(lines):
+        if line not in table.index:
+            continue
+        value, low, high = table.loc[[line]].to_numpy(dtype=np.float64)[0]
+        if not line[1]:
+            if not log:
+                box = {"fc": "white", "ec": "none", "pad": 0.5}
+                text, where = f"{key}: {value:.3f}", axis.get_yaxis_transform()
+                axis.text(0.02, place, text, transform=where, va="center", size=8, bbox=box)
+            continue
+        colour, marker, _ = look(line[0])
+        axis.plot([low, high], [place] * 2, color="0.25", lw=1.3, solid_capstyle="butt", zorder=2)
+        axis.plot(value, place, marker=marker, color=colour, mec="black", mew=0.6, ms=5, ls="", zorder=3)
+    axis.axvline(reference, color="0.3", lw=0.9, ls="--", zorder=1)
+    axis.set_yticks(range(len(lines)), [f"   {name}" if name else display_label(series) for series, name in lines])
+    axis.set_ylim(len(lines) - 0.4, -0.6)
+    axis.tick_params(axis="y", length=0)
+    axis.grid(axis="y", visible=False)
+    axis.grid(axis="x", visible=True)
+    return axis
+
+
+def forest(
+    values: pd.DataFrame,
+    *,
+    statistic: str,
+    title: str,
+    what: str,
+    setting: str = "",
+    titles: Mapping[str, str] | None = None,
+    hide_unmoved: bool = True,
+    better: str = "",
+    **scale: Any,
+) -> Figure:
+    """Return a forest: a column for each panel and convention, over one range of x.
+
+    Parameters
+    ----------
+    values : DataFrame
+        Columns of a figure's CSV, as `bestarm_lab.figures.values.paired_effects` makes them.
+    statistic : str
+        Which.
+    title, setting : str
+        The finding, a sentence; where and how, written below it after n.
+    what : str
+        Label of the axis.
+    titles : mapping of str to str, optional
+        Panels that are shown, in order, with their headings.
+    hide_unmoved : bool
+        Whether changes that change nothing anywhere are only named below the title.
+    better : {"", "lower", "higher"}
+        Which side of the reference is the better one.
+    **scale
+        Attributes of `EffectScale`: the reference, its label, and whether values are ratios.
+    """
+    reference, reference_label, log = EffectScale(**scale)
+    titles = titles or {str(panel): str(panel) for panel in dict.fromkeys(values["panel"])}
+    mine = values[(values["statistic"] == statistic) & values["panel"].isin(list(titles))]
+    still = unmoved(mine, reference)
+    if not hide_unmoved or len(still) == len(mine.loc[mine["x"] != "", ["series", "x"]].drop_duplicates()):
+        still = still.iloc[:0]  # where nothing moves at all, as with two runs, all lines are shown
+    pairs = pd.MultiIndex.from_frame(mine[["series", "x"]])
+    shown = mine[~pairs.isin(pd.MultiIndex.from_frame(still))]
+    shown = shown[shown["series"].isin(shown.loc[shown["x"] != "", "series"])]
+    conventions = [c for c in CONVENTIONS if c in set(shown["convention"])]
+    columns = [(panel, c) for panel in titles for c in conventions]
+    lines = forest_lines(shown)
+    words_of = {c: textwrap.fill(CONVENTIONS[c], 64 // len(columns)) for c in conventions}
+    size = (WIDTH, LINE_HEIGHT * len(lines) + 1.1)
+    figure, axes = plt.subplots(1, len(columns), figsize=size, squeeze=False, sharex=True, sharey=True)
+    for axis, (panel, convention) in zip(axes[0], columns, strict=True):
+        part = shown[(shown["panel"] == panel) & (shown["convention"] == convention)]
+        key = reference_label.replace("as written", convention.replace("_", " "))
+        draw_forest(axis, part, lines, reference=reference, log=log, key=key)
+        if len(columns) == 1:
+            _write_numbers(axis, part, lines)
+        stand_in = "\nstand-in data" if (part["data"] == "stand-in").any() else ""
+        axis.set_title(titles[panel] + (f"\n{words_of[convention]}" if len(conventions) > 1 else "") + stand_in)
+    for label, (_, name) in zip(axes[0, 0].get_yticklabels(), lines, strict=True):
+        label.set(fontweight="normal" if name else "bold")
+    _one_range(axes[0, 0], shown[shown["x"] != ""], reference, log)
+    sides = {"lower": "\nbetter ←  → worse", "higher": "\nworse ←  → better"}
+    for axis in axes[0]:
+        axis.set_xlabel(textwrap.fill(what, int(90 / len(columns))) + sides.get(better, ""))
+    dashed = Line2D([], [], color="0.3", lw=0.9, ls="--", label=reference_label)
+    point = Line2D([], [], marker="o", color="0.25", mfc="0.6", mec="black", ms=5, label="effect with 95% interval")
+    figure.legend(handles=[dashed, point], loc="outside lower center", ncols=2)
+    named = [f"{series}: {', '.join(part['x'])}" for series, part in still.groupby("series", sort=False)]
+    nothing = f"Nothing changes with {'; '.join(named)}." if named else ""
+    words = "; ".join(filter(None, [runs_text(shown["n"]), setting]))
+    return headed(figure, title, ". ".join(filter(None, [words, nothing])))
+
+
+def _write_numbers(axis: Axes, values: pd.DataFrame, lines: list[tuple[str, str]]) -> None:
+    for _, line in values[values["x"] != ""].iterrows():
+        text, place = interval_text(line["value"], line["low"], line["high"]), lines.index((line["series"], line["x"]))
+        axis.text(1.02, place, text, transform=axis.get_yaxis_transform(), size=8, va="center")
+
+
+def _one_range(axis: Axes, values: pd.DataFrame, reference: float, log: bool) -> None:
+    """Give all panels the range of all intervals."""
+    low, high = min(values["low"].min(), reference), max(values["high"].max(), reference)
+    if not log:
+        room = 0.04 * (high - low) or 0.1
+        axis.set_xlim(low - room, high + room)
+        axis.xaxis.set_major_locator(MaxNLocator(4))
+        return
+    room = (max(high, 1.1) / min(low, 0.9)) ** 0.05
+    low, high = min(low, 0.9) / room, max(high, 1.1) * room
+    axis.set_xscale("log")
+    axis.set_xlim(low, high)
+    ticks = [t for t in (NARROW_RATIO_TICKS if high < 4 * low else RATIO_TICKS) if low <= t <= high]
+    every = -(-len(ticks) // 6)
+    axis.xaxis.set_major_locator(FixedLocator(ticks[ticks.index(1.0) % every :: every]))
+    axis.xaxis.set_minor_locator(NullLocator())
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))

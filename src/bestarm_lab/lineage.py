@@ -1,0 +1,182 @@
+"""The lineage of committed rows: which code made them first, and which code has been shown to make the same.
+
+Whenever rows of the laptop profile are computed anew under another key, they are compared with the committed ones, and
+a line for each series goes to ``results/<study>/lineage.csv``. Rows at the paper's own scale, which cost core-hours,
+may then be renewed: where their settings are the same, and where lines of equal rows lead from the code that made them
+to the present code, they receive the present key, and a line of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bestarm_lab.experiments.part import Part
+from bestarm_lab.experiments.store import MadeBy
+
+COLUMNS = [
+    "experiment",
+    "profile",
+    "convention",
+    "series",
+    "code_before",
+    "code",
+    "parts",
+    "rows",
+    "result",
+    "processor",
+]
+EQUAL, CLOSE, MOVED, RENEWED = "equal", "within 1e-12", "moved", "renewed"
+_NEAR = 1e-12  # relative to the largest number of a column
+
+
+def made_by(parts: Iterable[Part]) -> MadeBy:
+    """Return the hashes of settings and of code behind the key of each part."""
+    return {part.key: (part.settings, part.code) for part in parts}
+
+
+def compare(before: pd.DataFrame, after: pd.DataFrame) -> str:
+    """Return whether rows without their keys are equal bit by bit, within rounding, or moved."""
+    a, b = (frame.drop(columns="key").reset_index(drop=True) for frame in (before, after))
+    if list(a.columns) != list(b.columns) or len(a) != len(b):
+        return MOVED
+    found = EQUAL
+    for name in a.columns:
+        x, y = a[name].to_numpy(), b[name].to_numpy()
+        if pd.api.types.is_float_dtype(a[name]) and pd.api.types.is_float_dtype(b[name]):
+            if np.array_equal(x, y, equal_nan=True):
+                continue
+            size = float(np.nanmax(np.abs(x[np.isfinite(x)]), initial=0.0))
+            if not np.allclose(x, y, rtol=0.0, atol=_NEAR * max(size, 1e-300), equal_nan=True):
+                return MOVED
+            found = CLOSE
+        elif not (a[name].astype(object) == b[name].astype(object)).all():
+            return MOVED
+    return found
+
+
+def steps(
+    name: str, before: pd.DataFrame, known: MadeBy, after: pd.DataFrame, parts: Sequence[Part], processor: str
+) -> list[dict[str, Any]]:
+    """Return a line for each series whose code has another hash than that of its committed rows.
+
+    Parameters
+    ----------
+    name : str
+        Of the experiment.
+    before, known
+        Committed rows, and what is behind their keys.
+    after, parts
+        The rows computed anew, of the laptop profile, and their parts.
+    processor : str
+        What computed them.
+    """
+    named = [c for c in ("convention", "series") if c in after]
+    code = {part.key: part.code for part in parts}
+    lines = []
+    for cell, rows in after.groupby(named, sort=False, observed=True) if named else [((), after)]:
+        of = dict(zip(named, cell, strict=True))
+        old = before
+        for column, value in of.items():
+            old = old[old[column] == value] if column in old else old.iloc[:0]
+        codes_before = {known[key][1] for key in old["key"].unique() if key in known}
+        codes = {code[key] for key in rows["key"].unique()}
+        if len(old) == 0 or len(codes_before) != 1 or len(codes) != 1 or codes == codes_before:
+            continue
+        first = {"experiment": name, "profile": "laptop", "convention": "", "series": ""} | of
+        lines.append(
+            first
+            | {"code_before": codes_before.pop(), "code": codes.pop(), "parts": rows["key"].nunique()}
+            | {"rows": len(rows), "result": compare(old, rows), "processor": processor}
+        )
+    return lines
+
+
+def read_lineage(file: Path) -> pd.DataFrame:
+    """Return the lines of a study's lineage, none where there is no file."""
+    return pd.read_csv(file, keep_default_na=False) if file.is_file() else pd.DataFrame(columns=COLUMNS)
+
+
+def add_lines(file: Path, lines: Sequence[dict[str, Any]]) -> None:
+    """Add lines to a study's lineage; the same step of code is there once, as it was found last."""
+    if not lines:
+        return
+    table = pd.concat([read_lineage(file), pd.DataFrame(lines, columns=COLUMNS)]).astype({"parts": int, "rows": int})
+    table = table.drop_duplicates(["experiment", "profile", "convention", "series", "code_before", "code"], keep="last")
+    table.to_csv(file, index=False, lineterminator="\n")
+
+
+def leads(lineage: pd.DataFrame, part: Part, name: str, code: str) -> bool:
+    """Return whether lines of equal laptop rows of this series lead from some code to that of a part."""
+    of = lineage[(lineage["experiment"] == name) & (lineage["result"] == EQUAL)]
+    for column in ("convention", "series"):
+        of = of[of[column] == part.columns.get(column, "")]
+    reached, waiting = {code}, [code]
+    while waiting:
+        here = waiting.pop()
+        for step in of.loc[of["code_before"] == here, "code"]:
+            if step not in reached:
+                reached.add(step)
+                waiting.append(step)
+    return part.code in reached
+
+
+def renew(
+    name: str, rows: pd.DataFrame, known: MadeBy, parts: Sequence[Part], lineage: pd.DataFrame, processor: str
+) -> tuple[pd.DataFrame, list[dict[str, Any]], list[str]]:
+    """Return committed rows with the present keys where they may be renewed.
+
+    Parameters
+    ----------
+    name : str
+        Of the experiment.
+    rows, known
+        Committed rows at the paper's own scale, and what is behind their keys.
+    parts : sequence of Part
+        Present parts at that scale.
+    lineage : DataFrame
+        Of the study.
+    processor : str
+        For the lines.
+
+    Returns
+    -------
+    DataFrame, list of dict, list of str
+        The rows; a line for each renewed series; and for each series that cannot be renewed, why.
+    """
+    keys = rows["key"].to_numpy(dtype=object).copy()
+    there = set(keys)
+    lines: dict[tuple[str, str, str], dict[str, Any]] = {}
+    refused: dict[str, None] = {}
+    for part in parts:
+        if part.key in there:
+            continue
+        here = np.ones(len(rows), dtype=bool)
+        for column, value in part.columns.items():
+            if column != "data":
+                here &= (rows[column] == value).to_numpy() if column in rows else False
+        old = set(rows["key"].to_numpy()[here])
+        title = " · ".join(str(part.columns[c]) for c in ("convention", "series") if c in part.columns) or name
+        if len(old) != 1:
+            refused[f"{name}, {title}: there are no rows to renew"] = None
+            continue
+        settings, code = known.get(old.pop(), ("", ""))
+        if settings != part.settings:
+            refused[f"{name}, {title}: its settings are described anew; compute it by --profile paper"] = None
+        elif not leads(lineage, part, name, code):
+            refused[f"{name}, {title}: no equal laptop rows lead from the code of its rows to the present code"] = None
+        else:
+            keys[here] = part.key
+            of = (part.columns.get("convention", ""), part.columns.get("series", ""), code)
+            line = lines.setdefault(
+                of,
+                {"experiment": name, "profile": "paper", "convention": of[0], "series": of[1], "code_before": code}
+                | {"code": part.code, "parts": 0, "rows": 0, "result": RENEWED, "processor": processor},
+            )
+            line["parts"] += 1
+            line["rows"] += int(here.sum())
+    return rows.assign(key=keys), list(lines.values()), list(refused)

@@ -1,0 +1,1 @@
+"""Notebooks: their execution, their sections, and the pages made of them."""

@@ -1,0 +1,162 @@
+"""A rebuild of everything from scratch, and its comparison with what is committed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from bestarm_lab.experiments.store import read_rows
+from bestarm_lab.notebooks.comparison import compare_folders, compare_rows
+from bestarm_lab.notebooks.runner import notebooks_of, run_notebook, warnings_of
+from bestarm_lab.paths import FIGURES, QUICK, REBUILD, RESULTS, ROOT
+from bestarm_lab.processors import PROCESSORS, who_made
+from bestarm_lab.results import committed_rows, costs
+
+PIPELINE = ROOT / "dvc.yaml"
+NOTEBOOK_SECONDS = 20.0  # of a notebook that draws from rows
+
+
+def stages_of(studies: Sequence[str] = ()) -> list[str]:
+    """Return the stages of some studies, or of all, in the order of ``dvc.yaml``: first rows, then notebooks."""
+    stages = yaml.safe_load(PIPELINE.read_text(encoding="utf-8"))["stages"]
+    known = stages["rows"]["foreach"]
+    if unknown := sorted(set(studies) - set(known)):
+        raise ValueError(f"unknown study {', '.join(unknown)}; the pipeline has: {', '.join(known)}.")
+    wanted = [name for name in known if name in studies or not studies]
+    return [f"rows@{name}" for name in wanted] + [
+        f"{name}@{notebook}" for name in wanted for notebook in stages[name]["foreach"]
+    ]
+
+
+def rebuild(studies: Sequence[str] = (), profile: str = "laptop") -> int:
+    """Rebuild the rows, figures, tables and verdicts of some studies, or of all, and compare them with the committed.
+
+    The laptop profile runs ``dvc repro --force`` against an empty store; what is committed is set aside first.
+    Interrupted, a second call goes on where the first stopped. The smoke profile runs the notebooks into ``_quick/``.
+
+    Returns
+    -------
+    int
+        Exit status: 1 if a verdict changed or the pipeline failed, else 0.
+    """
+    stages = stages_of(studies)
+    if profile == "smoke":
+        return _smoke([p for study in studies or [None] for p in notebooks_of(study)])  # type: ignore[list-item]
+    if profile != "laptop":
+        raise ValueError(f"a rebuild knows the profiles smoke and laptop, got {profile!r}.")
+    aside = REBUILD / "committed"
+    print(f"Rebuilding {len(stages)} stages from an empty store, about {_minutes(stages):.0f} minutes.", flush=True)
+    if aside.is_dir():
+        print(f"Going on with the interrupted rebuild in {REBUILD.name}/ (delete that folder to start anew).")
+    else:
+        _set_aside(aside)
+    began = time.monotonic()
+    status, skipped = _run_stages(stages)
+    if status != 0:
+        print("The pipeline stopped; what it finished is kept: the same command goes on from there.", file=sys.stderr)
+        return status
+    minutes = (time.monotonic() - began) / 60.0
+    counts, changed = compare_folders(aside, ROOT)
+    if studies:
+        counts = counts[[name.split("/")[0] in studies for name in counts.index]]
+        changed = changed[changed["study"].isin(studies)]
+    counts.loc["all"] = counts.sum()
+    print(f"\nRebuilt {len(stages)} stages in {minutes:.1f} minutes. Numbers, new against committed:\n")
+    print(counts.to_string())
+    rows = rows_table(aside, studies)
+    print(f"\nRows, new against committed, and the processors that made them:\n\n{rows.to_string(index=False)}")
+    print(f"\nVerdicts changed: {len(changed)}" + ("" if changed.empty else f"\n{changed.to_string(index=False)}"))
+    print("\n".join(skipped) if skipped else "Nothing was skipped, and no figure was drawn from stand-in data.")
+    shutil.rmtree(REBUILD)
+    return int(len(changed) > 0)
+
+
+def rows_table(aside: Path, studies: Sequence[str] = ()) -> pd.DataFrame:
+    """Return how the laptop rows of each experiment agree with those set aside, and which processors made both."""
+    table = []
+    for file in sorted((aside / "results").glob("*/*.parquet")):
+        study, name = file.parent.name, file.stem
+        if studies and study not in studies:
+            continue
+        old, new = read_rows(file, f"{study}/{name}@laptop"), committed_rows(study, name, "laptop")
+        if old is None or new is None:
+            continue
+        made = {"committed": who_made(study, name, folder=aside / PROCESSORS.name), "new": who_made(study, name)}
+        table.append({"rows": f"{study}/{name}", **compare_rows(old, new), **made})
+    return pd.DataFrame(table)
+
+
+def _smoke(paths: Sequence[Path]) -> int:
+    """Run notebooks with a few replications, saying before each how many there are; repeat at the end what was said."""
+    began, said = time.monotonic(), []
+    for number, path in enumerate(paths, start=1):
+        name = f"{path.parent.name}/{path.stem}"
+        spent = time.monotonic() - began
+        left = f", about {spent / (number - 1) * (len(paths) - number + 1) / 60:.0f} minutes left" if number > 1 else ""
+        print(f"[{spent / 60:5.1f} min] notebook {number} of {len(paths)}: {name}{left}", flush=True)
+        said += [f"{name}: {line}" for line in warnings_of(run_notebook(name, "smoke"))]
+    print("\n".join(said) if said else "Nothing was skipped, and no figure was drawn from stand-in data.")
+    print(f"Smoke profile: the figures in {QUICK.name}/ show that everything runs; their numbers mean nothing.")
+    return 0
+
+
+def _run_stages(stages: Sequence[str]) -> tuple[int, list[str]]:
+    """Run stages by DVC, saying before each one which it is and how long the rest takes; return what was skipped."""
+    environment = os.environ | {
+        "BESTARM_STORE": str(REBUILD / "store"),
+        "BESTARM_FRESH": "1",
+        "PYTHONUNBUFFERED": "1",
+    }
+    command = ["dvc", "repro", "--force", "--single-item", *stages]
+    began, number, skipped = time.monotonic(), 0, []
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        for line in process.stdout or ():
+            if found := re.match(r"Running stage '([^']+)'", line):
+                left = _minutes(stages[stages.index(found[1]) :])
+                number += 1
+                print(
+                    f"[{(time.monotonic() - began) / 60:5.1f} min] stage {number} of {len(stages)}: {found[1]}, "
+                    f"about {left:.0f} minutes left",
+                    flush=True,
+                )
+            elif "SKIPPED" in line or "STAND-IN" in line:
+                skipped.append(line.rstrip())
+                print(line, end="", flush=True)
+            elif line.startswith(("[", "ERROR", "bestarm:", "    ")) or "ailed" in line:
+                print(line, end="", flush=True)
+    return process.returncode, list(dict.fromkeys(skipped))
+
+
+def _minutes(stages: Iterable[str]) -> float:
+    """Return the minutes that some stages took when they were last measured, on two cores."""
+    seconds = 0.0
+    for stage in stages:
+        kind, _, name = stage.partition("@")
+        if kind == "rows":
+            seconds += sum(s for (study, _, p), s in costs().items() if study == name and p == "laptop") / 2.0
+        else:
+            seconds += NOTEBOOK_SECONDS
+    return seconds / 60.0
+
+
+def _set_aside(aside: Path) -> None:
+    temporary = aside.with_name("committed.tmp")
+    shutil.rmtree(temporary, ignore_errors=True)
+    shutil.copytree(FIGURES, temporary / "figures")
+    for file in (f for kind in ("verdicts.csv", "*.parquet") for f in RESULTS.glob(f"*/{kind}")):
+        (temporary / "results" / file.parent.name).mkdir(parents=True, exist_ok=True)
+        shutil.copy2(file, temporary / "results" / file.parent.name)
+    if PROCESSORS.is_dir():
+        shutil.copytree(PROCESSORS, temporary / PROCESSORS.name)
+    os.replace(temporary, aside)

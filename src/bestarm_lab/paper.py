@@ -1,0 +1,87 @@
+"""A paper, and what its study draws of it: ``paper.yaml``, read once into records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bestarm_lab.given import Given
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A figure or table of a study.
+
+    Attributes
+    ----------
+    notebook, file : str
+        The notebook that makes it, and its name there.
+    title, alt : str
+        In the gallery: what it shows, and the same for who cannot see it.
+    gallery : bool
+        Whether the gallery shows it.
+    numbers : bool
+        Whether numbers stand behind it; a diagram has none.
+    """
+
+    notebook: str
+    file: str
+    title: str = ""
+    alt: str = ""
+    gallery: bool = False
+    numbers: bool = True
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper as its study's pages name it.
+
+    Attributes
+    ----------
+    citation, abbreviation, title : str
+        Of the paper.
+    short : str
+        What it is about, in a line.
+    scale : str
+        At which scale the study is.
+    figures : mapping of str to Shown
+        What is drawn of it, by name.
+    """
+
+    citation: str
+    abbreviation: str
+    title: str
+    short: str
+    scale: str
+    figures: Mapping[str, Shown]
+
+
+def read_paper(paper: Mapping[str, Any], file: str = "paper.yaml") -> Paper:
+    """Return a study's paper.
+
+    Raises
+    ------
+    ValueError
+        For an unknown or missing key, with the file, the figure and the nearest right word.
+    """
+    given = Given(file, paper)
+    texts = {key: given.take(key, str) for key in ("citation", "abbreviation", "title", "short", "scale")}
+    figures = {name: _shown(Given(f"{file}, {name}", entry)) for name, entry in given.take("figures", dict).items()}
+    given.done()
+    return Paper(**texts, figures=figures)
+
+
+def _shown(given: Given) -> Shown:
+    gallery = given.take("gallery", bool, False)
+    wanted = {} if gallery else {"default": ""}  # the gallery needs words
+    shown = Shown(
+        notebook=given.take("notebook", str),
+        file=given.take("file", str),
+        title=given.take("title", str, **wanted),
+        alt=given.take("alt", str, **wanted),
+        gallery=gallery,
+        numbers=given.take("numbers", bool, True),
+    )
+    given.done()
+    return shown

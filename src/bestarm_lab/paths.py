@@ -1,0 +1,52 @@
+"""Paths of the repository, the same from every working directory."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_MARK = "params.yaml"  # a project's root has it, beside dvc.yaml
+
+
+def _root() -> Path:
+    """Return ``$BESTARM_ROOT``, else the project that the working directory is in, else the checkout of this file."""
+    if "BESTARM_ROOT" in os.environ:
+        return Path(os.environ["BESTARM_ROOT"]).resolve()
+    here = Path.cwd()
+    inside = (
+        folder for folder in (here, *here.parents) if (folder / _MARK).is_file() and (folder / "dvc.yaml").is_file()
+    )
+    return next(inside, Path(__file__).resolve().parents[2])
+
+
+ROOT = _root()
+
+NOTEBOOKS = ROOT / "notebooks"
+RESULTS = ROOT / "results"
+FIGURES = ROOT / "figures"
+DATA = ROOT / "data"
+RAW_DATA = DATA / "raw"
+
+QUICK = ROOT / "_quick"
+STORE = ROOT / "_store"
+REBUILD = ROOT / "_rebuild"
+
+
+def data_mirror() -> Path:
+    """Return the directory searched for data files before the network: ``$BESTARM_DATA`` or ``../shared/data``."""
+    return Path(os.environ.get("BESTARM_DATA", ROOT.parent / "shared" / "data"))
+
+
+def check_project(command: str) -> None:
+    """Refuse a command where there is no project to work in.
+
+    Raises
+    ------
+    ValueError
+        If the root has no ``params.yaml``.
+    """
+    if not (ROOT / _MARK).is_file():
+        raise ValueError(
+            f"bestarm {command} needs a checkout of the repository (git clone), as the working directory or as "
+            f"BESTARM_ROOT; {ROOT} has no {_MARK}."
+        )

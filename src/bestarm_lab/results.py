@@ -1,0 +1,268 @@
+"""The committed rows of a study: made, kept and read in one place.
+
+Rows of the laptop profile lie in ``results/<study>/<experiment>.parquet``, those at the paper's own scale beside them
+in ``results/<study>/paper/``, the verdicts on all claims in ``results/<study>/verdicts.csv``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+from bestarm_lab.claims.claims import evaluate
+from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.part import Part
+from bestarm_lab.experiments.run import make_rows, n_workers, stored_whole
+from bestarm_lab.experiments.scale import Profile
+from bestarm_lab.experiments.store import read_made_by, read_rows, write_rows
+from bestarm_lab.lineage import add_lines, made_by, read_lineage, renew, steps
+from bestarm_lab.paths import DATA, QUICK, RESULTS, STORE
+from bestarm_lab.processors import processor_name, record_processor
+from bestarm_lab.study import Study, load_study, project_seed
+
+COSTS = DATA / "core_seconds.csv"
+
+
+def rows_file(study: str, name: str, profile: Profile) -> Path:
+    """Return where the rows of an experiment are committed."""
+    folder = RESULTS / study / "paper" if profile == "paper" else RESULTS / study
+    return folder / f"{name}.parquet"
+
+
+def committed_rows(study: str, name: str, profile: Profile) -> pd.DataFrame | None:
+    """Return the committed rows of an experiment, or None if there are none or they are damaged."""
+    return read_rows(rows_file(study, name, profile), f"{study}/{name}@{profile}")
+
+
+def current_rows(study: str, name: str, profile: Profile) -> pd.DataFrame | None:
+    """Return the committed rows of an experiment if its present specification and code would make the same ones.
+
+    Where nobody has the data, rows that were made on them are returned as they are: a key names the data, so that there
+    is none to compare theirs with, and they cannot be found to be stale here.
+    """
+    rows = committed_rows(study, name, profile)
+    experiment = load_study(study).experiment(name)
+    if rows is None or (isinstance(experiment, Computation) and experiment.measured):
+        return rows
+    if (rows["data"] == "real").any() and not experiment.has_data():
+        return rows
+    return rows if stored_whole(experiment.on_data(), profile, project_seed(), rows) else None
+
+
+def published(study: str, name: str) -> tuple[Profile, pd.DataFrame | None]:
+    """Return the rows that figures and verdicts show, and their scale: the paper's own where there are such rows.
+
+    Rows of the laptop profile are at the paper's own scale if that profile cuts nothing of the experiment.
+    """
+    if (rows := _rows_at_papers_scale(study, name)) is not None:
+        return "paper", rows
+    return "laptop", current_rows(study, name, "laptop")
+
+
+def _rows_at_papers_scale(study: str, name: str) -> pd.DataFrame | None:
+    if rows_file(study, name, "paper").is_file() and (rows := current_rows(study, name, "paper")) is not None:
+        return rows
+    whole = load_study(study).experiment(name).same_scale("laptop", "paper")
+    return current_rows(study, name, "laptop") if whole else None
+
+
+def store_of(profile: Profile) -> Path:
+    """Return the folder of finished blocks: ``$BESTARM_STORE``, by default ``_store/``; smoke runs have their own."""
+    return QUICK / "store" if profile == "smoke" else Path(os.environ.get("BESTARM_STORE", STORE))
+
+
+def rows_of(
+    study: str,
+    name: str,
+    profile: Profile,
+    *,
+    progress: Callable[[int, int, float], None] | None = None,
+    spent: Callable[[float], None] | None = None,
+    measure: bool = False,
+) -> pd.DataFrame:
+    """Return the rows of an experiment, computing what is neither committed nor stored.
+
+    With ``$BESTARM_FRESH`` set, committed rows are ignored, but for measured times, which are kept until ``measure``
+    asks for new ones. Smoke runs ignore them always.
+    """
+    experiment = load_study(study).experiment(name).on_data()
+    committed = None if profile == "smoke" else committed_rows(study, name, profile)
+    store = store_of(profile)
+    if isinstance(experiment, Computation) and experiment.measured:
+        if committed is not None and not measure:
+            return committed
+        committed, store = None, QUICK / "measured"
+        shutil.rmtree(store, ignore_errors=True)
+    if os.environ.get("BESTARM_FRESH"):
+        committed = None
+    return make_rows(
+        experiment,
+        profile,
+        seed=project_seed(),
+        store=store,
+        committed=committed,
+        workers=1 if profile == "smoke" else n_workers(),
+        scheduler=None if profile == "smoke" else os.environ.get("BESTARM_SCHEDULER"),
+        progress=progress,
+        spent=spent,
+    )
+
+
+def make_results(study: str, profile: Profile, only: Sequence[str] = (), *, measure: bool = False) -> None:
+    """Make the rows of a study's experiments, or of some, and the verdicts on its claims; commit them to ``results/``.
+
+    Files of experiments that the study no longer has are deleted. Rows on stand-in data replace no committed rows.
+
+    Parameters
+    ----------
+    study : str
+        Name of the study.
+    profile : {"laptop", "paper"}
+        Scale.
+    only : sequence of str
+        Names of experiments; by default all.
+    measure : bool
+        Measure wall times again, and write the processor seconds of what is computed to ``data/core_seconds.csv``.
+    """
+    loaded = load_study(study)
+    names = [n for n in loaded.experiments if n in only or not only]
+    for name in only:
+        loaded.experiment(name)  # refuses unknown names before anything runs
+    skipped, began = [], time.monotonic()
+    for number, name in enumerate(names, start=1):
+        experiment = loaded.experiment(name)
+        if not experiment.has_data():  # a stand-in would be simulated for nothing
+            skipped.append(name)
+            continue
+        say = _progress(f"{study} rows, {number} of {len(names)}: {name}", began)
+        taken: list[float] = []
+        rows = rows_of(study, name, profile, progress=say, spent=taken.append, measure=measure)
+        if (rows["data"] == "stand-in").any():
+            skipped.append(name)
+            continue
+        if measure and taken:
+            record_cost(study, name, profile, taken[0])
+        measured = isinstance(experiment, Computation) and experiment.measured
+        anew = measure if measured else bool(os.environ.get("BESTARM_FRESH"))
+        _commit(study, name, profile, experiment.on_data().parts(profile, project_seed()), rows, anew=anew)
+    if profile == "laptop" and not only:
+        for file in (RESULTS / study).glob("*.parquet"):
+            if file.stem not in loaded.experiments:
+                file.unlink()
+    if skipped:
+        say_skipped(study, skipped)
+    write_verdicts(loaded)
+
+
+def _commit(study: str, name: str, profile: Profile, parts: Sequence[Part], rows: pd.DataFrame, *, anew: bool) -> None:
+    """Write rows to ``results/``, who made them, and whether those of the laptop are as they were before."""
+    file, before = rows_file(study, name, profile), committed_rows(study, name, profile)
+    known = read_made_by(file)
+    if before is not None and profile == "laptop":
+        add_lines(lineage_file(study), steps(name, before, known, rows, parts, processor_name()))
+    if before is None or not before.equals(rows) or known != made_by(parts):  # else the file keeps its bytes
+        write_rows(rows, file, f"{study}/{name}@{profile}", made_by(parts))
+    record_processor(study, name, profile, rows, None if anew else before)
+
+
+def lineage_file(study: str) -> Path:
+    """Return where the lineage of a study's rows is committed, see `bestarm_lab.lineage`."""
+    return RESULTS / study / "lineage.csv"
+
+
+def renew_results(study: str, only: Sequence[str] = ()) -> None:
+    """Give rows at the paper's own scale the present key, where equal laptop rows show that they would be the same.
+
+    It says what it renewed, and of what it did not why; the laptop rows must have been made before.
+    """
+    loaded, lines = load_study(study), []
+    for name in only:
+        loaded.experiment(name)
+    for name, experiment in loaded.experiments.items():
+        rows = committed_rows(study, name, "paper") if name in only or not only else None
+        if rows is None or not experiment.has_data():
+            continue
+        file, parts = rows_file(study, name, "paper"), experiment.on_data().parts("paper", project_seed())
+        known = read_made_by(file)
+        renewed, added, refused = renew(name, rows, known, parts, read_lineage(lineage_file(study)), processor_name())
+        for line in refused:
+            print(f"NOT RENEWED {line}.", file=sys.stderr)
+        if added:
+            kept = {key: known[key] for key in renewed["key"].unique() if key in known}
+            write_rows(renewed, file, f"{study}/{name}@paper", kept | made_by(parts))
+            print(f"renewed {name}: {len(added)} series, {sum(line['rows'] for line in added)} rows", file=sys.stderr)
+            lines += added
+    add_lines(lineage_file(study), lines)
+    write_verdicts(loaded)
+
+
+def say_skipped(study: str, names: Sequence[str]) -> None:
+    """Say on a line of its own which experiments were left as they are, since nobody here has their data."""
+    if sys.stderr.isatty():
+        print(file=sys.stderr)  # progress may stand in the line
+    print(
+        f"SKIPPED {', '.join(names)} of {study}: nobody here has the data. Committed rows stay; "
+        "data/registry.yaml says where the files come from.",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def write_verdicts(study: Study) -> pd.DataFrame:
+    """Decide every claim of a study on its committed rows, and write the table of verdicts."""
+    rows, larger = verdict_rows(study)
+    verdicts = evaluate(study, rows, larger)
+    file = RESULTS / study.name / "verdicts.csv"
+    temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    verdicts.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n")
+    os.replace(temporary, file)
+    return verdicts
+
+
+def verdict_rows(study: Study) -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
+    """Return the committed rows of the laptop profile, and those at the paper's own scale, see `published`."""
+    rows = {name: committed_rows(study.name, name, "laptop") for name in study.experiments}
+    larger = {name: _rows_at_papers_scale(study.name, name) for name in study.experiments}
+    return ({n: r for n, r in rows.items() if r is not None}, {n: r for n, r in larger.items() if r is not None})
+
+
+def read_verdicts(study: str) -> pd.DataFrame | None:
+    """Return the committed verdicts on a study's claims, or None if there are none."""
+    file = RESULTS / study / "verdicts.csv"
+    return pd.read_csv(file, keep_default_na=True) if file.is_file() else None
+
+
+@cache
+def costs() -> Mapping[tuple[str, str, str], float]:
+    """Return the processor seconds of experiments as they were last measured, by (study, experiment, profile)."""
+    if not COSTS.is_file():
+        return {}
+    return {(s, e, p): float(seconds) for s, e, p, seconds in pd.read_csv(COSTS).itertuples(index=False)}
+
+
+def record_cost(study: str, name: str, profile: Profile, seconds: float) -> None:
+    """Write the processor seconds that an experiment took to ``data/core_seconds.csv``."""
+    columns = ["study", "experiment", "profile"]
+    old = pd.read_csv(COSTS) if COSTS.is_file() else pd.DataFrame(columns=[*columns, "core_seconds"])
+    line = pd.DataFrame([[study, name, profile, round(seconds, 1)]], columns=[*columns, "core_seconds"])
+    table = pd.concat([old, line]) if len(old) else line
+    table = table.drop_duplicates(columns, keep="last").sort_values(columns)
+    table.to_csv(COSTS, index=False, lineterminator="\n")
+
+
+def _progress(what: str, began: float) -> Callable[[int, int, float], None]:
+    def report(done: int, total: int, seconds_left: float) -> None:
+        text = f"[{time.monotonic() - began:5.0f} s] {what}, block {done} of {total}, about {seconds_left:.0f} s left"
+        end = "\r" if sys.stderr.isatty() and done < total else "\n"
+        if end == "\r" or done == total or done % max(1, total // 10) == 0:
+            print(f"{text:<110}" if sys.stderr.isatty() else text, end=end, file=sys.stderr, flush=True)
+
+    return report

@@ -1,0 +1,128 @@
+"""A study as its package holds it: experiments in Python, claims and figures in YAML, checks and values by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from importlib.util import find_spec
+from typing import Any
+
+import yaml
+
+from bestarm.plugins import entry_points
+from bestarm_lab.claims.cells import Value
+from bestarm_lab.claims.claim import Check, Claim
+from bestarm_lab.claims.ledger import read_ledger
+from bestarm_lab.claims.names import check_names
+from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.experiment import Experiment, settings_of
+from bestarm_lab.figures.looks import Look, know_looks
+from bestarm_lab.given import read_yaml
+from bestarm_lab.paper import Paper, read_paper
+from bestarm_lab.paths import ROOT
+
+
+@dataclass(frozen=True)
+class Study:
+    """One paper's study.
+
+    Attributes
+    ----------
+    name : str
+        That of its entry point in the group ``bestarm.studies``, which names its package.
+    experiments : mapping of str to Experiment or Computation
+        ``EXPERIMENTS`` of its module ``experiments``.
+    claims : mapping of str to Claim
+        Its ``claims.yaml``.
+    paper : Paper
+        Its ``paper.yaml``.
+    checks, values : mapping of str to Check and Value
+        ``CHECKS`` and ``VALUES`` of its module ``checks``: exact decisions, and values that claims compare.
+    looks : mapping of str to Look
+        ``LOOKS`` of its module ``looks``, if it has one: colour, marker and line style of its algorithms.
+    """
+
+    name: str
+    experiments: Mapping[str, Experiment | Computation]
+    claims: Mapping[str, Claim]
+    paper: Paper
+    checks: Mapping[str, Check]
+    values: Mapping[str, Value]
+    looks: Mapping[str, Look] = field(default_factory=dict)
+
+    def experiment(self, name: str) -> Experiment | Computation:
+        """Return an experiment by its name.
+
+        Raises
+        ------
+        ValueError
+            For an unknown name, with the list of what there is.
+        """
+        if name not in self.experiments:
+            raise ValueError(f"unknown experiment {name!r} of {self.name}; it has: {', '.join(self.experiments)}.")
+        return self.experiments[name]
+
+
+def study_names() -> list[str]:
+    """Return the names of the studies of every installed distribution, in alphabetical order."""
+    return sorted(entry_points("bestarm.studies"))
+
+
+@cache
+def load_study(name: str) -> Study:
+    """Return a study by its name.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, if a profile cuts a setting that no policy of the study has, or if ``claims.yaml`` or
+        ``paper.yaml`` names what there is not.
+    """
+    if name not in study_names():
+        raise ValueError(f"unknown study {name!r}; there are: {', '.join(study_names())}.")
+    package = entry_points("bestarm.studies")[name].value
+    experiments = import_module(f"{package}.experiments").EXPERIMENTS
+    _check_settings(name, experiments)
+    checks = import_module(f"{package}.checks")
+    looks = import_module(f"{package}.looks").LOOKS if find_spec(f"{package}.looks") else {}
+    know_looks(looks)
+    claims = read_ledger(_written(name, "claims.yaml"), checks.CHECKS, checks.VALUES, f"{name}/claims.yaml")
+    check_names(claims, experiments, f"{name}/claims.yaml")
+    paper = read_paper(_written(name, "paper.yaml"), f"{name}/paper.yaml")
+    return Study(name, experiments, claims, paper, checks.CHECKS, checks.VALUES, looks)
+
+
+def _written(name: str, file: str) -> Any:
+    """Return what one of a study's YAML files says."""
+    text = files(entry_points("bestarm.studies")[name].value).joinpath(file).read_text(encoding="utf-8")
+    return read_yaml(text, f"{name}/{file}")
+
+
+@cache
+def claim_ids(name: str) -> list[str]:
+    """Return the names of a study's claims, without loading the study."""
+    return list(_written(name, "claims.yaml")["claims"])
+
+
+def _check_settings(name: str, experiments: Mapping[str, Experiment | Computation]) -> None:
+    """Refuse settings that no policy of the study has; experiments may share profiles."""
+    searches = {key: e for key, e in experiments.items() if isinstance(e, Experiment)}
+    known = {
+        setting
+        for e in searches.values()
+        for series in e.series.values()
+        for setting in settings_of(getattr(series, "policy", series))
+    }
+    for key, e in searches.items():
+        asked = set(e.settings).union(*(scale.settings for scale in e.profiles.values()))
+        if unknown := sorted(asked - known):
+            raise ValueError(f"{name}, {key}: no policy has a setting {', '.join(unknown)}.")
+
+
+@cache
+def project_seed() -> int:
+    """Return the seed in ``params.yaml``."""
+    return int(yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["seed"])

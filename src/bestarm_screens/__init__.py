@@ -1,0 +1,1 @@
+"""Screens of one's own: tables in, the next batch out."""

@@ -1,0 +1,223 @@
+"""The commands ``bestarm suggest`` and ``bestarm replay``: files in, files and a few lines out."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bestarm_screens.campaign import Campaign, Round, known_at, reward, same, write_whole
+
+
+def run_suggest(given: argparse.Namespace) -> int:
+    """Suggest a batch, or check the log; return 0, or 1 where the check finds a difference."""
+    from bestarm_screens.plates import wells_of
+    from bestarm_screens.policies import Choice, parsed_settings
+    from bestarm_screens.suggest import Plan, next_round
+    from bestarm_screens.tables import Notes, read_features
+
+    free = [well for well in given.keep_free.split(",") if well.strip()]
+    wells_of(given.plate, free)
+    plan = Plan(
+        Choice(given.policy, parsed_settings(given.set), not given.no_scale),
+        given.batch,
+        given.seed,
+        given.aim,
+        given.components,
+    )
+    notes = Notes()
+    features = read_features(given.features, notes)
+    phenotypes = _phenotypes(given.phenotypes, given, features.genes, notes)
+    source = Path(given.phenotypes)
+    campaign = Campaign(given.campaign or source.with_name(f"{source.stem}_rounds"))
+    with campaign.locked():
+        for line in notes.lines:
+            print(f"note: {line}")
+        rounds = campaign.rounds()
+        if rounds and rounds[-1].features != features.digest:
+            raise ValueError(
+                f"{given.features} is not what round {len(rounds)} in {campaign.folder} used; take that file again, or "
+                "begin another log by --campaign: what was measured is then taken as known."
+            )
+        if given.check:
+            return _check(rounds, features, phenotypes)
+        if given.withdraw:
+            if not rounds or any(gene in phenotypes for gene in rounds[-1].genes):
+                raise ValueError("no batch waits that could be withdrawn: none was suggested, or results are there.")
+            print(f"round {len(rounds)} withdrawn, kept as {campaign.withdraw(rounds.pop()).name}")
+        if rounds and not any(gene in phenotypes for gene in rounds[-1].genes):
+            last = rounds[-1]
+            if dict(last.settings) != plan.described():
+                changed = [k for k, v in plan.described().items() if last.settings.get(k) != v]
+                raise ValueError(
+                    f"round {len(rounds)} waits for its results, with another {', '.join(changed)}; measure it, or add "
+                    "--withdraw to set it aside."
+                )
+            print(f"round {last.number} waits for its results: the same batch")
+            _show(last, campaign, given.plate, free)
+            return 0
+        new = next_round(plan, features, phenotypes, rounds, given.hit)
+        if new is None:
+            print(f"all {len(features.genes)} genes have been measured; there is nothing left to suggest.")
+            return 0
+        campaign.append(new)
+        known = known_at([*rounds, new])
+        if len(new.suggested) < plan.batch:
+            print(f"note: only {len(new.suggested)} genes are left, fewer than a batch of {plan.batch}.")
+        unasked = len(new.told) - (len(rounds[-1].suggested) if rounds else 0)
+        print(
+            f"round {new.number}: {len(known)} of {len(features.genes)} genes known"
+            + (f", {sum(math.isnan(v) for v in known.values())} of them failed" if known else "")
+            + (f"; {unasked} that no batch had suggested are taken as known" if unasked else "")
+            + (f"; {len(new.revised)} revised" if new.revised else "")
+        )
+        _say_learned(new)
+        _show(new, campaign, given.plate, free)
+    return 0
+
+
+def _phenotypes(path: str, given: argparse.Namespace, genes: tuple[str, ...], notes: Any) -> dict[str, float]:
+    """Return the mean phenotype of each gene of the features that was measured."""
+    from bestarm_screens.symbols import known_symbols, matched
+    from bestarm_screens.tables import averaged, read_wells
+
+    names, wells = read_wells(path, [c.strip() for c in given.phenotype.split(",") if c.strip()], notes)
+    approved = known_symbols(notes, given.symbols) if set(names) - set(genes) else {}
+    found = averaged(matched(names, genes, approved, notes, Path(path).name), wells)
+    if not math.isnan(found.replicate_sd):
+        notes.add(f"{Path(path).name}: replicates are averaged; one well varies by {found.replicate_sd:.3g} (sd).")
+    return found.values
+
+
+def _say_learned(new: Round) -> None:
+    """Print what the batch before has taught."""
+    taught = new.learned
+    if not taught:
+        return
+    words = f"round {new.number - 1}: {taught['measured']:.0f} measured, {taught['failed']:.0f} failed"
+    if not math.isnan(taught["rank_correlation"]):
+        words += f"; rank correlation of prediction and measurement {taught['rank_correlation']:.2f}"
+    if not math.isnan(taught["hits"]):
+        words += f"; {taught['hits']:.0f} hits"
+        if not math.isnan(taught["expected_hits"]):
+            words += f", {taught['expected_hits']:.1f} were expected"
+    print(words)
+
+
+def _show(shown: Round, campaign: Campaign, plate: int, free: list[str]) -> None:
+    """Print a batch and write its plate map, unless there is one, which may hold results already."""
+    from bestarm_screens.plates import places
+
+    rows = [
+        {
+            "plate": number,
+            "well": well,
+            "gene": s.gene,
+            "phenotype": "",
+            "predicted": _digits(s.predicted),
+            "uncertainty": _digits(s.uncertainty),
+            "novelty": _digits(s.novelty),
+            "nearest": s.nearest,
+            "why": s.why,
+        }
+        for (number, well), s in zip(places(len(shown.suggested), plate, free), shown.suggested, strict=True)
+    ]
+    table = pd.DataFrame(rows)
+    path = campaign.plate_path(shown.number)
+    if not path.exists():
+        write_whole(path, table.to_csv(index=False, lineterminator="\n"))
+    print(table.drop(columns=["phenotype", "nearest"]).to_string(index=False))
+    if not math.isnan(shown.expected_hits):
+        print(f"expected hits: {shown.expected_hits:.1f} of {len(shown.suggested)} (from {shown.hit:.3g})")
+    print(f"plate map: {path}")
+
+
+def _digits(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.3g}"
+
+
+def _check(rounds: list[Round], features: Any, phenotypes: dict[str, float]) -> int:
+    """Print whether log and files lead to the same batches; return 1 where they do not."""
+    from bestarm import __version__
+    from bestarm_screens.suggest import rebuilt
+
+    wrong = 0
+    for each, genes in zip(rounds, rebuilt(rounds, features), strict=True):
+        equal = genes == each.genes
+        wrong += not equal
+        made = "" if each.version == __version__ else f" (made by bestarm {each.version}, this is {__version__})"
+        print(f"round {each.number}: {'the same batch' if equal else 'ANOTHER BATCH'}{made}")
+    known = known_at(rounds)
+    for gene, value in known.items():
+        if gene not in phenotypes:
+            wrong += 1
+            print(f"{gene}: {_digits(value) or 'failed'} in the log, NOT IN THE FILE")
+        elif not same(value, phenotypes[gene]):
+            print(
+                f"{gene}: {_digits(value) or 'failed'} in the log, {_digits(phenotypes[gene]) or 'failed'} in the file"
+            )
+    print(f"{len(rounds)} rounds, {len(known)} phenotypes: " + (f"{wrong} differences" if wrong else "all as logged"))
+    return int(wrong > 0)
+
+
+def _say_progress(name: str, number: int) -> None:
+    print(f"\r{name}: batch {number}        ", end="", file=sys.stderr)
+
+
+def run_replay(given: argparse.Namespace) -> int:
+    """Run policies on a finished screen, print a table, and write hits.csv and hits.png."""
+    from bestarm_screens.policies import Choice, parsed_settings
+    from bestarm_screens.replay import chance, hits_of, replay, summary
+    from bestarm_screens.tables import Notes, read_features
+
+    settings = parsed_settings(given.set)
+    if settings and len(given.policy) > 1:
+        raise ValueError("--set is for one --policy; run replay once for each policy that has settings of its own.")
+    choices = [Choice(name, settings, not given.no_scale) for name in given.policy or ["mean_opt", "random"]]
+    notes = Notes()
+    features = read_features(given.features, notes)
+    phenotypes = _phenotypes(given.screen, given, features.genes, notes)
+    measured = [i for i, gene in enumerate(features.genes) if not math.isnan(phenotypes.get(gene, math.nan))]
+    if len(measured) < 2:
+        raise ValueError(
+            f"{given.screen} has {len(measured)} genes with a phenotype; a replay needs a finished screen."
+        )
+    if len(measured) < len(features.genes):
+        notes.add(f"{len(features.genes) - len(measured)} genes without a phenotype are left out.")
+    for line in notes.lines:
+        print(f"note: {line}")
+    rewards = np.array([reward(phenotypes[features.genes[i]], given.aim) for i in measured], dtype=np.float64)
+    hits = hits_of(rewards, given.top, None if given.hit is None else reward(given.hit, given.aim))
+    scores = features.scores(given.components)[measured]
+    progress = _say_progress if sys.stderr.isatty() else None
+    table = replay(
+        choices,
+        scores,
+        rewards,
+        hits,
+        batch=given.batch,
+        rounds=given.rounds,
+        runs=given.runs,
+        seed=given.seed,
+        progress=progress,
+    )
+    print(f"{int(hits.sum())} of {len(rewards)} genes are hits; mean hits [95% interval] of {given.runs} runs:")
+    last = int(table["x"].max())
+    marks = sorted({max(1, last // 4), max(1, last // 2), last})
+    print(summary(table, marks, given.batch, len(rewards)).to_string(index=False))
+    single = chance(len(rewards), int(hits.sum()), given.batch, last).iloc[-1]
+    print(f"a single run of random batches ends with {single['low']:.0f} to {single['high']:.0f} hits (95%)")
+    folder = Path(given.out)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / "hits.csv", table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+    from bestarm_screens.figure import DPI, hits_figure
+
+    figure = hits_figure(table, int(hits.sum()), given.batch)
+    figure.savefig(folder / "hits.png", dpi=DPI, metadata={"Software": None})
+    print(f"table: {folder / 'hits.csv'}, figure: {folder / 'hits.png'}")
+    return 0

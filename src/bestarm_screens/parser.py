@@ -1,0 +1,70 @@
+"""Options of the commands ``bestarm suggest`` and ``bestarm replay``; imports nothing else, so that --help is quick."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+AIMS = ("high", "low", "both")
+
+
+def add_commands(commands: Any) -> str:
+    """Add both commands to a parser, and return what --help says of the environment: nothing."""
+    suggest = commands.add_parser(
+        "suggest",
+        help="suggest the next batch of a screen",
+        description="Suggest the next batch of genes from a table of features and one of measured phenotypes, write "
+        "a plate map, and keep a log. Called again with the same files it gives the same batch.",
+    )
+    suggest.add_argument("features", help="CSV: a column gene, then features")
+    suggest.add_argument(
+        "phenotypes", help="CSV: columns gene and phenotype, a row for each well, empty where it failed"
+    )
+    suggest.add_argument("--policy", default="mean_opt", metavar="NAME", help="batch policy; an unknown one lists all")
+    suggest.add_argument("--campaign", metavar="FOLDER", help="the log, by default <phenotypes>_rounds beside the file")
+    suggest.add_argument("--hit", type=float, help="phenotype from which a gene is a hit; default: best 5%% measured")
+    suggest.add_argument("--plate", type=int, default=96, choices=[96, 384])
+    suggest.add_argument("--keep-free", default="", metavar="WELLS", help="wells for controls, such as A01,H12")
+    suggest.add_argument("--withdraw", action="store_true", help="set the batch that waits aside and suggest another")
+    suggest.add_argument("--check", action="store_true", help="make every batch anew from the log and compare")
+    _common(suggest)
+    suggest.set_defaults(run=_run_suggest)
+    replay = commands.add_parser(
+        "replay",
+        help="run policies on a finished screen",
+        description="Run policies on a finished screen and show hits against batches, beside the exact chance level.",
+    )
+    replay.add_argument("features", help="CSV: a column gene, then features")
+    replay.add_argument("screen", help="CSV: columns gene and phenotype, a row for each well")
+    replay.add_argument("--policy", action="append", default=[], metavar="NAME", help="may be given several times")
+    replay.add_argument("--rounds", type=int, default=20)
+    replay.add_argument("--runs", type=int, default=25)
+    replay.add_argument("--top", type=float, default=0.05, help="share of the genes that are hits")
+    replay.add_argument("--hit", type=float, help="phenotype from which a gene is a hit, in the place of --top")
+    replay.add_argument("--out", default="replay", metavar="FOLDER", help="where hits.csv and hits.png are written")
+    _common(replay)
+    replay.set_defaults(run=_run_replay)
+    return ""
+
+
+def _run_suggest(given: argparse.Namespace) -> int:
+    from bestarm_screens.commands import run_suggest
+
+    return run_suggest(given)
+
+
+def _run_replay(given: argparse.Namespace) -> int:
+    from bestarm_screens.commands import run_replay
+
+    return run_replay(given)
+
+
+def _common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the policy")
+    parser.add_argument("--no-scale", action="store_true", help="tell the policy phenotypes as they are")
+    parser.add_argument("--aim", default="high", choices=AIMS, help="large, small, or both large and small phenotypes")
+    parser.add_argument("--phenotype", default="", metavar="COLUMNS", help="columns of measurements, such as rep1,rep2")
+    parser.add_argument("--symbols", metavar="FILE", help="HGNC's table: outdated symbol, tab, approved symbol")
+    parser.add_argument("--components", type=int, default=0, help="principal components in the place of the features")
+    parser.add_argument("--seed", type=int, default=0)

@@ -1,0 +1,151 @@
+"""The batch policies that a screen can use, by the names of the command line, with defaults meant for genes."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bestarm.models.gp_hyper import GammaPriors
+from bestarm.models.mlp_fit import Training
+from bestarm.policies.batch_gp import BatchGP, gp_bucb, thompson, ucb_dpp_sample
+from bestarm.policies.batch_search import random_batches
+from bestarm.policies.gp_state import GPModel
+from bestarm.policies.linear_oae import EllipsoidOae
+from bestarm.policies.oae import NetworkSearch, det_d, greedy, hinge_p_norm, max_opt, mean_opt
+from bestarm.policies.oae_ensemble import EnsembleSearch, ensemble, ensemble_noise_y
+from bestarm.policies.oae_sequential import ensemble_seq_b, seq_b
+from bestarm_screens.gaussian import GpScreen
+from bestarm_screens.searches import ScaledSearch
+
+_NETWORKS: dict[str, Any] = {"hidden": (100, 10), "steps": 1000}
+_OPTIMISTIC: dict[str, Any] = _NETWORKS | {"optimism": 0.01}
+_GAUSSIAN: dict[str, Any] = {
+    "first": 0,
+    "model": GPModel(
+        lengthscale=1.0,
+        noise=0.5,
+        ard=False,
+        priors=GammaPriors(signal=(1.0, 1.0), lengthscale=(2.5, 2.5), noise=(1.0, 1.0)),
+    ),
+}
+
+
+def _linear(*, batch: int, rounds: int, omega: float = 1.0, ridge: float = 1.0, starts: int = 10) -> EllipsoidOae:
+    """Return OAE with linear functions whose errors may be as large as the phenotypes' own spread."""
+    return EllipsoidOae("linear OAE", batch, rounds, omega=omega, ridge=ridge, starts=starts)
+
+
+_MAKERS: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
+    "mean_opt": (mean_opt, _OPTIMISTIC, "a network rewarded for a large mean over the genes left"),
+    "max_opt": (max_opt, _OPTIMISTIC, "a network rewarded for a large maximum over the genes left"),
+    "hinge": (hinge_p_norm, _OPTIMISTIC, "a network rewarded for large positive values"),
+    "greedy": (greedy, _NETWORKS, "the largest predictions of one network"),
+    "det_d": (det_d, _OPTIMISTIC, "mean_opt, with genes of a batch unlike each other"),
+    "ensemble": (ensemble, _NETWORKS, "the largest prediction of any of ten networks"),
+    "noisy_ensemble": (ensemble_noise_y, _NETWORKS, "the same, each network told noisy phenotypes"),
+    "seq_b": (seq_b, _OPTIMISTIC, "mean_opt gene after gene, with virtual phenotypes in between"),
+    "ensemble_seq_b": (ensemble_seq_b, _NETWORKS, "ensembles gene after gene, with virtual phenotypes"),
+    "linear": (_linear, {}, "the batch of which a plausible linear function promises most"),
+    "dpp_sample": (
+        ucb_dpp_sample,
+        _GAUSSIAN,
+        "one gene by the upper bound of a Gaussian process, others diverse",
+    ),
+    "gp_bucb": (gp_bucb, _GAUSSIAN, "upper bounds of a Gaussian process, with hallucinated phenotypes"),
+    "thompson": (thompson, _GAUSSIAN, "each gene maximises its own draw from a Gaussian process"),
+    "random": (random_batches, {}, "random genes, the baseline"),
+}
+NAMES = tuple(_MAKERS)
+SUMMARIES = {name: summary for name, (_, _, summary) in _MAKERS.items()}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A policy by its name, with the settings that are not the defaults.
+
+    Parameters
+    ----------
+    name : str
+        One of `NAMES`.
+    settings : mapping
+        Of its constructor, except ``batch`` and ``rounds``.
+    scaled : bool
+        Whether phenotypes are told in units of their spread so far; Gaussian processes do so themselves.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name or setting, with the list of what there is, or a value out of range.
+    """
+
+    name: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    scaled: bool = True
+
+    def __post_init__(self) -> None:
+        if self.name not in _MAKERS:
+            raise ValueError(f"there is no policy {self.name!r}; there are: {', '.join(NAMES)}.")
+        object.__setattr__(self, "settings", dict(self.settings))
+        make, _, _ = _MAKERS[self.name]
+        allowed = [n for n in inspect.signature(make).parameters if n not in ("batch", "rounds", "label", "first")]
+        if unknown := [n for n in self.settings if n not in allowed]:
+            raise ValueError(f"{self.name} has no setting {unknown[0]!r}; it has: {', '.join(allowed)}.")
+        self.search(1, 1)
+
+    def search(self, batch: int, rounds: int) -> Any:
+        """Return the policy, a `ScaledSearch` or a `GpScreen`, for so many batches."""
+        make, defaults, _ = _MAKERS[self.name]
+        try:
+            policy = make(batch=batch, rounds=rounds, **defaults | dict(self.settings))
+        except TypeError as error:
+            raise ValueError(f"{self.name}: {error}.") from None
+        return GpScreen(policy, max(2000, batch)) if isinstance(policy, BatchGP) else ScaledSearch(policy, self.scaled)
+
+    def described(self) -> dict[str, Any]:
+        """Return name, settings and scaling as JSON can hold them."""
+        settings = {name: list(v) if isinstance(v, tuple) else v for name, v in sorted(self.settings.items())}
+        return {"policy": self.name, "settings": settings, "scaled": self.scaled}
+
+    @classmethod
+    def of(cls, described: Mapping[str, Any]) -> Choice:
+        """Return the choice of a description."""
+        settings = {k: tuple(v) if isinstance(v, list) else v for k, v in described["settings"].items()}
+        return cls(described["policy"], settings, described["scaled"])
+
+
+def parsed_settings(texts: Sequence[str]) -> dict[str, Any]:
+    """Return settings from texts such as ``optimism=0.1`` and ``hidden=100,10``.
+
+    Raises
+    ------
+    ValueError
+        For a text that has not this form.
+    """
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (equals and name.isidentifier() and value):
+            raise ValueError(f"a setting is written name=value, such as optimism=0.1, got {text!r}.")
+        try:
+            found[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            found[name] = value
+    return found
+
+
+def explaining_ensemble(policy: Any, members: int) -> EnsembleSearch:
+    """Return plain networks, trained as the policy's own where it has any, whose mean and spread explain a batch."""
+    training = policy.training() if isinstance(policy, NetworkSearch) else Training(**_NETWORKS)
+    return EnsembleSearch(
+        "explanation",
+        policy.batch,
+        policy.rounds,
+        hidden=training.hidden,
+        steps=training.steps,
+        learning_rate=training.learning_rate,
+        minibatch=training.minibatch,
+        members=members,
+    )

@@ -1,0 +1,78 @@
+"""Matches of the genes of two tables by their symbols, outdated ones by HGNC's table of approved symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bestarm.gene_symbols import approved_symbols
+from bestarm.plugins import entry_points
+from bestarm_screens.tables import Notes, listed
+
+TABLE = "hgnc-outdated-symbols"  # as data registries call it
+
+
+def registered_table() -> Path | None:
+    """Return HGNC's table where a registry has it: an entry point of the group ``bestarm.data``."""
+    for entry in entry_points("bestarm.data").values():
+        try:
+            return Path(entry.load()(TABLE))
+        except (ModuleNotFoundError, FileNotFoundError):  # packages of the registry, or the file
+            continue
+    return None
+
+
+def known_symbols(notes: Notes, given: str | None = None) -> Mapping[str, str]:
+    """Return a given table, else the registered one, else nothing and a line that says so."""
+    path = Path(given) if given else registered_table()
+    if path is None:
+        notes.add(
+            "outdated symbols are not mapped: HGNC's table is not here (--symbols); names must agree as they are."
+        )
+        return {}
+    return approved_symbols(path)
+
+
+def match(names: Sequence[str], genes: Sequence[str], approved: Mapping[str, str]) -> dict[str, str]:
+    """Return name → gene for every name that is one of the genes, as it is or by its approved symbol.
+
+    A name that is there as it is stays. Otherwise both sides are renamed, and a name is matched if its approved symbol
+    is that of exactly one gene.
+    """
+    there = set(genes)
+    by_symbol: dict[str, list[str]] = {}
+    for gene in genes:
+        by_symbol.setdefault(approved.get(gene, gene), []).append(gene)
+    found = {}
+    for name in dict.fromkeys(names):
+        if name in there:
+            found[name] = name
+            continue
+        same = by_symbol.get(approved.get(name, name), [])
+        if len(same) == 1:
+            found[name] = same[0]
+    return found
+
+
+def matched(
+    names: Sequence[str], genes: Sequence[str], approved: Mapping[str, str], notes: Notes, file: str
+) -> list[str | None]:
+    """Return the gene of each name, None without one; what was renamed and what has no features is said.
+
+    Raises
+    ------
+    ValueError
+        If there are names and none of them is a gene of the features.
+    """
+    found = match(names, genes, approved)
+    renamed = [f"{name} is {gene}" for name, gene in found.items() if name != gene]
+    if renamed:
+        notes.add(f"{file}: {len(renamed)} outdated symbols mapped by HGNC's table ({listed(renamed)}).")
+    lost = [name for name in dict.fromkeys(names) if name not in found]
+    if lost and not found:
+        raise ValueError(
+            f"{file}: none of its genes ({listed(lost)}) has features; both tables must name genes in the same way."
+        )
+    if lost:
+        notes.add(f"{file}: {len(lost)} genes have no features and are left out ({listed(lost)}).")
+    return [found.get(name) for name in names]

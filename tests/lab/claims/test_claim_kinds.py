@@ -1,0 +1,431 @@
+"""The eight kinds of test against closed forms, SciPy and statsmodels, and the grammar of cells and sides."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.proportion import proportion_confint
+from statsmodels.stats.weightstats import ttost_paired
+
+from bestarm_lab.claims.cells import Quantity, Value, best_by_halves, best_of_others
+from bestarm_lab.claims.layout import Span
+from bestarm_lab.claims.ledger import KINDS, read_test
+from bestarm_lab.claims.statistics import one_sided
+from bestarm_lab.given import Given
+
+
+def frame(values: dict[str, np.ndarray], **settings) -> pd.DataFrame:
+    """Return rows with a value ``v`` for each run of some series."""
+    parts = [pd.DataFrame({"series": s, "replication": np.arange(len(x)), "v": x}) for s, x in values.items()]
+    return pd.concat(parts, ignore_index=True).assign(convention="as_written", data="synthetic", **settings)
+
+
+def noise(mean: float, n: int = 60, seed: int = 0, scale: float = 1.0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(mean, scale, n)
+
+
+A, B = noise(1.0), noise(0.8, seed=1)
+CELLS = {"cells": {"e": {}}}
+AB = {"left": "a", "right": "b", **CELLS}
+
+
+def read(test, values=None):
+    """Return the record of a test as a ledger writes it."""
+    return read_test(Given("ledger", test), {}, values or {})
+
+
+def only(test, rows, values=None):
+    """Return the one comparison of a test."""
+    (found,) = read(test, values).comparisons(rows if isinstance(rows, dict) else {"e": rows})
+    return found
+
+
+def test_a_difference_is_the_paired_t_test():
+    """Both one-sided p-values and the interval, and the mean of one side against a number."""
+    rows = frame({"a": A, "b": B})
+    found = only({"difference": "v", "above": 0.1, **AB}, rows)
+    assert found.p == pytest.approx(stats.ttest_rel(A - 0.1, B, alternative="greater").pvalue)
+    assert found.p_opposite == pytest.approx(1.0 - found.p)
+    interval = stats.ttest_rel(A, B).confidence_interval()
+    assert (found.effect, found.low, found.high) == pytest.approx(((A - B).mean(), *interval))
+    below = only({"difference": "v", "below": 0.1, **AB}, rows)
+    assert (below.p, below.p_opposite) == pytest.approx((found.p_opposite, found.p))
+    one = only({"difference": "v", "above": 0.9, "left": "a", **CELLS}, rows)
+    assert one.p == pytest.approx(stats.ttest_1samp(A, 0.9, alternative="greater").pvalue)
+
+
+def test_equivalence_is_two_one_sided_tests():
+    """``within`` takes the larger of the two; its opposite the smaller other tail, doubled for choosing it."""
+    rows = frame({"a": A, "b": B})
+    found = only({"difference": "v", "within": 0.6, **AB}, rows)
+    assert found.p == pytest.approx(ttost_paired(A, B, -0.6, 0.6)[0])
+    far = only({"difference": "v", "within": 0.6, **AB}, frame({"a": A + 0.6, "b": B}))
+    _, lower, upper = ttost_paired(A + 0.6, B, -0.6, 0.6)
+    assert far.p_opposite == pytest.approx(2.0 * min(1.0 - lower[1], 1.0 - upper[1]))
+    assert far.p_opposite < 0.5
+    assert only({"difference": "v", "within": [-0.6, 0.6], **AB}, rows) == found
+
+
+def test_differences_of_zeros_and_ones_bear_having_no_variance():
+    """Agresti and Min's error: two halves of a run are added that differ; without them p would be 0."""
+    ones, zeros = np.ones(30), np.zeros(30)
+    found = only({"difference": "v", "above": 0.9, **AB}, frame({"a": ones, "b": zeros}))
+    error = np.sqrt((31 / 32 - (30 / 32) ** 2) / 32)
+    assert found.high - found.effect == pytest.approx(stats.t.ppf(0.975, 29) * error)
+    assert 0.0 < found.p < 0.5
+
+
+def test_a_change_between_cells_is_unpaired():
+    """``from``: the difference in one cell minus that in the other, whose noise is another."""
+    rows = pd.concat([frame({"a": A, "b": B}, k=2), frame({"a": noise(0.2, 40, 5), "b": noise(0.0, 40, 6)}, k=1)])
+    test = {"difference": "v", "left": "a", "right": "b", "above": 0, "cells": {"e": {"k": 2}}, "from": {"k": 1}}
+    found = only(test, rows)
+    d, before = A - B, noise(0.2, 40, 5) - noise(0.0, 40, 6)
+    assert found.effect == pytest.approx(d.mean() - before.mean())
+    error = np.sqrt(d.var(ddof=1) / 60 + before.var(ddof=1) / 40)
+    assert found.p == pytest.approx(stats.t.sf(found.effect / error, 39))
+    assert found.n == 40
+
+
+def test_a_ratio_is_the_delta_method_on_the_log_scale():
+    """For small variation the paired t-test on logarithms; unpaired intervals are wider where noise is shared."""
+    shared = noise(0.0, 400, 2, 0.1)
+    rows = frame({"a": 97 * (1 + shared + noise(0, 400, 3, 0.01)), "b": 100 * (1 + shared + noise(0, 400, 4, 0.01))})
+    found = only({"ratio": "v", "below": 1, **AB}, rows)
+    x, y = (rows.loc[rows["series"] == s, "v"].to_numpy() for s in "ab")
+    assert found.effect == pytest.approx(x.mean() / y.mean())
+    expected = stats.ttest_rel(np.log(x), np.log(y), alternative="less").pvalue
+    assert np.log10(found.p) == pytest.approx(np.log10(expected), rel=0.05)
+    loose = only({"ratio": "v", "below": 1, "paired": False, **AB}, rows)
+    assert np.log(loose.high / loose.low) > 4 * np.log(found.high / found.low)
+    turned = only({"ratio": "v", "above": 1, "left": "b", "right": "a", **CELLS}, rows)
+    assert (turned.p, turned.effect, turned.low) == pytest.approx((found.p, 1 / found.effect, 1 / found.high))
+    assert only({"ratio": "v", "within": [0.95, 1.05], **AB}, rows).p < 0.05
+
+
+def test_a_ratio_of_one_side_is_its_geometric_mean():
+    found = only({"ratio": "v", "above": 1, "left": "a", **CELLS}, frame({"a": np.exp(A)}))
+    assert found.effect == pytest.approx(np.exp(A.mean()))
+    assert found.p == pytest.approx(stats.ttest_1samp(A, 0.0, alternative="greater").pvalue)
+
+
+def test_a_share_is_the_exact_binomial_test():
+    """Of a boolean value, and of runs on which a condition holds; Wilson's interval."""
+    rows = frame({"a": np.arange(50) < 9})
+    found = only({"share": "v", "below": 0.3, "left": "a", **CELLS}, rows)
+    assert found.p == pytest.approx(stats.binomtest(9, 50, 0.3, alternative="less").pvalue)
+    assert found.p_opposite == pytest.approx(stats.binomtest(9, 50, 0.3, alternative="greater").pvalue)
+    assert (found.low, found.high) == pytest.approx(proportion_confint(9, 50, method="wilson"))
+    runs = frame({"a": np.arange(50)})
+    most = only({"share": "v", "runs": {"at_most": 39}, "above": 0.5, "left": "a", **CELLS}, runs)
+    rest = only({"share": "v", "runs": {"above": 39}, "below": 0.5, "left": "a", **CELLS}, runs)
+    assert (most.effect, rest.effect) == (0.8, 0.2)
+    assert most.p == pytest.approx(rest.p)
+
+
+def test_a_printed_share_bears_zero_counts():
+    """0 of 500 agrees with a printed 0 of 500; a printed number that is no one's own is passed over."""
+    rows = frame({"a": np.zeros(500), "b": np.zeros(500)})
+    test = {"share": "v", "within": 0.02, "each": "series", "printed_n": 500, **CELLS}
+    found = only({**test, "printed": {"e": {"a": 0.0}}}, rows)
+    assert found.p < 0.01
+    assert only({**test, "printed": {"e": {"a": [0.1, 500]}}}, rows).p_opposite < 0.01
+    assert len(read({**test, "printed": {"e": {"*": 0.0}}}).comparisons({"e": rows})) == 2
+
+
+def test_discordant_runs_decide_mcnemars_test():
+    """Half of statsmodels' two-sided exact p-value; the sign test where values are no zeros and ones."""
+    x, y = (
+        np.repeat([1, 1, 0, 0], [20, 12, 4, 24]).astype(float),
+        np.repeat([1, 0, 1, 0], [20, 12, 4, 24]).astype(float),
+    )
+    found = only({"discordant": "v", "above": 0, **AB}, frame({"a": x, "b": y}))
+    assert 2 * found.p == pytest.approx(mcnemar([[20, 12], [4, 24]], exact=True).pvalue)
+    assert (found.effect, found.n) == (8 / 60, 60)
+    less = only({"discordant": "v", "below": 0, **AB}, frame({"a": x, "b": y}))
+    assert less.p == pytest.approx(stats.binomtest(12, 16, alternative="less").pvalue)
+    signs = only({"discordant": "v", "above": 0, **AB}, frame({"a": A, "b": B}))
+    wins = int((A > B).sum())
+    assert (signs.effect, signs.p) == pytest.approx(
+        (wins / 60, stats.binomtest(wins, 60, alternative="greater").pvalue)
+    )
+    marked = only({"discordant": "v", "runs": {"above": 0.5}, "above": 0, **AB}, frame({"a": 2 * x, "b": 2 * y}))
+    assert marked == found
+
+
+def test_a_handful_of_discordant_runs_tells_nothing():
+    """Four runs that differ have a p-value of 1/16 at best, five one of 1/32."""
+    for differ, told in ((4, False), (5, True)):
+        x = np.repeat([1.0, 0.0], [differ, 60 - differ])
+        found = only({"discordant": "v", "above": 0, **AB}, frame({"a": x, "b": np.zeros(60)}))
+        assert found.informative is told
+
+
+def cells(means: list[tuple[float, float]], n: int = 80) -> pd.DataFrame:
+    """Return one cell for each pair of means."""
+    return pd.concat(
+        [frame({"a": noise(a, n, 2 * k), "b": noise(b, n, 2 * k + 1)}, k=k) for k, (a, b) in enumerate(means)]
+    )
+
+
+def test_mostly_counts_cells_by_the_pooled_model():
+    """Clear cells leave no doubt, ties without spread are at least as good and not better, a coin is a coin."""
+    clear = cells([(1, 0), (1, 0), (1, 0), (0, 1)])
+    sides = {"mostly": "v", "left": "a", "right": "b", "cells": {"e": {"k": [0, 1, 2, 3]}}}
+    test = {**sides, "at_least": 0}
+    found = only({**test, "in_cells": 0.75}, clear)
+    assert (found.effect, found.low, found.high) == pytest.approx((0.75, 0.75, 0.75), abs=1e-3)
+    assert found.p < 1e-3
+    assert only({**test, "in_cells": 0.8}, clear).p_opposite < 1e-3
+    assert only({**test, "in_more_than": 0.75}, clear).p > 0.999
+    same = {s: noise(3, 80) for s in "ab"}
+    even = pd.concat([frame(same, k=k) for k in range(4)])
+    assert only({**test, "in_cells": 1.0}, even).p < 0.001
+    assert only({**sides, "in_cells": 1.0, "by": "ratio", "below": 1.0}, even).p > 0.999
+    coin = frame({"a": np.concatenate([np.ones(40), -np.ones(40)]), "b": np.zeros(80)}, k=0)
+    one = only({**test, "cells": {"e": {"k": 0}}, "in_cells": 1.0}, coin)
+    assert one.p == pytest.approx(0.5)
+
+
+def test_cells_in_which_most_runs_of_both_sides_are_cut_do_not_count():
+    limited = Value(
+        "v", lambda rows, test: rows.pivot(index="replication", columns="series", values="v"), limit=lambda _: 9.0
+    )
+    found = np.concatenate([np.full(21, 9.0), np.arange(19.0)])
+    rows = pd.concat([frame({"a": found, "b": found[::-1]}, k=0), frame({"a": np.arange(40.0) / 9, "b": found}, k=1)])
+    test = {"ratio": "v", "left": "a", "right": "b", "below": 1, "cells": {"e": {"k": [0, 1]}}}
+    told = [c.informative for c in read(test, {"v": limited}).comparisons({"e": rows})]
+    assert told == [False, True]
+    mostly = {"mostly": "v", "by": "ratio", **{k: test[k] for k in ("left", "right", "below", "cells")}, "in_cells": 1}
+    assert only(mostly, rows, {"v": limited}).name.startswith("share of 1 cells")
+    nothing = {**mostly, "cells": {"e": {"k": 0}}}
+    assert not only(nothing, rows, {"v": limited}).informative
+
+
+def test_the_best_of_a_group_is_chosen_by_its_mean():
+    rows = frame({"a": np.zeros(50), "b": noise(0.0, 50, 7, 1e-6) - 0.1, "c": np.zeros(50) + 0.05}, k=0)
+    test = {"mostly": "v", "left": {"highest": ["a", "c"]}, "right": "b", "at_least": 0.12, "in_cells": 1.0}
+    assert only({**test, "cells": {"e": {"k": 0}}}, rows).p < 0.001
+    assert only({**test, "left": "a", "cells": {"e": {"k": 0}}}, rows).p == 1.0
+    absent = {**test, "left": {"highest": ["a", "c", "never run"]}, "cells": {"e": {"k": 0}}}
+    assert only(absent, rows).p < 0.001
+
+
+def test_ranks_count_those_ahead():
+    """First of the highest is last of the lowest; two series equal in every run share the better rank."""
+    rows = frame({"a": A + 9, "b": B, "c": B, "d": B - 9})
+    test = {"rank": "v", "among": ["a", "b", "c", "d"], "in_cells": 1, **CELLS}
+    for series, highest, lowest in (("a", 1, 4), ("b", 2, 2), ("c", 2, 2), ("d", 4, 1)):
+        for best, place in (("highest", highest), ("lowest", lowest)):
+            asked = {**test, "left": series, "best": best}
+            assert only({**asked, "is": place}, rows).p < 0.001
+            assert only({**asked, "is": 5 - place}, rows).p == 1.0
+
+
+def test_cells_that_share_their_noise_are_resampled_together():
+    """Copies of one even cell swing together: the share of cells is 0 or 1 in every draw, and the interval is whole."""
+    coin = {"a": np.concatenate([np.ones(40), -np.ones(40)]), "b": np.zeros(80)}
+    rows = pd.concat([frame(coin, k=k) for k in range(20)])
+    test = {
+        "rank": "v",
+        "left": "a",
+        "among": ["a", "b"],
+        "is": 1,
+        "in_cells": 0.5,
+        "cells": {"e": {"k": [*range(20)]}},
+    }
+    together, apart = only({**test, "noise": "shared"}, rows), only(test, rows)
+    assert (together.low, together.high) == (0.0, 1.0)
+    assert 0.1 < apart.low < apart.high < 0.9
+
+
+def test_a_slope_by_least_squares_weights_the_cells():
+    """Against NumPy's weighted fit of the means on log2 of the setting."""
+    ks = [2, 4, 8, 16]
+    rows = pd.concat([frame({"a": noise(0.3 * np.log2(k), 50, k), "b": noise(0, 50, k + 1)}, k=k) for k in ks])
+    test = {"slope": "v", "along": "k", "left": "a", "right": "b", "above": 0, "cells": {"e": {"k": ks}}}
+    found = only(test, rows)
+    d = [noise(0.3 * np.log2(k), 50, k) - noise(0, 50, k + 1) for k in ks]
+    errors = [x.std(ddof=1) / np.sqrt(50) for x in d]
+    (slope, _), cov = np.polyfit(np.log2(ks), [x.mean() for x in d], 1, w=1 / np.array(errors), cov="unscaled")
+    assert found.effect == pytest.approx(slope)
+    assert found.p == pytest.approx(stats.t.sf(slope / np.sqrt(cov[0, 0]), 49))
+
+
+def test_a_slope_by_ranks_is_pages_test():
+    """Three cells that fall along three columns: the smallest p-value there is, 1 / 6^3."""
+    size = Value("size", lambda rows, test: rows["series"].str.extract(r"(\d+)")[0].astype(int))
+    rows = pd.concat([frame({f"S{s}": noise(-s, 30, s + k, 0.01) for s in (1, 2, 3)}, k=k) for k in range(3)])
+    test = {"slope": "v", "by": "ranks", "series_are": "size", "among": [1, 2, 3], "cells": {"e": {"k": [0, 1, 2]}}}
+    found = only({**test, "below": 0}, rows, {"size": size})
+    assert found.p == pytest.approx(1 / 6**3)
+    assert found.effect == -1.0
+    assert only({**test, "above": 0}, rows, {"size": size}).p > 0.99
+
+
+def test_a_statistic_of_means_is_bootstrapped():
+    """The place at which a curve first falls below a level; of a curve and itself the ratio is 1 in every draw."""
+    drop = Value(
+        "first",
+        lambda rows, test: rows.pivot(index="replication", columns=["series", "k"], values="v"),
+        statistic=lambda means, at, test: at[(means <= test["level"]).argmax(axis=-1)],
+        needs={"level": "number"},
+    )
+    rows = pd.concat([frame({"a": noise(8 / k, 40, k, 0.1), "b": noise(4 / k, 40, k, 0.1)}, k=k) for k in (1, 2, 4, 8)])
+    test = {"ratio": "first", "level": 2.5, "above": 1.5, **AB}
+    found = only(test, rows, {"first": drop})
+    assert (found.effect, found.low, found.high) == (2.0, 2.0, 2.0)
+    assert found.p == pytest.approx(1 / 2001)
+    slope = Value("s", drop.of, statistic=lambda means, at, test: np.asarray(np.polyfit(at, means.T, 1)[0]))
+    fall = only({"slope": "s", "below": 0, "left": "a", **CELLS}, rows, {"s": slope})
+    assert fall.effect < 0
+    assert fall.p == pytest.approx(1 / 2001)
+
+
+def test_a_spread_is_near_the_interval_of_normal_values():
+    """The basic bootstrap against the chi-squared interval of a standard deviation, n = 2000."""
+    x = noise(0, 2000)
+    found = only({"spread": "v", "below": 1.1, "left": "a", **CELLS}, frame({"a": x}))
+    low, high = x.std(ddof=1) * np.sqrt(1999 / stats.chi2.ppf([0.975, 0.025], 1999))
+    assert (found.low, found.high) == pytest.approx((low, high), abs=0.01)
+    assert found.p < 0.001
+    assert only({"spread": "v", "below": 0.9, "left": "a", **CELLS}, frame({"a": x})).p_opposite < 0.001
+
+
+def test_the_best_of_others_is_no_judge_of_its_own_run():
+    """Where one run alone makes a series best, that run takes the other one."""
+    table = pd.DataFrame({"a": [0.0, 5.0, 5.0], "b": [4.0, 4.0, 4.0]})
+    assert best_of_others(table).tolist() == [4.0, 5.0, 5.0]
+    low = only(
+        {"difference": "v", "left": {"lowest_of_others": ["a", "b"]}, "above": 0, **CELLS},
+        frame({"a": np.array([0.0, 5.0, 5.0]), "b": np.full(3, 4.0)}),
+    )
+    assert low.effect == pytest.approx(14 / 3)
+
+
+def test_the_best_by_halves_does_not_gain_by_the_size_of_its_group():
+    """Of equals it has their common mean, where the best in the cell is above it; a series that is better is chosen."""
+    rng = np.random.default_rng(5)
+    tables = [pd.DataFrame((rng.random((200, 8)) < 0.4).astype(float)) for _ in range(300)]
+    fair, best = (
+        np.array([f(t) for t in tables]) for f in (lambda t: best_by_halves(t).mean(), lambda t: t.mean().max())
+    )
+    assert abs(fair.mean() - 0.4) < 3.0 * fair.std() / np.sqrt(300)
+    assert best.mean() > 0.44
+    clear = tables[0].assign(better=1.0)
+    assert (best_by_halves(clear) == 1.0).all()
+    rows = frame({"a": A, "b": B, "c": B + 1.0})
+    found = only(
+        {"difference": "v", "above": 0, "left": {"highest_by_halves": ["a", "c"]}, "right": "b", **CELLS}, rows
+    )
+    assert found.effect == pytest.approx(1.0)
+
+
+def test_cells_in_which_both_sides_guess_say_nothing():
+    """Within the margin of the share of a guess on both sides; one side beyond it is enough to count."""
+    values = {"v": Value("v", chance=lambda rows: 1 / 16)}
+    n = 1600
+
+    def runs(k):
+        return np.arange(n) < k
+
+    guess, near, far = (runs(k).astype(float) for k in (100, 130, 300))
+    for kind in ({"difference": "v", "above": 0}, {"mostly": "v", "above": 0, "in_cells": 0.5}):
+        assert not only({**kind, **AB}, frame({"a": near, "b": guess}), values).informative
+        assert only({**kind, **AB}, frame({"a": far, "b": guess}), values).informative
+    rank = {"rank": "v", "left": "a", "among": ["a", "b"], "is": 1, "in_cells": 1, **CELLS}
+    assert not only(rank, frame({"a": near, "b": guess}), values).informative
+    assert only(rank, frame({"a": near, "b": far}), values).informative
+
+
+def test_the_grammar_names_every_cell_and_side():
+    """Lists multiply, ranges average, lists of sides and pairs are comparisons of their own."""
+    rows = pd.concat([frame({"a": A + k, "b": B}, k=k, m=m) for k in (1, 2) for m in (3, 4)])
+    test = {
+        "difference": "v",
+        "left": ["a", "b"],
+        "right": ["b", "a"],
+        "above": 0,
+        "cells": {"e": {"k": [1, 2], "m": 3}},
+    }
+    names = [c.name for c in read(test).comparisons({"e": rows})]
+    assert len(set(names)) == 8
+    assert names[0] == "e: k = 1, m = 3, a against b"
+    pairs = {k: v for k, v in test.items() if k not in ("left", "right")} | {"pairs": [["a", "b"], ["b", "a"]]}
+    assert len(read(pairs).comparisons({"e": rows})) == 4
+    over = only({"difference": "v", "left": "a", "above": 0, "cells": {"e": {"k": {"from": 1, "to": 2}, "m": 3}}}, rows)
+    assert over.effect == pytest.approx(A.mean() + 1.5)
+    with pytest.raises(ValueError, match="duplicate"):
+        only({"difference": "v", "left": "a", "above": 0, **CELLS}, rows)  # a cell is one run each
+    parts = {
+        "difference": "v",
+        "above": 0,
+        "parts": [{**AB, "cells": {"e": {"k": 1, "m": 3}}}, {**AB, "cells": {"f": {}}}],
+    }
+    assert read(parts).experiments() == ["e", "f"]
+    assert len(read(parts).comparisons({"e": rows, "f": frame({"a": A, "b": B})})) == 2
+    (part,) = read({**test, "cells": {"e": [{"k": 1}, {"k": [2, 3]}]}}).parts
+    assert list(part.each_cell()) == [("e", {"k": k}) for k in (1, 2, 3)]
+
+
+def test_sides_of_different_experiments():
+    """``against`` replaces the right side's experiment; ``with`` adds another's series; ``from`` moves both."""
+    one, other = frame({"a": A}), frame({"a": B})
+    test = {"difference": "v", "each": "series", "above": 0, "against": {"experiment": "f"}, **CELLS}
+    assert only(test, {"e": one, "f": other}).effect == pytest.approx((A - B).mean())
+    joined = {"difference": "v", "left": "a", "right": "b", "above": 0, "with": "f", **CELLS}
+    assert only(joined, {"e": one, "f": frame({"a": B, "b": B})}).effect == pytest.approx((A - B).mean())
+    assert read(test | {"from": {"experiment": "g", "with": "h"}}).experiments() == ["e", "f", "g", "h"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"cells": {"e": {"k": 9}}}, r"no rows in the cell e: k = 9\."),
+        ({"cells": {"e": {"z": 1}}}, "no column 'z'"),
+        ({"left": "z"}, "no rows of series z; there are: a, b"),
+        ({"ratio": "v"}, "difference and ratio exclude one another"),
+        ({"difference": "w"}, "no column 'w'.*the nearest|no column 'w'.*there are"),
+    ],
+)
+def test_what_is_not_there_is_refused(change, message):
+    """Absent cells, settings and series, and a test of two kinds, are mistakes of the ledger and said so."""
+    test = {"difference": "v", "above": 0, **AB} | change
+    with pytest.raises(ValueError, match=message):
+        read(test).comparisons({"e": frame({"a": A, "b": B}, k=1)})
+
+
+def test_a_test_in_words_has_its_parts():
+    """Value, method and margin, and how many comparisons are enough."""
+    values = {"v": Value("accuracy")}
+
+    def words(test, values=None):
+        return read({**CELLS, "left": "a", **test}, values).words()
+
+    assert words({"difference": "v", "above": 0.05, **AB}, values) == "difference of accuracy, t-test: above 0.05"
+    assert words({"difference": "v", "above": 5}) == "mean of v, t-test: above 5"
+    assert words({"difference": "v", "above": 5, "from": {"k": 1}}) == "change of mean v, t-test: above 5"
+    assert words({"ratio": "v", "within": [0.9, 1.1]}).endswith("between 0.9 and 1.1")
+    share = {"share": "v", "runs": {"at_most": 0.05}, "above": 0.9, "need": 3}
+    assert words(share).endswith("at most 0.05, exact binomial test: above 0.9, in 3 comparisons or more")
+    mostly = {"mostly": "v", "above": 1, "by": "ratio", "in_more_than": 0.5, **AB}
+    assert words(mostly).endswith("in v (ratio above 1), pooled model of the cells: more than 0.5")
+    assert set(KINDS) >= {"rank", "spread"}
+    assert len(KINDS) == 8
+
+
+def test_settings_are_chosen_exactly():
+    rows, quantity = frame({"a": A}, k=0.1), Quantity("v")
+    assert len(quantity.select(rows, {"k": 0.1})) == 60
+    assert quantity.select(rows, {"k": 0.2}).empty
+    assert len(quantity.select(rows, {"k": Span(0, 0.1)})) == 60
+
+
+@pytest.mark.parametrize(("distance", "expected"), [(0.0, (0.5, 0.5)), (1.0, (1.0, 0.0)), (-1.0, (0.0, 1.0))])
+def test_a_distance_without_error_is_certain(distance, expected):
+    """Runs that agree in everything have no variance, and must not be divided by it."""
+    assert one_sided(distance, 0.0, 10) == expected
+    assert list(itertools.accumulate(expected))[-1] == 1.0

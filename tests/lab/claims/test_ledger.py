@@ -1,0 +1,219 @@
+"""Misspellings in ledgers: each is refused in one line with file, claim and the nearest right word."""
+
+import copy
+from importlib.resources import files
+
+import pytest
+
+from bestarm_lab.claims.claim import Check
+from bestarm_lab.claims.ledger import expanded, read_claim, read_ledger
+from bestarm_lab.claims.names import check_names
+from bestarm_lab.claims.verdicts import CONVENTIONS, Decision
+from bestarm_lab.given import read_yaml
+from bestarm_lab.study import load_study, study_names
+
+
+def ledger(name):
+    """Return a committed ledger as it is written, its groups expanded."""
+    text = files(f"bestarm_studies.{name}").joinpath("claims.yaml").read_text(encoding="utf-8")
+    written = read_yaml(text, f"{name}/claims.yaml")
+    groups = written.get("groups", {})
+    return {i: {**entry, "test": expanded(entry["test"], groups)} for i, entry in written["claims"].items()}
+
+
+def misspelt(word):
+    return f"{word}{word[-1]}"
+
+
+def places(entry):
+    """Yield the way to every mapping of a claim whose keys are words of the grammar."""
+    test = entry["test"]
+    yield ()
+    yield ("test",)
+    for convention in CONVENTIONS:
+        if test.get(convention):
+            yield ("test", convention)
+    for key in ("runs",) if "check" not in test else ():
+        if key in test:
+            yield ("test", key)
+    for number in range(len(test.get("parts", []))):
+        yield ("test", "parts", number)
+
+
+def inside(entry, way):
+    for step in way:
+        entry = entry[step]
+    return entry
+
+
+def changed(entry, way, old, new=None):
+    """Return a claim with one key renamed, or left out."""
+    entry = copy.deepcopy(entry)
+    mapping = inside(entry, way)
+    value = mapping.pop(old)
+    if new is not None:
+        mapping[new] = value
+    return entry
+
+
+def refusal(name, identity, entry):
+    """Return why a claim is refused, or None if it is read."""
+    study = load_study(name)
+    try:
+        read_claim(identity, entry, {}, study.checks, study.values, f"{name}/claims.yaml")
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def misspellings(name):
+    """Yield every claim of a study, and every place and key of it that can be misspelt."""
+    for identity, entry in ledger(name).items():
+        for way in places(entry):
+            for key in inside(entry, way):
+                yield identity, entry, way, key
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_every_misspelt_key_of_every_claim_is_refused(name):
+    """With file, claim and right word, in one line: every key of every claim, once."""
+    found = {
+        (identity, *way, key): refusal(name, identity, changed(entry, way, key, misspelt(key)))
+        for identity, entry, way, key in misspellings(name)
+    }
+    assert len(found) > 300
+    told = [
+        said is not None
+        and said.startswith(f"{name}/claims.yaml, {way[0]}")
+        and f"unknown key {misspelt(way[-1])!r}; the nearest right word is {way[-1]!r}" in said
+        and "\n" not in said
+        for way, said in found.items()
+    ]
+    assert [way for way, right in zip(found, told, strict=True) if not right] == []
+
+
+def test_optional_keys_are_refused_that_passed_in_silence():
+    """What may be left out could be misspelt: a review counted 86 such slips, of which 22 turned the verdict."""
+    optional = [
+        (name, identity, key)
+        for name in study_names()
+        for identity, entry, way, key in misspellings(name)
+        if way[:1] == ("test",) and refusal(name, identity, changed(entry, way, key)) is None
+    ]
+    assert len(optional) >= 86
+    assert {"by", "need", "runs", "paired", "best", "noise", "against", "from", "with"} <= {key for *_, key in optional}
+
+
+C10 = {
+    "discordant": "aggregated_regret",
+    "left": "GPOO (S = 10)",
+    "right": "GPOO (S = 1)",
+    "below": 0,
+    "need": 3,
+    "cells": {"fig5": {"budget": [10, 15]}},
+}
+AB = {"left": "a", "right": "b"}
+GAP = {"difference": "gap_closed", "of": "aggregated_regret", "slow": "AVE-StoOO", "fast": "GPOO (S = 10)"}
+GAP |= {"changed": "AVE-StoOO | posterior mean", "each": "series", "above": 0.5, "cells": {"ablation_f1": {}}}
+ALWAYS = {"check": "always", "experiments": ["theory_event"], "metric": "regret_share", "series": ["GPOO (S = 1)"]}
+
+
+@pytest.mark.parametrize(
+    ("test", "said"),
+    [
+        (C10 | {"cells": {"fig55": {}}}, "unknown experiment 'fig55'; the nearest right word is 'fig5'"),
+        (C10 | {"with": "rivals_f33"}, "unknown experiment 'rivals_f33'; the nearest right word is 'rivals_f3'"),
+        (C10 | {"cells": {"fig5": {"bugdet": 10}}}, "unknown setting 'bugdet'; the nearest right word is 'budget'"),
+        (C10 | {"left": "GPOO (S=10)"}, "unknown series 'GPOO (S=10)'; the nearest right word is 'GPOO (S = 10)'"),
+        (C10 | {"right": {"highest": ["GPOO (S = 1)", "GPOO"]}}, "unknown series 'GPOO'"),
+        (C10 | {"discordant": "agregated_regret"}, "unknown column or value 'agregated_regret'; the nearest"),
+        (GAP | {"of": "agregated_regret"}, "of: unknown column 'agregated_regret'; the nearest"),
+        (GAP | {"slow": "AVE-StooOO"}, "slow: unknown series 'AVE-StooOO'; the nearest right word is 'AVE-StoOO'"),
+        (ALWAYS | {"experiments": ["theory_events"]}, "unknown experiment 'theory_events'"),
+        (ALWAYS | {"series": ["GPOO (S = 2)"]}, "series: unknown series 'GPOO (S = 2)'"),
+        (ALWAYS | {"metric": "regret_shares"}, "metric: unknown column 'regret_shares'"),
+        (ALWAYS | {"check": "alway"}, "unknown check 'alway'; the nearest right word is 'always'"),
+    ],
+)
+def test_names_that_the_study_does_not_have_are_refused(test, said):
+    study = load_study("gpoo")
+    entry = {"claim": "A.", "where": "here", "notebook": "01", "test": test}
+
+    def load():
+        claims = read_ledger({"claims": {"C": entry}}, study.checks, study.values, "gpoo/claims.yaml")
+        check_names(claims, study.experiments, "gpoo/claims.yaml")
+
+    with pytest.raises(ValueError, match=r"^gpoo/claims\.yaml, C, test") as error:
+        load()
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_value_of_a_setting_that_is_not_varied_is_refused():
+    study = load_study("gse")
+    test = {"difference": "correct", "left": "GSE-Lin", "above": 0.5, "cells": {"fig1": {"gap": 0.02}}}
+    entry = {"claim": "A.", "where": "here", "notebook": "01", "test": test}
+    claims = read_ledger({"claims": {"C": entry}}, study.checks, study.values)
+    with pytest.raises(ValueError, match=r"fig1, gap: unknown value 0\.02"):
+        check_names(claims, study.experiments)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"need": "three"}, "need: expected a whole number, got 'three'"),
+        ({"need": True}, "need: expected a whole number, got True"),
+        ({"below": "zero"}, "below: expected a number, got 'zero'"),
+        ({"below": 0.1}, "this test is about 0, got below 0.1; write below: 0"),
+        ({"above": 0}, "above and below exclude one another"),
+        ({"paired": "no"}, "paired: expected true or false, got 'no'"),
+        ({"cells": "synthetic_cells"}, "cells: expected keys with values, got 'synthetic_cells'"),
+        ({"cells": {"fig5": {"budget": {"from": 10, "too": 80}}}}, "unknown key 'too'; the nearest right word is 'to'"),
+        ({"left": {"lowest_of_other": ["a"]}}, "unknown key 'lowest_of_other'; the nearest right word"),
+        ({"pairs": [["a", "b"]]}, "left and pairs exclude one another"),
+        ({"runs": {"at_mots": 1}}, "unknown key 'at_mots'; the nearest right word is 'at_most'"),
+        ({"parts": [{"cels": {}}]}, "unknown key 'cels'; the nearest right word is 'cells'"),
+        ({"series_are": "size"}, "unknown value 'size'"),
+    ],
+)
+def test_values_that_mean_nothing_are_refused(change, said):
+    entry = {"claim": "A.", "where": "here", "notebook": "01", "test": C10 | change}
+    with pytest.raises(ValueError, match=r"^claims\.yaml, C, test") as error:
+        read_ledger({"claims": {"C": entry}}, {}, {})
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("test", "said"),
+    [
+        (
+            {"mostly": "v", "left": "a", "right": "b", "below": 0, "in_cells": 1, "by": "ratios"},
+            "unknown word 'ratios'",
+        ),
+        ({"mostly": "v", "left": "a", "below": 0, "in_cells": 1}, "compares two sides; name right"),
+        ({"mostly": "v", **AB, "below": 0}, "no in_cells or in_more_than"),
+        ({"rank": "v", "left": "c", "among": ["a", "b"], "is": 1, "in_cells": 1}, "unknown series 'c'"),
+        ({"rank": "v", "left": "a", "among": ["a"], "is": 1, "in_cells": 1, "best": "low"}, "unknown word 'low'"),
+        ({"slope": "v", "left": "a", "above": 0, "along": "k"}, "along: unknown setting 'k'"),
+        ({"share": "v", "left": "a", "within": 0.1, "printed": {"e": {"a": 0.5}}}, "without its number of runs"),
+        ({"share": "v", "left": "a", "within": 0.1}, "no above or below"),
+        ({"check": "c"}, "no level"),
+        ({"check": "c", "level": 1, "part": "smal"}, "part: unknown word 'smal'; the nearest right word is 'small'"),
+        ({"left": "a"}, "no difference or ratio"),
+    ],
+)
+def test_tests_that_lack_something_are_refused(test, said):
+    checks = {"c": Check(lambda given, rows: Decision(True, ""), {"level": "number"}, {"part": "small|large"})}
+    cells = {} if "check" in test else {"cells": {"e": {}}}
+    entry = {"claim": "A.", "where": "here", "notebook": "01", "test": {**test, **cells}}
+    with pytest.raises(ValueError, match=r"^claims\.yaml, C, test") as error:
+        read_ledger({"claims": {"C": entry}}, checks, {})
+    assert said in str(error.value)
+
+
+def test_a_statement_of_ours_belongs_to_a_claim_that_there_is():
+    entry = {"claim": "A.", "where": "here", "notebook": "01", "test": C10, "ours": "control", "of": "C11"}
+    with pytest.raises(ValueError, match=r"C1\.a, of: unknown claim 'C11'; the nearest right word is 'C1"):
+        read_ledger({"claims": {"C1": {**entry, "of": "C1"}, "C1.a": entry}}, {}, {})
+    with pytest.raises(ValueError, match="unknown word 'controls'; the nearest right word is 'control'"):
+        read_ledger({"claims": {"C1": {**entry, "ours": "controls"}}}, {}, {})

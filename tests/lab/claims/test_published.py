@@ -1,0 +1,38 @@
+"""Figures and verdicts show the paper's own scale where its rows are committed."""
+
+from bestarm_lab.notebooks.section import Section
+from bestarm_lab.results import committed_rows, published, verdict_rows
+from bestarm_lab.study import load_study
+
+
+def test_rows_of_the_paper_profile_come_before_those_of_laptop():
+    scale, rows = published("oae", "synthetic_10_5")
+    assert scale == "paper"
+    assert rows.equals(committed_rows("oae", "synthetic_10_5", "paper"))
+    assert not rows.equals(committed_rows("oae", "synthetic_10_5", "laptop"))
+
+
+def test_rows_of_laptop_are_at_the_papers_scale_where_that_profile_cuts_nothing():
+    scale, rows = published("oae", "diverse_10_5")
+    assert scale == "paper"
+    assert rows.equals(committed_rows("oae", "diverse_10_5", "laptop"))
+    assert published("oae", "simulated_batches")[0] == "laptop"
+    assert {"synthetic_10_5", "diverse_10_5"} <= set(verdict_rows(load_study("oae"))[1])
+
+
+def test_a_section_says_at_which_scale_its_rows_are():
+    section = Section("oae", "03_vanilla", "laptop")
+    section.rows("synthetic_10_5")
+    experiment, scale = section.at("synthetic_10_5")
+    assert scale == "paper"
+    assert experiment.scale(scale).replications == 100
+    section.rows("synthetic_10_5", "laptop")
+    assert section.at("synthetic_10_5")[1] == "laptop"
+
+
+def test_experiments_that_are_compared_are_all_at_one_scale():
+    section = Section("oae", "01_problem", "laptop")
+    section.together("synthetic_10_5", "simulated_batches")
+    assert section.scales == {"synthetic_10_5": "laptop", "simulated_batches": "laptop"}
+    section.together("synthetic_10_5", "diverse_10_5")
+    assert section.scales["synthetic_10_5"] == section.scales["diverse_10_5"] == "paper"

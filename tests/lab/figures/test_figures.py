@@ -1,0 +1,233 @@
+"""Figures: looks that can be told apart, lines at their true places, intervals in the possible range, forests."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_rgb
+
+from bestarm_lab.figures.appearance import GREYS, OTHER, Look, display_label, look, use_style
+from bestarm_lab.figures.figures import WIDTH, draw_lines, headed, line_panels
+from bestarm_lab.figures.forest import forest, forest_lines
+from bestarm_lab.figures.looks import know_looks
+from bestarm_lab.figures.values import as_values
+from bestarm_lab.study import load_study, study_names
+from bestarm_studies.gpoo.experiments import EXPERIMENTS as GPOO
+from bestarm_studies.gse.experiments import EXPERIMENTS as GSE
+from bestarm_studies.linear_topm.experiments import EXPERIMENTS as TOPM
+from bestarm_studies.oae.experiments import EXPERIMENTS as OAE
+
+LOOKS = {label: look for study in study_names() for label, look in load_study(study).looks.items()}
+
+
+@pytest.fixture(autouse=True)
+def style():
+    use_style()
+    yield
+    plt.close("all")
+
+
+def contrast(colour: str) -> float:
+    """Return the contrast of a colour with white, as the Web Content Accessibility Guidelines define it."""
+    parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
+    return 1.05 / (float(np.dot([0.2126, 0.7152, 0.0722], parts)) + 0.05)
+
+
+@pytest.mark.parametrize("label", [*LOOKS, "OTHER", *range(len(GREYS))])
+def test_every_line_has_a_contrast_of_three_on_white(label):
+    shown = OTHER if label == "OTHER" else GREYS[label] if isinstance(label, int) else LOOKS[label]
+    assert contrast(shown.colour) >= 3.0
+
+
+@pytest.mark.parametrize(
+    ("study", "names"),
+    [
+        (TOPM, ("fig1a", "fig1b", "fig1c", "fig2a", "fig3a", "fig3b")),
+        (GPOO, ("fig4_f1", "controls_f1", "fig4_f2", "controls_f2", "fig5", "square")),
+        (GSE, ("fig1", "fig2", "fig3", "fig5a", "fig6", "fig7")),
+        (GSE, ("fig4", "fig4_scale")),
+        (OAE, ("synthetic_10_5", "objectives_10_5", "diverse_10_5", "sequential_10_5")),
+    ],
+)
+def test_algorithms_of_a_study_can_be_told_apart_in_colour_and_in_grey(study, names):
+    """All have a look of their own: one colour each, and one marker with one line style each; changes keep it."""
+    labels = {label for name in names for label in study[name].series if " | " not in label}
+    looks = [look(label) for label in labels]
+    assert OTHER not in looks
+    assert len({one.colour for one in looks if one.colour not in ("#000000", "0.55")}) >= len(looks) - 3
+    assert len({(one.marker, str(one.line)) for one in looks}) == len(looks)
+
+
+def test_an_algorithm_of_two_studies_looks_the_same_in_both():
+    know_looks({"Greedy": LOOKS["Greedy"]})
+    with pytest.raises(ValueError, match="Greedy is drawn as Look"):
+        know_looks({"Greedy": Look("#123456", "o")})
+    assert look("Greedy") == LOOKS["Greedy"]
+
+
+def test_labels_have_formulas_and_changes_keep_the_look():
+    assert r"$\tau^{LUCB}$" in display_label("LinGIFA (τ^LUCB, greedy)")
+    assert look("GSE-Lin | three columns") == look("GSE-Lin") != OTHER
+    assert look("unheard of") == OTHER
+
+
+def values(x=(8, 16, 32), series=("GSE-Lin", "OD-LinBAI"), conventions=("as_written",), panels=("a",)):
+    """Return values that rise with x, one line for each series."""
+    lines = [
+        {"panel": p, "convention": c, "series": s, "x": v, "value": 0.1 * k + 0.02 * j, "low": -0.1, "high": 1.1}
+        for p in panels
+        for c in conventions
+        for j, s in enumerate(series)
+        for k, v in enumerate(x)
+    ]
+    return as_values(pd.DataFrame(lines), statistic="accuracy", n=100, profile="smoke")
+
+
+def drawn(figure, label, axis=0):
+    """Return the line of a series."""
+    return next(line for line in figure.axes[axis].lines if line.get_label() == label)
+
+
+@pytest.mark.parametrize(("places", "xs"), [("", [8, 16, 32]), ("even", [0, 1, 2])])
+def test_lines_stand_where_their_values_are(places, xs):
+    """No line is moved sideways, whatever the number of series."""
+    made = line_panels(values(), ["GSE-Lin", "OD-LinBAI", "absent"], statistic="accuracy", places=places, title="T")
+    for j, label in enumerate(("GSE-Lin", "OD-LinBAI")):
+        np.testing.assert_allclose(drawn(made, label).get_xdata(), xs)
+        np.testing.assert_allclose(drawn(made, label).get_ydata(), [0.02 * j + 0.1 * k for k in range(3)])
+    assert [text.get_text() for text in made.legends[0].get_texts()] == ["GSE-Lin", "OD-LinBAI"]
+
+
+def test_intervals_are_clipped_to_the_possible_range():
+    """Low and high ends beyond [0, 1] are drawn at 0 and 1."""
+    _, axis = plt.subplots()
+    draw_lines(axis, values(), ["GSE-Lin"], possible=(0.0, 1.0))
+    ends = np.concatenate(axis.containers[0].lines[2][0].get_segments())[:, 1]
+    assert (ends.min(), ends.max()) == (0.0, 1.0)
+    assert axis.get_ylim() == (-0.02, 1.02)
+    _, axis = plt.subplots()
+    draw_lines(axis, values(), ["GSE-Lin"], possible=(0.0, None), marks="band")
+    band = axis.collections[0].get_paths()[0].vertices[:, 1]
+    assert (band.min(), band.max()) == (0.0, 1.1)
+
+
+def test_zero_counts_are_open_markers_at_their_upper_limit():
+    """They are not joined to the line, which ends before them."""
+    mine = values(series=("GSE-Lin",)).assign(value=[0.1, 0.01, 0.0], low=[0.05, 0.005, 0.0], high=[0.2, 0.02, 0.004])
+    _, axis = plt.subplots()
+    draw_lines(axis, mine, ["GSE-Lin"], log="y")
+    line, open_marks = axis.lines[0], axis.lines[1]
+    assert np.isnan(line.get_ydata()[2])
+    assert open_marks.get_ydata().tolist() == [0.004]
+    assert open_marks.get_markerfacecolor() == "white"
+
+
+def test_words_are_categories_and_never_joined():
+    """Their markers stand beside each other."""
+    mine = values(x=("one setting", "another"))
+    _, axis = plt.subplots()
+    draw_lines(axis, mine, ["GSE-Lin", "OD-LinBAI"])
+    first, second = (line for line in axis.lines if line.get_label() in ("GSE-Lin", "OD-LinBAI"))
+    assert first.get_linestyle() == "None"
+    assert 0 < second.get_xdata()[0] - first.get_xdata()[0] < 0.5
+    assert [label.get_text().replace("\n", " ") for label in axis.get_xticklabels()] == ["one setting", "another"]
+
+
+def test_panels_are_rows_of_conventions_and_columns_of_panels():
+    """Finding and setting stand above, n in the setting, the reference in the legend."""
+    mine = values(conventions=("as_written", "as_coded"), panels=("a", "b", "c"))
+    made = line_panels(
+        mine,
+        ["GSE-Lin"],
+        statistic="accuracy",
+        title="A finding.",
+        setting="B = 80",
+        reference=lambda k: 1 / k,
+        reference_label="a guess, 1/K",
+        titles={"c": "C", "a": "A"},
+        x="arms",
+        y="accuracy",
+    )
+    assert [axis.get_title(loc="left") for axis in made.axes] == ["C", "A", "C", "A"]
+    assert "paper's text" in made.axes[0].get_ylabel()
+    assert "authors' code" in made.axes[2].get_ylabel()
+    finding, setting = (text.get_text() for text in made.texts)
+    assert (finding, setting) == ("A finding.", "n = 100 runs; bars: 95% intervals; B = 80")
+    assert "a guess, 1/K" in [text.get_text() for text in made.legends[0].get_texts()]
+    np.testing.assert_allclose(drawn(made, "a guess, 1/K").get_ydata(), [1 / 8, 1 / 16, 1 / 32])
+    assert made.get_size_inches()[0] == WIDTH
+
+
+def test_more_than_eight_series_are_grey_but_for_those_highlighted():
+    names = [label for label in LOOKS if "GSE" in label or "Gap" in label][:10]
+    made = line_panels(values(series=names), names, statistic="accuracy", title="T", highlight=names[8:])
+    assert {drawn(made, display_label(name)).get_color() for name in names[:8]} == {"0.55"}
+    assert drawn(made, names[9]).get_color() == look(names[9]).colour
+    plain = line_panels(values(series=names), names, statistic="accuracy", title="T")
+    assert [drawn(plain, display_label(n)).get_color() == "0.55" for n in names] == [False] * 8 + [True] * 2
+
+
+def test_no_text_is_below_eight_points():
+    """At the figure's own width, titles, ticks, legend and setting."""
+    made = line_panels(values(), ["GSE-Lin"], statistic="accuracy", title="T", setting="s", x="x", y="y")
+    made.canvas.draw()
+    sizes = [text.get_fontsize() for text in made.findobj(plt.Text) if text.get_text()]
+    assert min(sizes) >= 8
+
+
+def test_a_heading_makes_the_figure_higher_and_not_wider():
+    figure, _ = plt.subplots(figsize=(8, 2))
+    headed(figure, "word " * 40, "setting " * 40)
+    assert figure.get_size_inches()[0] == 8
+    assert figure.get_size_inches()[1] > 2.5
+    assert figure.texts[0].get_text().count("\n") >= 1
+
+
+EFFECTS = as_values(
+    pd.DataFrame(
+        [
+            ("a", "A", "", 0.5, 0.4, 0.6),
+            ("a", "A", "x", 0.1, 0.05, 0.15),
+            ("a", "A", "still", 0.0, 0.0, 0.0),
+            ("b", "A", "", 0.4, 0.3, 0.5),
+            ("b", "A", "x", -0.2, -0.3, -0.1),
+            ("b", "A", "still", 0.0, 0.0, 0.0),
+            ("b", "B", "", 0.1, 0.1, 0.1),
+            ("b", "B", "y", 0.3, 0.2, 0.4),
+        ],
+        columns=["panel", "series", "x", "value", "low", "high"],
+    ),
+    statistic="change",
+    n=50,
+    profile="smoke",
+)
+
+
+def test_a_forest_has_one_range_a_key_and_headings():
+    """Panels share their lines and their x; a change that changes nothing is named below the title."""
+    assert forest_lines(EFFECTS) == [("A", ""), ("A", "x"), ("A", "still"), ("B", ""), ("B", "y")]
+    made = forest(
+        EFFECTS, statistic="change", title="F", what="change", better="lower", titles={"a": "one", "b": "two"}
+    )
+    left, right = made.axes
+    assert [label.get_text().strip() for label in left.get_yticklabels()] == ["A", "x", "B", "y"]
+    assert left.get_xlim() == right.get_xlim()
+    assert left.get_xlim()[0] < -0.3 < 0.4 < left.get_xlim()[1]
+    assert "as written: 0.500" in [text.get_text() for text in left.texts]
+    assert "Nothing changes with A: still." in made.texts[1].get_text().replace("\n", " ")
+    assert made.legends[0].get_texts()[0].get_text() == "as written"
+    assert "worse" in left.get_xlabel()
+
+
+def test_a_forest_in_which_nothing_moves_shows_all_of_it():
+    still = EFFECTS[(EFFECTS["series"] == "A") & EFFECTS["x"].isin(["", "still"])]
+    made = forest(still, statistic="change", title="F", what="change")
+    assert [label.get_text().strip() for label in made.axes[0].get_yticklabels()] == ["A", "still"]
+
+
+def test_a_forest_of_ratios_is_logarithmic_with_numbers_beside_a_single_panel():
+    ratios = EFFECTS[EFFECTS["panel"] == "a"].assign(value=[1.0, 0.8, 1.0], low=[1.0, 0.7, 1.0], high=[1.0, 0.9, 1.0])
+    made = forest(ratios, statistic="change", title="F", what="ratio", log=True, reference=1.0)
+    (axis,) = made.axes
+    assert axis.get_xscale() == "log"
+    assert "0.800 [0.700, 0.900]" in [text.get_text() for text in axis.texts]

@@ -1,0 +1,38 @@
+"""Keys of YAML files: types, doubled keys, and slips in required ones."""
+
+import pytest
+
+from bestarm_lab.given import Given, nearest, of_type, read_yaml
+
+
+def test_a_key_that_is_given_twice_is_refused_with_its_line():
+    assert read_yaml("a: {b: 1}\nc: [1, 2]\n", "f.yaml") == {"a": {"b": 1}, "c": [1, 2]}
+    with pytest.raises(ValueError, match=r"^f\.yaml, line 2: 'b' is given twice; leave one of them\.$"):
+        read_yaml("a: {b: 1,\n  b: 2}\n", "f.yaml")
+    with pytest.raises(ValueError, match=r"^f\.yaml: while parsing.*line 1") as error:
+        read_yaml("a: [1\nb: 2\n", "f.yaml")
+    assert "\n" not in str(error.value)
+
+
+def test_a_slip_in_a_required_key_names_it():
+    with pytest.raises(ValueError, match=r"^here: unknown key 'fille'; the nearest right word is 'file'\.$"):
+        Given("here", {"fille": 1}).take("file")
+    with pytest.raises(ValueError, match=r"^here: no file; there are: a\.$"):
+        Given("here", {"a": 1}).take("file")
+    with pytest.raises(ValueError, match=r"^here: expected keys with values, got \[1\]\.$"):
+        Given("here", [1])
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [("1", float), (True, float), (1.5, int), (1, bool), (None, str), (1, dict)]
+)
+def test_values_of_another_type_are_refused(value, kind):
+    with pytest.raises(ValueError, match=r"^here: expected .*, got "):
+        of_type("here", value, kind)
+    assert of_type("here", 1, float) == 1
+
+
+def test_the_nearest_word_or_all():
+    assert nearest("bellow", ["above", "below"]) == "the nearest right word is 'below'"
+    assert nearest("xyz", ["above", "below"]) == "there are: above, below"
+    assert nearest("xyz", []) == "there are: none"

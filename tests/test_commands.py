@@ -1,0 +1,165 @@
+"""The command line: commands come from packages, lacking extras are named, and what went wrong stands in one line."""
+
+import errno
+import os
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+import bestarm
+from bestarm import command_line, plugins
+from bestarm.command_line import main, one_line
+from bestarm_lab import study
+
+TOY = """
+from __future__ import annotations
+
+def add_commands(commands):
+    parser = commands.add_parser("toy", help="a toy")
+    parser.set_defaults(run=run)
+    return "TOY_SIZE, how large"
+
+def run(given):
+    import a_package_that_nobody_has
+"""
+
+
+@pytest.fixture
+def site(tmp_path):
+    """Return a folder with another distribution: a command and a study."""
+    (tmp_path / "toys").mkdir()
+    (tmp_path / "toys" / "__init__.py").write_text(TOY)
+    info = tmp_path / "toys-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toys\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[bestarm.commands]\ntoy = toys:add_commands [extra]\n[bestarm.studies]\ntoy = toys\n"
+    )
+    return tmp_path
+
+
+def run(*arguments: str, paths: tuple[Path, ...] = (), **settings) -> subprocess.CompletedProcess:
+    """Run the command line in a process of its own."""
+    path = os.pathsep.join([*map(str, paths), str(Path(bestarm.__file__).parents[1])])
+    env = os.environ | {"PYTHONPATH": path} | settings.pop("env", {})
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=env, check=False, **settings)
+
+
+def test_another_distribution_brings_a_command_and_a_study(site):
+    """The command is listed with what it says of the environment; a missing package names its extra."""
+    shown = run("-m", "bestarm", "--help", paths=(site,))
+    assert "a toy" in shown.stdout
+    assert "TOY_SIZE, how large" in shown.stdout
+    lacking = run("-m", "bestarm", "toy", paths=(site,))
+    assert (lacking.returncode, lacking.stderr) == (
+        2,
+        "bestarm: toy needs a_package_that_nobody_has, which is not here: pip install 'toys[extra]'\n",
+    )
+    names = run("-c", "from bestarm_lab.study import study_names; print(*study_names())", paths=(site,))
+    assert names.stdout.split() == ["dpp_bbo", "gpoo", "gse", "linear_topm", "oae", "toy"]
+
+
+def test_a_checkout_declares_what_an_old_installation_does_not_know(monkeypatch):
+    """With no metadata at all, every command and study is there; the extras are those of the declaration."""
+    monkeypatch.setattr(plugins, "installed", lambda group: ())
+    assert {k: e.extras for k, e in plugins.entry_points("bestarm.commands").items()} == {
+        "lab": ["lab"],
+        "screens": ["screens"],
+    }
+    assert study.study_names() == ["dpp_bbo", "gpoo", "gse", "linear_topm", "oae"]
+
+
+def test_the_installed_metadata_are_those_of_the_checkout():
+    """All entry points lead somewhere."""
+    for group in ("bestarm.commands", "bestarm.studies", "bestarm.data"):
+        for entry in plugins.entry_points(group).values():
+            assert isinstance(entry, EntryPoint)
+            assert entry.load() is not None
+
+
+@pytest.mark.parametrize(("command", "extra", "lacking"), [("rows", "lab", "psutil"), ("suggest", "screens", "torch")])
+def test_a_command_without_its_extra_names_it(command, extra, lacking):
+    """In one line, whatever is lacking."""
+    arguments = {"rows": ["rows", "gse"], "suggest": ["suggest", "features.csv", "phenotypes.csv"]}[command]
+    lines = ["import sys", f"sys.modules[{lacking!r}] = None", "from bestarm.command_line import main"]
+    shown = run("-c", "\n".join([*lines, f"sys.exit(main({arguments}))"]))
+    assert shown.returncode == 2
+    assert shown.stderr == f"bestarm: {command} needs {lacking}, which is not here: pip install 'bestarm[{extra}]'\n"
+
+
+@pytest.mark.parametrize("command", [["rows", "gse"], ["notebook", "gse/01_problem"], ["repro"], ["pages"]])
+def test_without_a_checkout_a_command_says_what_it_needs(command, tmp_path):
+    """As from a wheel in a folder that is no project."""
+    shown = run("-m", "bestarm", *command, cwd=tmp_path, env={"BESTARM_ROOT": str(tmp_path)})
+    assert shown.returncode == 2
+    assert shown.stderr == (
+        f"bestarm: bestarm {command[0]} needs a checkout of the repository (git clone), as the working directory or as "
+        f"BESTARM_ROOT; {tmp_path} has no params.yaml.\n"
+    )
+
+
+def test_the_project_is_the_one_around_the_working_directory(tmp_path):
+    """Unless BESTARM_ROOT names another; elsewhere it is the checkout of the packages."""
+    code = "from bestarm_lab.paths import ROOT; print(ROOT)"
+    deep = tmp_path / "own" / "notebooks"
+    deep.mkdir(parents=True)
+    for name in ("params.yaml", "dvc.yaml"):
+        (tmp_path / "own" / name).write_text("seed: 1\n")
+    env = {"BESTARM_ROOT": str(tmp_path)}
+    kept = {k: v for k, v in os.environ.items() if k != "BESTARM_ROOT"}
+    kept["PYTHONPATH"] = str(Path(bestarm.__file__).parents[1])
+    for folder, more, expected in (
+        (deep, {}, tmp_path / "own"),
+        (deep, env, tmp_path),
+        (tmp_path, {}, Path(bestarm.__file__).parents[2]),
+    ):
+        command = [sys.executable, "-c", code]
+        shown = subprocess.run(command, cwd=folder, env=kept | more, capture_output=True, text=True, check=True)
+        assert Path(shown.stdout.strip()) == expected
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.ENOSPC, "No space left on device: /x/y. Free the disk, or choose another place."),
+        (errno.EROFS, "Read-only file system: /x/y. Choose another place."),
+        (errno.EACCES, "Permission denied: /x/y. Choose another place."),
+        (errno.ENOENT, "No such file or directory: /x/y."),
+        (errno.EISDIR, "Is a directory: /x/y."),
+    ],
+)
+def test_only_a_full_disk_is_to_be_freed(number, words):
+    assert one_line(OSError(number, os.strerror(number), "/x/y")) == words
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "words"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted."),
+        (MemoryError("Unable to allocate 7 GiB"), 2, "memory ran out (Unable to allocate 7 GiB)."),
+        (ValueError("a line\nand another"), 2, "a line and another"),
+    ],
+)
+def test_bad_endings_of_a_command_stand_in_one_line(monkeypatch, capsys, error, status, words):
+    def fails(given):
+        raise error
+
+    def add(commands):
+        commands.add_parser("x").set_defaults(run=fails)
+        return ""
+
+    class Entry:
+        extras = ()
+
+        @staticmethod
+        def load():
+            return add
+
+    monkeypatch.setattr(command_line, "entry_points", lambda group: {"x": Entry})
+    assert main(["x"]) == status
+    shown = capsys.readouterr().err
+    assert shown.strip() == f"bestarm: {words}"

@@ -1,0 +1,156 @@
+"""Dependencies: what each package imports is declared by the extra that it belongs to."""
+
+import ast
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+from bestarm_lab.experiments.code_hash import SOURCE
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from bestarm_lab.paths import ROOT
+
+EXTRA = {"bestarm": "", "bestarm_lab": "lab", "bestarm_screens": "screens", "bestarm_studies": "lab"}
+WITH_NUMBA = {"llvmlite"}  # Numba pins the version that it works with
+OF_NETWORKS = {  # modules of the library that are imported by policies with networks only
+    "bestarm.models.torch_or_numpy",  # does without
+    "bestarm.models.fused_fit",
+    "bestarm.models.fused_predict",
+    "bestarm.models.mlp_batch",
+    "bestarm.models.mlp_fit",
+}
+LATE = {  # imported in a function, where an extra of its own says what is needed
+    ("bestarm.kernels", "gpy"): "lab",
+    ("bestarm_lab.experiments.cluster", "cloudpickle"): "cluster",
+    ("bestarm_lab.experiments.cluster", "distributed"): "cluster",
+}
+DISTRIBUTION = {"GPy": "gpy", "IPython": "ipython", "yaml": "pyyaml"}  # where a module has another name
+FILES = sorted(SOURCE.glob("bestarm*/**/*.py"))
+
+
+def imported(body: list[ast.stmt], *, late: bool = False) -> Iterator[tuple[str, bool]]:
+    """Yield the first names of modules that are imported when a program runs, and whether within a function."""
+    for node in body:
+        if isinstance(node, ast.Import):
+            yield from ((alias.name.split(".")[0], late) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.split(".")[0], late
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            yield from imported(node.orelse, late=late)
+            continue
+        within = late or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            yield from imported(getattr(node, part, []), late=within)
+
+
+def declared(extra: str) -> set[str]:
+    """Return the distributions that come with an extra, with those of the extras that it takes in."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    found: set[str] = set()
+    own = project["optional-dependencies"][extra] if extra else []
+    for requirement in map(Requirement, project["dependencies"] + own):
+        if requirement.name == project["name"]:
+            found = found.union(*map(declared, requirement.extras))
+        else:
+            found.add(canonicalize_name(requirement.name))
+    return found
+
+
+def third_party(path: Path) -> set[tuple[str, bool]]:
+    """Return what a module imports beside the standard library and these packages, and whether late."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    outside = {(name, late) for name, late in imported(tree.body) if name not in {*sys.stdlib_module_names, *EXTRA}}
+    return {(canonicalize_name(DISTRIBUTION.get(name, name)), late) for name, late in outside}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_every_import_is_declared_by_the_extra_of_its_package(path):
+    module = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+    for name, late in third_party(path):
+        extra = EXTRA[module.split(".")[0]]
+        if module in OF_NETWORKS:
+            extra = "networks"
+        if late:
+            extra = LATE.get((module, name), extra)
+        assert name in declared(extra) | WITH_NUMBA, f"{module} imports {name}, which [{extra}] does not declare"
+
+
+def test_names_of_distributions_are_those_installed():
+    known = {name: set(map(canonicalize_name, found)) for name, found in packages_distributions().items()}
+    for name, distribution in DISTRIBUTION.items():
+        assert distribution in known[name]
+
+
+def test_everything_that_is_declared_is_imported():
+    """Or run as a program, or loaded by one that is."""
+    used = {name for path in FILES for name, _ in third_party(path)}
+    programs = {"dvc", "ipykernel", "jupyter"}
+    assert set().union(*map(declared, ["", "networks", "screens", "lab", "cluster"])) - programs <= used
+
+
+WITHOUT_TORCH = """
+import sys
+sys.modules["torch"] = None  # as if it were not installed
+import numpy as np, bestarm
+lacking = []
+for name in bestarm.__all__:
+    try:
+        getattr(bestarm, name)
+    except ImportError as error:
+        assert str(error) == f"{name} needs Torch: pip install 'bestarm[networks]'", error
+        lacking.append(name)
+print(*lacking)
+arms = np.random.default_rng(1).standard_normal((12, 3))
+for policy in (bestarm.random_batches(4, 2), bestarm.linear_oae(4, 2)):
+    search = bestarm.Search(policy, arms)
+    for _ in range(2):
+        batch = search.ask()
+        batch["reward"] = arms[batch.index, 0]
+        search.tell(batch)
+    search.save(sys.argv[1])
+    print(*map(int, bestarm.Search.load(sys.argv[1]).state.arms[0]))
+"""
+
+
+def test_without_torch_only_networks_are_missing_and_say_so(tmp_path):
+    """All the others are there, and batch searches without networks do the same with and without it."""
+    scripts = [WITHOUT_TORCH, WITHOUT_TORCH.replace('sys.modules["torch"] = None', "")]
+    without, with_torch = (
+        subprocess.run(
+            [sys.executable, "-c", script, str(tmp_path / "search.npz")], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+        for script in scripts
+    )
+    assert without[0].split() == [
+        "det_d",
+        "ensemble",
+        "ensemble_noise_y",
+        "ensemble_seq_b",
+        "ensemble_seq_b_noise_y",
+        "greedy",
+        "hinge_p_norm",
+        "max_opt",
+        "mean_opt",
+        "seq_b",
+    ]
+    assert with_torch[0] == ""
+    assert without[1:] == with_torch[1:]
+    assert len(without) == 3
+
+
+HEAVY = ("torch", "matplotlib", "dvc", "IPython", "GPy", "joblib")
+
+
+def test_the_light_part_imports_nothing_heavy():
+    """A search with fixed confidence or a Gaussian process."""
+    code = (
+        "import sys, bestarm\nbestarm.Search, bestarm.Partition, bestarm.GPModel, bestarm.LinUcb, bestarm.OdLinBai\n"
+        f"sys.exit(' '.join(m for m in {HEAVY} if m in sys.modules))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.stderr.strip() == ""

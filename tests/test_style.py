@@ -1,0 +1,89 @@
+"""Rules of style that a formatter does not know: arguments, comments in kernels, first lines, one meaning of a word."""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+FILES = sorted((ROOT / "src").rglob("*.py"))
+MOST_ARGUMENTS = 10
+EXCEPTIONS = {
+    "label_tree.py: grow_tree"
+}  # eleven; one fewer would make the forests of FastXML stale, 1,071 core-seconds
+MOST_UNFORMATTED = 40
+SHORT, PLAIN = 15, 25  # lines up to which a compiled function needs no docstring, and no comment
+QUESTION = r"(What|How|Whether|Where|Which|Why|When|Who|From|Everything|In how many|Today's)\b"
+IMPERATIVE = r"(Check|Compare|Compute|Draw|Execute|Find|Fit|Make|Match|Read|Rebuild|Return|Run|Save|Watch|Write)\b"
+
+
+@cache
+def tree_of(path):
+    """Return the syntax tree of a module."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def functions(path):
+    """Yield each function of a module, and whether it is compiled."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.FunctionDef):
+            yield node, any("njit" in ast.unparse(decorator) for decorator in node.decorator_list)
+
+
+def n_arguments(node):
+    """Count the arguments of a function; those gathered by a star count as one, and ``self`` does not count."""
+    every = [*node.args.posonlyargs, *node.args.args]
+    bound = bool(every) and every[0].arg in ("self", "cls")
+    return len(every) - bound + len(node.args.kwonlyargs) + bool(node.args.vararg) + bool(node.args.kwarg)
+
+
+def presets():
+    """Return the public functions, whose arguments are the settings of an algorithm, each with a meaning of its own."""
+    return set(re.findall(r'"(\w+)"', (ROOT / "src/bestarm/__init__.py").read_text(encoding="utf-8")))
+
+
+def test_functions_take_at_most_ten_arguments():
+    """Compiled ones may take more: Numba inlines arrays better than records; public presets show all settings."""
+    found = {
+        f"{path.name}: {node.name}"
+        for path in FILES
+        for node, compiled in functions(path)
+        if n_arguments(node) > MOST_ARGUMENTS and not compiled and node.name not in presets()
+    }
+    assert found == EXCEPTIONS
+
+
+def test_compiled_functions_say_what_they_do():
+    """A docstring above 15 lines, and above 25 at least one comment on the equation or step that stands there."""
+    silent = []
+    for path in FILES:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for node, compiled in functions(path):
+            length = node.end_lineno - node.lineno + 1
+            body = lines[node.body[0].lineno - 1 : node.end_lineno]
+            if compiled and length > SHORT and not ast.get_docstring(node):
+                silent.append(f"{path.name}: {node.name} has no docstring")
+            if compiled and len(body) > PLAIN and not any(re.search(r"# (?!fmt|noqa|type)", line) for line in body):
+                silent.append(f"{path.name}: {node.name} has no comment")
+    assert not silent
+
+
+def test_the_formatter_is_hardly_ever_switched_off():
+    mark = "# fmt: " + "skip"
+    places = [path for folder in ("src", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
+    counts = {path: path.read_text(encoding="utf-8").count(mark) for path in places}
+    assert sum(counts.values()) < MOST_UNFORMATTED, {path.name: n for path, n in counts.items() if n}
+
+
+def test_first_lines_of_modules_are_noun_phrases():
+    firsts = {path: (ast.get_docstring(tree_of(path)) or "").partition("\n")[0] for path in FILES}
+    wrong = [f"{path.name}: {line}" for path, line in firsts.items() if re.match(f"{QUESTION}|{IMPERATIVE}", line)]
+    wrong += [f"{path.name} has no docstring" for path, line in firsts.items() if not line]
+    assert not wrong
+
+
+def test_published_is_no_word_for_the_code_of_authors():
+    """What is published are committed figures and rows; the code behind a paper is its authors'."""
+    pattern = re.compile(r"published code|code published|published (slip|projection|loss|line search of)")
+    found = [path.name for path in FILES for _ in pattern.findall(path.read_text(encoding="utf-8"))]
+    assert not found
