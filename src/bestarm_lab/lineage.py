@@ -54,7 +54,7 @@ def compare(before: pd.DataFrame, after: pd.DataFrame) -> str:
             if not np.allclose(x, y, rtol=0.0, atol=_NEAR * max(size, 1e-300), equal_nan=True):
                 return MOVED
             found = CLOSE
-        elif not (a[name].astype(object) == b[name].astype(object)).all():
+        elif not ((x == y) | (a[name].isna() & b[name].isna())).all():  # None is not equal to itself in pandas
             return MOVED
     return found
 

@@ -34,11 +34,17 @@ def batch_of(rows: pd.DataFrame, test: Mapping[str, Any] | None = None) -> pd.Se
 
 def log_regret(cell: pd.DataFrame, test: Mapping[str, Any]) -> pd.DataFrame:
     """Return the mean of log10(regret + 10^-6) over the rows of each run (rows) and series (columns)."""
-    observed = "log_observed_regret" in test.values()
-    regrets = cell["by_observed_mean" if observed else "candidate_regret"].astype(np.float64)
-    logs = pd.Series(np.log10(regrets + SMALLEST), index=cell.index)
-    found = logs.groupby([cell["replication"], cell["series"]], sort=False).mean()
-    return found.unstack("series")
+    return _mean_log(cell, "candidate_regret")
+
+
+def log_observed_regret(cell: pd.DataFrame, test: Mapping[str, Any]) -> pd.DataFrame:
+    """Return `log_regret` of the observed arm with the largest posterior mean."""
+    return _mean_log(cell, "by_observed_mean")
+
+
+def _mean_log(cell: pd.DataFrame, column: str) -> pd.DataFrame:
+    logs = pd.Series(np.log10(cell[column].astype(np.float64) + SMALLEST), index=cell.index)
+    return logs.groupby([cell["replication"], cell["series"]], sort=False).mean().unstack("series")
 
 
 def with_batches(rows: pd.DataFrame, problem: CandidateArms | None = None) -> pd.DataFrame:

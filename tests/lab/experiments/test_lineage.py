@@ -123,12 +123,15 @@ def test_what_made_rows_is_kept_in_their_file(made, tmp_path):
 
 def test_comparison_sees_every_kind_of_difference():
     rows = pd.DataFrame({"series": ["a", "b"], "x": [1.0, np.nan], "n": [1, 2], "key": ["k", "k"]})
+    rows["leaf"] = pd.Series([True, None], dtype=object)
     assert compare(rows, rows.assign(key="other")) == "equal"
     assert compare(rows, rows.assign(x=[1.0 + 1e-14, np.nan])) == "within 1e-12"
     for other in (
         rows.assign(x=[1.1, np.nan]),
         rows.assign(x=[1.0, 2.0]),
         rows.assign(n=[1, 3]),
+        rows.assign(leaf=pd.Series([False, None], dtype=object)),
+        rows.assign(leaf=pd.Series([True, True], dtype=object)),
         rows.assign(series=["a", "c"]),
         rows.iloc[:1],
         rows.drop(columns="n"),
