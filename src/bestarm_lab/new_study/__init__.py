@@ -71,6 +71,7 @@ def new_study(name: str, at: Path | None, known: list[str]) -> list[Path]:
         f"src/{package}/__init__.py": '"""A study for bestarm."""\n',
         f"tests/test_{name}.py": _text("test_study.py", words),
         f"notebooks/{name}/01_first.ipynb": _notebook(words),
+        f"notebooks/{name}/parameters.yaml": _text("parameters.yaml", words),
         "pyproject.toml": _text("pyproject.toml", words),
         "dvc.yaml": _text("dvc.yaml", words),
         "params.yaml": _PARAMS,
@@ -94,6 +95,7 @@ def _in_checkout(name: str) -> list[Path]:
         f"src/bestarm_studies/{name}/__init__.py": '"""A study."""\n',
         f"tests/studies/{name}/test_{name}_study.py": _text("test_study.py", words),
         f"notebooks/{name}/01_first.ipynb": _notebook(words),
+        f"notebooks/{name}/parameters.yaml": _text("parameters.yaml", words),
     }
     there = [ROOT / file for file in files if (ROOT / file).exists()]
     if there:
@@ -124,9 +126,8 @@ def _notebook(words: dict[str, str]) -> str:
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
     }
-    for number, part in enumerate(
-        re.split(r"^%%", f" md\n{_text('01_first.md', words)}".replace(" md\n", "%% md\n", 1), flags=re.MULTILINE)[1:]
-    ):
+    parts = re.split(r"^%%", f"%% md\n{_text('01_first.md', words)}", flags=re.MULTILINE)[1:]
+    for number, part in enumerate(parts):
         kind, _, source = part.partition("\n")
         kind, source = kind.strip(), source.strip("\n")
         make = nbformat.v4.new_markdown_cell if kind == "md" else nbformat.v4.new_code_cell

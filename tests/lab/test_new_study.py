@@ -1,0 +1,72 @@
+"""``bestarm new study``: what it writes runs, passes its own tests, and leaves the checkout as it should be."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from bestarm_lab import new_study as new_study_module
+from bestarm_lab.new_study import new_study
+from bestarm_lab.paths import ROOT
+
+
+def run(*command, root, source):
+    """Run a command in a project; a package of its own is found there as an installed one is, by its entry point."""
+    env = {**os.environ, "BESTARM_ROOT": str(root), "PYTHONPATH": str(source), "BESTARM_OFFLINE": "1"}
+    ended = subprocess.run(
+        [sys.executable, *command], cwd=root, env=env, capture_output=True, text=True, check=False, timeout=600
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+def test_a_study_in_a_repository_of_its_own_runs_and_passes_its_tests(tmp_path):
+    root = tmp_path / "repository"
+    files = new_study("toy_arms", root, known=["gse"])
+    assert all(file.is_file() for file in files)
+    installed = root / "src" / "bestarm_toy_arms-0.1.0.dist-info"  # what pip would write
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: bestarm-toy-arms\nVersion: 0.1.0\n")
+    (installed / "entry_points.txt").write_text("[bestarm.studies]\ntoy_arms = toy_arms_study\n")
+    run("-m", "bestarm", "rows", "toy_arms", root=root, source=root / "src")
+    verdicts = (root / "results" / "toy_arms" / "verdicts.csv").read_text()
+    assert "TOY-ARMS-C1,as_written,refuted,test" in verdicts  # one uniform stage is far better where features are few
+    assert "TOY-ARMS-T1,as_written,confirmed,exact" in verdicts
+    run("-m", "bestarm", "notebook", "toy_arms/01_first", root=root, source=root / "src")
+    assert (root / "figures" / "toy_arms" / "01_first" / "fig01.png").stat().st_size > 1000
+    told = run("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests", root=root, source=root / "src")
+    assert "3 passed" in told
+
+
+def test_a_study_in_the_checkout_adds_its_lines(tmp_path, monkeypatch):
+    for name in ("pyproject.toml", "dvc.yaml"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    (tmp_path / "src" / "bestarm_studies").mkdir(parents=True)
+    monkeypatch.setattr(new_study_module, "ROOT", tmp_path)
+    new_study("toy", None, known=[])
+    assert 'toy = "bestarm_studies.toy"\n' in (tmp_path / "pyproject.toml").read_text()
+    stages = (tmp_path / "dvc.yaml").read_text()
+    assert "dpp_bbo, toy]" in stages
+    assert "src/bestarm_lab, src/bestarm_studies/toy, results/toy]" in stages
+    assert (tmp_path / "notebooks" / "toy" / "parameters.yaml").is_file()
+    with pytest.raises(ValueError, match="is there already; move it away"):
+        new_study("toy", None, known=[])
+
+
+@pytest.mark.parametrize("name", ["My Study", "1st", "class", "", "../up"])
+def test_a_name_that_is_no_package_is_refused(tmp_path, name):
+    with pytest.raises(ValueError, match="a study's name is a word of small letters"):
+        new_study(name, tmp_path / "there", known=[])
+
+
+def test_a_taken_name_and_a_full_folder_are_refused(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match="there is a study 'gse' already"):
+        new_study("gse", tmp_path / "there", known=["gse"])
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ValueError, match="is not empty; name a folder that is not there yet"):
+        new_study("toy", tmp_path, known=[])
+    monkeypatch.setattr(new_study_module, "ROOT", tmp_path)
+    with pytest.raises(ValueError, match="is no checkout of bestarm; name a folder of its own by --at"):
+        new_study("toy", None, known=[])
