@@ -9,10 +9,10 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
-from bestarm_lab.experiments.code_hash import SOURCE
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from bestarm_lab.experiments.names import SOURCE
 from bestarm_lab.paths import ROOT
 
 EXTRA = {"bestarm": "", "bestarm_lab": "lab", "bestarm_screens": "screens", "bestarm_studies": "lab"}

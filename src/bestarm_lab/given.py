@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from typing import Any
 
 import yaml
@@ -42,14 +42,17 @@ class Given:
         File and name of what the mapping describes, for messages.
     mapping : mapping
         As it was read.
+    also : iterable of str
+        Words that may stand here for somebody else; a slip is compared with them, too.
     """
 
-    def __init__(self, place: str, mapping: object) -> None:
+    def __init__(self, place: str, mapping: object, also: Iterable[str] = ()) -> None:
         if not isinstance(mapping, Mapping):
             raise ValueError(f"{place}: expected keys with values, got {mapping!r}.")
         self.place = place
         self._unread: dict[str, Any] = dict(mapping)
         self._known: list[str] = []
+        self._also = list(also)
 
     def __contains__(self, key: str) -> bool:
         self._known.append(key)
@@ -98,14 +101,38 @@ class Given:
 
     def done(self) -> None:
         """Refuse what nobody asked for."""
-        refuse_unknown(self.place, "key", self._unread, self._known)
+        for key in self._unread:
+            if key not in self._known:
+                refuse_unknown(self.place, "key", [key], [word for word in self._words() if word != key])
+
+    def refuse_slip(self, word: str) -> None:
+        """Refuse a key that nobody knows and that is most like a word.
+
+        Raises
+        ------
+        ValueError
+            With both.
+        """
+        self._refuse_slip([word])
+
+    def _words(self) -> list[str]:
+        return list(dict.fromkeys([*self._known, *self._also]))
+
+    def _refuse_slip(self, words: list[str]) -> None:
+        slips = [
+            (SequenceMatcher(None, str(key), word).ratio(), key, word)
+            for key in self._unread
+            if key not in self._words()
+            for word in words
+        ]
+        likeness, key, word = max(slips, key=lambda slip: slip[0], default=(0.0, "", ""))
+        if likeness >= _SLIP:
+            raise ValueError(f"{self.place}: unknown key {key!r}; the nearest right word is {word!r}.")
 
     def _missing(self, keys: Iterable[str]) -> None:
-        keys = list(keys)
-        for key in self._unread:
-            if key not in self._known and (right := get_close_matches(str(key), keys, 1, _SLIP)):
-                raise ValueError(f"{self.place}: unknown key {key!r}; the nearest right word is {right[0]!r}.")
-        raise ValueError(f"{self.place}: no {' or '.join(keys)}; there are: {', '.join(self._unread) or 'no keys'}.")
+        self._refuse_slip(self._words())
+        there = ", ".join(self._unread) or "no keys"
+        raise ValueError(f"{self.place}: no {' or '.join(keys)}; there are: {there}.")
 
 
 def of_type(place: str, value: Any, kind: type) -> Any:

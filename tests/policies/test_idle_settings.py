@@ -37,7 +37,7 @@ OTHERS: dict[str, list[Any]] = {
     "eta": [3, 4], "schedule_dimension": [2, 5], "projection": ["0.5", "3"],
     "kernel": [Stationary("rbf", 2.0, 0.4), Stationary("rbf", 0.01, 0.3)], "delta_scale": [0.5, 0.01],
     "delta_ratio": [0.1, 0.9], "max_depth": [2], "risk": [0.9, 1e-6], "theta": [0.9, 1e-6], "holder": [0.3],
-    "slope": [0.1, 10.0], "cell_ratio": [0.9, 0.1], "cell_radius": [0.1, 5.0], "risk_exponent": [9.0],
+    "slope": [0.1, 10.0], "cell_ratio": [0.6, 0.1], "cell_radius": [0.1, 5.0], "risk_exponent": [9.0],
     "c2": [0.1, 10.0], "c3": [0.1, 10.0], "metric_dimension": [3.0], "model_noise_variance": [1.0, 1e-4],
     "depth": [2], "model": [GPModel.frozen(0.1, 1.0, 0.01)], "first": [3], "beta_scale": [1e-3, 9.0],
     "inflation": [9.0], "sampler": [DownUp(0.5), Exchange(0.5), Eigen()], "penalty_width": [0.1, UpperBound()],

@@ -19,11 +19,16 @@ from bestarm_lab.claims.kinds import (
     Slope,
     Spread,
 )
-from bestarm_lab.claims.layout import Best, Part, read_parts, read_side
+from bestarm_lab.claims.layout import LAYOUT, Best, Part, read_parts, read_side
 from bestarm_lab.claims.statistics import Relation
 from bestarm_lab.claims.verdicts import CONVENTIONS
 from bestarm_lab.given import Given, choice, of_type, refuse_unknown
 
+# every word of the grammar that is no kind: a key that is one of these is no slip, wherever it stands
+WORDS = (
+    *(*CONVENTIONS, *LAYOUT, "parts", "series_are", "need", "above", "below", "within", "at_least", "by", "runs"),
+    *("printed", "printed_n", "in_cells", "in_more_than", "among", "is", "best", "noise", "along"),
+)
 KINDS = ("difference", "ratio", "share", "discordant", "mostly", "rank", "slope", "spread")
 
 
@@ -104,13 +109,16 @@ def read_claim(
         change = changes.get(convention, None if "check" in test and convention != "as_written" else {})
         if change is not None:
             place = f"{given.place}, test" + (f", {convention}" if change else "")
-            tests[convention] = read_test(Given(place, {**test, **of_type(place, change, dict)}), checks, values)
+            whole = Given(place, {**test, **of_type(place, change, dict)}, also=WORDS)
+            tests[convention] = read_test(whole, checks, values)
     return Claim(identity, text, where, notebook, tests, caveat, ours, of)
 
 
 def read_test(given: Given, checks: Mapping[str, Check], values: Values) -> ClaimTest | Exact:
     """Return a test of one of the eight kinds, or the call of an exact check."""
-    kind = "check" if "check" in given else given.one_of("check", *KINDS)  # checks have settings of any name
+    if "check" not in given:
+        given.refuse_slip("check")  # whose settings may have the name of a kind
+    kind = "check" if "check" in given else given.one_of("check", *KINDS)
     name = given.take(kind, str)
     if kind == "check":
         refuse_unknown(given.place, "check", [name], checks)
@@ -194,6 +202,7 @@ def _share(given: Given, common: dict[str, Any]) -> Share:
             place = f"{given.place}, printed, {experiment}"
             pairs = {series: v if isinstance(v, list) else [v, n] for series, v in of_type(place, lines, dict).items()}
             if any(None in pair for pair in pairs.values()):
+                given.refuse_slip("printed_n")
                 raise ValueError(f"{place}: a share without its number of runs; write [share, runs], or printed_n.")
             printed[experiment] = {series: (float(share), int(runs)) for series, (share, runs) in pairs.items()}
     relation = _relation(given, "within") if printed else _relation(given, "above", "below")

@@ -24,6 +24,8 @@ def with_parameters(
     """Return an experiment with the changed parameters of a notebook, the same object where none concerns it."""
     make = _computation if isinstance(experiment, Computation) else _experiment
     for name, value in changed.items():
+        if value is None and published.get(name) is None:
+            continue  # each experiment keeps its own value
         experiment = make(experiment, name, value, published.get(name))  # type: ignore[arg-type]
     return experiment
 

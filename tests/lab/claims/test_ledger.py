@@ -116,6 +116,11 @@ AB = {"left": "a", "right": "b"}
 GAP = {"difference": "gap_closed", "of": "aggregated_regret", "slow": "AVE-StoOO", "fast": "GPOO (S = 10)"}
 GAP |= {"changed": "AVE-StoOO | posterior mean", "each": "series", "above": 0.5, "cells": {"ablation_f1": {}}}
 ALWAYS = {"check": "always", "experiments": ["theory_event"], "metric": "regret_share", "series": ["GPOO (S = 1)"]}
+SEARCH = {"check": "of_search", "experiments": ["fig5"], "metric": "aggregated_regret", "series": ["GPOO (S = 1)"]}
+OF_SEARCH = Check(
+    lambda given, rows: Decision(True, ""),
+    {"experiments": "experiments", "metric": "column", "series": "series"},
+)
 
 
 @pytest.mark.parametrize(
@@ -130,8 +135,8 @@ ALWAYS = {"check": "always", "experiments": ["theory_event"], "metric": "regret_
         (GAP | {"of": "agregated_regret"}, "of: unknown column 'agregated_regret'; the nearest"),
         (GAP | {"slow": "AVE-StooOO"}, "slow: unknown series 'AVE-StooOO'; the nearest right word is 'AVE-StoOO'"),
         (ALWAYS | {"experiments": ["theory_events"]}, "unknown experiment 'theory_events'"),
-        (ALWAYS | {"series": ["GPOO (S = 2)"]}, "series: unknown series 'GPOO (S = 2)'"),
-        (ALWAYS | {"metric": "regret_shares"}, "metric: unknown column 'regret_shares'"),
+        (SEARCH | {"series": ["GPOO (S = 2)"]}, "series: unknown series 'GPOO (S = 2)'"),
+        (SEARCH | {"metric": "aggregate_regret"}, "metric: unknown column 'aggregate_regret'; the nearest"),
         (ALWAYS | {"check": "alway"}, "unknown check 'alway'; the nearest right word is 'always'"),
     ],
 )
@@ -140,7 +145,8 @@ def test_names_that_the_study_does_not_have_are_refused(test, said):
     entry = {"claim": "A.", "where": "here", "notebook": "01", "test": test}
 
     def load():
-        claims = read_ledger({"claims": {"C": entry}}, study.checks, study.values, "gpoo/claims.yaml")
+        checks = {**study.checks, "of_search": OF_SEARCH}
+        claims = read_ledger({"claims": {"C": entry}}, checks, study.values, "gpoo/claims.yaml")
         check_names(claims, study.experiments, "gpoo/claims.yaml")
 
     with pytest.raises(ValueError, match=r"^gpoo/claims\.yaml, C, test") as error:
@@ -199,7 +205,7 @@ def test_values_that_mean_nothing_are_refused(change, said):
         ({"share": "v", "left": "a", "within": 0.1}, "no above or below"),
         ({"check": "c"}, "no level"),
         ({"check": "c", "level": 1, "part": "smal"}, "part: unknown word 'smal'; the nearest right word is 'small'"),
-        ({"left": "a"}, "no difference or ratio"),
+        ({"left": "a"}, "no check or difference or ratio"),
     ],
 )
 def test_tests_that_lack_something_are_refused(test, said):

@@ -9,13 +9,13 @@ import time
 from functools import partial
 
 import pytest
-from bestarm_lab.experiments.code_hash import SOURCE
 from small_experiments import SEED, bandit, blocks_made, experiment, rows_of
 
 from bestarm.policies.gifa import lucb
 from bestarm_lab import command_line as cli
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.experiments.cluster import ClusterFailed
+from bestarm_lab.experiments.names import SOURCE
 from bestarm_lab.experiments.run import make_rows
 from bestarm_lab.experiments.store import Store
 from bestarm_lab.results import rows_file

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 import pytest
 
 from bestarm_lab.experiments.experiment import Experiment
-from bestarm_lab.figures.values import SEPARATOR
+from bestarm_lab.experiments.one_change import SEPARATOR
 from bestarm_studies.linear_topm.experiments import EXPERIMENTS
 
 CODED = f"{SEPARATOR}as coded"
