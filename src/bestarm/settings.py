@@ -135,7 +135,7 @@ def check_values(record: Any, least: Mapping[str, float]) -> None:
         if kind.name == "word":
             _check_word(name, value, kind)
         if kind.name == "float" and not np.isfinite(float(value)):
-            raise ValueError(f"{name} must be finite, got {value}.")
+            raise ValueError(f"{name} must be finite, got {value}; give a finite number.")
         if name in least and value < least[name]:
             raise ValueError(f"{name} must be at least {least[name]:g}, got {value}; raise it.")
 

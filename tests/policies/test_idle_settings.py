@@ -46,7 +46,17 @@ OTHERS: dict[str, list[Any]] = {
 # Other settings with which a difference shows on problems as small as these.
 WITH: dict[tuple[str, str], dict[str, Any]] = {
     (name, "stop"): {"epsilon": 1.0, "n_best": 3} for name in ("lucb", "ugape", "m_lingape", "lingifa")
-} | {("linear_oae", "starts"): {"first": "chosen"}}
+} | {
+    (name, setting): {"recommendation": "posterior", "delta_scale": 4.0}
+    for name in ("stooo", "ave_stooo")
+    for setting in ("kernel", "sigma")
+}
+WITH |= {("gp_tree", name): {"slope": 0.1} for name in ("risk_exponent", "c2", "c3", "metric_dimension")}
+WITH |= {
+    ("linear_oae", "starts"): {"first": "chosen"},
+    ("gpoo", "late_beta"): {"sigma": 1.0},
+    ("grid_search", "theta"): {"order": "upper_bound"},
+}
 LEFT_OUT = {
     "label": "keys random numbers, and is a name",
     "device": "where networks are trained; it changes rounding, and nothing else",
@@ -76,7 +86,8 @@ def settings() -> list[tuple[str, str]]:
 def made(name: str, changes: dict[str, Any]) -> Any:
     """Return the policy of a constructor, small, with some changes."""
     known = inspect.signature(getattr(bestarm, name)).parameters
-    return getattr(bestarm, name)(**{k: v for k, v in SMALL.items() if k in known} | changes)
+    small = {k: v for k, v in SMALL.items() if k in known and k not in NEEDS.get(name, {})}
+    return getattr(bestarm, name)(**small | changes)
 
 
 def others(name: str, setting: str) -> list[Any]:
@@ -220,4 +231,4 @@ def test_a_setting_that_needs_another_says_so_and_matters_with_it(name, setting)
     with pytest.raises(ValueError, match=rf"^{setting} of {name} has a meaning with {other}=.* only, got .*; set that"):
         made(name, {setting: value})
     assert made(name, {other: values[0], setting: value})
-    assert any(idle(name, setting, {other: value}) is None for value in values)
+    assert any(idle(name, setting, WITH.get((name, setting), {}) | {other: value}) is None for value in values)

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from inspect import Signature
 from typing import Any, NamedTuple
 
+import numpy as np
+
 
 class Needs(NamedTuple):
     """Another setting, and the values with which a setting has a meaning."""
@@ -26,19 +28,23 @@ _DESIGN = Needs(
 
 _LINGAPE = {"threshold": _OWN_RADIUS, "index_time_ahead": _BY_TIME, "stop": Needs("stale_pair", (True,))}
 _CLASSICAL = {"norm_bound": _EQ2, "threshold_regulariser": _EQ2, "regulariser": _FEATURES}
+_STOOO = {name: Needs("recommendation", ("posterior",)) for name in ("kernel", "sigma")}
 _GSE = {"rounding": _DESIGN, "zero_arms_keep_weight": _DESIGN}
 
 NEEDS: dict[str, dict[str, Needs]] = {
+    "ave_stooo": _STOOO,
     "bayes_gap": {
         "lengthscale": Needs("kernel", ("rbf", "exponential", "matern32", "matern52")),
         "squared_distance": Needs("kernel", ("exponential",)),
     },
+    "grid_search": {"theta": Needs("order", ("upper_bound",))},
     "gse_lin": _GSE,
     "gse_log": _GSE,
     "lin_game": {"norm_bound": _EQ2},
     "lingape": _LINGAPE,
     "lingape_greedy": _LINGAPE,
     "lucb": _CLASSICAL,
+    "stooo": _STOOO,
     "ugape": _CLASSICAL,
 }
 
@@ -61,12 +67,17 @@ def refuse_idle(name: str, known: Signature, given: Mapping[str, Any]) -> None:
         With the setting, and what it needs.
     """
     for setting, (other, values) in NEEDS.get(name, {}).items():
-        if setting not in given or given[setting] == known.parameters[setting].default:
+        if setting not in given or _same(given[setting], known.parameters[setting].default):
             continue
         value = given.get(other, known.parameters[other].default)
-        if value not in values:
+        if not any(_same(value, one) for one in values):
             words = " or ".join(map(repr, values))
             raise ValueError(
                 f"{setting} of {name} has a meaning with {other}={words} only, got {other}={value!r}; set that, or "
                 f"leave {setting} out."
             )
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Return whether two settings are the same word, number or object; an array is the same as itself only."""
+    return a is b or bool(np.isscalar(a) and np.isscalar(b) and a == b)

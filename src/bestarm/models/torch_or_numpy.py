@@ -1,4 +1,4 @@
-"""Torch, or what searches without networks need of it where it is not installed: ``from ... import torch``."""
+"""Torch, or what searches without networks need of it where it is not installed, under the name ``torch``."""
 
 from importlib.util import find_spec
 from typing import TYPE_CHECKING

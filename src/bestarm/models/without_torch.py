@@ -1,4 +1,4 @@
-"""What searches without networks use of Torch, where Torch is not installed: features as single numbers, and no GPU."""
+"""The part of Torch that searches without networks use, where it is not installed: arrays of single numbers, no GPU."""
 
 from __future__ import annotations
 

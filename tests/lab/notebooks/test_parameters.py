@@ -249,8 +249,8 @@ def test_a_changed_notebook_writes_below_quick_alone(name):
     figures = QUICK / "changed" / "figures" / name
     assert list(figures.glob("*.png"))
     values = pd.concat([pd.read_csv(file) for file in figures.glob("fig*.csv")])
-    own = values["n"] == TINY[name]["replications"]
-    assert own.mean() > 0.9  # the others are the authors' recorded runs
+    n = values["n"][values["n"] > 1]  # pictures of one run keep it
+    assert (n == TINY[name]["replications"]).mean() > 0.9  # the others are the authors' recorded runs
 
 
 @pytest.mark.parametrize("name", ["fig6", "fig7"])

@@ -3,6 +3,9 @@
 import numpy as np
 import pandas as pd
 
+from bestarm_lab.claims.claim import Check
+from bestarm_lab.claims.ledger import read_ledger
+from bestarm_lab.claims.verdicts import Decision
 from bestarm_studies.oae.experiments import EXPERIMENTS
 from bestarm_studies.oae.figures import scale_words
 from bestarm_studies.oae.values import by_set, verdict_counts
@@ -55,7 +58,15 @@ def test_a_claim_that_was_not_run_is_decided_at_no_scale():
 
 
 def test_claims_without_a_series_that_was_not_run():
-    claims = {"A": {"test": {"right": ["x", "y"]}}, "B": {"test": {"right": "x"}}, "C": {"test": {"check": "z"}}}
+    about = {"claim": "A.", "where": "here", "notebook": "01"}
+    test = {"difference": "v", "left": "z", "below": 0, "cells": {"e": {}}}
+    ledger = {"A": {**test, "right": ["x", "y"]}, "B": {**test, "right": "x"}, "C": {"check": "z"}}
+    claims = read_ledger(
+        {"claims": {i: about | {"test": entry} for i, entry in ledger.items()}},
+        {"z": Check(lambda given: Decision(True, ""))},
+        {},
+    )
     found = without_series(claims, "y")
-    assert [found[i]["test"].get("right") for i in "ABC"] == [["x"], "x", None]
-    assert claims["A"]["test"]["right"] == ["x", "y"]
+    assert [part.pairs for i in "AB" for part in found[i].test.parts] == [(("z", "x"),), (("z", "x"),)]
+    assert found["C"] == claims["C"]
+    assert claims["A"].test.parts[0].pairs == (("z", "x"), ("z", "y"))
