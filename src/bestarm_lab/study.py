@@ -87,12 +87,19 @@ def load_study(name: str) -> Study:
     experiments = import_module(f"{package}.experiments").EXPERIMENTS
     _check_settings(name, experiments)
     checks = import_module(f"{package}.checks")
-    looks = import_module(f"{package}.looks").LOOKS if find_spec(f"{package}.looks") else {}
-    know_looks(looks)
     claims = read_ledger(_written(name, "claims.yaml"), checks.CHECKS, checks.VALUES, f"{name}/claims.yaml")
     check_names(claims, experiments, f"{name}/claims.yaml")
     paper = read_paper(_written(name, "paper.yaml"), f"{name}/paper.yaml")
-    return Study(name, experiments, claims, paper, checks.CHECKS, checks.VALUES, looks)
+    return Study(name, experiments, claims, paper, checks.CHECKS, checks.VALUES, load_looks(name))
+
+
+@cache
+def load_looks(name: str) -> Mapping[str, Look]:
+    """Return how the algorithms of a study look, and have figures know it; the study itself is not loaded."""
+    package = entry_points("bestarm.studies")[name].value
+    looks: Mapping[str, Look] = import_module(f"{package}.looks").LOOKS if find_spec(f"{package}.looks") else {}
+    know_looks(looks)
+    return looks
 
 
 def _written(name: str, file: str) -> Any:

@@ -1,7 +1,8 @@
 """Names at the top of modules: the statements that bind them, and what imports lead to.
 
-Followed are these packages and whatever else is no installed package: a policy in a file of one's own is as good a
-part of a key as one of the library. Of installed packages the names count, their versions are in the provenance.
+Followed are these packages, those of studies, and whatever else is no installed package: a policy in a file of one's
+own is as good a part of a key as one of the library. Of installed packages the names count, their versions are in the
+provenance.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 import bestarm
+from bestarm.plugins import entry_points
 
 SOURCE = Path(bestarm.__file__).parents[1]
 PACKAGES = ("bestarm", "bestarm_lab", "bestarm_screens", "bestarm_studies")
@@ -28,7 +30,8 @@ PLACES = ("bestarm_lab.paths", "bestarm_lab.datasets.registry", "bestarm_lab.exp
 WHOLE = "*"  # in the place of a name: the whole module
 LOOSE = ""  # in the place of a name: statements at the top of a module that define nothing
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_INSTALLED = tuple({Path(p) for name, p in sysconfig.get_paths().items() if name.endswith(("lib", "stdlib"))})
+_LIBRARIES = tuple({Path(p).resolve() for name, p in sysconfig.get_paths().items() if name.endswith("lib")})
+_SITES = {"site-packages", "dist-packages"}  # also of a user, or of another environment on the path
 
 
 class Definition(NamedTuple):
@@ -66,7 +69,18 @@ def source_file(name: str) -> Path | None:
     if found is None or not found.endswith(".py"):
         return None
     path = Path(found).resolve()
-    return None if any(path.is_relative_to(folder.resolve()) for folder in _INSTALLED) else path
+    return None if _is_installed(path) and name.split(".")[0] not in _of_studies() else path
+
+
+def _is_installed(path: Path) -> bool:
+    """Return whether a file belongs to Python or to a package that was installed for this or another environment."""
+    return bool(_SITES & set(path.parts)) or any(path.is_relative_to(folder) for folder in _LIBRARIES)
+
+
+@cache
+def _of_studies() -> frozenset[str]:
+    """Return the packages of studies, which are followed even where they were installed."""
+    return frozenset(entry.value.split(".")[0] for entry in entry_points("bestarm.studies").values())
 
 
 @cache
@@ -146,23 +160,29 @@ def _base(node: ast.expr) -> list[str]:
     return [node.id] if isinstance(node, ast.Name) else []
 
 
-def locate(module: str, name: str) -> Definition | str:
-    """Return the definition behind a name of a module, through imports, or a text for one that is not followed."""
+def locate(module: str, name: str, seen: frozenset[tuple[str, str]] = frozenset()) -> Definition | str:
+    """Return the definition behind a name of a module, through imports, or a text for one that is not followed.
+
+    Modules that hand a name to one another in a circle (``seen``) define it nowhere, and count whole.
+    """
     if source_file(module) is None:
         return f"{module}.{name}"
+    if (module, name) in seen:
+        return Definition(module, WHOLE)
+    seen |= {(module, name)}
     if name in (WHOLE, LOOSE) or name in names_of(module).statements:
         return Definition(module, name)
     if name in names_of(module).imports:
         origin, inner = names_of(module).imports[name]
-        return locate(origin, inner) if inner else locate(origin, WHOLE)
+        return locate(origin, inner or WHOLE, seen)
     for origin in names_of(module).stars:
-        found = locate(origin, name)
+        found = locate(origin, name, seen)
         if isinstance(found, Definition) and found.name in names_of(found.module).statements:
             return found
     made = getattr(sys.modules.get(module) or importlib.import_module(module), name, None)  # by a `__getattr__`
     if isinstance(made, ModuleType):
-        return locate(made.__name__, WHOLE)
+        return locate(made.__name__, WHOLE, seen)
     owner, own_name = getattr(made, "__module__", None), getattr(made, "__name__", None)
     if owner and own_name and owner != module:
-        return locate(owner, own_name)
+        return locate(owner, own_name, seen)
     return Definition(module, WHOLE)

@@ -29,7 +29,7 @@ from bestarm_lab.notebooks.parameters import changed_parameters, declared_parame
 from bestarm_lab.notebooks.provenance import provenance
 from bestarm_lab.paths import QUICK, ROOT
 from bestarm_lab.results import committed_rows, costs, current_rows, published, read_verdicts, rows_of
-from bestarm_lab.study import load_study, project_seed
+from bestarm_lab.study import load_looks, load_study, project_seed
 
 _Data = TypeVar("_Data")
 CHANGED = "CHANGED PARAMETERS"  # begins the line by which an executed notebook says that it shows nothing published
@@ -66,6 +66,7 @@ class Section:
 
     def __post_init__(self) -> None:
         use_style()
+        load_looks(self.study)  # before anything is drawn, whatever is loaded when
         if self.changed is None:
             given = declared_parameters(self.study, self.notebook)
             self.changed = changed_parameters(self.study, self.notebook, given)

@@ -7,6 +7,7 @@ import textwrap
 from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import numpy as np
@@ -230,6 +231,27 @@ def test_what_is_installed_counts_by_its_name(mine):
     assert names.source_file("numpy") is None
     assert names.source_file("json") is None
     assert roots_of([np.sqrt, len, 3, "text", None]) == set()
+
+
+def test_packages_of_another_environment_are_installed_ones_and_those_of_studies_are_followed(tmp_path, monkeypatch):
+    """A package in a user's own folder, or one that a path names, is as much installed as one of this environment."""
+    site = tmp_path / "lib" / "python3.11" / "site-packages"
+    site.mkdir(parents=True)
+    for name in ("elsewhere_a", "elsewhere_b"):
+        (site / f"{name}.py").write_text("def f():\n    return 1\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(site))
+    names._of_studies.cache_clear()
+    monkeypatch.setattr(names, "entry_points", lambda group: {"b": EntryPoint("b", "elsewhere_b.study", group)})
+    assert names.source_file("elsewhere_a") is None
+    assert names.source_file("elsewhere_b") == (site / "elsewhere_b.py").resolve()
+    names._of_studies.cache_clear()
+
+
+def test_names_that_go_round_in_a_circle_count_as_their_whole_module(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "circle_a.py").write_text("from circle_b import *\n", encoding="utf-8")
+    (tmp_path / "circle_b.py").write_text("import circle_a\nfrom circle_a import *\n", encoding="utf-8")
+    assert names.locate("circle_a", "nowhere") == Definition("circle_a", WHOLE)
 
 
 def test_what_only_refuses_is_told_from_what_does_more(mine):

@@ -13,7 +13,7 @@ from bestarm_lab.datasets import registry
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.results import committed_rows, read_verdicts
-from bestarm_lab.study import load_study
+from bestarm_lab.study import load_looks, load_study
 from bestarm_studies.oae.cell_lines import arms, gctx, official, simulated_arms
 from bestarm_studies.oae.cell_lines.arms import LIKENESS, drug_arms, simulated_line
 from bestarm_studies.oae.cell_lines.autoencoder import Coding, embedding, train
@@ -387,7 +387,7 @@ def test_registered_drug_signatures_have_the_stated_shape():
 
 def test_lines_have_one_range_of_batches_and_lost_random_runs_a_circle():
     """The second line needs more batches; there, some random runs never found an arm of the top 1%."""
-    load_study("oae")  # knows how its algorithms look
+    load_looks("oae")
     rows = [
         ("first", "RandomBatch", 0.1, "batches", 1.0),
         ("first", "RandomBatch", 0.01, "batches", 2.0),
