@@ -153,9 +153,9 @@ def test_sharing_what_arms_teach_of_each_other_pays():
     ("settings", "message"),
     [
         ({"alpha": -1.0}, "alpha must be at least 0"),
-        ({"alpha": np.nan}, "alpha must be at least 0"),
+        ({"alpha": np.nan}, "alpha must be finite, got nan"),
         ({"delta": 0.0}, r"delta must lie in \(0, 1\)"),
-        ({"regulariser": 0.0}, "regulariser must be positive"),
+        ({"regulariser": 0.0}, "regulariser must be at least 1e-12, got 0.0"),
     ],
 )
 def test_bad_settings_are_refused(settings, message):

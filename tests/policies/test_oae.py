@@ -622,7 +622,7 @@ def test_an_impossible_end_of_a_run_is_refused(settings, words):
         (RandomBatch, {"batch": 0}, "batch and rounds must be at least 1"),
         (RandomBatch, {"rounds": 0}, "batch and rounds must be at least 1"),
         (Oae, {"optimism": -0.1}, "optimism must be at least 0"),
-        (Oae, {"optimism": np.nan}, "optimism must be at least 0"),
+        (Oae, {"optimism": np.nan}, "optimism must be finite, got nan"),
         (Oae, {"diversity": 0.0}, "diversity must be positive"),
         (Oae, {"steps": 0}, "steps and minibatch"),
         (EnsembleSearch, {"members": 0}, "members must be at least 1"),
@@ -632,7 +632,7 @@ def test_an_impossible_end_of_a_run_is_refused(settings, words):
         (SeqB, {"batch": 257, "optimism": 0.1}, "batch"),
         (Oae, {"kernel": "linear", "diversity": 1.0}, "kernel must be one of"),
         (SeqB, {"optimism_weight": 1.5}, "optimism_weight must be between 0 and 1"),
-        (EnsembleSeqB, {"optimism_weight": np.nan}, "optimism_weight must be between 0 and 1"),
+        (EnsembleSeqB, {"optimism_weight": np.nan}, "optimism_weight must be finite, got nan"),
     ],
 )
 def test_bad_settings(make, settings, words):

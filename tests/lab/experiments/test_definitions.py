@@ -136,7 +136,7 @@ OTHER = {
         'raise ValueError("n must be at least 1.")',
         'object.__setattr__(self, "n", 1)',
     ),
-    "a statement at the top of the module": ("def unused():", "np.seterr(all='raise')\n\n\ndef unused():"),
+    "a statement at the top of the module": ("def unused():", "np.random.default_rng(0)\n\n\ndef unused():"),
     "an operator": ("FACTOR * x", "FACTOR + x"),
     "a mutable constant that is changed": ("def unused():", "FACTOR += 1.0\n\n\ndef unused():"),
 }
