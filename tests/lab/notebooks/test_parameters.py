@@ -246,6 +246,8 @@ def test_a_changed_notebook_writes_below_quick_alone(name):
     for parameter, value in TINY[name].items():
         assert f"{parameter} = {value}" in text
     assert "Claims are decided on the published rows alone." in text
+    if "STAND-IN DATA" in text:
+        pytest.skip("figures of a stand-in are published nowhere")
     figures = QUICK / "changed" / "figures" / name
     assert list(figures.glob("*.png"))
     values = pd.concat([pd.read_csv(file) for file in figures.glob("fig*.csv")])
