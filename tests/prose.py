@@ -11,6 +11,7 @@ The test file of a study needs five lines::
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +63,14 @@ def only_value(file: Path, line: Line, column: str = "value") -> float:
             table = table[np.isclose(table[name].astype(float), wanted)]
     assert len(table) == 1, f"{file.name}: {len(table)} lines of {line}"
     return float(table[column].iloc[0])
+
+
+def cells_of(verdicts: Path, identity: str, convention: str = "as_written") -> tuple[str, ...]:
+    """Return of a claim that counts cells how many hold, of how many, and the bounds on their number."""
+    table = pd.read_csv(verdicts).set_index(["id", "convention"])
+    found = re.match(r"(\d+) of (\d+) cells, between (\d+) and (\d+)", table.loc[(identity, convention), "decided_by"])
+    assert found, f"{identity} counts no cells"
+    return found.groups()
 
 
 @dataclass(frozen=True)

@@ -9,27 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from bestarm.interface import BoolArray, FloatArray
+from bestarm.interface import FloatArray
 from bestarm_lab.claims.cells import Quantity, Rows, Sides, cell_name
 from bestarm_lab.claims.layout import Part, Side
-from bestarm_lab.claims.pooling import count_law, quantiles
+from bestarm_lab.claims.pooling import expected_share
 from bestarm_lab.claims.statistics import (
     RESAMPLES,
     SEED,
     Comparison,
     Relation,
     are_shares,
+    at_least,
     bootstrap_comparison,
     discordant_comparison,
     draws,
     log_ratio,
     mean_comparison,
+    one_sided,
+    partial_conjunction,
+    partial_conjunction_of_cells,
     printed_comparison,
     ratio_comparison,
     share_comparison,
@@ -256,14 +260,42 @@ class Discordant(_Related):
         return f"runs that differ in {words}, exact binomial test"
 
 
+class Cell(NamedTuple):
+    """What one cell says of a claim that counts cells.
+
+    Attributes
+    ----------
+    name, words : str
+        Of the cell, and what was found there.
+    holds : bool
+        Whether its estimate is as claimed.
+    p, p_opposite : float
+        One-sided p-values of the claim in this cell, and of its opposite.
+    n : int
+        Runs.
+    distance, error : float
+        How far the cell is from its margin, negative on the claim's side, with its standard error; NaN where a cell has
+        several comparisons.
+    """
+
+    name: str
+    words: str
+    holds: bool
+    p: float
+    p_opposite: float
+    n: int
+    distance: float = np.nan
+    error: float = np.nan
+
+
 @dataclass(frozen=True, kw_only=True)
 class _OfCells(ClaimTest):
-    """A test of the share of cells in which something holds.
+    """A test of the number of cells in which something holds, by partial conjunction of a test in each cell.
 
     Attributes
     ----------
     share : float
-        The share that the claim names.
+        The share of the cells that the claim names.
     exceeded : bool
         Whether it must be exceeded (``in_more_than``), or reached (``in_cells``).
     """
@@ -274,12 +306,39 @@ class _OfCells(ClaimTest):
     def margin(self) -> str:
         return f"{'more than' if self.exceeded else 'at least'} {self.share}"
 
+    def cells(self, rows: Rows) -> Iterator[Cell | str]:
+        """Yield what each cell says; of one that says nothing its name."""
+        raise NotImplementedError
+
+    def counted(self, rows: Rows) -> Iterator[tuple[str, str]]:
+        for cell in self.cells(rows):
+            yield (cell, "says nothing") if isinstance(cell, str) else (cell.name, cell.words)
+
+    def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
+        found = [cell for cell in self.cells(rows) if isinstance(cell, Cell)]
+        if not found:
+            yield Comparison("no cell says anything", np.nan, np.nan, np.nan, 1.0, 1.0, 0, informative=False)
+            return
+        m, k = len(found), sum(cell.holds for cell in found)
+        need = int(np.floor(self.share * m) + 1 if self.exceeded else np.ceil(self.share * m - 1e-9))
+        ps, opposite = [cell.p for cell in found], [cell.p_opposite for cell in found]
+        p = partial_conjunction_of_cells(ps, need) if need <= m else 1.0
+        p_opposite = partial_conjunction_of_cells(opposite, m - need + 1) if need >= 1 else 1.0
+        least, most = at_least(ps), m - at_least(opposite)
+        name = f"{k} of {m} cells, between {least} and {most}" + self._described(found)
+        n = min(cell.n for cell in found)
+        yield Comparison(name, k / m, least / m, most / m, p, p_opposite, n)
+
+    def _described(self, found: list[Cell]) -> str:
+        return ""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Mostly(_OfCells):
-    """The share of the cells in which left is ahead of right against the share that the claim names.
+    """The number of cells in which left is ahead of right, against the share that the claim names.
 
-    Cells are pooled by `bestarm_lab.claims.pooling.count_law`; those that say nothing are left out.
+    In each cell a t-test says whether left is ahead. Cells that say nothing are left out. Beside the decision stands
+    the estimate of `bestarm_lab.claims.pooling`, which decides nothing.
 
     Attributes
     ----------
@@ -292,28 +351,16 @@ class Mostly(_OfCells):
     relation: Relation
     by_ratio: bool = False
 
-    def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
-        found = [cell for side in self.sides(rows) if (cell := self.ahead(side)) is not None]
-        name = f"share of {len(found)} cells in which left is ahead"
-        if not found:
-            yield Comparison(name, np.nan, np.nan, np.nan, 1.0, 1.0, 0, informative=False)
-            return
-        distances, errors, runs = (np.array(column) for column in zip(*found, strict=True))
-        m, law = len(found), count_law(distances, errors)
-        need = np.floor(self.share * m) + 1 if self.exceeded else np.ceil(self.share * m - 1e-9)
-        fails, holds = (min(1.0, float(part.sum())) for part in (law[: int(need)], law[int(need) :]))
-        low, high = quantiles(law, np.array([0.025, 0.975])) / m
-        share = float(law @ np.arange(m + 1)) / m
-        yield Comparison(name, share, float(low), float(high), fails, holds, int(runs.min()))
-
-    def counted(self, rows: Rows) -> Iterator[tuple[str, str]]:
+    def cells(self, rows: Rows) -> Iterator[Cell | str]:
         for side in self.sides(rows):
-            cell = self.ahead(side)
-            if cell is None:
-                yield side.name, "says nothing"
+            ahead = self.ahead(side)
+            if ahead is None:
+                yield side.name
                 continue
-            distance, error, _ = cell
-            yield side.name, f"{'ahead' if distance < 0.0 else 'not ahead'} by {abs(distance):.3g} ± {error:.2g}"
+            distance, error, n = ahead
+            p, p_opposite = one_sided(distance, error, n)
+            words = f"{'ahead' if distance < 0.0 else 'not ahead'} by {abs(distance):.3g} ± {error:.2g}"
+            yield Cell(side.name, words, distance < 0.0, p, p_opposite, n, distance, error)
 
     def ahead(self, side: Sides) -> tuple[float, float, int] | None:
         """Return how far a cell is from the margin, negative on the claim's side, its error, and the runs."""
@@ -333,16 +380,21 @@ class Mostly(_OfCells):
             distance = -_TIE if self.relation.word == "at_least" else _TIE
         return distance, error, n
 
+    def _described(self, found: list[Cell]) -> str:
+        distances, errors = (np.array([getattr(cell, name) for cell in found]) for name in ("distance", "error"))
+        return f"; pooled estimate {expected_share(distances, errors):.2f}"
+
     def method(self, words: str) -> str:
         words += f" ({'ratio' if self.by_ratio else 'difference'} {self.relation.words()})"
-        return f"share of the cells in which left is ahead in {words}, pooled model of the cells"
+        return f"share of the cells in which left is ahead in {words}, t-tests, partial conjunction"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rank(_OfCells):
-    """The share of the cells in which a series has a rank ``among`` some against the share that the claim names.
+    """The number of cells in which a series has a rank, or a better one, ``among`` some.
 
-    Runs are resampled, anew in every cell, or together where cells share their noise.
+    Rank r is being behind at most r - 1 of the others: in each cell a paired t-test against each of them, and partial
+    conjunction of these. Equal to another in every run is not behind.
 
     Attributes
     ----------
@@ -354,56 +406,39 @@ class Rank(_OfCells):
         Which.
     lowest : bool
         Whether the lowest is the best.
-    shared_noise : bool
-        Whether cells share their noise.
     """
 
     series: Side
     among: tuple[Any, ...]
     rank: int
     lowest: bool = False
-    shared_noise: bool = False
 
-    def _has_rank(self, means: FloatArray) -> BoolArray:
-        sign = -1.0 if self.lowest else 1.0
-        return np.asarray((sign * means[:, 1:] > sign * means[:, [0]]).sum(axis=1) + 1 == self.rank)
-
-    def _tables(self, rows: Rows) -> Iterator[tuple[str, pd.DataFrame]]:
-        """Yield every cell's name, and its runs: the series, and the others."""
+    def cells(self, rows: Rows) -> Iterator[Cell | str]:
         for side in self.sides(rows):
             assert side.right is not None
-            if not side.guesses():
-                others = side.right[[name for name in side.right if name != self.series]]
-                yield side.name, pd.concat([side.left, others], axis=1)
+            others = side.right[[name for name in side.right if name != self.series]]
+            mine = side.left.iloc[:, 0]
+            if side.guesses() or not any(somebody_succeeds(mine, others[name]) for name in others):
+                yield side.name
+                continue
+            rank = 1 + sum(self._lead(mine, others[name])[0] < 0.0 for name in others)
+            tests = [one_sided(-lead, error, n) for lead, error, n in (self._lead(mine, others[o]) for o in others)]
+            ps, opposite = zip(*tests, strict=True)
+            p = partial_conjunction(ps, len(tests) - self.rank + 1) if self.rank <= len(tests) else 0.0
+            p_opposite = partial_conjunction(opposite, self.rank) if self.rank <= len(tests) else 1.0
+            words = f"rank {rank}, mean {mine.mean():.3g}"
+            yield Cell(side.name, words, rank <= self.rank, p, p_opposite, len(mine.dropna()))
 
-    def counted(self, rows: Rows) -> Iterator[tuple[str, str]]:
-        for name, table in self._tables(rows):
-            means = table.mean().to_numpy()
-            rank = int((means[1:] < means[0]).sum() if self.lowest else (means[1:] > means[0]).sum()) + 1
-            yield name, f"rank {rank}, mean {means[0]:.3g}"
-
-    def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
-        generator, text = np.random.default_rng(SEED), f"cells in which {self.series} has rank {self.rank}"
-        held: list[bool] = []
-        drawn, n, informative = np.zeros(RESAMPLES), 0, False
-        weights = np.zeros((0, 0))
-        for _, table in self._tables(rows):
-            if not (self.shared_noise and weights.shape[1] == len(table)):
-                weights = draws(generator, len(table))
-            n = len(table)
-            held.append(bool(self._has_rank(weighted_means(table, np.ones((1, n))))[0]))
-            drawn += self._has_rank(weighted_means(table, weights))
-            informative |= bool((table.nunique() > 1).any())
-        name = f"share of {len(held)} {text}"
-        if not held:
-            yield Comparison(name, np.nan, np.nan, np.nan, 1.0, 1.0, 0, informative=False)
-            return
-        drawn /= len(held)
-        enough = drawn > self.share if self.exceeded else drawn >= self.share
-        yield bootstrap_comparison(name, float(np.mean(held)), drawn, n, enough, informative)
+    def _lead(self, mine: pd.Series, other: pd.Series) -> tuple[float, float, int]:
+        """Return how far a series is ahead of another, the standard error, and the runs of both."""
+        change = (other - mine if self.lowest else mine - other).dropna()
+        lead, error = float(change.mean()), standard_error(change, shares=are_shares(mine.dropna(), other.dropna()))
+        return (_TIE if not change.any() else lead), (0.0 if not change.any() else error), len(change)
 
     def method(self, words: str) -> str:
-        return f"share of the cells in which left has the rank by {words}, bootstrap over runs"
+        return (
+            f"share of the cells in which left has rank {self.rank} or better by {words}, t-tests, partial conjunction"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

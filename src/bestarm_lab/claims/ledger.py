@@ -27,7 +27,7 @@ from bestarm_lab.given import Given, choice, of_type, refuse_unknown
 # every word of the grammar that is no kind: a key that is one of these is no slip, wherever it stands
 WORDS = (
     *(*CONVENTIONS, *LAYOUT, "parts", "series_are", "need", "above", "below", "within", "at_least", "by", "runs"),
-    *("printed", "printed_n", "in_cells", "in_more_than", "among", "is", "best", "noise", "along"),
+    *("printed", "printed_n", "in_cells", "in_more_than", "among", "is", "best", "along"),
 )
 KINDS = ("difference", "ratio", "share", "discordant", "mostly", "rank", "slope", "spread")
 
@@ -229,7 +229,6 @@ def _rank(given: Given, common: dict[str, Any]) -> Rank:
     asked = {
         "rank": given.take("is", int),
         "lowest": given.take("best", choice("highest", "lowest"), "highest") == "lowest",
-        "shared_noise": given.take("noise", choice("shared", "own"), "own") == "shared",
     }
     counted = _cells_share(given)
     parts = read_parts(given, [(series, Best("highest", among))])

@@ -1,9 +1,12 @@
-r"""The number of a claim's cells in which one side is ahead, from a model that pools the cells.
+r"""An estimate of the share of a claim's cells in which one side is ahead, from a model that pools the cells.
 
-To count the cells whose estimates lie on the claim's side would count noise where a true effect lies near the margin.
-Instead the effects of the cells, as distances from the margin, are normal around a common mean with a common standard
+To count the cells whose estimates lie on the claim's side counts noise where a true effect lies near the margin. Here
+the effects of the cells, as distances from the margin, are normal around a common mean with a common standard
 deviation :math:`\tau`, and every estimate is normal around its cell's effect with its own standard error. The number of
 cells whose effect is on the claim's side then has a posterior law, which is integrated and not sampled.
+
+It describes a claim, and decides none: the posterior that *some* of many cells near their margin lie beyond it is near
+one, whatever the truth. Effects are measured in units of their own root mean square, so that nothing depends on units.
 
 References
 ----------
@@ -17,10 +20,16 @@ from scipy import stats
 
 from bestarm.interface import FloatArray
 
-_TAU_SCALE = 1.0  # half-normal prior of tau, in units of a log ratio or of a share: weak in both
+_TAU_SCALE = 1.0  # half-normal prior of tau, in units of the root mean square of the estimates
 _TAUS = np.concatenate([[1e-4], np.linspace(0.005, 0.3, 60), np.linspace(0.32, 4.0, 93)])
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(31)
 _LEAST_ERROR = 1e-6
+
+
+def expected_share(distances: FloatArray, errors: FloatArray) -> float:
+    """Return the expected share of the cells whose effect is below the margin, see `count_law`."""
+    law = count_law(distances, errors)
+    return float(law @ np.arange(len(law))) / (len(law) - 1)
 
 
 def count_law(distances: FloatArray, errors: FloatArray) -> FloatArray:
@@ -40,7 +49,8 @@ def count_law(distances: FloatArray, errors: FloatArray) -> FloatArray:
     ndarray, shape (m + 1,)
         Probabilities, which add up to 1.
     """
-    d, s = np.asarray(distances, dtype=np.float64), np.maximum(errors, _LEAST_ERROR)
+    unit = float(np.sqrt(np.mean(np.square(distances)))) or 1.0
+    d, s = np.asarray(distances, dtype=np.float64) / unit, np.maximum(np.asarray(errors) / unit, _LEAST_ERROR)
     variance = s**2 + _TAUS[:, None] ** 2  # (taus, m)
     precision = 1.0 / variance
     spread = 1.0 / precision.sum(axis=1)
@@ -61,8 +71,3 @@ def count_law(distances: FloatArray, errors: FloatArray) -> FloatArray:
         law[..., 1:] = law[..., 1:] * (1.0 - p) + law[..., :-1] * p
         law[..., :1] *= 1.0 - p
     return np.asarray((law * both[..., None]).sum(axis=(0, 1)))
-
-
-def quantiles(law: FloatArray, levels: FloatArray) -> FloatArray:
-    """Return quantiles of a number of cells with this law."""
-    return np.searchsorted(np.cumsum(law), np.asarray(levels) - 1e-12).astype(np.float64)

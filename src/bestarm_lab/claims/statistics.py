@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -51,11 +51,15 @@ class Relation:
     def p_values(
         self, effect: float, error: float, n: int, scale: Callable[[float], float] = float
     ) -> tuple[float, float]:
-        """Return p of the relation (two one-sided tests of ``within``) and of its opposite."""
+        """Return p of the relation (two one-sided tests of ``within``) and of its opposite.
+
+        The opposite of ``within`` is that the effect lies outside: p is the largest probability, over all effects
+        inside, of an estimate that lies as far outside, on either side.
+        """
         if self.word == "within":
             below, above_low = one_sided(effect - scale(self.low), error, n)
             below_high, above = one_sided(effect - scale(self.high), error, n)
-            return max(above_low, below_high), min(1.0, 2.0 * min(below, above))
+            return max(above_low, below_high), min(1.0, below + below_high, above + above_low)
         less, more = one_sided(effect - scale(self.bound), error, n)
         return (less, more) if self.word == "below" else (more, less)
 
@@ -94,6 +98,27 @@ def one_sided(distance: float, error: float, n: int) -> tuple[float, float]:
         return (0.5, 0.5) if distance == 0.0 else (float(distance > 0), float(distance < 0))
     t = distance / error
     return float(stats.t.cdf(t, n - 1)), float(stats.t.sf(t, n - 1))
+
+
+def partial_conjunction(ps: Sequence[float], need: int) -> float:
+    """Return the p-value of "at least ``need`` of these hold" (Benjamini and Heller 2008, with Bonferroni's bound)."""
+    return min(1.0, (len(ps) - need + 1) * sorted(ps)[need - 1])
+
+
+def partial_conjunction_of_cells(ps: Sequence[float], need: int) -> float:
+    """Return the p-value of "at least ``need`` of these cells hold", with Simes' bound in the place of Bonferroni's.
+
+    Simes' bound is valid where p-values are independent or positively dependent, as those of cells are: each has an
+    instance or a budget of its own, and where noise is shared it moves all of them to one side.
+    """
+    m, ordered = len(ps), np.sort(ps)[need - 1 :]
+    return float(min(1.0, ((m - need + 1) / np.arange(1, m - need + 2) * ordered).min()))
+
+
+def at_least(ps: Sequence[float], level: float = 0.025) -> int:
+    """Return the lower confidence bound on how many of these cells hold: partial conjunction, all numbers at once."""
+    held = [need for need in range(1, len(ps) + 1) if partial_conjunction_of_cells(ps, need) <= level]
+    return max(held, default=0)
 
 
 def are_shares(*values: pd.Series) -> bool:

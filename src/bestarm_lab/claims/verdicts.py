@@ -15,7 +15,7 @@ import pandas as pd
 from scipy import stats
 
 from bestarm.interface import BoolArray
-from bestarm_lab.claims.statistics import Comparison
+from bestarm_lab.claims.statistics import Comparison, partial_conjunction
 
 LEVEL = 0.05
 POWER = 0.8
@@ -42,11 +42,6 @@ class Decision(NamedTuple):
     text: str
     informative: bool = True
     checked: str = ""
-
-
-def partial_conjunction(ps: Sequence[float], need: int) -> float:
-    """Return the p-value of "at least ``need`` of these hold" (Benjamini and Heller, with Bonferroni's bound)."""
-    return min(1.0, (len(ps) - need + 1) * sorted(ps)[need - 1])
 
 
 def joint_p(comparisons: Sequence[Comparison], need: int | None = None) -> tuple[float, float]:

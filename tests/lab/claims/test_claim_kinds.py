@@ -58,13 +58,13 @@ def test_a_difference_is_the_paired_t_test():
 
 
 def test_equivalence_is_two_one_sided_tests():
-    """``within`` takes the larger of the two; its opposite the smaller other tail, doubled for choosing it."""
+    """``within`` takes the larger of the two; its opposite both tails at the end of the interval that was passed."""
     rows = frame({"a": A, "b": B})
     found = only({"difference": "v", "within": 0.6, **AB}, rows)
     assert found.p == pytest.approx(ttost_paired(A, B, -0.6, 0.6)[0])
     far = only({"difference": "v", "within": 0.6, **AB}, frame({"a": A + 0.6, "b": B}))
     _, lower, upper = ttost_paired(A + 0.6, B, -0.6, 0.6)
-    assert far.p_opposite == pytest.approx(2.0 * min(1.0 - lower[1], 1.0 - upper[1]))
+    assert far.p_opposite == pytest.approx((1.0 - upper[1]) + lower[1])
     assert far.p_opposite < 0.5
     assert only({"difference": "v", "within": [-0.6, 0.6], **AB}, rows) == found
 
@@ -171,7 +171,7 @@ def cells(means: list[tuple[float, float]], n: int = 80) -> pd.DataFrame:
     )
 
 
-def test_mostly_counts_cells_by_the_pooled_model():
+def test_mostly_counts_cells_by_partial_conjunction():
     """Clear cells leave no doubt, ties without spread are at least as good and not better, a coin is a coin."""
     clear = cells([(1, 0), (1, 0), (1, 0), (0, 1)])
     sides = {"mostly": "v", "left": "a", "right": "b", "cells": {"e": {"k": [0, 1, 2, 3]}}}
@@ -181,6 +181,7 @@ def test_mostly_counts_cells_by_the_pooled_model():
     assert found.p < 1e-3
     assert only({**test, "in_cells": 0.8}, clear).p_opposite < 1e-3
     assert only({**test, "in_more_than": 0.75}, clear).p > 0.999
+    assert found.name == "3 of 4 cells, between 3 and 3; pooled estimate 0.75"
     same = {s: noise(3, 80) for s in "ab"}
     even = pd.concat([frame(same, k=k) for k in range(4)])
     assert only({**test, "in_cells": 1.0}, even).p < 0.001
@@ -200,7 +201,7 @@ def test_cells_in_which_most_runs_of_both_sides_are_cut_do_not_count():
     told = [c.informative for c in read(test, {"v": limited}).comparisons({"e": rows})]
     assert told == [False, True]
     mostly = {"mostly": "v", "by": "ratio", **{k: test[k] for k in ("left", "right", "below", "cells")}, "in_cells": 1}
-    assert only(mostly, rows, {"v": limited}).name.startswith("share of 1 cells")
+    assert only(mostly, rows, {"v": limited}).name.startswith("1 of 1 cells, between ")
     nothing = {**mostly, "cells": {"e": {"k": 0}}}
     assert not only(nothing, rows, {"v": limited}).informative
 
@@ -214,32 +215,26 @@ def test_the_best_of_a_group_is_chosen_by_its_mean():
     assert only(absent, rows).p < 0.001
 
 
-def test_ranks_count_those_ahead():
-    """First of the highest is last of the lowest; two series equal in every run share the better rank."""
+def test_a_rank_is_being_behind_at_most_so_many():
+    """First of the highest is last of the lowest; equal to another in every run is not behind it."""
     rows = frame({"a": A + 9, "b": B, "c": B, "d": B - 9})
     test = {"rank": "v", "among": ["a", "b", "c", "d"], "in_cells": 1, **CELLS}
     for series, highest, lowest in (("a", 1, 4), ("b", 2, 2), ("c", 2, 2), ("d", 4, 1)):
         for best, place in (("highest", highest), ("lowest", lowest)):
             asked = {**test, "left": series, "best": best}
-            assert only({**asked, "is": place}, rows).p < 0.001
-            assert only({**asked, "is": 5 - place}, rows).p == 1.0
+            for rank in (1, 2, 3, 4):
+                found = only({**asked, "is": rank}, rows)
+                assert (found.p < 0.001, found.p_opposite < 0.001) == (rank >= place, rank < place)
+                assert found.effect == (rank >= place)
 
 
-def test_cells_that_share_their_noise_are_resampled_together():
-    """Copies of one even cell swing together: the share of cells is 0 or 1 in every draw, and the interval is whole."""
-    coin = {"a": np.concatenate([np.ones(40), -np.ones(40)]), "b": np.zeros(80)}
-    rows = pd.concat([frame(coin, k=k) for k in range(20)])
-    test = {
-        "rank": "v",
-        "left": "a",
-        "among": ["a", "b"],
-        "is": 1,
-        "in_cells": 0.5,
-        "cells": {"e": {"k": [*range(20)]}},
-    }
-    together, apart = only({**test, "noise": "shared"}, rows), only(test, rows)
-    assert (together.low, together.high) == (0.0, 1.0)
-    assert 0.1 < apart.low < apart.high < 0.9
+def test_second_best_is_decided_by_paired_tests_against_each_other_series():
+    """Behind at most one of three: the p-value that two of them are beaten, the second smallest times two."""
+    rows = frame({"a": A, "b": A + 0.3 + 0.1 * B, "c": B, "d": noise(0.6, seed=2)})
+    found = only({"rank": "v", "left": "a", "among": ["a", "b", "c", "d"], "is": 2, "in_cells": 1, **CELLS}, rows)
+    others = (A + 0.3 + 0.1 * B, B, noise(0.6, seed=2))
+    ps = sorted(stats.ttest_rel(A, other, alternative="greater").pvalue for other in others)
+    assert found.p == pytest.approx(min(1.0, 2 * ps[1]))
 
 
 def test_a_slope_by_least_squares_weights_the_cells():
@@ -412,7 +407,7 @@ def test_a_test_in_words_has_its_parts():
     share = {"share": "v", "runs": {"at_most": 0.05}, "above": 0.9, "need": 3}
     assert words(share).endswith("at most 0.05, exact binomial test: above 0.9, in 3 comparisons or more")
     mostly = {"mostly": "v", "above": 1, "by": "ratio", "in_more_than": 0.5, **AB}
-    assert words(mostly).endswith("in v (ratio above 1), pooled model of the cells: more than 0.5")
+    assert words(mostly).endswith("in v (ratio above 1), t-tests, partial conjunction: more than 0.5")
     assert set(KINDS) >= {"rank", "spread"}
     assert len(KINDS) == 8
 

@@ -1,15 +1,16 @@
-"""The pooled model of a claim's cells, against simulation and its own limits."""
+"""Claims that count cells: the rule that decides them, simulated at its limits, and the model that describes them."""
 
 import numpy as np
 import pytest
 
-from bestarm_lab.claims.pooling import count_law, quantiles
+from bestarm_lab.claims.pooling import count_law, expected_share
+from bestarm_lab.claims.statistics import at_least, one_sided, partial_conjunction, partial_conjunction_of_cells
 
 
 def test_cells_that_are_known_exactly_are_counted():
     law = count_law(np.array([-0.3, -0.1, 0.2, 0.4]), np.full(4, 1e-5))
     assert law == pytest.approx([0, 0, 1, 0, 0], abs=1e-3)
-    assert quantiles(law, np.array([0.025, 0.975])).tolist() == [2.0, 2.0]
+    assert expected_share(np.array([-0.3, -0.1, 0.2, 0.4]), np.full(4, 1e-5)) == pytest.approx(0.5, abs=1e-3)
 
 
 def test_one_cell_at_its_margin_is_a_coin_and_the_law_adds_up():
@@ -27,24 +28,79 @@ def test_the_posterior_is_that_of_simulation():
     d, s = np.array([-0.4, -0.1, 0.2]), np.array([0.2, 0.15, 0.25])
     generator = np.random.default_rng(1)
     n = 2_000_000
-    tau = np.abs(generator.normal(0, 1, n))
-    mean = generator.uniform(-4, 4, n)
+    unit = np.sqrt(np.mean(d**2))
+    tau = np.abs(generator.normal(0, unit, n))
+    mean = generator.uniform(-2, 2, n)
     effects = mean[:, None] + tau[:, None] * generator.normal(size=(n, 3))
     weight = np.exp(-0.5 * (((d - effects) / s) ** 2).sum(axis=1))
     law = np.bincount((effects < 0).sum(axis=1), weight, 4) / weight.sum()
     assert count_law(d, s) == pytest.approx(law, abs=0.01)
 
 
-@pytest.mark.parametrize(("m", "need", "error"), [(4, 3, 0.15), (16, 12, 0.15), (16, 12, 0.3)])
-def test_claims_that_just_fail_or_just_hold_are_seldom_decided_wrongly(m, need, error):
-    """At most one false decision in twenty, at both sides of the border, by 200 simulated ledgers each."""
-    generator = np.random.default_rng(m)
+@pytest.mark.parametrize("unit", [1e-3, 10.0, 100.0])
+def test_the_model_is_free_of_units(unit):
+    d, s = np.array([-0.4, -0.1, 0.2, 3.5e-6]), np.array([0.2, 0.15, 0.25, 1e-4])
+    assert count_law(d * unit, s * unit) == pytest.approx(count_law(d, s), abs=1e-9)
 
-    def estimates(ahead):
-        size = np.abs(generator.normal(0.0, 0.3, m))
-        return np.where(np.arange(m) < ahead, -size, size) + generator.normal(0.0, error, m)
 
-    held = [count_law(estimates(need - 1), np.full(m, error))[need:].sum() for _ in range(200)]
-    failed = [count_law(estimates(need), np.full(m, error))[need:].sum() for _ in range(200)]
-    assert np.mean(np.array(held) > 0.975) <= 0.06
-    assert np.mean(np.array(failed) < 0.025) <= 0.06
+def test_partial_conjunction_is_that_of_benjamini_and_heller():
+    ps = [0.001, 0.01, 0.02, 0.2, 0.9]
+    assert partial_conjunction(ps, 3) == pytest.approx(3 * 0.02)
+    assert partial_conjunction_of_cells(ps, 3) == pytest.approx(min(3 * 0.02, 3 / 2 * 0.2, 0.9))
+    assert partial_conjunction_of_cells(ps, 5) == 0.9
+    assert at_least(ps) == 1  # two of five: 4 times 0.01
+    assert at_least([0.001] * 4) == 4
+    assert at_least([0.5] * 4) == 0
+
+
+N_LEDGERS, RUNS, ERROR = 4000, 25, 0.15  # as the referee of this rule had them: near the margin means by 0.02
+
+
+def decided(effects, need, shared):
+    """Return the shares of simulated claims that are confirmed and refuted; ``shared`` is the cells' correlation."""
+    generator = np.random.default_rng(len(effects))
+    m, spread = len(effects), ERROR * np.sqrt(RUNS)
+    common = generator.normal(size=(N_LEDGERS, 1, RUNS))
+    own = generator.normal(size=(N_LEDGERS, m, RUNS))
+    runs = effects[None, :, None] + spread * (np.sqrt(shared) * common + np.sqrt(1.0 - shared) * own)
+    means, errors = runs.mean(axis=2), runs.std(axis=2, ddof=1) / np.sqrt(RUNS)
+    both = np.array(
+        [[one_sided(d, e, RUNS) for d, e in zip(*cell, strict=True)] for cell in zip(means, errors, strict=True)]
+    )
+    confirmed = [partial_conjunction_of_cells(ps, need) <= 0.025 for ps in both[:, :, 0]]
+    refuted = [partial_conjunction_of_cells(ps, m - need + 1) <= 0.025 for ps in both[:, :, 1]]
+    return np.mean(confirmed), np.mean(refuted)
+
+
+@pytest.mark.parametrize(("m", "need"), [(4, 3), (14, 12), (16, 12), (22, 17)])
+@pytest.mark.parametrize("shared", [0.0, 0.5])
+def test_claims_that_are_false_or_true_by_one_cell_are_seldom_decided_wrongly(m, need, shared, monkeypatch):
+    """False decisions at most 3% a side; the posterior that decided before was wrong in up to 93% and 100% of these."""
+    monkeypatch.setitem(globals(), "N_LEDGERS", 400)
+    behind = np.where(np.arange(m) < need - 1, -0.6, 0.02)  # one cell too few ahead, the others hardly behind
+    ahead = np.where(np.arange(m) < need, -0.02, 0.6)  # just enough ahead, hardly; the others clearly behind
+    assert decided(behind, need, shared)[0] <= 0.03
+    assert decided(ahead, need, shared)[1] <= 0.03
+
+
+def test_clear_claims_are_decided():
+    """Power: all cells four standard errors ahead, and all behind."""
+    assert decided(np.full(8, -0.6), 6, 0.0)[0] > 0.9
+    assert decided(np.full(8, 0.6), 6, 0.0)[1] > 0.9
+
+
+@pytest.mark.parametrize("lead", [0.0, 0.25, 1.0])
+def test_a_series_that_is_best_is_not_refuted_for_ranks(lead):
+    """Best in six cells by so many standard errors, with four equal rivals: a bootstrap of ranks refuted 96%, 56%."""
+    generator = np.random.default_rng(7)
+    refuted = 0
+    for _ in range(300):
+        opposite = []
+        for _ in range(6):
+            mine = lead + generator.normal(size=RUNS) * np.sqrt(RUNS / 2)
+            others = generator.normal(size=(4, RUNS)) * np.sqrt(RUNS / 2)
+            changes = mine - others
+            tests = [one_sided(-c.mean(), c.std(ddof=1) / np.sqrt(RUNS), RUNS) for c in changes]
+            opposite.append(partial_conjunction([p for _, p in tests], 1))
+        refuted += partial_conjunction_of_cells(opposite, 6 - 5 + 1) <= 0.025
+    assert refuted / 300 <= 0.03

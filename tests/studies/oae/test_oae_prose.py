@@ -5,11 +5,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from prose import prose, quote
+from prose import cells_of, prose, quote
 
 from bestarm_lab.paths import FIGURES, RESULTS
 
 VERDICTS = RESULTS / "oae" / "verdicts.csv"
+MAIN_CLAIMS = ["OAE-C2a", "OAE-C2b"]
 SMALL = FIGURES / "oae" / "03_vanilla" / "fig08.csv"
 HILLS = FIGURES / "oae" / "01_problem" / "tab_hills.csv"
 LINES = FIGURES / "oae" / "02_fits" / "fig13.csv"
@@ -120,7 +121,6 @@ QUOTED = [
     quoted("06_realizable", "and the mean is {:.1f}, about that", FITTED, batches(HOURS, "MeanOpt 0.001")),
     quoted("06_realizable", "where chance needs {:.1f} and 27.8", FITTED, batches("Adult, fitted", LAW)),
     quoted("06_realizable", "batches where chance needs {:.1f}, so that of", FITTED, batches("Bank, fitted", LAW)),
-    quoted("07_diversity", "in an estimated {:.2f} of the comparisons", VERDICTS, {"id": "OAE-C54a"}, column="effect"),
     quoted("07_diversity", "in {:.1f} batches, where MeanOpt", POSITIONS, batches(HOLE, "DetD 0.1 | rbf")),
     quoted("07_diversity", "where MeanOpt needs {:.1f} in the same", POSITIONS, batches(HOLE, "MeanOpt 0.1")),
     quoted("08_sequential", "SeqB with λ = 0.01 needs {:.1f} batches", SEQUENCE, batches(HILL, "SeqB 0.01")),
@@ -154,6 +154,25 @@ QUOTED = [
 @pytest.mark.parametrize("quoted_number", QUOTED)
 def test_quoted_numbers_are_those_of_the_figures(quoted_number):
     quoted_number.check()
+
+
+@pytest.mark.parametrize(
+    ("notebook", "fragment", "identities"),
+    [
+        ("01_problem", "random batches in {} of {} cells (OAE-C2a)", ["OAE-C2a"]),
+        ("01_problem", "the greedy search in {} of {} (OAE-C2b)", ["OAE-C2b"]),
+        ("07_diversity", "with NN 10-5 it does so in {} of {} comparisons", ["OAE-C54a"]),
+        (
+            "16_verdicts",
+            "in {} and in {} of 22 cells; with 97.5% confidence in at least {} and {}",
+            ["OAE-C2a", "OAE-C2b"],
+        ),
+    ],
+)
+def test_cells_that_are_counted(notebook, fragment, identities):
+    found = [cells_of(VERDICTS, identity) for identity in identities]
+    numbers = found[0][:2] if len(found) == 1 else [part[k] for k in (0, 2) for part in found]
+    assert fragment.format(*numbers) in prose("oae", notebook)
 
 
 def test_the_score_that_is_quoted():
