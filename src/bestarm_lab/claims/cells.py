@@ -251,15 +251,7 @@ def side_values(table: pd.DataFrame, side: Side) -> pd.DataFrame:
         return table[there]
     if side.rule == "highest_by_halves":
         return best_by_halves(table[there]).to_frame()
-    return best_of_others(table[names]).to_frame()
-
-
-def best_of_others(table: pd.DataFrame) -> pd.Series:
-    """Return for each run the value of the series with the lowest mean over all other runs."""
-    mine = table.dropna()
-    others = (mine.sum() - mine) / max(len(mine) - 1, 1)
-    chosen = others.to_numpy().argmin(axis=1)
-    return pd.Series(mine.to_numpy()[np.arange(len(mine)), chosen], index=mine.index, name="best")
+    return -best_by_halves(-table[names].dropna()).to_frame()
 
 
 def best_by_halves(table: pd.DataFrame) -> pd.Series:

@@ -6,12 +6,12 @@ A test has a kind and its value (``difference: correct``), ``cells``, sides and 
 ``cells`` maps experiments to settings; a list stands for each of its values, ``{from: a, to: b}`` for a range over
 which a run is averaged. Sides are ``left`` and ``right``, a list for each of its members, or ``pairs`` of both, or
 ``each: series``. A side is the name of a series, or the best of some: ``{highest: [...]}`` in the cell,
-``{lowest_of_others: [...]}`` for each run by all others. ``against`` names what differs in the right side's cell,
-``from`` the cell from which a change is counted, ``with`` an experiment whose series are there too, ``paired: false``
-sides with noise of their own. ``parts`` lists variants of the test that must all hold.
+``{highest_by_halves: [...]}`` and ``{lowest_by_halves: [...]}`` by other runs. ``against`` names what differs in the
+right side's cell, ``from`` the cell from which a change is counted, ``with`` an experiment whose series are there too,
+``paired: false`` sides with noise of their own. ``parts`` lists variants of the test that must all hold.
 
-The noise alone puts the best of eight equals above the best of four. ``{highest_by_halves: [...]}`` is free of this: in
-each half of the runs it is the one with the highest mean in the other half.
+The noise alone puts the best of eight equals above the best of four. By halves it does not: in each half of the runs
+the best is the one with the highest, or lowest, mean in the other half.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import pandas as pd
 
 from bestarm_lab.given import Given, choice, of_type
 
-RULES = ("highest", "lowest_of_others", "highest_by_halves")
+RULES = ("highest", "lowest_by_halves", "highest_by_halves")
 LAYOUT = ("cells", "left", "right", "pairs", "each", "against", "from", "with", "paired")  # what parts may change
 Where = Mapping[str, Any]
 

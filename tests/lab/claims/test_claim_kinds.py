@@ -10,7 +10,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import ttost_paired
 
-from bestarm_lab.claims.cells import Quantity, Value, best_by_halves, best_of_others
+from bestarm_lab.claims.cells import Quantity, Value, best_by_halves
 from bestarm_lab.claims.layout import Span
 from bestarm_lab.claims.ledger import KINDS, read_test
 from bestarm_lab.claims.statistics import one_sided
@@ -290,15 +290,26 @@ def test_a_spread_is_near_the_interval_of_normal_values():
     assert only({"spread": "v", "below": 0.9, "left": "a", **CELLS}, frame({"a": x})).p_opposite < 0.001
 
 
-def test_the_best_of_others_is_no_judge_of_its_own_run():
-    """Where one run alone makes a series best, that run takes the other one."""
-    table = pd.DataFrame({"a": [0.0, 5.0, 5.0], "b": [4.0, 4.0, 4.0]})
-    assert best_of_others(table).tolist() == [4.0, 5.0, 5.0]
+def test_the_lowest_by_halves_is_the_mirror_of_the_highest():
+    a, b = np.array([0.0, 1.0, 2.0, 5.0, 4.0, 9.0]), np.array([3.0, 3.0, 3.0, 3.0, 3.0, 3.0])
     low = only(
-        {"difference": "v", "left": {"lowest_of_others": ["a", "b"]}, "above": 0, **CELLS},
-        frame({"a": np.array([0.0, 5.0, 5.0]), "b": np.full(3, 4.0)}),
+        {"difference": "v", "left": {"lowest_by_halves": ["a", "b"]}, "above": 0, **CELLS}, frame({"a": a, "b": b})
     )
-    assert low.effect == pytest.approx(14 / 3)
+    # the mean of a over odd runs is 5, so that even runs take b; over even runs it is 2, so that odd ones take a
+    assert low.effect == pytest.approx((3 * 3.0 + a[1::2].sum()) / 6)
+
+
+@pytest.mark.parametrize("n", [25, 50])
+def test_a_test_of_the_best_of_a_group_has_its_level_where_all_are_equal(n):
+    """Nearly: 7% for 5%. Chosen run by run from all others, as before, it was 15% to 18%."""
+    rng = np.random.default_rng(n)
+    ts = []
+    for _ in range(1500):
+        table = pd.DataFrame(rng.normal(size=(n, 4)))
+        change = best_by_halves(table[[0, 1, 2]]) - table[3]
+        ts.append(change.mean() / (change.std(ddof=1) / np.sqrt(n)))
+    point = stats.t.ppf(0.975, n - 1)
+    assert np.mean(np.abs(ts) > point) <= 0.09
 
 
 def test_the_best_by_halves_does_not_gain_by_the_size_of_its_group():

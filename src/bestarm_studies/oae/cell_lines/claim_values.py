@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from bestarm_lab.claims.cells import best_of_others
+from bestarm_lab.claims.cells import best_by_halves
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_studies.oae.claim_values import RANDOM, Test, first_hit, misfit
 from bestarm_studies.oae.first_hits import SMALLEST_TAU, comparable_runs
@@ -47,15 +47,15 @@ def misfit_and_gain(fits: pd.DataFrame, searches: Mapping[str, pd.DataFrame]) ->
     -------
     DataFrame
         ``line, series`` (the class), ``misfit``, the median training error over the variance, and ``gain``, 1 minus the
-        mean number of batches of MeanOpt, each run with the strength that is best in the others, over that of random
-        batches by their exact law, until an arm of the top 0.2%.
+        mean number of batches of MeanOpt, each half of the runs with the strength that is best in the other, over that
+        of random batches by their exact law, until an arm of the top 0.2%.
     """
     errors = {name: own_misfit(mine, {}).median() for name, mine in fits.groupby("panel", sort=False)}
     found = []
     for name in CLASSES:
         for line, mine in searches[name].groupby("name", sort=False):
             hits = first_hit(comparable_runs(mine), {}, SMALLEST_TAU)
-            gain = 1.0 - best_of_others(hits[MEAN_OPT]).mean() / hits[RANDOM].mean()
+            gain = 1.0 - -best_by_halves(-hits[MEAN_OPT]).mean() / hits[RANDOM].mean()
             found.append({"line": line, "series": name, "misfit": float(errors[str(line)][name]), "gain": float(gain)})
     return pd.DataFrame(found)
 
