@@ -127,10 +127,10 @@ def _verdict(study: Study, line: dict[str, Any]) -> Iterator[str]:
     final = dict(adjusted(whole).iloc[-1])
     yield f"Verdict: {verdict_text(final)}"
     if "p" in line and pd.notna(line["p"]):
-        over = "tested alone" if line["ours"] else "adjusted over the paper's claims"
+        over = "this project's statements" if line["ours"] else "the paper's claims"
         yield (
             f"  p = {line['p']:.3g} of the claim, {line['p_opposite']:.3g} of its opposite, one-sided; "
-            f"two-sided and {over} {final['p_adjusted']:.3g}"
+            f"two-sided and adjusted over {over} {final['p_adjusted']:.3g}"
         )
     if effect := effect_text(final):
         yield f"  {effect}"

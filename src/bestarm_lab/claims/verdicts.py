@@ -2,7 +2,7 @@
 
 Within a claim that needs all of m comparisons, p is the largest of theirs and the opposite's m times the smallest
 (intersection-union, Bonferroni); one that needs some of them has the p-values of partial conjunction. Across a paper's
-claims the two-sided p-values are adjusted by Benjamini and Hochberg; the project's own statements are tested alone.
+claims the two-sided p-values are adjusted by Benjamini and Hochberg, and so are those of the project's own statements.
 """
 
 from __future__ import annotations
@@ -114,10 +114,13 @@ def needed_runs(comparisons: Sequence[Comparison], need: int | None = None) -> f
 
 
 def adjust(verdicts: pd.DataFrame) -> pd.Series:
-    """Return two-sided p-values, adjusted by Benjamini and Hochberg over a paper's own claims of one convention."""
+    """Return two-sided p-values, adjusted by Benjamini and Hochberg over the claims of one convention.
+
+    The paper's claims are one family, the project's own statements another.
+    """
     p = (2.0 * verdicts[["p", "p_opposite"]].astype(np.float64).min(axis=1)).clip(upper=1.0)
-    theirs = p.notna() & (verdicts["ours"] == "")
-    for _, index in verdicts[theirs].groupby("convention").groups.items():
+    tested = verdicts[p.notna()]
+    for _, index in tested.groupby(["convention", tested["ours"] == ""]).groups.items():
         p[index] = stats.false_discovery_control(p[index])
     return p
 

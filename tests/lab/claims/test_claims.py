@@ -168,8 +168,8 @@ def test_a_ledger_may_change_a_test_for_a_convention_or_leave_it_out():
     assert found["margin"].to_dict() == {"as_written": "above 0", "as_coded": "above -0.1"}
 
 
-def test_another_claim_does_not_undecide_the_others_and_ours_are_not_adjusted():
-    """Twenty copies of a claim keep its p-value (Holm would multiply it by twenty); ours are tested alone."""
+def test_another_claim_does_not_undecide_the_others_and_ours_are_a_family_of_their_own():
+    """Twenty copies of a claim keep its p-value (Holm would multiply it by twenty); ours do not count among them."""
     weak = {"e": rows({"a": 0.60, "b": 0.47}, seed=3)}
     alone = evaluate(study(TEST), weak).iloc[0]
     assert alone["verdict"] == "confirmed"
@@ -183,6 +183,10 @@ def test_another_claim_does_not_undecide_the_others_and_ours_are_not_adjusted():
     claims = {**mixed.claims, "C1": replace(mixed.claims["C1"], ours="control")}
     assert evaluate(replace(mixed, claims=claims), {"e": noise})["p_adjusted"].iloc[0] == pytest.approx(
         alone["p_adjusted"]
+    )
+    own = {name: replace(claim, ours="control") for name, claim in mixed.claims.items()}
+    assert evaluate(replace(mixed, claims=own), {"e": noise})["p_adjusted"].iloc[0] == pytest.approx(
+        theirs["p_adjusted"].iloc[0]
     )
 
 
