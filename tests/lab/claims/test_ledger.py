@@ -175,7 +175,7 @@ def test_a_value_of_a_setting_that_is_not_varied_is_refused():
         ({"paired": "no"}, "paired: expected true or false, got 'no'"),
         ({"cells": "synthetic_cells"}, "cells: expected keys with values, got 'synthetic_cells'"),
         ({"cells": {"fig5": {"budget": {"from": 10, "too": 80}}}}, "unknown key 'too'; the nearest right word is 'to'"),
-        ({"left": {"lowest_of_other": ["a"]}}, "unknown key 'lowest_of_other'; the nearest right word"),
+        ({"left": {"lowest_by_halve": ["a"]}}, "unknown key 'lowest_by_halve'; the nearest right word"),
         ({"pairs": [["a", "b"]]}, "left and pairs exclude one another"),
         ({"runs": {"at_mots": 1}}, "unknown key 'at_mots'; the nearest right word is 'at_most'"),
         ({"parts": [{"cels": {}}]}, "unknown key 'cels'; the nearest right word is 'cells'"),
