@@ -8,6 +8,7 @@ from typing import Any
 
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment, Series
+from bestarm_lab.experiments.one_change import name_of_change
 from bestarm_lab.experiments.scale import Profile, Scale
 from bestarm_studies.dpp_bbo.abalone import abalone_instance, stand_in_abalone_instance
 from bestarm_studies.dpp_bbo.batch_observer import BatchObserver
@@ -147,7 +148,7 @@ SENSITIVITY = {
         "Branin-Hoo and its noise",
         "Branin-Hoo",
         {
-            f"{name} | noise {noise:g}": Series(policy, problem={"noise": noise})
+            name_of_change(name, f"noise {noise:g}"): Series(policy, problem={"noise": noise})
             for noise in (0.0, 0.1)
             for name, policy in published(5, learned("Branin-Hoo")).items()
         },

@@ -23,6 +23,7 @@ from bestarm.policies.batch_rules import (
 )
 from bestarm.policies.gp_state import GPModel
 from bestarm_lab.experiments.experiment import Series
+from bestarm_lab.experiments.one_change import name_of_change
 
 ROUNDS = {5: 30, 10: 20, 20: 10}  # batches by their size; the paper does not say how many it ran
 ACQUISITIONS: dict[str, Acquisition] = {"UCB": UpperBound(), "EST": EstimatedMaximum()}
@@ -125,30 +126,33 @@ def choices(objective: str, *, exchange: bool) -> dict[str, Any]:
 
     found: dict[str, Any] = {name: base[name] for name in ("UCB-DPP-SAMPLE", "UCB-DPP-MAX")}
     for name, policy in list(found.items()):
-        found |= {
-            f"{name} | β over 5": ruled(policy, acquisition=UpperBound(beta_scale=0.2)),
-            f"{name} | region of Contal's code": ruled(policy, region="as_coded"),
-            f"{name} | first arm left out": ruled(policy, exclude_first=True),
-            f"{name} | mean of zero": fitted(policy, constant=0.0),
-            f"{name} | fits after every batch": fitted(policy, growth=1.0),
-            f"{name} | flat priors": fitted(policy, priors=GammaPriors.uninformative()),
-            f"{name} | slice sampling": fitted(policy, fit="slice"),
-            f"{name} | ten first arms": replace(policy, first=10),
+        changes = {
+            "β over 5": ruled(policy, acquisition=UpperBound(beta_scale=0.2)),
+            "region of Contal's code": ruled(policy, region="as_coded"),
+            "first arm left out": ruled(policy, exclude_first=True),
+            "mean of zero": fitted(policy, constant=0.0),
+            "fits after every batch": fitted(policy, growth=1.0),
+            "flat priors": fitted(policy, priors=GammaPriors.uninformative()),
+            "slice sampling": fitted(policy, fit="slice"),
+            "ten first arms": replace(policy, first=10),
         }
+        found |= {name_of_change(name, change): made for change, made in changes.items()}
     if exchange:
-        found["UCB-DPP-SAMPLE | exchange chain"] = Series(ruled(sample, sampler=Exchange()), replications=20)
+        found[name_of_change("UCB-DPP-SAMPLE", "exchange chain")] = Series(
+            ruled(sample, sampler=Exchange()), replications=20
+        )
     by_integral = EstimatedMaximum("ESTn")
     found |= {
         "EST-DPP-SAMPLE": est,
-        "EST-DPP-SAMPLE | ESTn": ruled(est, acquisition=by_integral),
+        name_of_change("EST-DPP-SAMPLE", "ESTn"): ruled(est, acquisition=by_integral),
         "B-EST": best,
-        "B-EST | ESTn": ruled(best, acquisition=by_integral),
+        name_of_change("B-EST", "ESTn"): ruled(best, acquisition=by_integral),
         "GP-BUCB": bucb,
-        "GP-BUCB | t counts batches": ruled(bucb, by_evaluations=False),
-        "GP-BUCB | two stages": ruled(bucb, two_stage=True, inflation=1.6487),
+        name_of_change("GP-BUCB", "t counts batches"): ruled(bucb, by_evaluations=False),
+        name_of_change("GP-BUCB", "two stages"): ruled(bucb, two_stage=True, inflation=1.6487),
         "LP-UCB": penalty,
-        "LP-UCB | width of UCB": ruled(penalty, penalty_width=UpperBound()),
-        "LP-UCB | penalty of GPyOpt": ruled(penalty, penalty_as_coded=True),
+        name_of_change("LP-UCB", "width of UCB"): ruled(penalty, penalty_width=UpperBound()),
+        name_of_change("LP-UCB", "penalty of GPyOpt"): ruled(penalty, penalty_as_coded=True),
     }
     return found
 
@@ -165,5 +169,5 @@ def on_draws() -> dict[str, BatchGP]:
     found = {"GP-BUCB": gp_bucb(**given), "B-EST": b_est(**given), **region_searches(given, tuple(SAMPLERS))}
     for sampler in ("MAX", "SAMPLE"):
         rule = KDpp(EstimatedMaximum("ESTn"), SAMPLERS[sampler])
-        found[f"EST-DPP-{sampler} | ESTn"] = replace(found[f"EST-DPP-{sampler}"], rule=rule)
+        found[name_of_change(f"EST-DPP-{sampler}", "ESTn")] = replace(found[f"EST-DPP-{sampler}"], rule=rule)
     return found
