@@ -1,6 +1,6 @@
 """Notebooks and pipelines that are killed at random moments, and two pipelines at once: the same files at the end.
 
-``pytest --kills 50 tests/reporting/test_kills.py`` kills as often as that; by default a few times.
+``pytest --kills 50 tests/lab/notebooks/test_kills.py`` kills as often as that; by default a few times.
 """
 
 import contextlib
