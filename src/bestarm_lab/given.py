@@ -105,20 +105,17 @@ class Given:
             if key not in self._known:
                 refuse_unknown(self.place, "key", [key], [word for word in self._words() if word != key])
 
-    def refuse_slip(self, word: str) -> None:
-        """Refuse a key that nobody knows and that is most like a word.
+    def _words(self) -> list[str]:
+        return list(dict.fromkeys([*self._known, *self._also]))
+
+    def refuse_slip(self, *words: str) -> None:
+        """Refuse the key that nobody knows and that is most like one of some words.
 
         Raises
         ------
         ValueError
             With both.
         """
-        self._refuse_slip([word])
-
-    def _words(self) -> list[str]:
-        return list(dict.fromkeys([*self._known, *self._also]))
-
-    def _refuse_slip(self, words: list[str]) -> None:
         slips = [
             (SequenceMatcher(None, str(key), word).ratio(), key, word)
             for key in self._unread
@@ -130,7 +127,7 @@ class Given:
             raise ValueError(f"{self.place}: unknown key {key!r}; the nearest right word is {word!r}.")
 
     def _missing(self, keys: Iterable[str]) -> None:
-        self._refuse_slip(self._words())
+        self.refuse_slip(*self._words())
         there = ", ".join(self._unread) or "no keys"
         raise ValueError(f"{self.place}: no {' or '.join(keys)}; there are: {there}.")
 

@@ -421,8 +421,9 @@ class Rank(_OfCells):
             if side.guesses() or not any(somebody_succeeds(mine, others[name]) for name in others):
                 yield side.name
                 continue
-            rank = 1 + sum(self._lead(mine, others[name])[0] < 0.0 for name in others)
-            tests = [one_sided(-lead, error, n) for lead, error, n in (self._lead(mine, others[o]) for o in others)]
+            leads = [self._lead(mine, others[name]) for name in others]
+            rank = 1 + sum(lead < 0.0 for lead, *_ in leads)
+            tests = [one_sided(-lead, error, n) for lead, error, n in leads]
             ps, opposite = zip(*tests, strict=True)
             p = partial_conjunction(ps, len(tests) - self.rank + 1) if self.rank <= len(tests) else 0.0
             p_opposite = partial_conjunction(opposite, self.rank) if self.rank <= len(tests) else 1.0
@@ -432,8 +433,10 @@ class Rank(_OfCells):
     def _lead(self, mine: pd.Series, other: pd.Series) -> tuple[float, float, int]:
         """Return how far a series is ahead of another, the standard error, and the runs of both."""
         change = (other - mine if self.lowest else mine - other).dropna()
-        lead, error = float(change.mean()), standard_error(change, shares=are_shares(mine.dropna(), other.dropna()))
-        return (_TIE if not change.any() else lead), (0.0 if not change.any() else error), len(change)
+        if not change.any():
+            return _TIE, 0.0, len(change)
+        shares = are_shares(mine.dropna(), other.dropna())
+        return float(change.mean()), standard_error(change, shares=shares), len(change)
 
     def method(self, words: str) -> str:
         return (

@@ -215,14 +215,12 @@ def discordant_comparison(name: str, left: pd.Series, right: pd.Series, relation
     return Comparison(name, (more - less) / n, shift - reach, shift + reach, found.p, found.p_opposite, n, told)
 
 
-def bootstrap_comparison(
-    name: str, effect: float, drawn: FloatArray, n: int, holds: Any, informative: bool = True
-) -> Comparison:
+def bootstrap_comparison(name: str, effect: float, drawn: FloatArray, n: int, holds: Any) -> Comparison:
     """Return a comparison whose p-value is the share of draws in which the claim is false."""
     false = int((~holds).sum())
     p, p_opposite = ((1 + count) / (1 + RESAMPLES) for count in (false, RESAMPLES - false))
     low, high = (float(q) for q in np.quantile(drawn, [0.025, 0.975]))
-    return Comparison(name, effect, low, high, p, p_opposite, n, informative)
+    return Comparison(name, effect, low, high, p, p_opposite, n)
 
 
 def draws(generator: np.random.Generator, n: int) -> FloatArray:

@@ -59,19 +59,8 @@ def new_study(name: str, at: Path | None, known: list[str]) -> list[Path]:
         return _in_checkout(name)
     if at.exists() and (not at.is_dir() or any(at.iterdir())):
         raise ValueError(f"{at} is not empty; name a folder that is not there yet.")
-    package = f"{name}_study"
-    words = {
-        "name": name,
-        "NAME": name.upper().replace("_", "-"),
-        "package": package,
-        "title": "A repository of its own",
-    }
-    files = {f"src/{package}/{target}": _text(part, words) for part, target in _MODULES.items()}
-    files |= {
-        f"src/{package}/__init__.py": '"""A study for bestarm."""\n',
-        f"tests/test_{name}.py": _text("test_study.py", words),
-        f"notebooks/{name}/01_first.ipynb": _notebook(words),
-        f"notebooks/{name}/parameters.yaml": _text("parameters.yaml", words),
+    words = _words(name, f"{name}_study", "A repository of its own")
+    files = _files(words, f"tests/test_{name}.py") | {
         "pyproject.toml": _text("pyproject.toml", words),
         "dvc.yaml": _text("dvc.yaml", words),
         "params.yaml": _PARAMS,
@@ -84,19 +73,8 @@ def _in_checkout(name: str) -> list[Path]:
     pipeline, project = ROOT / "dvc.yaml", ROOT / "pyproject.toml"
     if not (ROOT / "src" / "bestarm_studies").is_dir() or not project.is_file():
         raise ValueError(f"{ROOT} is no checkout of bestarm; name a folder of its own by --at.")
-    words = {
-        "name": name,
-        "NAME": name.upper().replace("_", "-"),
-        "package": f"bestarm_studies.{name}",
-        "title": "2026",
-    }
-    files = {f"src/bestarm_studies/{name}/{target}": _text(part, words) for part, target in _MODULES.items()}
-    files |= {
-        f"src/bestarm_studies/{name}/__init__.py": '"""A study."""\n',
-        f"tests/studies/{name}/test_{name}_study.py": _text("test_study.py", words),
-        f"notebooks/{name}/01_first.ipynb": _notebook(words),
-        f"notebooks/{name}/parameters.yaml": _text("parameters.yaml", words),
-    }
+    words = _words(name, f"bestarm_studies.{name}", "2026")
+    files = _files(words, f"tests/studies/{name}/test_{name}_study.py")
     there = [ROOT / file for file in files if (ROOT / file).exists()]
     if there:
         raise ValueError(f"{there[0]} is there already; move it away, or take another name.")
@@ -113,6 +91,22 @@ def _in_checkout(name: str) -> list[Path]:
     longer = stages.replace(rows[0], f"{rows[1]}{rows[2]}, {name}]").rstrip("\n")
     pipeline.write_text(f"{longer}\n{own.rstrip()}\n", encoding="utf-8")
     return [*written, project, pipeline]
+
+
+def _words(name: str, package: str, title: str) -> dict[str, str]:
+    """Return what stands in the places of the template."""
+    return {"name": name, "NAME": name.upper().replace("_", "-"), "package": package, "title": title}
+
+
+def _files(words: dict[str, str], test: str) -> dict[str, str]:
+    """Return the files of the study itself, wherever it lives: package, notebook with its parameters, and test."""
+    package, notebooks = f"src/{words['package'].replace('.', '/')}", f"notebooks/{words['name']}"
+    return {f"{package}/{target}": _text(part, words) for part, target in _MODULES.items()} | {
+        f"{package}/__init__.py": '"""A study for bestarm."""\n',
+        test: _text("test_study.py", words),
+        f"{notebooks}/01_first.ipynb": _notebook(words),
+        f"{notebooks}/parameters.yaml": _text("parameters.yaml", words),
+    }
 
 
 def _text(part: str, words: dict[str, str]) -> str:
