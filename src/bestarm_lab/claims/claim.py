@@ -12,6 +12,7 @@ from bestarm_lab.claims.kinds import ClaimTest
 from bestarm_lab.claims.verdicts import Decision
 
 OURS = ("control", "prediction", "reading", "correction")
+LEVELS = ("headline", "section", "detail", "theorem")
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,15 @@ class Claim:
         One of `OURS` for a statement of this project; empty for one of the paper's.
     of : str
         The claim of the paper that such a statement belongs to.
+    sentence : str
+        Fingerprint of the paper's sentence, or caption, that states it (`bestarm_lab.claims.fingerprint`); claims that
+        share it are parts of one sentence. Empty for a statement of this project.
+    level : str
+        One of `LEVELS`: of an abstract, introduction or conclusion; of a section's main finding; of a detail of a
+        figure, table or appendix; of a theorem. Empty for a statement of this project.
+    quantifier : str
+        One of `bestarm_lab.claims.kinds.QUANTIFIERS`, by the words of the sentence: of how many comparisons it
+        speaks.
     """
 
     id: str
@@ -95,6 +105,9 @@ class Claim:
     caveat: str = ""
     ours: str = ""
     of: str = ""
+    sentence: str = ""
+    level: str = ""
+    quantifier: str = "all"
 
     @property
     def test(self) -> ClaimTest | Exact:

@@ -7,7 +7,7 @@ which they differ. `Mostly` counts the cells in which one side is ahead, `Rank` 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -43,6 +43,14 @@ from bestarm_lab.claims.statistics import (
 )
 
 _TIE = 1e-3
+# of m comparisons, how many a claim needs by the words of its sentence: "in all", "in most", a sentence that names no
+# number ("A is better than B"), "can be"
+QUANTIFIERS: Mapping[str, Callable[[int], int]] = {
+    "all": lambda m: m,
+    "most": lambda m: m // 2 + 1,
+    "typical": lambda m: m // 2 + 1,
+    "exists": lambda m: 1,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,12 +63,15 @@ class ClaimTest:
         What is compared.
     parts : tuple of Part
         Where, and which sides.
+    quantifier : str
+        Of how many comparisons the claim speaks, one of `QUANTIFIERS`.
     need : int, optional
-        How many of the comparisons must hold; by default all.
+        How many must hold, where the paper says a number.
     """
 
     quantity: Quantity
     parts: tuple[Part, ...]
+    quantifier: str = "all"
     need: int | None = None
 
     few: ClassVar[str] = "nobody succeeds in any run of these cells, or all are as good as a guess"
@@ -81,6 +92,10 @@ class ClaimTest:
         """Return the experiments on whose rows the test is decided."""
         return list(dict.fromkeys(name for part in self.parts for name in part.experiments()))
 
+    def needed(self, m: int) -> int:
+        """Return how many of m comparisons must hold."""
+        return min(self.need, m) if self.need is not None else QUANTIFIERS[self.quantifier](m)
+
     def counted(self, rows: Rows) -> Iterator[tuple[str, str]]:
         """Yield each cell that is counted, and what it says; nothing where comparisons are not of counts."""
         return iter(())
@@ -95,8 +110,9 @@ class ClaimTest:
 
     def words(self) -> str:
         """Return the test in words."""
-        need = f", in {self.need} comparisons or more" if self.need is not None else ""
-        return f"{self.method(self.quantity.value.words)}: {self.margin()}{need}"
+        need = {"most": ", in most comparisons", "typical": ", in most comparisons", "exists": ", in one comparison"}
+        words = need.get(self.quantifier, "") if self.need is None else f", in {self.need} comparisons or more"
+        return f"{self.method(self.quantity.value.words)}: {self.margin()}{words}"
 
 
 @dataclass(frozen=True, kw_only=True)

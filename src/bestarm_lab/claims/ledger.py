@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bestarm_lab.claims.cells import Quantity, Value, Values
-from bestarm_lab.claims.claim import OURS, Check, Claim, Exact
+from bestarm_lab.claims.claim import LEVELS, OURS, Check, Claim, Exact
+from bestarm_lab.claims.fingerprint import read_fingerprint
 from bestarm_lab.claims.kinds import (
+    QUANTIFIERS,
     ClaimTest,
     Difference,
     Discordant,
@@ -102,6 +104,7 @@ def read_claim(
     test = expanded(given.take("test", dict), groups)
     caveat, of = given.take("caveat", str, ""), given.take("of", str, "")
     ours = given.take("ours", choice(*OURS), "")
+    anchor = _anchor(given, ours)
     given.done()
     changes = {convention: test.pop(convention, {}) for convention in CONVENTIONS if convention in test}
     tests: dict[str, ClaimTest | Exact] = {}
@@ -110,11 +113,24 @@ def read_claim(
         if change is not None:
             place = f"{given.place}, test" + (f", {convention}" if change else "")
             whole = Given(place, {**test, **of_type(place, change, dict)}, also=WORDS)
-            tests[convention] = read_test(whole, checks, values)
-    return Claim(identity, text, where, notebook, tests, caveat, ours, of)
+            tests[convention] = read_test(whole, checks, values, anchor["quantifier"])
+    return Claim(identity, text, where, notebook, tests, caveat, ours, of, **anchor)
 
 
-def read_test(given: Given, checks: Mapping[str, Check], values: Values) -> ClaimTest | Exact:
+def _anchor(given: Given, ours: str) -> dict[str, str]:
+    """Return which sentence of the paper a claim is of, its level, and of how many comparisons it speaks."""
+    if not ours:
+        return {
+            "sentence": given.take("sentence", read_fingerprint),
+            "level": given.take("level", choice(*LEVELS)),
+            "quantifier": given.take("quantifier", choice(*QUANTIFIERS)),
+        }
+    return {"quantifier": given.take("quantifier", choice(*QUANTIFIERS), "all")}
+
+
+def read_test(
+    given: Given, checks: Mapping[str, Check], values: Values, quantifier: str = "all"
+) -> ClaimTest | Exact:
     """Return a test of one of the eight kinds, or the call of an exact check."""
     if "check" not in given:
         given.refuse_slip("check")  # whose settings may have the name of a kind
@@ -129,7 +145,8 @@ def read_test(given: Given, checks: Mapping[str, Check], values: Values) -> Clai
     if series_are:
         refuse_unknown(f"{given.place}, series_are", "value", [series_are], [n for n, v in values.items() if v.of])
     settings = _settings(given, values[name]) if name in values else {}
-    common = {"quantity": Quantity(name, settings, series_are, values), "need": given.take("need", int, None)}
+    need = given.take("need", int, None)
+    common = {"quantity": Quantity(name, settings, series_are, values), "need": need, "quantifier": quantifier}
     return _READERS[kind](given, common)
 
 
