@@ -1,8 +1,8 @@
 """The committed rows of a study: made, kept and read in one place.
 
 Rows of the laptop profile lie in ``results/<study>/<experiment>.parquet``, those at the paper's own scale beside them
-in ``results/<study>/paper/``, the verdicts on all claims in ``results/<study>/verdicts.csv``, the comparisons that they rest
-on in ``comparisons.csv``.
+in ``results/<study>/paper/``. ``verdicts.csv`` has the verdicts on all claims, ``comparisons.csv`` the comparisons
+behind them, ``sensitivity.csv`` what they become with other margins.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bestarm_lab.claims.claims import adjusted, compared, lines_of
+from bestarm_lab.claims.claims import adjusted, compared, lines_of, sensitivity
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.part import Part
 from bestarm_lab.experiments.run import make_rows, n_workers, stored_whole
@@ -221,7 +221,8 @@ def write_verdicts(study: Study) -> pd.DataFrame:
     rows, larger = verdict_rows(study)
     lines = lines_of(study, rows, larger)
     verdicts = adjusted(lines)
-    for name, table in (("verdicts", verdicts), ("comparisons", compared(lines))):
+    tables = {"verdicts": verdicts, "comparisons": compared(lines), "sensitivity": sensitivity(lines)}
+    for name, table in tables.items():
         file = RESULTS / study.name / f"{name}.csv"
         temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -7,24 +7,28 @@ experiments have rows there. Smoke runs, stand-in data and too few runs decide n
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from bestarm_lab.claims.cells import Rows
 from bestarm_lab.claims.claim import Claim, Exact
-from bestarm_lab.claims.kinds import ClaimTest, OfCells
-from bestarm_lab.claims.statistics import joint_p
+from bestarm_lab.claims.kinds import ClaimTest, OfCells, Share
+from bestarm_lab.claims.statistics import Comparison, Relation, joint_p
 from bestarm_lab.claims.verdicts import (
     CONVENTIONS,
+    LEVEL,
     Decision,
     adjust,
+    by_holm,
     deciding,
     direction,
     in_margins,
     needed_runs,
     pooled,
     states,
+    two_sided,
     verdict_of,
     verdict_table,
 )
@@ -100,6 +104,41 @@ def compared(lines: pd.DataFrame) -> pd.DataFrame:
         for c, state in zip(line["found"], states(line["found"]), strict=True)
     ]
     return pd.DataFrame(found, columns=COMPARED)
+
+
+def sensitivity(lines: pd.DataFrame) -> pd.DataFrame:
+    """Return what each verdict becomes if its margin is halved or doubled, or if p-values are adjusted by Holm.
+
+    On the scale of logarithms for ratios. The level is that which the adjustment leaves to the claim, and stays. Where
+    a claim has no margin (more than nothing, as large as) and where it counts what has none, the cell is empty.
+    """
+    table = adjusted(lines)
+    holm, levels = by_holm(table), adjust(table)["level"]
+    found = []
+    for place, raw in enumerate(lines.to_dict("records")):
+        line, comparisons = table.iloc[place], raw.get("found")
+        if not isinstance(comparisons, list):
+            continue
+        words = {"id": line["id"], "convention": line["convention"], "verdict": line["verdict"]}
+        need = int(line["needed"])
+        for word, factor in (("halved", 0.5), ("doubled", 2.0)):
+            moved = _moved(comparisons, raw["asked"], factor)
+            significant = bool(moved) and two_sided(*joint_p(moved, need)) <= levels.iloc[place]
+            words[word] = verdict_of(moved, significant, need) if moved else ""
+        words["holm"] = verdict_of(comparisons, bool(holm.iloc[place] < LEVEL), need)
+        found.append(words)
+    return pd.DataFrame(found, columns=["id", "convention", "verdict", "halved", "doubled", "holm"])
+
+
+def _moved(comparisons: list[Comparison], test: ClaimTest, factor: float) -> list[Comparison]:
+    """Return comparisons with another margin; none where there is no margin."""
+    relation: Relation | None = getattr(test, "relation", None)
+    share = isinstance(test, Share) and not test.printed
+    other = None if relation is None else relation.scaled(factor, logged=comparisons[0].logged, share=share)
+    if other is None:
+        return []
+    both = [c.against(other) if c.against is not None else (c.p, c.p_opposite) for c in comparisons]
+    return [replace(c, p=p, p_opposite=q) for c, (p, q) in zip(comparisons, both, strict=True)]
 
 
 def adjusted(lines: pd.DataFrame) -> pd.DataFrame:
@@ -225,7 +264,7 @@ def _with_verdict(line: pd.Series) -> pd.Series:
             line["direction"] = "worse"
         return line
     m, need, relation = len(found), int(line["needed"]), getattr(test, "relation", None)
-    verdict = verdict_of(found, line["p_adjusted"], need)
+    verdict = verdict_of(found, line["p_adjusted"] < LEVEL, need)
     shown, level = deciding(found, verdict, need), line["interval"]
     counts = states(found)
     for state in ("for", "open", "against"):
@@ -236,7 +275,7 @@ def _with_verdict(line: pd.Series) -> pd.Series:
     line["needed_n"] = needed_runs(found, need) if verdict == "undecided" else None
     line["pooled"], line["pooled_low"], line["pooled_high"] = pooled(found)
     line["pooled_margins"] = in_margins(line["pooled"], relation, found[0].logged)
-    name = shown.name + (f" ({line['for']} of {m} comparisons confirm)" if m > 1 else "")
+    name = shown.name
     if isinstance(test, OfCells):
         shown = test.counted(found)
         name = shown.name

@@ -215,7 +215,7 @@ class Ratio(_OfMeans):
                 self._statistic(side.left, weights) / self._statistic(side.right, weights)
                 for weights in (np.ones((1, n)), draws(generator, n))
             )
-            yield bootstrap_comparison(side.name, float(effect), drawn, n, self.relation.holds(drawn))
+            yield bootstrap_comparison(side.name, float(effect), drawn, n, self.relation)
 
     def method(self, words: str) -> str:
         if self.quantity.value.statistic is not None:
@@ -460,7 +460,7 @@ class Slope(_OfMeans):
             for side in self.sides(rows):
                 n = len(side.left)
                 (effect,), drawn = (self._statistic(side.left, w) for w in (np.ones((1, n)), draws(generator, n)))
-                yield bootstrap_comparison(side.name, float(effect), drawn, n, self.relation.holds(drawn))
+                yield bootstrap_comparison(side.name, float(effect), drawn, n, self.relation)
 
     def _page(self, rows: Rows) -> Comparison:
         """Compare the mean of Kendall's tau over cells with 0, by Page's exact trend test over columns."""
@@ -510,7 +510,7 @@ class Spread(_Related):
             runs = side.values()[0].to_numpy()
             n, spread = len(runs), float(runs.std(ddof=1))
             drawn = 2.0 * spread - runs[generator.integers(0, n, (RESAMPLES, n))].std(ddof=1, axis=1)
-            yield bootstrap_comparison(side.name, spread, np.maximum(drawn, 0.0), n, self.relation.holds(drawn))
+            yield bootstrap_comparison(side.name, spread, drawn, n, self.relation, shown=np.maximum(drawn, 0.0))
 
     def method(self, words: str) -> str:
         return f"standard deviation over runs of {words}, bootstrap"

@@ -128,9 +128,7 @@ def _anchor(given: Given, ours: str) -> dict[str, str]:
     return {"quantifier": given.take("quantifier", choice(*QUANTIFIERS), "all")}
 
 
-def read_test(
-    given: Given, checks: Mapping[str, Check], values: Values, quantifier: str = "all"
-) -> ClaimTest | Exact:
+def read_test(given: Given, checks: Mapping[str, Check], values: Values, quantifier: str = "all") -> ClaimTest | Exact:
     """Return a test of one of the eight kinds, or the call of an exact check."""
     if "check" not in given:
         given.refuse_slip("check")  # whose settings may have the name of a kind

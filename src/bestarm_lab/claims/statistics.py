@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -38,6 +38,20 @@ class Relation:
     def bound(self) -> float:
         """Return the margin of a relation that has one end."""
         return self.high if self.word == "below" else self.low
+
+    def scaled(self, factor: float, *, logged: bool = False, share: bool = False) -> Relation | None:
+        """Return the relation with its margin so many times as far from no effect; None where it has none.
+
+        No effect is 0, of ratios (``logged``) 1; a ``share`` is measured from the nearer of 0 and 1, and half has none.
+        """
+
+        def moved(end: float) -> float:
+            if share:
+                return end if end == 0.5 else end * factor if end < 0.5 else 1.0 - (1.0 - end) * factor
+            return float(end**factor) if logged else end * factor
+
+        ends = [moved(end) if np.isfinite(end) else end for end in (self.low, self.high)]
+        return None if ends == [self.low, self.high] else Relation(self.word, *ends)
 
     def words(self) -> str:
         """Return the relation in words."""
@@ -146,6 +160,8 @@ class Comparison:
         Standard error of the effect, of a ratio that of its logarithm; NaN where there is none.
     logged : bool
         Whether the effect is a ratio.
+    against : callable, optional
+        From another relation to both p-values; None where the test has no margin.
     """
 
     name: str
@@ -157,6 +173,7 @@ class Comparison:
     informative: bool = True
     error: float = np.nan
     logged: bool = False
+    against: Callable[[Relation], tuple[float, float]] | None = None
 
     @property
     def low(self) -> float:
@@ -247,9 +264,14 @@ def mean_of(change: pd.Series, *, shares: bool) -> Estimate:
 
 def mean_comparison(name: str, estimate: Estimate, relation: Relation, informative: bool) -> Comparison:
     """Compare a mean with a margin."""
-    p, p_opposite = relation.p_values(estimate)
+
+    def against(other: Relation) -> tuple[float, float]:
+        return other.p_values(estimate)
+
     return Comparison(
-        name, estimate.value, estimate.interval, p, p_opposite, estimate.n, informative, error=estimate.error
+        *(name, estimate.value, estimate.interval, *against(relation), estimate.n, informative),
+        error=estimate.error,
+        against=against,
     )
 
 
@@ -284,26 +306,37 @@ def ratio_comparison(
 
 def logged_comparison(name: str, estimate: Estimate, relation: Relation, informative: bool) -> Comparison:
     """Compare a ratio, estimated by its logarithm, with a margin."""
-    p, p_opposite = relation.p_values(estimate, lambda margin: float(np.log(margin)))
+
+    def against(other: Relation) -> tuple[float, float]:
+        return other.p_values(estimate, lambda margin: float(np.log(margin)))
 
     def interval(level: float) -> tuple[float, float]:
         low, high = estimate.interval(level)
         return float(np.exp(low)), float(np.exp(high))
 
     return Comparison(
-        *(name, float(np.exp(estimate.value)), interval, p, p_opposite, estimate.n, informative),
+        *(name, float(np.exp(estimate.value)), interval, *against(relation), estimate.n, informative),
         error=estimate.error,
         logged=True,
+        against=against,
     )
 
 
 def share_comparison(name: str, k: int, n: int, relation: Relation) -> Comparison:
     """Compare a share of k of n with a margin, from the side that the relation names, by the exact binomial test."""
-    sides = ("greater", "less") if relation.word == "above" else ("less", "greater")
-    p, p_opposite = (float(stats.binomtest(k, n, relation.bound, alternative=s).pvalue) if n else 1.0 for s in sides)
+
+    def against(other: Relation) -> tuple[float, float]:
+        if n == 0:
+            return 1.0, 1.0
+        more, less = (
+            float(stats.binomtest(k, n, other.bound, alternative=side).pvalue) for side in ("greater", "less")
+        )
+        return (more, less) if other.word == "above" else (less, more)
+
     share = k / max(n, 1)
     error = float(np.sqrt((k + 1) * (n - k + 1) / (n + 2) ** 3))
-    return Comparison(name, share, partial(_exact_interval, k, n), p, p_opposite, n, error=error)
+    interval = partial(_exact_interval, k, n)
+    return Comparison(name, share, interval, *against(relation), n, error=error, against=against)
 
 
 def _exact_interval(k: int, n: int, level: float) -> tuple[float, float]:
@@ -318,10 +351,8 @@ def printed_comparison(name: str, k: int, n: int, printed: float, printed_n: int
     """Test whether a share is near a printed one, by the Agresti-Caffo difference, which bears zero counts."""
     ours, theirs = (k + 1) / (n + 2), (printed * printed_n + 1) / (printed_n + 2)
     error = float(np.sqrt(ours * (1 - ours) / (n + 2) + theirs * (1 - theirs) / (printed_n + 2)))
-    estimate = Estimate(ours - theirs, error, n)
-    p, p_opposite = relation.p_values(estimate)
-    name = f"{name}, minus the printed {printed}"
-    return Comparison(name, k / n - printed, estimate.interval, p, p_opposite, n, error=error)
+    found = mean_comparison(f"{name}, minus the printed {printed}", Estimate(ours - theirs, error, n), relation, True)
+    return replace(found, effect=k / n - printed)
 
 
 def discordant_comparison(name: str, left: pd.Series, right: pd.Series, relation: Relation) -> Comparison:
@@ -334,7 +365,7 @@ def discordant_comparison(name: str, left: pd.Series, right: pd.Series, relation
     wins = more if relation.word == "above" else less
     found = share_comparison(name, wins, more + less, Relation("above", low=0.5))
     if not are_shares(left, right):
-        return replace(found, informative=more + less > 0)
+        return replace(found, informative=more + less > 0, against=None)
     n, differ = len(left), more + less
 
     def interval(level: float) -> tuple[float, float]:
@@ -347,16 +378,32 @@ def discordant_comparison(name: str, left: pd.Series, right: pd.Series, relation
     return Comparison(name, (more - less) / n, interval, found.p, found.p_opposite, n, told, error=error)
 
 
-def bootstrap_comparison(name: str, effect: float, drawn: FloatArray, n: int, holds: Any) -> Comparison:
-    """Return a comparison whose p-value is the share of draws in which the claim is false."""
-    false = int((~holds).sum())
-    p, p_opposite = ((1 + count) / (1 + RESAMPLES) for count in (false, RESAMPLES - false))
+def bootstrap_comparison(
+    name: str, effect: float, drawn: FloatArray, n: int, relation: Relation, shown: FloatArray | None = None
+) -> Comparison:
+    """Return a comparison whose p-value is the share of draws in which the claim is false.
+
+    Parameters
+    ----------
+    name, effect, n, relation
+        As of a `Comparison`.
+    drawn : ndarray
+        Effects of resamples.
+    shown : ndarray, optional
+        What the interval is of, where some draws are impossible values.
+    """
+    shown = drawn if shown is None else shown
+
+    def against(other: Relation) -> tuple[float, float]:
+        false = int((~other.holds(drawn)).sum())
+        return (1 + false) / (1 + RESAMPLES), (1 + RESAMPLES - false) / (1 + RESAMPLES)
 
     def interval(level: float) -> tuple[float, float]:
-        low, high = np.quantile(drawn, [level / 2.0, 1.0 - level / 2.0])
+        low, high = np.quantile(shown, [level / 2.0, 1.0 - level / 2.0])
         return float(low), float(high)
 
-    return Comparison(name, effect, interval, p, p_opposite, n, error=float(drawn.std(ddof=1)))
+    error = float(drawn.std(ddof=1))
+    return Comparison(name, effect, interval, *against(relation), n, error=error, against=against)
 
 
 def draws(generator: np.random.Generator, n: int) -> FloatArray:

@@ -7,13 +7,14 @@ that an interval and its verdict agree.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 from statsmodels.stats.meta_analysis import combine_effects
+from statsmodels.stats.multitest import multipletests
 
 from bestarm.interface import BoolArray
 from bestarm_lab.claims.statistics import Comparison, Relation, joint_p
@@ -68,10 +69,10 @@ def states(comparisons: Sequence[Comparison]) -> list[str]:
     return ["for" if ours else "against" if theirs else "open" for ours, theirs in zip(*kinds, strict=True)]
 
 
-def verdict_of(comparisons: Sequence[Comparison], p_adjusted: float, need: int) -> str:
-    """Return the verdict on a claim from its comparisons, its adjusted two-sided p-value and how many it needs."""
+def verdict_of(comparisons: Sequence[Comparison], significant: bool, need: int) -> str:
+    """Return the verdict on a claim from its comparisons, whether its p is significant, and how many it needs."""
     p, p_opposite = joint_p(comparisons, need)
-    if p_adjusted >= LEVEL:
+    if not significant:
         runs, n = needed_runs(comparisons, need), min(c.n for c in comparisons)
         return "undecided" if runs <= FARTHEST * n else "at the margin"
     if p <= p_opposite:
@@ -179,16 +180,30 @@ def adjust(verdicts: pd.DataFrame) -> pd.DataFrame:
         level[index] = LEVEL * max(1, int((p[index] < LEVEL).sum())) / len(index)
     keys = ["id", "convention", "p", "p_opposite"]
     if {"id", "of"} <= set(tested):
-        claims = {tuple(line): at for at, line in zip(tested.index[theirs], tested.loc[theirs, keys].to_numpy())}
-        for at, line in tested[~theirs].iterrows():
-            same = claims.get((line["of"], line["convention"], line["p"], line["p_opposite"]))
+        lines = tested.to_dict("records")
+        claims = {
+            tuple(line[key] for key in keys): at
+            for at, line in zip(tested.index, lines, strict=True)
+            if not line["ours"]
+        }
+        for at, line in zip(tested.index, lines, strict=True):
+            same = claims.get((line["of"], *(line[key] for key in keys[1:]))) if line["ours"] else None
             if same is not None:
                 p[at], level[at] = p[same], level[same]
     return pd.DataFrame({"p_adjusted": p, "level": level})
 
 
+def by_holm(verdicts: pd.DataFrame) -> pd.Series:
+    """Return two-sided p-values adjusted by Holm over the same families as `adjust`."""
+    p = (2.0 * verdicts[["p", "p_opposite"]].astype(np.float64).min(axis=1)).clip(upper=1.0)
+    tested = verdicts[p.notna()]
+    for _, index in tested.groupby(["convention", tested["ours"] == ""]).groups.items():
+        p[index] = multipletests(p[index], method="holm")[1]
+    return p
+
+
 def verdict_text(line: Mapping[str, Any]) -> str:
-    """Return a verdict in words, with what belongs to it: (3 of 8), (about 400 runs), (better than claimed), (exact)."""
+    """Return a verdict in words, with what belongs to it: (3 of 8), (about 400 runs), (better than claimed)."""
     verdict = str(line["verdict"])
     if verdict == "undecided":
         return f"undecided (about {_round(line['needed_n'])} runs)"
@@ -219,18 +234,36 @@ def counts_text(line: Mapping[str, Any]) -> str:
 
 
 def effect_text(line: Mapping[str, Any]) -> str:
-    """Return the effect of a verdict with its interval and margin, or what an exact check found."""
+    """Return the effects behind a verdict with intervals and margin, or what an exact check found.
+
+    Of several comparisons the mean effect stands first, then the one that decides.
+    """
     if pd.isna(line["effect"]):
         return str(line["decided_by"]) if isinstance(line["decided_by"], str) else ""
-    numbers = ", ".join(f"{line[k]:.3g}" for k in ("low", "high"))
-    return f"{line['effect']:.3g} [{numbers}] (claimed: {line['margin']}), {line['unit']}"
+    claimed = f"(claimed: {line['margin']}), {line['unit']}"
+    if str(line["unit"]).startswith("share of the cells"):
+        return f"{line['decided_by']} {claimed}"
+    decides = _numbers(line, "effect", "low", "high")
+    if line["comparisons"] == 1:
+        return f"{decides} {claimed}"
+    mean = f"{_numbers(line, 'pooled', 'pooled_low', 'pooled_high')} on average, " if pd.notna(line["pooled"]) else ""
+    return f"{mean}{decides} in {line['decided_by']} {claimed}"
+
+
+def _numbers(line: Mapping[str, Any], *keys: str) -> str:
+    effect, low, high = (f"{line[key]:.3g}" for key in keys)
+    return f"{effect} [{low}, {high}]"
 
 
 def verdict_table(verdicts: pd.DataFrame) -> str:
-    """Return verdicts as a table in Markdown: claim, both conventions, effect; the project's own statements last."""
+    """Return verdicts as a table in Markdown; the project's own statements last.
+
+    Columns are the claim, its verdict by each convention, how many comparisons are significantly for it, open and
+    against it, and the effects.
+    """
     shown = [c for c in CONVENTIONS if (verdicts["convention"] == c).any()]
-    lines = ["| claim | " + " | ".join(CONVENTIONS[c] for c in shown) + " | effect [95% interval] |"]
-    lines.append("| --- |" + " --- |" * (len(shown) + 1))
+    lines = ["| claim | " + " | ".join(CONVENTIONS[c] for c in shown) + " | for / open / against | effect [interval] |"]
+    lines.append("| --- |" + " --- |" * (len(shown) + 2))
     ours = verdicts["ours"].fillna("")
     for part in (verdicts[ours == ""], verdicts[ours != ""]):
         for identity, mine in part.groupby("id", sort=False):
@@ -238,15 +271,21 @@ def verdict_table(verdicts: pd.DataFrame) -> str:
             first = next(iter(found.values()))
             label = f"*{first['ours']}:* " if isinstance(first["ours"], str) and first["ours"] else ""
             words = [verdict_text(found[c]) if c in found else "" for c in shown]
-            effects = {c: effect_text(found[c]) for c in shown if c in found}
-            if len(set(effects.values())) > 1:
-                effect = "<br>".join(f"{CONVENTIONS[c]}: {text}" for c, text in effects.items())
-            else:
-                effect = next(iter(effects.values()))
+            both = [_by_convention(found, shown, of) for of in (counts_text, effect_text)]
             lines.append(
-                "| " + " | ".join(_cell(t) for t in (f"{label}{first['claim']} ({identity})", *words, effect)) + " |"
+                "| " + " | ".join(_cell(t) for t in (f"{label}{first['claim']} ({identity})", *words, *both)) + " |"
             )
     return "\n".join(lines)
+
+
+def _by_convention(
+    found: Mapping[str, Mapping[str, Any]], shown: Sequence[str], of: Callable[[Mapping[str, Any]], str]
+) -> str:
+    """Return a text about one claim for each convention, or once where they agree."""
+    texts = {c: of(found[c]) for c in shown if c in found}
+    if len(set(texts.values())) == 1:
+        return next(iter(texts.values()))
+    return "<br>".join(f"{CONVENTIONS[c]}: {text}" for c, text in texts.items() if text)
 
 
 def _cell(text: str) -> str:

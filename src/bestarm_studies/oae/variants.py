@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from bestarm_lab.claims.claim import Claim, Exact
 from bestarm_lab.claims.kinds import ClaimTest
 from bestarm_lab.claims.statistics import joint_p
-from bestarm_lab.claims.verdicts import states, two_sided, verdict_of
+from bestarm_lab.claims.verdicts import LEVEL, states, two_sided, verdict_of
 from bestarm_lab.figures.figures import headed, wide
 from bestarm_lab.figures.values import as_values
 
@@ -54,7 +54,7 @@ def variant_verdicts(
             parts = tuple(replace(part, cells=((base, {"name": there}),)) for part in test.parts)
             found = [c for c in replace(test, parts=parts).comparisons({base: rows}) if c.informative]
             need = test.needed(len(found))
-            verdict = verdict_of(found, two_sided(*joint_p(found, need)), need)
+            verdict = verdict_of(found, two_sided(*joint_p(found, need)) < LEVEL, need)
             line = {"id": identity, "variant": variant, "verdict": verdict, "held": states(found).count("for")}
             table.append(line | {"comparisons": len(found)})
     return pd.DataFrame(table)
