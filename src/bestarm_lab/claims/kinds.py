@@ -353,7 +353,7 @@ class Mostly(OfCells):
             else:
                 estimate = mean_of(left - right, shares=are_shares(left, right))
                 found = mean_comparison(side.name, estimate, self.relation, told)
-            if found.p == found.p_opposite == 0.5:  # equal in every run: at least as good, and not better
+            if found.error == 0.0 and found.p == 0.5:  # equal in every run: at least as good, and not better
                 as_good = self.relation.word == "at_least"
                 found = replace(found, p=float(not as_good), p_opposite=float(as_good))
             yield found

@@ -251,7 +251,7 @@ def standard_error(values: pd.Series, *, shares: bool) -> float:
 def skewness(values: pd.Series) -> float:
     """Return the sample skewness of values, without bias for normal ones, divided by the root of their number."""
     n = len(values)
-    if n < 3 or not float(values.var()) > 0.0:
+    if n < 3 or float(np.ptp(values)) <= 1e-12 * float(np.abs(values).max()):
         return 0.0
     return float(stats.skew(values, bias=False)) / float(np.sqrt(n))
 
