@@ -54,14 +54,8 @@ def _mean(rows: pd.DataFrame, column: str, after: int) -> pd.DataFrame:
 
 
 def regret_area(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
-    """Return the relative regret of the best arm so far, in the mean over all batches.
-
-    A run that ended with the best of all arms has no regret in the batches after that.
-    """
-    kept = whole_runs(without_broken(rows), to_the_best=True)
-    kept = kept[kept["round"] > 0]
-    total = kept.groupby(["replication", "series"], sort=False)["relative_regret"].sum()
-    return (total / rows["round"].max()).unstack("series").astype(float)
+    """Return the relative regret of the best arm so far, in the mean over all batches."""
+    return _mean(rows, "relative_regret", 0)
 
 
 def mean_reward(rows: pd.DataFrame, test: Test) -> pd.DataFrame:

@@ -76,19 +76,15 @@ def until_found(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[~(rows["round"] > end)]
 
 
-def whole_runs(rows: pd.DataFrame, *, to_the_best: bool = False) -> pd.DataFrame:
+def whole_runs(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the runs that were searched to the last batch by design, not because they did not find.
 
     A series of which some runs ended counts with its first `WHOLE_RUNS`, if all of these were searched to the last
-    batch, and else not at all: the runs that go on by themselves are the slow ones. ``to_the_best`` takes a run that
-    ended with the best of all arms as whole, too: the regret of its batches after that is known to be 0.
+    batch, and else not at all: the runs that go on by themselves are the slow ones.
     """
     runs = [rows["series"], rows["replication"]]
     searched = rows["round"].where(rows["reward"].notna() & (rows["round"] > 0))
     whole = searched.groupby(runs, sort=False).transform("nunique") == rows["round"].max()
-    if to_the_best:
-        regret = rows["relative_regret"].where(rows["round"] > 0)
-        whole |= regret.groupby(runs, sort=False).transform("min") == 0.0
     first = rows["replication"] < WHOLE_RUNS
     by_series = pd.DataFrame({"all": whole, "first": whole | ~first}).groupby(rows["series"]).transform("all")
     return rows[by_series["all"] | (by_series["first"] & first)]

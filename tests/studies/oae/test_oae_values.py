@@ -13,7 +13,7 @@ from bestarm_lab.figures.appearance import use_style
 from bestarm_lab.figures.values import share_interval
 from bestarm_lab.paths import RESULTS
 from bestarm_studies.oae.batch_observer import n_good
-from bestarm_studies.oae.claim_values import batch_limit, first_hit, first_tried, regret_area
+from bestarm_studies.oae.claim_values import batch_limit, first_hit, first_tried
 from bestarm_studies.oae.divergence import divergence_table, divergence_values, marked_runs, without_broken
 from bestarm_studies.oae.evolution_figure import evolution_figure
 from bestarm_studies.oae.figures import _apart, fits_figure, hits_figure
@@ -130,21 +130,6 @@ def test_whole_runs_are_those_searched_on_by_design():
     rows.loc[np.logical_or(*ended), "reward"] = np.nan
     counts = whole_runs(rows).groupby("series")["replication"].agg(["nunique", "max"])
     assert counts.to_numpy().tolist() == [[40, 39], [25, 24]]
-
-
-def test_regret_is_known_of_runs_that_ended_with_the_best_arm_alone():
-    """A run that ended at rank 1 adds nothing more; if one ended before that, only the first 25 count."""
-    whole = made_rows({"A": [3] * 40, "B": [11] * 40})
-    ended = (whole["series"] == "A") & (whole["replication"] >= 25) & (whole["round"] > 3)
-    closing = whole[ended & (whole["round"] == 10)].assign(reward=np.nan)
-    early = pd.concat([whole[~ended], closing], ignore_index=True)
-    expected = regret_area(whole, {})
-    assert expected["A"].tolist() == pytest.approx([0.1] * 40), "0.5 in two of ten batches"
-    pd.testing.assert_frame_equal(regret_area(early, {}), expected)
-    at_start = (early["series"] == "A") & (early["replication"] == 30) & (early["round"] == 0)
-    not_best = (early["series"] == "A") & (early["replication"] == 30) & (early["round"] >= 3)
-    early["relative_regret"] = early["relative_regret"].mask(not_best, 0.01).mask(at_start, 0.0)
-    assert regret_area(early, {})["A"].notna().sum() == 25, "what round 0 says is of no arm"
 
 
 def test_intervals_of_batches_stay_among_the_numbers_of_batches():
