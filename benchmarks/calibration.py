@@ -1,8 +1,8 @@
 """How often each kind of a claim's test decides wrongly, and how often it sees what is there.
 
-Runs are drawn by laws like those of the ledgers' rows, at their numbers of runs and cells. A claim is put at its margin,
-where either decision is wrong; a claim on many cells is put one cell off. Every ledger is simulated 1000 times, and
-decided at 2.5% a side as one claim that stands alone.
+Runs are drawn by laws like those of the rows of the ledgers, at their numbers of runs and cells. A claim is put at its
+margin, where either decision is wrong; a claim on many cells is put one cell off. Every ledger is simulated 1000 times,
+and decided at 2.5% a side as one claim that stands alone.
 """
 
 from __future__ import annotations

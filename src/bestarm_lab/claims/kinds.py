@@ -98,6 +98,11 @@ class ClaimTest:
         """Return how many of m comparisons must hold."""
         return min(self.need, m) if self.need is not None else QUANTIFIERS[self.quantifier](m)
 
+    @property
+    def mixes(self) -> bool:
+        """Whether it can hold in part: not where the claim itself names a number of comparisons."""
+        return self.need is None
+
     def margin(self) -> str:
         """Return what the effect must meet, in words."""
         raise NotImplementedError
@@ -298,6 +303,10 @@ class OfCells(ClaimTest):
 
     share: float
     exceeded: bool = False
+
+    @property
+    def mixes(self) -> bool:
+        return False
 
     def needed(self, m: int) -> int:
         return int(np.floor(self.share * m) + 1 if self.exceeded else max(1, np.ceil(self.share * m - 1e-9)))
