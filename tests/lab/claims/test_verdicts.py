@@ -63,7 +63,7 @@ def test_a_claim_that_needs_some_is_a_partial_conjunction():
     assert partial_conjunction([0.5, 0.01, 0.02], 2) == 0.04
     assert joint_p(given(0.001, 0.01, 0.9), 2) == (0.02, pytest.approx(0.999))
     assert word(0.001, 0.01, 0.9, need=2) == "confirmed"
-    assert word(0.001, 0.999, 0.999, need=2) == "refuted"
+    assert word(0.1, 0.999, 0.999, need=2) == "refuted"
     assert word(1e-6, 0.999, 0.9999, need=2) == "mixed"  # not most, and significantly some
     assert verdict_of(given(1e-6, 0.999, 0.9999), True, 2, mixed=False) == "refuted"  # a number that is claimed
     assert deciding(given(0.001, 0.01, 0.9), "confirmed", 2).name == "c1"
