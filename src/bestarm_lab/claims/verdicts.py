@@ -297,12 +297,21 @@ def _cell(text: str) -> str:
 
 
 def scoreboard(verdicts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return the number of a paper's own claims with each verdict, one line for each study and convention."""
+    """Return the number of a paper's own claims with each verdict, one line for each study and convention.
+
+    Claims that statistics decide are counted by verdict; theorems, arithmetic and other exact checks are counted apart,
+    as ``holds`` and ``fails``. ``sentences`` is how many sentences of the paper these claims are parts of.
+    """
     lines = []
     for study, table in verdicts.items():
         theirs = table[table["ours"].fillna("") == ""]
         for convention, words in CONVENTIONS.items():
-            counts = theirs.loc[theirs["convention"] == convention, "verdict"].value_counts()
-            if len(counts):
-                lines.append({"study": study, "convention": words} | {v: int(counts.get(v, 0)) for v in VERDICTS})
+            mine = theirs[theirs["convention"] == convention]
+            exact = (mine["kind"] == "exact") & mine["verdict"].isin(["confirmed", "refuted"])
+            counts = mine.loc[~exact, "verdict"].value_counts()
+            if len(mine):
+                line = {"study": study, "convention": words, "sentences": mine["sentence"].nunique()}
+                line |= {v: int(counts.get(v, 0)) for v in VERDICTS}
+                holds = int((mine.loc[exact, "verdict"] == "confirmed").sum())
+                lines.append(line | {"holds": holds, "fails": int(exact.sum()) - holds})
     return pd.DataFrame(lines)
