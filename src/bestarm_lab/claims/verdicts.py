@@ -129,14 +129,16 @@ def needed_runs(comparisons: Sequence[Comparison], need: int) -> float:
 
 
 def pooled(comparisons: Sequence[Comparison]) -> tuple[float, float, float]:
-    """Return the mean effect over comparisons with its 95% interval, by random effects; NaN where they have no errors.
+    """Return the mean effect over comparisons with its 95% interval, by random effects.
 
-    It describes a claim and decides none: comparisons that share runs are taken as independent. The variance between
+    NaN where comparisons have no errors, and of two, whose t-interval with one degree of freedom says nothing. It describes a claim and decides none: comparisons that share runs are taken as independent. The variance between
     comparisons is that of Paule and Mandel, the interval that of Hartung, Knapp, Sidik and Jonkman.
     """
     nothing = (np.nan, np.nan, np.nan)
     if len(comparisons) == 1:
         return comparisons[0].effect, comparisons[0].low, comparisons[0].high
+    if len(comparisons) == 2:
+        return nothing
     effects, errors = (np.array([getattr(c, name) for c in comparisons]) for name in ("effect", "error"))
     logged = comparisons[0].logged
     if logged and not (effects > 0.0).all():
