@@ -131,7 +131,8 @@ def needed_runs(comparisons: Sequence[Comparison], need: int) -> float:
 def pooled(comparisons: Sequence[Comparison]) -> tuple[float, float, float]:
     """Return the mean effect over comparisons with its 95% interval, by random effects.
 
-    NaN where comparisons have no errors, and of two, whose t-interval with one degree of freedom says nothing. It describes a claim and decides none: comparisons that share runs are taken as independent. The variance between
+    NaN where comparisons have no errors, and of two, whose t-interval with one degree of freedom says nothing. It
+    describes a claim and decides none: comparisons that share runs are taken as independent. The variance between
     comparisons is that of Paule and Mandel, the interval that of Hartung, Knapp, Sidik and Jonkman.
     """
     nothing = (np.nan, np.nan, np.nan)
