@@ -98,3 +98,10 @@ def test_titles_on_tables():
     first = table[(table["x"] <= 30) & table["panel"].str.startswith("Bike") & (table["statistic"] == "reward")]
     rewards = first.pivot_table(index="panel", columns="series", values="value")
     assert (rewards["MeanOpt 0.1"] < rewards["RandomBatch"]).all()
+
+
+def test_the_title_on_exponents():
+    table = pd.read_csv(OAE / "10_theory" / "tab_exponents.csv").query("panel == 'clones' and x == 'b'")
+    found = table.set_index("series")["value"]
+    assert found["Vanilla"] > 0.95
+    assert found[["Seq", "LogDet"]].max() < 0.5 * found["Vanilla"]

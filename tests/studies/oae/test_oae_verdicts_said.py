@@ -7,7 +7,7 @@ import pytest
 from prose import cells_of, only_value, prose
 
 from bestarm_lab.claims.verdicts import VERDICTS as WORDS
-from bestarm_lab.paths import NOTEBOOKS, RESULTS
+from bestarm_lab.paths import NOTEBOOKS, RESULTS, ROOT
 
 VERDICTS = RESULTS / "oae" / "verdicts.csv"
 
@@ -128,6 +128,33 @@ def test_the_score_that_is_quoted():
 
 def test_the_margin_that_would_change_the_main_claims():
     table = pd.read_csv(RESULTS / "oae" / "sensitivity.csv").set_index("id")
-    assert (table.loc[["OAE-C2a", "OAE-C2b", "OAE-C72a"], "doubled"] == "undecided").all()
+    theirs = table[~table.index.str.contains(r"\.|\d[nhl]$")].query("verdict == 'confirmed' and doubled == 'undecided'")
+    listed = ["OAE-C2a", "OAE-C2b", "OAE-C37", "OAE-C41", "OAE-C49", "OAE-C72a"]
+    assert sorted(theirs.index) == sorted(listed)
+    names = ", ".join(claim.removeprefix("OAE-") for claim in listed[:-1])
+    page = " ".join((ROOT / "docs" / "decisions.md").read_text(encoding="utf-8").split())
+    assert f"a tenth becomes {1 - 0.9**2:.0%} and 30% becomes {1 - 0.7**2:.0%}) {names} and C72a are undecided" in page
     assert table.loc["OAE-C1a", "doubled"] == "confirmed"
     assert f"{1 - 0.9**2:.0%} in the place of 10%, C2a, C2b and C72a become undecided" in prose("oae", "16_verdicts")
+
+
+def test_the_table_of_verdicts_that_changed():
+    """Its new words are those of the record, of every claim that still has a line, and so are the counts."""
+    page = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
+    part = page.partition("### Verdicts that changed (OAE)")[2].partition("\n## ")[0]
+    lines = [
+        [cell.strip() for cell in line.strip("| ").split(" | ")] for line in part.splitlines() if line[:3] == "| C"
+    ]
+    assert len(lines) > 50
+    table = pd.read_csv(VERDICTS)
+    table = table[table["convention"] == "as_written"].set_index("id")
+    for claims, _, new, _ in lines:
+        there = [f"OAE-{claim}" for claim in claims.split(", ") if f"OAE-{claim}" in table.index]
+        words = re.findall(WORD, new)
+        assert there, claims
+        assert words, claims
+        assert table.loc[there, "verdict"].tolist() == (words * len(there) if len(words) == 1 else words), claims
+        counts = [tuple(map(float, pair)) for pair in re.findall(r"(\d+) of (\d+)", new)]
+        if counts:
+            found = table.loc[there, ["for", "comparisons"]].itertuples(index=False, name=None)
+            assert set(found) == set(counts), claims
