@@ -50,7 +50,7 @@ def test_a_policy_written_as_the_guide_says_passes(tmp_path):
 
 
 STORIES = [
-    ("**3.05**", "linear_topm", "TOPM-C8", "as_written", "{:.2f}"),
+    ("**3.04**", "linear_topm", "TOPM-C8", "as_written", "{:.2f}"),
     ("**0.88**", "linear_topm", "TOPM-C8.b", "as_written", "{:.2f}"),
     ("**10%**", "gpoo", "GPOO-C4", "as_coded", "{:.0%}"),
     ("**1.64**", "oae", "OAE-C27", "as_written", "{:.2f}"),
