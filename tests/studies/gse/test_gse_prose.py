@@ -287,6 +287,13 @@ QUOTED = [
         gap("adaptive (15)", "LinGapE in its place", "closed"),
         form=lambda closed: f"{-closed:.3f}",
     ),
+    quoted(
+        "12_verdicts",
+        "exploration loses {} on the adaptive instance with 16 arms",
+        FIGURES / "gse" / "10_paper_against_code" / "audit_baselines_adaptive.csv",
+        change("baselines adaptive, K = 16", "BayesGap-Lin", "H without its power"),
+        form=lambda changed: f"{-changed:.3f}",
+    ),
     quoted("12_verdicts", "As coded the share is {:.3f}", VERDICTS, {"id": "GSE-C1", **CODED}, column="effect"),
 ]
 
