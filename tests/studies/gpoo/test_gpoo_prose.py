@@ -187,15 +187,88 @@ def test_what_alone_puts_gptree_off_the_peak():
     assert shares["f1"]["GPTree | constants of the code"] == shares["f2"]["GPTree | constants of the code"] == 0.0
 
 
+def verdicts() -> pd.DataFrame:
+    return pd.read_csv(RESULTS / "gpoo" / "verdicts.csv").set_index(["id", "convention"])
+
+
+def drawn(notebook: str, name: str, statistic: str) -> pd.DataFrame:
+    """Return the plotted values of one statistic of a figure."""
+    table = pd.read_csv(FIGURES / "gpoo" / notebook / f"{name}.csv")
+    return table[table["statistic"] == statistic]
+
+
 def test_the_score_that_is_quoted():
-    verdicts = pd.read_csv(RESULTS / "gpoo" / "verdicts.csv")
-    theirs = verdicts[verdicts["ours"].isna()]
+    table = verdicts().reset_index()
+    theirs = table[table["ours"].isna()]
     written, coded = (theirs[theirs["convention"] == c]["verdict"] for c in ("as_written", "as_coded"))
+    both = theirs.pivot(index="id", columns="convention", values="verdict").dropna()
+    differ = both.index[both["as_written"] != both["as_coded"]].tolist()
+    assert sorted(differ) == ["GPOO-C13", "GPOO-C14", "GPOO-C17", "GPOO-C2", "GPOO-C4"]
     sentences = [
         f"Of the paper's {len(written)} claims {(written == 'confirmed').sum()} are confirmed as written "
         f"and {(written == 'refuted').sum()} are refuted",
         f"Of the {len(coded)} that its experiments make about the code, {(coded == 'confirmed').sum()} are confirmed "
         f"as coded and {(coded == 'refuted').sum()} is refuted",
+        "Five verdicts differ between the two: GPOO-C2, GPOO-C4, GPOO-C13, GPOO-C14 and GPOO-C17",
     ]
     for sentence in sentences:
         assert sentence in prose("gpoo", "08_verdicts")
+    assert "(changes a verdict: GPOO-C2, GPOO-C4, GPOO-C13, GPOO-C14, GPOO-C17)" in prose(
+        "gpoo", "05_paper_against_code"
+    )
+
+
+def test_comparisons_that_are_counted():
+    table = verdicts()
+    written, coded = (table.loc[("GPOO-C1", c)] for c in ("as_written", "as_coded"))
+    counted = (
+        f"holds in {written['for']:.0f} of {written['comparisons']:.0f} comparisons as written "
+        f"and in {coded['for']:.0f} of {coded['comparisons']:.0f} as coded (GPOO-C1)"
+    )
+    assert counted in prose("gpoo", "03_regret")
+    assert table.loc[("GPOO-C1.a", "as_written"), "verdict"] == "confirmed"
+    wins = table.loc[("GPOO-C10", "as_written"), ["for", "open", "against", "comparisons"]]
+    assert wins.tolist() == [3, 0, 2, 5]
+    text = prose("gpoo", "04_aggregation")
+    assert "at three of five small budgets as written, and fewer than half at the other two (GPOO-C10)" in text
+    assert (table.loc["GPOO-C20", "verdict"] == "confirmed").all()
+    assert "smaller at some budget under both conventions (GPOO-C20)" in text
+    assert table.loc["GPOO-C13", "verdict"].to_dict() == {"as_written": "refuted", "as_coded": "confirmed"}
+    assert "is confirmed as coded and refuted as written (GPOO-C13)" in text
+
+
+def test_how_much_independent_cells_explain():
+    table = verdicts()
+    assert (table.loc["GPOO-C7", "verdict"] == "confirmed").all()
+    assert (table.loc["GPOO-C7", "open"] == 0).all()
+    parts = pd.read_csv(RESULTS / "gpoo" / "comparisons.csv").query("id == 'GPOO-C7.b'").groupby("convention")["effect"]
+    assert parts.min()["as_coded"] > 0.5
+    low, high = parts.min()["as_written"], parts.max()["as_written"]
+    assert f"as coded, and between {low:.2f} and {high:.2f} as written" in prose("gpoo", "05_paper_against_code")
+
+
+def test_titles_say_what_is_drawn():
+    slopes = drawn("05_paper_against_code", "gptree_slopes", "mean").query("series == 'GPTree'")
+    regret = slopes.pivot(index="x", columns="panel", values="value")
+    assert (regret.loc[:1.0] > regret.loc[6.32]).all(axis=None)
+    assert (regret.idxmin() == 3.0).all()
+    leaves = drawn("05_paper_against_code", "gptree_slopes", "leaves").set_index("x")["value"]
+    sentence = f"With a slope of 3 it has {leaves[3.0]:.0f} leaves before the first reward, and the lowest regret"
+    assert sentence in prose("gpoo", "05_paper_against_code")
+    rates = drawn("07_theory", "theory_rate", "mean").pivot(index="x", columns=["panel", "series"], values="value")
+    bounds = drawn("07_theory", "theory_rate", "Corollary 1, mended").pivot(index="x", columns="panel", values="value")
+    fall = bounds.loc[1024] / bounds.loc[32]
+    for panel, series in rates:
+        assert rates.loc[1024, (panel, series)] / rates.loc[32, (panel, series)] < fall[panel]
+    rising = rates["f2", "GPOO (S = 1)"].loc[128:512]
+    assert rising.is_monotonic_increasing
+    assert "on f2 with S = 1 it rises from N = 128 to 512" in prose("gpoo", "07_theory")
+
+
+def test_who_is_ahead_at_the_end_of_f2():
+    means = drawn("03_regret", "fig04_intervals", "mean").query(
+        "panel == 'f2' and x == 80 and convention == 'as_coded'"
+    )
+    ends = means.set_index("series")["value"]
+    text = f"(f2, N = 80: {ends['StoOO']:.3f} against {ends['GPOO (S = 1)']:.3f})"
+    assert text in prose("gpoo", "03_regret")

@@ -1,13 +1,15 @@
 """Numbers that the notebooks quote are those of the CSV files beside them."""
 
+import json
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+import pandas as pd
 import pytest
 from prose import CODED, WRITTEN, cells_of, only_value, prose, quote
 
-from bestarm_lab.paths import FIGURES, RESULTS
+from bestarm_lab.paths import FIGURES, NOTEBOOKS, RESULTS
 
 VERDICTS = RESULTS / "gse" / "verdicts.csv"
 quoted = partial(quote, "gse")
@@ -27,6 +29,23 @@ def tuned(series: str, setting: str) -> dict[str, Any]:
 
 def difference(budget: int, n_arms: int) -> dict[str, Any]:
     return {"statistic": "difference", "panel": f"B = {budget}", "x": n_arms}
+
+
+def gap(panel: str, series: str, statistic: str = "gap") -> dict[str, Any]:
+    return {"panel": panel, "series": series, "statistic": statistic}
+
+
+def drawn(notebook: str, name: str, statistic: str = "accuracy") -> pd.DataFrame:
+    """Return the plotted values of one statistic of a figure."""
+    table = pd.read_csv(FIGURES / "gse" / notebook / f"{name}.csv")
+    return table[table["statistic"] == statistic]
+
+
+def titles(notebook: str) -> str:
+    """Return the code of a notebook, in which its titles stand, without the breaks of its texts."""
+    cells = json.loads((NOTEBOOKS / "gse" / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
+    code = " ".join(" ".join("".join(c["source"]).split()) for c in cells if c["cell_type"] == "code")
+    return code.replace('" "', "")
 
 
 SEARCH = {"series": "Algorithm 2, line search", "panel": "K = 32, d = 10", "x": 1000}
@@ -73,7 +92,7 @@ QUOTED = [
     ),
     quoted(
         "07_real_data",
-        "Sequential halving, which sees no features, has {:.3f} there",
+        "Sequential halving, which sees no features, has {:.3f}",
         "fig05a",
         accuracy("Sequential halving", 16, "B/K = 20"),
     ),
@@ -109,10 +128,16 @@ QUOTED = [
     ),
     quoted(
         "05_randomised",
-        "LinGapE-Greedy rises from {:.3f} to {:.3f}",
+        "at 50 pulls per arm it rises from {:.3f} to {:.3f}",
         "fig03",
-        accuracy("LinGapE-Greedy", 8, "B/K = 50"),
-        accuracy("LinGapE-Greedy", 128, "B/K = 50"),
+        accuracy("LinGapE", 8, "B/K = 50"),
+        accuracy("LinGapE", 128, "B/K = 50"),
+    ),
+    quoted(
+        "05_randomised",
+        "With the rewards of all stages it would have {:.3f}",
+        "fig03",
+        accuracy("GSE-Lin-FWG | rewards kept", 32, "B/K = 50"),
     ),
     quoted(
         "06_logistic",
@@ -124,17 +149,17 @@ QUOTED = [
     quoted("06_logistic", "it leads with {:.3f} at d = 5", "fig04", accuracy("BayesGap-M", 5, "B = 400")),
     quoted(
         "07_real_data",
-        "BayesGap-exp has an accuracy of {:.3f} and the best variant of GSE, GSE-Lin-Wynn, {:.3f}",
+        "per arm {:.3f}, where the best variant of GSE, GSE-Lin-Wynn, has {:.3f}",
         "fig05a",
         accuracy("BayesGap-exp", 16, "B/K = 20"),
         accuracy("GSE-Lin-Wynn", 16, "B/K = 20"),
     ),
     quoted(
         "07_real_data",
-        "BayesGap-exp has {:.3f} and the best variant {:.3f}",
-        "fig05b",
+        "BayesGap-exp has {:.3f} and the best variants {:.3f}",
+        "fig05b_pm",
         accuracy("BayesGap-exp", 16, "B/K = 20"),
-        accuracy("GSE-Lin-Greedy", 16, "B/K = 20"),
+        accuracy("GSE-Lin-Wynn", 16, "B/K = 20"),
     ),
     quoted(
         "08_od_linbai",
@@ -204,6 +229,71 @@ QUOTED = [
         "eta_sphere",
         change("eta sphere, K = 32", "GSE-Lin-FWG", "η = K"),
     ),
+    quoted("12_verdicts", "Over the 39 cells it is {:.3f}", "tab_gap", gap("every cell (39)", "best GSE")),
+    quoted("12_verdicts", "A gap of {:.3f} is left", "tab_gap", gap("every cell (39)", "rewards kept")),
+    quoted(
+        "12_verdicts",
+        "closes more than {:.3f} over all cells",
+        "tab_gap",
+        gap("every cell (39)", "uniform pulls alone", "closed"),
+    ),
+    quoted(
+        "12_verdicts",
+        "accounts for {:.3f}, the distance of BayesGap to it",
+        "tab_gap",
+        gap("every cell (39)", "BayesGap in its place"),
+    ),
+    *[
+        quoted(
+            notebook,
+            f"{before}{{}}{after}",
+            FIGURES / "gse" / "12_verdicts" / f"{table}.csv",
+            gap(panel, change, "closed"),
+            gap(panel, base),
+            form=lambda closed, whole: f"{closed / whole:.0%}",
+        )
+        for notebook, before, after, table, panel, change, base in (
+            ("12_verdicts", "all stages closes ", " of it", "tab_gap", "every cell (39)", "rewards kept", "best GSE"),
+            ("12_verdicts", "of it, ", " on the adaptive", "tab_gap", "adaptive (15)", "rewards kept", "best GSE"),
+            ("12_verdicts", "adaptive and ", " on random", "tab_gap", "random (10)", "rewards kept", "best GSE"),
+            ("12_verdicts", "closes ", " of the gap", "tab_stages", "random, K to 32 (6)", "one stage", "GSE-Lin-FWG"),
+        )
+    ],
+    quoted(
+        "12_verdicts",
+        "why the rest, {}, is there",
+        "tab_gap",
+        gap("every cell (39)", "rewards kept"),
+        gap("every cell (39)", "best GSE"),
+        form=lambda left, whole: f"{left / whole:.0%}",
+    ),
+    quoted(
+        "12_verdicts",
+        "widens it by {} on the adaptive instance",
+        "tab_stages",
+        gap("adaptive, K to 32 (9)", "one stage", "closed"),
+        form=lambda closed: f"{-closed:.3f}",
+    ),
+    quoted(
+        "12_verdicts",
+        "leaves unspent is worth {:.3f} at most",
+        "tab_stages",
+        gap("adaptive, B/K = 20 (3)", "all of the budget", "closed"),
+    ),
+    quoted(
+        "12_verdicts",
+        "it is {} behind GSE",
+        "tab_gap",
+        gap("adaptive (15)", "LinGapE in its place", "closed"),
+        form=lambda closed: f"{-closed:.3f}",
+    ),
+    quoted(
+        "12_verdicts",
+        "exploration loses {} on the adaptive instance with 16 arms",
+        FIGURES / "gse" / "10_paper_against_code" / "audit_baselines_adaptive.csv",
+        change("baselines adaptive, K = 16", "BayesGap-Lin", "H without its power"),
+        form=lambda changed: f"{-changed:.3f}",
+    ),
     quoted("12_verdicts", "As coded the share is {:.3f}", VERDICTS, {"id": "GSE-C1", **CODED}, column="effect"),
 ]
 
@@ -221,4 +311,107 @@ def test_the_line_search_of_algorithm_2_stays_above_the_optimum():
 
 def test_the_cells_that_are_counted():
     ahead, m, *_ = cells_of(VERDICTS, "GSE-C1")
-    assert f"best rival in {ahead} of the {m} cells that tell anything" in prose("gse", "12_verdicts")
+    text = prose("gse", "12_verdicts")
+    assert f"best rival in {ahead} of the {m} cells that tell anything" in text
+    kept, of, *_ = cells_of(VERDICTS, "GSE-C1.e")
+    assert f"{kept} of the {of} cells are then within 0.02 (GSE-C1.e)" in text
+    needed = pd.read_csv(VERDICTS).set_index(["id", "convention"])["needed"]
+    assert f"the claim needs {needed['GSE-C1', 'as_written']:.0f}." in text
+    ahead, m, *_ = cells_of(VERDICTS, "GSE-C35")
+    assert f"holds in {ahead} of {m} cells (GSE-C35)" in prose("gse", "05_randomised")
+
+
+WORDS = [
+    ("03_adaptive", "stays undecided (GSE-C3a)", "GSE-C3a", "as_written", "undecided"),
+    ("05_randomised", "is refuted (GSE-C13)", "GSE-C13", "as_written", "refuted"),
+    ("05_randomised", "as coded, too, it gains on GSE", "GSE-C13", "as_coded", "refuted"),
+    ("06_logistic", "where the arms share features (GSE-C16)", "GSE-C16", "as_written", "confirmed"),
+    ("06_logistic", "in most cells, as the paper says (GSE-C18)", "GSE-C18", "as_written", "confirmed"),
+    ("07_real_data", "is undecided there (GSE-C21)", "GSE-C21", "as_written", "undecided"),
+    ("07_real_data", "is at the margin (GSE-C21.a)", "GSE-C21.a", "as_written", "at the margin"),
+    ("07_real_data", "is refuted (GSE-C22)", "GSE-C22", "as_written", "refuted"),
+    ("08_od_linbai", "is at the margin (GSE-C24.a)", "GSE-C24.a", "as_written", "at the margin"),
+    ("08_od_linbai", "(GSE-C23 is undecided)", "GSE-C23", "as_written", "undecided"),
+    ("09_theory", "by far more (GSE-T17)", "GSE-T17", "as_written", "refuted"),
+    ("11_beyond", "0.14 at K = 32 (GSE-C29)", "GSE-C29", "as_written", "confirmed"),
+    ("11_beyond", "is undecided, since η = 3 comes close (GSE-C29b)", "GSE-C29b", "as_written", "undecided"),
+    ("11_beyond", "cannot tell from that of GSE (GSE-C14)", "GSE-C14", "as_written", "undecided"),
+    ("12_verdicts", "refuted against BayesGap (GSE-C36a)", "GSE-C36a", "as_written", "refuted"),
+    ("12_verdicts", "and undecided against Peace and OD-LinBAI (GSE-C36b", "GSE-C36b", "as_written", "undecided"),
+    ("12_verdicts", "and OD-LinBAI (GSE-C36b and GSE-C36c)", "GSE-C36c", "as_written", "undecided"),
+    ("12_verdicts", "the constant of Equation 3 (GSE-T5)", "GSE-T5", "as_written", "refuted"),
+]
+
+
+@pytest.mark.parametrize(("notebook", "words", "identity", "convention", "verdict"), WORDS)
+def test_words_about_claims_are_those_of_the_verdicts(notebook, words, identity, convention, verdict):
+    assert words in prose("gse", notebook)
+    assert pd.read_csv(VERDICTS).set_index(["id", "convention"]).loc[(identity, convention), "verdict"] == verdict
+
+
+def test_claims_that_are_counted_over_the_paper():
+    table = pd.read_csv(VERDICTS)
+    theirs = table[table["ours"].isna()]
+    both = theirs.pivot(index="id", columns="convention", values="verdict")
+    held = both.index[(both == "confirmed").all(axis=1)]
+    assert len(held) == 7
+    assert "GSE-C25" in held
+    theory = theirs[theirs["id"].str.fullmatch(r"GSE-T\d+")]["verdict"].value_counts()
+    text = prose("gse", "12_verdicts")
+    assert "Seven claims of the paper are confirmed under both conventions" in text
+    counts = (
+        f"{theory.sum()} statements of its theory {theory['confirmed']} are confirmed and {theory['refuted']} refuted"
+    )
+    assert counts in text
+
+
+def test_a_rank_is_that_of_the_figures():
+    """Titles and sentences that say who is first, in how many cells, or between which numbers."""
+    kept = drawn("03_adaptive", "fig02_kept", "difference")
+    assert (kept["value"] > 0).all()
+    clear = (kept["low"] > 0).sum()
+    assert f"clearly in {clear} of {len(kept)} cells" in titles("03_adaptive")
+    assert f"positive in all {len(kept)} cells and clear in {clear}" in prose("gse", "03_adaptive")
+
+    random = drawn("05_randomised", "fig03").query(
+        "convention == 'as_written' and not series.str.contains('|', regex=False)"
+    )
+    best = random.loc[random.groupby(["panel", "x"])["value"].idxmax(), "series"]
+    assert not best.str.startswith("GSE").any()
+    assert "no form of GSE is the most accurate algorithm in any cell" in prose("gse", "05_randomised")
+
+    cars = drawn("07_real_data", "fig05a").query(
+        "convention == 'as_written' and not series.str.contains('|', regex=False)"
+    )
+    cells = cars.pivot(index=["panel", "x"], columns="series", values="value")
+    assert (cells.idxmax(axis=1) == "BayesGap-exp").all()
+    assert len(cells) == 6
+    gse = cells[[name for name in cells if name.startswith("GSE")]].max(axis=1)
+    assert (gse > cells[["LinUCB", "LinGapE", "LinGapE-Greedy"]].max(axis=1)).all()
+    assert "in all six cells of the cars" in prose("gse", "07_real_data")
+
+    for name, ahead in (("fig04", "ahead of it everywhere"), ("fig04_scale", "BayesGap-M stays on top")):
+        logistic = drawn("06_logistic", name).query("convention == 'as_written'")
+        best = logistic.loc[logistic.groupby(["panel", "x"])["value"].idxmax(), "series"]
+        assert (best == "BayesGap-M").all()
+        assert ahead in titles("06_logistic")
+
+
+def test_numbers_of_intervals_that_are_quoted():
+    designs = drawn("11_beyond", "designs")
+    changes = designs[designs["x"].notna()]
+    clear = int(((changes["low"] > 0) | (changes["high"] < 0)).sum())
+    text = prose("gse", "11_beyond")
+    assert f"all within {changes['value'].abs().max():.3f} of it, and of the {len(changes)} intervals" in text
+    assert (clear, "one excludes 0" in text) == (1, True)
+    per_arm = drawn("08_od_linbai", "fig06_per_arm", "difference").query("convention == 'as_written'")
+    assert f"differ by at most {per_arm['value'].abs().max():.3f}" in prose("gse", "08_od_linbai")
+    shares = drawn("08_od_linbai", "fig06_per_arm").query("convention == 'as_written'")["value"]
+    assert f"in {shares.min():.0%} of the runs or more" in titles("08_od_linbai")
+    small = drawn("08_od_linbai", "fig06", "difference").set_index(["panel", "x"])
+    assert (small.loc["B = 100"].loc[[8, 16, 32], "low"] > 0).all()
+    assert small.loc[("B = 100", 64), "low"] < 0
+    assert (small.loc["B = 500"].loc[[32, 64], "high"] < 0).all()
+    assert (small.loc["B = 500"].loc[[8, 16], "high"] > 0).all()
+    times = pd.read_csv(FIGURES / "gse" / "11_beyond" / "growth.csv").query("series != 'GSE-Lin-Greedy'")
+    assert times["value"].max() < 4
