@@ -1,7 +1,7 @@
 """How often each kind of a claim's test decides wrongly, and how often it sees what is there.
 
 Runs are drawn by laws like those of the rows of the ledgers, at their numbers of runs and cells. A claim is put at its
-margin, where either decision is wrong; a claim on many cells is put one cell off. Every ledger is simulated 1000 times,
+margin, where either decision is wrong; a claim on many cells is put one cell off. Every ledger is simulated 400 times,
 and decided at 2.5% a side as one claim that stands alone.
 """
 
@@ -31,7 +31,7 @@ from bestarm_lab.claims.statistics import (
     weighted_means,
 )
 
-LEDGERS = 1000
+LEDGERS = 400
 SIDE = 0.025
 Law = Callable[[np.random.Generator, int], FloatArray]
 Make = Callable[[np.random.Generator, float], Comparison]
