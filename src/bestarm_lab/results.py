@@ -1,7 +1,8 @@
 """The committed rows of a study: made, kept and read in one place.
 
 Rows of the laptop profile lie in ``results/<study>/<experiment>.parquet``, those at the paper's own scale beside them
-in ``results/<study>/paper/``, the verdicts on all claims in ``results/<study>/verdicts.csv``.
+in ``results/<study>/paper/``. ``verdicts.csv`` has the verdicts on all claims, ``comparisons.csv`` the comparisons
+behind them, ``sensitivity.csv`` what they become with other margins.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bestarm_lab.claims.claims import evaluate
+from bestarm_lab.claims.claims import adjusted, compared, lines_of, sensitivity
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.part import Part
 from bestarm_lab.experiments.run import make_rows, n_workers, stored_whole
@@ -216,14 +217,17 @@ def say_skipped(study: str, names: Sequence[str]) -> None:
 
 
 def write_verdicts(study: Study) -> pd.DataFrame:
-    """Decide every claim of a study on its committed rows, and write the table of verdicts."""
+    """Decide every claim of a study on its committed rows; write the verdicts and the comparisons behind them."""
     rows, larger = verdict_rows(study)
-    verdicts = evaluate(study, rows, larger)
-    file = RESULTS / study.name / "verdicts.csv"
-    temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    verdicts.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n")
-    os.replace(temporary, file)
+    lines = lines_of(study, rows, larger)
+    verdicts = adjusted(lines)
+    tables = {"verdicts": verdicts, "comparisons": compared(lines), "sensitivity": sensitivity(lines)}
+    for name, table in tables.items():
+        file = RESULTS / study.name / f"{name}.csv"
+        temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        table.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n")
+        os.replace(temporary, file)
     return verdicts
 
 

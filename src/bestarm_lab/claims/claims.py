@@ -7,21 +7,28 @@ experiments have rows there. Smoke runs, stand-in data and too few runs decide n
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from bestarm_lab.claims.cells import Rows
 from bestarm_lab.claims.claim import Claim, Exact
-from bestarm_lab.claims.kinds import ClaimTest
+from bestarm_lab.claims.kinds import ClaimTest, OfCells, Share
+from bestarm_lab.claims.statistics import Comparison, Relation, joint_p
 from bestarm_lab.claims.verdicts import (
     CONVENTIONS,
+    LEVEL,
     Decision,
     adjust,
-    confirming,
+    by_holm,
     deciding,
-    joint_p,
+    direction,
+    in_margins,
     needed_runs,
+    pooled,
+    states,
+    two_sided,
     verdict_of,
     verdict_table,
 )
@@ -34,10 +41,12 @@ __all__ = ["COLUMNS", "Decision", "evaluate", "verdict_table"]
 
 SMALLEST_N = 12  # below it no paired test can decide a paper's claims
 COLUMNS = [
-    "id", "convention", "verdict", "kind", "ours", "of", "effect", "low", "high", "n", "margin", "unit", "p",
-    "p_opposite", "p_adjusted", "comparisons", "confirming", "needed_n", "scale", "decided_by", "checked", "claim",
-    "where", "notebook", "test", "caveat",
+    "id", "convention", "verdict", "direction", "kind", "ours", "of", "level", "quantifier", "sentence", "comparisons",
+    "needed", "for", "open", "against", "pooled", "pooled_low", "pooled_high", "pooled_margins", "effect", "low",
+    "high", "interval", "n", "margin", "unit", "p", "p_opposite", "p_adjusted", "needed_n", "scale", "decided_by",
+    "checked", "claim", "where", "notebook", "test", "caveat",
 ]  # fmt: skip
+COMPARED = ["id", "convention", "state", "effect", "low", "high", "n", "p", "p_opposite", "strength", "comparison"]
 
 
 def evaluate(
@@ -64,21 +73,78 @@ def evaluate(
     -------
     DataFrame
         ``COLUMNS``, one line for each claim and convention that its experiments have. ``p`` and ``p_opposite`` are
-        one-sided, ``p_adjusted`` two-sided and adjusted over the paper's claims of one convention.
+        one-sided, ``p_adjusted`` two-sided and adjusted over the paper's claims of one convention. ``for``, ``open``
+        and ``against`` count comparisons, ``effect`` with its interval at 1 - ``interval`` is that of the one that
+        decides, or the share of cells that is claimed; ``pooled`` is the mean over comparisons.
     """
+    return adjusted(lines_of(study, rows, larger, profile))
+
+
+def lines_of(study: Study, rows: Rows, larger: Rows | None = None, profile: str = "laptop") -> pd.DataFrame:
+    """Return what is found on every claim under each convention, before any adjustment; arguments as `evaluate`."""
     lines = [
         line
         for convention in CONVENTIONS
         for claim in study.claims.values()
         if (line := decided(study, claim, convention, rows, larger or {}, profile)) is not None
     ]
-    return adjusted(pd.DataFrame(lines))
+    return pd.DataFrame(lines)
+
+
+def compared(lines: pd.DataFrame) -> pd.DataFrame:
+    """Return every comparison behind lines of `decided`: ``COMPARED``, with the interval at 95%."""
+    found = [
+        {
+            **{key: line[key] for key in ("id", "convention")},
+            **{"state": state, "comparison": c.name, "strength": c.strength},
+            **{key: getattr(c, key) for key in ("effect", "low", "high", "n", "p", "p_opposite")},
+        }
+        for _, line in lines.iterrows()
+        if isinstance(line.get("found"), list)
+        for c, state in zip(line["found"], states(line["found"]), strict=True)
+    ]
+    return pd.DataFrame(found, columns=COMPARED)
+
+
+def sensitivity(lines: pd.DataFrame) -> pd.DataFrame:
+    """Return what each verdict becomes if its margin is halved or doubled, or if p-values are adjusted by Holm.
+
+    On the scale of logarithms for ratios. The level is that which the adjustment leaves to the claim, and stays. Where
+    a claim has no margin (more than nothing, as large as) and where it counts what has none, the cell is empty.
+    """
+    table = adjusted(lines)
+    holm, levels = by_holm(table), adjust(table)["level"]
+    found = []
+    for place, raw in enumerate(lines.to_dict("records")):
+        line, comparisons = table.iloc[place], raw.get("found")
+        if not isinstance(comparisons, list):
+            continue
+        words = {"id": line["id"], "convention": line["convention"], "verdict": line["verdict"]}
+        need = int(line["needed"])
+        for word, factor in (("halved", 0.5), ("doubled", 2.0)):
+            moved = _moved(comparisons, raw["asked"], factor)
+            significant = bool(moved) and two_sided(*joint_p(moved, need)) <= levels.iloc[place]
+            words[word] = verdict_of(moved, significant, need) if moved else ""
+        words["holm"] = verdict_of(comparisons, bool(holm.iloc[place] < LEVEL), need)
+        found.append(words)
+    return pd.DataFrame(found, columns=["id", "convention", "verdict", "halved", "doubled", "holm"])
+
+
+def _moved(comparisons: list[Comparison], test: ClaimTest, factor: float) -> list[Comparison]:
+    """Return comparisons with another margin; none where there is no margin."""
+    relation: Relation | None = getattr(test, "relation", None)
+    share = isinstance(test, Share) and not test.printed
+    other = None if relation is None else relation.scaled(factor, logged=comparisons[0].logged, share=share)
+    if other is None:
+        return []
+    both = [c.against(other) if c.against is not None else (c.p, c.p_opposite) for c in comparisons]
+    return [replace(c, p=p, p_opposite=q) for c, (p, q) in zip(comparisons, both, strict=True)]
 
 
 def adjusted(lines: pd.DataFrame) -> pd.DataFrame:
     """Return lines of `decided` as a table of verdicts, p-values adjusted over all of them."""
-    table = lines.reindex(columns=[*COLUMNS, "found", "need"])
-    table["p_adjusted"] = adjust(table)
+    table = lines.reindex(columns=[*COLUMNS, "found", "asked"])
+    table[["p_adjusted", "interval"]] = adjust(table)
     return table.apply(_with_verdict, axis=1)[COLUMNS]
 
 
@@ -109,6 +175,7 @@ def decided(
     line: dict[str, Any] = {"id": claim.id, "convention": convention, "kind": "exact" if exact else "test"}
     line |= {"claim": claim.text, "where": claim.where, "notebook": claim.notebook, "caveat": claim.caveat}
     line |= {"ours": claim.ours, "of": claim.of, "test": test.words()}
+    line |= {"level": claim.level, "quantifier": claim.quantifier, "sentence": claim.sentence}
     line["scale"] = "paper" if at_scale else profile if needed else ""
     if reason := not_run(needed, mine, "paper" if at_scale else profile):
         return line | {"verdict": "not run", "decided_by": _without_data(study, needed, there) or reason}
@@ -176,29 +243,45 @@ def _tested(test: ClaimTest, rows: Rows) -> dict[str, Any]:
     found = [c for c in everything if c.informative]
     if not found:
         return {"verdict": "not informative", "decided_by": test.few}
-    p, p_opposite = joint_p(found, test.need)
+    need = test.needed(len(found))
+    p, p_opposite = joint_p(found, need)
     return {
         "found": found,
-        "need": test.need,
+        "asked": test,
+        "needed": need,
         "p": p,
         "p_opposite": p_opposite,
         "comparisons": len(found),
-        "decided_by": f"; {len(everything) - len(found)} cells say nothing" if len(found) < len(everything) else "",
+        "decided_by": f"; {len(everything) - len(found)} say nothing" if len(found) < len(everything) else "",
     }
 
 
 def _with_verdict(line: pd.Series) -> pd.Series:
     """Return a line with its verdict and the comparison that it rests on, once p-values are adjusted."""
-    found = line["found"]
+    found, test = line["found"], line["asked"]
     if not isinstance(found, list):
+        if line["verdict"] == "refuted":
+            line["direction"] = "worse"
         return line
-    need = None if pd.isna(line["need"]) else int(line["need"])
-    verdict = verdict_of(found, line["p_adjusted"], need)
-    shown = deciding(found, verdict, need)
-    m, k = len(found), len(found) if verdict == "confirmed" and need is None else confirming(found)
-    line["verdict"], line["confirming"] = verdict, k
-    line["effect"], line["low"], line["high"], line["n"] = shown.effect, shown.low, shown.high, shown.n
+    m, need, relation = len(found), int(line["needed"]), getattr(test, "relation", None)
+    verdict = verdict_of(found, line["p_adjusted"] < LEVEL, need)
+    shown, level = deciding(found, verdict, need), line["interval"]
+    counts = states(found)
+    for state in ("for", "open", "against"):
+        line[state] = counts.count(state)
+    if verdict in ("refuted", "mixed"):
+        line["direction"] = direction(shown, relation, getattr(test, "better", ""))
+    line["verdict"] = verdict
     line["needed_n"] = needed_runs(found, need) if verdict == "undecided" else None
-    count = f" ({k} of {m} comparisons confirm)" if m > 1 else ""
-    line["decided_by"] = shown.name + count + line["decided_by"]
+    line["pooled"], line["pooled_low"], line["pooled_high"] = pooled(found)
+    line["pooled_margins"] = in_margins(line["pooled"], relation, found[0].logged)
+    name = shown.name
+    if isinstance(test, OfCells):
+        shown = test.counted(found)
+        name = shown.name
+    elif need == m and not (verdict == "confirmed" or shown.p < 0.5):
+        level /= m  # the one most against, of m
+    line["effect"], line["n"] = shown.effect, shown.n
+    line["low"], line["high"] = shown.interval(level)
+    line["interval"], line["decided_by"] = level, name + line["decided_by"]
     return line

@@ -7,9 +7,10 @@ which they differ. `Mostly` counts the cells in which one side is ahead, `Rank` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -23,22 +24,23 @@ from bestarm_lab.claims.statistics import (
     RESAMPLES,
     SEED,
     Comparison,
+    Estimate,
     Relation,
     are_shares,
     at_least,
     bootstrap_comparison,
     discordant_comparison,
     draws,
+    joint_p,
     log_ratio,
+    logged_comparison,
     mean_comparison,
-    one_sided,
+    mean_of,
     partial_conjunction,
-    partial_conjunction_of_cells,
     printed_comparison,
     ratio_comparison,
     share_comparison,
     somebody_succeeds,
-    standard_error,
     weighted_means,
 )
 
@@ -96,10 +98,6 @@ class ClaimTest:
         """Return how many of m comparisons must hold."""
         return min(self.need, m) if self.need is not None else QUANTIFIERS[self.quantifier](m)
 
-    def counted(self, rows: Rows) -> Iterator[tuple[str, str]]:
-        """Yield each cell that is counted, and what it says; nothing where comparisons are not of counts."""
-        return iter(())
-
     def margin(self) -> str:
         """Return what the effect must meet, in words."""
         raise NotImplementedError
@@ -110,6 +108,8 @@ class ClaimTest:
 
     def words(self) -> str:
         """Return the test in words."""
+        if isinstance(self, OfCells):
+            return f"{self.method(self.quantity.value.words)}: {self.margin()}"
         need = {"most": ", in most comparisons", "typical": ", in most comparisons", "exists": ", in one comparison"}
         words = need.get(self.quantifier, "") if self.need is None else f", in {self.need} comparisons or more"
         return f"{self.method(self.quantity.value.words)}: {self.margin()}{words}"
@@ -117,9 +117,18 @@ class ClaimTest:
 
 @dataclass(frozen=True, kw_only=True)
 class _Related(ClaimTest):
-    """A test of an effect against a margin of its own scale."""
+    """A test of an effect against a margin of its own scale.
+
+    Attributes
+    ----------
+    relation : Relation
+        What is claimed of the effect.
+    better : {"above", "below", ""}
+        Of ``within``, on which side of the margin the paper's method would be better than claimed.
+    """
 
     relation: Relation
+    better: str = ""
 
     def margin(self) -> str:
         return self.relation.words()
@@ -158,15 +167,14 @@ class Difference(_Related):
     def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
         for side in self.sides(rows):
             change, shares = _change(side)
-            mean, n = float(change.mean()), len(change)
             informative = somebody_succeeds(*side.values()) and not side.guesses()
-            if side.base is None:
-                error = standard_error(change, shares=shares and side.right is not None)
-            else:  # cells have noise of their own
+            estimate = mean_of(change, shares=shares and side.right is not None)
+            if side.base is not None:  # cells have noise of their own
                 before, _ = _change(side.base)
                 error = float(np.sqrt(sum(_variance(d, shares) for d in (change, before))))
-                mean, n = mean - float(before.mean()), min(n, len(before))
-            yield mean_comparison(side.name, mean, error, n, self.relation, informative)
+                n = min(len(change), len(before))
+                estimate = Estimate(float(change.mean()) - float(before.mean()), error, n)
+            yield mean_comparison(side.name, estimate, self.relation, informative)
 
     def method(self, words: str) -> str:
         effect, base = "mean of", self.parts[0].base
@@ -207,7 +215,7 @@ class Ratio(_OfMeans):
                 self._statistic(side.left, weights) / self._statistic(side.right, weights)
                 for weights in (np.ones((1, n)), draws(generator, n))
             )
-            yield bootstrap_comparison(side.name, float(effect), drawn, n, self.relation.holds(drawn))
+            yield bootstrap_comparison(side.name, float(effect), drawn, n, self.relation)
 
     def method(self, words: str) -> str:
         if self.quantity.value.statistic is not None:
@@ -276,37 +284,9 @@ class Discordant(_Related):
         return f"runs that differ in {words}, exact binomial test"
 
 
-class Cell(NamedTuple):
-    """What one cell says of a claim that counts cells.
-
-    Attributes
-    ----------
-    name, words : str
-        Of the cell, and what was found there.
-    holds : bool
-        Whether its estimate is as claimed.
-    p, p_opposite : float
-        One-sided p-values of the claim in this cell, and of its opposite.
-    n : int
-        Runs.
-    distance, error : float
-        How far the cell is from its margin, negative on the claim's side, with its standard error; NaN where a cell has
-        several comparisons.
-    """
-
-    name: str
-    words: str
-    holds: bool
-    p: float
-    p_opposite: float
-    n: int
-    distance: float = np.nan
-    error: float = np.nan
-
-
 @dataclass(frozen=True, kw_only=True)
-class _OfCells(ClaimTest):
-    """A test of the number of cells in which something holds, by partial conjunction of a test in each cell.
+class OfCells(ClaimTest):
+    """A test of the number of cells in which something holds; each cell is a comparison.
 
     Attributes
     ----------
@@ -319,42 +299,38 @@ class _OfCells(ClaimTest):
     share: float
     exceeded: bool = False
 
+    def needed(self, m: int) -> int:
+        return int(np.floor(self.share * m) + 1 if self.exceeded else max(1, np.ceil(self.share * m - 1e-9)))
+
     def margin(self) -> str:
         return f"{'more than' if self.exceeded else 'at least'} {self.share}"
 
-    def cells(self, rows: Rows) -> Iterator[Cell | str]:
-        """Yield what each cell says; of one that says nothing its name."""
-        raise NotImplementedError
+    def holds(self, cell: Comparison) -> bool:
+        """Return whether the estimate in a cell is as claimed."""
+        return cell.p < cell.p_opposite
 
-    def counted(self, rows: Rows) -> Iterator[tuple[str, str]]:
-        for cell in self.cells(rows):
-            yield (cell, "says nothing") if isinstance(cell, str) else (cell.name, cell.words)
+    def counted(self, cells: Sequence[Comparison]) -> Comparison:
+        """Return the share of the cells that are as claimed, with bounds by partial conjunction, as one comparison."""
+        m, k, need = len(cells), sum(map(self.holds, cells)), self.needed(len(cells))
+        ps, opposite = [cell.p for cell in cells], [cell.p_opposite for cell in cells]
 
-    def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
-        found = [cell for cell in self.cells(rows) if isinstance(cell, Cell)]
-        if not found:
-            yield Comparison("no cell says anything", np.nan, np.nan, np.nan, 1.0, 1.0, 0, informative=False)
-            return
-        m, k = len(found), sum(cell.holds for cell in found)
-        need = int(np.floor(self.share * m) + 1 if self.exceeded else np.ceil(self.share * m - 1e-9))
-        ps, opposite = [cell.p for cell in found], [cell.p_opposite for cell in found]
-        p = partial_conjunction_of_cells(ps, need) if need <= m else 1.0
-        p_opposite = partial_conjunction_of_cells(opposite, m - need + 1) if need >= 1 else 1.0
-        least, most = at_least(ps), m - at_least(opposite)
-        name = f"{k} of {m} cells, between {least} and {most}" + self._described(found)
-        n = min(cell.n for cell in found)
-        yield Comparison(name, k / m, least / m, most / m, p, p_opposite, n)
+        def interval(level: float) -> tuple[float, float]:
+            return at_least(ps, level / 2.0) / m, (m - at_least(opposite, level / 2.0)) / m
 
-    def _described(self, found: list[Cell]) -> str:
+        low, high = (round(end * m) for end in interval(0.05))
+        name = f"{k} of {m} cells, between {low} and {high}" + self._described(cells)
+        return Comparison(name, k / m, interval, *joint_p(cells, need), min(cell.n for cell in cells))
+
+    def _described(self, cells: Sequence[Comparison]) -> str:
         return ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mostly(_OfCells):
+class Mostly(OfCells):
     """The number of cells in which left is ahead of right, against the share that the claim names.
 
-    In each cell a t-test says whether left is ahead. Cells that say nothing are left out. Beside the decision stands
-    the estimate of `bestarm_lab.claims.pooling`, which decides nothing.
+    In each cell a t-test says whether left is ahead. Beside the decision stands the estimate of
+    `bestarm_lab.claims.pooling`, which decides nothing.
 
     Attributes
     ----------
@@ -367,37 +343,30 @@ class Mostly(_OfCells):
     relation: Relation
     by_ratio: bool = False
 
-    def cells(self, rows: Rows) -> Iterator[Cell | str]:
+    def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
         for side in self.sides(rows):
-            ahead = self.ahead(side)
-            if ahead is None:
-                yield side.name
-                continue
-            distance, error, n = ahead
-            p, p_opposite = one_sided(distance, error, n)
-            words = f"{'ahead' if distance < 0.0 else 'not ahead'} by {abs(distance):.3g} ± {error:.2g}"
-            yield Cell(side.name, words, distance < 0.0, p, p_opposite, n, distance, error)
+            left, right = side.values()
+            assert right is not None
+            told = not (side.cut() or side.guesses()) and somebody_succeeds(left, right)
+            if self.by_ratio:
+                found = logged_comparison(side.name, log_ratio(left, right, paired=side.paired), self.relation, told)
+            else:
+                estimate = mean_of(left - right, shares=are_shares(left, right))
+                found = mean_comparison(side.name, estimate, self.relation, told)
+            if found.p == found.p_opposite == 0.5:  # equal in every run: at least as good, and not better
+                as_good = self.relation.word == "at_least"
+                found = replace(found, p=float(not as_good), p_opposite=float(as_good))
+            yield found
 
-    def ahead(self, side: Sides) -> tuple[float, float, int] | None:
-        """Return how far a cell is from the margin, negative on the claim's side, its error, and the runs."""
-        left, right = side.values()
-        assert right is not None
-        if side.cut() or side.guesses() or not somebody_succeeds(left, right):
-            return None
-        if self.by_ratio:
-            effect, error, n = log_ratio(left, right, paired=side.paired)
-            margin = float(np.log(self.relation.bound))
-        else:
-            change = left - right
-            effect, n, margin = float(change.mean()), len(change), float(self.relation.bound)
-            error = standard_error(change, shares=are_shares(left, right))
-        distance = effect - margin if self.relation.word == "below" else margin - effect
-        if distance == error == 0.0:  # equal in every run: at least as good, and not better
-            distance = -_TIE if self.relation.word == "at_least" else _TIE
-        return distance, error, n
+    def distance(self, cell: Comparison) -> float:
+        """Return how far a cell is from the margin, negative on the claim's side."""
+        scale: Callable[[float], float] = np.log if cell.logged else float
+        distance = float(scale(cell.effect) - scale(self.relation.bound))
+        distance = distance if self.relation.word == "below" else -distance
+        return distance or (-_TIE if self.holds(cell) else _TIE)
 
-    def _described(self, found: list[Cell]) -> str:
-        distances, errors = (np.array([getattr(cell, name) for cell in found]) for name in ("distance", "error"))
+    def _described(self, cells: Sequence[Comparison]) -> str:
+        distances, errors = np.array([self.distance(c) for c in cells]), np.array([c.error for c in cells])
         return f"; pooled estimate {expected_share(distances, errors):.2f}"
 
     def method(self, words: str) -> str:
@@ -406,7 +375,7 @@ class Mostly(_OfCells):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rank(_OfCells):
+class Rank(OfCells):
     """The number of cells in which a series has a rank, or a better one, ``among`` some.
 
     Rank r is being behind at most r - 1 of the others: in each cell a paired t-test against each of them, and partial
@@ -429,30 +398,36 @@ class Rank(_OfCells):
     rank: int
     lowest: bool = False
 
-    def cells(self, rows: Rows) -> Iterator[Cell | str]:
+    def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
         for side in self.sides(rows):
             assert side.right is not None
             others = side.right[[name for name in side.right if name != self.series]]
             mine = side.left.iloc[:, 0]
-            if side.guesses() or not any(somebody_succeeds(mine, others[name]) for name in others):
-                yield side.name
-                continue
+            told = not side.guesses() and any(somebody_succeeds(mine, others[name]) for name in others)
             leads = [self._lead(mine, others[name]) for name in others]
-            rank = 1 + sum(lead < 0.0 for lead, *_ in leads)
-            tests = [one_sided(-lead, error, n) for lead, error, n in leads]
+            tests = [lead.tails(0.0)[::-1] for lead in leads]
             ps, opposite = zip(*tests, strict=True)
             p = partial_conjunction(ps, len(tests) - self.rank + 1) if self.rank <= len(tests) else 0.0
             p_opposite = partial_conjunction(opposite, self.rank) if self.rank <= len(tests) else 1.0
-            words = f"rank {rank}, mean {mine.mean():.3g}"
-            yield Cell(side.name, words, rank <= self.rank, p, p_opposite, len(mine.dropna()))
+            rank = 1 + sum(lead.value < 0.0 for lead in leads)
+            n = len(mine.dropna())
+            yield Comparison(side.name, float(rank), partial(self._ranks, ps, opposite), p, p_opposite, n, told)
 
-    def _lead(self, mine: pd.Series, other: pd.Series) -> tuple[float, float, int]:
-        """Return how far a series is ahead of another, the standard error, and the runs of both."""
+    def _lead(self, mine: pd.Series, other: pd.Series) -> Estimate:
+        """Return how far a series is ahead of another in the runs of both."""
         change = (other - mine if self.lowest else mine - other).dropna()
         if not change.any():
-            return _TIE, 0.0, len(change)
-        shares = are_shares(mine.dropna(), other.dropna())
-        return float(change.mean()), standard_error(change, shares=shares), len(change)
+            return Estimate(_TIE, 0.0, len(change))
+        return mean_of(change, shares=are_shares(mine.dropna(), other.dropna()))
+
+    def _ranks(self, ps: Sequence[float], opposite: Sequence[float], level: float) -> tuple[float, float]:
+        """Return the best and the worst rank that are not rejected."""
+        best = 1 + sum(partial_conjunction(opposite, k) <= level / 2.0 for k in range(1, len(ps) + 1))
+        ahead = sum(partial_conjunction(ps, k) <= level / 2.0 for k in range(1, len(ps) + 1))
+        return float(best), float(len(ps) + 1 - ahead)
+
+    def holds(self, cell: Comparison) -> bool:
+        return cell.effect <= self.rank
 
     def method(self, words: str) -> str:
         return (
@@ -485,7 +460,7 @@ class Slope(_OfMeans):
             for side in self.sides(rows):
                 n = len(side.left)
                 (effect,), drawn = (self._statistic(side.left, w) for w in (np.ones((1, n)), draws(generator, n)))
-                yield bootstrap_comparison(side.name, float(effect), drawn, n, self.relation.holds(drawn))
+                yield bootstrap_comparison(side.name, float(effect), drawn, n, self.relation)
 
     def _page(self, rows: Rows) -> Comparison:
         """Compare the mean of Kendall's tau over cells with 0, by Page's exact trend test over columns."""
@@ -496,10 +471,10 @@ class Slope(_OfMeans):
         taus = np.array([stats.kendalltau(columns, block).statistic for block in blocks])
         falls, rises = (float(stats.page_trend_test(s * blocks, method="exact").pvalue) for s in (-1.0, 1.0))
         mean, spread = float(taus.mean()), float(taus.std(ddof=1) / np.sqrt(len(taus)))
-        reach = float(stats.t.ppf(0.975, len(taus) - 1)) * spread
         p, p_opposite = (falls, rises) if self.relation.word == "below" else (rises, falls)
         name = f"Kendall's tau along {', '.join(map(str, columns))}, mean over {len(blocks)} cells"
-        return Comparison(name, mean, mean - reach, mean + reach, p, p_opposite, len(tables[0]))
+        interval = Estimate(mean, spread, len(taus)).interval
+        return Comparison(name, mean, interval, p, p_opposite, len(tables[0]), error=spread)
 
     def _least_squares(self, rows: Rows) -> Iterator[Comparison]:
         """Compare the slope of left minus right per doubling of a setting; cells have noise of their own."""
@@ -517,7 +492,7 @@ class Slope(_OfMeans):
                     slope = float((weights * x * ys).sum() / (weights * x**2).sum())
                     error = float(1 / np.sqrt((weights * x**2).sum()))
                     name = f"{cell_name(experiment, where)}, per doubling of {self.along}"
-                    yield mean_comparison(name, slope, error, int(ns[-1]), self.relation, True)
+                    yield mean_comparison(name, Estimate(slope, error, int(ns[-1])), self.relation, True)
 
     def method(self, words: str) -> str:
         if self.among:
@@ -535,7 +510,7 @@ class Spread(_Related):
             runs = side.values()[0].to_numpy()
             n, spread = len(runs), float(runs.std(ddof=1))
             drawn = 2.0 * spread - runs[generator.integers(0, n, (RESAMPLES, n))].std(ddof=1, axis=1)
-            yield bootstrap_comparison(side.name, spread, np.maximum(drawn, 0.0), n, self.relation.holds(drawn))
+            yield bootstrap_comparison(side.name, spread, drawn, n, self.relation, shown=np.maximum(drawn, 0.0))
 
     def method(self, words: str) -> str:
         return f"standard deviation over runs of {words}, bootstrap"

@@ -29,7 +29,7 @@ from bestarm_lab.given import Given, choice, of_type, refuse_unknown
 # every word of the grammar that is no kind: a key that is one of these is no slip, wherever it stands
 WORDS = (
     *(*CONVENTIONS, *LAYOUT, "parts", "series_are", "need", "above", "below", "within", "at_least", "by", "runs"),
-    *("printed", "printed_n", "in_cells", "in_more_than", "among", "is", "best", "along"),
+    *("printed", "printed_n", "better", "in_cells", "in_more_than", "among", "is", "best", "along"),
 )
 KINDS = ("difference", "ratio", "share", "discordant", "mostly", "rank", "slope", "spread")
 
@@ -128,9 +128,7 @@ def _anchor(given: Given, ours: str) -> dict[str, str]:
     return {"quantifier": given.take("quantifier", choice(*QUANTIFIERS), "all")}
 
 
-def read_test(
-    given: Given, checks: Mapping[str, Check], values: Values, quantifier: str = "all"
-) -> ClaimTest | Exact:
+def read_test(given: Given, checks: Mapping[str, Check], values: Values, quantifier: str = "all") -> ClaimTest | Exact:
     """Return a test of one of the eight kinds, or the call of an exact check."""
     if "check" not in given:
         given.refuse_slip("check")  # whose settings may have the name of a kind
@@ -187,6 +185,11 @@ def _cells_share(given: Given) -> dict[str, Any]:
     return {"share": given.take(word, float), "exceeded": word == "in_more_than"}
 
 
+def _better(given: Given, relation: Relation) -> str:
+    """Return on which side of ``within`` the paper's method would be better than claimed."""
+    return str(given.take("better", choice("above", "below"), "")) if relation.word == "within" else ""
+
+
 def _about_zero(given: Given, relation: Relation) -> Relation:
     if relation.bound != 0.0:
         raise ValueError(f"{given.place}: this test is about 0, got {relation.words()}; write {relation.word}: 0.")
@@ -201,14 +204,16 @@ def _two_sided(given: Given, parts: tuple[Part, ...]) -> tuple[Part, ...]:
 
 
 def _difference(given: Given, common: dict[str, Any]) -> Difference:
-    return Difference(relation=_relation(given, "above", "below", "within"), **common, parts=read_parts(given))
+    relation = _relation(given, "above", "below", "within")
+    return Difference(relation=relation, better=_better(given, relation), **common, parts=read_parts(given))
 
 
 def _ratio(given: Given, common: dict[str, Any]) -> Ratio:
-    relation, parts = _relation(given, "above", "below", "within"), read_parts(given)
+    relation = _relation(given, "above", "below", "within")
+    better, parts = _better(given, relation), read_parts(given)
     if common["quantity"].value.statistic is not None:
         _two_sided(given, parts)
-    return Ratio(relation=relation, **common, parts=parts)
+    return Ratio(relation=relation, better=better, **common, parts=parts)
 
 
 def _share(given: Given, common: dict[str, Any]) -> Share:

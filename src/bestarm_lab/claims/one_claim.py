@@ -14,7 +14,7 @@ import pandas as pd
 from bestarm_lab.claims.cells import Rows, Value
 from bestarm_lab.claims.claim import Claim, Exact
 from bestarm_lab.claims.claims import adjusted, decided
-from bestarm_lab.claims.kinds import ClaimTest
+from bestarm_lab.claims.kinds import ClaimTest, OfCells
 from bestarm_lab.claims.layout import Best, Part, Span
 from bestarm_lab.claims.statistics import Comparison
 from bestarm_lab.claims.verdicts import CONVENTIONS, effect_text, states, verdict_text
@@ -88,7 +88,7 @@ def _decision(study: Study, claim: Claim, line: dict[str, Any], rows: Rows, file
     else:
         if "found" in line:
             yield ""
-            yield from _comparisons(test, line, rows)
+            yield from _comparisons(test, line)
         yield ""
         yield "Rows:"
         yield from (f"  {text}" for text in queries(test, line["convention"], rows, files))
@@ -96,7 +96,7 @@ def _decision(study: Study, claim: Claim, line: dict[str, Any], rows: Rows, file
     yield from _verdict(study, line)
 
 
-def _comparisons(test: ClaimTest, line: dict[str, Any], rows: Rows) -> Iterator[str]:
+def _comparisons(test: ClaimTest, line: dict[str, Any]) -> Iterator[str]:
     """Yield every comparison with its estimate, interval, p-values and state; of counted cells each cell as well."""
     found: list[Comparison] = line["found"]
     yield "Comparisons (estimate [95% interval], runs, one-sided p of the claim and of its opposite):"
@@ -104,14 +104,8 @@ def _comparisons(test: ClaimTest, line: dict[str, Any], rows: Rows) -> Iterator[
         numbers = f"{comparison.effect:.3g} [{comparison.low:.3g}, {comparison.high:.3g}]"
         ps = f"n = {comparison.n}, p = {comparison.p:.3g}, {comparison.p_opposite:.3g}"
         yield f"  {state:<7} {numbers:<29} {ps:<36} {comparison.name}"
-    mine = {
-        e: frame[frame["convention"] == line["convention"]] if "convention" in frame else frame
-        for e, frame in rows.items()
-    }
-    counted = list(test.counted(mine))
-    if counted:
-        yield "Cells that are counted:"
-        yield from (f"  {words:<34} {name}" for name, words in counted)
+    if isinstance(test, OfCells):
+        yield test.counted(found).name.capitalize()
     if line["decided_by"]:
         yield line["decided_by"].lstrip("; ").capitalize()
 

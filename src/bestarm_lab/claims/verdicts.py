@@ -1,25 +1,29 @@
-"""Verdicts: from comparisons to words, a table for reading, and a scoreboard.
+"""Verdicts: from comparisons to a graded line and one word.
 
-Within a claim that needs all of m comparisons, p is the largest of theirs and the opposite's m times the smallest
-(intersection-union, Bonferroni); one that needs some of them has the p-values of partial conjunction. Across a paper's
-claims the two-sided p-values are adjusted by Benjamini and Hochberg, and so are those of the project's own statements.
+Across a paper's claims the two-sided p-values are adjusted by Benjamini and Hochberg, and so are those of the project's
+own statements. Intervals are at the level that this adjustment leaves to a claim (Benjamini and Yekutieli 2005), so
+that an interval and its verdict agree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import stats
+from statsmodels.stats.meta_analysis import combine_effects
+from statsmodels.stats.multitest import multipletests
 
 from bestarm.interface import BoolArray
-from bestarm_lab.claims.statistics import Comparison, partial_conjunction
+from bestarm_lab.claims.statistics import Comparison, Relation, joint_p
 
 LEVEL = 0.05
 POWER = 0.8
-VERDICTS = ("confirmed", "refuted", "mixed", "undecided", "not informative", "not run")
+# an undecided claim is at the margin if a tenth of the present standard error would not decide it either
+FARTHEST = 100
+VERDICTS = ("confirmed", "refuted", "mixed", "undecided", "at the margin", "not informative", "not run")
 CONVENTIONS = {"as_written": "paper's text", "as_coded": "authors' code"}
 
 
@@ -44,14 +48,6 @@ class Decision(NamedTuple):
     checked: str = ""
 
 
-def joint_p(comparisons: Sequence[Comparison], need: int | None = None) -> tuple[float, float]:
-    """Return p of a claim that needs all, or ``need``, of its comparisons, and p of its opposite."""
-    m = len(comparisons)
-    need = m if need is None else need
-    p = partial_conjunction([c.p for c in comparisons], need)
-    return p, partial_conjunction([c.p_opposite for c in comparisons], m - need + 1)
-
-
 def two_sided(p: float, p_opposite: float) -> float:
     """Return the two-sided p-value of two one-sided ones."""
     return min(1.0, 2.0 * min(p, p_opposite))
@@ -67,76 +63,161 @@ def _significant(ps: Sequence[float]) -> BoolArray:
     return found
 
 
-def confirming(comparisons: Sequence[Comparison]) -> int:
-    """Return how many comparisons are significantly for the claim, adjusted within it by Holm."""
-    return int(_significant([c.p for c in comparisons]).sum())
-
-
 def states(comparisons: Sequence[Comparison]) -> list[str]:
     """Return of each comparison whether it is significantly ``for`` or ``against`` the claim, or ``open``."""
     kinds = (_significant([c.p for c in comparisons]), _significant([c.p_opposite for c in comparisons]))
     return ["for" if ours else "against" if theirs else "open" for ours, theirs in zip(*kinds, strict=True)]
 
 
-def verdict_of(comparisons: Sequence[Comparison], p_adjusted: float, need: int | None = None) -> str:
-    """Return the verdict on a claim from its comparisons and its adjusted two-sided p-value."""
+def verdict_of(comparisons: Sequence[Comparison], significant: bool, need: int) -> str:
+    """Return the verdict on a claim from its comparisons, whether its p is significant, and how many it needs."""
     p, p_opposite = joint_p(comparisons, need)
-    if p_adjusted >= LEVEL:
-        return "undecided"
+    if not significant:
+        runs, n = needed_runs(comparisons, need), min(c.n for c in comparisons)
+        return "undecided" if runs <= FARTHEST * n else "at the margin"
     if p <= p_opposite:
         return "confirmed"
-    return "mixed" if need is None and confirming(comparisons) else "refuted"
+    return "mixed" if need == len(comparisons) and "for" in states(comparisons) else "refuted"
 
 
-def deciding(comparisons: Sequence[Comparison], verdict: str, need: int | None = None) -> Comparison:
+def deciding(comparisons: Sequence[Comparison], verdict: str, need: int) -> Comparison:
     """Return the comparison that a verdict rests on: the weakest that is needed, or the one most against."""
     m = len(comparisons)
-    need = m if need is None else need
+    if need > m:
+        return comparisons[0]
     if verdict in ("refuted", "mixed"):
         return sorted(comparisons, key=lambda c: c.p_opposite)[m - need]
     return sorted(comparisons, key=lambda c: c.p)[need - 1]
 
 
-def needed_runs(comparisons: Sequence[Comparison], need: int | None = None) -> float:
-    """Return the runs that would decide with 80% power if the effects are as observed; NaN where no number would.
+def direction(shown: Comparison, relation: Relation | None, better: str) -> str:
+    """Return where the effect of a refuted claim lies: ``better`` or ``worse`` than claimed, ``above`` or ``below``.
 
-    The claim is confirmed through its weakest comparison, or refuted through the strongest against it.
+    Parameters
+    ----------
+    shown : Comparison
+        The one that decides.
+    relation : Relation, optional
+        What is claimed; only an effect outside of ``within`` can lie on either side.
+    better : {"above", "below", ""}
+        Which side is better for the paper's method, where the ledger says it.
+    """
+    if relation is None or relation.word != "within":
+        return "worse"
+    side = "above" if shown.effect > relation.high else "below"
+    return ("better" if side == better else "worse") if better else side
+
+
+def needed_runs(comparisons: Sequence[Comparison], need: int) -> float:
+    """Return the runs that would decide with 80% power if the effects are as observed; infinite where none would.
+
+    The claim is confirmed through its weakest comparison that is needed, or refuted through the strongest against it.
     """
     weakest = deciding(comparisons, "confirmed", need)
     if weakest.p < 0.5:
         found, p, level = weakest, weakest.p, LEVEL / 2
     else:
         found = deciding(comparisons, "refuted", need)
-        p, level = found.p_opposite, LEVEL / 2 / len(comparisons)
+        p, level = found.p_opposite, LEVEL / 2 / (len(comparisons) if need == len(comparisons) else 1)
     z = float(stats.norm.isf(np.clip(p, 1e-12, 1.0)))
     wanted = float(stats.norm.isf(level) + stats.norm.ppf(POWER))
-    return float(np.ceil(found.n * max(1.0, (wanted / z) ** 2))) if z > 0.02 else float("nan")
+    return float(np.ceil(found.n * max(1.0, (wanted / z) ** 2))) if z > 0.0 else float("inf")
 
 
-def adjust(verdicts: pd.DataFrame) -> pd.Series:
-    """Return two-sided p-values, adjusted by Benjamini and Hochberg over the claims of one convention.
+def pooled(comparisons: Sequence[Comparison]) -> tuple[float, float, float]:
+    """Return the mean effect over comparisons with its 95% interval, by random effects; NaN where they have no errors.
 
-    The paper's claims are one family, the project's own statements another.
+    It describes a claim and decides none: comparisons that share runs are taken as independent. The variance between
+    comparisons is that of Paule and Mandel, the interval that of Hartung, Knapp, Sidik and Jonkman.
     """
+    nothing = (np.nan, np.nan, np.nan)
+    if len(comparisons) == 1:
+        return comparisons[0].effect, comparisons[0].low, comparisons[0].high
+    effects, errors = (np.array([getattr(c, name) for c in comparisons]) for name in ("effect", "error"))
+    logged = comparisons[0].logged
+    if logged and not (effects > 0.0).all():
+        return nothing
+    effects = np.log(effects) if logged else effects
+    if not (np.isfinite(effects) & np.isfinite(errors)).all():
+        return nothing
+    floor = 1e-6 * max(float(np.abs(effects).max()), float(errors.max()), 1e-12)
+    with np.errstate(divide="ignore"):  # a share of variance that is not asked for, where all effects are equal
+        found = combine_effects(effects, np.maximum(errors, floor) ** 2, method_re="iterated", use_t=True)
+    low, high = found.conf_int(use_t=True)[3]  # of the random effect, with Hartung and Knapp's scale
+    mean, low, high = (float(x) for x in (found.mean_effect_re, low, high))
+    return (float(np.exp(mean)), float(np.exp(low)), float(np.exp(high))) if logged else (mean, low, high)
+
+
+def in_margins(effect: float, relation: Relation | None, logged: bool) -> float:
+    """Return an effect as a multiple of its margin, from no effect; NaN where the margin itself is no effect."""
+    if relation is None or np.isnan(effect):
+        return float("nan")
+    scale = np.log if logged else float
+    if relation.word == "within":
+        low, high = float(scale(relation.low)), float(scale(relation.high))
+        return (float(scale(effect)) - (low + high) / 2.0) / ((high - low) / 2.0) if high > low else float("nan")
+    margin = float(scale(relation.bound))
+    return float(scale(effect)) / margin if margin else float("nan")
+
+
+def adjust(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Return two-sided p-values, adjusted by Benjamini and Hochberg over the claims of one convention, and levels.
+
+    The paper's claims are one family, the project's own statements another. A statement that rests on the p-values of
+    its own claim has that claim's adjusted p, so that one p never gets two verdicts.
+
+    Returns
+    -------
+    DataFrame
+        ``p_adjusted``, and ``level``: the two-sided level that the adjustment leaves to each claim of a family.
+    """
+    p = (2.0 * verdicts[["p", "p_opposite"]].astype(np.float64).min(axis=1)).clip(upper=1.0)
+    level = pd.Series(np.nan, index=p.index)
+    tested = verdicts[p.notna()]
+    theirs = tested["ours"] == ""
+    for _, index in tested.groupby(["convention", theirs]).groups.items():
+        p[index] = stats.false_discovery_control(p[index])
+        level[index] = LEVEL * max(1, int((p[index] < LEVEL).sum())) / len(index)
+    keys = ["id", "convention", "p", "p_opposite"]
+    if {"id", "of"} <= set(tested):
+        lines = tested.to_dict("records")
+        claims = {
+            tuple(line[key] for key in keys): at
+            for at, line in zip(tested.index, lines, strict=True)
+            if not line["ours"]
+        }
+        for at, line in zip(tested.index, lines, strict=True):
+            same = claims.get((line["of"], *(line[key] for key in keys[1:]))) if line["ours"] else None
+            if same is not None:
+                p[at], level[at] = p[same], level[same]
+    return pd.DataFrame({"p_adjusted": p, "level": level})
+
+
+def by_holm(verdicts: pd.DataFrame) -> pd.Series:
+    """Return two-sided p-values adjusted by Holm over the same families as `adjust`."""
     p = (2.0 * verdicts[["p", "p_opposite"]].astype(np.float64).min(axis=1)).clip(upper=1.0)
     tested = verdicts[p.notna()]
     for _, index in tested.groupby(["convention", tested["ours"] == ""]).groups.items():
-        p[index] = stats.false_discovery_control(p[index])
+        p[index] = multipletests(p[index], method="holm")[1]
     return p
 
 
 def verdict_text(line: Mapping[str, Any]) -> str:
-    """Return a verdict in words, with what belongs to it: (3 of 8), (about 400 runs), (exact)."""
+    """Return a verdict in words, with what belongs to it: (3 of 8), (about 400 runs), (better than claimed)."""
     verdict = str(line["verdict"])
-    if verdict == "mixed":
-        return f"mixed ({line['confirming']:.0f} of {line['comparisons']:.0f})"
     if verdict == "undecided":
-        runs = line["needed_n"]
-        return "undecided (at the margin)" if pd.isna(runs) else f"undecided (about {_round(runs)} runs)"
+        return f"undecided (about {_round(line['needed_n'])} runs)"
+    notes = []
+    if verdict == "mixed" or (verdict == "confirmed" and line["against"] > 0):
+        notes.append(f"{line['for']:.0f} of {line['comparisons']:.0f}")
+    if line.get("direction") in ("better", "above", "below"):
+        notes.append("better than claimed" if line["direction"] == "better" else f"{line['direction']} what is claimed")
     if verdict in ("confirmed", "refuted") and line["kind"] == "exact":
         checked = line.get("checked")
-        return f"no violation in {checked}" if isinstance(checked, str) and checked else f"{verdict} (exact)"
-    return verdict
+        if isinstance(checked, str) and checked:
+            return f"no violation in {checked}"
+        notes.append("exact")
+    return f"{verdict} ({', '.join(notes)})" if notes else verdict
 
 
 def _round(n: float) -> str:
@@ -145,19 +226,44 @@ def _round(n: float) -> str:
     return f"{round(n, -digits):,.0f}"
 
 
+def counts_text(line: Mapping[str, Any]) -> str:
+    """Return how many comparisons are significantly for a claim, open, and against it."""
+    if pd.isna(line["comparisons"]):
+        return ""
+    return " / ".join(f"{line[state]:.0f}" for state in ("for", "open", "against"))
+
+
 def effect_text(line: Mapping[str, Any]) -> str:
-    """Return the effect of a verdict with its interval and margin, or what an exact check found."""
+    """Return the effects behind a verdict with intervals and margin, or what an exact check found.
+
+    Of several comparisons the mean effect stands first, then the one that decides.
+    """
     if pd.isna(line["effect"]):
         return str(line["decided_by"]) if isinstance(line["decided_by"], str) else ""
-    numbers = ", ".join(f"{line[k]:.3g}" for k in ("low", "high"))
-    return f"{line['effect']:.3g} [{numbers}] (claimed: {line['margin']}), {line['unit']}"
+    claimed = f"(claimed: {line['margin']}), {line['unit']}"
+    if str(line["unit"]).startswith("share of the cells"):
+        return f"{line['decided_by']} {claimed}"
+    decides = _numbers(line, "effect", "low", "high")
+    if line["comparisons"] == 1:
+        return f"{decides} {claimed}"
+    mean = f"{_numbers(line, 'pooled', 'pooled_low', 'pooled_high')} on average, " if pd.notna(line["pooled"]) else ""
+    return f"{mean}{decides} in {line['decided_by']} {claimed}"
+
+
+def _numbers(line: Mapping[str, Any], *keys: str) -> str:
+    effect, low, high = (f"{line[key]:.3g}" for key in keys)
+    return f"{effect} [{low}, {high}]"
 
 
 def verdict_table(verdicts: pd.DataFrame) -> str:
-    """Return verdicts as a table in Markdown: claim, both conventions, effect; the project's own statements last."""
+    """Return verdicts as a table in Markdown; the project's own statements last.
+
+    Columns are the claim, its verdict by each convention, how many comparisons are significantly for it, open and
+    against it, and the effects.
+    """
     shown = [c for c in CONVENTIONS if (verdicts["convention"] == c).any()]
-    lines = ["| claim | " + " | ".join(CONVENTIONS[c] for c in shown) + " | effect [95% interval] |"]
-    lines.append("| --- |" + " --- |" * (len(shown) + 1))
+    lines = ["| claim | " + " | ".join(CONVENTIONS[c] for c in shown) + " | for / open / against | effect [interval] |"]
+    lines.append("| --- |" + " --- |" * (len(shown) + 2))
     ours = verdicts["ours"].fillna("")
     for part in (verdicts[ours == ""], verdicts[ours != ""]):
         for identity, mine in part.groupby("id", sort=False):
@@ -165,15 +271,21 @@ def verdict_table(verdicts: pd.DataFrame) -> str:
             first = next(iter(found.values()))
             label = f"*{first['ours']}:* " if isinstance(first["ours"], str) and first["ours"] else ""
             words = [verdict_text(found[c]) if c in found else "" for c in shown]
-            effects = {c: effect_text(found[c]) for c in shown if c in found}
-            if len(set(effects.values())) > 1:
-                effect = "<br>".join(f"{CONVENTIONS[c]}: {text}" for c, text in effects.items())
-            else:
-                effect = next(iter(effects.values()))
+            both = [_by_convention(found, shown, of) for of in (counts_text, effect_text)]
             lines.append(
-                "| " + " | ".join(_cell(t) for t in (f"{label}{first['claim']} ({identity})", *words, effect)) + " |"
+                "| " + " | ".join(_cell(t) for t in (f"{label}{first['claim']} ({identity})", *words, *both)) + " |"
             )
     return "\n".join(lines)
+
+
+def _by_convention(
+    found: Mapping[str, Mapping[str, Any]], shown: Sequence[str], of: Callable[[Mapping[str, Any]], str]
+) -> str:
+    """Return a text about one claim for each convention, or once where they agree."""
+    texts = {c: of(found[c]) for c in shown if c in found}
+    if len(set(texts.values())) == 1:
+        return next(iter(texts.values()))
+    return "<br>".join(f"{CONVENTIONS[c]}: {text}" for c, text in texts.items() if text)
 
 
 def _cell(text: str) -> str:

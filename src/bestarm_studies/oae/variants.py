@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 
 from bestarm_lab.claims.claim import Claim, Exact
 from bestarm_lab.claims.kinds import ClaimTest
-from bestarm_lab.claims.verdicts import confirming, joint_p, two_sided, verdict_of
+from bestarm_lab.claims.statistics import joint_p
+from bestarm_lab.claims.verdicts import LEVEL, states, two_sided, verdict_of
 from bestarm_lab.figures.figures import headed, wide
 from bestarm_lab.figures.values import as_values
 
@@ -51,16 +52,17 @@ def variant_verdicts(
             if not there:
                 continue
             parts = tuple(replace(part, cells=((base, {"name": there}),)) for part in test.parts)
-            found = replace(test, parts=parts).comparisons({base: rows})
-            verdict = verdict_of(found, two_sided(*joint_p(found)))
-            line = {"id": identity, "variant": variant, "verdict": verdict, "held": confirming(found)}
+            found = [c for c in replace(test, parts=parts).comparisons({base: rows}) if c.informative]
+            need = test.needed(len(found))
+            verdict = verdict_of(found, two_sided(*joint_p(found, need)) < LEVEL, need)
+            line = {"id": identity, "variant": variant, "verdict": verdict, "held": states(found).count("for")}
             table.append(line | {"comparisons": len(found)})
     return pd.DataFrame(table)
 
 
 def ledger_verdicts(verdicts: pd.DataFrame, identities: Sequence[str], variant: str) -> pd.DataFrame:
     """Return the study's own verdicts on some claims in the columns of `variant_verdicts`."""
-    mine = verdicts[verdicts["id"].isin(identities)].rename(columns={"confirming": "held"}).assign(variant=variant)
+    mine = verdicts[verdicts["id"].isin(identities)].rename(columns={"for": "held"}).assign(variant=variant)
     whole = {"held": "int64", "comparisons": "int64"}
     return mine[["id", "variant", "verdict", "held", "comparisons"]].astype(whole).reset_index(drop=True)
 
