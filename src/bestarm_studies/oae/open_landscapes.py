@@ -72,4 +72,3 @@ def open_landscape(
         gaps = ((top - far, top - near), (top + near, top + far))
     label = f"{name} {hole} {hills} x{width:g}"
     return OpenLandscape(label, plain.n_hills, gaps, plain.n_arms, width, scale, seed, plain.data, drawn)
-
