@@ -7,6 +7,7 @@ a claim than those of another.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -195,8 +196,8 @@ def differences(found: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         ``claim, choice, more, less, difference, low, high``: the levels with the largest and the smallest mean
-        strength, and their difference, in standard deviations of a run, with an interval at 95% over all choices of a
-        claim together (t, Bonferroni). Draws are the sample, those of a level against those of another; quantiles are
+        strength, and their difference, in standard deviations of a run, with an interval at 95% over all pairs of
+        levels of a claim's choices together (t, Bonferroni). Draws are the sample, those of a level against those of another; quantiles are
         read in every draw and compared within it.
     """
     levels = drawn_levels(N_DRAWS)
@@ -209,6 +210,7 @@ def differences(found: pd.DataFrame) -> pd.DataFrame:
         }
         if wide.shape[1] > 1:
             chosen[QUANTILE] = {str(level): values for level, values in wide.dropna().items()}
+        pairs = sum(math.comb(len(groups), 2) for groups in chosen.values())
         for name, groups in chosen.items():
             more, less = _ends(groups)
             if name == QUANTILE:
@@ -218,7 +220,7 @@ def differences(found: pd.DataFrame) -> pd.DataFrame:
                 error = float(np.hypot(*(groups[g].std(ddof=1) / np.sqrt(len(groups[g])) for g in (more, less))))
                 freedom = len(groups[more]) + len(groups[less]) - 2
             difference = float(groups[more].mean() - groups[less].mean())
-            reach = float(stats.t.isf(LEVEL / 2 / len(chosen), freedom)) * error
+            reach = float(stats.t.isf(LEVEL / 2 / pairs, freedom)) * error
             line = {"claim": claim, "choice": name, "more": more, "less": less, "difference": difference}
             table.append(line | {"low": difference - reach, "high": difference + reach})
     return pd.DataFrame(table)
