@@ -197,8 +197,8 @@ def differences(found: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         ``claim, choice, more, less, difference, low, high``: the levels with the largest and the smallest mean
         strength, and their difference, in standard deviations of a run, with an interval at 95% over all pairs of
-        levels of a claim's choices together (t, Bonferroni). Draws are the sample, those of a level against those of another; quantiles are
-        read in every draw and compared within it.
+        levels of a claim's choices together (t, Bonferroni). Draws are the sample, those of a level against those of
+        another; quantiles are read in every draw and compared within it.
     """
     levels = drawn_levels(N_DRAWS)
     table = []
