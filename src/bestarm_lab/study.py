@@ -20,7 +20,7 @@ from bestarm_lab.claims.names import check_names
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment, settings_of
 from bestarm_lab.figures.looks import Look, know_looks
-from bestarm_lab.given import read_yaml
+from bestarm_lab.given import Given, read_yaml, refuse_unknown
 from bestarm_lab.paper import Paper, read_paper
 from bestarm_lab.paths import ROOT
 
@@ -43,6 +43,8 @@ class Study:
         ``CHECKS`` and ``VALUES`` of its module ``checks``: exact decisions, and values that claims compare.
     looks : mapping of str to Look
         ``LOOKS`` of its module ``looks``, if it has one: colour, marker and line style of its algorithms.
+    plan : mapping of str to list of int
+        Its ``plan.yaml``, if it has one: of an experiment whose claims were decided more than once, with how many runs.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Study:
     checks: Mapping[str, Check]
     values: Mapping[str, Value]
     looks: Mapping[str, Look] = field(default_factory=dict)
+    plan: Mapping[str, list[int]] = field(default_factory=dict)
 
     def experiment(self, name: str) -> Experiment | Computation:
         """Return an experiment by its name.
@@ -90,7 +93,23 @@ def load_study(name: str) -> Study:
     claims = read_ledger(_written(name, "claims.yaml"), checks.CHECKS, checks.VALUES, f"{name}/claims.yaml")
     check_names(claims, experiments, f"{name}/claims.yaml")
     paper = read_paper(_written(name, "paper.yaml"), f"{name}/paper.yaml")
-    return Study(name, experiments, claims, paper, checks.CHECKS, checks.VALUES, load_looks(name))
+    plan = _read_plan(name, experiments)
+    return Study(name, experiments, claims, paper, checks.CHECKS, checks.VALUES, load_looks(name), plan)
+
+
+def _read_plan(name: str, experiments: Mapping[str, Experiment | Computation]) -> dict[str, list[int]]:
+    """Return of each experiment with several looks at its claims how many runs there were."""
+    if not files(entry_points("bestarm.studies")[name].value).joinpath("plan.yaml").is_file():
+        return {}
+    given = Given(f"{name}/plan.yaml", _written(name, "plan.yaml"))
+    plan: dict[str, list[int]] = given.take("looks", dict)
+    given.done()
+    refuse_unknown(f"{name}/plan.yaml, looks", "experiment", plan, experiments)
+    for experiment, runs in plan.items():
+        if not isinstance(runs, list) or len(runs) < 2 or sorted(set(runs)) != runs:
+            place = f"{name}/plan.yaml, looks, {experiment}"
+            raise ValueError(f"{place}: expected growing numbers of runs, such as [25, 100]; got {runs!r}.")
+    return plan
 
 
 @cache

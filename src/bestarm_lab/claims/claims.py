@@ -15,7 +15,7 @@ import pandas as pd
 from bestarm_lab.claims.cells import Rows
 from bestarm_lab.claims.claim import Claim, Exact
 from bestarm_lab.claims.kinds import ClaimTest, OfCells, Share
-from bestarm_lab.claims.statistics import Comparison, Relation, joint_p
+from bestarm_lab.claims.statistics import Comparison, Relation, joint_p, spent
 from bestarm_lab.claims.verdicts import (
     CONVENTIONS,
     LEVEL,
@@ -124,8 +124,8 @@ def sensitivity(lines: pd.DataFrame) -> pd.DataFrame:
         for word, factor in (("halved", 0.5), ("doubled", 2.0)):
             moved = _moved(comparisons, raw["asked"], factor)
             significant = bool(moved) and two_sided(*joint_p(moved, need)) <= levels.iloc[place]
-            words[word] = verdict_of(moved, significant, need) if moved else ""
-        words["holm"] = verdict_of(comparisons, bool(holm.iloc[place] < LEVEL), need)
+            words[word] = verdict_of(moved, significant, need, mixed=raw["asked"].mixes) if moved else ""
+        words["holm"] = verdict_of(comparisons, bool(holm.iloc[place] < LEVEL), need, mixed=raw["asked"].mixes)
         found.append(words)
     return pd.DataFrame(found, columns=["id", "convention", "verdict", "halved", "doubled", "holm"])
 
@@ -183,7 +183,8 @@ def decided(
         return line | _exact(test, available)
     line |= {"unit": line["test"].partition(",")[0], "margin": test.margin()}
     try:
-        return line | _tested(test, mine)
+        shares = [runs[0] / runs[-1] for e in needed if at_scale and (runs := study.plan.get(e))]
+        return line | _tested(test, mine, max(shares, default=1.0))
     except ValueError as error:
         raise ValueError(f"{study.name}/claims.yaml, {claim.id}: {error}") from error
 
@@ -234,7 +235,8 @@ def _exact(test: Exact, rows: Rows) -> dict[str, Any]:
     return {"verdict": verdict, "decided_by": found.text, "checked": found.checked if found.holds else ""}
 
 
-def _tested(test: ClaimTest, rows: Rows) -> dict[str, Any]:
+def _tested(test: ClaimTest, rows: Rows, seen: float) -> dict[str, Any]:
+    """Return what a test finds, after an earlier look at so large a share of the runs."""
     for e, frame in rows.items():
         n = frame.groupby("series")["replication"].nunique().min()
         if n < SMALLEST_N:
@@ -244,7 +246,7 @@ def _tested(test: ClaimTest, rows: Rows) -> dict[str, Any]:
     if not found:
         return {"verdict": "not informative", "decided_by": test.few}
     need = test.needed(len(found))
-    p, p_opposite = joint_p(found, need)
+    p, p_opposite = (spent(p, seen) for p in joint_p(found, need))
     return {
         "found": found,
         "asked": test,
@@ -264,7 +266,7 @@ def _with_verdict(line: pd.Series) -> pd.Series:
             line["direction"] = "worse"
         return line
     m, need, relation = len(found), int(line["needed"]), getattr(test, "relation", None)
-    verdict = verdict_of(found, line["p_adjusted"] < LEVEL, need)
+    verdict = verdict_of(found, line["p_adjusted"] < LEVEL, need, mixed=test.mixes)
     shown, level = deciding(found, verdict, need), line["interval"]
     counts = states(found)
     for state in ("for", "open", "against"):

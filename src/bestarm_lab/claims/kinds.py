@@ -98,6 +98,11 @@ class ClaimTest:
         """Return how many of m comparisons must hold."""
         return min(self.need, m) if self.need is not None else QUANTIFIERS[self.quantifier](m)
 
+    @property
+    def mixes(self) -> bool:
+        """Whether it can hold in part: not where the claim itself names a number of comparisons."""
+        return self.need is None
+
     def margin(self) -> str:
         """Return what the effect must meet, in words."""
         raise NotImplementedError
@@ -299,6 +304,10 @@ class OfCells(ClaimTest):
     share: float
     exceeded: bool = False
 
+    @property
+    def mixes(self) -> bool:
+        return False
+
     def needed(self, m: int) -> int:
         return int(np.floor(self.share * m) + 1 if self.exceeded else max(1, np.ceil(self.share * m - 1e-9)))
 
@@ -353,7 +362,7 @@ class Mostly(OfCells):
             else:
                 estimate = mean_of(left - right, shares=are_shares(left, right))
                 found = mean_comparison(side.name, estimate, self.relation, told)
-            if found.p == found.p_opposite == 0.5:  # equal in every run: at least as good, and not better
+            if found.error == 0.0 and found.p == 0.5:  # equal in every run: at least as good, and not better
                 as_good = self.relation.word == "at_least"
                 found = replace(found, p=float(not as_good), p_opposite=float(as_good))
             yield found

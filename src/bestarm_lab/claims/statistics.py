@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import optimize, stats
 from statsmodels.stats.proportion import proportion_confint
 
 from bestarm.interface import BoolArray, FloatArray
@@ -221,6 +221,28 @@ def joint_p(comparisons: Sequence[Comparison], need: int) -> tuple[float, float]
     return partial_conjunction_of_cells(ps, need), partial_conjunction_of_cells(opposite, m - need + 1)
 
 
+def spent(p: float, fraction: float) -> float:
+    """Return a one-sided p-value that pays for an earlier look at a share of the same runs.
+
+    It is the level at which the spending function of Lan and DeMets ([1]_) that is like O'Brien and Fleming's bounds
+    would reject at the last look: little is spent early, so that little is paid.
+
+    References
+    ----------
+    .. [1] Lan, DeMets. "Discrete sequential boundaries for clinical trials". Biometrika 70, 1983.
+    """
+    if fraction >= 1.0 or not 1e-8 < p < 0.25:
+        return p
+    last, law = float(stats.norm.isf(p)), stats.multivariate_normal(cov=[[1.0, fraction**0.5], [fraction**0.5, 1.0]])
+
+    def excess(level: float) -> float:
+        early = 2.0 * float(stats.norm.sf(stats.norm.isf(level / 2.0) / np.sqrt(fraction)))
+        bound = float(stats.norm.isf(early))
+        return early + float(stats.norm.cdf(bound)) - float(law.cdf([bound, last])) - level
+
+    return float(optimize.brentq(excess, p, min(0.5, 2.0 * p + 0.01)))
+
+
 def at_least(ps: Sequence[float], level: float = 0.025) -> int:
     """Return the lower confidence bound on how many of these cells hold: partial conjunction, all numbers at once."""
     held = [need for need in range(1, len(ps) + 1) if partial_conjunction_of_cells(ps, need) <= level]
@@ -251,7 +273,7 @@ def standard_error(values: pd.Series, *, shares: bool) -> float:
 def skewness(values: pd.Series) -> float:
     """Return the sample skewness of values, without bias for normal ones, divided by the root of their number."""
     n = len(values)
-    if n < 3 or not float(values.var()) > 0.0:
+    if n < 3 or float(np.ptp(values)) <= 1e-12 * float(np.abs(values).max()):
         return 0.0
     return float(stats.skew(values, bias=False)) / float(np.sqrt(n))
 

@@ -69,15 +69,19 @@ def states(comparisons: Sequence[Comparison]) -> list[str]:
     return ["for" if ours else "against" if theirs else "open" for ours, theirs in zip(*kinds, strict=True)]
 
 
-def verdict_of(comparisons: Sequence[Comparison], significant: bool, need: int) -> str:
-    """Return the verdict on a claim from its comparisons, whether its p is significant, and how many it needs."""
+def verdict_of(comparisons: Sequence[Comparison], significant: bool, need: int, *, mixed: bool = True) -> str:
+    """Return the verdict on a claim from its comparisons, whether its p is significant, and how many it needs.
+
+    A claim that fails as it is stated and holds significantly in some comparisons is mixed; one that names a number of
+    comparisons (``mixed`` is false) is refuted.
+    """
     p, p_opposite = joint_p(comparisons, need)
     if not significant:
         runs, n = needed_runs(comparisons, need), min(c.n for c in comparisons)
         return "undecided" if runs <= FARTHEST * n else "at the margin"
     if p <= p_opposite:
         return "confirmed"
-    return "mixed" if need == len(comparisons) and "for" in states(comparisons) else "refuted"
+    return "mixed" if mixed and "for" in states(comparisons) else "refuted"
 
 
 def deciding(comparisons: Sequence[Comparison], verdict: str, need: int) -> Comparison:

@@ -129,6 +129,47 @@ def first_step_excess(n_arms: int, delta: float, factor: float) -> float:
     return float(weights @ beyond / np.sqrt(2.0 * np.pi))
 
 
+def confidence_misses(delta: float, n: int = 10**6) -> float:
+    r"""Return at most how likely Lemma 6.1 is to fail in some round.
+
+    That is :math:`\sum_tP(|f(x_t)-\mu_{t-1}(x_t)|>\zeta_t^{1/2}\sigma_{t-1}(x_t))` with the lemma's a = 6, each the
+    tail of a normal variable given the rewards before; those after the first n are bounded by :math:`e^{-\zeta_t/2}`.
+    """
+    tails = 2.0 * ndtr(-np.sqrt(zeta(np.arange(1, n + 1), delta, 6.0)))
+    return float(tails.sum() + 6.0 * delta / (np.pi**2 * n))
+
+
+def independent_batch(variances: FloatArray, noise: float) -> tuple[int, FloatArray, FloatArray]:
+    r"""Return the first arm of UCB on independent arms without rewards, the variances after it, and a sample's law.
+
+    All means are equal, so the first arm has the largest variance, and the relevance region has every arm. The law is
+    that of the one later arm of a batch of two: :math:`1+\sigma^{-2}\sigma^2(x)`, normalised.
+    """
+    first, after = int(np.argmax(variances)), np.array(variances, dtype=np.float64)
+    after[first] *= noise / (after[first] + noise)
+    law = 1.0 + after / noise
+    return first, after, law / law.sum()
+
+
+def lemma_6_4_violated(variances: FloatArray, noise: float, delta: float) -> float:
+    r"""Return a lower bound on the probability that a sampled batch of two violates Lemma 6.4, on independent arms.
+
+    If the sampled arm has a smaller deviation than the first arm afterwards and than some arm that was not tried, the
+    next first arm has a larger one, unless the rewards lift the sampled arm itself above the one that was not tried.
+    """
+    variances = np.asarray(variances, dtype=np.float64)
+    first, after, law = independent_batch(variances, noise)
+    width = np.sqrt(ucb_beta(len(variances), 2, delta))
+    total = 0.0
+    for arm in range(len(variances)):
+        untried = np.delete(variances, np.array([first, arm])).max(initial=0.0)
+        if arm == first or after[arm] >= min(untried, after[first]):
+            continue
+        own, spread = after[arm] * noise / (after[arm] + noise), after[arm] / np.sqrt(after[arm] + noise)
+        total += law[arm] * ndtr(width * (np.sqrt(untried) - np.sqrt(own)) / spread)
+    return float(total)
+
+
 def inflation_of(dimension: int) -> float:
     r"""Return :math:`\log C'` for the squared-exponential kernel, :math:`((2d+2)/e)^{d+1}` ([3]_, Table 1)."""
     return float(((2.0 * dimension + 2.0) / np.e) ** (dimension + 1))

@@ -42,6 +42,12 @@ def log_observed_regret(cell: pd.DataFrame, test: Mapping[str, Any]) -> pd.DataF
     return _mean_log(cell, "by_observed_mean")
 
 
+def distance_to(cell: pd.DataFrame, test: Mapping[str, Any]) -> pd.DataFrame:
+    """Return how far the regret of each run (rows) and series (columns) is from that of the same run of another."""
+    table = cell.groupby(["replication", "series"], sort=False)["candidate_regret"].mean().unstack("series")
+    return table.sub(table[test["to"]], axis=0).abs()
+
+
 def _mean_log(cell: pd.DataFrame, column: str) -> pd.DataFrame:
     logs = pd.Series(np.log10(cell[column].astype(np.float64) + SMALLEST), index=cell.index)
     return logs.groupby([cell["replication"], cell["series"]], sort=False).mean().unstack("series")

@@ -92,9 +92,13 @@ def _curve(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
 
 
 def first_budget(means: FloatArray, budgets: FloatArray, test: Test) -> FloatArray:
-    """Return the first budget from which on the mean stays at or below ``level``; infinity where there is none."""
+    """Return the first budget from which on the mean stays at or below ``level``.
+
+    Where there is none, it is the first budget that was not run, the least that it can be. A ratio to it is then an
+    upper bound.
+    """
     stays = np.logical_and.accumulate((means <= test["level"])[..., ::-1], axis=-1)[..., ::-1]
-    return np.where(stays[..., -1], budgets[stays.argmax(axis=-1)], np.inf)
+    return np.where(stays[..., -1], budgets[stays.argmax(axis=-1)], budgets[-1] + 1.0)
 
 
 def rate(means: FloatArray, budgets: FloatArray, test: Test) -> FloatArray:
@@ -142,7 +146,7 @@ VALUES: dict[str, Value] = {
     "event_share": Value("largest error in units of its interval"),
     "smoothed_error": Value("error of the model against f smoothed over a box"),
     "first_budget": Value(
-        "budget from which on mean regret stays low",
+        "budget from which on mean regret stays low, or the first that was not run",
         _curve,
         statistic=first_budget,
         needs={"of": "column", "level": "number"},

@@ -1,11 +1,11 @@
-r"""Claims on bounds of the GSE paper that need no run of GSE: a lemma on logistic models, Corollary 2, Appendix D.
+r"""Claims on bounds of the GSE paper that need no run of GSE: a logistic lemma, Corollary 2, Appendix D, bandits.
 
 Logarithms are to the base :math:`\eta=2` except where the text nests them; :math:`\sigma=1`.
 
 References
 ----------
 .. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022.
-   Section 7, Appendices B, C and D.
+   Sections 4 and 7, Appendices B, C and D.
 .. [2] Kumar, Yildirim. "Minimum-Volume Enclosing Ellipsoids and Core Sets". Journal of Optimization Theory and
    Applications 2005.
 """
@@ -144,6 +144,22 @@ def od_corner_cases(test: Test) -> Decision:
     return Decision(lower == len(cases), f"{text}, and below 1 only for {' and '.join(below_one) or 'none of them'}")
 
 
+def near_optimal(test: Test) -> Decision:
+    """Decide whether, with d = K, Equation 3 has a lower bound's exponent up to a constant times log K ([1]_, 4.1).
+
+    The lower bound is exp(-B / H), where H is the sum of 1/Δ² over all arms, the best one with the gap of the second;
+    Equation 3 has B Δ_min² / (4 K log K). Gaps are equal, or 1, 2, 3, ... times the smallest.
+    """
+    holds, texts = True, []
+    for name, power in (("equal gaps", 0.0), ("gaps 1, 2, 3, ...", 1.0)):
+        for n_arms in np.array(test["arms"], dtype=np.int64):
+            smaller = np.arange(1, n_arms) ** power
+            factor = float(4.0 * n_arms / (1.0 + (smaller**-2.0).sum()))  # Δ_min = 1
+            holds &= factor <= test["constant"] * (1.0 + 1e-9)
+        texts.append(f"{factor:,.0f} log K with {name}")
+    return Decision(holds, f"the exponents differ by a factor of {' and '.join(texts)} at K = {n_arms}")
+
+
 BOUND_CHECKS: dict[str, Check] = {
     "glm_lemma_1": Check(glm_lemma_1, {"experiments": "experiments"}),
     "corollary_2": Check(corollary_2, {"experiments": "experiments"}),
@@ -153,4 +169,5 @@ BOUND_CHECKS: dict[str, Check] = {
     ),
     "against_od_few_arms": Check(against_od_few_arms, {"dimensions": "numbers"}),
     "od_corner_cases": Check(od_corner_cases),
+    "near_optimal": Check(near_optimal, {"arms": "numbers", "constant": "number"}),
 }

@@ -54,7 +54,7 @@ def variant_verdicts(
             parts = tuple(replace(part, cells=((base, {"name": there}),)) for part in test.parts)
             found = [c for c in replace(test, parts=parts).comparisons({base: rows}) if c.informative]
             need = test.needed(len(found))
-            verdict = verdict_of(found, two_sided(*joint_p(found, need)) < LEVEL, need)
+            verdict = verdict_of(found, two_sided(*joint_p(found, need)) < LEVEL, need, mixed=test.mixes)
             line = {"id": identity, "variant": variant, "verdict": verdict, "held": states(found).count("for")}
             table.append(line | {"comparisons": len(found)})
     return pd.DataFrame(table)

@@ -13,7 +13,7 @@ from statsmodels.stats.weightstats import ttost_paired
 from bestarm_lab.claims.cells import Quantity, Value, best_by_halves
 from bestarm_lab.claims.layout import Span
 from bestarm_lab.claims.ledger import KINDS, read_test
-from bestarm_lab.claims.statistics import one_sided
+from bestarm_lab.claims.statistics import Estimate, Relation, mean_of
 from bestarm_lab.given import Given
 
 
@@ -27,7 +27,13 @@ def noise(mean: float, n: int = 60, seed: int = 0, scale: float = 1.0) -> np.nda
     return np.random.default_rng(seed).normal(mean, scale, n)
 
 
-A, B = noise(1.0), noise(0.8, seed=1)
+def even_noise(mean: float, seed: int = 0) -> np.ndarray:
+    """Return noise without skewness, in which a comparison is a plain t-test."""
+    half = noise(0.0, 30, seed)
+    return mean + np.concatenate([half, -half])
+
+
+A, B = even_noise(1.0), even_noise(0.8, seed=1)
 CELLS = {"cells": {"e": {}}}
 AB = {"left": "a", "right": "b", **CELLS}
 
@@ -35,6 +41,13 @@ AB = {"left": "a", "right": "b", **CELLS}
 def read(test, values=None):
     """Return the record of a test as a ledger writes it."""
     return read_test(Given("ledger", test), {}, values or {})
+
+
+def counted(test, rows, values=None):
+    """Return the claim on a number of cells as one comparison."""
+    record = read(test, values)
+    cells = record.comparisons(rows if isinstance(rows, dict) else {"e": rows})
+    return record.counted([cell for cell in cells if cell.informative])
 
 
 def only(test, rows, values=None):
@@ -66,7 +79,8 @@ def test_equivalence_is_two_one_sided_tests():
     _, lower, upper = ttost_paired(A + 0.6, B, -0.6, 0.6)
     assert far.p_opposite == pytest.approx((1.0 - upper[1]) + lower[1])
     assert far.p_opposite < 0.5
-    assert only({"difference": "v", "within": [-0.6, 0.6], **AB}, rows) == found
+    pair = only({"difference": "v", "within": [-0.6, 0.6], **AB}, rows)
+    assert (pair.p, pair.p_opposite) == (found.p, found.p_opposite)
 
 
 def test_differences_of_zeros_and_ones_bear_having_no_variance():
@@ -113,12 +127,12 @@ def test_a_ratio_of_one_side_is_its_geometric_mean():
 
 
 def test_a_share_is_the_exact_binomial_test():
-    """Of a boolean value, and of runs on which a condition holds; Wilson's interval."""
+    """Of a boolean value, and of runs on which a condition holds; Clopper and Pearson's interval."""
     rows = frame({"a": np.arange(50) < 9})
     found = only({"share": "v", "below": 0.3, "left": "a", **CELLS}, rows)
     assert found.p == pytest.approx(stats.binomtest(9, 50, 0.3, alternative="less").pvalue)
     assert found.p_opposite == pytest.approx(stats.binomtest(9, 50, 0.3, alternative="greater").pvalue)
-    assert (found.low, found.high) == pytest.approx(proportion_confint(9, 50, method="wilson"))
+    assert (found.low, found.high) == pytest.approx(proportion_confint(9, 50, method="beta"))
     runs = frame({"a": np.arange(50)})
     most = only({"share": "v", "runs": {"at_most": 39}, "above": 0.5, "left": "a", **CELLS}, runs)
     rest = only({"share": "v", "runs": {"above": 39}, "below": 0.5, "left": "a", **CELLS}, runs)
@@ -153,7 +167,9 @@ def test_discordant_runs_decide_mcnemars_test():
         (wins / 60, stats.binomtest(wins, 60, alternative="greater").pvalue)
     )
     marked = only({"discordant": "v", "runs": {"above": 0.5}, "above": 0, **AB}, frame({"a": 2 * x, "b": 2 * y}))
-    assert marked == found
+    assert (marked.effect, marked.p, marked.interval(0.1)) == (found.effect, found.p, found.interval(0.1))
+    low, high = proportion_confint(12, 16, method="beta")  # of the runs that differ, 16 of 60
+    assert (found.low, found.high) == pytest.approx(((2 * low - 1) * 16 / 60, (2 * high - 1) * 16 / 60))
 
 
 def test_a_handful_of_discordant_runs_tells_nothing():
@@ -176,18 +192,18 @@ def test_mostly_counts_cells_by_partial_conjunction():
     clear = cells([(1, 0), (1, 0), (1, 0), (0, 1)])
     sides = {"mostly": "v", "left": "a", "right": "b", "cells": {"e": {"k": [0, 1, 2, 3]}}}
     test = {**sides, "at_least": 0}
-    found = only({**test, "in_cells": 0.75}, clear)
+    found = counted({**test, "in_cells": 0.75}, clear)
     assert (found.effect, found.low, found.high) == pytest.approx((0.75, 0.75, 0.75), abs=1e-3)
     assert found.p < 1e-3
-    assert only({**test, "in_cells": 0.8}, clear).p_opposite < 1e-3
-    assert only({**test, "in_more_than": 0.75}, clear).p > 0.999
+    assert counted({**test, "in_cells": 0.8}, clear).p_opposite < 1e-3
+    assert counted({**test, "in_more_than": 0.75}, clear).p > 0.999
     assert found.name == "3 of 4 cells, between 3 and 3; pooled estimate 0.75"
     same = {s: noise(3, 80) for s in "ab"}
     even = pd.concat([frame(same, k=k) for k in range(4)])
-    assert only({**test, "in_cells": 1.0}, even).p < 0.001
-    assert only({**sides, "in_cells": 1.0, "by": "ratio", "below": 1.0}, even).p > 0.999
+    assert counted({**test, "in_cells": 1.0}, even).p < 0.001
+    assert counted({**sides, "in_cells": 1.0, "by": "ratio", "below": 1.0}, even).p > 0.999
     coin = frame({"a": np.concatenate([np.ones(40), -np.ones(40)]), "b": np.zeros(80)}, k=0)
-    one = only({**test, "cells": {"e": {"k": 0}}, "in_cells": 1.0}, coin)
+    one = counted({**test, "cells": {"e": {"k": 0}}, "in_cells": 1.0}, coin)
     assert one.p == pytest.approx(0.5)
 
 
@@ -201,7 +217,7 @@ def test_cells_in_which_most_runs_of_both_sides_are_cut_do_not_count():
     told = [c.informative for c in read(test, {"v": limited}).comparisons({"e": rows})]
     assert told == [False, True]
     mostly = {"mostly": "v", "by": "ratio", **{k: test[k] for k in ("left", "right", "below", "cells")}, "in_cells": 1}
-    assert only(mostly, rows, {"v": limited}).name.startswith("1 of 1 cells, between ")
+    assert counted(mostly, rows, {"v": limited}).name.startswith("1 of 1 cells, between ")
     nothing = {**mostly, "cells": {"e": {"k": 0}}}
     assert not only(nothing, rows, {"v": limited}).informative
 
@@ -225,14 +241,15 @@ def test_a_rank_is_being_behind_at_most_so_many():
             for rank in (1, 2, 3, 4):
                 found = only({**asked, "is": rank}, rows)
                 assert (found.p < 0.001, found.p_opposite < 0.001) == (rank >= place, rank < place)
-                assert found.effect == (rank >= place)
+                assert (found.effect, found.low, found.high) == (place, place, place)
+                assert counted({**asked, "is": rank}, rows).effect == (rank >= place)
 
 
 def test_second_best_is_decided_by_paired_tests_against_each_other_series():
     """Behind at most one of three: the p-value that two of them are beaten, the second smallest times two."""
-    rows = frame({"a": A, "b": A + 0.3 + 0.1 * B, "c": B, "d": noise(0.6, seed=2)})
+    rows = frame({"a": A, "b": A + 0.3 + 0.1 * B, "c": B, "d": even_noise(0.6, seed=2)})
     found = only({"rank": "v", "left": "a", "among": ["a", "b", "c", "d"], "is": 2, "in_cells": 1, **CELLS}, rows)
-    others = (A + 0.3 + 0.1 * B, B, noise(0.6, seed=2))
+    others = (A + 0.3 + 0.1 * B, B, even_noise(0.6, seed=2))
     ps = sorted(stats.ttest_rel(A, other, alternative="greater").pvalue for other in others)
     assert found.p == pytest.approx(min(1.0, 2 * ps[1]))
 
@@ -433,5 +450,35 @@ def test_settings_are_chosen_exactly():
 @pytest.mark.parametrize(("distance", "expected"), [(0.0, (0.5, 0.5)), (1.0, (1.0, 0.0)), (-1.0, (0.0, 1.0))])
 def test_a_distance_without_error_is_certain(distance, expected):
     """Runs that agree in everything have no variance, and must not be divided by it."""
-    assert one_sided(distance, 0.0, 10) == expected
+    assert Estimate(distance, 0.0, 10).tails(0.0) == expected
     assert list(itertools.accumulate(expected))[-1] == 1.0
+
+
+@pytest.mark.parametrize("skew", [-0.6, 0.0, 0.1, 0.9])
+def test_an_interval_is_what_a_test_at_its_level_does_not_reject(skew):
+    estimate = Estimate(1.0, 0.3, 25, skew)
+    for level in (0.05, 0.001):
+        low, high = estimate.interval(level)
+        assert (estimate.tails(low)[1], estimate.tails(high)[0]) == pytest.approx((level / 2, level / 2))
+
+
+def test_skewed_values_are_tested_by_halls_transformation_where_the_t_test_errs():
+    """The larger p-value of both: 25 runs of an exponential law, against the formula as Hall prints it."""
+    values = pd.Series(np.random.default_rng(3).exponential(size=25))
+    estimate = mean_of(values, shares=False)
+    gamma, n = stats.skew(values, bias=False), 25
+    t = (values.mean() - 1.2) / (values.std(ddof=1) / np.sqrt(n))
+    hall = t + gamma * (2 * t**2 + 1) / (6 * np.sqrt(n)) + gamma**2 * t**3 / (27 * n)
+    assert estimate.tails(1.2)[0] == pytest.approx(max(stats.t.cdf(t, 24), stats.t.cdf(hall, 24)))
+    assert estimate.tails(1.2)[1] == pytest.approx(max(stats.t.sf(t, 24), stats.t.sf(hall, 24)))
+    assert estimate.tails(1.2)[0] > stats.t.cdf(t, 24)  # the side on which the t-test rejects too often
+
+
+def test_a_margin_is_scaled_from_no_effect():
+    """Of differences from 0, of ratios from 1, of shares from the nearer of 0 and 1; half of the runs is no margin."""
+    assert Relation("above", 0.02).scaled(2.0) == Relation("above", 0.04)
+    assert Relation("below", high=0.81).scaled(0.5, logged=True) == Relation("below", high=pytest.approx(0.9))
+    assert Relation("within", -0.02, 0.02).scaled(0.5) == Relation("within", -0.01, 0.01)
+    assert Relation("above", 0.9).scaled(0.5, share=True) == Relation("above", pytest.approx(0.95))
+    assert Relation("above", 0.0).scaled(2.0) is Relation("below", high=1.0).scaled(2.0, logged=True) is None
+    assert Relation("above", 0.5).scaled(2.0, share=True) is None

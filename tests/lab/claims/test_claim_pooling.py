@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from bestarm_lab.claims.pooling import count_law, expected_share
-from bestarm_lab.claims.statistics import at_least, one_sided, partial_conjunction, partial_conjunction_of_cells
+from bestarm_lab.claims.statistics import Estimate, at_least, partial_conjunction, partial_conjunction_of_cells, spent
 
 
 def test_cells_that_are_known_exactly_are_counted():
@@ -65,7 +66,10 @@ def decided(effects, need, shared, n_ledgers):
     runs = effects[None, :, None] + spread * (np.sqrt(shared) * common + np.sqrt(1.0 - shared) * own)
     means, errors = runs.mean(axis=2), runs.std(axis=2, ddof=1) / np.sqrt(RUNS)
     both = np.array(
-        [[one_sided(d, e, RUNS) for d, e in zip(*cell, strict=True)] for cell in zip(means, errors, strict=True)]
+        [
+            [Estimate(d, e, RUNS).tails(0.0) for d, e in zip(*cell, strict=True)]
+            for cell in zip(means, errors, strict=True)
+        ]
     )
     confirmed = [partial_conjunction_of_cells(ps, need) <= 0.025 for ps in both[:, :, 0]]
     refuted = [partial_conjunction_of_cells(ps, m - need + 1) <= 0.025 for ps in both[:, :, 1]]
@@ -99,7 +103,18 @@ def test_a_series_that_is_best_is_not_refuted_for_ranks(lead):
             mine = lead + generator.normal(size=RUNS) * np.sqrt(RUNS / 2)
             others = generator.normal(size=(4, RUNS)) * np.sqrt(RUNS / 2)
             changes = mine - others
-            tests = [one_sided(-c.mean(), c.std(ddof=1) / np.sqrt(RUNS), RUNS) for c in changes]
+            tests = [Estimate(-c.mean(), c.std(ddof=1) / np.sqrt(RUNS), RUNS).tails(0.0) for c in changes]
             opposite.append(partial_conjunction([p for _, p in tests], 1))
         refuted += partial_conjunction_of_cells(opposite, 6 - 5 + 1) <= 0.025
     assert refuted / 300 <= 0.03
+
+
+def test_a_second_look_is_paid_for_as_by_obrien_and_fleming():
+    """Two looks at halves of the runs: the bounds of Lan and DeMets for 2.5% a side are 2.963 and 1.969."""
+    assert spent(float(stats.norm.sf(1.969)), 0.5) == pytest.approx(0.025, abs=5e-5)
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(size=(2, 400_000))
+    last = (first + second) / np.sqrt(2.0)
+    assert np.mean((first > 2.963) | (last > 1.969)) == pytest.approx(0.025, abs=8e-4)
+    assert spent(0.01, 1.0) == 0.01
+    assert 0.01 <= spent(0.01, 0.25) < 0.0101

@@ -12,7 +12,7 @@ from bestarm_lab.claims.kinds import Difference
 from bestarm_lab.claims.layout import Best, Elsewhere, Part, Span
 from bestarm_lab.claims.one_claim import find_claim, queries, told
 from bestarm_lab.claims.statistics import Comparison, Relation
-from bestarm_lab.claims.verdicts import confirming, states
+from bestarm_lab.claims.verdicts import states
 from bestarm_lab.paths import ROOT
 from bestarm_lab.results import read_verdicts
 
@@ -53,7 +53,8 @@ def test_an_unknown_claim_is_refused_with_the_nearest_ones():
 
 def test_counted_cells_and_exact_checks_are_told():
     rank = told("GPOO-C13")
-    assert len(re.findall(r"^ +rank \d, mean [\d.]+ +fig6: size", rank, re.MULTILINE)) == 8
+    assert len(re.findall(r"^ +(?:for|against|open) +\d+ \[\d+, \d+\] .* fig6: size", rank, re.MULTILINE)) == 8
+    assert len(re.findall(r"^ +\d of 4 cells, between \d and \d$", rank, re.MULTILINE)) == 2
     assert "# and size in [1, 10] (S, representatives of a cell)" in rank
     exact = told("GPOO-T2")
     assert "Check: always, with metric = " in exact
@@ -85,6 +86,5 @@ def test_filters_name_cells_sides_and_what_is_derived():
 
 
 def test_a_comparison_is_for_against_or_open():
-    found = [Comparison("c", 0.0, 0.0, 0.0, p, 1.0 - p, 100) for p in (1e-9, 0.3, 1.0 - 1e-9, 0.02)]
+    found = [Comparison("c", 0.0, lambda level: (0.0, 0.0), p, 1.0 - p, 100) for p in (1e-9, 0.3, 1.0 - 1e-9, 0.02)]
     assert states(found) == ["for", "open", "against", "open"]  # 0.02 is 0.04 from two sides, and counts three times
-    assert states(found).count("for") == confirming(found)

@@ -6,15 +6,19 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from bestarm_lab.claims.statistics import Comparison
+from bestarm_lab.claims.statistics import Comparison, Estimate, Relation, joint_p, mean_comparison, partial_conjunction
 from bestarm_lab.claims.verdicts import (
+    LEVEL,
     adjust,
-    confirming,
+    by_holm,
+    counts_text,
     deciding,
+    direction,
     effect_text,
-    joint_p,
+    in_margins,
     needed_runs,
-    partial_conjunction,
+    pooled,
+    states,
     two_sided,
     verdict_of,
     verdict_text,
@@ -23,13 +27,14 @@ from bestarm_lab.claims.verdicts import (
 
 def given(*ps: float, n: int = 100) -> list[Comparison]:
     """Return comparisons with these p-values, and 1 - p for the opposite."""
-    return [Comparison(f"c{i}", 0.0, 0.0, 0.0, p, 1.0 - p, n) for i, p in enumerate(ps)]
+    return [Comparison(f"c{i}", 0.0, lambda level: (0.0, 0.0), p, 1.0 - p, n) for i, p in enumerate(ps)]
 
 
 def word(*ps: float, need: int | None = None) -> str:
     """Return the verdict on a claim that stands alone."""
     found = given(*ps)
-    return verdict_of(found, two_sided(*joint_p(found, need)), need)
+    need = len(found) if need is None else need
+    return verdict_of(found, two_sided(*joint_p(found, need)) < LEVEL, need)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +50,8 @@ def word(*ps: float, need: int | None = None) -> str:
         ((1e-6, 0.5, 0.999), "mixed"),
         ((0.02, 0.5, 0.999), "refuted"),  # 0.02 of three is not significant
         ((1e-6, 1e-6, 0.9), "undecided"),  # none is significantly against
+        ((1e-6, 0.49), "at the margin"),  # a hundred times as many runs would not decide it
+        ((1e-6, 0.5), "at the margin"),
     ],
 )
 def test_a_verdict_follows_from_the_comparisons(ps, expected):
@@ -54,19 +61,21 @@ def test_a_verdict_follows_from_the_comparisons(ps, expected):
 def test_a_claim_that_needs_some_is_a_partial_conjunction():
     """Two of three: the second smallest, times two; refuted if two are against."""
     assert partial_conjunction([0.5, 0.01, 0.02], 2) == 0.04
-    assert joint_p(given(0.001, 0.01, 0.9), 2) == (0.02, pytest.approx(min(1.0, 2 * 0.99)))
+    assert joint_p(given(0.001, 0.01, 0.9), 2) == (0.02, pytest.approx(0.999))
     assert word(0.001, 0.01, 0.9, need=2) == "confirmed"
-    assert word(0.001, 0.999, 0.999, need=2) == "refuted"
+    assert word(0.1, 0.999, 0.999, need=2) == "refuted"
+    assert word(1e-6, 0.999, 0.9999, need=2) == "mixed"  # not most, and significantly some
+    assert verdict_of(given(1e-6, 0.999, 0.9999), True, 2, mixed=False) == "refuted"  # a number that is claimed
     assert deciding(given(0.001, 0.01, 0.9), "confirmed", 2).name == "c1"
     assert deciding(given(0.001, 0.99, 0.999), "refuted", 2).name == "c1"
 
 
 def test_what_decides_is_the_weakest_or_the_one_most_against():
     found = given(0.01, 0.2, 0.999)
-    assert deciding(found[:2], "confirmed").name == "c1"
-    assert deciding(found, "refuted").name == deciding(found, "mixed").name == "c2"
-    assert confirming(given(1e-9, 0.001, 0.03)) == 2  # 0.03 alone is 0.06 from two sides
-    assert confirming(given(0.02, 0.02)) == 0  # each is 0.04, and the smaller counts twice
+    assert deciding(found[:2], "confirmed", 2).name == "c1"
+    assert deciding(found, "refuted", 3).name == deciding(found, "mixed", 3).name == "c2"
+    assert states(given(1e-9, 0.001, 0.03)).count("for") == 2  # 0.03 alone is 0.06 from two sides
+    assert states(given(0.02, 0.02)).count("for") == 0  # each is 0.04, and the smaller counts twice
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -74,7 +83,7 @@ def test_holm_within_a_claim_is_that_of_statsmodels(seed):
     rng = np.random.default_rng(seed)
     ps = rng.uniform(size=rng.integers(1, 12)) ** 6
     expected = multipletests(np.minimum(2.0 * ps, 1.0), 0.05, method="holm")[1] < 0.05
-    assert confirming(given(*ps)) == expected.sum()
+    assert states(given(*ps)).count("for") == expected.sum()
 
 
 def test_claims_of_a_convention_are_adjusted_by_benjamini_and_hochberg():
@@ -84,35 +93,99 @@ def test_claims_of_a_convention_are_adjusted_by_benjamini_and_hochberg():
     lines += [{"convention": "as_coded", "ours": "", "p": 0.99, "p_opposite": 0.01}]
     lines += [{"convention": "as_written", "ours": "control", "p": 0.03, "p_opposite": 0.97}]
     lines += [{"convention": "as_written", "ours": "", "p": np.nan, "p_opposite": np.nan}]
-    found = adjust(pd.DataFrame(lines))
+    found, level = (adjust(pd.DataFrame(lines))[column] for column in ("p_adjusted", "level"))
     expected = multipletests(2 * np.array(p), 0.05, method="fdr_bh")[1]
     assert found.iloc[:4].to_numpy() == pytest.approx(np.minimum(expected, 1.0))
     assert found.iloc[4:6].tolist() == pytest.approx([0.02, 0.06])
     assert np.isnan(found.iloc[6])
+    assert level.iloc[0] == pytest.approx(0.05 * 2 / 4)  # two of four are significant
+    assert [2 * x < level.iloc[0] for x in p] == [x < 0.05 for x in found.iloc[:4]]  # intervals agree with verdicts
+    assert level.iloc[4] == level.iloc[5] == 0.05
+
+
+def test_a_statement_of_ours_on_the_same_comparison_has_its_claims_p():
+    claim = {"id": "C", "convention": "as_written", "ours": "", "of": "", "p": 0.02, "p_opposite": 0.98}
+    other = claim | {"id": "D", "p": 0.7, "p_opposite": 0.3}
+    lines = pd.DataFrame([claim, other, claim | {"id": "Cn", "ours": "control", "of": "C"}])
+    found = adjust(lines)["p_adjusted"]
+    assert found.iloc[2] == found.iloc[0] == pytest.approx(0.08)
+    assert adjust(lines.assign(of=""))["p_adjusted"].iloc[2] == pytest.approx(0.04)
+
+
+def test_holm_is_that_of_statsmodels():
+    p = [0.001, 0.02, 0.03]
+    lines = pd.DataFrame([{"convention": "as_written", "ours": "", "p": x, "p_opposite": 1 - x} for x in p])
+    assert by_holm(lines).tolist() == pytest.approx(multipletests(2 * np.array(p), method="holm")[1])
+
+
+def test_the_mean_over_comparisons_is_that_of_random_effects():
+    """Equal errors: the mean, with the t-interval of the effects; of ratios on the scale of logarithms."""
+    effects = np.array([0.1, 0.4, 0.7, 0.2])
+    found = [mean_comparison("c", Estimate(e, 0.05, 100), Relation("above", 0.0), True) for e in effects]
+    reach = stats.t.isf(0.025, 3) * effects.std(ddof=1) / 2.0
+    expected = (effects.mean(), effects.mean() - reach, effects.mean() + reach)
+    assert pooled(found) == pytest.approx(expected, rel=1e-6)
+    logged = [Comparison("c", np.exp(e), found[0].interval, 0.5, 0.5, 100, error=0.05, logged=True) for e in effects]
+    assert pooled(logged) == pytest.approx(np.exp(expected), rel=1e-6)
+    assert pooled(found[:1]) == pytest.approx((0.1, *Estimate(0.1, 0.05, 100).interval(0.05)))
+    assert np.isnan(pooled([*found, *given(0.5)])).all()  # ranks have no errors
+
+
+def test_an_effect_in_margins_and_the_direction_of_a_refutation():
+    assert in_margins(0.3, Relation("above", 0.1), logged=False) == pytest.approx(3.0)
+    assert in_margins(0.25, Relation("below", high=0.5), logged=True) == pytest.approx(2.0)
+    assert in_margins(0.06, Relation("within", -0.02, 0.02), logged=False) == pytest.approx(3.0)
+    assert np.isnan(in_margins(0.3, Relation("above", 0.0), logged=False))
+    within, high = (
+        Relation("within", -0.02, 0.02),
+        mean_comparison("c", Estimate(0.1, 0.01, 9), Relation("above"), True),
+    )
+    assert [direction(high, within, better) for better in ("", "above", "below")] == ["above", "better", "worse"]
+    assert direction(high, Relation("below", high=0.0), "") == "worse"
 
 
 def test_the_runs_that_would_decide_have_80_percent_power():
     """With so many runs and this effect, a two-sided test at 5% succeeds four times in five."""
     z, n = 1.2, 50
-    runs = needed_runs(given(float(stats.norm.sf(z)), n=n))
+    runs = needed_runs(given(float(stats.norm.sf(z)), n=n), 1)
     shift = z * np.sqrt(runs / n)
     assert stats.norm.sf(stats.norm.isf(0.025) - shift) == pytest.approx(0.8, abs=0.01)
-    assert needed_runs(given(float(stats.norm.sf(-z)), n=n)) == runs  # or against
-    assert np.isnan(needed_runs(given(0.5)))
-    many = needed_runs(given(0.5, 0.5, float(stats.norm.sf(-z)), n=n))
+    assert needed_runs(given(float(stats.norm.sf(-z)), n=n), 1) == runs  # or against
+    assert np.isinf(needed_runs(given(0.5), 1))
+    many = needed_runs(given(0.5, 0.5, float(stats.norm.sf(-z)), n=n), 3)
     assert many > runs  # the one against has to survive the choice among three
 
 
 def test_verdicts_in_words():
-    line = {"verdict": "confirmed", "kind": "test", "comparisons": 8, "confirming": 3, "needed_n": 432.0}
+    line = {"verdict": "confirmed", "kind": "test", "comparisons": 8, "for": 8, "open": 0, "against": 0}
+    line |= {"needed_n": 432.0, "direction": ""}
     assert verdict_text(line) == "confirmed"
-    assert verdict_text(line | {"verdict": "mixed"}) == "mixed (3 of 8)"
+    assert counts_text(line) == "8 / 0 / 0"
+    assert verdict_text(line | {"for": 5, "open": 1, "against": 2}) == "confirmed (5 of 8)"  # most of them
+    assert verdict_text(line | {"verdict": "mixed", "for": 3}) == "mixed (3 of 8)"
     assert verdict_text(line | {"verdict": "undecided"}) == "undecided (about 430 runs)"
     assert verdict_text(line | {"verdict": "undecided", "needed_n": 12345.0}) == "undecided (about 12,000 runs)"
-    assert verdict_text(line | {"verdict": "undecided", "needed_n": np.nan}) == "undecided (at the margin)"
-    assert verdict_text(line | {"kind": "exact"}) == "confirmed (exact)"
-    assert verdict_text(line | {"kind": "exact", "checked": "30 runs"}) == "no violation in 30 runs"
-    assert verdict_text(line | {"kind": "exact", "verdict": "refuted", "checked": ""}) == "refuted (exact)"
+    assert verdict_text(line | {"verdict": "at the margin"}) == "at the margin"
+    assert verdict_text(line | {"verdict": "refuted", "direction": "worse"}) == "refuted"
+    assert verdict_text(line | {"verdict": "refuted", "direction": "better"}) == "refuted (better than claimed)"
+    assert verdict_text(line | {"verdict": "refuted", "direction": "above"}) == "refuted (above what is claimed)"
+    exact = {"kind": "exact", "against": np.nan, "comparisons": np.nan}
+    assert verdict_text(line | exact) == "confirmed (exact)"
+    assert verdict_text(line | exact | {"checked": "30 runs"}) == "no violation in 30 runs"
+    assert verdict_text(line | exact | {"verdict": "refuted", "checked": ""}) == "refuted (exact)"
+    assert counts_text(line | exact) == ""
+
+
+def test_effects_in_words():
     effect = {"effect": 0.1234, "low": 0.1, "high": 0.15, "margin": "above 0", "unit": "difference of accuracy"}
+    effect |= {"comparisons": 1, "decided_by": "e: k = 1, a against b"}
     assert effect_text(effect) == "0.123 [0.1, 0.15] (claimed: above 0), difference of accuracy"
+    several = effect | {"comparisons": 3, "pooled": 0.2, "pooled_low": 0.1, "pooled_high": 0.3}
+    assert effect_text(several) == (
+        "0.2 [0.1, 0.3] on average, 0.123 [0.1, 0.15] in e: k = 1, a against b (claimed: above 0), "
+        "difference of accuracy"
+    )
+    assert effect_text(several | {"pooled": np.nan}).startswith("0.123 [0.1, 0.15] in e: k = 1")
+    cells = several | {"unit": "share of the cells in which", "decided_by": "3 of 4 cells, between 1 and 4"}
+    assert effect_text(cells) == "3 of 4 cells, between 1 and 4 (claimed: above 0), share of the cells in which"
     assert effect_text({"effect": np.nan, "decided_by": "found"}) == "found"

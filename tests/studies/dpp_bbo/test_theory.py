@@ -18,6 +18,7 @@ from bestarm_studies.dpp_bbo import theory, theory_checks, theory_figures
 from bestarm_studies.dpp_bbo import theory_values as tv
 from bestarm_studies.dpp_bbo.asked_batch import before_batch, relevance_regions
 from bestarm_studies.dpp_bbo.batch_rows import BatchIntervals, coverage_rows, entropy_rows, maximum_rows
+from bestarm_studies.dpp_bbo.checks import VALUES
 from bestarm_studies.dpp_bbo.event_rows import lemma_rows, watch
 from bestarm_studies.dpp_bbo.gp_draws import gp_draw_instance, kernel_matrix
 from bestarm_studies.dpp_bbo.series import KNOWN
@@ -186,6 +187,49 @@ def test_lemma_6_4_holds_for_exploration_and_not_for_samples():
     assert (means["lemma_6_6"] <= 1.0).all()
 
 
+def test_lemma_6_1_is_a_sum_of_normal_tails():
+    """Draws of 30 rounds leave the widths as often as the sum says; later rounds hardly count."""
+    delta = 0.5
+    widths = np.sqrt(2 * np.log(np.pi**2 * np.arange(1, 31) ** 2 / (6 * delta)))
+    outside = (np.abs(np.random.default_rng(0).standard_normal((4000, 30))) > widths).mean(axis=0).sum()
+    bound = theory.confidence_misses(delta)
+    assert bound <= delta
+    assert outside == pytest.approx(bound, abs=4 * np.sqrt(bound / 4000))
+
+
+def test_samples_of_independent_arms_violate_lemma_6_4():
+    """Arms of variance 4, 1 and, 400 times, 0.01: the sample is a small arm, and the next first arm never is."""
+    variances, noise = np.repeat([4.0, 1.0, 0.01], [1, 1, 400]), 1.0
+    rng, runs, width = np.random.default_rng(1), 2000, np.sqrt(theory.ucb_beta(402, 2, 0.05))
+    after = variances.copy()
+    after[0] = 0.8
+    violated = 0
+    for _ in range(runs):
+        truth = rng.normal(0.0, np.sqrt(variances))
+        second = rng.choice(402, p=(1 + after) / (1 + after).sum())
+        counts = np.bincount([0, second], minlength=402)
+        sums = counts * truth + np.sqrt(counts) * rng.standard_normal(402)
+        posterior = 1.0 / (1.0 / variances + counts / noise)
+        following = int(np.argmax(posterior * sums + width * np.sqrt(posterior)))
+        violated += int(np.sqrt(posterior[following]) > np.sqrt(after[second]))
+    exact = theory.lemma_6_4_violated(variances, noise, 0.05)
+    assert exact == pytest.approx(404 / 407.8, abs=1e-9)
+    assert violated / runs == pytest.approx(exact, abs=4 * np.sqrt(0.01 / runs))
+    settings = {"variances": [[4, 1], [1, 1], [0.01, 400]], "noise": 1, "delta": 0.05}
+    assert theory_checks.sample_violates(settings | {"at_least": 0.99}).holds
+    assert not theory_checks.sample_violates(settings | {"at_least": 0.995}).holds
+    assert theory.lemma_6_4_violated(np.ones(50), noise, 0.05) == 0.0  # of equal arms none is small
+
+
+def test_the_first_batch_violates_lemmas_6_5_and_6_7():
+    """After one batch: 2 > (2 + 1) / 2 and 4 > 1, for MAX's later arm and for any other; equal arms keep both."""
+    given = {"variances": [[4, 1], [1, 1]], "noise": 1}
+    found = theory_checks.first_batch_violates(given)
+    assert found.holds
+    assert found.text == "6.5: left side 2, right side at most 1.5; 6.7: left side 4, right side at most 1"
+    assert not theory_checks.first_batch_violates(given | {"variances": [[1, 3]]}).holds
+
+
 def test_intervals_with_rewards_at_once_are_those_of_the_posterior():
     """The mean that follows every reward of the batch, and one run's errors by position, against dense posteriors."""
     policy, problem = gp_bucb(3, 2, model=KNOWN), SMALL(replications=2)
@@ -284,7 +328,10 @@ def test_determinants_of_batches_and_their_opposites():
 
 
 def test_exact_statements_that_need_no_rows():
-    assert theory_checks.est_is_ucb({"posteriors": 50}).holds
+    identity = theory_checks.est_is_ucb({"posteriors": 50})
+    assert identity.holds
+    assert not identity.informative
+    assert theory_checks.chosen_arms_inside({"deltas": [0.05, 0.1]}).holds
     printed = {"n_arms": 400, "deltas": [0.1, 0.05]}
     assert not theory_checks.first_step(printed | {"factor": 2}).holds
     assert theory_checks.first_step(printed | {"factor": 8}).holds
@@ -304,6 +351,17 @@ def test_decisions_on_rows_can_go_either_way():
     test = {"experiments": ["a"], "column": "value", "level": 1.0}
     assert theory_checks.never_above(test | {"series": ["A"]}, {"a": rows}).holds
     assert not theory_checks.never_above(test | {"series": ["A", "B"]}, {"a": rows}).holds
+    rarely = pd.DataFrame({"series": ["A"] * 20 + ["B"] * 20, "value": [2.0] + [0.0] * 37 + [2.0] * 2})
+    found = theory_checks.never_above(test | {"series": ["A"], "delta": 0.05}, {"a": rarely})
+    assert found.holds
+    assert not found.checked  # a run is beyond: nobody may read "no violation"
+    assert not theory_checks.never_above(test | {"series": ["A", "B"], "delta": 0.05}, {"a": rarely}).holds
+    missing = rows.assign(value=np.nan)
+    assert not theory_checks.never_above(test | {"series": ["A"]}, {"a": missing}).informative
+    sets = pd.DataFrame({"greedy": [2.0, 3.0], "expected": [1.5, 3.5]})
+    test_of_sets = {"experiments": ["a"]}
+    assert theory_checks.mean_below_greedy(test_of_sets, {"a": sets.iloc[:1]}).holds
+    assert not theory_checks.mean_below_greedy(test_of_sets, {"a": sets}).holds
     estimates = pd.DataFrame({"series": "ESTn", "estimate": [2.0, 1.0], "joint": [1.9, 1.1], "error": 0.05})
     test = {"experiments": ["a"], "series": "ESTn", "column": "joint"}
     assert theory_checks.estimate_above(test | {"errors": 3}, {"a": estimates}).holds
@@ -398,3 +456,16 @@ def test_every_figure_and_table_is_made_from_smoke_rows():
     table = tv.wide_table(made["bounds"], "{value:.3g}", index=("series", "x"))
     assert table["mean regret"].notna().all()
     assert tv.horizon(1e9) <= 10
+
+
+def test_distances_to_another_search_are_taken_run_by_run():
+    cell = pd.DataFrame(
+        {
+            "replication": [0, 0, 1, 1],
+            "series": ["A", "B", "A", "B"],
+            "candidate_regret": [0.5, 0.2, 0.1, 0.4],
+        }
+    )
+    found = VALUES["distance_to"].of(cell, {"to": "B"})
+    np.testing.assert_allclose(found["A"], [0.3, 0.3])
+    np.testing.assert_allclose(found["B"], 0.0)

@@ -22,6 +22,7 @@ from bestarm_studies.gse.bound_checks import (
     glm_lemma_1,
     high_without_error,
     log_bounds_of_od,
+    near_optimal,
     od_corner_cases,
 )
 from bestarm_studies.gse.bound_rows import example_leverages, leverage_rows, overtaking_rows, step_rows
@@ -179,6 +180,14 @@ def test_statements_on_bounds_that_need_no_run_of_gse():
     assert not against_peace_g_optimal({"dimensions": [3], "exponents": [16], "constant": 4}).holds
     assert not against_od_few_arms({"dimensions": [4, 10]}).holds
     assert od_corner_cases({}).holds
+
+
+def test_near_optimal_holds_for_equal_gaps_alone():
+    """Two arms have one gap; with gaps 1 and 2 of three arms H = 1 + 1 + 1/4, and 12 / 2.25 exceeds 4."""
+    assert near_optimal({"arms": [2], "constant": 4}).holds
+    assert not near_optimal({"arms": [2], "constant": 3.9}).holds
+    assert near_optimal({"arms": [3], "constant": 12 / 2.25}).holds
+    assert not near_optimal({"arms": [3], "constant": 5.3}).holds
 
 
 def test_the_bound_of_od_linbai_by_hand():

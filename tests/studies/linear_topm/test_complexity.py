@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from bestarm.designs.l1_design import l1_designs
 from bestarm.policies.thresholds import heuristic_threshold, lucb1_threshold
+from bestarm_studies.linear_topm.checks import no_worse
 from bestarm_studies.linear_topm.complexity import (
     Cell,
     complexity_ratios,
@@ -285,3 +286,12 @@ def test_bounds_and_instances_that_cannot_be_are_refused():
         random_linear_instance(rng, 10, 5, "rows")
     with pytest.raises(ValueError, match="sigma must be positive"):
         random_linear_instance(rng, 10, 5, sigma=0.0)
+
+
+def test_the_analysis_is_compared_with_that_of_lucb():
+    """36 sigma^2 against 2 times the same sum, so the largest-variance rule is no worse up to sigma = 1/sqrt(18)."""
+    settings = {"epsilon": 0.0, "n_best": {"fig1a": 2, "fig3a": 3}}
+    small, paper = (no_worse(settings | {"sigma": sigma}) for sigma in (0.2, 0.5))
+    assert small.holds
+    assert not paper.holds
+    assert "H(m-LinGapE (1)) is 4.5 to 4.5 times H(LUCB)" in paper.text

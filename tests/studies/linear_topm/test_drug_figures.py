@@ -147,6 +147,21 @@ def test_claims_decide_in_both_directions(data, rows):
     np.testing.assert_array_equal(near, np.full(20, 0.25))
 
 
+def test_a_list_of_drugs_in_the_order_of_its_scores_tells_nothing():
+    """Best anti-epileptic and worst pro-convulsant drugs first: chosen by the result. In another order it is a test."""
+    labels = [1, 1, -1, -1]
+    chosen, other = (
+        recorded_hit_ratios(
+            {"ranks": [1]}, {"drug_simulator": made_rows([[scores]], labels).assign(convention="as_coded")}
+        )
+        for scores in ([0.9, 0.8, 0.1, 0.2], [0.8, 0.9, 0.1, 0.2])
+    )
+    assert chosen.holds
+    assert not chosen.informative
+    assert other.holds
+    assert other.informative
+
+
 def test_a_section_falls_back_on_stand_in_data_and_says_so(data, capsys):
     """Data that belong to no experiment: their files are named where they are real, else a line says what they are."""
 

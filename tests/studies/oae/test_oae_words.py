@@ -58,7 +58,7 @@ def test_a_claim_that_was_not_run_is_decided_at_no_scale():
 
 
 def test_claims_without_a_series_that_was_not_run():
-    about = {"claim": "A.", "where": "here", "notebook": "01"}
+    about = {"claim": "A.", "where": "here", "notebook": "01", "ours": "control"}
     test = {"difference": "v", "left": "z", "below": 0, "cells": {"e": {}}}
     ledger = {"A": {**test, "right": ["x", "y"]}, "B": {**test, "right": "x"}, "C": {"check": "z"}}
     claims = read_ledger(
