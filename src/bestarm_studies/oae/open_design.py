@@ -21,6 +21,7 @@ from bestarm_lab.experiments.experiment import Cell, Experiment, with_settings
 from bestarm_lab.experiments.keys import digest
 from bestarm_lab.experiments.part import Part
 from bestarm_lab.experiments.scale import Profile, Scale
+from bestarm_lab.figures.values import as_values
 from bestarm_lab.metrics import arm_count, rank, relative_regret
 from bestarm_studies.oae.divergence import without_broken
 from bestarm_studies.oae.first_hits import first_hits
@@ -32,6 +33,8 @@ from bestarm_studies.oae.series import DIVERSE, ENSEMBLES, MIDDLE, OBJECTIVES, R
 N_DRAWS, DESIGN_ROUNDS, N_ARMS = 60, 50, 1000
 FEWER_DRAWS = 60  # what costs more
 QUANTILES = {"first_5": 0.05, "first_1": 0.01, "first_02": 0.002}
+
+QUANTILE_REASON = "The paper draws all quantiles and names none; every draw is read at each of these."
 
 
 @dataclass(frozen=True)
@@ -131,6 +134,22 @@ def drawn_levels(n_draws: int, choices: Mapping[str, Choice] = CHOICES) -> pd.Da
     return pd.DataFrame(found, index=pd.RangeIndex(n_draws, name="draw"))
 
 
+def choice_table() -> pd.DataFrame:
+    """Return the choices with their levels and the reason for these, as text."""
+    lines = [
+        {"choice": choice.words, "levels": ", ".join(choice.levels), "why": choice.reason}
+        for choice in CHOICES.values()
+    ]
+    quantile = {"choice": "quantile that is counted", "levels": "5%, 1%, 0.2%", "why": QUANTILE_REASON}
+    return pd.DataFrame([*lines, quantile])
+
+
+def choice_values() -> pd.DataFrame:
+    """Return in how many draws each level of a choice occurs, in the columns of a figure's CSV."""
+    counts = drawn_levels(N_DRAWS).melt(var_name="panel", value_name="series").value_counts(sort=False)
+    return as_values(counts.rename("value").reset_index(), statistic="draws", n=N_DRAWS, profile="laptop")
+
+
 @dataclass(frozen=True)
 class RandomDesign(Experiment):
     """Searches in which every draw has settings of its own, of the landscape and of all policies.
@@ -149,7 +168,7 @@ class RandomDesign(Experiment):
         """Return every series in every cell of each draw."""
         levels, found = drawn_levels(self.n_draws), []
         for draw in self.scale(profile).vary.get("draw", range(self.n_draws)):
-            chosen = {name: choice.levels[levels.at[draw, name]] for name, choice in CHOICES.items()}
+            chosen = {name: choice.levels[str(levels.at[draw, name])] for name, choice in CHOICES.items()}
             landscape = {name: value for name, value in chosen.items() if CHOICES[name].of_problem}
             policies = {name: value for name, value in chosen.items() if name not in landscape}
             one = replace(

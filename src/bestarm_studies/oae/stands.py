@@ -89,7 +89,7 @@ def readings(
         on the claim's side, in standard deviations of a run, in the mean over comparisons; how many comparisons of the
         claim's these rows have; the series and experiments of the others. A regret is of no quantile.
     """
-    by_draw = {old: dict(iter(rows[new].groupby("draw"))) for old, new in DESIGNED.items() if new in rows}
+    by_draw = {old: _by_draw(rows[new]) for old, new in DESIGNED.items() if new in rows}
     series = {old: set(rows[DESIGNED[old]]["series"]) for old in by_draw}
     table = []
     for identity, claim in named(claims, identities).items():
@@ -109,6 +109,10 @@ def readings(
                 at = {"draw": draw, "quantile": QUANTILE_WORDS.get(column, "")}
                 table.append(line | at | {"verdict": verdict, "strength": strength})
     return pd.DataFrame(table, columns=READING)
+
+
+def _by_draw(rows: pd.DataFrame) -> dict[int, pd.DataFrame]:
+    return {int(str(draw)): mine for draw, mine in rows.groupby("draw")}
 
 
 def _of_what_is_there(test: ClaimTest, series: Mapping[str, set[str]]) -> tuple[ClaimTest, list[str]]:

@@ -67,6 +67,13 @@ def stands_figure(values: pd.DataFrame, words: Mapping[str, str], *, title: str,
     return headed(figure, title, "; ".join(filter(None, [setting, reading])))
 
 
+def stands_table(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table of `stands` as text, with what matters most in words."""
+    compared = [f"{k} of {m}" for k, m in zip(table["comparisons"], table["of"], strict=True)]
+    counts = table[["claim", "draws", "readings", "confirmed", "refuted", "open"]].assign(comparisons=compared)
+    return counts.assign(**{"matters most": table["why_1"], "and then": table["why_2"]})
+
+
 def _shares(axis: Axes, values: pd.DataFrame, claims: list[str]) -> None:
     at, start = np.arange(len(claims)), np.zeros(len(claims))
     n = values.groupby("panel")["n"].first().loc[claims].to_numpy(dtype=np.float64)

@@ -1,14 +1,13 @@
 """The random design over open choices: its draws, its rows, and what claims become in them."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from bestarm_lab.claims.claim import Claim
 from bestarm_lab.claims.cells import Quantity
+from bestarm_lab.claims.claim import Claim
 from bestarm_lab.claims.kinds import Ratio
 from bestarm_lab.claims.layout import Best, Elsewhere, Part
 from bestarm_lab.claims.statistics import Relation
@@ -227,9 +226,7 @@ def test_absent_claims_are_named():
 def test_committed_readings_are_those_of_the_committed_rows():
     """Two draws of one claim of each experiment, and the table that is made of all of them."""
     committed = read_readings()
-    pd.testing.assert_frame_equal(
-        stands(committed), pd.read_csv(STANDS, keep_default_na=False), check_dtype=False
-    )
+    pd.testing.assert_frame_equal(stands(committed), pd.read_csv(STANDS, keep_default_na=False), check_dtype=False)
     rows = {name: current_rows("oae", name, "laptop") for name in DESIGNED.values()}
     assert all(frame is not None for frame in rows.values())
     few = {name: frame[frame["draw"] < 2] for name, frame in rows.items()}
