@@ -62,7 +62,7 @@ def stands_figure(values: pd.DataFrame, words: Mapping[str, str], *, title: str,
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
     reading = (
         "left: readings of a claim by verdict, and their number; right: how far the levels of a choice are apart, in "
-        "standard deviations of a run, numbers where the interval excludes 0"
+        "standard deviations of a run, where the interval excludes 0"
     )
     return headed(figure, title, "; ".join(filter(None, [setting, reading])))
 
@@ -92,8 +92,9 @@ def _worth(axis: Axes, values: pd.DataFrame, claims: list[str]) -> None:
     words = deciding_choices()
     names = {words[name]: _SHORT.get(name, name) for name in (*CHOICES, QUANTILE)}
     columns = list(names)
-    table = values.pivot(index="panel", columns="series", values="value").reindex(index=claims, columns=columns)
-    axis.imshow(table.to_numpy(dtype=np.float64), aspect="auto", cmap="Greys", vmin=0.0, vmax=_STRONGEST)
+    clear = values.assign(value=values["value"].where(values["low"] > 0.0, 0.0))
+    table = clear.pivot(index="panel", columns="series", values="value").reindex(index=claims, columns=columns)
+    axis.imshow(table.fillna(0.0).to_numpy(dtype=np.float64), aspect="auto", cmap="Greys", vmin=0.0, vmax=_STRONGEST)
     for _, line in values[values["low"] > 0.0].iterrows():
         colour = "white" if line["value"] > 0.55 * _STRONGEST else "black"
         place = (columns.index(str(line["series"])), claims.index(str(line["panel"])))

@@ -13,6 +13,7 @@ from bestarm_lab.claims.layout import Best, Elsewhere, Part
 from bestarm_lab.claims.statistics import Relation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.run import make_rows
+from bestarm_lab.paths import FIGURES
 from bestarm_lab.results import committed_rows, current_rows
 from bestarm_lab.study import load_study
 from bestarm_studies.oae.claim_values import first_hit
@@ -40,6 +41,8 @@ from bestarm_studies.oae.stands import (
     stands,
 )
 
+DRAWN = FIGURES / "oae" / "09_open_choices" / "open_design.csv"
+HILL_WORDS = CHOICES["hills"].words
 MANY = np.linspace(-10.0, 10.0, 20001)
 
 
@@ -237,6 +240,35 @@ def test_committed_readings_are_those_of_the_committed_rows():
     assert len(both) == len(found) > 0
     assert (both["verdict"] == both["verdict committed"]).all()
     np.testing.assert_allclose(both["strength"], both["strength committed"], rtol=1e-3, atol=1e-3)
+
+
+def test_the_figures_title_holds():
+    """Of the claims against chance the drawing of the hills is worth more than any setting of the training."""
+    values = pd.read_csv(DRAWN)
+    worth = values[values["statistic"] == "difference"].pivot(index="panel", columns="series", values="value")
+    clear = values[(values["statistic"] == "difference") & (values["low"] > 0.0)].set_index(["panel", "series"]).index
+    training = [choice.words for choice in CHOICES.values() if not choice.of_problem]
+    for claim in ("OAE-C27", "OAE-C31", "OAE-C32"):
+        assert (worth.loc[claim, HILL_WORDS] > worth.loc[claim, training]).all()
+        assert (claim, HILL_WORDS) in clear
+
+
+def test_what_the_notebook_says_of_single_levels_holds():
+    """C31 by the drawing of the hills; the two choices that matter most for C35 and C36."""
+    c31 = read_readings().query("claim == 'OAE-C31'")
+    level = c31["draw"].map(drawn_levels(N_DRAWS)["hills"])
+    share = (c31["verdict"] == "confirmed").groupby(level).mean()
+    assert share["highest at the right"] == 0.0
+    assert round(share["highest inside"], 2) == 0.40
+    table = pd.read_csv(STANDS).set_index("claim")
+    for claim in ("OAE-C35", "OAE-C36"):
+        assert set(table.loc[claim, ["factor_1", "factor_2"]]) == {"bias", "scale"}
+
+
+def test_no_claim_but_one_stands_under_most_draws():
+    """As the notebook's first words say: hardly any; the one is on regret in some set (C26)."""
+    table = pd.read_csv(STANDS)
+    assert set(table.loc[table["confirmed"] > table["readings"] / 2, "claim"]) == {"OAE-C26"}
 
 
 def test_the_design_has_rows_of_all_its_draws():
