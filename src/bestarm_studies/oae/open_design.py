@@ -28,10 +28,9 @@ from bestarm_studies.oae.first_hits import first_hits
 from bestarm_studies.oae.landscapes import LANDSCAPES
 from bestarm_studies.oae.open_landscapes import open_landscape
 from bestarm_studies.oae.searches import BATCH, FOUND
-from bestarm_studies.oae.series import DIVERSE, ENSEMBLES, MIDDLE, OBJECTIVES, RUNS, SMALL, VANILLA, Group, Hidden
+from bestarm_studies.oae.series import ENSEMBLES, RUNS, SMALL, Group, Hidden
 
 N_DRAWS, DESIGN_ROUNDS, N_ARMS = 60, 50, 1000
-FEWER_DRAWS = 60  # what costs more
 QUANTILES = {"first_5": 0.05, "first_1": 0.01, "first_02": 0.002}
 
 QUANTILE_REASON = "The paper draws all quantiles and names none; every draw is read at each of these."
@@ -221,8 +220,8 @@ def run_lines(rows: pd.DataFrame) -> pd.DataFrame:
     return table.assign(round=np.uint8(n_rounds)).rename_axis("replication").reset_index()
 
 
-def _searches(title: str, hidden: Hidden, series: Group, n_draws: int = N_DRAWS) -> RandomDesign:
-    """Return the searches of the landscapes in the first draws, with one class of networks."""
+def _searches(title: str, hidden: Hidden, series: Group) -> RandomDesign:
+    """Return the searches of the landscapes in every draw, with one class of networks."""
     few = {"steps": 10, "rounds": 4, "members": 2}
     return RandomDesign(
         title=title,
@@ -236,7 +235,7 @@ def _searches(title: str, hidden: Hidden, series: Group, n_draws: int = N_DRAWS)
         block=RUNS,
         profiles={
             "smoke": Scale(2, settings=few, vary={"draw": range(2), "name": LANDSCAPES[-1:]}),
-            "laptop": Scale(RUNS, settings={"rounds": DESIGN_ROUNDS}, vary={"draw": range(n_draws)}),
+            "laptop": Scale(RUNS, settings={"rounds": DESIGN_ROUNDS}),
         },
         n_draws=N_DRAWS,
     )
@@ -244,9 +243,4 @@ def _searches(title: str, hidden: Hidden, series: Group, n_draws: int = N_DRAWS)
 
 OPEN_DESIGN: dict[str, Experiment] = {
     "design_10_5": _searches("Landscapes with every open choice drawn, NN 10-5", SMALL, ENSEMBLES),
-    "design_100_10": _searches("Landscapes with every open choice drawn, NN 100-10", MIDDLE, VANILLA, FEWER_DRAWS),
-    "design_objectives": _searches(
-        "Landscapes with every open choice drawn, NN 10-5, other objectives", SMALL, OBJECTIVES, FEWER_DRAWS
-    ),
-    "design_diverse": _searches("Landscapes with every open choice drawn, NN 10-5, DetD", SMALL, DIVERSE, FEWER_DRAWS),
 }

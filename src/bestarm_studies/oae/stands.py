@@ -32,12 +32,7 @@ from bestarm_studies.oae.open_design import CHOICES, N_ARMS, N_DRAWS, OPEN_DESIG
 from bestarm_studies.oae.searches import BATCH
 
 # which rows of the design stand for an experiment
-DESIGNED = {
-    "synthetic_10_5": "design_10_5",
-    "synthetic_100_10": "design_100_10",
-    "objectives_10_5": "design_objectives",
-    "diverse_10_5": "design_diverse",
-}
+DESIGNED = {"synthetic_10_5": "design_10_5"}
 STANDS, READINGS = (RESULTS / "oae" / f"{name}.csv" for name in ("stands", "stands_readings"))
 QUANTILE = "quantile"
 QUANTILE_WORDS = {"first_5": "top 5%", "first_1": "top 1%", "first_02": "top 0.2%"}
