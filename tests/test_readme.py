@@ -68,7 +68,7 @@ def test_comparisons_that_hold(study, identity):
     table = read_verdicts(study)
     assert isinstance(table, pd.DataFrame)
     line = table[table["id"] == identity].iloc[0]
-    assert f"**{line['confirming']:.0f} of {line['comparisons']:.0f}**" in PROSE
+    assert f"**{line['for']:.0f} of {line['comparisons']:.0f}**" in PROSE
 
 
 @pytest.mark.parametrize(

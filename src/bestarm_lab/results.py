@@ -244,6 +244,18 @@ def read_verdicts(study: str) -> pd.DataFrame | None:
     return pd.read_csv(file, keep_default_na=True) if file.is_file() else None
 
 
+def read_comparisons(study: str) -> pd.DataFrame | None:
+    """Return every comparison behind the committed verdicts of a study, or None if there are none."""
+    file = RESULTS / study / "comparisons.csv"
+    return pd.read_csv(file) if file.is_file() else None
+
+
+def read_sensitivity(study: str) -> pd.DataFrame | None:
+    """Return what committed verdicts become with other margins, or None if there are none."""
+    file = RESULTS / study / "sensitivity.csv"
+    return pd.read_csv(file, keep_default_na=False) if file.is_file() else None
+
+
 @cache
 def costs() -> Mapping[tuple[str, str, str], float]:
     """Return the processor seconds of experiments as they were last measured, by (study, experiment, profile)."""

@@ -92,6 +92,8 @@ class Claim:
     level : str
         One of `LEVELS`: of an abstract, introduction or conclusion; of a section's main finding; of a detail of a
         figure, table or appendix; of a theorem. Empty for a statement of this project.
+    short : str
+        A headline in a few words, for figures.
     quantifier : str
         One of `bestarm_lab.claims.kinds.QUANTIFIERS`, by the words of the sentence: of how many comparisons it
         speaks.
@@ -107,6 +109,7 @@ class Claim:
     of: str = ""
     sentence: str = ""
     level: str = ""
+    short: str = ""
     quantifier: str = "all"
 
     @property

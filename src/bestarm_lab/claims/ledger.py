@@ -119,13 +119,12 @@ def read_claim(
 
 def _anchor(given: Given, ours: str) -> dict[str, str]:
     """Return which sentence of the paper a claim is of, its level, and of how many comparisons it speaks."""
-    if not ours:
-        return {
-            "sentence": given.take("sentence", read_fingerprint),
-            "level": given.take("level", choice(*LEVELS)),
-            "quantifier": given.take("quantifier", choice(*QUANTIFIERS)),
-        }
-    return {"quantifier": given.take("quantifier", choice(*QUANTIFIERS), "all")}
+    if ours:
+        return {"quantifier": given.take("quantifier", choice(*QUANTIFIERS), "all")}
+    found = {"sentence": given.take("sentence", read_fingerprint), "level": given.take("level", choice(*LEVELS))}
+    if found["level"] == "headline":
+        found["short"] = given.take("short", str)
+    return found | {"quantifier": given.take("quantifier", choice(*QUANTIFIERS))}
 
 
 def read_test(given: Given, checks: Mapping[str, Check], values: Values, quantifier: str = "all") -> ClaimTest | Exact:

@@ -129,14 +129,17 @@ def needed_runs(comparisons: Sequence[Comparison], need: int) -> float:
 
 
 def pooled(comparisons: Sequence[Comparison]) -> tuple[float, float, float]:
-    """Return the mean effect over comparisons with its 95% interval, by random effects; NaN where they have no errors.
+    """Return the mean effect over comparisons with its 95% interval, by random effects.
 
-    It describes a claim and decides none: comparisons that share runs are taken as independent. The variance between
+    NaN where comparisons have no errors, and of two, whose t-interval with one degree of freedom says nothing. It
+    describes a claim and decides none: comparisons that share runs are taken as independent. The variance between
     comparisons is that of Paule and Mandel, the interval that of Hartung, Knapp, Sidik and Jonkman.
     """
     nothing = (np.nan, np.nan, np.nan)
     if len(comparisons) == 1:
         return comparisons[0].effect, comparisons[0].low, comparisons[0].high
+    if len(comparisons) == 2:
+        return nothing
     effects, errors = (np.array([getattr(c, name) for c in comparisons]) for name in ("effect", "error"))
     logged = comparisons[0].logged
     if logged and not (effects > 0.0).all():
@@ -297,12 +300,21 @@ def _cell(text: str) -> str:
 
 
 def scoreboard(verdicts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return the number of a paper's own claims with each verdict, one line for each study and convention."""
+    """Return the number of a paper's own claims with each verdict, one line for each study and convention.
+
+    Claims that statistics decide are counted by verdict; theorems, arithmetic and other exact checks are counted apart,
+    as ``holds`` and ``fails``. ``sentences`` is how many sentences of the paper these claims are parts of.
+    """
     lines = []
     for study, table in verdicts.items():
         theirs = table[table["ours"].fillna("") == ""]
         for convention, words in CONVENTIONS.items():
-            counts = theirs.loc[theirs["convention"] == convention, "verdict"].value_counts()
-            if len(counts):
-                lines.append({"study": study, "convention": words} | {v: int(counts.get(v, 0)) for v in VERDICTS})
+            mine = theirs[theirs["convention"] == convention]
+            exact = (mine["kind"] == "exact") & mine["verdict"].isin(["confirmed", "refuted"])
+            counts = mine.loc[~exact, "verdict"].value_counts()
+            if len(mine):
+                line = {"study": study, "convention": words, "sentences": mine["sentence"].nunique()}
+                line |= {v: int(counts.get(v, 0)) for v in VERDICTS}
+                holds = int((mine.loc[exact, "verdict"] == "confirmed").sum())
+                lines.append(line | {"holds": holds, "fails": int(exact.sum()) - holds})
     return pd.DataFrame(lines)

@@ -1,33 +1,32 @@
-"""The generated pages: findings, verdicts, gallery, table of figures, and the scoreboard of the README."""
+"""The generated pages: findings, verdicts, gallery, table of figures, and the score of the README."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bestarm_lab.claims.verdicts import CONVENTIONS, VERDICTS, effect_text, scoreboard, verdict_table, verdict_text
-from bestarm_lab.figures.appearance import use_style
+from bestarm_lab.claims.verdicts import (
+    CONVENTIONS,
+    VERDICTS,
+    counts_text,
+    effect_text,
+    scoreboard,
+    verdict_table,
+    verdict_text,
+)
+from bestarm_lab.notebooks.score import disagreements, score_figure, score_values, shares
 from bestarm_lab.notebooks.section import markdown_table
 from bestarm_lab.paths import FIGURES, ROOT
-from bestarm_lab.results import read_verdicts
+from bestarm_lab.results import read_comparisons, read_sensitivity, read_verdicts
 from bestarm_lab.study import load_study, study_names
 
 README = ROOT / "README.md"
 DOCS = ROOT / "docs"
-COLOURS = {
-    "confirmed": "#0072B2",
-    "refuted": "#D55E00",
-    "mixed": "#CC79A7",
-    "undecided": "#BBBBBB",
-    "not informative": "#E5E5E5",
-    "not run": "#FFFFFF",
-}
-HATCHES = {"refuted": "///", "mixed": "xx"}
-EDGES = {"not run": "#999999"}  # white bars need an outline
 
 
 def all_verdicts() -> dict[str, pd.DataFrame]:
@@ -40,45 +39,28 @@ def scoreboard_table() -> str:
     """Return the scoreboard in Markdown: a paper's own claims by verdict, for its text and for its authors' code."""
     counts = scoreboard(all_verdicts())
     kinds = [v for v in VERDICTS if counts[v].sum()]
-    titles = {name: load_study(name).paper.title for name in counts["study"].unique()}
-    lines = ["| claims of | run as | " + " | ".join(kinds) + " |", "| --- | --- |" + " --: |" * len(kinds)]
+    differ = disagreements(all_verdicts()).set_index("study")
+    head = ["claims of", "run as", "sentences", *kinds, "exact: holds", "fails", "text and code differ"]
+    lines = ["| " + " | ".join(head) + " |", "| --- | --- |" + " --: |" * (len(head) - 2)]
     for _, line in counts.iterrows():
-        numbers = " | ".join(str(line[v]) for v in kinds)
-        lines.append(
-            f"| [{titles[line['study']]}](docs/verdicts_{line['study']}.md) | {line['convention']} | {numbers} |"
-        )
+        study, coded = line["study"], line["convention"] == CONVENTIONS["as_coded"]
+        paper = f"[{load_study(study).paper.abbreviation}](docs/verdicts_{study}.md)"
+        both = f"{differ['differ'][study]} of {differ['claims'][study]}" if coded and study in differ.index else ""
+        numbers = [str(line[key]) for key in ("sentences", *kinds, "holds", "fails")]
+        lines.append("| " + " | ".join([paper, line["convention"], *numbers, both]) + " |")
     return "\n".join(lines)
 
 
-def scoreboard_figure() -> Figure:
-    """Return the scoreboard as stacked bars."""
-    use_style()
-    counts = scoreboard(all_verdicts()).iloc[::-1]
-    figure, axis = plt.subplots(figsize=(8.0, 1.0 + 0.34 * len(counts)), layout="constrained")
-    names = {name: load_study(name).paper.abbreviation for name in counts["study"]}
-    labels = [f"{names[s]}, {words}" for s, words in zip(counts["study"], counts["convention"], strict=True)]
-    left = pd.Series(0, index=counts.index)
-    for kind in VERDICTS:
-        if counts[kind].sum():
-            axis.barh(
-                labels,
-                counts[kind],
-                left=left,
-                color=COLOURS[kind],
-                hatch=HATCHES.get(kind),
-                edgecolor=EDGES.get(kind, "white"),
-                lw=0.6,
-                label=kind,
-            )
-            for place, (start, n) in enumerate(zip(left, counts[kind], strict=True)):
-                if n > 2:
-                    box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
-                    axis.text(start + n / 2, place, str(n), ha="center", va="center", fontsize=8, bbox=box)
-            left = left + counts[kind]
-    axis.set_xlabel("number of claims")
-    axis.grid(visible=False, axis="y")
-    figure.legend(loc="outside lower center", ncols=6, frameon=False, columnspacing=1.2, handlelength=1.4)
-    return figure
+def score() -> Figure:
+    """Return the score figure of all studies."""
+    verdicts = all_verdicts()
+    comparisons = {name: table for name in verdicts if (table := read_comparisons(name)) is not None}
+    studies = {name: load_study(name) for name in verdicts}
+    shorts = {i: claim.short for study in studies.values() for i, claim in study.claims.items() if claim.short}
+    overview = shares(verdicts)
+    order = overview.groupby("study")["for"].mean().sort_values(ascending=False).index
+    names = {name: studies[name].paper.abbreviation for name in order}
+    return score_figure(score_values(verdicts, comparisons, shorts), comparisons, overview, names)
 
 
 def findings() -> str:
@@ -87,7 +69,8 @@ def findings() -> str:
         "# Findings",
         "",
         "Claims that are refuted or mixed, and claims on which a paper's text and its authors' code disagree. Each",
-        "line gives the measured effect with its 95% interval and what was claimed. Written by `bestarm pages`.",
+        "line gives how many comparisons are significantly for the claim, open and against it, the measured effects",
+        "with intervals at the level that decides, and what was claimed. Written by `bestarm pages`.",
     ]
     for name, table in all_verdicts().items():
         study = load_study(name)
@@ -96,20 +79,40 @@ def findings() -> str:
             found = {str(line["convention"]): dict(line) for _, line in mine.iterrows()}
             words = {line["verdict"] for line in found.values()}
             if len(words) > 1 or words & {"refuted", "mixed"}:
-                said = [f"{CONVENTIONS[c]}: **{verdict_text(v)}** {effect_text(v)}".strip() for c, v in found.items()]
+                said = [_said(CONVENTIONS[c], v) for c, v in found.items()]
                 first = next(iter(found.values()))
                 link = f"[{first['id']}](../notebooks/{name}/{first['notebook']}.ipynb)"
                 lines.append(f"* {first['claim']} ({link}) {'; '.join(said)}.")
     return "\n".join(lines) + "\n"
 
 
+def _said(convention: str, line: dict[str, Any]) -> str:
+    """Return a verdict in one phrase: word, counts of comparisons, effects."""
+    counts = f" ({counts_text(line)})" if line["comparisons"] > 1 else ""
+    return f"{convention}: **{verdict_text(line)}**{counts} {effect_text(line)}".strip()
+
+
 def verdict_page(name: str) -> str:
     """Return the page of all verdicts on one study's claims."""
-    study, table = load_study(name), all_verdicts()[name]
-    lines = [f"# Verdicts: {study.paper.title}", "", study.paper.citation.strip(), "", verdict_table(table)]
-    lines += ["", "## How each claim is tested", ""]
-    tests = table.drop_duplicates("id")[["id", "where", "test", "decided_by", "caveat"]].fillna("")
-    return "\n".join(lines) + "\n" + markdown_table(tests)
+    study, table, other = load_study(name), all_verdicts()[name], read_sensitivity(name)
+    lines = [f"# Verdicts: {study.paper.title}", "", study.paper.citation.strip(), ""]
+    lines += ["For / open / against counts comparisons, by Holm within the claim. The effect is the mean over"]
+    lines += ["comparisons with its 95% interval, then that of the comparison that decides, with its interval at the"]
+    lines += ["level that decides.", "", verdict_table(table), "", "## How each claim is tested", ""]
+    tests = table.drop_duplicates("id")[["id", "level", "quantifier", "where", "test", "caveat"]].fillna("")
+    lines += [markdown_table(tests)]
+    if other is not None and len(other):
+        lines += ["## What a verdict becomes with other margins", ""]
+        lines += [
+            "With its margin halved and doubled, and with p-values adjusted by Holm in the place of Benjamini and"
+        ]
+        lines += ["Hochberg; only claims of the paper for which a word changes.", ""]
+        theirs = set(table.loc[table["ours"].fillna("") == "", "id"])
+        moves = pd.DataFrame(
+            {k: (other[k] != "") & (other[k] != other["verdict"]) for k in ("halved", "doubled", "holm")}
+        )
+        lines += [markdown_table(other[other["id"].isin(theirs) & moves.any(axis=1)])]
+    return "\n".join(lines)
 
 
 def gallery() -> str:
@@ -165,6 +168,6 @@ def write_pages() -> None:
     """Bring every generated page up to date."""
     for path, text in generated().items():
         path.write_text(text, encoding="utf-8")
-    figure = scoreboard_figure()
-    figure.savefig(DOCS / "scoreboard.png", metadata={"Software": None})
+    figure = score()
+    figure.savefig(DOCS / "score.png", metadata={"Software": None})
     plt.close(figure)

@@ -104,6 +104,8 @@ def test_optional_keys_are_refused_that_passed_in_silence():
     assert {"by", "need", "runs", "paired", "best", "against", "from", "with"} <= {key for *_, key in optional}
 
 
+OURS = {"claim": "A.", "where": "here", "notebook": "01"}
+ANCHOR = {**OURS, "sentence": "s0123456789-7", "level": "detail", "quantifier": "all"}
 C10 = {
     "discordant": "aggregated_regret",
     "left": "GPOO (S = 10)",
@@ -142,7 +144,7 @@ OF_SEARCH = Check(
 )
 def test_names_that_the_study_does_not_have_are_refused(test, said):
     study = load_study("gpoo")
-    entry = {"claim": "A.", "where": "here", "notebook": "01", "test": test}
+    entry = {**ANCHOR, "test": test}
 
     def load():
         checks = {**study.checks, "of_search": OF_SEARCH}
@@ -158,7 +160,7 @@ def test_names_that_the_study_does_not_have_are_refused(test, said):
 def test_a_value_of_a_setting_that_is_not_varied_is_refused():
     study = load_study("gse")
     test = {"difference": "correct", "left": "GSE-Lin", "above": 0.5, "cells": {"fig1": {"gap": 0.02}}}
-    entry = {"claim": "A.", "where": "here", "notebook": "01", "test": test}
+    entry = {**ANCHOR, "test": test}
     claims = read_ledger({"claims": {"C": entry}}, study.checks, study.values)
     with pytest.raises(ValueError, match=r"fig1, gap: unknown value 0\.02"):
         check_names(claims, study.experiments)
@@ -183,7 +185,7 @@ def test_a_value_of_a_setting_that_is_not_varied_is_refused():
     ],
 )
 def test_values_that_mean_nothing_are_refused(change, said):
-    entry = {"claim": "A.", "where": "here", "notebook": "01", "test": C10 | change}
+    entry = {**ANCHOR, "test": C10 | change}
     with pytest.raises(ValueError, match=r"^claims\.yaml, C, test") as error:
         read_ledger({"claims": {"C": entry}}, {}, {})
     assert said in str(error.value)
@@ -211,15 +213,44 @@ def test_values_that_mean_nothing_are_refused(change, said):
 def test_tests_that_lack_something_are_refused(test, said):
     checks = {"c": Check(lambda given, rows: Decision(True, ""), {"level": "number"}, {"part": "small|large"})}
     cells = {} if "check" in test else {"cells": {"e": {}}}
-    entry = {"claim": "A.", "where": "here", "notebook": "01", "test": {**test, **cells}}
+    entry = {**ANCHOR, "test": {**test, **cells}}
     with pytest.raises(ValueError, match=r"^claims\.yaml, C, test") as error:
         read_ledger({"claims": {"C": entry}}, checks, {})
     assert said in str(error.value)
 
 
 def test_a_statement_of_ours_belongs_to_a_claim_that_there_is():
-    entry = {"claim": "A.", "where": "here", "notebook": "01", "test": C10, "ours": "control", "of": "C11"}
+    entry = {**OURS, "test": C10, "ours": "control", "of": "C11"}
     with pytest.raises(ValueError, match=r"C1\.a, of: unknown claim 'C11'; the nearest right word is 'C1"):
         read_ledger({"claims": {"C1": {**entry, "of": "C1"}, "C1.a": entry}}, {}, {})
     with pytest.raises(ValueError, match="unknown word 'controls'; the nearest right word is 'control'"):
         read_ledger({"claims": {"C1": {**entry, "ours": "controls"}}}, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"sentence": "the sentence"}, "sentence: expected a fingerprint such as s0f3a9c21de-17, got 'the sentence'"),
+        ({"sentence": None}, "C: no sentence"),
+        ({"level": "headlines"}, "level: unknown word 'headlines'; the nearest right word is 'headline'"),
+        ({"level": "headline"}, "C: no short"),
+        ({"quantifier": "mostly"}, "quantifier: unknown word 'mostly'; the nearest right word is 'most'"),
+        ({"where": None}, "C: no where"),
+        ({"ours": "control"}, "unknown key 'sentence'"),
+    ],
+)
+def test_a_claim_says_which_sentence_it_is_of(change, said):
+    entry = {key: value for key, value in ({**ANCHOR, "test": C10} | change).items() if value is not None}
+    with pytest.raises(ValueError, match=r"^claims\.yaml, C") as error:
+        read_ledger({"claims": {"C": entry}}, {}, {})
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_margin_of_both_sides_says_which_is_better():
+    test = {"difference": "v", "left": "a", "within": 0.1, "better": "above", "cells": {"e": {}}}
+    claims = read_ledger({"claims": {"C": {**ANCHOR, "test": test}}}, {}, {})
+    assert claims["C"].test.better == "above"
+    one_sided = {key: value for key, value in test.items() if key != "within"} | {"above": 0}
+    with pytest.raises(ValueError, match="unknown key 'better'"):
+        read_ledger({"claims": {"C": {**ANCHOR, "test": one_sided}}}, {}, {})

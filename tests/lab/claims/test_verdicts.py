@@ -129,6 +129,7 @@ def test_the_mean_over_comparisons_is_that_of_random_effects():
     assert pooled(logged) == pytest.approx(np.exp(expected), rel=1e-6)
     assert pooled(found[:1]) == pytest.approx((0.1, *Estimate(0.1, 0.05, 100).interval(0.05)))
     assert np.isnan(pooled([*found, *given(0.5)])).all()  # ranks have no errors
+    assert np.isnan(pooled(found[:2])).all()
 
 
 def test_an_effect_in_margins_and_the_direction_of_a_refutation():

@@ -3,14 +3,12 @@
 from functools import partial
 from typing import Any
 
-import pandas as pd
 import pytest
-from prose import cells_of, prose, quote
+from prose import quote
 
 from bestarm_lab.paths import FIGURES, RESULTS
 
 VERDICTS = RESULTS / "oae" / "verdicts.csv"
-MAIN_CLAIMS = ["OAE-C2a", "OAE-C2b"]
 SMALL = FIGURES / "oae" / "03_vanilla" / "fig08.csv"
 HILLS = FIGURES / "oae" / "01_problem" / "tab_hills.csv"
 LINES = FIGURES / "oae" / "02_fits" / "fig13.csv"
@@ -71,20 +69,20 @@ QUOTED = [
     quoted("03_vanilla", "needs {:.1f} batches where Greedy needs 45.7", SMALL, STRONG),
     quoted("03_vanilla", "where Greedy needs {:.1f}, and with NN 100-10", SMALL, GREEDY),
     quoted("03_vanilla", "NN 100-10 it needs {:.1f} where", WIDER, STRONG),
-    quoted("03_vanilla", "with the hole {:.1f} for Greedy's 94", WIDER, STRONG_HOLE),
+    quoted("03_vanilla", "with the hole {:.1f} where Greedy needs 94", WIDER, STRONG_HOLE),
     quoted("03_vanilla", "50.1 and {:.1f} batches where chance", WIDER, STRONG_HOLE),
-    quoted("03_vanilla", "where Greedy needs {:.1f}. With its best", WIDER, GREEDY),
+    quoted("03_vanilla", "where Greedy needs {:.1f}. MeanOpt is ahead", WIDER, GREEDY),
     quoted("03_vanilla", "λ = 0.1 needs {:.1f} batches where Greedy needs 97.6", WIDEST, STRONG),
-    quoted("03_vanilla", "with the hole {:.1f} for Greedy's 97.9", WIDEST, STRONG_HOLE),
+    quoted("03_vanilla", "with the hole {:.1f} where Greedy needs 97.9", WIDEST, STRONG_HOLE),
     quoted("03_vanilla", "with NN 10-5 and NN 100-10, {:.1f} and", SMALL, STRONG_HOLE),
     quoted("03_vanilla", "batches where chance needs {:.1f}, and with NN 300-100", SMALL, batches(HOLE, LAW)),
     quoted("03_vanilla", "needs {:.0f} batches where Greedy needs 46", SMALL, STRONG),
-    quoted("03_vanilla", "With the hole it needs {:.0f} for", SMALL, STRONG_HOLE),
-    quoted("03_vanilla", "for Greedy's {:.0f}, but", SMALL, batches(HOLE, "Greedy")),
+    quoted("03_vanilla", "With the hole MeanOpt needs {:.0f} and", SMALL, STRONG_HOLE),
+    quoted("03_vanilla", "and Greedy {:.0f}, but random", SMALL, batches(HOLE, "Greedy")),
     quoted("04_ensembles", "ensemble needs {:.1f} batches on one", ENSEMBLES, batches(HILL, "Ensemble")),
     quoted("04_ensembles", "MeanOpt with λ = 0.1 needs {:.1f} where", ENSEMBLES, STRONG),
     quoted("04_ensembles", "where the ensemble needs {:.1f}. All", ENSEMBLES, batches(FOUR, "Ensemble")),
-    quoted("04_ensembles", "All {:.0f} of the 6 comparisons", VERDICTS, {"id": "OAE-C37"}, column="confirming"),
+    quoted("04_ensembles", "All {:.0f} of the 6 comparisons", VERDICTS, {"id": "OAE-C37"}, column="for"),
     quoted("04_ensembles", "MaxOpt needs {:.0f} batches on four hills and", SMALL_MAXOPT, batches(FOUR, "MaxOpt 0.1")),
     quoted("04_ensembles", "four hills and {:.0f} with a hole, MeanOpt 22", SMALL_MAXOPT, batches(HOLE, "MaxOpt 0.1")),
     quoted("04_ensembles", "λ = 0.1 it needs {:.0f} batches on four hills", SMALL_MAXOPT, batches(FOUR, "MaxOpt 0.1")),
@@ -99,33 +97,38 @@ QUOTED = [
     quoted("05_uci", "the plain ensemble {:.1f} where", UCI, batches(DAY, "Ensemble")),
     quoted("05_uci", "where chance needs {:.1f}, MeanOpt", UCI, batches(DAY, LAW)),
     quoted("05_uci", "and 0.1 needs {:.1f}, 21.3", UCI, batches(DAY, "MeanOpt 0.001")),
-    quoted("05_uci", "21.3 and {:.1f}; on the hours", UCI, batches(DAY, "MeanOpt 0.1")),
-    quoted("05_uci", "on the hours λ = 0.1 needs {:.1f} where", UCI, batches("BikeSharingHour", "MeanOpt 0.1")),
+    quoted("05_uci", "21.3 and {:.1f}; on BikeSharingHour", UCI, batches(DAY, "MeanOpt 0.1")),
+    quoted("05_uci", "on BikeSharingHour λ = 0.1 needs {:.1f} where", UCI, batches("BikeSharingHour", "MeanOpt 0.1")),
     quoted("05_uci", "where chance needs {:.1f}. On blog", UCI, batches("BikeSharingHour", LAW)),
     quoted("05_uci", "easy for all, {:.1f} batches with", UCI, batches(BLOGS, "MeanOpt 0.001")),
     quoted("05_uci", "λ = 0.001 and {:.1f} with 0.1, but", UCI, batches(BLOGS, "MeanOpt 0.1")),
     quoted("05_uci", "finds one in {:.1f} where", TABLES_FOUND, batches(BLOGS, "MeanOpt 0.1") | {"x": 0.002}),
     quoted("05_uci", "λ = 0.001 needs {:.1f}. That", TABLES_FOUND, batches(BLOGS, "MeanOpt 0.001") | {"x": 0.002}),
     quoted("05_uci", "the ensemble finds one in {:.1f}", TABLES_FOUND, batches(BLOGS, "Ensemble") | {"x": 0.002}),
-    quoted("05_uci", "one in {:.1f} batches with λ = 0.01, far", UCI, batches(DAY, "HingePNorm 0.01")),
+    quoted("05_uci", "top 1% in {:.1f} batches with λ = 0.01, far", UCI, batches(DAY, "HingePNorm 0.01")),
     quoted("05_uci", "in 5.1 to {:.1f} batches, where MeanOpt", UCI, batches(DAY, "HingePNorm 0.001")),
-    quoted("05_uci", "than chance, {:.1f} batches for 33.0", UCI, batches("BikeSharingHour", "MaxOpt 0.1")),
+    quoted(
+        "05_uci",
+        "MaxOpt with λ = 0.1 needs {:.1f} batches where chance needs 33.0",
+        UCI,
+        batches("BikeSharingHour", "MaxOpt 0.1"),
+    ),
     quoted("05_uci", "λ = 0.1 needs {:.1f} batches and λ = 0.001", UCI, batches(HOUR_LINEAR, "MeanOpt 0.1")),
-    quoted("05_uci", "batches and λ = 0.001 {:.1f}. Greedy,", UCI, batches(HOUR_LINEAR, "MeanOpt 0.001")),
+    quoted("05_uci", "batches and λ = 0.001 {:.1f}. Of the", UCI, batches(HOUR_LINEAR, "MeanOpt 0.001")),
     quoted("05_uci", "λ = 0.001 29.4, Greedy {:.1f} and chance", UCI, batches(HOUR_LINEAR, "Greedy")),
     quoted("05_uci", "noisy ensemble needs {:.1f} batches and the", UCI, batches(HOUR_LINEAR, "EnsembleNoiseY")),
     quoted("05_uci", "the plain one {:.1f}, where", UCI, batches(HOUR_LINEAR, "Ensemble")),
     quoted("05_uci", "chance in {:.1f}.", TABLES_FOUND, batches(BLOGS, LAW) | {"x": 0.002}),
     quoted("06_realizable", "on Adult Greedy needs {:.1f} batches", FITTED, batches("Adult, fitted", "Greedy")),
     quoted("06_realizable", "MeanOpt with λ = 0.1 {:.1f}, and", FITTED, batches("Adult, fitted", "MeanOpt 0.1")),
-    quoted("06_realizable", "on the days {:.1f} against", FITTED, batches("BikeSharingDay, fitted", "Greedy")),
+    quoted("06_realizable", "on BikeSharingDay {:.1f} against", FITTED, batches("BikeSharingDay, fitted", "Greedy")),
     quoted("06_realizable", "against {:.1f}, where", FITTED, batches("BikeSharingDay, fitted", "MeanOpt 0.1")),
     quoted("06_realizable", "Greedy {:.1f} batches where chance needs", FITTED, batches("Bank, fitted", "Greedy")),
     quoted("06_realizable", "needs {:.1f} batches in the mean", FITTED, batches(HOURS, "Greedy")),
     quoted("06_realizable", "top arm in {:.0f} of 100", FITTED, batches(HOURS, "Greedy") | {"statistic": "censored"}),
     quoted("06_realizable", "and the mean is {:.1f}, about that", FITTED, batches(HOURS, "MeanOpt 0.001")),
     quoted("06_realizable", "where chance needs {:.1f} and 27.8", FITTED, batches("Adult, fitted", LAW)),
-    quoted("06_realizable", "batches where chance needs {:.1f}, so that of", FITTED, batches("Bank, fitted", LAW)),
+    quoted("06_realizable", "batches where chance needs {:.1f}: of three", FITTED, batches("Bank, fitted", LAW)),
     quoted("07_diversity", "in {:.1f} batches, where MeanOpt", POSITIONS, batches(HOLE, "DetD 0.1 | rbf")),
     quoted("07_diversity", "where MeanOpt needs {:.1f} in the same", POSITIONS, batches(HOLE, "MeanOpt 0.1")),
     quoted("08_sequential", "SeqB with λ = 0.01 needs {:.1f} batches", SEQUENCE, batches(HILL, "SeqB 0.01")),
@@ -136,8 +139,13 @@ QUOTED = [
     quoted("08_sequential", "as random ones ({:.1f})", SEQUENCE, batches(HOLE, LAW)),
     quoted("08_sequential", "With NN 100-10 it takes {:.1f}, half", WIDER_SEQUENCE, batches(HOLE, "SeqB 0.1")),
     quoted("08_sequential", "where MeanOpt takes {:.1f}: of the", WIDER_SEQUENCE, batches(HOLE, "MeanOpt 0.1")),
-    quoted("08_sequential", "on hours, {:.1f} batches for", BICYCLES, batches("BikeSharingHour", "Ensemble-SeqB")),
-    quoted("08_sequential", "batches for {:.1f} where chance", BICYCLES, batches("BikeSharingHour", "Ensemble")),
+    quoted(
+        "08_sequential",
+        "on BikeSharingHour, {:.1f} batches and without",
+        BICYCLES,
+        batches("BikeSharingHour", "Ensemble-SeqB"),
+    ),
+    quoted("08_sequential", "and without them {:.1f} where chance", BICYCLES, batches("BikeSharingHour", "Ensemble")),
     quoted("08_sequential", "SeqB needs {:.1f} to 10.6 batches", POSTS, batches(BLOGS, "SeqB 0.001")),
     quoted("08_sequential", "SeqB needs 7.1 to {:.1f} batches", POSTS, batches(BLOGS, "SeqB 0.01")),
     quoted("08_sequential", "needs {:.1f} to 6.4, which 25", POSTS, batches(BLOGS, "MeanOpt 0.001")),
@@ -154,38 +162,11 @@ QUOTED = [
     quoted("10_theory", "vanilla OAE has the exponent {:.2f} in b", EXPONENTS, PLAIN_IN_B),
     quoted("10_theory", "that of virtual labels {:.2f}:", EXPONENTS, LABELS_IN_B),
     quoted("10_theory", "after exploiting queries {:.0%} of the best tenth", BONUS, EXPLOITING),
-    quoted("16_verdicts", "MeanOpt with λ = 0.1 needs {:.1f} batches for", SMALL, STRONG),
-    quoted("16_verdicts", "batches for Greedy's {:.1f} with", SMALL, GREEDY),
+    quoted("16_verdicts", "MeanOpt with λ = 0.1 needs {:.1f} batches and", SMALL, STRONG),
+    quoted("16_verdicts", "batches and Greedy {:.1f} with", SMALL, GREEDY),
 ]
 
 
 @pytest.mark.parametrize("quoted_number", QUOTED)
 def test_quoted_numbers_are_those_of_the_figures(quoted_number):
     quoted_number.check()
-
-
-@pytest.mark.parametrize(
-    ("notebook", "fragment", "identities"),
-    [
-        ("01_problem", "random batches in {} of {} cells (OAE-C2a)", ["OAE-C2a"]),
-        ("01_problem", "the greedy search in {} of {} (OAE-C2b)", ["OAE-C2b"]),
-        ("07_diversity", "with NN 10-5 it does so in {} of {} comparisons", ["OAE-C54a"]),
-        (
-            "16_verdicts",
-            "in {} and in {} of 22 cells; with 97.5% confidence in at least {} and {}",
-            ["OAE-C2a", "OAE-C2b"],
-        ),
-    ],
-)
-def test_cells_that_are_counted(notebook, fragment, identities):
-    found = [cells_of(VERDICTS, identity) for identity in identities]
-    numbers = found[0][:2] if len(found) == 1 else [part[k] for k in (0, 2) for part in found]
-    assert fragment.format(*numbers) in prose("oae", notebook)
-
-
-def test_the_score_that_is_quoted():
-    table = pd.read_csv(VERDICTS)
-    theirs = table[table["ours"].isna() & (table["convention"] == "as_written")]["verdict"]
-    run = theirs[theirs != "not run"]
-    said = f"Of {len(run)} claims that can be run {(run == 'undecided').sum()} are undecided"
-    assert said in prose("oae", "16_verdicts")

@@ -38,7 +38,7 @@ def test_verdicts_for_the_map_and_the_score():
         {
             "id": ["A", "B", "C"],
             "verdict": ["mixed", "undecided", "confirmed"],
-            "confirming": [2.0, 0.0, np.nan],
+            "for": [2.0, 0.0, np.nan],
             "comparisons": [4.0, 1.0, np.nan],
             "ours": [np.nan, np.nan, "control"],
             "kind": ["test", "test", "exact"],

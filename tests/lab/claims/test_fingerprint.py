@@ -1,0 +1,36 @@
+"""Fingerprints of papers' sentences: what they ignore, and that each in a ledger is of a sentence that is there."""
+
+import pytest
+
+from bestarm_lab.claims.fingerprint import fingerprint, read_fingerprint, sentence_of, words_of
+from bestarm_lab.paths import data_mirror
+from bestarm_lab.study import load_study, study_names
+
+TEXT = "Nothing here. The first arm\nis the BEST one, by 0.5! Nor there."
+
+
+def test_capitals_punctuation_and_lines_do_not_matter():
+    mark = fingerprint("The first arm is the best one, by 0.5.")
+    assert mark == fingerprint("the first arm -- is the best one by 0.5")
+    assert mark.endswith("-10")
+    assert sentence_of(mark, TEXT) == "the first arm is the best one by 0 5"
+    assert sentence_of(fingerprint("The first arm is the worst one."), TEXT) == ""
+    assert words_of("naïve λ_1") == ["naïve", "λ", "1"]
+
+
+@pytest.mark.parametrize("raw", ["the first arm", "s12-3", 7, "s0123456789"])
+def test_what_is_no_fingerprint_is_refused(raw):
+    with pytest.raises(ValueError, match=r"^c\.yaml, C, sentence: expected a fingerprint such as"):
+        read_fingerprint("c.yaml, C, sentence", raw)
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_every_claim_is_of_a_sentence_of_its_paper(name):
+    """Where the paper's text lies beside the data."""
+    claims = [claim for claim in load_study(name).claims.values() if not claim.ours]
+    file = data_mirror().parent / "papers" / "text" / f"{name.replace('_', '-')}.txt"
+    if not file.is_file():
+        pytest.skip("the text of the paper is not here")
+    text = file.read_text(encoding="utf-8")
+    absent = {claim.id for claim in claims if not sentence_of(claim.sentence, text)}
+    assert not absent, f"no sentence of {file.name} has the fingerprint of {', '.join(sorted(absent))}"
