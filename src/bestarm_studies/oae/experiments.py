@@ -18,6 +18,7 @@ from bestarm_studies.oae.genedisco.experiments import GENEDISCO
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.network_fits import fit_rows
 from bestarm_studies.oae.open_choices import OPEN_CHOICES
+from bestarm_studies.oae.open_design import OPEN_DESIGN
 from bestarm_studies.oae.searches import (
     BATCH,
     BICYCLES,
@@ -211,6 +212,7 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
     **REALIZABLE,
     "evolution": EVOLUTION,
     **OPEN_CHOICES,
+    **OPEN_DESIGN,
     **COUNTS,
     **THEORY,
     **CELL_LINES,

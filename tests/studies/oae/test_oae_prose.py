@@ -28,6 +28,7 @@ WIDER, WIDEST = (FIGURES / "oae" / "03_vanilla" / f"{name}.csv" for name in ("fi
 EXPONENTS = FIGURES / "oae" / "10_theory" / "tab_exponents.csv"
 BONUS = FIGURES / "oae" / "10_theory" / "tab_bonus.csv"
 OPEN = FIGURES / "oae" / "09_open_choices" / "tab_open.csv"
+DESIGN = FIGURES / "oae" / "09_open_choices" / "open_design.csv"
 POSITIONS = FIGURES / "oae" / "07_diversity" / "tab_diversity.csv"
 LAW = "RandomBatch, exact law"
 
@@ -38,6 +39,10 @@ def batches(panel: str, series: str) -> dict[str, Any]:
 
 def misfit(panel: str, series: str) -> dict[str, Any]:
     return {"panel": panel, "series": series, "x": 5000}
+
+
+def confirmed_in_draws(claim: str) -> dict[str, Any]:
+    return {"panel": claim, "series": "confirmed", "statistic": "readings"}
 
 
 FOUND_BY_50 = {"panel": "MultiValleyOneDim", "series": "MeanOpt 0.1", "x": 50, "statistic": "share found"}
@@ -145,6 +150,9 @@ QUOTED = [
     quoted("08_sequential", "SeqB needs 7.1 to {:.1f} batches", POSTS, batches(BLOGS, "SeqB 0.01")),
     quoted("08_sequential", "needs {:.1f} to 6.4, which 25", POSTS, batches(BLOGS, "MeanOpt 0.001")),
     quoted("08_sequential", "needs 4.1 to {:.1f}, which 25", POSTS, batches(BLOGS, "MeanOpt 0.1")),
+    quoted("09_open_choices", "(C27) in {:.0f} of 180 readings", DESIGN, confirmed_in_draws("OAE-C27")),
+    quoted("09_open_choices", "on four hills (C31) in {:.0f},", DESIGN, confirmed_in_draws("OAE-C31")),
+    quoted("09_open_choices", "on all sets (C32) in {:.0f}.", DESIGN, confirmed_in_draws("OAE-C32")),
     quoted("09_open_choices", "in {} of 100 runs", SMALL, FOUND_BY_50, form=lambda share: f"{100 * share:.0f}"),
     quoted("09_open_choices", "and Greedy in {}.", SMALL, GREEDY_BY_50, form=lambda share: f"{100 * share:.0f}"),
     quoted("09_open_choices", "needs {:.1f} batches, and 29.2", OPEN, batches(f"random biases: {FOUR}", "MeanOpt 0.1")),

@@ -1,0 +1,279 @@
+"""The random design over open choices: its draws, its rows, and what claims become in them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bestarm_lab.claims.cells import Quantity
+from bestarm_lab.claims.claim import Claim
+from bestarm_lab.claims.kinds import Ratio
+from bestarm_lab.claims.layout import Best, Elsewhere, Part
+from bestarm_lab.claims.statistics import Relation
+from bestarm_lab.experiments.experiment import Experiment
+from bestarm_lab.experiments.run import make_rows
+from bestarm_lab.paths import FIGURES
+from bestarm_lab.results import committed_rows, current_rows
+from bestarm_lab.study import load_study
+from bestarm_studies.oae.claim_values import first_hit
+from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
+from bestarm_studies.oae.open_design import (
+    CHOICES,
+    N_ARMS,
+    N_DRAWS,
+    OPEN_DESIGN,
+    QUANTILES,
+    RandomDesign,
+    drawn_levels,
+    run_lines,
+)
+from bestarm_studies.oae.open_landscapes import HILLS, open_landscape
+from bestarm_studies.oae.stands import (
+    DESIGNED,
+    STANDS,
+    _first,
+    _of_what_is_there,
+    differences,
+    named,
+    read_readings,
+    readings,
+    stands,
+)
+
+DRAWN = FIGURES / "oae" / "09_open_choices" / "open_design.csv"
+HILL_WORDS = CHOICES["hills"].words
+MANY = np.linspace(-10.0, 10.0, 20001)
+
+
+def test_every_level_is_drawn_equally_often():
+    """Sixty draws are thirty of each of two levels and twenty of each of three."""
+    levels = drawn_levels(N_DRAWS)
+    for name, choice in CHOICES.items():
+        assert (levels[name].value_counts() == N_DRAWS / len(choice.levels)).all()
+
+
+def test_choices_are_drawn_apart_from_each_other():
+    """A choice that is left out changes nothing of the others; no two levels go together."""
+    levels = drawn_levels(N_DRAWS)
+    few = drawn_levels(N_DRAWS, {name: CHOICES[name] for name in ("steps", "hole")})
+    pd.testing.assert_frame_equal(few, levels[["steps", "hole"]])
+    dummies = pd.get_dummies(levels, prefix_sep=" = ").astype(float)
+    of = np.array([column.split(" = ")[0] for column in dummies])
+    assert np.abs(dummies.corr().to_numpy()[of[:, None] != of]).max() < 0.45  # three standard errors
+
+
+@pytest.mark.parametrize("name", LANDSCAPES)
+@pytest.mark.parametrize("hole", ["interval", "island"])
+def test_a_landscape_with_the_usual_choices_is_the_usual_one(name, hole):
+    """The same function, the same holes."""
+    drawn, usual = open_landscape(name, hole=hole), landscape(name, hole=hole)
+    np.testing.assert_allclose(drawn.evaluate(MANY), usual.evaluate(MANY), atol=1e-12)
+    assert drawn.gaps == usual.gaps
+    assert drawn.n_arms == N_ARMS
+
+
+@pytest.mark.parametrize("hills", HILLS)
+@pytest.mark.parametrize("width", CHOICES["width"].levels.values())
+@pytest.mark.parametrize("name", LANDSCAPES)
+def test_a_hole_is_around_the_summit_however_hills_are_drawn(name, width, hills):
+    """One hill has one maximum, four have four; the summit lies in the interval, and is the middle of the island."""
+    drawn = open_landscape(name, hills=hills, width=width)
+    y = drawn.evaluate(MANY)
+    tops = MANY[1:-1][(y[1:-1] > y[:-2]) & (y[1:-1] > y[2:])]
+    assert len(tops) == (1 if name.startswith("One") else 4)
+    summit = MANY[y.argmax()]
+    for low, high in drawn.gaps:
+        assert low < summit < high
+    if drawn.gaps:
+        (_, left), (right, _) = open_landscape(name, hole="island", hills=hills, width=width).gaps
+        assert left < summit < right
+
+
+def test_an_unknown_drawing_of_hills_is_refused():
+    """With the names of those that there are."""
+    with pytest.raises(ValueError, match="hills must be one of right, inner, rivals, got 'left'"):
+        open_landscape("MultiValleyOneDim", hills="left")
+
+
+def test_every_choice_reaches_the_searches_of_its_draw():
+    """Each cell's landscape and policy have the levels of their draw, and draws have arms of their own."""
+    levels = drawn_levels(N_DRAWS)
+    cells = OPEN_DESIGN["design_10_5"].cells("laptop")
+    assert {cell.where["draw"] for cell in cells} == set(range(N_DRAWS))
+    for cell in cells:
+        draw = cell.where["draw"]
+        assert cell.problem.keywords["seed"] == draw
+        for name, choice in CHOICES.items():
+            value = choice.levels[levels.at[draw, name]]
+            if choice.of_problem:
+                assert cell.problem.keywords[name] == value
+            elif cell.series == "Greedy" or (cell.series != "RandomBatch" and name != "pool_minibatch"):
+                assert getattr(cell.policy, name) == value
+
+
+def test_a_row_of_a_run_has_what_its_batches_had():
+    """Ranks 60, 40, 7, 2 of 1000 arms; regret after the end is that with which the run ended."""
+    rows = pd.DataFrame({"replication": 0, "round": [0, 1, 2, 4, 10], "rank": [1, 60, 40, 7, 2]})
+    rows = rows.assign(arm_count=1000, relative_regret=[1.0, 0.5, 0.4, 0.2, 0.1], diverged=0.0, optimistic=1.0)
+    (line,) = run_lines(rows).to_dict("records")
+    assert [line[name] for name in QUANTILES] == [2, 4, 10]
+    assert line["regret"] == pytest.approx((0.5 + 2 * 0.4 + 6 * 0.2 + 0.1) / 10)
+    assert not line["broken"]
+    (line,) = run_lines(rows.assign(rank=900, diverged=1.0, optimistic=np.nan)).to_dict("records")
+    assert [line[name] for name in QUANTILES] == [11, 11, 11]
+    assert line["broken"]
+
+
+def small() -> RandomDesign:
+    design = OPEN_DESIGN["design_10_5"]
+    assert isinstance(design, RandomDesign)
+    return replace(design, series={name: design.series[name] for name in ("RandomBatch", "Greedy", "MeanOpt 0.1")})
+
+
+def test_rows_are_made_once(tmp_path):
+    """One for each run; a second making computes nothing and finds the same."""
+    first = make_rows(small(), "smoke", seed=1, store=tmp_path)
+    assert len(first) == 2 * 3 * 2  # draws, series, runs
+    spent = []
+    again = make_rows(small(), "smoke", seed=1, store=tmp_path, committed=first, spent=spent.append)
+    pd.testing.assert_frame_equal(again, first)
+    assert not spent
+
+
+def test_values_of_a_draw_are_those_of_all_its_batches(tmp_path):
+    """What a claim reads from a row of a run is what it reads from the rows of its batches."""
+    design = small()
+    lines = make_rows(design, "smoke", seed=1, store=tmp_path)
+    parts = Experiment.parts(design, "smoke", 1)
+    batches = pd.concat([p.compute(0, 2).assign(**p.columns) for p in parts], ignore_index=True)
+    for draw in (0, 1):
+        for column, tau in QUANTILES.items():
+            whole = first_hit(batches[batches["draw"] == draw], {}, tau)
+            short = _first(lines[lines["draw"] == draw], {}, column)
+            pd.testing.assert_frame_equal(short, whole.astype(float), check_index_type=False, check_like=True)
+
+
+def claim_that_left_is_below(left="Greedy", right="RandomBatch", experiment="synthetic_10_5") -> Claim:
+    part = Part(((experiment, {"name": ["A"]}),), ((left, right),))
+    test = Ratio(quantity=Quantity("first_hit"), parts=(part,), relation=Relation("below", high=0.9))
+    return Claim("X-1", "Text.", "Where", "notebook", {"as_written": test})
+
+
+def made_design(slow: float = 30.0) -> pd.DataFrame:
+    """Return rows in which Greedy takes 5 batches or, with biases of zero, ``slow``."""
+    generator, frames = np.random.default_rng(0), []
+    for draw, bias in drawn_levels(N_DRAWS)["bias"].items():
+        for series in ("Greedy", "RandomBatch"):
+            mean = slow if bias == "zero" else 5.0
+            first = generator.poisson(mean, 25).clip(1, 51)
+            frames.append(
+                pd.DataFrame({"draw": draw, "name": "A", "series": series, "replication": range(25), "round": 50})
+                .assign(**dict.fromkeys(QUANTILES, first))
+                .assign(broken=False, regret=0.1)
+            )
+    return pd.concat(frames, ignore_index=True)
+
+
+def test_the_choice_that_decides_is_found():
+    """Greedy beats chance at 1% (30 batches) with default biases and loses at 5% with zero ones."""
+    found = readings({"X-1": claim_that_left_is_below()}, {"design_10_5": made_design()})
+    assert len(found) == N_DRAWS * len(QUANTILES)
+    at = found[found["quantile"] == "top 1%"].set_index("draw")
+    default = drawn_levels(N_DRAWS)["bias"] == "Torch's default"
+    assert (at.loc[default, "verdict"] == "confirmed").all()
+    assert (at.loc[~default, "verdict"] != "confirmed").all()
+    (line,) = stands(found).to_dict("records")
+    assert (line["draws"], line["readings"]) == (N_DRAWS, len(found))
+    assert line["confirmed"] + line["refuted"] + line["open"] == len(found)
+    assert {line["factor_1"], line["factor_2"]} == {"bias", "quantile"}
+    assert "initial biases: Torch's default" in line["why_1"] + line["why_2"]
+
+
+def test_no_choice_is_named_where_none_matters():
+    """All levels alike: an interval excludes 0 in at most 5% of the claims (three standard errors)."""
+    generator = np.random.default_rng(1)
+    frames = [
+        pd.DataFrame({"claim": f"X-{k}", "draw": range(N_DRAWS), "quantile": "", "verdict": "open"}).assign(
+            strength=generator.normal(size=N_DRAWS)
+        )
+        for k in range(200)
+    ]
+    worth = differences(pd.concat(frames))
+    named_for_nothing = worth[worth["low"] > 0.0]["claim"].nunique()
+    assert named_for_nothing <= 200 * 0.05 + 3 * np.sqrt(200 * 0.05 * 0.95)
+
+
+def test_comparisons_of_what_was_not_run_are_left_out_and_named():
+    """By side, by the best of some, and by experiment."""
+    part = Part(
+        (("synthetic_10_5", {"name": ["A", "B"]}), ("synthetic_300_100", {"name": ["A"]})),
+        (("Greedy", "RandomBatch"), ("Ensemble", "Greedy"), (Best("lowest_by_halves", ("Greedy", "Slow")), "Greedy")),
+    )
+    facing = Part((("synthetic_10_5", {}),), (("Greedy", "Greedy"),), against=Elsewhere({}, "blogs_linear"))
+    test = replace(claim_that_left_is_below().test, parts=(part, facing))
+    kept, without = _of_what_is_there(test, {"synthetic_10_5": {"Greedy", "RandomBatch"}})
+    (left,) = kept.parts
+    assert left.cells == (("synthetic_10_5", {"name": ["A", "B"]}),)
+    assert left.pairs == (("Greedy", "RandomBatch"),)
+    assert sorted(without) == ["Ensemble", "Slow", "blogs_linear", "synthetic_300_100"]
+
+
+def test_absent_claims_are_named():
+    """All of them, in one line."""
+    claims = {"X-1": claim_that_left_is_below()}
+    with pytest.raises(ValueError, match=r"the ledger has no claim X-2, X-3; name claims of claims.yaml."):
+        named(claims, ["X-1", "X-2", "X-3"])
+
+
+def test_committed_readings_are_those_of_the_committed_rows():
+    """Two draws of two claims, and the table that is made of all of them."""
+    committed = read_readings()
+    pd.testing.assert_frame_equal(stands(committed), pd.read_csv(STANDS, keep_default_na=False), check_dtype=False)
+    rows = {name: current_rows("oae", name, "laptop") for name in DESIGNED.values()}
+    assert all(frame is not None for frame in rows.values())
+    few = {name: frame[frame["draw"] < 2] for name, frame in rows.items()}
+    found = readings(load_study("oae").claims, few, ["OAE-C26", "OAE-C27"])
+    on = ["claim", "draw", "quantile"]
+    both = found.merge(committed, on=on, suffixes=("", " committed"), validate="one_to_one")
+    assert len(both) == len(found) > 0
+    assert (both["verdict"] == both["verdict committed"]).all()
+    np.testing.assert_allclose(both["strength"], both["strength committed"], rtol=1e-3, atol=1e-3)
+
+
+def test_the_figures_title_holds():
+    """Of the claims against chance the drawing of the hills is worth more than any setting of the training."""
+    values = pd.read_csv(DRAWN)
+    worth = values[values["statistic"] == "difference"].pivot(index="panel", columns="series", values="value")
+    clear = values[(values["statistic"] == "difference") & (values["low"] > 0.0)].set_index(["panel", "series"]).index
+    training = [choice.words for choice in CHOICES.values() if not choice.of_problem]
+    for claim in ("OAE-C27", "OAE-C31", "OAE-C32"):
+        assert (worth.loc[claim, HILL_WORDS] > worth.loc[claim, training]).all()
+        assert (claim, HILL_WORDS) in clear
+
+
+def test_what_the_notebook_says_of_single_levels_holds():
+    """C31 by the drawing of the hills; the two choices that matter most for C35 and C36."""
+    c31 = read_readings().query("claim == 'OAE-C31'")
+    level = c31["draw"].map(drawn_levels(N_DRAWS)["hills"])
+    share = (c31["verdict"] == "confirmed").groupby(level).mean()
+    assert share["highest at the right"] == 0.0
+    assert round(share["highest inside"], 2) == 0.40
+    table = pd.read_csv(STANDS).set_index("claim")
+    for claim in ("OAE-C35", "OAE-C36"):
+        assert set(table.loc[claim, ["factor_1", "factor_2"]]) == {"bias", "scale"}
+
+
+def test_no_claim_but_one_stands_under_most_draws():
+    """As the notebook's first words say: hardly any; the one is on regret in some set (C26)."""
+    table = pd.read_csv(STANDS)
+    assert set(table.loc[table["confirmed"] > table["readings"] / 2, "claim"]) == {"OAE-C26"}
+
+
+def test_the_design_has_rows_of_all_its_draws():
+    """Rows are committed, each of 25 runs."""
+    for name in OPEN_DESIGN:
+        rows = committed_rows("oae", name, "laptop")
+        assert rows is not None
+        assert set(rows["draw"]) == set(range(N_DRAWS))
+        assert (rows.groupby(["draw", "series", "name"])["replication"].nunique() == 25).all()
