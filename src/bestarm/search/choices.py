@@ -6,19 +6,14 @@ import ast
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 from bestarm.models.gp_hyper import GammaPriors
-from bestarm.models.mlp_fit import Training
-from bestarm.policies.batch_gp import BatchGP, gp_bucb, thompson, ucb_dpp_sample
-from bestarm.policies.batch_search import random_batches
+from bestarm.policies.batch_gp import BatchGP
 from bestarm.policies.gp_state import GPModel
-from bestarm.policies.linear_oae import EllipsoidOae
-from bestarm.policies.oae import NetworkSearch, det_d, greedy, hinge_p_norm, max_opt, mean_opt
-from bestarm.policies.oae_ensemble import EnsembleSearch, ensemble, ensemble_noise_y
-from bestarm.policies.oae_sequential import ensemble_seq_b, seq_b
-from bestarm_screens.gaussian import GpScreen
-from bestarm_screens.searches import ScaledSearch
+from bestarm.search.scaled import ScaledSearch
+from bestarm.search.unrepeated import GpScreen
 
 _NETWORKS: dict[str, Any] = {"hidden": (100, 10), "steps": 1000}
 _OPTIMISTIC: dict[str, Any] = _NETWORKS | {"optimism": 0.01}
@@ -31,35 +26,58 @@ _GAUSSIAN: dict[str, Any] = {
         priors=GammaPriors(signal=(1.0, 1.0), lengthscale=(2.5, 2.5), noise=(1.0, 1.0)),
     ),
 }
-
-
-def _linear(*, batch: int, rounds: int, omega: float = 1.0, ridge: float = 1.0, starts: int = 10) -> EllipsoidOae:
-    """Return OAE with linear functions whose errors may be as large as the phenotypes' own spread."""
-    return EllipsoidOae("linear OAE", batch, rounds, omega=omega, ridge=ridge, starts=starts)
-
-
-_MAKERS: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
-    "mean_opt": (mean_opt, _OPTIMISTIC, "a network rewarded for a large mean over the genes left"),
-    "max_opt": (max_opt, _OPTIMISTIC, "a network rewarded for a large maximum over the genes left"),
-    "hinge": (hinge_p_norm, _OPTIMISTIC, "a network rewarded for large positive values"),
-    "greedy": (greedy, _NETWORKS, "the largest predictions of one network"),
-    "det_d": (det_d, _OPTIMISTIC, "mean_opt, with genes of a batch unlike each other"),
-    "ensemble": (ensemble, _NETWORKS, "the largest prediction of any of ten networks"),
-    "noisy_ensemble": (ensemble_noise_y, _NETWORKS, "the same, each network told noisy phenotypes"),
-    "seq_b": (seq_b, _OPTIMISTIC, "mean_opt gene after gene, with virtual phenotypes in between"),
-    "ensemble_seq_b": (ensemble_seq_b, _NETWORKS, "ensembles gene after gene, with virtual phenotypes"),
-    "linear": (_linear, {}, "the batch of which a plausible linear function promises most"),
+# Module and function, imported when it is first used (networks need Torch), defaults, summary.
+_MAKERS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "mean_opt": ("oae:mean_opt", _OPTIMISTIC, "a network rewarded for a large mean over the genes left"),
+    "max_opt": ("oae:max_opt", _OPTIMISTIC, "a network rewarded for a large maximum over the genes left"),
+    "hinge": ("oae:hinge_p_norm", _OPTIMISTIC, "a network rewarded for large positive values"),
+    "greedy": ("oae:greedy", _NETWORKS, "the largest predictions of one network"),
+    "det_d": ("oae:det_d", _OPTIMISTIC, "mean_opt, with genes of a batch unlike each other"),
+    "ensemble": ("oae_ensemble:ensemble", _NETWORKS, "the largest prediction of any of ten networks"),
+    "noisy_ensemble": (
+        "oae_ensemble:ensemble_noise_y",
+        _NETWORKS,
+        "the same, each network told noisy phenotypes",
+    ),
+    "seq_b": ("oae_sequential:seq_b", _OPTIMISTIC, "mean_opt gene after gene, with virtual phenotypes in between"),
+    "ensemble_seq_b": (
+        "oae_sequential:ensemble_seq_b",
+        _NETWORKS,
+        "ensembles gene after gene, with virtual phenotypes",
+    ),
+    "linear": ("", {}, "the batch of which a plausible linear function promises most"),
     "dpp_sample": (
-        ucb_dpp_sample,
+        "batch_gp:ucb_dpp_sample",
         _GAUSSIAN,
         "one gene by the upper bound of a Gaussian process, others diverse",
     ),
-    "gp_bucb": (gp_bucb, _GAUSSIAN, "upper bounds of a Gaussian process, with hallucinated phenotypes"),
-    "thompson": (thompson, _GAUSSIAN, "each gene maximises its own draw from a Gaussian process"),
-    "random": (random_batches, {}, "random genes, the baseline"),
+    "gp_bucb": ("batch_gp:gp_bucb", _GAUSSIAN, "upper bounds of a Gaussian process, with hallucinated phenotypes"),
+    "thompson": ("batch_gp:thompson", _GAUSSIAN, "each gene maximises its own draw from a Gaussian process"),
+    "random": ("batch_search:random_batches", {}, "random genes, the baseline"),
 }
 NAMES = tuple(_MAKERS)
 SUMMARIES = {name: summary for name, (_, _, summary) in _MAKERS.items()}
+
+
+def _linear(*, batch: int, rounds: int, omega: float = 1.0, ridge: float = 1.0, starts: int = 10) -> Any:
+    """Return OAE with linear functions whose errors may be as large as the phenotypes' own spread."""
+    from bestarm.policies.linear_oae import EllipsoidOae
+
+    return EllipsoidOae("linear OAE", batch, rounds, omega=omega, ridge=ridge, starts=starts)
+
+
+def _maker(name: str) -> Callable[..., Any]:
+    """Return the function that makes a policy."""
+    place = _MAKERS[name][0]
+    if not place:
+        return _linear
+    module, _, function = place.partition(":")
+    try:
+        return getattr(import_module(f"bestarm.policies.{module}"), function)
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ImportError(f"{name} needs Torch: pip install 'bestarm[networks]'", name="torch") from None
 
 
 @dataclass(frozen=True)
@@ -89,7 +107,7 @@ class Choice:
         if self.name not in _MAKERS:
             raise ValueError(f"there is no policy {self.name!r}; there are: {', '.join(NAMES)}.")
         object.__setattr__(self, "settings", dict(self.settings))
-        make, _, _ = _MAKERS[self.name]
+        make = _maker(self.name)
         allowed = [n for n in inspect.signature(make).parameters if n not in ("batch", "rounds", "label", "first")]
         if unknown := [n for n in self.settings if n not in allowed]:
             raise ValueError(f"{self.name} has no setting {unknown[0]!r}; it has: {', '.join(allowed)}.")
@@ -97,7 +115,7 @@ class Choice:
 
     def search(self, batch: int, rounds: int) -> Any:
         """Return the policy, a `ScaledSearch` or a `GpScreen`, for so many batches."""
-        make, defaults, _ = _MAKERS[self.name]
+        make, (_, defaults, _) = _maker(self.name), _MAKERS[self.name]
         try:
             policy = make(batch=batch, rounds=rounds, **defaults | dict(self.settings))
         except TypeError as error:
@@ -136,8 +154,12 @@ def parsed_settings(texts: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def explaining_ensemble(policy: Any, members: int) -> EnsembleSearch:
+def explaining_ensemble(policy: Any, members: int) -> Any:
     """Return plain networks, trained as the policy's own where it has any, whose mean and spread explain a batch."""
+    from bestarm.models.mlp_fit import Training
+    from bestarm.policies.oae import NetworkSearch
+    from bestarm.policies.oae_ensemble import EnsembleSearch
+
     training = policy.training() if isinstance(policy, NetworkSearch) else Training(**_NETWORKS)
     return EnsembleSearch(
         "explanation",
