@@ -112,7 +112,7 @@ for policy in (bestarm.random_batches(4, 2), bestarm.linear_oae(4, 2)):
         batch = search.ask()
         batch["reward"] = arms[batch.index, 0]
         search.tell(batch)
-    search.save(sys.argv[1])
+    search.save(sys.argv[1], overwrite=True)
     print(*bestarm.Search.load(sys.argv[1]).history["name"])
 """
 

@@ -138,7 +138,7 @@ def test_candidates_come_and_go(name):
     assert search.check() == []
     with pytest.raises(ValueError, match="c5 was not excluded"):
         search.restore(["c5"])
-    with pytest.raises(ValueError, match="new0, new1, .* is a candidate already"):
+    with pytest.raises(ValueError, match=r"new0, new1, .* is a candidate already"):
         search.add_candidates(more)
     with pytest.raises(ValueError, match="must have the columns of the others; z is not in both"):
         search.add_candidates(TABLE[["x", "y"]].set_axis([f"n{i}" for i in range(40)]))

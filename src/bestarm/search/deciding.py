@@ -8,7 +8,7 @@ known beforehand is told first and counts as a round; a corrected measurement is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -265,12 +265,16 @@ def _set_round(state: Any, number: int) -> None:
     state.round = number
 
 
-def rebuilt(rounds: Sequence[Round], candidates: Candidates) -> list[list[str]]:
+def rebuilt(
+    rounds: Sequence[Round],
+    candidates: Candidates,
+    plan_of: Callable[[Round], Plan] = lambda each: Plan.of(each.settings),
+) -> list[list[str]]:
     """Return the batch of every round made anew from what the log says was known then."""
     found: list[list[str]] = []
     kept: dict[tuple[int, Any, int], FloatArray] = {}
     for number, each in enumerate(rounds):
-        plan = Plan.of(each.settings)
+        plan = plan_of(each)
         n = len(candidates.names) if each.n_candidates is None else each.n_candidates
         some = candidates.first(n)
         view = (n, isinstance(plan.choice, Own), plan.components)

@@ -74,6 +74,7 @@ def content_of(search: Any, own: str, generation: int) -> bytes:
         "generation": generation,
         "aim": search.aim,
         "seed": search.seed,
+        "components": search.components,
         "hits": search._hits,
         "measurements": [
             [number, name, None if math.isnan(value) else value]
@@ -276,7 +277,9 @@ def _free_of(cls: Any, meta: Any, parts: dict[str, bytes]) -> Any:
     own = isinstance(described["policy"], dict)
     policy = Guarded(restore(described["policy"])) if own else Choice.of(described)
     candidates = candidates_of(meta["candidates"], _numbers_in(parts))
-    search = cls(candidates, policy, aim=meta["aim"], seed=meta["seed"], hits=meta["hits"])
+    search = cls(
+        candidates, policy, aim=meta["aim"], seed=meta["seed"], hits=meta["hits"], components=meta["components"]
+    )
     if search._choice is None:
         raise ValueError("its policy needs a state, which is missing")
     names = set(candidates.names)

@@ -126,14 +126,15 @@ class Search:
             if isinstance(candidates, Partition):
                 raise ValueError(f"{policy.name} searches a table of candidates, got a Partition; take bestarm.gpoo.")
             self._choice = policy if isinstance(policy, Choice) else Own(unguarded(policy))
-        self.policy: Any = policy if isinstance(policy, Guarded | Choice) else Guarded(policy)
+        guarded: Any = policy if isinstance(policy, Guarded | Choice) else Guarded(policy)
+        self.policy = guarded
         self.aim, self.seed, self.components = aim_of(aim), int(seed), components
         found = candidates if isinstance(candidates, Partition) else Candidates.of(candidates, names)
         self._hits = self._checked_hits(hits, found)
         if self._choice is None:
             if self.aim != "max":
-                raise ValueError(f"{self.policy.label} needs its own order and maximises; tell rewards to be maximised.")
-            self._strict = Strict(self.policy, found, self.seed)
+                raise ValueError(f"{guarded.label} needs its own order and maximises; tell rewards to be maximised.")
+            self._strict = Strict(guarded, found, self.seed)
             return
         assert isinstance(found, Candidates)
         self._candidates = found
@@ -663,7 +664,7 @@ class Search:
         """Make every batch of the log anew and return a line for each that is another one; empty if all agree."""
         with self._lock:
             self._need_table("keeps no log of batches")
-            again = rebuilt(self._rounds, self._candidates)
+            again = rebuilt(self._rounds, self._candidates, self._plan_of)
             return [
                 f"round {each.number}: {listed(each.names)} in the log, {listed(names)} made anew"
                 for each, names in zip(self._rounds, again, strict=True)
