@@ -10,8 +10,10 @@ from importlib import import_module
 from typing import Any
 
 from bestarm.models.gp_hyper import GammaPriors
+from bestarm.models.smooth_gp import Family, SmoothGP
 from bestarm.policies.batch_gp import BatchGP
 from bestarm.policies.gp_state import GPModel
+from bestarm.policies.model_batches import ForestBatches, GaussianBatches, ModelBatches, NeighbourBatches
 from bestarm.search.scaled import ScaledSearch
 from bestarm.search.unrepeated import GpScreen
 
@@ -45,6 +47,10 @@ _MAKERS: dict[str, tuple[str, dict[str, Any], str]] = {
         _NETWORKS,
         "ensembles gene after gene, with virtual phenotypes",
     ),
+    "gp": ("", {}, "upper bounds of a Gaussian process, with length-scales that are learned"),
+    "hits": ("", {}, "the largest probabilities of a hit by the same Gaussian process"),
+    "forest": ("", {}, "upper bounds of a forest of extremely randomised trees"),
+    "neighbours": ("", {}, "the mean phenotype of the nearest genes measured"),
     "linear": ("", {}, "the batch of which a plausible linear function promises most"),
     "dpp_sample": (
         "batch_gp:ucb_dpp_sample",
@@ -66,11 +72,56 @@ def _linear(*, batch: int, rounds: int, omega: float = 1.0, ridge: float = 1.0, 
     return EllipsoidOae("linear OAE", batch, rounds, omega=omega, ridge=ridge, starts=starts)
 
 
+def _gaussian(
+    *,
+    batch: int,
+    rounds: int,
+    beta: float = 2.0,
+    family: Family = "matern52",
+    ard: bool = True,
+    noise: float = -4.0,
+    steps: int = 50,
+) -> GaussianBatches:
+    """Return upper bounds of a Gaussian process; ``noise`` is the centre of the logarithm of its variance."""
+    model = SmoothGP(family=family, ard=ard, noise_prior=(noise, 1.0), steps=steps)
+    return GaussianBatches("GP", batch, rounds, beta=beta, model=model)
+
+
+def _hits(
+    *,
+    batch: int,
+    rounds: int,
+    share: float = 0.05,
+    family: Family = "matern52",
+    ard: bool = True,
+    noise: float = -4.0,
+    steps: int = 50,
+) -> GaussianBatches:
+    """Return the probability of a hit; ``noise`` is the centre of the logarithm of the noise variance."""
+    model = SmoothGP(family=family, ard=ard, noise_prior=(noise, 1.0), steps=steps)
+    return GaussianBatches("probability of a hit", batch, rounds, score_by="hits", share=share, model=model)
+
+
+def _forest(*, batch: int, rounds: int, trees: int = 200, least: int = 5, beta: float = 1.0) -> ForestBatches:
+    """Return upper bounds of a forest."""
+    return ForestBatches("forest", batch, rounds, trees=trees, least=least, beta=beta)
+
+
+def _neighbours(*, batch: int, rounds: int, neighbours: int = 10) -> NeighbourBatches:
+    """Return the mean of the nearest neighbours."""
+    return NeighbourBatches("neighbours", batch, rounds, neighbours=neighbours)
+
+
+_OWN: dict[str, Callable[..., Any]] = {
+    "gp": _gaussian, "hits": _hits, "forest": _forest, "neighbours": _neighbours, "linear": _linear,
+}  # fmt: skip
+
+
 def _maker(name: str) -> Callable[..., Any]:
     """Return the function that makes a policy."""
     place = _MAKERS[name][0]
     if not place:
-        return _linear
+        return _OWN[name]
     module, _, function = place.partition(":")
     try:
         return getattr(import_module(f"bestarm.policies.{module}"), function)
@@ -120,6 +171,8 @@ class Choice:
             policy = make(batch=batch, rounds=rounds, **defaults | dict(self.settings))
         except TypeError as error:
             raise ValueError(f"{self.name}: {error}.") from None
+        if isinstance(policy, ModelBatches):
+            return policy
         return GpScreen(policy, max(2000, batch)) if isinstance(policy, BatchGP) else ScaledSearch(policy, self.scaled)
 
     def described(self) -> dict[str, Any]:
