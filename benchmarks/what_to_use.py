@@ -1,7 +1,7 @@
 """Policies by their names on public screens and pools: ``python -m benchmarks.what_to_use --data FOLDER``.
 
 The protocol and the rule stand in ``docs/what_to_use.md``. FOLDER holds ``screens-hits`` (score and hits of IL2, IFNg,
-Carnevale), ``materials-pools`` (Crossed barrel, AutoAM, AgNP) and ``depmap`` (the descriptors of the genes). Results are
+Carnevale), ``materials-pools`` (Crossed barrel, AutoAM, AgNP) and ``depmap`` (descriptors of genes). Results are
 appended to a CSV file, a line for each policy and data set, and what is there already is not run again.
 """
 
@@ -86,12 +86,7 @@ def screen(folder: Path, name: str) -> Case:
     """Return a screen; a missing descriptor is the mean of its column."""
     file = np.load(folder / "depmap" / "depmap26q1_group_gene_effect.npz", allow_pickle=False)
     symbols = [str(s) for s in file["genes"]]
-    columns = [
-        file[k].reshape(len(symbols), -1)
-        for k in file.files
-        if file[k].dtype.kind == "f" and len(file[k]) == len(symbols)
-    ]
-    descriptors = pd.DataFrame(np.hstack(columns), index=symbols)
+    descriptors = pd.DataFrame(np.hstack([file["mean_in_group"], file["hedges_g"]]), index=symbols)
     table = pd.read_csv(folder / "screens-hits" / f"ground_truth_{SCREENS[name]}.csv")
     table = table.groupby("Gene", sort=True)["Score"].mean()
     features = descriptors[~descriptors.index.duplicated()].reindex(table.index)
@@ -137,14 +132,13 @@ def found_by(choice: Choice, case: Case, runs: Sequence[int]) -> IntArray:
 def measure(cases: Sequence[Case], names: Sequence[str], runs: int, dear: int, out: Path) -> None:
     """Run what is not in the file yet, and append a line for each."""
     for case in cases:
-        n = dear if len(set(case.batches)) == 1 else runs
         for name in names:
-            many = n if name in COSTLY else runs
+            many = dear if name in COSTLY else runs
             done = pd.read_csv(out) if out.exists() else pd.DataFrame(columns=["data", "policy"])
             if ((done["data"] == case.name) & (done["policy"] == name)).any():
                 continue
             began = time.process_time()
-            together = 1 if name in ("gp_bucb", "thompson") and n == dear else many
+            together = 1 if name in ("gp_bucb", "thompson") and len(case.scores) > 5000 else many
             parts = [
                 found_by(POLICIES[name], case, range(i, min(i + together, many))) for i in range(0, many, together)
             ]
@@ -185,7 +179,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/what_to_use.csv"))
     parser.add_argument("--runs", type=int, default=50)
-    parser.add_argument("--dear", type=int, default=20, help="runs of Gaussian processes and forests on screens")
+    parser.add_argument("--dear", type=int, default=20, help="runs of Gaussian processes and forests")
     parser.add_argument("--only", nargs="*", default=[*POOLS, *SCREENS])
     parser.add_argument("--policies", nargs="*", default=list(POLICIES))
     given = parser.parse_args()

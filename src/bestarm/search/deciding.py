@@ -194,7 +194,7 @@ def told_state(
         except (MemoryError, RuntimeError) as error:
             raise _memory(plan, error) from error
         memory.key, memory.told, memory.state, memory.room = key, [], state, wide
-    policy = plan.choice.search(plan.batch, _EVER)
+    policy = plan.choice.search(min(plan.batch, NETWORKS_AT_ONCE) if plan.by_networks else plan.batch, _EVER)
     for chunk in chunks[len(memory.told) :]:
         rewards = np.array([reward(value, plan.aim) for value in chunk.rewards])
         arms = chunk.places[None]
