@@ -113,6 +113,14 @@ class SmoothGP:
         whitened = solve_triangular(lower, y, lower=True)
         return Posterior(self, scales, signal, noise, z, lower, whitened)
 
+    def predicted(self, x: FloatArray, arms: IntArray, rewards: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
+        """Return mean and deviation at every candidate, in units of the rewards, of which the first n are known."""
+        own, y = arms[:n], rewards[:n]
+        centre, spread = float(y.mean()), float(y.std())
+        spread = spread if n > 1 and spread > 1e-12 * max(1.0, abs(centre)) else 1.0
+        mean, deviation = self.fitted(UNIFORM * x[own], (y - centre) / spread).everywhere(UNIFORM * x)
+        return centre + spread * mean, spread * deviation
+
     def kernel(self, squares: FloatArray) -> FloatArray:
         """Return correlations at squared scaled distances; the argument is used up."""
         if self.family == "rbf":
@@ -176,6 +184,15 @@ class Posterior:
     known: FloatArray
     lower: FloatArray
     whitened: FloatArray
+
+    def everywhere(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return mean and deviation at many points, some thousand at a time."""
+        mean, deviation = np.empty(len(x)), np.empty(len(x))
+        for start in range(0, len(x), 4096):
+            part = slice(start, start + 4096)
+            mean[part], variance, _ = self.at(x[part])
+            deviation[part] = np.sqrt(variance)
+        return mean, deviation
 
     def at(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return means and variances at some points, and rows V with posterior covariance K - V'V, shape (n, N)."""

@@ -207,12 +207,12 @@ class GaussianBatches(ModelBatches):
 
     def outputs(self, state: ModelState, r: int) -> tuple[FloatArray, FloatArray]:
         """Return posterior mean and deviation of every arm."""
-        return _outputs(self.posterior(state, r), state.features)
+        return self.posterior(state, r).everywhere(UNIFORM * state.features)
 
     def choose(self, state: ModelState, r: int, size: int) -> IntArray:
         """Return the batch of one replication."""
         posterior = self.posterior(state, r)
-        mean, deviation = _outputs(posterior, state.features)
+        mean, deviation = posterior.everywhere(UNIFORM * state.features)
         free = np.flatnonzero(state.available[r])
         if self.score_by == "hits":
             threshold = expected_quantile(mean, deviation, self.share)
@@ -231,16 +231,6 @@ class GaussianBatches(ModelBatches):
             if b + 1 < size:
                 believer.take(best)
         return chosen
-
-
-def _outputs(posterior: Posterior, features: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return mean and deviation at every arm, some thousand arms at a time."""
-    mean, deviation = np.empty(len(features)), np.empty(len(features))
-    for start in range(0, len(features), 4096):
-        part = slice(start, start + 4096)
-        mean[part], variance, _ = posterior.at(UNIFORM * features[part])
-        deviation[part] = np.sqrt(variance)
-    return mean, deviation
 
 
 def expected_quantile(mean: FloatArray, deviation: FloatArray, share: float) -> float:

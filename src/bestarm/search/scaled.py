@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
-from bestarm.policies.batch_search import BatchSearch, BatchState, random_order, top_batch
+from bestarm.models.smooth_gp import SmoothGP
+from bestarm.policies.batch_search import BatchSearch, BatchState, RandomBatch, random_order, top_batch
 from bestarm.policies.linear_search import LinearSearch, LinearState
 from bestarm.streams import Streams
 
@@ -108,11 +109,9 @@ class ScaledSearch:
     def predicted(self, state: BatchState) -> tuple[FloatArray, FloatArray]:
         """Return the predicted reward of every arm and the standard deviation of the prediction, shape (n_arms,) each.
 
-        Linear functions have their own: centre and half-width of what is plausible. Networks, and random batches, are
-        explained by an ensemble of plain networks, its mean and spread.
+        Linear functions have their own: centre and half-width of what is plausible. Networks are explained by an
+        ensemble of plain networks, its mean and spread; random batches by a Gaussian process, which needs no Torch.
         """
-        from bestarm.search.choices import explaining_ensemble
-
         copy = self.scaled_state(state)
         mean, sd = spread_of(state.rewards, state.n_observed) if self.scaled else (np.zeros((1, 1)), np.ones((1, 1)))
         inner = self.policy
@@ -121,7 +120,14 @@ class ScaledSearch:
             centre, _ = inner.plausible(copy)
             everything = np.arange(copy.available.shape[1])[None]
             found, spread = inner.outputs(copy, centre)[0], inner.width(copy, everything)[0] / 2.0
+        elif isinstance(inner, RandomBatch):
+            x = state.features[0]
+            spread = x.std(axis=0)
+            x = (x - x.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
+            return SmoothGP().predicted(x, state.arms[0], state.rewards[0], int(state.n_observed[0]))
         else:
+            from bestarm.search.choices import explaining_ensemble
+
             outputs = explaining_ensemble(inner, MEMBERS).ensemble(copy, copy.arms, copy.rewards, copy.n_observed)[0]
             found, spread = outputs.mean(axis=0), outputs.std(axis=0, ddof=1)
         return found * sd[0, 0] + mean[0, 0], spread * sd[0, 0]
