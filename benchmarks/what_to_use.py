@@ -173,6 +173,35 @@ def verdict(table: pd.DataFrame) -> pd.DataFrame:
     return found.sort_values("score", ascending=False)
 
 
+def tables(table: pd.DataFrame) -> str:
+    """Return two tables in Markdown: what was found on each data set, and the scores of the rule."""
+    cases = [name for name in [*SCREENS, *POOLS] if name in set(table["data"])]
+    ranked = verdict(table)
+    lines = ["| policy | " + " | ".join(cases) + " |", "| --- |" + " --: |" * len(cases)]
+    for policy in ranked.index:
+        mine = table[table["policy"] == policy].set_index("data")
+        cells = [
+            f"{mine.loc[c, 'found']:.1f} ± {mine.loc[c, 'error']:.1f} ({mine.loc[c, 'runs']:.0f})"
+            if c in mine.index
+            else ""
+            for c in cases
+        ]
+        lines.append(f"| {policy} | " + " | ".join(cells) + " |")
+    chance = table.groupby("data")["chance"].first()
+    lines.append("| chance (exact) | " + " | ".join(f"{chance[c]:.1f}" for c in cases) + " |")
+    lines += [
+        "",
+        "| policy | mean score | below chance on | processor seconds of one run of each |",
+        "| --- | --: | --: | --: |",
+    ]
+    for policy, line in ranked.iterrows():
+        score = f"{line['score']:.3f} ± {line['error']:.3f}"
+        lines.append(
+            f"| {policy} | {score} | {line['below chance']:.0f} of {line['data sets']:.0f} | {line['seconds']:.1f} |"
+        )
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Measure, and print the table of the rule."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -185,7 +214,7 @@ def main() -> None:
     given = parser.parse_args()
     cases = [pool(given.data, name) if name in POOLS else screen(given.data, name) for name in given.only]
     measure(cases, given.policies, given.runs, given.dear, given.out)
-    print(verdict(pd.read_csv(given.out)).round(3).to_string())
+    print(tables(pd.read_csv(given.out)))
 
 
 if __name__ == "__main__":

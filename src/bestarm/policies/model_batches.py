@@ -11,9 +11,8 @@ from scipy.special import ndtr
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.forest import forest_predictions, grow
 from bestarm.models.smooth_gp import UNIFORM, Believer, Posterior, SmoothGP, best_of
-from bestarm.policies.batch_search import random_order, top_batch
 from bestarm.settings import check_settings, check_whole
-from bestarm.streams import Streams
+from bestarm.streams import Streams, uniform
 
 Score = Literal["bound", "hits"]
 MOST_KNOWN = 4000  # of a Gaussian process, whose factor takes n^3 operations
@@ -86,12 +85,9 @@ class ModelBatches:
         if state.round >= self.rounds or left == 0:
             return Ask(np.zeros((n, 1), np.int64), np.zeros((n, 1), np.int64))
         size = min(self.batch, left)
-        order = random_order(
-            state.streams.key("first batch"), state.replications, state.round, state.available.shape[1]
-        )
-        chosen = top_batch(order, state.available, order, size)
-        for r in np.flatnonzero(state.n_observed > 0):
-            chosen[r] = self.choose(state, int(r), size)
+        chosen = np.empty((n, size), np.int64)
+        for r in range(n):
+            chosen[r] = self.choose(state, r, size) if state.n_observed[r] else _random(state, r, size)
         return Ask(chosen, np.ones_like(chosen))
 
     def choose(self, state: ModelState, r: int, size: int) -> IntArray:
@@ -231,6 +227,14 @@ class GaussianBatches(ModelBatches):
             if b + 1 < size:
                 believer.take(best)
         return chosen
+
+
+def _random(state: ModelState, r: int, size: int) -> IntArray:
+    """Return random arms, the same as the first batch of the searches with networks at one seed."""
+    key, number = state.streams.key("first batch"), int(state.replications[r])
+    free = np.flatnonzero(state.available[r])
+    draws = np.array([uniform(key, number, int(arm), state.round) for arm in free])
+    return free[np.argsort(draws, kind="stable")[: -size - 1 : -1]]
 
 
 def expected_quantile(mean: FloatArray, deviation: FloatArray, share: float) -> float:

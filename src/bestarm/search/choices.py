@@ -14,8 +14,6 @@ from bestarm.models.smooth_gp import Family, SmoothGP
 from bestarm.policies.batch_gp import BatchGP
 from bestarm.policies.gp_state import GPModel
 from bestarm.policies.model_batches import ForestBatches, GaussianBatches, ModelBatches, NeighbourBatches
-from bestarm.search.scaled import ScaledSearch
-from bestarm.search.unrepeated import GpScreen
 
 _NETWORKS: dict[str, Any] = {"hidden": (100, 10), "steps": 1000}
 _OPTIMISTIC: dict[str, Any] = _NETWORKS | {"optimism": 0.01}
@@ -173,7 +171,13 @@ class Choice:
             raise ValueError(f"{self.name}: {error}.") from None
         if isinstance(policy, ModelBatches):
             return policy
-        return GpScreen(policy, max(2000, batch)) if isinstance(policy, BatchGP) else ScaledSearch(policy, self.scaled)
+        if isinstance(policy, BatchGP):
+            from bestarm.search.unrepeated import GpScreen
+
+            return GpScreen(policy, max(2000, batch))
+        from bestarm.search.scaled import ScaledSearch  # imports Torch where it is
+
+        return ScaledSearch(policy, self.scaled)
 
     def described(self) -> dict[str, Any]:
         """Return name, settings and scaling as JSON can hold them."""

@@ -8,6 +8,7 @@ known beforehand is told first and counts as a round; a corrected measurement is
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -18,13 +19,10 @@ import numpy as np
 from bestarm.guards.memory import lack_of_memory
 from bestarm.interface import Arms, Ask, FloatArray, IntArray
 from bestarm.policies.batch_gp import BatchGP
-from bestarm.policies.batch_search import BatchSearch
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice
 from bestarm.search.rounds import Chunk, Round, Values, aim_of, chunks_of, reward
 from bestarm.search.saving import describe, restore
-from bestarm.search.scaled import ScaledSearch
-from bestarm.search.unrepeated import OwnGp
 from bestarm.settings import check_whole
 from bestarm.streams import Streams
 
@@ -57,7 +55,13 @@ class Own:
     def search(self, batch: int, rounds: int) -> Any:
         """Return the policy for so many batches."""
         own = replace(self.policy, batch=batch, rounds=rounds)
-        return OwnGp(own) if isinstance(own, BatchGP) else ScaledSearch(own, scaled=False, plain=True)
+        if isinstance(own, BatchGP):
+            from bestarm.search.unrepeated import OwnGp
+
+            return OwnGp(own)
+        from bestarm.search.scaled import ScaledSearch
+
+        return ScaledSearch(own, scaled=False, plain=True)
 
     def described(self) -> dict[str, Any]:
         """Return the policy as JSON can hold it; one of another library by its name alone."""
@@ -69,7 +73,8 @@ class Own:
 
 def decides_from_data(policy: Any) -> bool:
     """Return whether a policy, without guards, takes any measurements in any order."""
-    return isinstance(policy, BatchSearch | BatchGP)
+    module = sys.modules.get("bestarm.policies.batch_search")  # which imports Torch, and is there if a policy of it is
+    return isinstance(policy, BatchGP) or (module is not None and isinstance(policy, module.BatchSearch))
 
 
 @dataclass(frozen=True)
@@ -145,6 +150,8 @@ class Plan:
 
 def mean_of(values: Sequence[float]) -> float:
     """Return the mean of the measurements that did not fail; NaN where all did."""
+    if len(values) == 1:
+        return float(values[0])
     known = [value for value in values if value == value]
     return float(np.mean(known)) if known else float("nan")
 
