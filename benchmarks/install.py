@@ -23,7 +23,7 @@ _FIRST_BATCH = """
 import numpy, bestarm
 arms = numpy.random.default_rng(1).standard_normal((20, 3))
 for policy in ({policies}):
-    assert len(bestarm.Search(policy, arms).ask()) > 0
+    assert len(bestarm.Search(arms, policy).ask()) > 0
 """
 _LIGHT = "bestarm.random_batches(4, 3), bestarm.m_lingape(2), bestarm.gse_lin(100), bestarm.gp_bucb(4, 3)"
 _SCREEN = """

@@ -16,7 +16,6 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "2")
 
 import importlib.util
-import math
 import resource
 import tempfile
 import time
@@ -27,38 +26,40 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import BoolArray, FloatArray
+from bestarm.search.candidates import Candidates
+from bestarm.search.choices import NAMES, Choice
+from bestarm.search.deciding import Plan
+from bestarm.search.rounds import Round, Suggestion
 from bestarm_lab.paths import DATA
-from bestarm_screens.campaign import Round, Suggestion
-from bestarm_screens.policies import NAMES, Choice
 from bestarm_screens.replay import chance, hit_counts, hits_of
-from bestarm_screens.suggest import Plan, next_round
-from bestarm_screens.tables import Features, Notes, averaged, read_features, read_wells
+from bestarm_screens.suggest import next_round
+from bestarm_screens.tables import Notes, averaged, read_features, read_wells
 
 BATCH = 16
 EXAMPLE = DATA / "example_screen"
 
 
-def some_screen(n_genes: int, n_features: int) -> tuple[Features, FloatArray]:
+def some_screen(n_genes: int, n_features: int) -> tuple[Candidates, FloatArray]:
     """Return normal features and a noisy linear phenotype."""
     rng = np.random.default_rng(0)
     values = rng.standard_normal((n_genes, n_features))
     phenotype = values @ rng.standard_normal(n_features) / np.sqrt(n_features) + rng.standard_normal(n_genes)
-    genes = tuple(f"G{i}" for i in range(n_genes))
-    return Features(genes, values, tuple(f"x{j}" for j in range(n_features)), "benchmark"), phenotype
+    frame = pd.DataFrame(values, columns=[f"x{j}" for j in range(n_features)])
+    return Candidates(tuple(f"G{i}" for i in range(n_genes)), frame), phenotype
 
 
-def some_rounds(features: Features, phenotype: FloatArray, n_rounds: int) -> tuple[list[Round], dict[str, float]]:
+def some_rounds(features: Candidates, phenotype: FloatArray, n_rounds: int) -> tuple[list[Round], dict[str, float]]:
     """Return rounds of random batches and their phenotypes."""
-    order = np.random.default_rng(1).permutation(len(features.genes))
+    order = np.random.default_rng(1).permutation(len(features.names))
     settings = Plan(Choice("random"), BATCH).described()
     rounds: list[Round] = []
     told: tuple[tuple[str, float], ...] = ()
     known: dict[str, float] = {}
     for number in range(n_rounds):
         arms = order[BATCH * number : BATCH * (number + 1)]
-        batch = [Suggestion(features.genes[a], math.nan, math.nan, math.nan, "", 0, "") for a in arms]
-        rounds.append(Round(number + 1, settings, "benchmark", told, {}, tuple(batch), math.nan, math.nan, {}, ""))
-        told = tuple((features.genes[a], float(phenotype[a])) for a in arms)
+        batch = tuple(Suggestion(features.names[a]) for a in arms)
+        rounds.append(Round(number + 1, settings, "benchmark", told, {}, batch))
+        told = tuple((features.names[a], float(phenotype[a])) for a in arms)
         known |= dict(told)
     return rounds, known
 
@@ -82,7 +83,18 @@ def seconds_a_round(
 
 
 def _brief(name: str) -> dict[str, int]:
-    return {} if name in ("linear", "random") or name in ("dpp_sample", "gp_bucb", "thompson") else {"steps": 5}
+    networks = (
+        "mean_opt",
+        "max_opt",
+        "hinge",
+        "greedy",
+        "det_d",
+        "ensemble",
+        "noisy_ensemble",
+        "seq_b",
+        "ensemble_seq_b",
+    )
+    return {"steps": 5} if name in networks else {}
 
 
 def seconds_of_reading(n_genes: int = 20_000, n_features: int = 1000) -> float:
@@ -90,7 +102,7 @@ def seconds_of_reading(n_genes: int = 20_000, n_features: int = 1000) -> float:
     features, _ = some_screen(n_genes, n_features)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "features.csv"
-        frame = pd.DataFrame(features.values, index=pd.Index(features.genes, name="gene"), columns=features.columns)
+        frame = features.table.set_axis(pd.Index(features.names, name="gene"))
         frame.to_csv(path, float_format="%.6f")
         began = time.perf_counter()
         read_features(path, Notes())
@@ -103,7 +115,7 @@ def example_screen() -> tuple[FloatArray, FloatArray, BoolArray]:
     features = read_features(EXAMPLE / "features.csv", notes)
     names, wells = read_wells(EXAMPLE / "finished_screen.csv", [], notes)
     found = averaged(names, wells).values
-    rewards = np.array([found[gene] for gene in features.genes])
+    rewards = np.array([found[gene] for gene in features.names])
     return features.scores(), rewards, hits_of(rewards, 0.05)
 
 

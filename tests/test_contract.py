@@ -81,12 +81,12 @@ def test_a_policy_written_from_the_documentation_passes():
     bestarm.check_policy(EpsilonGreedy())
     bestarm.check_policy(EpsilonGreedy(), Arms(np.eye(4)))
     bestarm.check_policy(bestarm.Guarded(EpsilonGreedy()))
-    search = bestarm.Search(EpsilonGreedy(), np.eye(4))
+    search = bestarm.Search(np.eye(4), EpsilonGreedy())
     while not search.finished:
         search.tell(search.ask().assign(reward=1.0))
     assert len(search.history) == 12
     with pytest.raises(ValueError, match="epsilon-greedy searches Arms, got a Partition"):
-        bestarm.Search(EpsilonGreedy(), Partition())
+        bestarm.Search(Partition(), EpsilonGreedy())
 
 
 class Mutable(EpsilonGreedy):

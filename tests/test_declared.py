@@ -107,13 +107,13 @@ for name in bestarm.__all__:
 print(*lacking)
 arms = np.random.default_rng(1).standard_normal((12, 3))
 for policy in (bestarm.random_batches(4, 2), bestarm.linear_oae(4, 2)):
-    search = bestarm.Search(policy, arms)
+    search = bestarm.Search(arms, policy)
     for _ in range(2):
         batch = search.ask()
         batch["reward"] = arms[batch.index, 0]
         search.tell(batch)
-    search.save(sys.argv[1])
-    print(*map(int, bestarm.Search.load(sys.argv[1]).state.inner.arms[0]))
+    search.save(sys.argv[1], overwrite=True)
+    print(*bestarm.Search.load(sys.argv[1]).history["name"])
 """
 
 

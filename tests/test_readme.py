@@ -36,7 +36,7 @@ def test_python_blocks_run(page, capsys, tmp_path, monkeypatch):
     assert "best arms: [0, 1]" in found
     if page == "docs/own_arms.md":
         assert "best candidate" in found
-        assert "best of the table: [{'arm': 'c" in found
+        assert "best of the table: [{'name': 'c" in found
         low, high = re.search(r"the best cell is \[(.*), (.*)\]", found).groups()
         assert float(low) - 0.1 <= 3.2 <= float(high) + 0.1
 

@@ -94,6 +94,7 @@ _PUBLIC = {
     "bestarm.policies.peace": "peace",
     "bestarm.policies.stooo": "ave_stooo stooo",
     "bestarm.policies.ucb_glm": "ucb_glm",
+    "bestarm.search.candidates": "Candidates",
     "bestarm.search.saving": "load save",
     "bestarm.search.search": "Search",
     "bestarm.streams": "Streams",

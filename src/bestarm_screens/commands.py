@@ -11,48 +11,58 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm_screens.campaign import Campaign, Round, known_at, reward, same, write_whole
+from bestarm.search.candidates import Candidates
+from bestarm.search.reader import Notes, listed
+from bestarm.search.rounds import Round, known_at, reward, same
+from bestarm.search.whole import write_whole
+from bestarm_screens.campaign import Campaign, reconciled
+from bestarm_screens.tables import read_features
 
 
 def run_suggest(given: argparse.Namespace) -> int:
     """Suggest a batch, or check the log; return 0, or 1 where the check finds a difference."""
+    from bestarm.search.choices import Choice, parsed_settings
+    from bestarm.search.deciding import Plan
     from bestarm_screens.plates import wells_of
-    from bestarm_screens.policies import Choice, parsed_settings
-    from bestarm_screens.suggest import Plan, next_round
-    from bestarm_screens.tables import Notes, read_features
+    from bestarm_screens.suggest import next_round
 
     free = [well for well in given.keep_free.split(",") if well.strip()]
     wells_of(given.plate, free)
-    plan = Plan(
-        Choice(given.policy, parsed_settings(given.set), not given.no_scale),
-        given.batch,
-        given.seed,
-        given.aim,
-        given.components,
-    )
+    if given.hit is not None and not math.isfinite(given.hit):
+        raise ValueError(f"--hit must be a finite number, got {given.hit}; leave it out for the best 5% measured.")
+    choice = Choice(given.policy, parsed_settings(given.set), not given.no_scale)
+    plan = Plan(choice, given.batch, given.seed, given.aim, given.components)
     notes = Notes()
-    features = read_features(given.features, notes)
-    phenotypes = _phenotypes(given.phenotypes, given, features.genes, notes)
+    given_table = read_features(given.features, notes)
     source = Path(given.phenotypes)
     campaign = Campaign(given.campaign or source.with_name(f"{source.stem}_rounds"))
     with campaign.locked():
+        rounds = campaign.rounds()
+        candidates, gone = _candidates(campaign, given_table, rounds, given.features, notes)
+        phenotypes = _phenotypes(given.phenotypes, given, candidates.names, notes)
         for line in notes.lines:
             print(f"note: {line}")
-        rounds = campaign.rounds()
-        if rounds and rounds[-1].features != features.digest:
-            raise ValueError(
-                f"{given.features} is not what round {len(rounds)} in {campaign.folder} used; take that file again, or "
-                "begin another log by --campaign: what was measured is then taken as known."
-            )
         if given.check:
-            return _check(rounds, features, phenotypes)
+            return _check(rounds, candidates, phenotypes)
+        waits = [gene for gene in rounds[-1].names if gene not in phenotypes] if rounds else []
         if given.withdraw:
-            if not rounds or any(gene in phenotypes for gene in rounds[-1].genes):
+            if not waits:
                 raise ValueError("no batch waits that could be withdrawn: none was suggested, or results are there.")
-            print(f"round {len(rounds)} withdrawn, kept as {campaign.withdraw(rounds.pop()).name}")
-        if rounds and not any(gene in phenotypes for gene in rounds[-1].genes):
+            if len(waits) == len(rounds[-1].names):
+                print(f"round {len(rounds)} withdrawn, kept as {campaign.withdraw(rounds.pop()).name}")
+            else:
+                print(f"round {len(rounds)}: {len(waits)} genes not done, back among those to choose from")
+            waits = []
+        pending = [g for g in dict.fromkeys([*(rounds[-1].pending if rounds else ()), *waits]) if g not in phenotypes]
+        if waits and not given.pending:
             last = rounds[-1]
-            if dict(last.settings) != plan.described():
+            if len(waits) < len(last.names):
+                raise ValueError(
+                    f"round {len(rounds)} waits for {len(waits)} of {len(last.names)} genes ({listed(waits)}); add "
+                    "their rows, with an empty phenotype where the well failed, or add --withdraw if they will not be "
+                    "done, or --pending if they are at the bench."
+                )
+            if dict(last.settings) != plan.described() and Plan.of(last.settings).described() != plan.described():
                 changed = [k for k, v in plan.described().items() if last.settings.get(k) != v]
                 raise ValueError(
                     f"round {len(rounds)} waits for its results, with another {', '.join(changed)}; measure it, or add "
@@ -61,24 +71,45 @@ def run_suggest(given: argparse.Namespace) -> int:
             print(f"round {last.number} waits for its results: the same batch")
             _show(last, campaign, given.plate, free)
             return 0
-        new = next_round(plan, features, phenotypes, rounds, given.hit)
+        new = next_round(plan, candidates, phenotypes, rounds, given.hit, pending if given.pending else (), gone)
         if new is None:
-            print(f"all {len(features.genes)} genes have been measured; there is nothing left to suggest.")
+            print(f"all {len(candidates.names)} genes have been measured; there is nothing left to suggest.")
             return 0
+        campaign.keep_candidates(candidates)
         campaign.append(new)
         known = known_at([*rounds, new])
         if len(new.suggested) < plan.batch:
             print(f"note: only {len(new.suggested)} genes are left, fewer than a batch of {plan.batch}.")
-        unasked = len(new.told) - (len(rounds[-1].suggested) if rounds else 0)
+        asked = set(rounds[-1].names) | set(rounds[-1].pending) if rounds else set()
+        unasked = sum(gene not in asked for gene, _ in new.told)
         print(
-            f"round {new.number}: {len(known)} of {len(features.genes)} genes known"
-            + (f", {sum(math.isnan(v) for v in known.values())} of them failed" if known else "")
+            f"round {new.number}: {len(known)} of {len(candidates.names)} genes known"
+            + (f", {sum(math.isnan(v) for (v,) in known.values())} of them failed" if known else "")
             + (f"; {unasked} that no batch had suggested are taken as known" if unasked else "")
             + (f"; {len(new.revised)} revised" if new.revised else "")
+            + (f"; {len(new.pending)} at the bench" if new.pending else "")
         )
         _say_learned(new)
         _show(new, campaign, given.plate, free)
     return 0
+
+
+def _candidates(
+    campaign: Campaign, given: Candidates, rounds: list[Round], where: str, notes: Notes
+) -> tuple[Candidates, list[str]]:
+    """Return the genes of a campaign after its table was read again, and those that are gone; what changed is said."""
+    kept = campaign.candidates()
+    if kept is None and rounds and rounds[-1].features != given.digest_1:
+        raise ValueError(
+            f"{where} is not what round {len(rounds)} in {campaign.folder} used; take that file again, or begin "
+            "another log by --campaign: what was measured is then taken as known."
+        )
+    candidates, new, gone = reconciled(kept, given, where)
+    if new:
+        notes.add(f"{Path(where).name}: {len(new)} genes are new ({listed(new)}).")
+    if gone:
+        notes.add(f"{Path(where).name}: {len(gone)} genes are gone, and will not be suggested ({listed(gone)}).")
+    return candidates, gone
 
 
 def _phenotypes(path: str, given: argparse.Namespace, genes: tuple[str, ...], notes: Any) -> dict[str, float]:
@@ -117,7 +148,7 @@ def _show(shown: Round, campaign: Campaign, plate: int, free: list[str]) -> None
         {
             "plate": number,
             "well": well,
-            "gene": s.gene,
+            "gene": s.name,
             "phenotype": "",
             "predicted": _digits(s.predicted),
             "uncertainty": _digits(s.uncertainty),
@@ -130,7 +161,7 @@ def _show(shown: Round, campaign: Campaign, plate: int, free: list[str]) -> None
     table = pd.DataFrame(rows)
     path = campaign.plate_path(shown.number)
     if not path.exists():
-        write_whole(path, table.to_csv(index=False, lineterminator="\n"))
+        write_whole(path, table.to_csv(index=False, lineterminator="\n").encode())
     print(table.drop(columns=["phenotype", "nearest"]).to_string(index=False))
     if not math.isnan(shown.expected_hits):
         print(f"expected hits: {shown.expected_hits:.1f} of {len(shown.suggested)} (from {shown.hit:.3g})")
@@ -144,23 +175,22 @@ def _digits(value: float) -> str:
 def _check(rounds: list[Round], features: Any, phenotypes: dict[str, float]) -> int:
     """Print whether log and files lead to the same batches; return 1 where they do not."""
     from bestarm import __version__
-    from bestarm_screens.suggest import rebuilt
+    from bestarm.search.deciding import mean_of, rebuilt
 
     wrong = 0
     for each, genes in zip(rounds, rebuilt(rounds, features), strict=True):
-        equal = genes == each.genes
+        equal = genes == each.names
         wrong += not equal
         made = "" if each.version == __version__ else f" (made by bestarm {each.version}, this is {__version__})"
         print(f"round {each.number}: {'the same batch' if equal else 'ANOTHER BATCH'}{made}")
     known = known_at(rounds)
-    for gene, value in known.items():
+    for gene, values in known.items():
+        logged = _digits(mean_of(values)) or "failed"
         if gene not in phenotypes:
             wrong += 1
-            print(f"{gene}: {_digits(value) or 'failed'} in the log, NOT IN THE FILE")
-        elif not same(value, phenotypes[gene]):
-            print(
-                f"{gene}: {_digits(value) or 'failed'} in the log, {_digits(phenotypes[gene]) or 'failed'} in the file"
-            )
+            print(f"{gene}: {logged} in the log, NOT IN THE FILE")
+        elif not same(values, (phenotypes[gene],)):
+            print(f"{gene}: {logged} in the log, {_digits(phenotypes[gene]) or 'failed'} in the file")
     print(f"{len(rounds)} rounds, {len(known)} phenotypes: " + (f"{wrong} differences" if wrong else "all as logged"))
     return int(wrong > 0)
 
@@ -171,27 +201,26 @@ def _say_progress(name: str, number: int) -> None:
 
 def run_replay(given: argparse.Namespace) -> int:
     """Run policies on a finished screen, print a table, and write hits.csv and hits.png."""
-    from bestarm_screens.policies import Choice, parsed_settings
+    from bestarm.search.choices import Choice, parsed_settings
     from bestarm_screens.replay import chance, hits_of, replay, summary
-    from bestarm_screens.tables import Notes, read_features
 
     settings = parsed_settings(given.set)
     if settings and len(given.policy) > 1:
         raise ValueError("--set is for one --policy; run replay once for each policy that has settings of its own.")
-    choices = [Choice(name, settings, not given.no_scale) for name in given.policy or ["mean_opt", "random"]]
+    choices = [Choice(name, settings, not given.no_scale) for name in given.policy or ["gp", "random"]]
     notes = Notes()
     features = read_features(given.features, notes)
-    phenotypes = _phenotypes(given.screen, given, features.genes, notes)
-    measured = [i for i, gene in enumerate(features.genes) if not math.isnan(phenotypes.get(gene, math.nan))]
+    phenotypes = _phenotypes(given.screen, given, features.names, notes)
+    measured = [i for i, gene in enumerate(features.names) if not math.isnan(phenotypes.get(gene, math.nan))]
     if len(measured) < 2:
         raise ValueError(
             f"{given.screen} has {len(measured)} genes with a phenotype; a replay needs a finished screen."
         )
-    if len(measured) < len(features.genes):
-        notes.add(f"{len(features.genes) - len(measured)} genes without a phenotype are left out.")
+    if len(measured) < len(features.names):
+        notes.add(f"{len(features.names) - len(measured)} genes without a phenotype are left out.")
     for line in notes.lines:
         print(f"note: {line}")
-    rewards = np.array([reward(phenotypes[features.genes[i]], given.aim) for i in measured], dtype=np.float64)
+    rewards = np.array([reward(phenotypes[features.names[i]], given.aim) for i in measured], dtype=np.float64)
     hits = hits_of(rewards, given.top, None if given.hit is None else reward(given.hit, given.aim))
     scores = features.scores(given.components)[measured]
     progress = _say_progress if sys.stderr.isatty() else None
@@ -214,7 +243,8 @@ def run_replay(given: argparse.Namespace) -> int:
     print(f"a single run of random batches ends with {single['low']:.0f} to {single['high']:.0f} hits (95%)")
     folder = Path(given.out)
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / "hits.csv", table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+    text = table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+    write_whole(folder / "hits.csv", text.encode())
     from bestarm_screens.figure import DPI, hits_figure
 
     figure = hits_figure(table, int(hits.sum()), given.batch)

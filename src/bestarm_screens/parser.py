@@ -20,12 +20,15 @@ def add_commands(commands: Any) -> str:
     suggest.add_argument(
         "phenotypes", help="CSV: columns gene and phenotype, a row for each well, empty where it failed"
     )
-    suggest.add_argument("--policy", default="mean_opt", metavar="NAME", help="batch policy; an unknown one lists all")
+    suggest.add_argument("--policy", default="gp", metavar="NAME", help="batch policy; an unknown one lists all")
     suggest.add_argument("--campaign", metavar="FOLDER", help="the log, by default <phenotypes>_rounds beside the file")
     suggest.add_argument("--hit", type=float, help="phenotype from which a gene is a hit; default: best 5%% measured")
     suggest.add_argument("--plate", type=int, default=96, choices=[96, 384])
     suggest.add_argument("--keep-free", default="", metavar="WELLS", help="wells for controls, such as A01,H12")
-    suggest.add_argument("--withdraw", action="store_true", help="set the batch that waits aside and suggest another")
+    suggest.add_argument(
+        "--withdraw", action="store_true", help="what waits will not be done: set it aside and suggest another batch"
+    )
+    suggest.add_argument("--pending", action="store_true", help="what waits is at the bench: suggest a batch beside it")
     suggest.add_argument("--check", action="store_true", help="make every batch anew from the log and compare")
     _common(suggest)
     suggest.set_defaults(run=_run_suggest)

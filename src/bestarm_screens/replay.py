@@ -15,11 +15,11 @@ from scipy.stats import t as student
 from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
 from bestarm.observe import Observed
 from bestarm.problems.noiseless_arms import NoiselessArms
+from bestarm.search.choices import Choice
+from bestarm.search.unrepeated import GpScreen
 from bestarm.settings import check_whole
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
-from bestarm_screens.gaussian import GpScreen
-from bestarm_screens.policies import Choice
 
 CHANCE = "chance (exact)"
 COLUMNS = ("panel", "series", "x", "statistic", "value", "low", "high", "n", "convention", "profile", "data")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bestarm.gene_symbols import approved_symbols
 from bestarm.plugins import entry_points
-from bestarm_screens.tables import Notes, listed
+from bestarm.search.reader import Notes, listed
 
 TABLE = "hgnc-outdated-symbols"  # as data registries call it
 

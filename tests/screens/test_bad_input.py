@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 from small_screen import SMALL, Lab, genes
 
+from bestarm.search.choices import Choice, parsed_settings
+from bestarm.search.reader import Notes
 from bestarm_lab.datasets import registry
 from bestarm_screens import symbols
 from bestarm_screens.campaign import Campaign
 from bestarm_screens.plates import places, wells_of
-from bestarm_screens.policies import Choice, parsed_settings
 from bestarm_screens.symbols import approved_symbols, match, matched
-from bestarm_screens.tables import Notes, averaged, read_features, read_wells
+from bestarm_screens.tables import averaged, read_features, read_wells
 
 
 @pytest.fixture
@@ -77,7 +78,7 @@ def test_phenotypes_that_are_refused(text, words, lab, capsys):
         ("gene,a\nG1,1\nG1,2\nG2,3\n", "G1 has two different rows, lines 2 and 3; keep one of them"),
         ("gene,a\nG1,1\n,2\n", "line 3: a gene without a name"),
         ("gene,a\nG1,1\n", "has 1 gene; a search needs at least two"),
-        ("gene,a\nG1,1\nG2,1\n", "every feature is the same for all genes"),
+        ("gene,a\nG1,1\nG2,1\n", "every feature is the same for all candidates"),
         ("gene,a,b\nG1,1,\nG2,2,\n", "feature 'b' has no number at all; drop the column"),
         ("gene\nG1\nG2\n", "has no feature, only the column 'gene'"),
         ("gene,a\nG1,1\nG2,2,3\n", "line 3: 3 fields where the header has 2"),
@@ -151,7 +152,7 @@ def test_rows_that_vanish_and_results_that_are_missing(lab, capsys):
 def test_features_that_changed_are_refused(lab, capsys):
     """One number is enough; another log takes what was measured as known."""
     lab.features.write_text(lab.features.read_text().replace("GENE05,", "GENE05,0").replace("GENE05,0-", "GENE05,-9"))
-    refused(lab, capsys, "is not what round 1 in", "begin another log by --campaign")
+    refused(lab, capsys, "is not what earlier rounds used: GENE05 has other features", "another log by --campaign")
     assert lab.suggest("--campaign", str(lab.folder / "second"), policy="greedy") == 0
     assert "4 that no batch had suggested are taken as known" in capsys.readouterr().out
 
@@ -195,14 +196,16 @@ def test_rules_for_features_are_counted(tmp_path):
     path.write_text("\ufeffgene\ta\tb\tc\nG1\t1\t5\t\nG2\t2\t5\t4\nG1\t1\t5\t\n\nG3\tNA\t5\t8", encoding="utf-8")
     notes = Notes()
     table = read_features(path, notes)
-    assert table.genes == ("G1", "G2", "G3")
-    assert table.columns == ("a", "c")
-    np.testing.assert_array_equal(table.values, [[1, 6], [2, 4], [1.5, 8]])
+    assert table.names == ("G1", "G2", "G3")
+    assert table.columns == ("a", "b", "c")
+    np.testing.assert_array_equal(table.values, [[1, 5, 6], [2, 5, 4], [1.5, 5, 8]])
+    assert table.varies.tolist() == [True, False, True]
     assert [line.split(": ", 1)[1] for line in notes.lines] == [
         "the last line has no end; it is taken as it is, check that the file is whole.",
         "1 row there twice, counted once.",
-        "2 empty features set to the mean of the column.",
-        "1 feature the same for all genes, left out (b).",
+        "column a: 1 gap set to the mean.",
+        "column c: 1 gap set to the mean.",
+        "1 feature the same for all candidates, left out (b).",
     ]
 
 
@@ -351,11 +354,11 @@ def test_a_damaged_log_is_refused_and_left_as_it_is(damage, lab, capsys):
     path = lab.rounds / "round_001.json"
     text = path.read_text()
     path.write_text(
-        {"cut": text[: len(text) // 2], "words": "[]", "another format": text.replace('"format": 1', '"format": 9')}[
+        {"cut": text[: len(text) // 2], "words": "[]", "another format": text.replace('"format": 2', '"format": 9')}[
             damage
         ]
     )
-    words = "has format 9, this bestarm reads 1" if damage == "another format" else "is damaged or half-written"
+    words = "has format 9, this bestarm reads up to 2" if damage == "another format" else "is damaged or half-written"
     refused(lab, capsys, str(path), words)
 
 

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from scipy.stats import hypergeom
 
+from bestarm.search.choices import NAMES, SUMMARIES
 from bestarm_lab.paths import FIGURES, NOTEBOOKS, ROOT
 from bestarm_screens import campaign
 from bestarm_screens.parser import AIMS
-from bestarm_screens.policies import NAMES, SUMMARIES
 
 PAGE = (ROOT / "docs" / "your_own_screen.md").read_text(encoding="utf-8")
 NOTEBOOK = json.loads((NOTEBOOKS / "oae" / "your_own_screen.ipynb").read_text(encoding="utf-8"))

@@ -9,13 +9,15 @@ from small_screen import NETWORKS, Lab, features, genes, phenotypes
 from test_suggest import choice
 
 from bestarm.command_line import main
+from bestarm.search.choices import NAMES, Choice
+from bestarm.search.deciding import Plan
+from bestarm.search.reader import Notes
 from bestarm_lab.paths import DATA
 from bestarm_screens import replay as replay_module
 from bestarm_screens.figure import hits_figure
-from bestarm_screens.policies import NAMES, Choice
 from bestarm_screens.replay import CHANCE, chance, hit_counts, hits_of, named_choices, replay
-from bestarm_screens.suggest import Plan, next_round
-from bestarm_screens.tables import Notes, averaged, read_features, read_wells
+from bestarm_screens.suggest import next_round
+from bestarm_screens.tables import averaged, read_features, read_wells
 
 REWARDS = phenotypes().to_numpy()
 HITS = hits_of(REWARDS, 0.2)
@@ -36,7 +38,7 @@ def test_a_replay_is_the_lab_s_search(name, tmp_path):
     rounds, known, found = [], {}, []
     for _ in range(4):
         rounds.append(next_round(Plan(choice(name), 5), table, known, rounds))
-        known |= {g: phenotypes()[g] for g in rounds[-1].genes}
+        known |= {g: phenotypes()[g] for g in rounds[-1].names}
         found.append(sum(HITS[genes().index(g)] for g in known))
     counts = hit_counts(choice(name), table.scores(), REWARDS, HITS, batch=5, rounds=4, runs=2)
     assert counts[0].tolist() == found
@@ -184,7 +186,7 @@ def test_the_example_files_agree_and_are_small():
     found = averaged(names, wells)
     assert notes.lines == []
     assert table.values.shape == (500, 24)
-    assert sorted(found.values) == sorted(table.genes)
+    assert sorted(found.values) == sorted(table.names)
     assert not any(math.isnan(value) for value in found.values.values())
     assert sum(path.stat().st_size for path in folder.iterdir()) < 200_000
     text = (folder / "README.md").read_text(encoding="utf-8")

@@ -10,11 +10,15 @@ from small_screen import NETWORKS, Lab, features, genes, phenotypes
 
 import bestarm
 from bestarm.interface import Arms
+from bestarm.search.choices import NAMES, Choice
+from bestarm.search.deciding import Plan, rebuilt, told_state
+from bestarm.search.explaining import expected_hits, nearest_measured
+from bestarm.search.reader import Notes
+from bestarm.search.rounds import Chunk
 from bestarm.streams import Streams
 from bestarm_screens.campaign import Campaign
-from bestarm_screens.policies import NAMES, Choice
-from bestarm_screens.suggest import Plan, expected_hits, nearest_measured, next_round, predictions, rebuilt, told_state
-from bestarm_screens.tables import Notes, read_features
+from bestarm_screens.suggest import next_round
+from bestarm_screens.tables import read_features
 
 
 @pytest.fixture
@@ -49,10 +53,10 @@ def test_batches_are_those_of_an_uninterrupted_search(name, lab):
     plan, rounds, known = Plan(choice(name), 4, seed=3), [], {}
     for number in range(4):
         rounds.append(next_round(plan, table, known, rounds))
-        assert rounds[-1].genes == [table.genes[a] for a in wanted[number]]
-        known |= {g: math.nan if g == table.genes[first[1]] else rewards[genes().index(g)] for g in rounds[-1].genes}
-    assert len({g for each in rounds for g in each.genes}) == 16, "no gene is suggested twice"
-    assert rebuilt(rounds, table) == [each.genes for each in rounds]
+        assert rounds[-1].names == [table.names[a] for a in wanted[number]]
+        known |= {g: math.nan if g == table.names[first[1]] else rewards[genes().index(g)] for g in rounds[-1].names}
+    assert len({g for each in rounds for g in each.names}) == 16, "no gene is suggested twice"
+    assert rebuilt(rounds, table) == [each.names for each in rounds]
 
 
 @pytest.mark.parametrize("name", ["greedy", "mean_opt", "ensemble", "seq_b"])
@@ -62,14 +66,14 @@ def test_without_scaling_batches_are_those_of_a_search_by_the_library(name, lab)
     rewards = phenotypes().to_numpy() / 100.0
     plain = Choice(name, choice(name).settings, scaled=False)
     frame = pd.DataFrame(table.scores(), index=genes(), columns=["a", "b", "c"])
-    search = bestarm.Search(plain.search(4, 3).policy, frame, seed=3)
+    search = bestarm.Search(frame, plain.search(4, 3).policy, seed=3)
     rounds, known = [], {}
     for _ in range(3):
         batch = search.ask()
         rounds.append(next_round(Plan(plain, 4, seed=3), table, known, rounds))
-        assert rounds[-1].genes == batch["arm"].tolist()
-        batch["reward"] = [rewards[genes().index(g)] for g in batch["arm"]]
-        known |= dict(zip(batch["arm"], batch["reward"], strict=True))
+        assert rounds[-1].names == batch["name"].tolist()
+        batch["reward"] = [rewards[genes().index(g)] for g in batch["name"]]
+        known |= dict(zip(batch["name"], batch["reward"], strict=True))
         search.tell(batch)
 
 
@@ -80,8 +84,8 @@ def test_scaling_makes_the_unit_of_the_phenotype_irrelevant(lab):
         rounds, known = [], {}
         for _ in range(3):
             rounds.append(next_round(Plan(choice("mean_opt"), 4), table, known, rounds))
-            known |= {g: factor * phenotypes()[g] + shift for g in rounds[-1].genes}
-        found.append([each.genes for each in rounds])
+            known |= {g: factor * phenotypes()[g] + shift for g in rounds[-1].names}
+        found.append([each.names for each in rounds])
     assert found[0] == found[1] == found[2]
 
 
@@ -90,8 +94,8 @@ def test_what_is_known_beforehand_is_learned_from(lab):
     table = read_features(lab.features, Notes())
     known = dict(phenotypes()[:10])
     blind, first = (next_round(Plan(choice("greedy"), 4), table, told, []) for told in ({}, known))
-    assert first.genes != blind.genes
-    assert not set(first.genes) & set(known)
+    assert first.names != blind.names
+    assert not set(first.names) & set(known)
     assert [gene for gene, _ in first.told] == list(known)
     assert all(math.isnan(s.predicted) and s.rank == 0 for s in blind.suggested)
     assert not any(math.isnan(s.predicted) for s in first.suggested)
@@ -106,9 +110,9 @@ def test_each_aim_finds_its_genes(aim, lab):
     found = next_round(Plan(Choice("gp_bucb"), 4, aim=aim), table, known, [])
     left = values[1::2]
     size = {"high": left, "low": -left, "both": left.abs()}[aim].rank(ascending=False)
-    assert size[found.genes].mean() < 7
+    assert size[found.names].mean() < 7
     predicted = np.array([s.predicted for s in found.suggested])
-    assert np.abs(predicted - (left[found.genes].abs() if aim == "both" else left[found.genes])).max() < 45
+    assert np.abs(predicted - (left[found.names].abs() if aim == "both" else left[found.names])).max() < 45
 
 
 @pytest.mark.parametrize("name", ["mean_opt", "gp_bucb", "linear", "random"])
@@ -118,9 +122,9 @@ def test_predictions_follow_the_phenotype_and_know_what_was_measured(name, lab):
     truth = features()["a"].to_numpy() * 50.0
     arms = np.arange(0, 40, 2)
     settings = {} if name in ("gp_bucb", "linear", "random") else {"steps": 400}
-    policy, state = told_state(Plan(choice(name, **settings), 4), table.scores(), [(arms, truth[arms])])
+    policy, state = told_state(Plan(choice(name, **settings), 4), table.scores(), [Chunk(arms, truth[arms])])
     policy.ask(state)
-    predicted, spread = predictions(policy, state)
+    predicted, spread = policy.predicted(state)
     assert np.corrcoef(predicted, truth)[0, 1] > 0.8
     assert (spread >= 0).all()
     assert spread[arms].mean() < np.delete(spread, arms).mean()
@@ -142,15 +146,16 @@ def test_expected_hits_are_sums_of_normal_tails(lab):
     known = dict(phenotypes()[:20])
     batch = next_round(Plan(choice("greedy"), 3), table, known, []).suggested
     sd = float(np.std(list(known.values())))
+    values = {gene: (value,) for gene, value in known.items()}
     for predicted, wanted in ((7.0, 1.5), (7.0 + 40 * sd, 3.0), (7.0 - 40 * sd, 0.0)):
-        moved = [type(s)(s.gene, predicted, 1.0, 1.0, "", 1, "") for s in batch]
-        assert expected_hits(Plan(choice("greedy"), 3), moved, [], known, 7.0) == pytest.approx(wanted)
+        moved = [type(s)(s.name, predicted, 1.0, 1.0, "", 1, "") for s in batch]
+        assert expected_hits(Plan(choice("greedy"), 3), moved, [], values, 7.0) == pytest.approx(wanted)
     error = float(np.sqrt(np.mean(np.square(np.arange(20.0)))))  # of 20 predictions that were 0, 1, ..., 19 too low
     past = [type(batch[0])(g, v - e, 1.0, 1.0, "", 1, "") for e, (g, v) in enumerate(known.items())]
     before = next_round(Plan(choice("greedy"), 3), table, {}, [])
     rounds = [type(before)(1, before.settings, "", (), {}, tuple(past), 0.0, 0.0, {}, "")]
     one = [type(batch[0])("GENE30", 7.0 - error, 1.0, 1.0, "", 1, "")]
-    assert expected_hits(Plan(choice("greedy"), 1), one, rounds, known, 7.0) == pytest.approx(0.158655, abs=1e-5)
+    assert expected_hits(Plan(choice("greedy"), 1), one, rounds, values, 7.0) == pytest.approx(0.158655, abs=1e-5)
 
 
 def test_what_was_learned_is_told_by_the_next_round(lab, capsys):
@@ -210,10 +215,10 @@ def test_the_log_holds_seed_version_and_settings(lab):
         "scaled": True,
         "seed": 7,
         "batch": 4,
-        "aim": "low",
+        "aim": "min",
         "components": 2,
     }
-    assert [s["gene"] for s in meta["suggested"]] == lab.batch(1)
+    assert [s["name"] for s in meta["suggested"]] == lab.batch(1)
 
 
 @pytest.mark.parametrize("policy", ["mean_opt", "dpp_sample"])

@@ -1,7 +1,7 @@
 """A saved search goes on to the last bit, and a file that is not that search is refused."""
 
 import json
-import re
+import os
 from dataclasses import fields
 
 import numpy as np
@@ -111,18 +111,16 @@ def changed(path, **entries):
         np.savez(file, **arrays)
 
 
-def test_another_policy_and_another_version_are_refused(tmp_path):
-    """In one line with both; a policy of another kind, another budget, another version or format."""
+def test_another_policy_and_a_later_format_are_refused(tmp_path):
+    """In one line with both; a policy of another kind, another budget, another format."""
     path, _ = a_file(tmp_path)
     with pytest.raises(ValueError, match=r"holds a search by LinUcb\(budget=20, .*not by LinUcb\(budget=21"):
         load(path, lin_ucb(21))
     with pytest.raises(ValueError, match=r"not by Gifa\(label='m-LinGapE'"):
         load(path, m_lingape(2))
+    before = load(path).state
     changed(path, version="0.0.1")
-    with pytest.raises(
-        ValueError, match=re.escape(f"written by bestarm 0.0.1 (format 2), this is {bestarm.__version__}")
-    ):
-        load(path)
+    same_bits(load(path).state, before)  # the number of the format decides
     changed(path, version=bestarm.__version__, format=99)
     with pytest.raises(ValueError, match="format 99"):
         load(path)
@@ -190,11 +188,10 @@ def test_a_full_disk_leaves_the_last_file(tmp_path, monkeypatch):
     path, state = a_file(tmp_path)
     before = path.read_bytes()
 
-    def full(file, **arrays):
-        file.write(b"PK")
+    def full(descriptor):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(np, "savez_compressed", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
         save(state, path)
     assert path.read_bytes() == before

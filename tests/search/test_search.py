@@ -20,12 +20,12 @@ POLICIES = pytest.mark.parametrize("policy", EVERY.values(), ids=EVERY.keys())
 
 def measured(table, failed=()):
     """Return a table with its rewards filled in, those of some arms left empty."""
-    rewards = [0.5 + 0.4 * np.sin(3.0 * sum(map(ord, name))) for name in table["arm"]]
-    return table.assign(reward=np.where(table["arm"].isin(failed), np.nan, rewards))
+    rewards = [0.5 + 0.4 * np.sin(3.0 * sum(map(ord, name))) for name in table["name"]]
+    return table.assign(reward=np.where(table["name"].isin(failed), np.nan, rewards))
 
 
 def a_search(**changes):
-    return Search(**{"policy": bestarm.mean_opt(4, 3, 0.1, hidden=(4,), steps=5), "arms": CANDIDATES} | changes)
+    return Search(**{"policy": bestarm.mean_opt(4, 3, 0.1, hidden=(4,), steps=5), "candidates": CANDIDATES} | changes)
 
 
 def test_names_go_in_and_come_out():
@@ -33,10 +33,10 @@ def test_names_go_in_and_come_out():
     search = a_search()
     for number in range(3):
         asked = search.ask()
-        assert list(asked.columns) == ["arm", "pull", "x", "y", "z", "reward"]
+        assert list(asked.columns) == ["name", "x", "y", "z", "reward"]
         assert asked["reward"].isna().all()
         pd.testing.assert_frame_equal(asked, search.ask())
-        np.testing.assert_array_equal(asked[list("xyz")], CANDIDATES.loc[asked["arm"]])
+        np.testing.assert_array_equal(asked[list("xyz")], CANDIDATES.loc[asked["name"]])
         assert not search.finished
         search.tell(measured(asked).sample(frac=1.0, random_state=number))
     assert search.finished
@@ -44,10 +44,10 @@ def test_names_go_in_and_come_out():
     search.tell(search.ask())
     told = search.history
     assert told["round"].tolist() == [1] * 4 + [2] * 4 + [3] * 4
-    assert not told["arm"].duplicated().any()
+    assert not told["name"].duplicated().any()
     best = search.best()
-    assert list(best.columns) == ["arm", "x", "y", "z"]
-    assert best["arm"].tolist() == [told.loc[told["reward"].idxmax(), "arm"]]
+    assert list(best.columns) == ["name", "x", "y", "z", "value"]
+    assert best["name"].tolist() == [told.loc[told["reward"].idxmax(), "name"]]
 
 
 def plays(policy, table, failed):
@@ -62,7 +62,7 @@ def plays(policy, table, failed):
 def test_tables_do_what_arrays_do(policy, tmp_path):
     """Every policy: the same arms are asked and recommended, with a search saved and loaded in each round."""
     arms = arms_for(policy)
-    search = Search(policy, arms)
+    search = Search(arms, policy)
     assert search.policy == Guarded(policy)
     state = policy.start(arms, bestarm.Streams.first(1))
     for number in range(4):
@@ -72,10 +72,10 @@ def test_tables_do_what_arrays_do(policy, tmp_path):
             assert search.finished
             assert len(table) == 0
             break
-        np.testing.assert_array_equal(np.repeat(asked.arms[0], asked.counts[0]), table["arm"].astype(int))
+        np.testing.assert_array_equal(np.repeat(asked.arms[0], asked.counts[0]), table["name"].astype(int))
         table = plays(policy, table, ())
         totals = np.zeros(asked.arms.shape)
-        given = {name: part["reward"].to_list() for name, part in table.groupby("arm")}
+        given = {name: part["reward"].to_list() for name, part in table.groupby("name")}
         for place, (arm, count) in enumerate(zip(asked.arms[0], asked.counts[0], strict=True)):
             totals[0, place] = np.sum([given[str(arm)].pop(0) for _ in range(count)])
         policy.tell(state, asked, totals)
@@ -84,51 +84,51 @@ def test_tables_do_what_arrays_do(policy, tmp_path):
             search = Search.load(tmp_path / "search.npz", policy if number % 2 else None)
         assert len(search.ask()) == len(table)
         search.tell(table)
-        assert search.best()["arm"].astype(int).tolist() == policy.recommend(state)[0].tolist()
+        assert search.best()["name"].astype(int).tolist() == policy.recommend(state)[0].tolist()
 
 
 def test_a_file_of_the_laboratory_comes_back_as_it_is():
     """Written and read as CSV, with failures left empty, more columns and another order."""
     search = a_search()
     asked = search.ask()
-    failed = asked["arm"].iloc[:1].tolist()
+    failed = asked["name"].iloc[:1].tolist()
     text = measured(asked, failed).assign(plate=7).iloc[::-1].to_csv(index=False)
     search.tell(pd.read_csv(io.StringIO(text)))
     assert search.history["reward"].isna().sum() == 1
-    assert set(search.ask()["arm"]).isdisjoint(asked["arm"])
+    assert set(search.ask()["name"]).isdisjoint(asked["name"])
 
 
 def test_names_that_look_like_numbers():
     """Read back from CSV they are numbers."""
-    search = a_search(arms=CANDIDATES.to_numpy())
+    search = a_search(candidates=CANDIDATES.to_numpy())
     text = measured(search.ask()).to_csv(index=False)
     search.tell(pd.read_csv(io.StringIO(text)))
     assert len(search.history) == 4
-    named = a_search(arms=CANDIDATES.to_numpy(), names=[f"n{i}" for i in range(30)])
-    assert named.ask()["arm"].str.startswith("n").all()
+    named = a_search(candidates=CANDIDATES.to_numpy(), names=[f"n{i}" for i in range(30)])
+    assert named.ask()["name"].str.startswith("n").all()
 
 
 def test_repeated_measurements_of_which_some_failed():
     """Rows for each pull; those that failed are left out, and an arm of which all failed counts as failed."""
     policy = bestarm.gse_lin(60)
-    search = Search(policy, CANDIDATES.iloc[:3])
+    search = Search(CANDIDATES.iloc[:3], policy)
     asked = search.ask()
-    assert asked.groupby("arm")["pull"].max().sum() == len(asked) == 30
+    assert asked.groupby("name")["pull"].max().sum() == len(asked) == 30
     table = measured(asked, failed=["gene 0"])
-    table.loc[table["arm"].eq("gene 1") & table["pull"].gt(2), "reward"] = np.nan
+    table.loc[table["name"].eq("gene 1") & table["pull"].gt(2), "reward"] = np.nan
     known = table["reward"].notna()
     search.tell(table)
-    assert search.state.spent[0] == known.sum() + (asked["arm"] == "gene 0").sum()
+    assert search.state.spent[0] == known.sum() + (asked["name"] == "gene 0").sum()
     assert search.history["reward"].notna().sum() == known.sum()
 
 
 def test_cells_have_their_corners():
     """Of a space in two dimensions."""
     space = bestarm.Partition(lower=(0.0, -1.0), upper=(5.0, 1.0))
-    search = Search(bestarm.gpoo(10), space)
+    search = Search(space, bestarm.gpoo(10))
     for _ in range(3):
         table = search.ask()
-        assert list(table.columns) == ["arm", "pull", "lower_0", "upper_0", "lower_1", "upper_1", "reward"]
+        assert list(table.columns) == ["name", "pull", "lower_0", "upper_0", "lower_1", "upper_1", "reward"]
         search.tell(table.assign(reward=0.3))
     best = search.best()
     assert 0.0 <= best["lower_0"].iloc[0] < best["upper_0"].iloc[0] <= 5.0
@@ -137,21 +137,25 @@ def test_cells_have_their_corners():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t.drop(columns="reward"), "the table has no column reward; it has: arm, pull, x, y, z"),
-        (lambda t: t[["x"]], "the table has no column arm and reward; it has: x"),
-        (lambda t: t.iloc[:-1], "the rewards of gene .* are missing; add the rows, with an empty reward"),
-        (lambda t: t.assign(arm="gene 99"), "gene 99 was not asked for; tell what the last ask returned"),
-        (lambda t: pd.concat([t, t.iloc[:1]]), "gene .* has 2 rows where 1 measurements were asked; give one row"),
+        (lambda t: t.drop(columns="reward"), "the table has no column reward; it has: name, x, y, z"),
+        (lambda t: t[["x"]], "the table has no column name and reward; it has: x"),
+        (lambda t: t.assign(name="gene 99"), "gene 99 is no candidate; correct the name, give it to add_candidates"),
         (lambda t: t.assign(reward="much"), "a reward must be a number, or empty where it failed, got 'much'"),
-        (lambda t: t.assign(reward=np.inf), "rewards must be numbers, or NaN .* got an infinite one"),
+        (lambda t: t.assign(reward="<0.1"), "is '<0.1', beyond what can be measured; give the limit itself"),
+        (lambda t: t.assign(reward=np.inf), "rewards must be numbers, or empty .* got an infinite one"),
         (lambda t: t.assign(reward=-1e200), r"at most 1e\+150 in size"),
-        (lambda t: t.iloc[:0], "the rewards of gene .* are missing"),
         (lambda t: t.to_dict(), "tell wants the table that ask returned, rewards filled in, got dict"),
         (lambda t: t["reward"].to_numpy(), "tell wants the table that ask returned, .* got ndarray"),
+        (lambda t: t.assign(reward_2=1.0), "two columns of rewards, reward and reward_2; keep one"),
+        (
+            lambda t: t.assign(x=t["x"] + 0.5),
+            "feature 'x' of gene .* in the table and .* in the candid",
+        ),
+        (lambda t: t.assign(name=""), "has no name; name it or delete the row"),
     ],
 )
 def test_a_wrong_table_is_refused_and_leaves_no_trace(change, message):
-    """With the name of the arm or column; afterwards the right table is taken."""
+    """With the name of the arm or column; afterwards the right table is taken, once."""
     search = a_search()
     table = measured(search.ask())
     with pytest.raises(ValueError, match=message) as caught:
@@ -159,27 +163,81 @@ def test_a_wrong_table_is_refused_and_leaves_no_trace(change, message):
     assert "\n" not in str(caught.value)
     assert len(search.history) == 0
     search.tell(table)
+    with pytest.raises(ValueError, match="these rewards were told already"):
+        search.tell(table)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda t: t[t["name"] != "gene 2"],
+            "the rewards of gene 2 are missing, and .* own order; add the rows",
+        ),
+        (lambda t: t.assign(name="gene 9"), "gene 9 was not asked for, and .* needs its own order; tell what the last"),
+        (lambda t: pd.concat([t, t.iloc[:1]]), "gene .* has .* rows where .* measurements were asked, and .* order"),
+        (lambda t: t.iloc[:0], "the rewards of gene .* are missing"),
+        (lambda t: t.assign(reward="not done"), "needs its own order, so that nothing can be 'not done'"),
+    ],
+)
+def test_a_policy_with_its_own_order_is_told_what_it_asked(change, message):
+    """And everything else that a table of measurements allows is refused in one line."""
+    search = Search(CANDIDATES.iloc[:3], bestarm.gse_lin(60))
+    with pytest.raises(ValueError, match="nothing was asked yet; call ask first"):
+        search.tell(measured(pd.DataFrame({"name": ["gene 0"], "reward": [1.0]})))
+    table = measured(search.ask())
+    with pytest.raises(ValueError, match=message):
+        search.tell(change(table))
+    search.tell(table)
     with pytest.raises(ValueError, match="these rewards were told already; ask for the next ones first"):
         search.tell(table)
-    with pytest.raises(ValueError, match="nothing was asked yet; call ask first"):
-        a_search().tell(table)
+    for call in (
+        lambda: search.ask(3),
+        lambda: search.ask(pending=[]),
+        search.predict,
+        search.why,
+        search.check,
+        search.not_done,
+        lambda: search.exclude(["gene 0"]),
+        lambda: search.restore(["gene 0"]),
+        lambda: search.add_candidates(CANDIDATES),
+        lambda: search.states,
+        lambda: search.tell(table, replace=True),
+    ):
+        with pytest.raises(ValueError, match=r"^GSE-Lin.* needs its own order, so that it .*\.$"):
+            call()
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"arms": CANDIDATES.assign(colour="red")}, "column 'colour' is no feature, .* drop it, encode it, or make it"),
         (
-            {"arms": CANDIDATES.rename(index={"gene 3": "gene 4"})},
+            {"candidates": CANDIDATES.assign(plate=[f"P{i}" for i in range(30)])},
+            "column 'plate' has 30 different words for 30 candidates, too many for a category; drop it",
+        ),
+        ({"candidates": CANDIDATES.assign(x=["high", *[1.0] * 29])}, "'x' is 'high', no number of ordinary size"),
+        (
+            {"candidates": CANDIDATES.rename(index={"gene 3": "gene 4"})},
             "gene 4 names more than one arm; make the names diff",
         ),
-        ({"arms": CANDIDATES.rename(columns={"x": "reward"})}, "a feature cannot be called reward, a column of ask"),
-        ({"arms": CANDIDATES.mask(CANDIDATES > 0.9)}, r"features must be finite, got nan .*Drop this arm or impute"),
-        ({"arms": CANDIDATES.to_numpy(), "names": ["a"]}, "there are 30 arms and 1 names; give one name for each"),
-        ({"arms": np.ones((2, 3, 4))}, "a Search is one experiment: features must have shape"),
-        ({"arms": CELLS}, "MeanOpt searches Arms, got a Partition"),
-        ({"arms": CELLS, "policy": bestarm.gpoo(9), "names": ["a"]}, "the cells of a partition have numbers, no names"),
-        ({"policy": "MeanOpt"}, "policy must have start, got 'MeanOpt'; make one by a constructor of bestarm"),
+        (
+            {"candidates": CANDIDATES.rename(columns={"x": "reward"})},
+            "a feature cannot be called reward, a column of ask",
+        ),
+        ({"candidates": CANDIDATES.assign(x=np.nan)}, "feature 'x' has no number at all; drop the column"),
+        ({"candidates": CANDIDATES.assign(x=np.inf)}, "features must be finite, got an infinite one in column 'x'"),
+        (
+            {"candidates": CANDIDATES.to_numpy(), "names": ["a"]},
+            "there are 30 arms and 1 names; give one name for each",
+        ),
+        ({"candidates": np.ones((2, 3, 4))}, "a Search is one experiment: features must have shape"),
+        ({"candidates": CELLS}, "MeanOpt searches Arms, got a Partition"),
+        (
+            {"candidates": CELLS, "policy": bestarm.gpoo(9), "names": ["a"]},
+            "the cells of a partition have numbers, no names",
+        ),
+        ({"policy": "MeanOpt"}, "there is no policy 'MeanOpt'; there are: mean_opt, max_opt, "),
+        ({"policy": 3}, "policy must have start, got 3; make one by a constructor of bestarm"),
         ({"policy": LinUcb}, "policy must have start, got <class"),
         ({"seed": 1.5}, "seed must be a whole number of at least 0, got 1.5"),
     ],
@@ -201,7 +259,8 @@ def test_a_search_is_saved_with_its_names_and_history(tmp_path):
     pd.testing.assert_frame_equal(again.ask(), waiting)
     again.tell(measured(waiting))
     assert again.history["round"].tolist() == [1] * 4 + [2] * 4
-    bestarm.save(search.state, tmp_path / "state.npz")
+    policy = bestarm.lin_ucb(9)
+    bestarm.save(policy.start(bestarm.Arms(CANDIDATES), bestarm.Streams.first(1)), tmp_path / "state.npz")
     with pytest.raises(ValueError, match=r"holds the state of a policy, not a Search; read it by bestarm.load"):
         Search.load(tmp_path / "state.npz")
     with pytest.raises(ValueError, match=r"holds a search by Oae.*, not by LinUcb"):

@@ -1,4 +1,4 @@
-"""The state of a search, saved between two days at the bench and continued to the last bit.
+"""The state of a policy, saved between two days at the bench and continued to the last bit.
 
 A file is one NPZ: the arrays of the state, and a JSON text with the policy's settings, the arms, the random streams and
 the request that waits for its rewards. There is no pickle in it, so that a file from somebody else can be read safely.
@@ -6,8 +6,8 @@ the request that waits for its rewards. There is no pickle in it, so that a file
 
 from __future__ import annotations
 
+import io
 import json
-import os
 import zipfile
 import zlib
 from dataclasses import fields, is_dataclass
@@ -22,12 +22,13 @@ from bestarm.guards.protocol import Guarded, GuardedState, guarded_state
 from bestarm.interface import Arms, State
 from bestarm.models.cell_kernel import CellKernel
 from bestarm.models.finite_gp import FiniteGP
+from bestarm.search.whole import checked_path, write_whole, writing
 from bestarm.streams import Streams
 
 FORMAT = 2
 _META = "meta"
 # of zipfile, zlib, NumPy and JSON on a file that is no NPZ, or one with any byte changed
-_DAMAGED: tuple[type[Exception], ...] = (
+DAMAGED: tuple[type[Exception], ...] = (
     ValueError,
     LookupError,
     OSError,
@@ -70,6 +71,14 @@ def save(state: State, path: str | Path, *, notes: dict[str, Any] | None = None)
         For the state of a policy without guards, which does not know its policy, or a policy with a setting that is no
         plain record.
     """
+    content = packed(state, notes=notes)
+    path = checked_path(path)
+    with writing(path):
+        write_whole(path, content)
+
+
+def packed(state: State, *, notes: dict[str, Any] | None = None) -> bytes:
+    """Return the content of a file with a state, see `save`."""
     found = guarded_state(state)
     inner = found.inner
     arrays: dict[str, Any] = {}
@@ -101,16 +110,9 @@ def save(state: State, path: str | Path, *, notes: dict[str, Any] | None = None)
             for name in _CACHE:
                 arrays[f"cache.{name}"] = np.asarray(getattr(value, name))
     arrays[_META] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
-    path = Path(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with open(temporary, "wb") as file:
-            np.savez_compressed(file, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
 
 
 def load(path: str | Path, policy: Any = None) -> Saved:
@@ -128,18 +130,19 @@ def load(path: str | Path, policy: Any = None) -> Saved:
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the file is damaged, or was written by another version or by a policy with other settings.
+        If the file is damaged, was written in a later format or by a policy with other settings, or holds a state that
+        this version's policy has not.
     """
-    return read(path, policy)[0]
+    return read(checked_path(path), policy)[0]
 
 
-def read(path: str | Path, policy: Any = None) -> tuple[Saved, dict[str, Any]]:
-    """Return what `load` returns, and the notes."""
-    arrays, meta = _contents(Path(path))
-    if (meta["format"], meta["version"]) != (FORMAT, __version__):
+def read(path: Path, policy: Any = None, content: bytes | None = None) -> tuple[Saved, dict[str, Any]]:
+    """Return what `load` returns, and the notes; of a content that was read from the file already, if it is given."""
+    arrays, meta = _contents(path, content)
+    if meta["format"] != FORMAT:
         raise ValueError(
-            f"{path} was written by bestarm {meta['version']} (format {meta['format']}), this is {__version__} (format "
-            f"{FORMAT}); a search goes on exactly with its own version only: install that one."
+            f"{path} was written by bestarm {meta['version']} in format {meta['format']}, this is {__version__} with "
+            f"format {FORMAT}; install that version."
         )
     if isinstance(policy, Guarded):
         policy = policy.policy
@@ -150,14 +153,16 @@ def read(path: str | Path, policy: Any = None) -> tuple[Saved, dict[str, Any]]:
         )
     found = Guarded(restore(meta["policy"]))
     arms = restore(meta["arms"]) if "arms" in meta else Arms(arrays["features"])
-    streams = Streams(meta["streams"]["seed"], meta["streams"]["instance"], arrays["replications"])
+    streams = Streams(meta["streams"]["seed"], meta["streams"]["instance"], _replications(path, arrays))
     state = found.start(arms, streams)
     inner = state.inner
     for f in fields(inner):
         fresh = getattr(inner, f.name)
         if isinstance(fresh, np.ndarray):
             setattr(inner, f.name, _array(path, arrays, f"state.{f.name}", fresh))
-        elif f.name in meta["scalars"]:
+        elif isinstance(fresh, bool | int | float | np.generic):
+            if f.name not in meta["scalars"]:
+                raise _damaged(path, f.name)
             setattr(inner, f.name, type(fresh)(meta["scalars"][f.name]))
         elif isinstance(fresh, CellKernel):
             for name in _CACHE:
@@ -165,7 +170,7 @@ def read(path: str | Path, policy: Any = None) -> tuple[Saved, dict[str, Any]]:
                 setattr(fresh, name, kept if kept.ndim else int(kept))
     state.learned = _array(path, arrays, "learned", state.learned)
     state.in_vain = _array(path, arrays, "in_vain", state.in_vain)
-    state.asked_arms, state.asked_counts = arrays.get("waiting.arms"), arrays.get("waiting.counts")
+    state.asked_arms, state.asked_counts = _request(path, arrays, len(streams.replications), state.n_arms)
     state.told, state.open = meta["told"], meta["open"]
     return Saved(found, state), meta["notes"]
 
@@ -182,30 +187,54 @@ def _array(path: str | Path, arrays: dict[str, Any], name: str, like: Any) -> An
     """Return an array of a file, refusing one of another kind than a fresh state has."""
     kept = arrays.get(name)
     if kept is None or kept.dtype != like.dtype or kept.ndim != like.ndim:
-        raise ValueError(f"{path} is damaged: {name} is missing or of another kind; take another copy of it.")
+        raise _damaged(path, name)
+    n = len(arrays["replications"])
+    longer = all(size >= least for size, least in zip(kept.shape, like.shape, strict=True))  # some states grow
+    if not longer or (kept.ndim and like.shape[0] == n and len(kept) != n):
+        raise _damaged(path, name)
     return kept
 
 
-def _contents(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no saved search {path}.")
+def _replications(path: str | Path, arrays: dict[str, Any]) -> Any:
+    found = arrays.get("replications")
+    if found is None or found.dtype != np.int64 or found.ndim != 1 or len(found) == 0:
+        raise _damaged(path, "replications")
+    return found
+
+
+def _request(path: str | Path, arrays: dict[str, Any], n: int, n_arms: int) -> tuple[Any, Any]:
+    """Return what waits for its rewards, refusing arms that do not exist."""
+    arms, counts = arrays.get("waiting.arms"), arrays.get("waiting.counts")
+    if arms is None and counts is None:
+        return None, None
+    if arms is None or counts is None or arms.shape != counts.shape or arms.ndim != 2 or len(arms) != n:
+        raise _damaged(path, "waiting")
+    if arms.dtype != np.int64 or counts.dtype != np.int64:
+        raise _damaged(path, "waiting")
+    if ((arms < 0) | (arms >= n_arms)).any() or (counts < 0).any():
+        raise _damaged(path, "waiting")
+    return arms, counts
+
+
+def _damaged(path: str | Path, name: str) -> ValueError:
+    return ValueError(
+        f"{path} is damaged, or of a version whose policy had another state: {name} is missing or of another kind; "
+        "take another copy of it."
+    )
+
+
+def _contents(path: Path, content: bytes | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    if content is None:
+        if not path.is_file():
+            raise FileNotFoundError(f"there is no saved search {path}.")
+        content = path.read_bytes()
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         meta = json.loads(arrays[_META].tobytes())
         if {"format", "version", "policy", "streams", "scalars", "told", "open", "notes"} - set(meta):
             raise ValueError
-    except (
-        ValueError,
-        KeyError,
-        OSError,
-        EOFError,
-        TypeError,
-        AttributeError,
-        zipfile.BadZipFile,
-        zlib.error,
-        RuntimeError,
-    ):
+    except DAMAGED:
         raise ValueError(f"{path} is no saved search, or it is damaged; take another copy of it.") from None
     return arrays, meta
 

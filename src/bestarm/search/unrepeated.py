@@ -1,4 +1,4 @@
-r"""Gaussian process policies in a screen, where no gene is asked for twice.
+r"""Gaussian process policies in a search among candidates that need not be asked for twice.
 
 The policies of `bestarm.policies.batch_gp` may ask for an arm again, since evaluations are noisy. In a screen each gene
 is measured once (its replicates are averaged), so that genes asked for before are taken out of the choice; which
@@ -23,8 +23,8 @@ from bestarm.policies.batch_rules import Draws, UpperBound
 from bestarm.policies.batch_search import random_order, top_batch
 from bestarm.policies.gp_acquisition import ucb_width
 from bestarm.policies.gp_state import BatchGPState
+from bestarm.search.scaled import random_batch
 from bestarm.streams import Streams
-from bestarm_screens.searches import random_batch
 
 _FAR_BELOW = -1e6  # posterior mean, in scaled units, of what may not be chosen
 MOST_KNOWN = 4000  # the posterior takes n^2 K operations and n K numbers
@@ -213,4 +213,99 @@ class GpScreen:
 
     def recommend(self, state: GpScreenState) -> IntArray:
         """Return the recommended gene, shape (R, 1)."""
+        return self.policy.recommend(state.gp)
+
+    def set_aside(self, state: GpScreenState, places: IntArray) -> None:
+        """Keep some genes from being chosen."""
+        state.available[:, places] = False
+
+    def believe(self, state: GpScreenState, places: IntArray) -> None:
+        """Take genes that are being measured for known, each at its predicted mean: no mean moves, variances shrink."""
+        self.set_aside(state, places)
+        hallucinate(self.policy, state.gp, places)
+
+    def predicted(self, state: GpScreenState) -> tuple[FloatArray, FloatArray]:
+        """Return posterior mean and deviation of every gene, shape (n_arms,) each."""
+        means, variances = state.gp.predict()
+        return means[0], np.sqrt(np.maximum(variances[0], 0.0))
+
+
+def hallucinate(policy: BatchGP, gp: BatchGPState, places: IntArray) -> None:
+    """Tell a posterior of one replication some arms at their predicted means, with all else as it is."""
+    if len(places) == 0 or gp.n_known[0] == 0:
+        return
+    frozen = replace(policy, model=replace(policy.model, fit="frozen", standardise=False))
+    turn = gp.round
+    arms = np.ascontiguousarray(places[None], dtype=np.int64)
+    frozen.tell(gp, Ask(arms, np.ones_like(arms)), np.ascontiguousarray(gp.predict()[0][:, places]))
+    gp.round = turn
+
+
+@dataclass(frozen=True)
+class OwnGp:
+    """A batch policy with a Gaussian process as it is: arms may repeat, and the first ones are the policy's own.
+
+    Parameters
+    ----------
+    policy : BatchGP
+        What chooses.
+    """
+
+    policy: BatchGP
+
+    @property
+    def label(self) -> str:
+        """Name of the policy."""
+        return self.policy.label
+
+    def start(self, arms: Arms, streams: Streams) -> GpScreenState:
+        """Return the state before the first batch."""
+        n, free = len(streams.replications), np.ones((len(streams.replications), arms.n_arms), np.bool_)
+        gp = self.policy.start(arms, streams)
+        return GpScreenState(gp, streams, free, np.full(free.shape, np.nan), np.zeros(n, np.int64))
+
+    def ask(self, state: GpScreenState) -> Ask:
+        """Return the next batch; arms that were set aside are taken out of the choice, as `GpScreen` does."""
+        free = state.available[0]
+        if free.all():
+            return self.policy.ask(state.gp)
+        size = self.policy.batch if state.round or not self.policy.first else self.policy.first
+        if state.n_observed[0] == 0:
+            chosen = random_batch(state.streams, state.round, state.available, min(size, int(free.sum())))
+            return Ask(chosen, np.ones_like(chosen))
+        columns = np.union1d(np.flatnonzero(free), state.gp.conditioned[0, : state.gp.n_known[0]])
+        asked = self.policy.ask(GpScreen(self.policy, max(2000, size))._part(state.gp, 0, columns, free))
+        wanted = [int(a) for a in columns[asked.arms[0]] if free[a]]
+        if len(wanted) < size:  # a rule that looks at deviations alone may name what was set aside
+            upper = np.where(free, state.gp.means[0] + np.sqrt(state.gp.variances[0]), -np.inf)
+            wanted += [int(a) for a in np.argsort(-upper, kind="stable") if free[a] and a not in wanted]
+        arms = np.array([wanted[:size]], dtype=np.int64)
+        return Ask(arms, np.ones_like(arms))
+
+    def tell(self, state: GpScreenState, asked: Ask, totals: FloatArray) -> None:
+        """Learn rewards, of what was asked or of anything else."""
+        self.policy.tell(state.gp, asked, totals)
+        state.n_observed = state.gp.n_known.copy()
+        state.round += 1
+
+    def set_aside(self, state: GpScreenState, places: IntArray) -> None:
+        """Keep some arms from being chosen."""
+        state.available[:, places] = False
+
+    def believe(self, state: GpScreenState, places: IntArray) -> None:
+        """Take arms that are being measured for known, each at its predicted mean."""
+        self.set_aside(state, places)
+        hallucinate(self.policy, state.gp, places)
+
+    def predicted(self, state: GpScreenState) -> tuple[FloatArray, FloatArray]:
+        """Return posterior mean and deviation of every arm, shape (n_arms,) each."""
+        means, variances = state.gp.predict()
+        return means[0], np.sqrt(np.maximum(variances[0], 0.0))
+
+    def finished(self, state: GpScreenState) -> BoolArray:
+        """Return which replications have had all batches."""
+        return self.policy.finished(state.gp)
+
+    def recommend(self, state: GpScreenState) -> IntArray:
+        """Return the recommended arm, shape (R, 1)."""
         return self.policy.recommend(state.gp)

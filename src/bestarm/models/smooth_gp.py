@@ -1,0 +1,245 @@
+r"""Gaussian process regression of one data set, with length-scales under a prior that grows with the dimension.
+
+References
+----------
+.. [1] Hvarfner, Hellsten, Nardi. "Vanilla Bayesian Optimization Performs Great in High Dimensions". ICML 2024.
+   Section 4: the logarithm of a length-scale is normal around :math:`\sqrt2+\log\sqrt d`.
+.. [2] Rasmussen, Williams. "Gaussian Processes for Machine Learning". MIT Press 2006. Equations 4.17 and 5.9.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.optimize import minimize
+
+from bestarm.interface import FloatArray, IntArray
+from bestarm.settings import check_settings
+
+Family = Literal["matern52", "rbf"]
+UNIFORM = 12.0**-0.5  # standard deviation on [0, 1], the cube for which the prior of [1]_ is made
+_JITTER = 1e-8
+
+
+@dataclass(frozen=True)
+class SmoothGP:
+    r"""Kernel and priors; hyper-parameters are the most probable ones, by L-BFGS from the centres of the priors.
+
+    Logarithms of length-scales, signal and noise variance have normal priors; rewards are modelled with mean 0 and
+    standard deviation 1.
+
+    Parameters
+    ----------
+    family : {"matern52", "rbf"}
+        Kernel.
+    ard : bool
+        One length-scale for each feature.
+    lengthscale_spread : float
+        Standard deviation of the logarithm of a length-scale; its centre is :math:`\sqrt2+\frac12\log d` ([1]_).
+    signal_prior, noise_prior : tuple of float
+        Centre and standard deviation of the logarithm of a variance.
+    most_fitted : int
+        Rewards by which hyper-parameters are found; of more, so many evenly over the order of telling. The posterior
+        has all of them.
+    steps : int
+        Of L-BFGS at most.
+
+    Raises
+    ------
+    ValueError
+        For a setting out of its range.
+    """
+
+    family: Family = "matern52"
+    ard: bool = True
+    lengthscale_spread: float = 3.0**0.5
+    signal_prior: tuple[float, float] = (0.0, 1.0)
+    noise_prior: tuple[float, float] = (-4.0, 1.0)
+    most_fitted: int = 400
+    steps: int = 50
+
+    def __post_init__(self) -> None:
+        check_settings(self, most_fitted=2, steps=1)
+        if self.family not in get_args(Family):
+            raise ValueError(f"family must be one of {', '.join(get_args(Family))}, got {self.family!r}.")
+        if not self.lengthscale_spread > 0:
+            raise ValueError(f"lengthscale_spread must be positive, got {self.lengthscale_spread}.")
+        for name in ("signal_prior", "noise_prior"):
+            prior = getattr(self, name)
+            if len(prior) != 2 or not np.isfinite(prior).all() or prior[1] <= 0:
+                raise ValueError(f"{name} must be a centre and a positive deviation, got {prior}.")
+
+    def fitted(self, x: FloatArray, y: FloatArray) -> Posterior:
+        """Return the posterior after some rewards.
+
+        Parameters
+        ----------
+        x : ndarray, shape (n, d)
+            Features of what was measured, with about the spread of a uniform variable on [0, 1].
+        y : ndarray, shape (n,)
+            Rewards with mean 0 and standard deviation 1.
+        """
+        n, d = x.shape
+        some = np.arange(n) if n <= self.most_fitted else np.linspace(0, n - 1, self.most_fitted).astype(np.int64)
+        centre = np.concatenate(
+            [
+                [self.signal_prior[0]],
+                np.full(d if self.ard else 1, 2.0**0.5 + 0.5 * np.log(d)),
+                [self.noise_prior[0]],
+            ]
+        )
+        spread = np.concatenate(
+            [[self.signal_prior[1]], np.full(len(centre) - 2, self.lengthscale_spread), [self.noise_prior[1]]]
+        )
+
+        def loss(theta: FloatArray) -> tuple[float, FloatArray]:
+            value, slope = self._likelihood(theta, x[some], y[some])
+            off = (theta - centre) / spread
+            return value + 0.5 * float(off @ off), slope + off / spread
+
+        bounds = [(c - 6.0 * s, c + 6.0 * s) for c, s in zip(centre, spread, strict=True)]
+        bounds[-1] = (max(bounds[-1][0], np.log(1e-6)), bounds[-1][1])
+        found = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": self.steps})
+        theta = np.asarray(found.x)
+        scales = np.broadcast_to(np.exp(theta[1:-1]), d).copy()
+        signal, noise = float(np.exp(theta[0])), float(np.exp(theta[-1]))
+        z = x / scales
+        covariance = signal * self.kernel(_squares(z, z))
+        covariance[np.diag_indices(n)] += noise + _JITTER * signal
+        lower = cholesky(covariance, lower=True, overwrite_a=True)
+        whitened = solve_triangular(lower, y, lower=True)
+        return Posterior(self, scales, signal, noise, z, lower, whitened)
+
+    def predicted(self, x: FloatArray, arms: IntArray, rewards: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
+        """Return mean and deviation at every candidate, in units of the rewards, of which the first n are known."""
+        own, y = arms[:n], rewards[:n]
+        centre, spread = float(y.mean()), float(y.std())
+        spread = spread if n > 1 and spread > 1e-12 * max(1.0, abs(centre)) else 1.0
+        mean, deviation = self.fitted(UNIFORM * x[own], (y - centre) / spread).everywhere(UNIFORM * x)
+        return centre + spread * mean, spread * deviation
+
+    def kernel(self, squares: FloatArray) -> FloatArray:
+        """Return correlations at squared scaled distances; the argument is used up."""
+        if self.family == "rbf":
+            return np.asarray(np.exp(-0.5 * squares))
+        root = np.sqrt(5.0 * squares)
+        return np.asarray((1.0 + root + (5.0 / 3.0) * squares) * np.exp(-root))
+
+    def _likelihood(self, theta: FloatArray, x: FloatArray, y: FloatArray) -> tuple[float, FloatArray]:
+        """Return the negative log likelihood and its gradient ([2]_, Equation 5.9)."""
+        n = len(y)
+        z = x / np.exp(theta[1:-1])
+        signal, noise = np.exp(theta[0]), np.exp(theta[-1])
+        squares = _squares(z, z)
+        correlation = self.kernel(squares)
+        covariance = signal * correlation
+        covariance[np.diag_indices(n)] += noise + _JITTER * signal
+        try:
+            lower = cholesky(covariance, lower=True)
+        except np.linalg.LinAlgError:
+            return 1e10, np.zeros_like(theta)
+        weights = cho_solve((lower, True), y)
+        value = 0.5 * float(y @ weights) + float(np.log(np.diag(lower)).sum())
+        inner = np.outer(weights, weights) - cho_solve((lower, True), np.eye(n))
+        # d k / d log l = (d k / d r^2) (-2 (z - z')^2), one product of matrices for all features
+        if self.family == "rbf":
+            steep = signal * correlation
+        else:
+            root = np.sqrt(5.0 * squares)
+            steep = (5.0 / 3.0) * signal * (1.0 + root) * np.exp(-root)
+        pull = inner * steep
+        by_feature = 2.0 * ((z**2).T @ pull.sum(axis=1) - np.einsum("ij,ij->j", z, pull @ z))
+        slope = np.empty_like(theta)
+        slope[0] = -0.5 * float((inner * signal * correlation).sum())
+        slope[1:-1] = -0.5 * (by_feature if self.ard else by_feature.sum())
+        slope[-1] = -0.5 * noise * float(np.trace(inner))
+        return value, slope
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """What is known of a function after some rewards.
+
+    Attributes
+    ----------
+    scales : ndarray, shape (d,)
+        Length-scales.
+    signal, noise : float
+        Variances, in squared units of the scaled reward.
+    known : ndarray, shape (n, d)
+        Scaled features of what was measured.
+    lower : ndarray, shape (n, n)
+        Cholesky factor of their covariance.
+    whitened : ndarray, shape (n,)
+        Its inverse times the rewards.
+    """
+
+    model: SmoothGP
+    scales: FloatArray
+    signal: float
+    noise: float
+    known: FloatArray
+    lower: FloatArray
+    whitened: FloatArray
+
+    def everywhere(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return mean and deviation at many points, some thousand at a time."""
+        mean, deviation = np.empty(len(x)), np.empty(len(x))
+        for start in range(0, len(x), 4096):
+            part = slice(start, start + 4096)
+            mean[part], variance, _ = self.at(x[part])
+            deviation[part] = np.sqrt(variance)
+        return mean, deviation
+
+    def at(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return means and variances at some points, and rows V with posterior covariance K - V'V, shape (n, N)."""
+        across = self.signal * self.model.kernel(_squares(self.known, x / self.scales))
+        rows = solve_triangular(self.lower, across, lower=True, overwrite_b=True, check_finite=False)
+        return self.whitened @ rows, np.maximum(self.signal - np.einsum("ij,ij->j", rows, rows), 1e-12), rows
+
+
+class Believer:
+    """Variances at some points as points are taken for known one by one; means stay as they are.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        Before.
+    x : ndarray, shape (N, d)
+        Points, of which some will be taken.
+    room : int
+        How many will be.
+    """
+
+    def __init__(self, posterior: Posterior, x: FloatArray, room: int) -> None:
+        self.posterior = posterior
+        self.means, self.variances, self._rows = posterior.at(x)
+        self._z = x / posterior.scales
+        self._own = np.empty((room, len(x)))
+        self._taken = 0
+
+    def take(self, place: int) -> None:
+        """Take a point for known."""
+        p, own = self.posterior, self._own[: self._taken]
+        row = p.signal * p.model.kernel(_squares(self._z[place : place + 1], self._z)[0])
+        row -= self._rows[:, place] @ self._rows + own[:, place] @ own
+        row /= np.sqrt(self.variances[place] + p.noise)
+        self._own[self._taken] = row
+        self._taken += 1
+        self.variances = np.maximum(self.variances - row**2, 1e-12)
+
+
+def best_of(scores: FloatArray, free: IntArray, size: int) -> IntArray:
+    """Return the places of the largest scores among those that are free, the first of equals first."""
+    return free[np.argsort(-scores[free], kind="stable")[:size]]
+
+
+def _squares(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Return squared distances, shape (len(a), len(b))."""
+    found = -2.0 * (a @ b.T)
+    found += np.einsum("ij,ij->i", a, a)[:, None]
+    found += np.einsum("ij,ij->i", b, b)
+    return np.maximum(found, 0.0, out=found)

@@ -1,0 +1,327 @@
+"""Batches of one measurement each, ranked by a model of what was measured: a Gaussian process, neighbours, a forest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+from scipy.special import ndtr
+
+from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
+from bestarm.models.forest import forest_predictions, grow
+from bestarm.models.smooth_gp import UNIFORM, Believer, Posterior, SmoothGP, best_of
+from bestarm.settings import check_settings, check_whole
+from bestarm.streams import Streams, uniform
+
+Score = Literal["bound", "hits"]
+MOST_KNOWN = 4000  # of a Gaussian process, whose factor takes n^3 operations
+
+
+@dataclass
+class ModelState:
+    """What is known of R replications.
+
+    Attributes
+    ----------
+    arms : ndarray of int64, shape (R, room)
+        Arms whose rewards are known, the first ``n_observed`` of each row.
+    rewards : ndarray, shape (R, room)
+        Their rewards.
+    available : ndarray of bool, shape (R, n_arms)
+        Arms that may be asked for.
+    pending : ndarray of bool, shape (R, n_arms)
+        Arms that are being measured.
+    """
+
+    features: FloatArray = field(metadata={"shared": True})
+    streams: Streams
+    replications: IntArray
+    arms: IntArray
+    rewards: FloatArray
+    n_observed: IntArray
+    available: BoolArray
+    pending: BoolArray
+    round: int = 0
+
+
+@dataclass(frozen=True)
+class ModelBatches:
+    """The frame of a search by a model: a random batch, then those with the largest scores; no arm twice.
+
+    Features are seen as they are: give standardised ones. An arm that failed is used up and teaches nothing.
+
+    Parameters
+    ----------
+    label : str
+        Name; keys the policy's own draws. The first batch does not depend on it.
+    batch, rounds : int
+        Arms of a batch, and batches.
+    """
+
+    label: str
+    batch: int
+    rounds: int
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        check_whole("batch", self.batch, 1)
+        check_whole("rounds", self.rounds, 1)
+
+    def start(self, arms: Arms, streams: Streams) -> ModelState:
+        """Return the state before the first pull."""
+        if arms.features.ndim != 2:
+            raise ValueError(f"{self.label} takes one set of features for all replications, shape (n_arms, d).")
+        n = len(streams.replications)
+        nothing = np.zeros((n, arms.n_arms), np.bool_)
+        return ModelState(
+            arms.features, streams, streams.replications, np.zeros((n, 0), np.int64), np.zeros((n, 0)),
+            np.zeros(n, np.int64), ~nothing, nothing,
+        )  # fmt: skip
+
+    def ask(self, state: ModelState) -> Ask:
+        """Return the next batch."""
+        n, left = len(state.n_observed), int(state.available.sum(axis=1).max())
+        if state.round >= self.rounds or left == 0:
+            return Ask(np.zeros((n, 1), np.int64), np.zeros((n, 1), np.int64))
+        size = min(self.batch, left)
+        chosen = np.empty((n, size), np.int64)
+        for r in range(n):
+            chosen[r] = self.choose(state, r, size) if state.n_observed[r] else _random(state, r, size)
+        return Ask(chosen, np.ones_like(chosen))
+
+    def choose(self, state: ModelState, r: int, size: int) -> IntArray:
+        """Return the batch of one replication, shape (size,)."""
+        mean, deviation = self.outputs(state, r)
+        return best_of(self.score(mean, deviation), np.flatnonzero(state.available[r]), size)
+
+    def score(self, mean: FloatArray, deviation: FloatArray) -> FloatArray:
+        """Return what is maximised."""
+        raise NotImplementedError
+
+    def outputs(self, state: ModelState, r: int) -> tuple[FloatArray, FloatArray]:
+        """Return mean and deviation at every arm, in units of the scaled reward."""
+        raise NotImplementedError
+
+    def known(self, state: ModelState, r: int) -> tuple[IntArray, FloatArray, float, float]:
+        """Return arms, rewards with mean 0 and deviation 1, and both of them."""
+        n = int(state.n_observed[r])
+        arms, rewards = state.arms[r, :n], state.rewards[r, :n]
+        mean, spread = float(rewards.mean()), float(rewards.std())
+        spread = spread if n > 1 and spread > 1e-12 * max(1.0, abs(mean)) else 1.0
+        return arms, (rewards - mean) / spread, mean, spread
+
+    def tell(self, state: ModelState, asked: Ask, totals: FloatArray) -> None:
+        """Learn rewards, of what was asked or of anything else; an arm that failed is used up."""
+        rows, more = np.arange(len(state.n_observed)), asked.arms.shape[1]
+        room = int(state.n_observed.max()) + more
+        if room > state.arms.shape[1]:
+            wider = ((0, 0), (0, room + room // 2 - state.arms.shape[1]))
+            state.arms, state.rewards = np.pad(state.arms, wider), np.pad(state.rewards, wider)
+        for place in range(more):
+            arm, pulled = asked.arms[:, place], asked.counts[:, place] > 0
+            state.available[rows[pulled], arm[pulled]] = False
+            reward = totals[:, place] / np.maximum(asked.counts[:, place], 1)
+            new = rows[pulled & ~np.isnan(reward)]
+            state.arms[new, state.n_observed[new]], state.rewards[new, state.n_observed[new]] = arm[new], reward[new]
+            state.n_observed[new] += 1
+        state.round += 1
+
+    def finished(self, state: ModelState) -> BoolArray:
+        """Return which replications have spent their rounds or their arms."""
+        return np.full(len(state.n_observed), state.round >= self.rounds or not state.available.any())
+
+    def recommend(self, state: ModelState) -> IntArray:
+        """Return the best arm measured so far, shape (R, 1); arm 0 where nothing is known."""
+        found = np.zeros((len(state.n_observed), 1), np.int64)
+        for r, n in enumerate(state.n_observed):
+            if n:
+                found[r, 0] = state.arms[r, state.rewards[r, :n].argmax()]
+        return found
+
+    def set_aside(self, state: ModelState, places: IntArray) -> None:
+        """Keep some arms from being chosen."""
+        state.available[:, places] = False
+
+    def believe(self, state: ModelState, places: IntArray) -> None:
+        """Take arms for being measured: a Gaussian process is surer around them, other models leave them out."""
+        self.set_aside(state, places)
+        state.pending[:, places] = True
+
+    def predicted(self, state: ModelState) -> tuple[FloatArray, FloatArray]:
+        """Return predicted reward and deviation of every arm, of the first replication, shape (n_arms,) each."""
+        mean, deviation = self.outputs(state, 0)
+        _, _, centre, spread = self.known(state, 0)
+        return centre + spread * mean, spread * deviation
+
+
+@dataclass(frozen=True)
+class GaussianBatches(ModelBatches):
+    r"""Batches by a Gaussian process with a smooth kernel.
+
+    Parameters
+    ----------
+    label, batch, rounds
+        As of `ModelBatches`.
+    score_by : {"bound", "hits"}
+        The upper bound, mean plus ``beta`` deviations, of which each place of a batch is chosen after those before it
+        were taken for known at their mean; or the probability of a value above that which the model expects a
+        ``share`` of all arms to have.
+    beta : float
+        Deviations in the bound.
+    share : float
+        Share of the arms that are hits.
+    model : SmoothGP
+        Kernel, priors and fitting.
+    shortlist : int
+        Arms with the largest bounds among which a batch is chosen; more, if the batch is larger than a quarter of it.
+    """
+
+    score_by: Score = "bound"
+    beta: float = 2.0
+    share: float = 0.05
+    model: SmoothGP = SmoothGP()
+    shortlist: int = 1000
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.score_by not in get_args(Score):
+            raise ValueError(f"score_by must be one of {', '.join(get_args(Score))}, got {self.score_by!r}.")
+        if self.beta < 0:
+            raise ValueError(f"beta must be at least 0, got {self.beta}; 0 is the mean alone.")
+        if not 0 < self.share < 1:
+            raise ValueError(f"share must be between 0 and 1, got {self.share}; 0.05 is the best twentieth.")
+
+    def posterior(self, state: ModelState, r: int) -> Posterior:
+        """Return what is known of one replication."""
+        arms, y, _, _ = self.known(state, r)
+        if len(arms) > MOST_KNOWN:
+            raise ValueError(
+                f"{self.label} can learn {MOST_KNOWN} rewards, {len(arms)} are known; take a forest or networks."
+            )
+        return self.model.fitted(UNIFORM * state.features[arms], y)
+
+    def outputs(self, state: ModelState, r: int) -> tuple[FloatArray, FloatArray]:
+        """Return posterior mean and deviation of every arm."""
+        return self.posterior(state, r).everywhere(UNIFORM * state.features)
+
+    def choose(self, state: ModelState, r: int, size: int) -> IntArray:
+        """Return the batch of one replication."""
+        posterior = self.posterior(state, r)
+        mean, deviation = posterior.everywhere(UNIFORM * state.features)
+        free = np.flatnonzero(state.available[r])
+        if self.score_by == "hits":
+            threshold = expected_quantile(mean, deviation, self.share)
+            return best_of(ndtr((mean - threshold) / deviation), free, size)
+        looked_at = np.sort(best_of(mean + self.beta * deviation, free, max(self.shortlist, 4 * size)))
+        at_the_bench = np.flatnonzero(state.pending[r])
+        both = np.concatenate([looked_at, at_the_bench])
+        believer = Believer(posterior, UNIFORM * state.features[both], len(at_the_bench) + size)
+        for place in range(len(looked_at), len(both)):
+            believer.take(place)
+        open_, chosen = np.arange(len(both)) < len(looked_at), np.empty(size, np.int64)
+        for b in range(size):
+            bound = np.where(open_, believer.means + self.beta * np.sqrt(believer.variances), -np.inf)
+            best = int(bound.argmax())
+            chosen[b], open_[best] = both[best], False
+            if b + 1 < size:
+                believer.take(best)
+        return chosen
+
+
+def _random(state: ModelState, r: int, size: int) -> IntArray:
+    """Return random arms, the same as the first batch of the searches with networks at one seed."""
+    key, number = state.streams.key("first batch"), int(state.replications[r])
+    free = np.flatnonzero(state.available[r])
+    draws = np.array([uniform(key, number, int(arm), state.round) for arm in free])
+    return free[np.argsort(draws, kind="stable")[: -size - 1 : -1]]
+
+
+def expected_quantile(mean: FloatArray, deviation: FloatArray, share: float) -> float:
+    """Return the value above which a share of independent normal values is expected to lie."""
+    low, high = float((mean - 10.0 * deviation).min()), float((mean + 10.0 * deviation).max())
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        above = float(ndtr((mean - middle) / np.maximum(deviation, 1e-300)).mean())
+        low, high = (middle, high) if above > share else (low, middle)
+    return 0.5 * (low + high)
+
+
+@dataclass(frozen=True)
+class NeighbourBatches(ModelBatches):
+    """Batches by the mean reward of the nearest arms measured, the baseline without a model of smoothness.
+
+    Parameters
+    ----------
+    label, batch, rounds
+        As of `ModelBatches`.
+    neighbours : int
+        How many; weights are inverse to the distance.
+    """
+
+    neighbours: int = 10
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_whole("neighbours", self.neighbours, 1)
+
+    def score(self, mean: FloatArray, deviation: FloatArray) -> FloatArray:
+        """Return the mean."""
+        return mean
+
+    def outputs(self, state: ModelState, r: int) -> tuple[FloatArray, FloatArray]:
+        """Return weighted mean and deviation of the neighbours' rewards."""
+        arms, y, _, _ = self.known(state, r)
+        x, k = state.features, min(self.neighbours, len(arms))
+        mean, deviation = np.empty(len(x)), np.empty(len(x))
+        own = x[arms]
+        for start in range(0, len(x), 4096):
+            some = x[start : start + 4096]
+            squares = (some**2).sum(axis=1)[:, None] + (own**2).sum(axis=1) - 2.0 * some @ own.T
+            near = np.argpartition(squares, k - 1, axis=1)[:, :k]
+            distance = np.sqrt(np.maximum(np.take_along_axis(squares, near, axis=1), 0.0))
+            weight = 1.0 / (distance + 1e-6)
+            weight /= weight.sum(axis=1, keepdims=True)
+            found = (weight * y[near]).sum(axis=1)
+            mean[start : start + 4096] = found
+            deviation[start : start + 4096] = np.sqrt((weight * (y[near] - found[:, None]) ** 2).sum(axis=1))
+        return mean, deviation
+
+
+@dataclass(frozen=True)
+class ForestBatches(ModelBatches):
+    """Batches by a forest of extremely randomised trees, the baseline for features of every kind.
+
+    Parameters
+    ----------
+    label, batch, rounds
+        As of `ModelBatches`.
+    trees, least : int
+        Trees, and rewards below which a node is a leaf. A third of the features is tried at a node.
+    beta : float
+        Deviations over the trees that are added to the mean.
+    """
+
+    trees: int = 200
+    least: int = 5
+    beta: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_whole("trees", self.trees, 1)
+        check_whole("least", self.least, 2)
+
+    def score(self, mean: FloatArray, deviation: FloatArray) -> FloatArray:
+        """Return an upper bound."""
+        return mean + self.beta * deviation
+
+    def outputs(self, state: ModelState, r: int) -> tuple[FloatArray, FloatArray]:
+        """Return mean and deviation over the trees."""
+        arms, y, _, _ = self.known(state, r)
+        key = replace(state.streams, instance=f"{state.streams.instance} {state.replications[r]} {state.round}").key(
+            f"trees of {self.label}"
+        )
+        tried = -(-state.features.shape[1] // 3)
+        forest = grow(key, np.ascontiguousarray(state.features[arms]), y, self.trees, tried, self.least)
+        found: Any = forest_predictions(forest, state.features)
+        return found

@@ -1,0 +1,230 @@
+"""The batch policies that a screen can use, by the names of the command line, with defaults meant for genes."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from bestarm.models.gp_hyper import GammaPriors
+from bestarm.models.smooth_gp import Family, SmoothGP
+from bestarm.policies.batch_gp import BatchGP
+from bestarm.policies.gp_state import GPModel
+from bestarm.policies.model_batches import ForestBatches, GaussianBatches, ModelBatches, NeighbourBatches
+
+_NETWORKS: dict[str, Any] = {"hidden": (100, 10), "steps": 1000}
+_OPTIMISTIC: dict[str, Any] = _NETWORKS | {"optimism": 0.01}
+_GAUSSIAN: dict[str, Any] = {
+    "first": 0,
+    "model": GPModel(
+        lengthscale=1.0,
+        noise=0.5,
+        ard=False,
+        priors=GammaPriors(signal=(1.0, 1.0), lengthscale=(2.5, 2.5), noise=(1.0, 1.0)),
+    ),
+}
+# Module and function, imported when it is first used (networks need Torch), defaults, summary.
+_MAKERS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "mean_opt": ("oae:mean_opt", _OPTIMISTIC, "a network rewarded for a large mean over the genes left"),
+    "max_opt": ("oae:max_opt", _OPTIMISTIC, "a network rewarded for a large maximum over the genes left"),
+    "hinge": ("oae:hinge_p_norm", _OPTIMISTIC, "a network rewarded for large positive values"),
+    "greedy": ("oae:greedy", _NETWORKS, "the largest predictions of one network"),
+    "det_d": ("oae:det_d", _OPTIMISTIC, "mean_opt, with genes of a batch unlike each other"),
+    "ensemble": ("oae_ensemble:ensemble", _NETWORKS, "the largest prediction of any of ten networks"),
+    "noisy_ensemble": (
+        "oae_ensemble:ensemble_noise_y",
+        _NETWORKS,
+        "the same, each network told noisy phenotypes",
+    ),
+    "seq_b": ("oae_sequential:seq_b", _OPTIMISTIC, "mean_opt gene after gene, with virtual phenotypes in between"),
+    "ensemble_seq_b": (
+        "oae_sequential:ensemble_seq_b",
+        _NETWORKS,
+        "ensembles gene after gene, with virtual phenotypes",
+    ),
+    "gp": ("", {}, "upper bounds of a Gaussian process, with length-scales that are learned"),
+    "hits": ("", {}, "the largest probabilities of a hit by the same Gaussian process"),
+    "forest": ("", {}, "upper bounds of a forest of extremely randomised trees"),
+    "neighbours": ("", {}, "the mean phenotype of the nearest genes measured"),
+    "linear": ("", {}, "the batch of which a plausible linear function promises most"),
+    "dpp_sample": (
+        "batch_gp:ucb_dpp_sample",
+        _GAUSSIAN,
+        "one gene by the upper bound of a Gaussian process, others diverse",
+    ),
+    "gp_bucb": ("batch_gp:gp_bucb", _GAUSSIAN, "upper bounds of a Gaussian process, with hallucinated phenotypes"),
+    "thompson": ("batch_gp:thompson", _GAUSSIAN, "each gene maximises its own draw from a Gaussian process"),
+    "random": ("batch_search:random_batches", {}, "random genes, the baseline"),
+}
+NAMES = tuple(_MAKERS)
+SUMMARIES = {name: summary for name, (_, _, summary) in _MAKERS.items()}
+
+
+def _linear(*, batch: int, rounds: int, omega: float = 1.0, ridge: float = 1.0, starts: int = 10) -> Any:
+    """Return OAE with linear functions whose errors may be as large as the phenotypes' own spread."""
+    from bestarm.policies.linear_oae import EllipsoidOae
+
+    return EllipsoidOae("linear OAE", batch, rounds, omega=omega, ridge=ridge, starts=starts)
+
+
+def _gaussian(
+    *,
+    batch: int,
+    rounds: int,
+    beta: float = 2.0,
+    family: Family = "matern52",
+    ard: bool = True,
+    noise: float = -4.0,
+    steps: int = 50,
+) -> GaussianBatches:
+    """Return upper bounds of a Gaussian process; ``noise`` is the centre of the logarithm of its variance."""
+    model = SmoothGP(family=family, ard=ard, noise_prior=(noise, 1.0), steps=steps)
+    return GaussianBatches("GP", batch, rounds, beta=beta, model=model)
+
+
+def _hits(
+    *,
+    batch: int,
+    rounds: int,
+    share: float = 0.05,
+    family: Family = "matern52",
+    ard: bool = True,
+    noise: float = -4.0,
+    steps: int = 50,
+) -> GaussianBatches:
+    """Return the probability of a hit; ``noise`` is the centre of the logarithm of the noise variance."""
+    model = SmoothGP(family=family, ard=ard, noise_prior=(noise, 1.0), steps=steps)
+    return GaussianBatches("probability of a hit", batch, rounds, score_by="hits", share=share, model=model)
+
+
+def _forest(*, batch: int, rounds: int, trees: int = 200, least: int = 5, beta: float = 1.0) -> ForestBatches:
+    """Return upper bounds of a forest."""
+    return ForestBatches("forest", batch, rounds, trees=trees, least=least, beta=beta)
+
+
+def _neighbours(*, batch: int, rounds: int, neighbours: int = 10) -> NeighbourBatches:
+    """Return the mean of the nearest neighbours."""
+    return NeighbourBatches("neighbours", batch, rounds, neighbours=neighbours)
+
+
+_OWN: dict[str, Callable[..., Any]] = {
+    "gp": _gaussian, "hits": _hits, "forest": _forest, "neighbours": _neighbours, "linear": _linear,
+}  # fmt: skip
+
+
+def _maker(name: str) -> Callable[..., Any]:
+    """Return the function that makes a policy."""
+    place = _MAKERS[name][0]
+    if not place:
+        return _OWN[name]
+    module, _, function = place.partition(":")
+    try:
+        return getattr(import_module(f"bestarm.policies.{module}"), function)
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ImportError(f"{name} needs Torch: pip install 'bestarm[networks]'", name="torch") from None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A policy by its name, with the settings that are not the defaults.
+
+    Parameters
+    ----------
+    name : str
+        One of `NAMES`.
+    settings : mapping
+        Of its constructor, except ``batch`` and ``rounds``.
+    scaled : bool
+        Whether phenotypes are told in units of their spread so far; Gaussian processes do so themselves.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name or setting, with the list of what there is, or a value out of range.
+    """
+
+    name: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    scaled: bool = True
+
+    def __post_init__(self) -> None:
+        if self.name not in _MAKERS:
+            raise ValueError(f"there is no policy {self.name!r}; there are: {', '.join(NAMES)}.")
+        object.__setattr__(self, "settings", dict(self.settings))
+        make = _maker(self.name)
+        allowed = [n for n in inspect.signature(make).parameters if n not in ("batch", "rounds", "label", "first")]
+        if unknown := [n for n in self.settings if n not in allowed]:
+            raise ValueError(f"{self.name} has no setting {unknown[0]!r}; it has: {', '.join(allowed)}.")
+        self.search(1, 1)
+
+    def search(self, batch: int, rounds: int) -> Any:
+        """Return the policy, a `ScaledSearch` or a `GpScreen`, for so many batches."""
+        make, (_, defaults, _) = _maker(self.name), _MAKERS[self.name]
+        try:
+            policy = make(batch=batch, rounds=rounds, **defaults | dict(self.settings))
+        except TypeError as error:
+            raise ValueError(f"{self.name}: {error}.") from None
+        if isinstance(policy, ModelBatches):
+            return policy
+        if isinstance(policy, BatchGP):
+            from bestarm.search.unrepeated import GpScreen
+
+            return GpScreen(policy, max(2000, batch))
+        from bestarm.search.scaled import ScaledSearch  # imports Torch where it is
+
+        return ScaledSearch(policy, self.scaled)
+
+    def described(self) -> dict[str, Any]:
+        """Return name, settings and scaling as JSON can hold them."""
+        settings = {name: list(v) if isinstance(v, tuple) else v for name, v in sorted(self.settings.items())}
+        return {"policy": self.name, "settings": settings, "scaled": self.scaled}
+
+    @classmethod
+    def of(cls, described: Mapping[str, Any]) -> Choice:
+        """Return the choice of a description."""
+        settings = {k: tuple(v) if isinstance(v, list) else v for k, v in described["settings"].items()}
+        return cls(described["policy"], settings, described["scaled"])
+
+
+def parsed_settings(texts: Sequence[str]) -> dict[str, Any]:
+    """Return settings from texts such as ``optimism=0.1`` and ``hidden=100,10``.
+
+    Raises
+    ------
+    ValueError
+        For a text that has not this form.
+    """
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (equals and name.isidentifier() and value):
+            raise ValueError(f"a setting is written name=value, such as optimism=0.1, got {text!r}.")
+        try:
+            found[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            found[name] = value
+    return found
+
+
+def explaining_ensemble(policy: Any, members: int) -> Any:
+    """Return plain networks, trained as the policy's own where it has any, whose mean and spread explain a batch."""
+    from bestarm.models.mlp_fit import Training
+    from bestarm.policies.oae import NetworkSearch
+    from bestarm.policies.oae_ensemble import EnsembleSearch
+
+    training = policy.training() if isinstance(policy, NetworkSearch) else Training(**_NETWORKS)
+    return EnsembleSearch(
+        "explanation",
+        policy.batch,
+        policy.rounds,
+        hidden=training.hidden,
+        steps=training.steps,
+        learning_rate=training.learning_rate,
+        minibatch=training.minibatch,
+        members=members,
+    )

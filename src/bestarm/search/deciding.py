@@ -1,0 +1,301 @@
+r"""The next batch of a search as a function of what was measured, for policies that decide from data alone.
+
+The state of a policy is a function of the log: what was measured is told round by round, as an uninterrupted search
+would have been told it, and then the policy is asked. Where every candidate measured had been asked for, under the same
+settings, and nothing was corrected, the batch is that of an uninterrupted search to the last bit (tested). What was
+known beforehand is told first and counts as a round; a corrected measurement is told as it is now, in its old place.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from bestarm.guards.memory import lack_of_memory
+from bestarm.interface import Arms, Ask, FloatArray, IntArray
+from bestarm.policies.batch_gp import BatchGP
+from bestarm.search.candidates import Candidates
+from bestarm.search.choices import Choice
+from bestarm.search.rounds import Chunk, Round, Values, aim_of, chunks_of, reward
+from bestarm.search.saving import describe, restore
+from bestarm.settings import check_whole
+from bestarm.streams import Streams
+
+NETWORKS_AT_ONCE = 256  # places of a batch by networks, which are named by place
+_EVER = 10**9
+
+
+@dataclass(frozen=True)
+class Own:
+    """A policy that a public constructor made, with features and rewards as they are.
+
+    Parameters
+    ----------
+    policy : BatchSearch or BatchGP
+        What chooses, without guards.
+    """
+
+    policy: Any
+
+    @property
+    def name(self) -> str:
+        """Name of the policy."""
+        return str(self.policy.label)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a candidate may be asked for again, each measurement for itself; otherwise they are averaged."""
+        return isinstance(self.policy, BatchGP)
+
+    def search(self, batch: int, rounds: int) -> Any:
+        """Return the policy for so many batches."""
+        own = replace(self.policy, batch=batch, rounds=rounds)
+        if isinstance(own, BatchGP):
+            from bestarm.search.unrepeated import OwnGp
+
+            return OwnGp(own)
+        from bestarm.search.scaled import ScaledSearch
+
+        return ScaledSearch(own, scaled=False, plain=True)
+
+    def described(self) -> dict[str, Any]:
+        """Return the policy as JSON can hold it; one of another library by its name alone."""
+        try:
+            return {"policy": describe(self.policy)}
+        except ValueError:
+            return {"policy": self.name}
+
+
+def decides_from_data(policy: Any) -> bool:
+    """Return whether a policy, without guards, takes any measurements in any order."""
+    module = sys.modules.get("bestarm.policies.batch_search")  # which imports Torch, and is there if a policy of it is
+    return isinstance(policy, BatchGP) or (module is not None and isinstance(policy, module.BatchSearch))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a batch is chosen.
+
+    Parameters
+    ----------
+    choice : Choice or Own
+        The policy.
+    batch : int
+        Candidates of the batch.
+    seed : int
+        Seed of all random choices.
+    aim : {"max", "min", "both"} or float
+        Whether large, small, large positive and negative values, or values near a number are looked for. ``high`` and
+        ``low`` are other words for ``max`` and ``min``.
+    components : int
+        Principal components in the place of the features; 0 keeps the features.
+
+    Raises
+    ------
+    ValueError
+        For a setting out of its range.
+    """
+
+    choice: Choice | Own
+    batch: int
+    seed: int = 0
+    aim: str | float = "max"
+    components: int = 0
+
+    def __post_init__(self) -> None:
+        check_whole("batch", self.batch, 1)
+        check_whole("seed", self.seed, 0)
+        check_whole("components", self.components, 0)
+        object.__setattr__(self, "aim", aim_of(self.aim))
+
+    def described(self) -> dict[str, Any]:
+        """Return all settings as JSON can hold them."""
+        more = {"seed": self.seed, "batch": self.batch, "aim": self.aim, "components": self.components}
+        return self.choice.described() | more
+
+    @classmethod
+    def of(cls, described: Mapping[str, Any]) -> Plan:
+        """Return the plan of a description."""
+        names = ("batch", "seed", "aim", "components")
+        policy = described["policy"]
+        choice = Own(restore(policy)) if isinstance(policy, dict) else Choice.of(described)
+        return cls(choice, **{name: described[name] for name in names})
+
+    @property
+    def by_networks(self) -> bool:
+        """Whether networks choose, of which there are only so many at once."""
+        policy = self.choice.search(1, 1)
+        return hasattr(getattr(policy, "policy", policy), "hidden")
+
+    @property
+    def repeats(self) -> bool:
+        """Whether each measurement of a candidate is told for itself."""
+        return isinstance(self.choice, Own) and self.choice.repeats
+
+    def features(self, candidates: Candidates) -> FloatArray:
+        """Return what the policy sees of candidates, shape (n, d): standardised, or for `Own` as they are."""
+        return candidates.values if isinstance(self.choice, Own) else candidates.scores(self.components)
+
+    def values(self, measured: Values) -> dict[str, tuple[float, ...]]:
+        """Return what the policy is told of each candidate: all measurements, or their mean without failures."""
+        if self.repeats:
+            return {name: tuple(values) for name, values in measured.items() if len(values)}
+        return {name: (mean_of(values),) for name, values in measured.items() if len(values)}
+
+
+def mean_of(values: Sequence[float]) -> float:
+    """Return the mean of the measurements that did not fail; NaN where all did."""
+    if len(values) == 1:
+        return float(values[0])
+    known = [value for value in values if value == value]
+    return float(np.mean(known)) if known else float("nan")
+
+
+@dataclass
+class Memory:
+    """The state of a policy after the last telling, so that the next one need not begin anew.
+
+    A state is used again only where it was told the same, by the same policy, of the same candidates.
+    """
+
+    key: Any = None
+    told: list[tuple[bytes, bytes]] = field(default_factory=list)
+    state: Any = None
+    room: int = 0
+
+
+def told_state(
+    plan: Plan, features: FloatArray, chunks: Sequence[Chunk], memory: Memory | None = None, room: int = 0
+) -> tuple[Any, Any]:
+    """Return a policy and its state after some rounds of measurements.
+
+    Parameters
+    ----------
+    plan : Plan
+        Policy, batch, seed and aim.
+    features : ndarray, shape (n, d)
+        See `Plan.features`.
+    chunks : sequence of Chunk
+        What was told, round by round.
+    memory : Memory, optional
+        The state before, which is used and renewed; the state that is returned must then not be changed.
+    room : int
+        For so many measurements more.
+    """
+    memory = Memory() if memory is None else memory
+    key = (plan.choice, plan.seed, plan.aim, plan.components, features.shape, id(features))
+    marks = [(chunk.places.tobytes(), chunk.rewards.tobytes()) for chunk in chunks]
+    needed = sum(len(chunk.places) for chunk in chunks) + max(room, plan.batch)
+    again = memory.key == key and marks[: len(memory.told)] == memory.told and memory.room >= needed
+    if not again:
+        wide = needed + needed // 2 if memory.key == key else needed
+        wide = needed if len(features) < needed else min(wide, max(needed, len(features)))
+        try:
+            starter = plan.choice.search(1, wide)
+            state = starter.start(Arms(features), Streams.first(1, seed=plan.seed))
+        except (MemoryError, RuntimeError) as error:
+            raise _memory(plan, error) from error
+        memory.key, memory.told, memory.state, memory.room = key, [], state, wide
+    policy = plan.choice.search(min(plan.batch, NETWORKS_AT_ONCE) if plan.by_networks else plan.batch, _EVER)
+    for chunk in chunks[len(memory.told) :]:
+        rewards = np.array([reward(value, plan.aim) for value in chunk.rewards])
+        arms = chunk.places[None]
+        policy.tell(memory.state, Ask(arms, np.ones_like(arms)), np.ascontiguousarray(rewards[None]))
+    memory.told = marks
+    return policy, memory.state
+
+
+def _memory(plan: Plan, error: Exception) -> Exception:
+    said = lack_of_memory(error)
+    if said is None:
+        return error
+    return MemoryError(
+        f"{plan.choice.name}: memory ran out ({said}); take fewer candidates, smaller layers, batches or ensembles."
+    )
+
+
+def chosen(
+    plan: Plan,
+    features: FloatArray,
+    chunks: Sequence[Chunk],
+    *,
+    n_asked: int = 0,
+    withdrawn: IntArray | None = None,
+    pending: IntArray | None = None,
+    memory: Memory | None = None,
+) -> IntArray:
+    """Return the next batch, by places in the table; shorter where fewer candidates are left.
+
+    Parameters
+    ----------
+    plan, features, chunks, memory
+        As of `told_state`.
+    n_asked : int
+        Batches asked before, by which random choices differ where nothing was told in between.
+    withdrawn, pending : ndarray of int64, optional
+        Candidates that may not be chosen, and those that are being measured.
+    """
+    none = np.zeros(0, np.int64)
+    withdrawn, pending = none if withdrawn is None else withdrawn, none if pending is None else pending
+    found: list[int] = []
+    most = NETWORKS_AT_ONCE if plan.by_networks else plan.batch
+    while len(found) < plan.batch:
+        part = replace(plan, batch=min(most, plan.batch - len(found)))
+        policy, state = told_state(part, features, chunks, memory, len(pending) + plan.batch)
+        state = deepcopy(state) if memory is not None or plan.repeats else state
+        _set_round(state, max(len(chunks), n_asked))
+        policy.set_aside(state, withdrawn)
+        policy.believe(state, np.concatenate([pending, np.array(found, np.int64)]))
+        if not state.available.any():
+            break
+        try:
+            asked = policy.ask(state)
+        except (MemoryError, RuntimeError) as error:
+            raise _memory(plan, error) from error
+        new = asked.arms[0][asked.counts[0] > 0]
+        if len(new) == 0:
+            break
+        found += map(int, new)
+    return np.array(found, dtype=np.int64)
+
+
+def _set_round(state: Any, number: int) -> None:
+    """Make the random choices of a state those of a round."""
+    inner = getattr(state, "gp", None)
+    if inner is not None and hasattr(inner, "round"):
+        inner.round = number
+    state.round = number
+
+
+def rebuilt(
+    rounds: Sequence[Round],
+    candidates: Candidates,
+    plan_of: Callable[[Round], Plan] = lambda each: Plan.of(each.settings),
+) -> list[list[str]]:
+    """Return the batch of every round made anew from what the log says was known then."""
+    found: list[list[str]] = []
+    kept: dict[tuple[int, Any, int], FloatArray] = {}
+    for number, each in enumerate(rounds):
+        plan = plan_of(each)
+        n = len(candidates.names) if each.n_candidates is None else each.n_candidates
+        some = candidates.first(n)
+        view = (n, isinstance(plan.choice, Own), plan.components)
+        if view not in kept:
+            kept[view] = plan.features(some)
+        place = {name: i for i, name in enumerate(some.names)}
+        chunks = chunks_of(rounds[:number], each.told, each.revised, some.names)
+        places = chosen(
+            plan,
+            kept[view],
+            chunks,
+            n_asked=number,
+            withdrawn=np.array([place[name] for name in each.withdrawn], np.int64),
+            pending=np.array([place[name] for name in each.pending], np.int64),
+        )
+        found.append([some.names[a] for a in places])
+    return found

@@ -1,0 +1,177 @@
+"""Predictions for all candidates, why each one of a batch is there, and what the batch before has taught."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtr
+
+from bestarm.interface import FloatArray, IntArray
+from bestarm.search.deciding import Plan, mean_of
+from bestarm.search.rounds import Round, Suggestion, Values, of_prediction, reward
+
+TOP_SHARE = 0.05  # of the measured candidates, by which a hit is defined if nobody says from which value
+FEWEST = 20  # measured candidates for that
+_HIGH = 0.9  # share of the candidates left that an uncertain, or a novel, one exceeds
+
+
+def nearest_measured(scores: FloatArray, places: IntArray, measured: IntArray) -> tuple[FloatArray, IntArray]:
+    """Return the root mean square difference of candidates to the nearest measured one, and which one that is."""
+    squares = (scores**2).sum(axis=1)
+    best, where = np.full(len(places), np.inf), np.zeros(len(places), np.int64)
+    for start in range(0, len(measured), 512):
+        some = measured[start : start + 512]
+        found = squares[places][:, None] + squares[some] - 2.0 * scores[places] @ scores[some].T
+        closest = found.argmin(axis=1)
+        value = found[np.arange(len(places)), closest]
+        where = np.where(value < best, some[closest], where)
+        best = np.minimum(best, value)
+    return np.sqrt(np.maximum(best, 0.0) / scores.shape[1]), where
+
+
+def shown_prediction(values: FloatArray, aim: str | float) -> FloatArray:
+    """Return predicted rewards as people read them: the value itself, its size, or its distance to a target."""
+    return values if aim in ("max", "both") else -values
+
+
+def explained(
+    plan: Plan,
+    names: Sequence[str],
+    scores: FloatArray,
+    batch: IntArray,
+    prediction: tuple[FloatArray, FloatArray] | None,
+    measured: IntArray,
+) -> list[Suggestion]:
+    """Return why each candidate of a batch is in it, see `Suggestion`.
+
+    Parameters
+    ----------
+    plan : Plan
+        How the batch was chosen.
+    names, scores : sequence of str, ndarray of shape (n, d)
+        Candidates and their standardised features.
+    batch, measured : ndarray of int64
+        Places of the batch, and of what was measured before.
+    prediction : tuple of ndarray, optional
+        Predicted reward and deviation of every candidate; None while nothing is known.
+    """
+    if prediction is None:
+        why = "random, since nothing is known yet" if not len(measured) else "random, since every well failed so far"
+        return [Suggestion(names[a], why=why) for a in batch]
+    predicted, spread = prediction
+    left = np.union1d(np.setdiff1d(np.arange(len(names)), measured), batch)
+    novelty, nearest = nearest_measured(scores, left, measured)
+    rank = np.empty(len(names), np.int64)
+    rank[left[np.argsort(-predicted[left], kind="stable")]] = 1 + np.arange(len(left))
+    place = {int(a): i for i, a in enumerate(left)}
+    uncertain, novel = np.quantile(spread[left], _HIGH), np.quantile(novelty, _HIGH)
+    shown = shown_prediction(predicted, plan.aim)
+    found = []
+    for a in map(int, batch):
+        i = place[a]
+        reasons = [f"prediction {rank[a]} of {len(left)}"] if rank[a] <= 2 * len(batch) else []
+        reasons += ["uncertain"] if spread[a] > uncertain else []
+        reasons += ["unlike what was measured"] if novelty[i] > novel else []
+        fallback = "random" if plan.choice.name == "random" else "the policy's own score"
+        found.append(
+            Suggestion(
+                names[a],
+                float(shown[a]),
+                float(spread[a]),
+                float(novelty[i]),
+                names[nearest[i]],
+                int(rank[a]),
+                "; ".join(reasons) or fallback,
+            )
+        )
+    return found
+
+
+def hit_threshold(rewards: Sequence[float], aim: str | float, hit: float | None) -> float:
+    """Return the reward from which a candidate is a hit: that of a given value, or of the best twentieth measured."""
+    if hit is not None:
+        return reward(hit, aim)
+    found = np.array([r for r in rewards if not math.isnan(r)])
+    return float(np.quantile(found, 1.0 - TOP_SHARE)) if len(found) >= FEWEST else math.nan
+
+
+def expected_hits(
+    plan: Plan, suggested: Sequence[Suggestion], rounds: Sequence[Round], known: Values, threshold: float
+) -> float:
+    """Return how many of a batch are expected to be hits: predictions with the error that they have had so far.
+
+    The error is the root mean square of measured minus predicted over all candidates asked for before with a
+    prediction; the standard deviation of what is known where there are fewer than `FEWEST` of them.
+    """
+    means = {name: mean_of(values) for name, values in known.items()}
+    rewards = [reward(v, plan.aim) for v in means.values() if not math.isnan(v)]
+    errors = [
+        reward(means[s.name], plan.aim) - of_prediction(s.predicted, plan.aim)
+        for each in rounds
+        if Plan.of(each.settings).aim == plan.aim
+        for s in each.suggested
+        if not (math.isnan(s.predicted) or math.isnan(means.get(s.name, math.nan)))
+    ]
+    if math.isnan(threshold) or len(rewards) < 2 or not suggested or math.isnan(suggested[0].predicted):
+        return math.nan
+    error = float(np.sqrt(np.mean(np.square(errors)))) if len(errors) >= FEWEST else float(np.std(rewards))
+    predicted = np.array([of_prediction(s.predicted, plan.aim) for s in suggested])
+    return float(ndtr((predicted - threshold) / max(error, 1e-300)).sum())
+
+
+def learned(rounds: Sequence[Round], known: Values) -> dict[str, float]:
+    """Return what the last batch taught: how well it had been predicted, and how many hits it had.
+
+    Returns
+    -------
+    dict
+        ``measured, failed``: candidates of the batch; ``rank_correlation``: of prediction and value over the batch
+        (Spearman), NaN for fewer than three; ``hits``, and ``expected_hits`` as said before it was measured.
+    """
+    if not rounds:
+        return {}
+    last = rounds[-1]
+    aim = Plan.of(last.settings).aim
+    there = [s for s in last.suggested if s.name in known]
+    rewards = np.array([reward(mean_of(known[s.name]), aim) for s in there])
+    predicted = np.array([of_prediction(s.predicted, aim) for s in there])
+    good = ~np.isnan(rewards)
+    pairs = pd.DataFrame({"predicted": predicted, "reward": rewards}).dropna()
+    varied = len(pairs) > 2 and bool((pairs.nunique() > 1).all())
+    threshold = reward(last.hit, aim)
+    return {
+        "measured": int(good.sum()),
+        "failed": int((~good).sum()),
+        "rank_correlation": float(pairs["predicted"].corr(pairs["reward"], method="spearman")) if varied else math.nan,
+        "hits": math.nan if math.isnan(threshold) else int((rewards[good] >= threshold).sum()),
+        "expected_hits": last.expected_hits,
+    }
+
+
+def chances_of_the_best(mean: FloatArray, deviation: FloatArray, m: int, seed: int, *, draws: int = 2000) -> FloatArray:
+    """Return each candidate's probability of being among the best m, from independent normal draws, shape (n,).
+
+    Draws share their normal numbers between calls at one seed, so that equal predictions give equal answers.
+    """
+    rng = np.random.default_rng(seed)
+    found, left = np.zeros(len(mean)), draws
+    m = min(m, len(mean))
+    while left > 0:
+        n = min(left, max(1, 4_000_000 // len(mean)))
+        values = mean + deviation * rng.standard_normal((n, len(mean)))
+        best = np.argpartition(-values, m - 1, axis=1)[:, :m]
+        np.add.at(found, best.ravel(), 1.0)
+        left -= n
+    return found / draws
+
+
+def prediction_of(policy: Any, state: Any) -> tuple[FloatArray, FloatArray] | None:
+    """Return predicted reward and deviation of every candidate, None while no reward is known."""
+    if not (state.n_observed > 0).any():
+        return None
+    found: tuple[FloatArray, FloatArray] = policy.predicted(state)
+    return found

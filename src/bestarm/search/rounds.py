@@ -1,0 +1,304 @@
+"""The log of a search: one record for each batch, from which every batch can be made anew."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from bestarm.interface import FloatArray, IntArray
+from bestarm.search.reader import listed
+
+FORMAT = 2  # of a round; 1 had `gene` for `name`, and nothing pending, withdrawn or added
+AIMS = ("max", "min", "both")
+_ALIASES = {"high": "max", "low": "min"}
+
+Values = Mapping[str, Sequence[float]]  # of each candidate its measurements, in the order of their telling
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """One candidate of a batch and why it is there.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    predicted, uncertainty : float
+        Predicted value (its size for the aim ``both``, its distance for a target) and the standard deviation of the
+        prediction; NaN while nothing is known, or where nobody asked.
+    novelty : float
+        Distance to the nearest candidate measured, the root mean square difference of standardised features.
+    nearest : str
+        That candidate; empty while there is none.
+    rank : int
+        Place of the prediction among all candidates that were left; 0 while nothing is known.
+    why : str
+        The reason in words.
+    """
+
+    name: str
+    predicted: float = math.nan
+    uncertainty: float = math.nan
+    novelty: float = math.nan
+    nearest: str = ""
+    rank: int = 0
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Round:
+    """One batch of a search and all that decided it.
+
+    Attributes
+    ----------
+    number : int
+        1, 2, ...
+    settings : mapping
+        What decides the batch beside the data: policy, settings, seed, size of the batch, aim.
+    features : str
+        SHA-256 of names and features.
+    told : tuple of (str, float)
+        Measurements that became known since the round before, in the order in which the policy is told.
+    revised : mapping of str to tuple of float
+        Candidates told before whose measurements are others now.
+    suggested : tuple of Suggestion
+        The batch.
+    hit, expected_hits : float
+        Value from which a candidate is a hit, and how many of the batch were expected to be.
+    learned : mapping
+        What the round before taught, see `bestarm.search.explaining.learned`.
+    version : str
+        Of bestarm.
+    n_candidates : int, optional
+        How many candidates there were; later ones come after them. None in logs of format 1: all.
+    pending : tuple of str
+        Candidates that were at the bench beside the batch.
+    withdrawn : tuple of str
+        Candidates that could not be chosen.
+    """
+
+    number: int
+    settings: Mapping[str, Any]
+    features: str
+    told: tuple[tuple[str, float], ...]
+    revised: Mapping[str, tuple[float, ...]]
+    suggested: tuple[Suggestion, ...]
+    hit: float = math.nan
+    expected_hits: float = math.nan
+    learned: Mapping[str, float] | None = None
+    version: str = ""
+    n_candidates: int | None = None
+    pending: tuple[str, ...] = ()
+    withdrawn: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The batch, in order."""
+        return [s.name for s in self.suggested]
+
+
+def aim_of(aim: Any) -> str | float:
+    """Return an aim in its own word: ``max``, ``min``, ``both`` or a number.
+
+    Raises
+    ------
+    ValueError
+        For another word, or a target that is not finite.
+    """
+    if isinstance(aim, str) and _ALIASES.get(aim, aim) in AIMS:
+        return _ALIASES.get(aim, aim)
+    if isinstance(aim, int | float | np.number) and not isinstance(aim, bool) and math.isfinite(aim):
+        return float(aim)
+    raise ValueError(f"aim must be one of {', '.join(AIMS)}, or the number that is aimed at; got {aim!r}.")
+
+
+def reward(value: float, aim: str | float) -> float:
+    """Return what is maximised: the value, its negative, its size, or the negative distance to a target."""
+    if isinstance(aim, str):
+        word = _ALIASES.get(aim, aim)
+        return abs(value) if word == "both" else -value if word == "min" else value
+    return -abs(value - aim)
+
+
+def of_prediction(value: float, aim: str | float) -> float:
+    """Return the predicted reward of a predicted value, which is a size or a distance for some aims already."""
+    return value if aim_of(aim) in ("max", "both") else -value
+
+
+def known_at(rounds: Sequence[Round]) -> dict[str, tuple[float, ...]]:
+    """Return name → measurements as the last of these rounds knew them."""
+    known: dict[str, tuple[float, ...]] = {}
+    for each in rounds:
+        for name, value in each.told:
+            known[name] = (*known.get(name, ()), value)
+        known |= {name: tuple(values) for name, values in each.revised.items()}
+    return known
+
+
+def same(a: Sequence[float], b: Sequence[float]) -> bool:
+    """Return whether measurements are equal; two failures are."""
+    return len(a) == len(b) and all(x == y or (math.isnan(x) and math.isnan(y)) for x, y in zip(a, b, strict=True))
+
+
+def newly_told(rounds: Sequence[Round], values: Values, order: Sequence[str]) -> list[tuple[str, float]]:
+    """Return what became known since the last round: its batch in order, then others as the candidates are listed.
+
+    The policy is told in this order, whatever the order in which results came in.
+    """
+    known = known_at(rounds)
+    left = {name: list(found[len(known.get(name, ())) :]) for name, found in values.items()}
+    found: list[tuple[str, float]] = []
+    for name in rounds[-1].names if rounds else ():
+        if left.get(name):
+            found.append((name, left[name].pop(0)))
+    for name in order:
+        found += [(name, value) for value in left.get(name, ())]
+    return found
+
+
+def revisions(rounds: Sequence[Round], values: Values) -> dict[str, tuple[float, ...]]:
+    """Return candidates told before whose first measurements are others now; what is gone counts as failed."""
+    found: dict[str, tuple[float, ...]] = {}
+    for name, before in known_at(rounds).items():
+        now = tuple(values.get(name, ())[: len(before)])
+        now += (math.nan,) * (len(before) - len(now))
+        if not same(before, now):
+            found[name] = now
+    return found
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Measurements that a policy is told together.
+
+    Attributes
+    ----------
+    places : ndarray of int64, shape (n,)
+        Candidates, by their place; one that was measured twice is there twice.
+    rewards : ndarray, shape (n,)
+        What is maximised; NaN where it failed.
+    """
+
+    places: IntArray
+    rewards: FloatArray
+
+
+def chunks_of(
+    rounds: Sequence[Round], new: Sequence[tuple[str, float]], revised: Values, order: Sequence[str]
+) -> list[Chunk]:
+    """Return what was told in each round and now, by the latest measurements and the aim of the present.
+
+    The rewards are measurements as they are; see `reward`.
+    """
+    latest: dict[str, list[float]] = {name: list(values) for name, values in known_at(rounds).items()}
+    latest |= {name: list(values) for name, values in revised.items()}
+    for name, value in new:
+        latest.setdefault(name, []).append(value)
+    place = {name: i for i, name in enumerate(order)}
+    used: dict[str, int] = {}
+    found = []
+    for names in [*([name for name, _ in each.told] for each in rounds), [name for name, _ in new]]:
+        if not names:
+            continue
+        values = []
+        for name in names:
+            values.append(latest[name][used.get(name, 0)])
+            used[name] = used.get(name, 0) + 1
+        found.append(Chunk(np.array([place[name] for name in names], np.int64), np.array(values, dtype=np.float64)))
+    return found
+
+
+def as_json(new: Round) -> dict[str, Any]:
+    """Return a round as JSON can hold it, None in the place of NaN."""
+    meta = asdict(new) | {"format": FORMAT, "learned": dict(new.learned or {})}
+    plain: dict[str, Any] = _plain(meta)
+    return plain
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def number_of(value: Any) -> float:
+    """Return a number from JSON, NaN for None.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For what is no finite number.
+    """
+    if value is None:
+        return math.nan
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{value!r} is no number")
+    return float(value)
+
+
+def _word(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def of_json(meta: Mapping[str, Any]) -> Round:
+    """Return a round from what `as_json` gave, in this format or an earlier one.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError, AttributeError
+        For anything else.
+    """
+    label = "gene" if meta["format"] == 1 else "name"
+    suggested = tuple(
+        Suggestion(
+            _word(s[label]),
+            number_of(s["predicted"]),
+            number_of(s["uncertainty"]),
+            number_of(s["novelty"]),
+            _word(s["nearest"]),
+            int(s["rank"]),
+            _word(s["why"]),
+        )
+        for s in meta["suggested"]
+    )
+    revised = {
+        _word(name): tuple(map(number_of, values if isinstance(values, list) else [values]))
+        for name, values in meta["revised"].items()
+    }
+    n = meta.get("n_candidates")
+    return Round(
+        int(meta["number"]),
+        dict(meta["settings"]),
+        _word(meta["features"]),
+        tuple((_word(name), number_of(value)) for name, value in meta["told"]),
+        revised,
+        suggested,
+        number_of(meta["hit"]),
+        number_of(meta["expected_hits"]),
+        {k: number_of(v) for k, v in meta["learned"].items()},
+        _word(meta["version"]),
+        None if n is None else int(n),
+        tuple(map(_word, meta.get("pending", ()))),
+        tuple(map(_word, meta.get("withdrawn", ()))),
+    )
+
+
+def check_known(each: Round, names: set[str]) -> None:
+    """Refuse a round that is about candidates that are not there.
+
+    Raises
+    ------
+    ValueError
+        With their names.
+    """
+    spoken = {*each.names, *each.revised, *each.pending, *each.withdrawn, *(name for name, _ in each.told)}
+    if odd := sorted(spoken - names):
+        raise ValueError(f"round {each.number} is about {listed(odd)}, which is no candidate; put it back.")

@@ -1,0 +1,136 @@
+"""Searches by policies that need their own order: exactly what was asked is told, before the next is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bestarm.guards.protocol import Guarded, waiting
+from bestarm.interface import Arms, Ask
+from bestarm.partition import Partition
+from bestarm.search.candidates import Candidates
+from bestarm.search.measuring import measurements
+from bestarm.search.reader import listed
+from bestarm.streams import Streams
+
+
+class Strict:
+    """The state of one search, asked and told by tables.
+
+    Parameters
+    ----------
+    policy : Guarded
+        What searches.
+    candidates : Candidates or Partition
+        What is searched.
+    seed : int
+        Seed of the policy's random choices.
+    """
+
+    def __init__(self, policy: Guarded, candidates: Candidates | Partition, seed: int) -> None:
+        self.policy = policy
+        self.cells = candidates if isinstance(candidates, Partition) else None
+        self.candidates = None if isinstance(candidates, Partition) else candidates
+        found: Any = candidates if isinstance(candidates, Partition) else Arms(candidates.values)
+        self.state = policy.start(found, Streams.first(1, seed=seed))
+        self.history: list[tuple[int, str, float]] = []
+        self.round = 0
+
+    @property
+    def finished(self) -> bool:
+        """Whether the search has ended."""
+        return bool(self.policy.finished(self.state).all())
+
+    def ask(self) -> pd.DataFrame:
+        """Return what to measure next; the same until it is told, empty at the end."""
+        asked = waiting(self.state)
+        if asked is None:
+            if self.finished:
+                return self.table(np.zeros(0, np.int64), np.zeros(0, np.int64))
+            asked = self.policy.ask(self.state)
+            if self.finished:
+                return self.table(np.zeros(0, np.int64), np.zeros(0, np.int64))
+        return self.table(asked.arms[0], asked.counts[0])
+
+    def tell(self, table: Any) -> None:
+        """Learn the rewards of what was asked."""
+        told = measurements(table, self.candidates)
+        if not told.done.all():
+            raise ValueError(f"{self.policy.label} needs its own order, so that nothing can be 'not done'; measure it.")
+        asked = waiting(self.state)
+        if asked is None:
+            if len(told.names) == 0:
+                return
+            raise ValueError(
+                "these rewards were told already; ask for the next ones first."
+                if self.history
+                else "nothing was asked yet; call ask first."
+            )
+        arms, counts = asked.arms[0], asked.counts[0]
+        self._check_names(told.names, arms, counts)
+        left: dict[str, list[float]] = {}
+        for name, reward in zip(told.names, told.values, strict=True):
+            left.setdefault(name, []).append(float(reward))
+        done, totals = np.zeros(len(arms), np.int64), np.full(len(arms), np.nan)
+        for place, (arm, count) in enumerate(zip(arms, counts, strict=True)):
+            if count == 0:
+                done[place], totals[place] = 0, 0.0
+                continue
+            name = self.name(int(arm))
+            values, left[name] = np.array(left[name][:count]), left[name][count:]
+            known = values[~np.isnan(values)]
+            done[place] = len(known) or count
+            totals[place] = known.sum() if len(known) else np.nan
+        self.policy.tell(self.state, Ask(asked.arms, done[None]), totals[None])
+        self.round += 1
+        self.history += [(self.round, n, float(v)) for n, v in zip(told.names, told.values, strict=True)]
+
+    def best(self) -> pd.DataFrame:
+        """Return the recommended arms."""
+        arms = self.policy.recommend(self.state)[0]
+        return self.table(arms, np.ones_like(arms)).drop(columns=["pull", "reward"])
+
+    def name(self, arm: int) -> str:
+        """Return the name of an arm."""
+        return str(arm) if self.candidates is None else self.candidates.names[arm]
+
+    def _check_names(self, told: Sequence[str], arms: Any, counts: Any) -> None:
+        """Refuse measurements of other arms, or of other numbers, than were asked."""
+        wanted: dict[str, int] = {}
+        for arm, count in zip(arms, counts, strict=True):
+            if count:
+                wanted[self.name(int(arm))] = wanted.get(self.name(int(arm)), 0) + int(count)
+        given: dict[str, int] = {}
+        for name in told:
+            given[name] = given.get(name, 0) + 1
+        own = f"{self.policy.label} needs its own order"
+        if unknown := [name for name in given if name not in wanted]:
+            raise ValueError(f"{listed(unknown)} was not asked for, and {own}; tell what the last ask returned.")
+        if missing := [name for name in wanted if name not in given]:
+            raise ValueError(
+                f"the rewards of {listed(missing)} are missing, and {own}; add the rows, with an empty reward where it "
+                "failed."
+            )
+        for name, count in wanted.items():
+            if given[name] != count:
+                raise ValueError(
+                    f"{name} has {given[name]} rows where {count} measurements were asked, and {own}; give one row for "
+                    "each, with an empty reward where it failed."
+                )
+
+    def table(self, arms: Any, counts: Any) -> pd.DataFrame:
+        """Return what is to be measured as a table."""
+        pulled = np.repeat(arms, counts)
+        table = pd.DataFrame({"name": pd.Series([self.name(int(arm)) for arm in pulled], dtype=object)})
+        table["pull"] = table.groupby("name").cumcount() + 1
+        if self.cells is not None:
+            low, high = self.cells.bounds(pulled)
+            for axis in range(self.cells.n_dimensions):
+                table[f"lower_{axis}"], table[f"upper_{axis}"] = low[:, axis], high[:, axis]
+        elif self.candidates is not None:
+            table = pd.concat([table, self.candidates.shown(pulled)], axis=1)
+        table["reward"] = np.full(len(pulled), np.nan)
+        return table

@@ -1,0 +1,98 @@
+"""A Gaussian process with learned length-scales: gradients, the posterior against the formula, what it learns."""
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+from bestarm.models.smooth_gp import UNIFORM, Believer, SmoothGP
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(size=(30, 4))
+Y = np.sin(4.0 * X[:, 0]) + X[:, 1]
+Y = (Y - Y.mean()) / Y.std()
+FAMILIES = pytest.mark.parametrize("family", ["matern52", "rbf"])
+
+
+def naive_kernel(family, a, b):
+    """Return correlations by the formula, pair after pair."""
+    r = np.sqrt(((a[:, None] - b) ** 2).sum(axis=2))
+    if family == "rbf":
+        return np.exp(-0.5 * r**2)
+    return (1.0 + np.sqrt(5.0) * r + 5.0 * r**2 / 3.0) * np.exp(-np.sqrt(5.0) * r)
+
+
+@FAMILIES
+@pytest.mark.parametrize("ard", [True, False])
+def test_the_likelihood_is_that_of_a_normal_vector_and_its_gradient_is_right(family, ard):
+    """Against SciPy's density and central differences."""
+    model = SmoothGP(family=family, ard=ard)
+    theta = RNG.normal(size=6 if ard else 3) * 0.3
+    value, slope = model._likelihood(theta, X, Y)
+    z = X / np.exp(theta[1:-1])
+    signal = np.exp(theta[0])
+    covariance = signal * naive_kernel(family, z, z) + (np.exp(theta[-1]) + 1e-8 * signal) * np.eye(30)
+    density = multivariate_normal(np.zeros(30), covariance).logpdf(Y)
+    assert value - 15.0 * np.log(1.0 / (2.0 * np.pi)) == pytest.approx(-density, rel=1e-9)
+    for i in range(len(theta)):
+        step = 1e-5 * (np.arange(len(theta)) == i)
+        up, down = (model._likelihood(theta + s * step, X, Y)[0] for s in (1.0, -1.0))
+        assert slope[i] == pytest.approx((up - down) / 2e-5, abs=1e-5)
+
+
+@FAMILIES
+def test_the_posterior_is_that_of_the_formula(family):
+    """Mean and variance at new points, and after some of them were taken for known at their mean."""
+    posterior = SmoothGP(family=family).fitted(X, Y)
+    new = RNG.uniform(size=(12, 4))
+
+    def direct(known, y):
+        k = posterior.signal * naive_kernel(family, known / posterior.scales, known / posterior.scales)
+        across = posterior.signal * naive_kernel(family, new / posterior.scales, known / posterior.scales)
+        solved = np.linalg.solve(k + (posterior.noise + 1e-8 * posterior.signal) * np.eye(len(known)), across.T)
+        return solved.T @ y, posterior.signal - (across * solved.T).sum(axis=1)
+
+    mean, variance, _ = posterior.at(new)
+    wanted = direct(X, Y)
+    np.testing.assert_allclose(mean, wanted[0], atol=1e-7)
+    np.testing.assert_allclose(variance, wanted[1], atol=1e-7)
+    believer = Believer(posterior, new, 3)
+    for place in (4, 7, 4):
+        believer.take(place)
+    after = direct(np.concatenate([X, new[[4, 7, 4]]]), np.concatenate([Y, mean[[4, 7, 4]]]))
+    np.testing.assert_allclose(believer.means, after[0], atol=1e-5)
+    np.testing.assert_allclose(believer.variances, after[1], atol=1e-5)
+
+
+def test_features_that_do_not_matter_have_long_length_scales_and_noise_is_found():
+    """Of eight features two matter; the noise has a tenth of the variance."""
+    x = RNG.uniform(size=(200, 8))
+    f = np.sin(5.0 * x[:, 0]) + np.cos(4.0 * x[:, 1])
+    f = (f - f.mean()) / f.std()
+    y = np.sqrt(0.9) * f + np.sqrt(0.1) * RNG.standard_normal(200)
+    posterior = SmoothGP().fitted(x, y)
+    assert posterior.scales[:2].max() * 3.0 < posterior.scales[2:].min()
+    assert 0.05 < posterior.noise < 0.2
+    mean, _, _ = posterior.at(x)
+    assert np.corrcoef(mean, f)[0, 1] > 0.98
+
+
+def test_the_prior_of_length_scales_grows_with_the_dimension():
+    """Without anything to learn from, length-scales stay at their centre, which grows as the root of d."""
+    for d in (4, 64):
+        posterior = SmoothGP(lengthscale_spread=0.01).fitted(RNG.uniform(size=(5, d)), np.array([1.0, -1, 1, -1, 0]))
+        np.testing.assert_allclose(posterior.scales, np.exp(np.sqrt(2.0)) * np.sqrt(d), rtol=0.05)
+    assert pytest.approx(np.random.default_rng(0).uniform(size=10**5).std(), rel=0.01) == UNIFORM
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"family": "cubic"}, "family must be one of matern52, rbf, got 'cubic'"),
+        ({"lengthscale_spread": 0.0}, "lengthscale_spread must be positive, got 0.0"),
+        ({"noise_prior": (0.0, -1.0)}, "noise_prior must be a centre and a positive deviation"),
+        ({"steps": 0}, "steps must be at least 1, got 0"),
+    ],
+)
+def test_settings_that_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        SmoothGP(**settings)

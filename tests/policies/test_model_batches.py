@@ -1,0 +1,119 @@
+"""Batches ranked by a model: protocol, no arm twice, batches against their definition, what is at the bench."""
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+import bestarm
+from bestarm.interface import Arms, Ask
+from bestarm.policies.model_batches import (
+    ForestBatches,
+    GaussianBatches,
+    NeighbourBatches,
+    expected_quantile,
+)
+from bestarm.streams import Streams
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((60, 3))
+F = -((X - 0.5) ** 2).sum(axis=1)
+POLICIES = {
+    "gp": GaussianBatches("GP", 4, 6),
+    "hits": GaussianBatches("hits", 4, 6, score_by="hits"),
+    "forest": ForestBatches("forest", 4, 6, trees=20),
+    "neighbours": NeighbourBatches("neighbours", 4, 6),
+}
+EACH = pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
+
+
+def told(policy, places, n=1):
+    """Return a state that knows some arms."""
+    state = policy.start(Arms(X), Streams.first(n))
+    arms = np.tile(np.asarray(places)[None], (n, 1))
+    policy.tell(state, Ask(arms, np.ones_like(arms)), F[arms])
+    return state
+
+
+@EACH
+def test_the_protocol_is_kept(policy):
+    bestarm.check_policy(policy, Arms(X))
+
+
+@EACH
+def test_no_arm_comes_twice_and_replications_do_not_mix(policy):
+    """Two replications are what each is alone; a failure uses its arm up."""
+    state, alone = policy.start(Arms(X), Streams.first(2)), policy.start(Arms(X), Streams.first(2).take(np.array([1])))
+    seen = []
+    for number in range(6):
+        asked, own = policy.ask(state), policy.ask(alone)
+        np.testing.assert_array_equal(asked.arms[1:], own.arms)
+        for s, a in ((state, asked), (alone, own)):
+            totals = F[a.arms].copy()
+            totals[-1, 0] = np.nan if number == 1 else totals[-1, 0]
+            policy.tell(s, a, totals)
+        seen += asked.arms[0].tolist()
+    assert len(set(seen)) == len(seen) == 24
+    assert policy.finished(state).all()
+    assert F[policy.recommend(state)[0, 0]] == F[seen].max()
+
+
+def test_the_bound_is_taken_one_after_the_other():
+    """Each place against the posterior with those before it known at their mean."""
+    policy, state = POLICIES["gp"], told(POLICIES["gp"], range(20))
+    posterior = policy.posterior(state, 0)
+    from bestarm.models.smooth_gp import UNIFORM, Believer
+
+    believer, chosen = Believer(posterior, UNIFORM * X, 4), []
+    for _ in range(4):
+        bound = believer.means + policy.beta * np.sqrt(believer.variances)
+        bound[[*range(20), *chosen]] = -np.inf
+        chosen.append(int(bound.argmax()))
+        believer.take(chosen[-1])
+    assert policy.ask(state).arms[0].tolist() == chosen
+
+
+def test_hits_are_the_largest_probabilities():
+    """Of a value above that which the model expects a share to have."""
+    policy, state = POLICIES["hits"], told(POLICIES["hits"], range(20))
+    mean, deviation = policy.outputs(state, 0)
+    threshold = expected_quantile(mean, deviation, 0.05)
+    chance = ndtr((mean - threshold) / deviation)
+    assert chance.sum() == pytest.approx(3.0, abs=1e-6)
+    assert set(policy.ask(state).arms[0]) == set(20 + np.argsort(-chance[20:])[:4])
+
+
+def test_neighbours_are_weighted_by_their_distance():
+    """Against the plain loop."""
+    policy, state = POLICIES["neighbours"], told(POLICIES["neighbours"], range(20))
+    mean, _ = policy.predicted(state)
+    for a in (30, 59):
+        distance = np.linalg.norm(X[:20] - X[a], axis=1)
+        near = np.argsort(distance)[:10]
+        weight = 1.0 / (distance[near] + 1e-6)
+        assert mean[a] == pytest.approx((weight * F[near]).sum() / weight.sum())
+
+
+@EACH
+def test_what_is_at_the_bench_is_not_chosen(policy):
+    """And a Gaussian process looks elsewhere; what was set aside is not chosen either."""
+    state = told(policy, range(20))
+    first = policy.ask(state).arms[0]
+    policy.believe(state, first[:2])
+    policy.set_aside(state, first[2:])
+    assert not set(policy.ask(state).arms[0]) & set(first)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: GaussianBatches("x", 0, 1), "batch must be a whole number of at least 1, got 0"),
+        (lambda: GaussianBatches("x", 1, 1, score_by="luck"), "score_by must be one of bound, hits, got 'luck'"),
+        (lambda: GaussianBatches("x", 1, 1, beta=-1.0), "beta must be at least 0, got -1.0"),
+        (lambda: GaussianBatches("x", 1, 1, share=1.0), "share must be between 0 and 1, got 1.0"),
+        (lambda: NeighbourBatches("x", 1, 1, neighbours=0), "neighbours must be a whole number of at least 1"),
+        (lambda: ForestBatches("x", 1, 1, least=1), "least must be a whole number of at least 2"),
+    ],
+)
+def test_settings_that_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

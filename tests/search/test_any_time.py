@@ -1,0 +1,337 @@
+"""A search by a policy that decides from data alone: told at any time, asked for any size, with some at the bench."""
+
+import copy
+import io
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bestarm
+from bestarm.search.search import Search
+
+RNG = np.random.default_rng(0)
+TABLE = pd.DataFrame(RNG.uniform(-1.0, 1.0, (40, 3)), index=[f"c{i}" for i in range(40)], columns=list("xyz"))
+TRUTH = TABLE["x"] - 0.5 * TABLE["y"] ** 2
+SMALL = {"hidden": (8, 4), "steps": 60}
+BY_NAME = {"mean_opt": SMALL, "greedy": SMALL, "linear": {}, "gp_bucb": {}, "thompson": {}, "random": {}}
+NAMES = pytest.mark.parametrize("name", BY_NAME)
+
+
+def a_search(name="gp_bucb", **more):
+    return Search(TABLE, name, seed=2, **BY_NAME.get(name, {}) | more)
+
+
+def measured(batch, failed=()):
+    """Return a batch with its rewards."""
+    rewards = [np.nan if n in failed else TRUTH[n] for n in batch["name"]]
+    return batch.assign(reward=rewards)
+
+
+@NAMES
+def test_parts_order_and_saving_do_not_matter(name, tmp_path):
+    """Told at once, or in parts, shuffled, with files and copies in between: the same batches."""
+    whole, parts = a_search(name), a_search(name)
+    for number in range(3):
+        batch, same = whole.ask(6), parts.ask(6)
+        pd.testing.assert_frame_equal(batch, same)
+        filled = measured(batch, failed=[batch["name"][1]])
+        whole.tell(filled)
+        shuffled = filled.sample(frac=1.0, random_state=number)
+        parts.tell(shuffled.iloc[:2])
+        parts.save(tmp_path / "s.zip")
+        parts = Search.load(tmp_path / "s.zip")
+        assert parts.ask()["name"].tolist() == [n for n in batch["name"] if n not in set(shuffled["name"][:2])]
+        parts.tell(shuffled.iloc[2:])
+        parts = pickle.loads(pickle.dumps(copy.deepcopy(parts)))
+    assert parts.check() == whole.check() == []
+    assert [r.names for r in parts.rounds] == [r.names for r in whole.rounds]
+
+
+@NAMES
+def test_what_is_at_the_bench_is_not_asked_for_again(name):
+    """Three batches of different sizes before any result; then results of the second one first."""
+    search = a_search(name)
+    search.tell(pd.DataFrame({"reward": TRUTH[:8]}, index=TRUTH.index[:8]))
+    first, second, third = search.ask(4), None, None
+    pd.testing.assert_frame_equal(first, search.ask(4))
+    second = search.ask(5, pending=first)
+    third = search.ask(3)
+    asked = [*first["name"], *second["name"], *third["name"]]
+    assert len(set(asked)) == len(asked) == 12
+    assert not set(asked) & set(TRUTH.index[:8])
+    assert set(search.pending) == set(asked)
+    search.tell(measured(second))
+    assert set(search.pending) == set(asked) - set(second["name"])
+    fourth = search.ask(2)
+    assert not set(fourth["name"]) & set(asked)
+    assert search.check() == []
+    assert search.history["round"].tolist() == [0] * 8 + [3] * 5
+
+
+def test_a_half_done_round_is_no_dead_end():
+    """Measured, failed, not done; what was not done can be chosen again, what failed is not."""
+    search = a_search("random")
+    batch = search.ask(6)
+    names = batch["name"].tolist()
+    rewards = [1.0, 2.0, "failed", "", "not done", "not done"]
+    search.tell(batch.assign(reward=rewards))
+    assert search.states[names].tolist() == ["measured", "measured", "failed", "failed", "not done", "not done"]
+    rest = search.ask(36)["name"]
+    assert set(rest) == set(TABLE.index) - set(names[:4])
+    search.not_done()
+    assert search.states.value_counts()["not done"] == 36
+    search.ask(1, pending=[])
+    assert search.pending == search.rounds[-1].names
+
+
+def test_a_colleague_s_pending_list_is_taken_as_it_is():
+    """What waits and is not in it was not done; what is in it is not asked for, whoever asked for it."""
+    search = a_search("random")
+    first = search.ask(5)["name"].tolist()
+    other = [n for n in TABLE.index if n not in first][:3]
+    batch = search.ask(32, pending=[*first[:2], *other])["name"].tolist()
+    assert not set(batch) & {*first[:2], *other}
+    assert set(first[2:]) <= {*batch, *TABLE.index[search.states == "not done"]}
+    with pytest.raises(ValueError, match="NOBODY is no candidate"):
+        search.ask(2, pending=["NOBODY"])
+    with pytest.raises(ValueError, match=r"pending must be a list of names or a table, got 'c1'"):
+        search.ask(2, pending="c1")
+
+
+@NAMES
+def test_corrections_replicates_and_data_from_before(name):
+    """A correction takes the place of a value, a second measurement is averaged with it."""
+    search = a_search(name)
+    search.tell(pd.DataFrame({"name": ["c1", "c2", "c2"], "reward": [5.0, 1.0, 3.0]}))
+    table = search.predict().set_index("name")["value"]
+    assert table[["c1", "c2"]].tolist() == [5.0, 2.0]
+    search.ask(2)
+    search.tell(pd.DataFrame({"name": ["c1"], "reward": [0.5]}), replace=True)
+    assert search.predict().set_index("name")["value"]["c1"] == 0.5
+    search.ask(3)
+    assert search.rounds[-1].revised == {"c1": (0.5,)}
+    assert search.check() == []
+    assert search.history["name"].tolist() == ["c2", "c2", "c1"]
+    with pytest.raises(ValueError, match=r"told already; .*again=True"):
+        search.tell(pd.DataFrame({"name": ["c1"], "reward": [0.5]}))
+    search.tell(pd.DataFrame({"name": ["c1"], "reward": [0.5]}), again=True)
+    assert len(search.history) == 4
+
+
+@NAMES
+def test_candidates_come_and_go(name):
+    """New ones are among those asked, withdrawn ones are not, earlier batches are made anew all the same."""
+    search = a_search(name)
+    search.tell(measured(search.ask(6)))
+    search.ask(4)
+    search.exclude(["c30", "c31", search.pending[0]])
+    assert search.states["c30"] == "withdrawn"
+    more = pd.DataFrame(RNG.uniform(-1, 1, (5, 3)), index=[f"new{i}" for i in range(5)], columns=["z", "y", "x"])
+    search.add_candidates(more)
+    everything = search.ask(60)["name"].tolist()
+    assert {f"new{i}" for i in range(5)} <= set(everything)
+    assert not {"c30", "c31"} & set(everything)
+    search.restore(["c30"])
+    assert search.ask(60)["name"].tolist() == ["c30"]
+    assert search.check() == []
+    with pytest.raises(ValueError, match="c5 was not excluded"):
+        search.restore(["c5"])
+    with pytest.raises(ValueError, match=r"new0, new1, .* is a candidate already"):
+        search.add_candidates(more)
+    with pytest.raises(ValueError, match="must have the columns of the others; z is not in both"):
+        search.add_candidates(TABLE[["x", "y"]].set_axis([f"n{i}" for i in range(40)]))
+
+
+@pytest.mark.parametrize(
+    ("aim", "key"),
+    [("max", lambda v: -v), ("min", lambda v: v), ("both", lambda v: -abs(v)), (0.25, lambda v: abs(v - 0.25))],
+)
+def test_each_aim_finds_its_candidates(aim, key):
+    """From half of the values the best of the rest are asked for, and predicted in the reward's own units."""
+    search = a_search("gp_bucb", aim=aim)
+    linear = TABLE["x"]
+    search.tell(pd.DataFrame({"reward": linear[::2]}, index=linear.index[::2]))
+    left = linear[1::2].map(key).sort_values()
+    assert left.rank()[search.ask(4)["name"]].mean() < 8
+    assert search.best()["name"].tolist() == [linear[::2].map(key).idxmin()]
+    shown = {"max": linear, "min": linear, "both": linear.abs(), 0.25: (linear - 0.25).abs()}[aim]
+    predicted = search.predict().set_index("name")["mean"]
+    assert np.corrcoef(predicted, shown)[0, 1] > 0.8
+
+
+@NAMES
+def test_predictions_are_of_every_candidate(name):
+    """A mean that follows the truth, a deviation, and probabilities of the best m that sum to m; hits by any rule."""
+    for hits in (0.2, "10%", ["c1", "c2", "c3", "c4"]):
+        search = a_search(name, hits=hits, **({"steps": 400} if "steps" in BY_NAME[name] else {}))
+        search.tell(pd.DataFrame({"reward": TRUTH[::2]}, index=TRUTH.index[::2]))
+        table = search.predict(m=4)
+        assert table["name"].tolist() == list(TABLE.index)
+        assert np.corrcoef(table["mean"], TRUTH)[0, 1] > 0.7
+        assert (table["deviation"] >= 0).all()
+        assert table["best"].sum() == pytest.approx(4.0)
+        assert table["hit"].between(0.0, 1.0).all()
+        if hits != 0.2:
+            assert table["hit"].sum() == pytest.approx(4.0, abs=1e-3)
+    with pytest.raises(ValueError, match="nothing can be predicted before a reward is told"):
+        a_search(name).predict()
+
+
+def test_reasons_are_those_of_the_moment_of_asking():
+    """Not changed by what is told later."""
+    search = a_search("gp_bucb")
+    with pytest.raises(ValueError, match="nothing was asked yet"):
+        search.why()
+    search.tell(measured(search.ask(8)))
+    batch = search.ask(4)
+    other = copy.deepcopy(search)
+    search.tell(measured(batch))
+    pd.testing.assert_frame_equal(search.why(), other.why())
+    assert search.why()["name"].tolist() == batch["name"].tolist()
+    assert (search.why()["novelty"] > 0).all()
+
+
+@pytest.mark.parametrize(("name", "size"), [("mean_opt", 384), ("gp_bucb", 96), ("thompson", 96), ("random", 384)])
+def test_a_whole_plate_can_be_asked_for(name, size):
+    """The first one, and the next one; networks, which are named by place, choose 256 at a time."""
+    table = pd.DataFrame(np.random.default_rng(1).uniform(size=(3 * size, 2)))
+    search = Search(table, name, **({"hidden": (4,), "steps": 5} if name == "mean_opt" else {}))
+    for _ in range(2):
+        batch = search.ask(size)
+        assert batch["name"].nunique() == len(batch) == size
+        search.tell(batch.assign(reward=batch["0"]))
+    assert search.check() == []
+
+
+def test_a_constructor_s_policy_takes_any_size_and_may_repeat():
+    """GP-BUCB as it is: its first batch is one, a plate of 12 is 12, and arms may come again."""
+    search = Search(TABLE, bestarm.gp_bucb(4, 3))
+    assert len(search.ask()) == 1
+    search.tell(measured(search.ask(12)))  # one waits, another twelve are asked
+    assert len(search.ask()) == 1
+    search.not_done()
+    search.exclude(TABLE.index[3:])
+    for _ in range(3):
+        batch = search.ask(4)
+        assert set(batch["name"]) <= {"c0", "c1", "c2"}
+        search.tell(measured(batch), again=True)
+    assert search.check() == []
+    assert len(search.history) == 24
+
+
+def test_finished_and_nothing_left():
+    """Of a name when no candidate is left, of a constructor's policy after its rounds; a size asks on."""
+    search = a_search("random")
+    search.tell(pd.DataFrame({"reward": TRUTH}))
+    assert search.finished
+    assert len(search.ask()) == len(search.ask(3)) == 0
+    own = Search(TABLE, bestarm.random_batches(5, 1))
+    own.tell(measured(own.ask()))
+    assert own.finished
+    assert len(own.ask()) == 0
+    assert len(own.ask(2)) == 2
+
+
+def test_candidates_from_every_kind_of_file_are_the_same(tmp_path):
+    """Excel's CSV, plain CSV, Parquet and a DataFrame; what was done is said."""
+    text = "name;dose;salt;on ice;lot\r\nA;0,5;NaCl;TRUE;7\r\nB;1,25;KCl;FALSE;7\r\nC;;NaCl;TRUE;7\r\n"
+    again = "B;1,25;KCl;FALSE;7\r\n;;;;\r\n"
+    (tmp_path / "excel.csv").write_bytes(("\ufeff" + text + again).encode())
+    plain = text.replace(",", ".").replace(";", ",").replace("\r", "")
+    (tmp_path / "plain.csv").write_text(plain)
+    frame = pd.read_csv(io.StringIO(plain), index_col="name")
+    frame.to_parquet(tmp_path / "c.parquet")
+    found = [bestarm.Candidates.of(tmp_path / n) for n in ("excel.csv", "plain.csv", "c.parquet")]
+    found.append(bestarm.Candidates.of(frame))
+    for each in found:
+        assert each.names == ("A", "B", "C")
+        assert each.columns == ("dose", "salt=KCl", "salt=NaCl", "on ice", "lot")
+        np.testing.assert_array_equal(each.values[:, 0], [0.5, 1.25, 0.875])
+        np.testing.assert_array_equal(each.values[:, 1:4], [[0, 1, 1], [1, 0, 0], [0, 1, 1]])
+        assert each.digests == found[0].digests
+        said = " ".join(each.report)
+        assert "column dose: 1 gap set to the mean." in said
+        assert "column salt: 2 words, a column of 0 and 1 for each." in said
+        assert "1 feature the same for all candidates, left out (lot)." in said
+        assert each.scores().shape == (3, 4)
+    assert "1 row there twice, counted once." in found[0].report[0]
+    reordered = bestarm.Candidates.of(frame.iloc[::-1, ::-1])
+    assert dict(zip(reordered.names, reordered.digests, strict=True)) == dict(
+        zip(found[0].names, found[0].digests, strict=True)
+    )
+    assert reordered.digest == found[0].digest
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name;x\nA;1,5\nB;2.5\n", r"column 'x' has '1,5' and '2.5', decimal commas and decimal points; write all"),
+        (
+            "name,x\nA,1\nB,2\nTOTAL,3\n",
+            "line 4: the last row is called 'TOTAL', as a spreadsheet's summary is",
+        ),
+        ("name,x\nA,1\nB,<2\n", "feature 'x' of B is '<2', no number of ordinary size; correct it"),
+        ("name,x\nA,1\nA,2\nB,3\n", "A has two different rows, lines 2 and 3; keep one of them"),
+        ("name,s\n" + "".join(f"c{i},CC{'C' * i}O\n" for i in range(30)), "too many for a category; drop it, or give"),
+        ("name,x\n,1\nB,2\n", "line 2: a candidate without a name; name it or delete the row"),
+        ("name,reward\nA,1\nB,2\n", "a feature cannot be called reward, a column of ask; rename it"),
+        ("", "is empty; it needs a header"),
+    ],
+)
+def test_candidates_that_are_refused(text, message, tmp_path):
+    """In one line with the value, the rule and the remedy."""
+    (tmp_path / "c.csv").write_text(text)
+    with pytest.raises(ValueError, match=message) as caught:
+        Search(tmp_path / "c.csv", "random")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda s: s.ask(0), "size must be a whole number of at least 1, got 0"),
+        (lambda s: s.ask(2.5), "size must be a whole number of at least 1, got 2.5"),
+        (lambda s: s.tell(pd.DataFrame({"name": ["NTC"], "reward": [1]})), "NTC is no candidate; .*unknown='ignore'"),
+        (
+            lambda s: s.tell(pd.DataFrame({"name": ["c1"], "reward": [1]}), unknown="skip"),
+            "unknown must be 'refuse' or",
+        ),
+        (lambda s: s.exclude("c1"), r"names must be a list, got 'c1'; write \['c1'\]"),
+        (lambda s: s.exclude(["c99"]), "c99 is no candidate"),
+        (lambda s: s.predict(0), "m must be a whole number of at least 1"),
+        (lambda s: Search(TABLE, "gp_bucb", aim="up"), "aim must be one of max, min, both, or the number"),
+        (lambda s: Search(TABLE, "gp_bucb", aim=np.nan), "aim must be one of .*; got nan"),
+        (lambda s: Search(TABLE, "gp_bucb", hits=np.nan), "hits must be finite, got nan"),
+        (lambda s: Search(TABLE, "gp_bucb", hits="many"), "hits must be a reward, a share such as '5%', or a list"),
+        (lambda s: Search(TABLE, "gp_bucb", hits=["c99"]), "c99 is no candidate"),
+        (lambda s: Search(TABLE, "gp_bucb", optimsm=1), "gp_bucb has no setting 'optimsm'; it has: "),
+        (
+            lambda s: Search(TABLE, bestarm.gp_bucb(2, 2), beta=1),
+            "there is no setting 'beta'; settings are for a policy",
+        ),
+        (lambda s: Search(bestarm.gp_bucb(2, 2), TABLE), "takes the candidates first: write Search"),
+        (lambda s: Search(bestarm.Partition(), "gp_bucb"), "searches a table of candidates, got a Partition"),
+        (lambda s: Search(TABLE, bestarm.m_lingape(2), aim="min"), "needs its own order and maximises"),
+        (lambda s: s.save(""), "a file is named by a text or a Path, got ''"),
+        (lambda s: Search.load(None), "a file is named by a text or a Path, got None"),
+        (lambda s: s.save("."), "is a folder; name a file in it"),
+    ],
+)
+def test_odd_calls_are_refused(call, message):
+    """In one line; the search is as it was."""
+    search = a_search("random")
+    with pytest.raises(ValueError, match=message) as caught:
+        call(search)
+    assert "\n" not in str(caught.value)
+    assert len(search.history) == 0
+
+
+def test_controls_can_be_left_out_and_commas_are_read():
+    """By a word of the caller; a column of decimal commas as pandas reads it is numbers."""
+    search = a_search("random")
+    text = "name;reward\nc1;0,5\nNTC;7,5\nc2;\n;\n"
+    search.tell(pd.read_csv(io.StringIO(text), sep=";"), unknown="ignore")
+    assert search.history["reward"].tolist()[0] == 0.5
+    assert search.states[["c1", "c2"]].tolist() == ["measured", "failed"]

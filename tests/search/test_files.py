@@ -1,0 +1,335 @@
+"""Files of a search: of every format for ever, whole whatever happens, nobody's measurements wiped."""
+
+import io
+import json
+import multiprocessing
+import os
+import shutil
+import signal
+import threading
+import time
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bestarm
+from bestarm.command_line import main
+from bestarm.search.search import Search
+
+OLD = Path(__file__).parent / "format_2"
+NEXT = json.loads((OLD / "what_comes_next.json").read_text())
+TABLE = pd.DataFrame(
+    np.random.default_rng(0).uniform(size=(30, 2)), index=[f"c{i}" for i in range(30)], columns=["x", "y"]
+)
+
+
+def told(*names, value=1.0):
+    return pd.DataFrame({"name": list(names), "reward": value})
+
+
+def measured(table):
+    """Return what the laboratory of the old files measured."""
+    return table.assign(reward=[0.5 + 0.4 * np.sin(3.0 * sum(map(ord, name))) for name in table["name"]])
+
+
+@pytest.mark.parametrize("name", NEXT)
+def test_a_file_of_format_2_opens_for_ever_and_goes_on(name, tmp_path):
+    """It was written by bestarm 0.1.0 at commit f08d303; what comes next is what that version would have asked."""
+    shutil.copy(OLD / f"{name}.npz", tmp_path / "old.npz")
+    search = Search.load(tmp_path / "old.npz")
+    told_before = search.history
+    assert len(told_before) > 0
+    for number, wanted in enumerate(NEXT[name]):
+        batch = search.ask()
+        assert batch["name"].tolist() == wanted
+        if not wanted:
+            break
+        search.tell(measured(batch))
+        search.save(tmp_path / ("old.npz" if number else "new.zip"))
+        search = Search.load(tmp_path / ("old.npz" if number else "new.zip"))
+        search._saved.pop(str((tmp_path / "old.npz").resolve()), None)
+        (tmp_path / "old.npz").unlink(missing_ok=True)
+    pd.testing.assert_frame_equal(search.history.iloc[: len(told_before)], told_before)
+
+
+def test_a_log_of_format_1_opens_for_ever_and_goes_on(tmp_path, capsys):
+    """Its batches are made anew, its batch that waits is shown, its next round is in format 2."""
+    shutil.copytree(OLD / "suggest", tmp_path / "lab")
+    features, phenotypes = tmp_path / "lab" / "features.csv", tmp_path / "lab" / "phenotypes.csv"
+    arguments = ["suggest", str(features), str(phenotypes), "--policy", "gp_bucb", "--batch", "4", "--aim", "low"]
+    assert main([*arguments, "--check"]) == 0
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    assert out.count("the same batch") == 4
+    plate = pd.read_csv(tmp_path / "lab" / "phenotypes_rounds" / "round_003_plate.csv")
+    with open(phenotypes, "a") as file:
+        file.writelines(f"{gene},1.5\n" for gene in plate["gene"])
+    assert main(arguments) == 0
+    assert json.loads((tmp_path / "lab" / "phenotypes_rounds" / "round_004.json").read_text())["format"] == 2
+    assert main([*arguments, "--check"]) == 0
+
+
+def changed(path, change, member="search.json"):
+    """Change the log within a file, with right checksums."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    if member == "search.json":
+        meta = json.loads(parts[member])
+        change(meta)
+        parts[member] = json.dumps(meta).encode()
+    else:
+        array = change(np.load(io.BytesIO(parts[member])))
+        file = io.BytesIO()
+        np.save(file, array)
+        parts[member] = file.getvalue()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+
+
+def a_file(tmp_path):
+    search = Search(TABLE, "random", seed=4)
+    search.tell(told("c3", "c4"))
+    search.tell(search.ask(3).assign(reward=2.0))
+    search.ask(2)
+    search.save(tmp_path / "s.zip")
+    return search, tmp_path / "s.zip"
+
+
+CHANGES = {
+    "fewer names": lambda m: m["candidates"]["names"].pop(),
+    "names twice": lambda m: m["candidates"]["names"].__setitem__(0, "c1"),
+    "another column": lambda m: m["candidates"]["columns"].pop(),
+    "a round less": lambda m: m["rounds"].pop(0),
+    "a measurement of nobody": lambda m: m["measurements"][0].__setitem__(1, "c99"),
+    "a measurement that is a word": lambda m: m["measurements"][0].__setitem__(2, "much"),
+    "a measurement of a later round": lambda m: m["measurements"][0].__setitem__(0, 7),
+    "an infinite measurement": lambda m: m["measurements"][0].__setitem__(2, 1e999),
+    "nobody waits": lambda m: m["waiting"].__setitem__("c99", 1),
+    "a negative number waits": lambda m: m["waiting"].__setitem__("c1", -1),
+    "nobody withdrawn": lambda m: m["withdrawn"].append("c99"),
+    "no seed": lambda m: m.pop("seed"),
+    "a word as seed": lambda m: m.__setitem__("seed", "x"),
+    "another aim": lambda m: m.__setitem__("aim", "up"),
+    "no policy": lambda m: m.__setitem__("policy", {}),
+    "a strange policy": lambda m: m.__setitem__("policy", {"policy": {"record": "os:system", "settings": {}}}),
+    "a batch of nobody": lambda m: m["rounds"][0]["suggested"][0].__setitem__("name", "c99"),
+    "a number as a name": lambda m: m["rounds"][0]["suggested"][0].__setitem__("name", 5),
+    "a list": lambda m: m.__setitem__("rounds", 3),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_file_that_was_changed_inside_is_refused(name, tmp_path):
+    """In one line, whatever its checksums say."""
+    _, path = a_file(tmp_path)
+    changed(path, CHANGES[name])
+    with pytest.raises(ValueError, match=r"damaged|do not trust this file") as caught:
+        Search.load(path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "change", [lambda a: a[:-1], lambda a: a[:, :1], lambda a: a.astype(np.float32), lambda a: a * np.inf]
+)
+def test_numbers_that_were_changed_are_refused(change, tmp_path):
+    _, path = a_file(tmp_path)
+    changed(path, change, "numbers.npy")
+    with pytest.raises(ValueError, match="damaged"):
+        Search.load(path)
+
+
+def test_bytes_that_changed_and_later_formats_are_refused(tmp_path):
+    """Every eleventh byte flipped, cut anywhere; a format of the future names the version that it takes."""
+    search, path = a_file(tmp_path)
+    whole = path.read_bytes()
+    for place in range(0, len(whole), 11):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
+        try:
+            found = Search.load(path)
+        except ValueError:
+            continue
+        pd.testing.assert_frame_equal(found.history, search.history)
+        assert found.rounds == search.rounds or place  # a byte of a zip archive that nothing reads
+    for end in range(0, len(whole), 97):
+        path.write_bytes(whole[:end])
+        with pytest.raises(ValueError, match="no saved search, or it is damaged"):
+            Search.load(path)
+    path.write_bytes(whole)
+    changed(path, lambda m: m.update(format=99, version="9.9"))
+    with pytest.raises(ValueError, match=r"has format 99, this bestarm .* reads up to 3; install bestarm 9.9 or later"):
+        Search.load(path)
+
+
+def test_nobody_s_measurements_are_wiped(tmp_path):
+    """Two load one file, both tell, both save: the second is refused; another search does not replace this one."""
+    _, path = a_file(tmp_path)
+    one, two = Search.load(path), Search.load(path)
+    one.tell(told("c7", value=5.0))
+    one.save(path)
+    one.save(path)
+    two.tell(told("c8", value=6.0))
+    with pytest.raises(
+        ValueError, match=r"saved by somebody else since .*; load it, tell it what is new here, or save"
+    ):
+        two.save(path)
+    assert "c7" in set(Search.load(path).history["name"])
+    with pytest.raises(ValueError, match=r"holds another search, with 6 measurements; choose another name, or write"):
+        Search(TABLE, "random").save(path)
+    two.save(path, overwrite=True)
+    assert "c8" in set(Search.load(path).history["name"])
+    (tmp_path / "notes.txt").write_text("my notes")
+    with pytest.raises(ValueError, match="holds what is no search, or is damaged; choose another name"):
+        two.save(tmp_path / "notes.txt")
+    assert (tmp_path / "notes.txt").read_text() == "my notes"
+
+
+def campaigner(path, name, tries):
+    """Tell one result and save, loading anew where somebody else was quicker."""
+    for _ in range(tries):
+        search = Search.load(path)
+        if name not in set(search.history["name"]):
+            search.tell(told(name))
+        try:
+            search.save(path)
+        except ValueError:
+            time.sleep(0.01)
+            continue
+        return
+    os._exit(1)
+
+
+def test_two_processes_on_one_campaign(tmp_path):
+    """Four of them at once: each result is there in the end."""
+    _, path = a_file(tmp_path)
+    context = multiprocessing.get_context("fork")
+    names = ["c10", "c11", "c12", "c13"]
+    running = [context.Process(target=campaigner, args=(path, name, 200)) for name in names]
+    for process in running:
+        process.start()
+    for process in running:
+        process.join(120)
+        assert process.exitcode == 0
+    assert set(names) <= set(Search.load(path).history["name"])
+    assert [p.name for p in tmp_path.iterdir()] == ["s.zip"]
+
+
+def test_threads_on_one_search(tmp_path):
+    """Each tells, asks and saves; nothing is lost and no save fails."""
+    search, failures = Search(TABLE, "random"), []
+
+    def work(number):
+        try:
+            for i in range(5):
+                search.tell(told(f"c{5 * number + i}", value=float(number)))
+                search.ask(1)
+                search.save(tmp_path / "s.zip")
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert len(Search.load(tmp_path / "s.zip").history) == 20
+
+
+def saver(path):
+    search = Search.load(path)
+    number = len(search.history)
+    while True:
+        search.tell(told(f"c{number % 30}", value=float(number)), again=True)
+        search.save(path)
+        number += 1
+
+
+def test_killed_in_the_middle_of_a_save_fifty_times(tmp_path):
+    """The file loads each time, with no measurement less than before, and what kills left behind is removed."""
+    _, path = a_file(tmp_path)
+    context, known, rng = multiprocessing.get_context("fork"), 5, np.random.default_rng(0)
+    for _ in range(50):
+        process = context.Process(target=saver, args=(path,))
+        process.start()
+        time.sleep(0.02 + 0.05 * rng.random())
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        found = Search.load(path).history
+        assert len(found) >= known
+        assert found["reward"].iloc[5:].tolist() == [float(n) for n in range(5, len(found))]
+        known = len(found)
+    assert known > 5
+    Search.load(path).save(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["s.zip"]
+
+
+@pytest.mark.parametrize("where", ["fsync", "replace"])
+def test_a_full_disk_leaves_the_last_file(where, tmp_path, monkeypatch):
+    """The error names the file itself, and nothing else is left."""
+    search, path = a_file(tmp_path)
+    before = path.read_bytes()
+
+    def full(*arguments):
+        raise OSError(28, "No space left on device", "hidden")
+
+    search.tell(told("c9"))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, where, full)
+        with pytest.raises(OSError, match=r"No space left on device: '.*s\.zip'"):
+            search.save(path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["s.zip"]
+    search.save(path)
+    assert "c9" in set(Search.load(path).history["name"])
+
+
+def test_a_folder_that_is_not_there_or_cannot_be_written(tmp_path, monkeypatch):
+    """In the words of the system, with the name that was given."""
+    search, _ = a_file(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"No such file or directory: '.*none/s\.zip'"):
+        search.save(tmp_path / "none" / "s.zip")
+
+    def refuse(file, *arguments, **more):
+        raise PermissionError(13, "Permission denied", str(file))
+
+    monkeypatch.setattr("builtins.open", refuse)
+    with pytest.raises(PermissionError, match=r"Permission denied: '.*t\.zip'"):
+        search.save(tmp_path / "t.zip")
+
+
+def test_a_policy_that_no_file_can_hold(tmp_path):
+    """One of another library searches, but is not saved."""
+    from dataclasses import dataclass
+
+    from bestarm.policies.batch_search import RandomBatch
+
+    @dataclass(frozen=True)
+    class Mine(RandomBatch):
+        pass
+
+    search = Search(TABLE, Mine("mine", 2, 2))
+    search.tell(search.ask().assign(reward=1.0))
+    search.ask(3)
+    assert search.check() == []
+    with pytest.raises(ValueError, match="a Mine cannot be saved"):
+        search.save(tmp_path / "s.zip")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_log_can_be_read_by_any_program(tmp_path):
+    """JSON and NPY in a ZIP archive, equal for equal searches."""
+    search, path = a_file(tmp_path)
+    with zipfile.ZipFile(path) as archive:
+        assert archive.namelist() == ["numbers.npy", "search.json"]
+        meta = json.loads(archive.read("search.json"))
+    assert meta["format"] == 3
+    assert meta["candidates"]["names"] == list(TABLE.index)
+    assert meta["measurements"][0] == [0, "c3", 1.0]
+    assert sorted(meta["waiting"]) == sorted(search.pending)
+    page = (Path(bestarm.__file__).parents[2] / "docs" / "search_files.md").read_text(encoding="utf-8")
+    for field in [*meta, *meta["rounds"][0]]:
+        assert f"`{field}`" in page, field
