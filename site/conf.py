@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import sys
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -50,6 +52,7 @@ html_title = "bestarm"
 html_short_title = "bestarm"
 html_static_path = [str(HERE / "static")]
 templates_path = [str(HERE / "templates")]
+html_favicon = str(HERE / "static" / "favicon.svg")
 html_css_files = ["site.css"]
 html_js_files = [("site.js", {"defer": "defer"})]
 html_copy_source = False
@@ -87,19 +90,36 @@ def copy_mathjax(app: Sphinx, exception: Exception | None) -> None:
         shutil.copyfile(str(found), target)
 
 
-def load_late(app: Sphinx, exception: Exception | None) -> None:
-    """Have browsers load a picture when it comes into view."""
+CHANGED = {  # in every page
+    "<img alt=": '<img loading="lazy" alt=',  # a picture is loaded when it comes into view
+    ' role="list" class="citation-list"': ' class="citation-list"',  # roles of citations that have been withdrawn
+    ' role="doc-biblioentry"': "",
+}
+
+
+def change_pages(app: Sphinx, exception: Exception | None) -> None:
+    """Change in the made pages what Sphinx has no setting for."""
     if exception is None:
         for page in Path(app.outdir).rglob("*.html"):
-            text = page.read_text(encoding="utf-8")
-            late = text.replace("<img alt=", '<img loading="lazy" alt=')
-            if late != text:
-                page.write_text(late, encoding="utf-8")
+            before = text = page.read_text(encoding="utf-8")
+            for old, new in CHANGED.items():
+                text = text.replace(old, new)
+            if text != before:
+                page.write_text(text, encoding="utf-8")
+
+
+def add_references(app: Sphinx, what: str, name: str, of: object, options: object, lines: list[str]) -> None:
+    """Give a docstring that cites by number the references of its module."""
+    told = sys.modules[getattr(of, "__module__", None) or "bestarm"].__doc__ or ""
+    cites = any(re.search(r"\[\d+\]_", line) for line in lines)
+    if cites and "References" not in lines and "References\n------" in told:
+        lines += ["", "References", "----------", *told.partition("References\n----------\n")[2].splitlines(), ""]
 
 
 def setup(app: Sphinx) -> None:
     """Connect the link of each claim, the meaning of each algorithm's name, and the files that Sphinx does not copy."""
+    app.connect("autodoc-process-docstring", add_references, priority=400)  # before numpydoc
     app.connect("doctree-resolved", links.link_claims)
     app.connect("doctree-resolved", links.explain_names)
     app.connect("build-finished", copy_mathjax)
-    app.connect("build-finished", load_late)
+    app.connect("build-finished", change_pages)

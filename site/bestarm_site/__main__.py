@@ -94,11 +94,13 @@ def main(arguments: list[str] | None = None) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     write_pages(folder, given.output / "comparisons")
     options = ["-W", "--keep-going", "-q", "-b", "html", "-j", str(min(4, os.cpu_count() or 1)), "-c", str(HERE)]
+    written = time.perf_counter()
     failed = build_main(
         [*options, "-d", str(given.output / "doctrees"), *(["-E"] if given.fresh else []), str(folder), str(html)]
     )
     size = sum(p.stat().st_size for p in html.rglob("*") if p.is_file()) / 1e6
-    print(f"{html}: {size:.1f} MB in {time.perf_counter() - began:.0f} s")
+    times = f"{written - began:.0f} s for the sources, {time.perf_counter() - written:.0f} s for the pages"
+    print(f"{html}: {size:.1f} MB, {times}")
     return failed
 
 

@@ -109,7 +109,7 @@ def _panel(claim: Record, convention: str, dots: Dots) -> str:
     plot = ""
     if entry.get("dots") and entry.get("relation"):
         # room for the picture, so that a link to a later card arrives there
-        room = 132 + round(max(34, len(entry["dots"]) * max(4, min(18, 330 / len(entry["dots"])))))
+        room = 155 + round(max(34, len(entry["dots"]) * max(4, min(18, 330 / len(entry["dots"])))))
         plot = f'<div class="plot" data-key="{escape(key)}" style="min-height:{room}px"></div>'
     elif verdict.decided_by:
         plot = f'<p class="found">{escape(verdict.decided_by)}</p>'

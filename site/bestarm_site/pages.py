@@ -137,7 +137,7 @@ def score_figure() -> str:
 
 def claims_index() -> str:
     """Return the table of all claims, which is filtered in the browser."""
-    columns = ["claim", "", "paper", "place", "text", "code", "effect"]
+    columns = ["claim", "", "place", "text", "code", "effect"]
     head = "".join(f'<th scope="col">{c or "<span class=sr-only>statement</span>"}</th>' for c in columns)
     body = "".join(
         _claim_row(claim) for study in studies() for claim in [*of_study(study), *of_study(study, ours=True)]
@@ -199,11 +199,13 @@ def _claim_row(claim: Record) -> str:
         "level": str(claim.first.added.get("level", "")),
     }
     attributes = " ".join(f'data-{key}="{escape(value)}"' for key, value in data.items())
-    shown = "".join(f"<td>{chip(v, c, named=False, brief=True) if v else ''}</td>" for c, v in verdicts.items())
+    shown = "".join(
+        f'<td data-run="{CONVENTIONS[c]}">{chip(v, c, named=False, brief=True)}</td>' if v else "<td></td>"
+        for c, v in verdicts.items()
+    )
     link = f'<a href="{claim.study}.html#{claim.id}">{claim.id}</a>'
-    name = escape(load_study(claim.study).paper.abbreviation)
     return (
-        f'<tr {attributes}><th scope="row">{link}</th><td class="statement">{escape(claim.text)}</td><td>{name}</td>'
+        f'<tr {attributes}><th scope="row">{link}</th><td class="statement">{escape(claim.text)}</td>'
         f'<td>{escape(claim.where)}</td>{shown}<td class="effect">{escape(claim.first.numbers)}</td></tr>'
     )
 
@@ -240,16 +242,17 @@ def _moved(claim: Record) -> float:
 
 def _pairs(claims: list[Record]) -> str:
     body = "".join(
-        f'<tr><th scope="row"><a href="{r.page}.html#{r.id}">{r.id}</a></th><td class="statement">{escape(r.text)}</td>'
+        f'<tr><th scope="row"><a href="{r.page}.html#{r.id}">{r.id}</a></th>'
+        f'<td class="statement">{escape(r.text)}<br><span class="muted">{escape(r.first.unit)}</span></td>'
         + "".join(
-            f"<td>{chip(r.verdicts[c], c, named=False, brief=True)}<br>"
+            f'<td data-run="{CONVENTIONS[c]}">{chip(r.verdicts[c], c, named=False, brief=True)}<br>'
             f'<span class="effect">{escape(r.verdicts[c].numbers)}</span></td>'
             for c in CONVENTIONS
         )
-        + f"<td>{escape(r.first.unit)}</td></tr>"
+        + "</tr>"
         for r in claims
     )
-    head = "".join(f'<th scope="col">{c}</th>' for c in ("claim", "statement", "text", "code", "effect of"))
+    head = "".join(f'<th scope="col">{c}</th>' for c in ("claim", "statement, and what the effect is", "text", "code"))
     return (
         '<div class="claims-wrap" tabindex="0" role="region" aria-label="Text against code">'
         f'<table class="claims"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
@@ -323,17 +326,21 @@ def gallery() -> str:
     lines = ["# Gallery", "", "A few figures of each study, each with its numbers and the command that redraws it.", ""]
     for study in studies():
         paper = load_study(study).paper
-        lines += [f"## {paper.title}", "", "::::{grid} 1 1 2 2", ":gutter: 3", ""]
+        lines += [f"## {paper.title}", "", ":::::{grid} 1 1 2 2", ":gutter: 3", ""]
         for shown in paper.figures.values():
             picture = FIGURES / study / shown.notebook / f"{shown.file}.png"
             if shown.gallery and picture.is_file():
-                path = picture.relative_to(ROOT).as_posix()
-                numbers = picture.with_suffix(".csv")
+                path, numbers = picture.relative_to(ROOT).as_posix(), picture.with_suffix(".csv")
                 csv = f" · {{download}}`CSV </{path[:-4]}.csv>`" if numbers.is_file() else ""
                 notebook = f"/notebooks/{study}/{shown.notebook}.ipynb"
-                lines += [":::{grid-item-card}", "", f"[![{shown.alt}](/{path})]({notebook})", "", f"**{shown.title}**"]
-                lines += ["+++", f"[Notebook]({notebook}){csv} · `dvc repro -s -f {study}@{shown.notebook}`", ":::", ""]
-        lines += ["::::", ""]
+                lines += ["::::{grid-item-card}", f"[![{shown.alt}](/{path})]({notebook})", "", f"**{shown.title}**"]
+                lines += [
+                    "",
+                    ":::{card-footer}",
+                    f"[Notebook]({notebook}){csv} · `dvc repro -s -f {study}@{shown.notebook}`",
+                ]
+                lines += [":::", "::::", ""]
+        lines += [":::::", ""]
     return "\n".join(lines)
 
 

@@ -236,7 +236,7 @@ class Pairs(Observed):
             self.rounds[-1]["stale"] = self._index(state, self.rounds[-1]["pair"])
 
 
-def _topm_run(number: int) -> tuple[list[dict[str, Any]], int | None]:
+def topm_run(number: int) -> tuple[list[dict[str, Any]], int | None]:
     """Return the rounds of one run, and the round in which the stale pair would have stopped it."""
     from bestarm.policies.gifa import m_lingape
 
@@ -256,15 +256,15 @@ def topm_replay() -> dict[str, Any]:
     kept: list[dict[str, Any]] = []
     wrong = 0
     for number in range(LAST):
-        found, stale = _topm_run(number)
+        found, stale = topm_run(number)
         is_wrong = stale is not None and found[stale]["best"] != best
         wrong += is_wrong
         if number == 0 or (is_wrong and len(kept) < 3):
-            kept.append(_thinned(number, found, stale))
+            kept.append(thinned(number, found, stale))
     return {"best": best, "means": rounded(problem.means[0], 4), "runs": kept, "wrong": wrong, "of": LAST}
 
 
-def _thinned(number: int, found: list[dict[str, Any]], stale: int | None) -> dict[str, Any]:
+def thinned(number: int, found: list[dict[str, Any]], stale: int | None) -> dict[str, Any]:
     """Return some rounds of a run: those around the stale stop, and others evenly."""
     n = len(found)
     near = set() if stale is None else set(range(max(0, stale - 30), min(n, stale + 31)))

@@ -183,14 +183,14 @@ def plain(text: str) -> str:
 
 
 def figure_of(claim: Record) -> tuple[str, Shown] | None:
-    """Return the study's figure that a claim is about, by the numbers in its place in the paper, else by its notebook.
+    """Return the study's figure that a claim is about: of the number that its place names, else of its notebook.
 
-    Only figures of the claim's own notebook are taken, those that bear a number of the paper before others.
+    Figures of the claim's own notebook come before others of that number.
     """
-    paper = load_study(claim.study).paper
-    mine = {title: shown for title, shown in paper.figures.items() if shown.notebook == claim.notebook}
-    for numbered in re.findall(r"(?:Figures?|Table|Tables) (\d+[a-z]?)(?:\((\w)\))?", claim.where):
-        for title, shown in mine.items():
-            if re.match(rf"(Figure|Table) {numbered[0]}\b", title) and shown.file.startswith("fig"):
+    figures = load_study(claim.study).paper.figures
+    mine = {title: shown for title, shown in figures.items() if shown.notebook == claim.notebook}
+    for number_of in re.findall(r"(?:Figures?|Tables?) (\d+)", claim.where):
+        for title, shown in [*mine.items(), *figures.items()]:
+            if re.match(rf"(Figure|Table) {number_of}\b", title) and shown.file.startswith("fig"):
                 return title, shown
     return next(((title, shown) for title, shown in mine.items() if shown.gallery), None)

@@ -78,6 +78,8 @@
     const back = (px) => g(from + ((px - side) / (width - 2 * side)) * (to - from));
 
     place.replaceChildren();
+    const unit = claim.ranks ? "rank" : claim.unit.replace(/^share of the cells in which left is ahead in /, "difference or ratio of ");
+    element("p", { class: "plot-of" }, place, unit[0].toUpperCase() + unit.slice(1));
     const svg = make("svg", { viewBox: `0 0 ${width} ${top + height + bottom}`, role: "img" }, place);
     const zone = make("rect", { class: "zone", y: top, height }, svg);
     const marksOf = ticks(g(from), g(to), log);
@@ -85,7 +87,6 @@
       make("line", { class: "grid", x1: x(v), x2: x(v), y1: top, y2: top + height }, svg);
       make("text", { x: x(v), y: top + height + 16, "text-anchor": "middle" }, svg, say(v));
     }
-    make("text", { x: width - side, y: top - 6, "text-anchor": "end", class: "of" }, svg, claim.ranks ? "rank" : claim.counts ? claim.unit.replace(/^share of the cells in which left is ahead in /, "") : claim.unit);
     make("line", { class: "set", x1: x(claimed), x2: x(claimed), y1: top, y2: top + height }, svg);
     const marks = dots.map((dot, i) => {
       const y = top + (height / dots.length) * (i + 0.5);
@@ -113,6 +114,7 @@
     const reset = element("button", { type: "button" }, controls, "As set");
     const said = element("p", { class: "plot-said", role: "status" }, place);
 
+    const ahead = (effect) => (claim.relation === "below" ? effect < claimed : claim.relation === "at_least" ? effect >= claimed : effect > claimed);
     function move(margin, exact) {
       const shown = exact ? claimed : margin;
       line.setAttribute("x1", x(shown)); line.setAttribute("x2", x(shown)); handle.setAttribute("cx", x(shown));
@@ -134,7 +136,8 @@
       }
       const word = claim.counts ? (dots.length === 1 ? "cell" : "cells") : dots.length === 1 ? "comparison" : "comparisons";
       const where = exact ? "At the margin that was set" : `With the margin at ${say(shown)} (set: ${say(claimed)})`;
-      said.textContent = `${where}: ${counts.for} of ${dots.length} ${word} significantly for the claim, ${counts.open} open, ${counts.against} against.`;
+      const held = claim.counts && !claim.ranks && exact ? ` (by their estimates ${dots.filter((d) => ahead(d.effect)).length})` : "";
+      said.textContent = `${where}: ${counts.for} of ${dots.length} ${word} significantly for the claim${held}, ${counts.open} open, ${counts.against} against.`;
       slider.setAttribute("aria-valuetext", say(shown));
       svg.setAttribute("aria-label", said.textContent);
     }
