@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -72,7 +71,7 @@ def of_study(name: str) -> Dots:
             if line is None:
                 continue
             test, at_scale = claim.tests[convention], line["scale"] == "paper"
-            files = {e: _file(name, e, at_scale) for e in test.experiments()}
+            files = {e: rows_behind(name, e, at_scale) for e in test.experiments()}
             entry: dict[str, Any] = {"files": sorted(set(files.values())), "dots": []}
             if not isinstance(test, Exact) and "found" in line:
                 there = larger if at_scale else rows
@@ -83,7 +82,8 @@ def of_study(name: str) -> Dots:
     return found
 
 
-def _file(study: str, experiment: str, at_scale: bool) -> str:
+def rows_behind(study: str, experiment: str, at_scale: bool) -> str:
+    """Return the file of rows on which an experiment is judged, from the root of the repository."""
     paper = rows_file(study, experiment, "paper")
     file = paper if at_scale and paper.is_file() else rows_file(study, experiment, "laptop")
     return file.relative_to(ROOT).as_posix()
@@ -143,10 +143,3 @@ def _dot(name: str, effect: float, low: float, high: float, n: int, state: str) 
 
 def _finite(value: float) -> float | None:
     return float(f"{value:.5g}") if math.isfinite(value) else None
-
-
-def files_of(found: Mapping[str, Dots]) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield study, claim and files of rows of every claim."""
-    for study, dots in found.items():
-        for key, entry in dots.items():
-            yield study, key.partition("|")[0], entry["files"]
