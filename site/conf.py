@@ -95,6 +95,7 @@ CHANGED = {  # in every page
     "<img alt=": '<img loading="lazy" alt=',  # a picture is loaded when it comes into view
     ' role="list" class="citation-list"': ' class="citation-list"',  # roles of citations that have been withdrawn
     ' role="doc-biblioentry"': "",
+    '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
 }
 
 

@@ -36,7 +36,7 @@ def root_page() -> str:
         "Findings": [*found, "Gallery <gallery>", "Reading paths <paths>"],
         "Papers": papers,
         "Use it": ["Algorithms <algorithms/index>", *use, *loose, "API reference <api/index>"],
-        "The project": list(docs.values()),
+        "The project": [*docs.values(), "Hardware and hours <hardware>"],
     }
     return pages.home() + "\n".join(toctree(caption, entries) for caption, entries in parts.items())
 
@@ -54,6 +54,7 @@ def write_pages(folder: Path, cache: Path) -> None:
         "claims/index.md": pages.claims_index(),
         "text_and_code.md": pages.text_and_code(),
         "gallery.md": pages.gallery(),
+        "hardware.md": pages.hardware(),
         "algorithms/index.md": algorithms.index(),
         "paths.md": (HERE / "pages" / "paths.md").read_text(encoding="utf-8"),
         **algorithms.api_pages(),

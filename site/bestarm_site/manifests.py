@@ -1,7 +1,7 @@
 """``python -m bestarm_site.manifests``: what machines read of this repository, written from what is committed.
 
-``claims.json`` leads from each claim to the files behind it, with their SHA-256; ``codecheck.yml`` lists the outputs for
-a CODECHECK; ``codemeta.json`` and ``.zenodo.json`` say again what CITATION.cff and pyproject.toml say.
+``claims.json`` leads from each claim to the files behind it, with their SHA-256. ``codecheck.yml`` lists outputs for
+a CODECHECK. ``codemeta.json`` and ``.zenodo.json`` repeat CITATION.cff and pyproject.toml.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def files_of(claim: Record) -> Iterator[tuple[str, Path]]:
 
 def claims_map() -> str:
     """Return the map from claims to files, as JSON; each file's digest stands once."""
-    claims, digests = [], {}
+    claims: list[dict[str, Any]] = []
+    digests: dict[str, str] = {}
     for claim in records().values():
         there = [(kind, path.relative_to(ROOT).as_posix()) for kind, path in files_of(claim) if path.is_file()]
         digests |= {path: sha256(path) for _, path in there}
