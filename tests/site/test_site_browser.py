@@ -202,6 +202,18 @@ def test_a_notebook_complains_of_nothing(visit, path):
     assert "| --- |" not in page.inner_text("article")
 
 
+@pytest.mark.parametrize("name", ["gse", "tree", "oae", "topm"])
+def test_every_mark_of_a_replay_has_a_style_of_its_own(visit, name):
+    """SVG fills what no rule names in black, which nobody sees in the dark."""
+    page = visit(f"replays/{name}.html", dark=True)
+    page.locator(".replay [name=step]").focus()
+    page.keyboard.press("End")
+    marks = page.locator(".replay > svg :is(rect, circle, path)")
+    fills = marks.evaluate_all("marks => marks.map((mark) => getComputedStyle(mark).fill)")
+    assert len(fills) > 2
+    assert "rgb(0, 0, 0)" not in fills
+
+
 def test_words_are_found(visit):
     page = visit("search.html?q=GPTree+stuck")
     page.locator("#search-results li a").first.wait_for()

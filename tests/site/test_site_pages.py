@@ -10,12 +10,13 @@ import pytest
 from bestarm_site import pages, source
 from bestarm_site.cards import card
 from bestarm_site.records import controls, figure_of, number, plain, records
-from conftest import HTML
 
 import bestarm
 from bestarm_lab.notebooks.runner import notebooks_of
 from bestarm_lab.paths import ROOT
 from bestarm_lab.study import claim_ids, study_names
+
+HTML = ROOT / "build" / "site" / "html"
 
 
 class Links(HTMLParser):
