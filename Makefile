@@ -1,4 +1,5 @@
-# make setup | test | repro | bench | lint | pages: each first sets up .venv from requirements.lock and requirements-torch.lock.
+# make setup | test | repro | bench | lint | pages | site | site-test | manifests: each first sets up .venv from requirements.lock
+# and requirements-torch.lock; the site's own tools go to build/site-tools, from requirements-site.lock.
 # In an environment of your own (conda): make test BIN="$CONDA_PREFIX/bin"
 # PIP_ARGS goes to pip, for example an index of CPU builds of Torch. STUDY limits a rebuild to one study.
 
@@ -12,7 +13,7 @@ export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
 RUN = PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: setup repro test test-light bench lint pages lock
+.PHONY: setup repro test test-light bench lint pages site site-test manifests lock
 
 ifeq ($(BIN),$(VENV)/bin)
 setup: $(VENV)/ready
@@ -48,12 +49,33 @@ bench: setup
 	$(RUN) python -m benchmarks
 
 lint: setup
-	$(RUN) ruff check src tests benchmarks
-	$(RUN) ruff format --check src tests benchmarks
+	$(RUN) ruff check src tests benchmarks site
+	$(RUN) ruff format --check src tests benchmarks site
 	$(RUN) mypy
 
 pages: setup
 	$(RUN) bestarm pages
+
+# Static pages in build/site/html, from committed notebooks, docs and results: nothing is executed, nothing fetched.
+SITE_TOOLS = build/site-tools
+SITE = PYTHONPATH="$(abspath $(SITE_TOOLS)):$(abspath site)" $(RUN)
+
+$(SITE_TOOLS)/ready: requirements-site.lock | setup
+	rm -rf $(SITE_TOOLS)
+	$(RUN) python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --target $(SITE_TOOLS) \
+		--requirement requirements-site.lock $(PIP_ARGS)
+	touch $@
+
+site: setup $(SITE_TOOLS)/ready
+	$(SITE) python -m bestarm_site --fresh
+
+# The same in a browser, the Chromium of the system.
+site-test: site
+	$(SITE) python -m pytest tests/site
+
+# codecheck.yml, codemeta.json, .zenodo.json and claims.json, from results, figures and CITATION.cff.
+manifests: setup
+	PYTHONPATH="$(abspath site)" $(RUN) python -m bestarm_site.manifests
 
 # After a change of pyproject.toml; needs uv. Versions that the file has are kept, with UV_ARGS=--upgrade the newest are taken.
 # What only Torch's build for CUDA brings is left out: Torch's own metadata name the versions.
@@ -65,3 +87,11 @@ lock:
 	 echo "# of its files. Torch is in requirements-torch.lock. Made by 'make lock' from pyproject.toml."; \
 	 cat requirements.lock.new) > requirements.lock
 	rm requirements.lock.new
+	uv pip compile --group site --group site-test --constraint requirements.lock --constraint requirements-torch.lock --universal \
+		--fork-strategy fewest --python-version 3.11.5 --generate-hashes --no-annotate --no-header --quiet \
+		--output-file requirements-site.lock $(UV_ARGS)
+	(echo "# Tools of the site, beside what requirements.lock has: every package at its exact version, with the SHA-256 of each of"; \
+	 echo "# its files. Made by 'make lock' from the groups in pyproject.toml."; \
+	 awk 'FNR == NR {if (/^[a-z]/) {split($$1, p, "=="); known[p[1]] = 1} next} /^[a-z]/ {split($$1, p, "=="); keep = !(p[1] in known)} keep' \
+		requirements.lock requirements-site.lock | grep -v '^#') > requirements-site.lock.new
+	mv requirements-site.lock.new requirements-site.lock

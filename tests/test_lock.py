@@ -25,6 +25,7 @@ def entries(name: str) -> list[tuple[Requirement, list[str]]]:
 
 
 HASHED = entries("requirements.lock")
+SITE = entries("requirements-site.lock")
 TORCH = entries("requirements-torch.lock")
 LOCKED = {requirement.name: requirement for requirement, _ in HASHED + TORCH}
 
@@ -59,6 +60,41 @@ def test_every_package_has_one_version_and_hashes():
             assert len(digest) == 64
             assert set(digest) <= set("0123456789abcdef")
         assert len(set(options)) == len(options)
+
+
+def test_tools_of_the_site_are_locked_beside_the_rest():
+    """What its groups declare, within the range, with hashes; nothing twice, and nothing that a setup would install."""
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
+    for requirement, options in SITE:
+        assert canonicalize_name(requirement.name) not in LOCKED, RENEW
+        version(requirement)
+        assert options, f"{requirement} has no hash: {RENEW}"
+        assert all(option.startswith("hash=sha256:") for option in options)
+    here = {r.name: r for r, _ in SITE if r.marker is None or r.marker.evaluate()}
+    for requirement in (Requirement(text) for group in groups.values() for text in group):
+        name = canonicalize_name(requirement.name)
+        assert name in here, f"{requirement} is not in requirements-site.lock: {RENEW}"
+        assert requirement.specifier.contains(version(here[name])), f"{requirement}: {RENEW}"
+
+
+def test_the_site_is_made_with_its_own_tools(tmp_path):
+    """Commands as make would run them: a setup first, then hashed tools in a folder of their own."""
+    if shutil.which("make") is None:
+        pytest.skip("there is no make here")
+    ask = [
+        "make",
+        "--dry-run",
+        "site",
+        f"SITE_TOOLS={tmp_path}/tools",
+        f"VENV={tmp_path}/new",
+        f"BIN={tmp_path}/new/bin",
+    ]
+    said = subprocess.run(ask, cwd=ROOT, capture_output=True, text=True, check=True).stdout.replace("\\\n", " ")
+    tools = next(line for line in said.splitlines() if "--target" in line)
+    assert "--no-deps --require-hashes" in tools
+    assert "requirements-site.lock" in tools
+    assert "python -m bestarm_site --fresh" in said.splitlines()[-1]
+    assert said.index("requirements.lock") < said.index("--target")
 
 
 def test_torch_alone_has_no_hash():

@@ -1,0 +1,211 @@
+"""The card of a claim, and the page of all cards of a study."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import escape
+from typing import Any
+
+from bestarm_lab.study import load_study
+from bestarm_site.comparisons import Dots
+from bestarm_site.records import CONVENTIONS, Record, Verdict, controls, figure_of, number, of_study
+from bestarm_site.source import in_repository
+
+RUN_AS = {"as_written": "the paper's text", "as_coded": "the authors' code"}
+OF_PLACE = {"reading": "another reading of", "control": "a control of", "prediction": "a prediction about"}
+
+
+def raw(html: str) -> str:
+    """Return HTML as a block of a page."""
+    return f"```{{raw}} html\n{html}\n```\n"
+
+
+def chip(verdict: Verdict, convention: str, *, named: bool = True, brief: bool = False) -> str:
+    """Return a verdict as a small coloured word; a brief one without what belongs to it."""
+    kind = verdict.word.replace(" ", "-")
+    label = f'<span class="chip-of">{CONVENTIONS[convention]}</span>' if named else ""
+    words = verdict.word if brief and verdict.word != "mixed" else verdict.words
+    return f'<span class="chip chip-{escape(kind)}" title="{escape(verdict.words)}">{label}{escape(words)}</span>'
+
+
+def chips(claim: Record) -> str:
+    """Return the verdicts of a claim as chips; text and code are named where there are both."""
+    both = len(claim.verdicts) > 1
+    return " ".join(chip(v, c, named=both or c == "as_coded") for c, v in claim.verdicts.items())
+
+
+def paper_link(study: str) -> tuple[str, str]:
+    """Return the citation of a study's paper and its address, by the number of arXiv or of a volume of proceedings."""
+    citation = " ".join(load_study(study).paper.citation.split())
+    if found := re.search(r"arXiv[: ]*(\d{4}\.\d{4,5})", citation):
+        return citation, f"https://arxiv.org/abs/{found.group(1)}"
+    volume = re.search(r"PMLR (\d+)", citation)
+    return citation, f"https://proceedings.mlr.press/v{volume.group(1)}/" if volume else ""
+
+
+def claims_page(study: str, dots: Dots) -> str:
+    """Return the page of all cards of a study."""
+    paper = load_study(study).paper
+    citation, address = paper_link(study)
+    named = f"[{citation}]({address})" if address else citation
+    lines = [f"# {paper.abbreviation}: claims", "", named, ""]
+    lines += [f"Each claim of the paper in our words, with every comparison behind its verdict. {HOW_TO_READ}", ""]
+    lines += [raw(SWITCH)]
+    theirs = of_study(study)
+    for claim in theirs:
+        lines += [card(claim, dots)]
+    alone = [c for c in of_study(study, ours=True) if not c.of or c.of not in {t.id for t in theirs}]
+    if alone:
+        lines += ["## Statements of this project", ""]
+        lines += [card(claim, dots) for claim in alone]
+    return "\n".join(lines) + "\n" + raw(_data(study, dots))
+
+
+HOW_TO_READ = (
+    "A dot is one comparison with its 95% interval; the shaded side is what the claim says. Drag the margin, or move "
+    "it with the arrow keys, to see how many comparisons would still be for the claim; the verdict itself uses the "
+    "margin that was set beforehand and adjusts p over all claims of the paper."
+)
+SWITCH = """<div class="switch-bar" role="group" aria-label="Which run is shown on all cards">
+<span>Show runs of</span>
+<button type="button" data-convention="as_written" aria-pressed="true">the paper's text</button>
+<button type="button" data-convention="as_coded" aria-pressed="false">the authors' code</button>
+</div>"""
+
+
+def card(claim: Record, dots: Dots) -> str:
+    """Return the card of a claim with this project's statements about it, folded."""
+    opening = f'<div class="card-head" id="{claim.id}"><div class="card-chips">{chips(claim)}</div></div>'
+    lines = [f"## {claim.id}", "", raw(opening), claim.text, "", raw(body(claim, dots)), details_of(claim, dots)]
+    mine = controls(claim)
+    if mine:
+        lines += [raw(f'<details class="controls"><summary>{_count(mine)} on this claim</summary>')]
+        for other in mine:
+            kind = OF_PLACE.get(other.ours, f"a {other.ours} of")
+            head = (
+                f'<div class="control" id="{other.id}"><div class="card-chips"><strong>{other.id}</strong> '
+                f'<span class="muted">{kind} {claim.id}</span> {chips(other)}</div>'
+            )
+            lines += [raw(head), other.text, "", raw(body(other, dots)), details_of(other, dots), raw("</div>")]
+        lines += [raw("</details>")]
+    return "\n".join(lines)
+
+
+def _count(mine: list[Record]) -> str:
+    return "One statement of ours" if len(mine) == 1 else f"{len(mine)} statements of ours"
+
+
+def body(claim: Record, dots: Dots) -> str:
+    """Return the part of a card that is drawn: one panel for each convention."""
+    panels = [_panel(claim, convention, dots) for convention in claim.verdicts]
+    return f'<div class="card-body" data-claim="{claim.id}">{"".join(panels)}</div>'
+
+
+def _panel(claim: Record, convention: str, dots: Dots) -> str:
+    verdict, key = claim.verdicts[convention], f"{claim.id}|{convention}"
+    entry = dots.get(key, {})
+    facts = _facts(verdict, entry)
+    plot = ""
+    if entry.get("dots") and entry.get("relation"):
+        # room for the picture, so that a link to a later card arrives there
+        room = 155 + round(max(34, len(entry["dots"]) * max(4, min(18, 330 / len(entry["dots"])))))
+        plot = f'<div class="plot" data-key="{escape(key)}" style="min-height:{room}px"></div>'
+    elif verdict.decided_by:
+        plot = f'<p class="found">{escape(verdict.decided_by)}</p>'
+    words = f'<span class="panel-of">Run as {RUN_AS[convention]}</span>' if len(claim.verdicts) > 1 else ""
+    return f'<div class="panel" data-convention="{convention}">{words}{plot}<dl class="facts">{facts}</dl></div>'
+
+
+def _facts(verdict: Verdict, entry: dict[str, Any]) -> str:
+    pairs = []
+    if verdict.margin:
+        pairs.append(("claimed", f"{verdict.unit}: {verdict.margin}"))
+    if verdict.numbers and entry.get("dots"):
+        pairs.append(("decided by", f"{verdict.numbers} in {verdict.decided_by}"))
+    if verdict.p is not None and verdict.p_opposite is not None and verdict.p_adjusted is not None:
+        one_sided = f"{_p(verdict.p)} for the claim, {_p(verdict.p_opposite)} against it"
+        ps = f"{one_sided}; two-sided and adjusted over the claims {_p(verdict.p_adjusted)}"
+        pairs.append(("p", ps))
+    if verdict.n:
+        pairs.append(("runs", f"{verdict.n:,}" + (f", {verdict.scale} scale" if verdict.scale else "")))
+    return "".join(f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>" for name, text in pairs)
+
+
+def _p(value: float) -> str:
+    if value < 1e-4:
+        return "below 0.0001"
+    return number(value)
+
+
+def details_of(claim: Record, dots: Dots) -> str:
+    """Return what a card says below its picture: place, test, caveat, figure, notebook, command and how to cite."""
+    citation, address = paper_link(claim.study)
+    place = f"[{claim.where}]({address})" if address and claim.where else claim.where
+    first = next(iter(claim.verdicts))
+    entry = dots.get(f"{claim.id}|{first}", {})
+    lines = [f"**In the paper:** {place}." if place else ""]
+    lines += [f" **Tested as:** {claim.first.test.rstrip('.')}."]
+    if claim.caveat:
+        lines += [f" **Rests on:** {claim.caveat.strip()}"]
+    if quantifier := claim.first.added.get("quantifier"):
+        lines += [f" **Of the comparisons:** {quantifier}."]
+    text = "".join(lines) + "\n\n"
+    notebook = f"/notebooks/{claim.study}/{claim.notebook}.ipynb"
+    found = figure_of(claim)
+    pointers = [f"[Notebook {claim.notebook[:2]}]({notebook})"]
+    if found:
+        anchor = figure_anchor(claim.study, found[1].notebook, found[1].file)
+        pointers.insert(
+            0,
+            f"[{found[0]}](/gallery_all/{claim.study}.md#{anchor})",
+        )
+    pointers.append(f"`bestarm verdict {claim.id}`")
+    text += " · ".join(pointers) + "\n\n"
+    queries = "\n".join(entry.get("queries", []))
+    files = ", ".join(_file_link(file) for file in entry.get("files", []))
+    more = ""
+    if files:
+        more += f"<p>Rows: {files}</p>"
+    if queries:
+        more += f'<pre class="queries">{escape(queries)}</pre>'
+    folded = f'<details class="behind"><summary>The rows behind it</summary>{more}</details>' if more else ""
+    return text + raw(folded + _cite(claim, citation))
+
+
+def figure_anchor(study: str, notebook: str, file: str) -> str:
+    """Return the anchor of a figure on the page of all figures of its study."""
+    return f"{study}-{notebook}-{file}".replace("_", "-").lower()
+
+
+def _file_link(file: str) -> str:
+    address = in_repository(file)
+    return f'<a href="{escape(address)}"><code>{file}</code></a>' if address else f"<code>{file}</code>"
+
+
+def _cite(claim: Record, citation: str) -> str:
+    words = "; ".join(f"{CONVENTIONS[c]}: {v.words}" for c, v in claim.verdicts.items())
+    text = f'bestarm, claim {claim.id}, "{claim.text}" ({words}), on: {citation}'
+    return (
+        f'<details class="cite"><summary>Cite this claim</summary><p class="citation">{escape(text)} '
+        f'<span class="cite-link" data-anchor="{claim.id}"></span></p></details>'
+    )
+
+
+def _data(study: str, dots: Dots) -> str:
+    kept = {
+        key: {name: value for name, value in entry.items() if name not in ("files", "queries")}
+        for key, entry in dots.items()
+        if entry.get("dots")
+    }
+    units = {
+        f"{claim.id}|{convention}": verdict.unit
+        for ours in (False, True)
+        for claim in of_study(study, ours=ours)
+        for convention, verdict in claim.verdicts.items()
+    }
+    for key, entry in kept.items():
+        entry["unit"] = units.get(key, "")
+    text = json.dumps(kept, separators=(",", ":"), ensure_ascii=False).replace("</", "<\\/")
+    script = '<script defer src="../_static/cards.js"></script>'
+    return f'<script type="application/json" id="claims-data">{text}</script>\n{script}'

@@ -1,0 +1,405 @@
+"""The pages that the site makes of claims, papers and figures; each function returns one page in Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from bestarm_lab.claims.verdicts import VERDICTS
+from bestarm_lab.notebooks.runner import notebooks_of
+from bestarm_lab.paths import DATA, FIGURES, ROOT
+from bestarm_lab.study import load_study, study_names
+from bestarm_site.cards import chip, chips, figure_anchor, paper_link, raw
+from bestarm_site.records import CONVENTIONS, Record, Verdict, number, of_study, records
+from bestarm_site.source import in_repository, short_title
+
+HERE = Path(__file__).parents[1]
+CODES = {word: convention for convention, word in CONVENTIONS.items()}
+SHOWN_AT_ONCE = 8  # claims of one list of a summary; the others are folded
+ORDER = ("linear_topm", "gpoo", "gse", "oae", "dpp_bbo")
+
+
+def studies() -> list[str]:
+    """Return the studies in the order of the site; those that it does not know come last."""
+    return sorted(study_names(), key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
+
+
+@cache
+def told() -> dict[str, dict[str, Any]]:
+    """Return what people wrote of each paper, in ``papers.yaml``."""
+    table: dict[str, dict[str, Any]] = yaml.safe_load((HERE / "papers.yaml").read_text(encoding="utf-8"))
+    return table
+
+
+def _cells(verdict: Verdict) -> str:
+    found = re.search(r"\d+ of \d+ cells", verdict.decided_by)
+    return found.group() if found else f"{verdict.confirming} of {verdict.comparisons} comparisons"
+
+
+FIELDS = {
+    "effect": lambda v: number(v.effect),
+    "percent": lambda v: f"{100 * v.effect:.0f}%",
+    "word": lambda v: v.word,
+    "cells": _cells,
+    "comparisons": lambda v: f"{v.confirming} of {v.comparisons}",
+}
+
+
+def filled(text: str) -> str:
+    """Return a text with its numbers taken from the verdicts.
+
+    Raises
+    ------
+    ValueError
+        For a claim, a run or a field that there is not.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        identity, run, field = match.groups()
+        claim = records().get(identity)
+        if claim is None or CODES.get(run) not in claim.verdicts or field not in FIELDS:
+            raise ValueError(f"papers.yaml: {match.group()} names a claim, a run or a field that there is not.")
+        return str(FIELDS[field](claim.verdicts[CODES[run]]))
+
+    return re.sub(r"\{([\w.-]+)\|(\w+)\|(\w+)\}", value, text)
+
+
+def home() -> str:
+    """Return the first page: what this is, the score, five stories, where to go on."""
+    theirs = [r for r in records().values() if not r.ours]
+    lines = ["# Do best-arm papers do what they say?", ""]
+    lines += [
+        f"We rebuilt five papers on finding the best of many options with few measurements, turned their {len(theirs)} "
+        "claims into statistical tests, and ran the authors' code beside their text. Every number here comes from a "
+        "run that you can repeat with one command.",
+        "",
+    ]
+    lines += [raw(score_figure()), ""]
+    lines += ["[All claims, with filters](/claims/index.md) · [Read in ten minutes, or in an hour](/paths.md)", ""]
+    lines += ["## Five stories", ""]
+    for study in studies():
+        entry = told().get(study, {})
+        if "story" in entry:
+            paper = load_study(study).paper
+            words = [records()[identity] for identity in entry["decides"] if identity in records()]
+            lines += [raw(f'<div class="story"><h3><a href="papers/{study}.html">{escape(paper.title)}</a></h3>')]
+            lines += [filled(entry["story"].strip()), ""]
+            if words:
+                lines += [
+                    raw(
+                        f'<p class="story-chips"><a href="{words[0].page}.html#{words[0].id}">{words[0].id}</a> '
+                        f"{chips(words[0])}</p>"
+                    )
+                ]
+            lines += [raw("</div>")]
+    lines += ["", (HERE / "pages" / "home_end.md").read_text(encoding="utf-8")]
+    return "\n".join(lines)
+
+
+COUNTED = [v for v in VERDICTS if v != "not run"]
+
+
+def score_figure() -> str:
+    """Return the score of each paper as stacked bars in HTML, which follow the colours of the page and its width."""
+    bars = []
+    for study in studies():
+        for convention, run in (("as_written", "text"), ("as_coded", "code")):
+            found = [r.verdicts[convention] for r in of_study(study) if convention in r.verdicts]
+            count = Counter(v.word for v in found if v.word != "not run")
+            total = sum(count.values())
+            if not total:
+                continue
+            words = [w for w in [*COUNTED, *sorted(set(count) - set(COUNTED))] if count[w]]
+            parts = "".join(
+                f'<a class="bar bar-{w.replace(" ", "-")}" style="flex:{count[w]}" '
+                f'href="claims/index.html?paper={study}&amp;verdict={w.replace(" ", "+")}&amp;run={run}" '
+                f'aria-label="{count[w]} {w}"><span>{count[w]}</span></a>'
+                for w in words
+            )
+            name = load_study(study).paper.abbreviation
+            bars.append(
+                f'<div class="score-row"><span class="score-name">{escape(name)} <em>{run}</em></span>'
+                f'<span class="score-bar">{parts}</span></div>'
+            )
+    legend = "".join(f'<span class="key"><i class="bar-{w.replace(" ", "-")}"></i>{w}</span>' for w in COUNTED)
+    return (
+        f'<figure class="score" aria-label="Claims of each paper by verdict">{"".join(bars)}'
+        f'<figcaption>{legend}<span class="muted">Claims of each paper that could be run, tested as the paper\'s text '
+        f"and as the authors' code state the algorithms. A bar leads to its claims.</span></figcaption></figure>"
+    )
+
+
+def claims_index() -> str:
+    """Return the table of all claims, which is filtered in the browser."""
+    columns = ["claim", "", "place", "text", "code", "effect"]
+    head = "".join(f'<th scope="col">{c or "<span class=sr-only>statement</span>"}</th>' for c in columns)
+    body = "".join(
+        _claim_row(claim) for study in studies() for claim in [*of_study(study), *of_study(study, ours=True)]
+    )
+    words = [w for w in VERDICTS if any(v.word == w for r in records().values() for v in r.verdicts.values())]
+    words += sorted({v.word for r in records().values() for v in r.verdicts.values()} - set(VERDICTS))
+    levels = sorted({str(r.first.added["level"]) for r in records().values() if "level" in r.first.added})
+    papers = {study: load_study(study).paper.abbreviation for study in studies()}
+    form = "".join(
+        [
+            _select("paper", "Paper", papers),
+            _select("verdict", "Verdict", {w: w for w in words}),
+            _select("run", "Run as", {"text": "paper's text", "code": "authors' code"}),
+            _select("level", "Level", {level: level for level in levels}) if levels else "",
+            _select("kind", "Decided by", {"test": "test", "exact": "exact check"}),
+            _select("parts", "Text and code", {"yes": "differ"}),
+            _select("whose", "Whose", {"paper": "the paper's", "ours": "ours about it"}, "paper"),
+            '<label class="search-words">Words <input type="search" name="words" autocomplete="off"></label>',
+            '<button type="reset">Reset</button>',
+        ]
+    )
+    text = (
+        "# All claims\n\nOne line for each claim of the five papers, in our words. The state of the filters is in the "
+        "address of this page, so that it can be shared. *Confirmed*: significant beyond the claim's margin in every "
+        "comparison, or in as many as the claim names, or true in an exact check. *Refuted*: significant the other way "
+        "somewhere, and nowhere for the claim. *Mixed*: both. *Undecided*: neither. *Not informative*: nothing that "
+        "was run could have contradicted it. *Not run*: the data are not public, or the authors' code has no such "
+        "series.\n\n"
+    )
+    table = (
+        f'<form id="claim-filters" class="filters" aria-label="Filters">{form}</form>'
+        '<p id="claim-count" role="status" aria-live="polite"></p>'
+        '<div class="claims-wrap" tabindex="0" role="region" aria-label="Claims">'
+        f'<table id="claims" class="claims"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        '<script defer src="../_static/claims.js"></script>'
+    )
+    children = "\n".join(f"{load_study(s).paper.abbreviation} <{s}>" for s in studies())
+    return text + raw(table) + f"\n```{{toctree}}\n:hidden:\n\n{children}\n```\n"
+
+
+def _select(name: str, label: str, options: dict[str, str], chosen: str = "") -> str:
+    every = f'<option value="all"{"" if chosen else " selected"}>all</option>'
+    rest = "".join(
+        f'<option value="{escape(value)}"{" selected" if value == chosen else ""}>{escape(words)}</option>'
+        for value, words in options.items()
+    )
+    return f'<label>{label} <select name="{name}">{every}{rest}</select></label>'
+
+
+def _claim_row(claim: Record) -> str:
+    verdicts = {c: claim.verdicts.get(c) for c in CONVENTIONS}
+    data = {
+        "paper": claim.study,
+        "text": verdicts["as_written"].word if verdicts["as_written"] else "",
+        "code": verdicts["as_coded"].word if verdicts["as_coded"] else "",
+        "kind": "exact" if claim.exact else "test",
+        "whose": "ours" if claim.ours else "paper",
+        "parts": "yes" if claim.parts else "no",
+        "level": str(claim.first.added.get("level", "")),
+    }
+    attributes = " ".join(f'data-{key}="{escape(value)}"' for key, value in data.items())
+    shown = "".join(
+        f'<td data-run="{CONVENTIONS[c]}">{chip(v, c, named=False, brief=True)}</td>' if v else "<td></td>"
+        for c, v in verdicts.items()
+    )
+    link = f'<a href="{claim.study}.html#{claim.id}">{claim.id}</a>'
+    return (
+        f'<tr {attributes}><th scope="row">{link}</th><td class="statement">{escape(claim.text)}</td>'
+        f'<td>{escape(claim.where)}</td>{shown}<td class="effect">{escape(claim.first.numbers)}</td></tr>'
+    )
+
+
+def text_and_code() -> str:
+    """Return the page of claims that were run as text and as code, different verdicts first, then by effect."""
+    both = [r for r in records().values() if not r.ours and len(r.verdicts) == 2]
+    apart = sorted((r for r in both if r.parts), key=_moved, reverse=True)
+    alike = sorted((r for r in both if not r.parts), key=_moved, reverse=True)
+    lines = ["# Text against code", ""]
+    lines += [
+        f"Of {len(both)} claims that could be run both as the paper's text states the algorithms and as the authors' "
+        f"code does, {len(apart)} have different verdicts. Both runs share instances and, where they can, noise. The "
+        "lists are sorted by how far the code moves the effect, in half-widths of the interval of the text.",
+        "",
+        "## Different verdicts",
+        "",
+        raw(_pairs(apart)),
+        "",
+        "## The same verdict",
+        "",
+        raw(_pairs(alike)),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _moved(claim: Record) -> float:
+    text, code = claim.verdicts["as_written"], claim.verdicts["as_coded"]
+    if text.effect is None or code.effect is None or text.low is None or text.high is None:
+        return -1.0
+    return abs(code.effect - text.effect) / max((text.high - text.low) / 2, 1e-9)
+
+
+def _pairs(claims: list[Record]) -> str:
+    body = "".join(
+        f'<tr><th scope="row"><a href="{r.page}.html#{r.id}">{r.id}</a></th>'
+        f'<td class="statement">{escape(r.text)}<br><span class="muted">{escape(r.first.unit)}</span></td>'
+        + "".join(
+            f'<td data-run="{CONVENTIONS[c]}">{chip(r.verdicts[c], c, named=False, brief=True)}<br>'
+            f'<span class="effect">{escape(r.verdicts[c].numbers)}</span></td>'
+            for c in CONVENTIONS
+        )
+        + "</tr>"
+        for r in claims
+    )
+    head = "".join(f'<th scope="col">{c}</th>' for c in ("claim", "statement, and what the effect is", "text", "code"))
+    return (
+        '<div class="claims-wrap" tabindex="0" role="region" aria-label="Text against code">'
+        f'<table class="claims"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
+
+
+def summary(study: str) -> str:
+    """Return the summary of one paper, with the notebooks as its chapters below it."""
+    paper, entry, theirs = load_study(study).paper, told().get(study, {}), of_study(study)
+    citation, address = paper_link(study)
+    lines = [f"# {paper.title}", "", f"[{citation}]({address})" if address else citation, ""]
+    if "story" in entry:
+        lines += [filled(entry["story"].strip()), ""]
+    lines += ["## Scope", "", f"{entry.get('scope', paper.short)} Scale: {paper.scale.strip()}"]
+    tested = [r for r in theirs if any(v.word != "not run" for v in r.verdicts.values())]
+    lines += [f" {len(theirs)} claims, {len(tested)} of them run; {sum(r.exact for r in tested)} are exact checks.", ""]
+    lines += ["## What holds", "", _list([r for r in theirs if _words(r) == {"confirmed"}]), ""]
+    lines += ["## What does not hold, and why", ""]
+    lines += [f"* {filled(why)}" for why in entry.get("why", [])]
+    lines += ["", _list([r for r in theirs if _words(r) & {"refuted", "mixed"}]), ""]
+    lines += ["## What stays open", "", _list([r for r in theirs if _words(r) & {"undecided", "at the margin"}]), ""]
+    differ = [r for r in theirs if r.parts]
+    if differ:
+        lines += ["## Differences between text and code that change a verdict", "", _list(differ), ""]
+    lines += ["## What was easy", "", entry.get("easy", "Not told."), ""]
+    lines += ["## What was difficult", "", entry.get("hard", "Not told."), ""]
+    absent = [r for r in theirs if _words(r) == {"not run"}]
+    if absent:
+        lines += ["## What is not covered", "", _list(absent), ""]
+    chapters = "\n".join(f"{short_title(p)} </notebooks/{study}/{p.stem}>" for p in notebooks_of(study))
+    lines += ["## Chapters", "", "Each section of the paper is a notebook with its equations, figures and claims.", ""]
+    lines += ["```{toctree}", ":maxdepth: 1", "", chapters, "```", ""]
+    lines += [
+        "```{toctree}",
+        ":hidden:",
+        "",
+        f"Algorithms </algorithms/{study}>",
+        f"Figures </gallery_all/{study}>",
+        "```",
+        "",
+    ]
+    lines += [
+        f"[Every claim of this paper](/claims/{study}.md) · [Its algorithms](/algorithms/{study}.md) · "
+        f"[All its figures](/gallery_all/{study}.md)",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _words(claim: Record) -> set[str]:
+    return {v.word for v in claim.verdicts.values()}
+
+
+def _list(claims: list[Record]) -> str:
+    """Return claims as a list with their verdicts; main claims first where the table tells levels."""
+    if not claims:
+        return "None.\n"
+    main = sorted(claims, key=lambda r: str(r.first.added.get("level", "")) != "headline")
+    items = [f'<li><a href="../{r.page}.html#{r.id}">{r.id}</a> {escape(r.text)} {chips(r)}</li>' for r in main]
+    text = f'<ul class="claim-list">{"".join(items[:SHOWN_AT_ONCE])}</ul>'
+    if len(items) > SHOWN_AT_ONCE:
+        rest = "".join(items[SHOWN_AT_ONCE:])
+        text += (
+            f'<details><summary>{len(items) - SHOWN_AT_ONCE} more</summary><ul class="claim-list">{rest}</ul></details>'
+        )
+    return raw(text)
+
+
+def hardware() -> str:
+    """Return the page of what the rows cost, and on which processors they were made."""
+    costs = pd.read_csv(DATA / "core_seconds.csv")
+    made = {path.stem: pd.read_csv(path) for path in sorted((DATA / "processors").glob("*.csv"))}
+    lines = [
+        "# Hardware and hours",
+        "",
+        "Processor time of all rows of a study, as last measured, and what made them.",
+        "",
+    ]
+    lines += ["| study | scale | experiments | core-hours | processors |", "| --- | --- | --: | --: | --- |"]
+    for (study, profile), mine in costs.groupby(["study", "profile"], sort=True):
+        table = made.get(str(study))
+        used = [] if table is None else sorted(set(table.loc[table["profile"] == profile, "processor"]))
+        name, hours = load_study(str(study)).paper.abbreviation, mine["core_seconds"].sum() / 3600
+        lines += [f"| {name} | {profile} | {len(mine)} | {hours:.2f} | {'; '.join(used) or 'not recorded'} |"]
+    lines += [
+        "",
+        "A rebuild of everything at the scale *laptop* takes about an hour and a half on two cores; no GPU is",
+    ]
+    lines += ["needed. [Reproduce](/docs/reproduce.md) has the commands, and what an installation takes.", ""]
+    return "\n".join(lines)
+
+
+def gallery() -> str:
+    """Return the gallery: the pictures that show most, with their numbers and their command."""
+    lines = ["# Gallery", "", "A few figures of each study, each with its numbers and the command that redraws it.", ""]
+    for study in studies():
+        paper = load_study(study).paper
+        lines += [f"## {paper.title}", "", ":::::{grid} 1 1 2 2", ":gutter: 3", ""]
+        for shown in paper.figures.values():
+            picture = FIGURES / study / shown.notebook / f"{shown.file}.png"
+            if shown.gallery and picture.is_file():
+                path, numbers = picture.relative_to(ROOT).as_posix(), picture.with_suffix(".csv")
+                csv = f" · {{download}}`CSV </{path[:-4]}.csv>`" if numbers.is_file() else ""
+                notebook = f"/notebooks/{study}/{shown.notebook}.ipynb"
+                lines += ["::::{grid-item-card}", f"[![{shown.alt}](/{path})]({notebook})", "", f"**{shown.title}**"]
+                lines += [
+                    "",
+                    ":::{card-footer}",
+                    f"[Notebook]({notebook}){csv} · `dvc repro -s -f {study}@{shown.notebook}`",
+                ]
+                lines += [":::", "::::", ""]
+        lines += [":::::", ""]
+    return "\n".join(lines)
+
+
+def all_figures(study: str) -> str:
+    """Return the page of every figure and table that a study makes, in the order of its notebooks."""
+    paper = load_study(study).paper
+    titles = {(e.notebook, e.file): (t, e) for t, e in paper.figures.items()}
+    lines = [
+        f"# {paper.abbreviation}: figures",
+        "",
+        "Every figure and table, with the notebook that makes it, its numbers and the command that redraws it.",
+        "",
+    ]
+    for notebook in notebooks_of(study):
+        files = sorted((FIGURES / study / notebook.stem).glob("*"))
+        pictures = {f.stem for f in files if f.suffix == ".png"}
+        shown = [f for f in files if f.suffix == ".png" or (f.suffix == ".md" and f.stem not in pictures)]
+        if not shown:
+            continue
+        lines += [
+            f"## {short_title(notebook)}",
+            "",
+            f"[Notebook](/notebooks/{study}/{notebook.stem}.ipynb) · `dvc repro -s -f {study}@{notebook.stem}`",
+            "",
+        ]
+        for file in shown:
+            title, entry = titles.get((notebook.stem, file.stem), (file.stem.replace("_", " "), None))
+            lines += [f"({figure_anchor(study, notebook.stem, file.stem)})=", f"### {title}", ""]
+            if entry is not None and entry.title:
+                lines += [entry.title, ""]
+            if file.suffix == ".png":
+                alt = entry.alt if entry is not None and entry.alt else title
+                lines += [f"![{alt}](/{file.relative_to(ROOT).as_posix()})", ""]
+            numbers = file.with_suffix(".csv").relative_to(ROOT).as_posix()
+            address = in_repository(numbers)
+            lines += [f"Numbers: [`{numbers}`]({address})" if address else f"Numbers: `{numbers}`", ""]
+    return "\n".join(lines)

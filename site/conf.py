@@ -1,0 +1,127 @@
+"""Sphinx's configuration of the site; `python -m bestarm_site` writes the pages and calls Sphinx."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from importlib.metadata import distribution
+from pathlib import Path
+
+from bestarm_site import links
+from sphinx.application import Sphinx
+
+import bestarm
+
+HERE = Path(__file__).parent
+
+project = "bestarm"
+author = "The bestarm developers"
+version = release = bestarm.__version__
+extensions = ["myst_nb", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx_copybutton", "sphinx_design"]
+exclude_patterns = ["figures/**"]
+
+# Notebooks are shown as they are committed.
+nb_execution_mode = "off"
+nb_render_markdown_format = "gfm"  # tables in outputs
+nb_code_prompt_show = "Show the code"
+nb_code_prompt_hide = "Hide the code"
+nb_number_source_lines = False
+myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath", "html_image"]
+myst_heading_anchors = 4
+suppress_warnings = ["mystnb.unknown_mime_type"]
+
+# Docstrings.
+autodoc_typehints = "none"  # they stand in the docstrings
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+default_role = "code"
+
+# One file for formulas, served from here: fonts as paths, so that nothing is fetched.
+mathjax_path = "mathjax/tex-svg.js"
+mathjax_options = {"defer": "defer"}
+mathjax3_config = {
+    "svg": {"fontCache": "local"},
+    "options": {"enableMenu": False, "enableAssistiveMml": True},
+}
+
+html_theme = "furo"
+html_title = "bestarm"
+html_short_title = "bestarm"
+html_static_path = [str(HERE / "static")]
+templates_path = [str(HERE / "templates")]
+html_extra_path = [str(HERE.parent / "claims.json")]
+html_favicon = str(HERE / "static" / "favicon.svg")
+html_css_files = ["site.css"]
+html_js_files = [("site.js", {"defer": "defer"})]
+html_copy_source = False
+html_show_sourcelink = False
+html_show_sphinx = False
+html_show_copyright = False
+html_permalinks_icon = "#"
+html_baseurl = os.environ.get("BESTARM_SITE", "")
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
+html_theme_options = {
+    "navigation_with_keys": True,
+    "top_of_page_buttons": [],
+    "light_css_variables": {
+        "color-brand-primary": "#005b94",
+        "color-brand-content": "#005b94",
+        "color-brand-visited": "#5b3a8c",
+        "font-stack": "'Source Sans 3', 'Segoe UI', system-ui, -apple-system, 'Helvetica Neue', Arial, sans-serif",
+        "font-stack--monospace": "ui-monospace, 'SF Mono', 'Cascadia Mono', Menlo, 'DejaVu Sans Mono', monospace",
+    },
+    "dark_css_variables": {
+        "color-brand-primary": "#6fb7ea",
+        "color-brand-content": "#6fb7ea",
+        "color-brand-visited": "#c0a3ee",
+    },
+}
+
+
+def copy_mathjax(app: Sphinx, exception: Exception | None) -> None:
+    """Put MathJax's one file beside the pages."""
+    if exception is None:
+        found = distribution("sphinx-mathjax-offline").locate_file("sphinx-mathjax-offline/static/mathjax/tex-svg.js")
+        target = Path(app.outdir) / "_static" / "mathjax" / "tex-svg.js"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(str(found), target)
+
+
+CHANGED = {  # in every page
+    "<img alt=": '<img loading="lazy" alt=',  # a picture is loaded when it comes into view
+    ' role="list" class="citation-list"': ' class="citation-list"',  # roles of citations that have been withdrawn
+    ' role="doc-biblioentry"': "",
+    '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
+}
+
+
+def change_pages(app: Sphinx, exception: Exception | None) -> None:
+    """Change in the made pages what Sphinx has no setting for."""
+    if exception is None:
+        for page in Path(app.outdir).rglob("*.html"):
+            before = text = page.read_text(encoding="utf-8")
+            for old, new in CHANGED.items():
+                text = text.replace(old, new)
+            if text != before:
+                page.write_text(text, encoding="utf-8")
+
+
+def add_references(app: Sphinx, what: str, name: str, of: object, options: object, lines: list[str]) -> None:
+    """Give a docstring that cites by number the references of its module."""
+    told = sys.modules[getattr(of, "__module__", None) or "bestarm"].__doc__ or ""
+    cites = any(re.search(r"\[\d+\]_", line) for line in lines)
+    if cites and "References" not in lines and "References\n------" in told:
+        lines += ["", "References", "----------", *told.partition("References\n----------\n")[2].splitlines(), ""]
+
+
+def setup(app: Sphinx) -> None:
+    """Connect the link of each claim, the meaning of each algorithm's name, and the files that Sphinx does not copy."""
+    app.connect("autodoc-process-docstring", add_references, priority=400)  # before numpydoc
+    app.connect("doctree-resolved", links.link_claims)
+    app.connect("doctree-resolved", links.explain_names)
+    app.connect("build-finished", copy_mathjax)
+    app.connect("build-finished", change_pages)

@@ -1,0 +1,76 @@
+"""The made site, served from this machine, and a browser: the Chromium of the system, driven by Playwright."""
+
+import os
+import shutil
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from bestarm_lab.paths import ROOT
+
+HTML = ROOT / "build" / "site" / "html"
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """A server of files that says nothing."""
+
+    def log_message(self, *_):
+        """Say nothing."""
+
+
+@pytest.fixture(scope="session")
+def site():
+    """Return the address of the site."""
+    if not (HTML / "index.html").is_file():
+        pytest.skip("the site is not made; run `make site-test`")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(HTML)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Return a headless Chromium."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is among the site's tools")
+    program = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("there is no Chromium here; CHROMIUM may name one")
+    with playwright.sync_playwright() as started:
+        found = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def visit(browser, site):
+    """Return a function that opens a page; whatever it complains of, or fetches from elsewhere, fails the test."""
+    contexts, complaints = [], []
+
+    def opened(path, *, width=1280, height=900, dark=False):
+        context = browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            reduced_motion="reduce",
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda m: complaints.append(f"{path}: {m.text}") if m.type in ("error", "warning") else None)
+        page.on("pageerror", lambda e: complaints.append(f"{path}: {e}"))
+        page.on("requestfailed", lambda r: complaints.append(f"{path}: {r.url} failed"))
+        page.on("request", lambda r: complaints.append(f"outside: {r.url}") if not ours(r.url) else None)
+        page.goto(f"{site}/{path}", wait_until="load")
+        return page
+
+    def ours(address):
+        return address.startswith((site, "data:", "blob:"))
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert not complaints

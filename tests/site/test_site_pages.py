@@ -1,0 +1,190 @@
+"""The pages as files: links lead somewhere, sizes are kept; and what is taken from verdicts, notebooks and docs."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import bestarm_site.algorithms as algorithms
+import pytest
+from bestarm_site import pages, source
+from bestarm_site.cards import card
+from bestarm_site.records import controls, figure_of, number, plain, records
+
+import bestarm
+from bestarm_lab.notebooks.runner import notebooks_of
+from bestarm_lab.paths import ROOT
+from bestarm_lab.study import claim_ids, study_names
+
+HTML = ROOT / "build" / "site" / "html"
+
+
+class Links(HTMLParser):
+    """What a page links to, and what can be linked to on it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.to: list[str] = []
+        self.anchors: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        """Note addresses and anchors."""
+        given = dict(attrs)
+        self.to += [given[key] for key in ("href", "src") if given.get(key)]
+        self.anchors |= {given[key] for key in ("id", "name") if given.get(key)}
+
+
+@pytest.fixture(scope="module")
+def made():
+    """Return the links of every page."""
+    if not (HTML / "index.html").is_file():
+        pytest.skip("the site is not made; run `make site-test`")
+    return {path: Links(path.read_text(encoding="utf-8")) for path in HTML.rglob("*.html")}
+
+
+def test_no_link_within_the_site_is_broken(made):
+    broken = []
+    for path, links in made.items():
+        for address in links.to:
+            if re.match(r"[a-z]+:|//", address):
+                continue
+            target, _, anchor = address.partition("#")
+            file = (path.parent / target.partition("?")[0]).resolve() if target.partition("?")[0] else path
+            if file.is_dir():
+                file = file / "index.html"
+            if not file.is_file() or (anchor and file in made and anchor not in made[file].anchors):
+                broken.append(f"{path.relative_to(HTML)}: {address}")
+    assert not broken
+
+
+def test_nothing_is_loaded_from_elsewhere(made):
+    for path in made:
+        text = path.read_text(encoding="utf-8")
+        loaded = re.findall(
+            r'<(?:script|img|link rel="stylesheet"|iframe)[^>]*(?:src|href)="(?:https?:)?//[^"]*"', text
+        )
+        assert not loaded, path
+
+
+def test_every_claim_has_a_card_with_its_anchor(made):
+    for claim in records().values():
+        assert claim.id in made[HTML / f"{claim.page}.html"].anchors
+    assert {r.id for r in records().values()} == {i for study in study_names() for i in claim_ids(study)}
+
+
+def test_every_notebook_is_a_chapter(made):
+    for path in notebooks_of():
+        assert HTML / path.relative_to(ROOT).with_suffix(".html") in made
+
+
+def test_the_site_is_small():
+    if not (HTML / "index.html").is_file():
+        pytest.skip("the site is not made; run `make site-test`")
+    assert sum(p.stat().st_size for p in HTML.rglob("*") if p.is_file()) < 60e6
+    home = Links((HTML / "index.html").read_text(encoding="utf-8"))
+    files = {(HTML / a.partition("?")[0]).resolve() for a in home.to if re.search(r"\.(js|css|png|svg)(\?|$)", a)}
+    without_formulas = {f for f in files if "mathjax" not in f.parts}
+    assert "tex-svg" not in (HTML / "index.html").read_text(encoding="utf-8"), "the first page has no formula"
+    assert sum(f.stat().st_size for f in without_formulas) + (HTML / "index.html").stat().st_size < 1e6
+
+
+def test_numbers_of_stories_are_those_of_the_verdicts():
+    claim = next(r for r in records().values() if r.first.effect is not None)
+    run = "text" if "as_written" in claim.verdicts else "code"
+    assert pages.filled(f"so {{{claim.id}|{run}|effect}}.") == f"so {number(claim.first.effect)}."
+    with pytest.raises(ValueError, match="names a claim, a run or a field that there is not"):
+        pages.filled("{NO-C1|text|effect}")
+    for study, entry in pages.told().items():
+        assert study in study_names()
+        assert pages.filled(entry["story"]) != entry["story"], "a story has a number"
+        assert set(entry["decides"]) <= set(records())
+        for text in [entry["story"], *entry["why"]]:
+            named = re.findall(r"\b[A-Z]+-[CT]\w+(?:\.[a-z])?", text)
+            assert set(named) <= set(records()), text
+
+
+def test_a_number_has_three_digits_and_a_true_minus():
+    assert number(-0.0390001) == "−0.039"
+    assert number(float("inf")) == "∞"
+    assert plain("LinGapE of [2]_, :math:`x` and ``y``") == "LinGapE of, x and y"
+
+
+def test_a_card_holds_the_statements_about_its_claim():
+    claim = next(r for r in records().values() if controls(r))
+    text = card(claim, {})
+    assert claim.text in text
+    assert all(f'id="{other.id}"' in text and other.text in text for other in controls(claim))
+    assert f"bestarm verdict {claim.id}" in text
+
+
+def test_figures_of_claims_are_of_their_notebooks():
+    found = {r.id: figure_of(r) for r in records().values()}
+    mine = [f[1].notebook == records()[i].notebook for i, f in found.items() if f is not None]
+    assert sum(mine) > len(mine) / 2
+    assert sum(f is not None for f in found.values()) > len(found) / 2
+
+
+def test_every_algorithm_has_a_card_with_an_equation_of_its_notebook():
+    described = algorithms.described()
+    presets = {n for n in bestarm.__all__ if n.islower() and "policies." in getattr(bestarm, n).__module__}
+    assert set(described) <= set(bestarm.__all__)
+    missing = presets - set(described) - {"grid_search", "random_batches"}  # controls, no algorithm of a paper
+    assert not missing
+    for name, entry in described.items():
+        if entry["equation"]:
+            assert entry["equation"] in algorithms.equation(entry["study"], entry["notebook"], entry["equation"])
+        assert name in algorithms.call(name)
+    with pytest.raises(ValueError, match="has no equation with"):
+        algorithms.equation("gse", "01_problem", "no such equation")
+
+
+def test_deviations_are_those_of_the_docstring():
+    found = dict(algorithms.deviations("gse_lin"))
+    assert "spends_remainder" in found
+    assert "keeps_rewards" in found
+    assert "budget" not in found
+
+
+def test_links_of_a_page_lead_to_pages_or_become_words(monkeypatch):
+    file = ROOT / "docs" / "one_paper.md"
+    notebook = notebooks_of()[0].relative_to(ROOT).as_posix()
+    shown = {
+        f"[a](../{notebook})": f"[a](/{notebook})",
+        "[v](verdicts_gse.md)": "[v](/claims/gse.md)",
+        "[p](https://example.org/x.md)": "[p](https://example.org/x.md)",
+        "![pic](../figures/gse/x.png)": "![pic](/figures/gse/x.png)",
+        "[![pic](../figures/gse/x.png)](verdicts_gse.md)": "[![pic](/figures/gse/x.png)](/claims/gse.md)",
+        "[source](../src/bestarm/simulate.py)": "source",
+    }
+    for text, wanted in shown.items():
+        assert source.relinked(text, file) == wanted
+    monkeypatch.setattr(source, "REPOSITORY", "https://example.org/r")
+    wanted = "[source](https://example.org/r/blob/main/src/bestarm/simulate.py)"
+    assert source.relinked("[source](../src/bestarm/simulate.py)", file) == wanted
+
+
+@pytest.mark.parametrize(
+    ("code", "folded"),
+    [
+        ("import numpy as np\nimport pandas as pd", True),
+        ('figure = line_panels(values, title="a")\nsection.show("fig01", figure, values)', True),
+        ("estimate = np.linalg.solve(V, b)\nestimate", False),
+    ],
+)
+def test_plotting_is_folded_and_computing_is_not(code, folded):
+    cell = {"metadata": {}}
+    source.fold(cell, code)
+    assert ("hide-input" in cell["metadata"]["tags"]) == folded
+
+
+def test_names_in_the_sidebar_are_short():
+    assert source.short_title(Path("08_od_linbai.ipynb")) == "08 OD-LinBAI"
+    assert source.short_title(Path("own_arms.md")) == "Own arms"
+
+
+def test_committed_replays_are_small_and_whole():
+    for name in ("gse", "tree", "oae", "topm"):
+        text = (ROOT / "site" / "replays" / f"{name}.json").read_text(encoding="utf-8")
+        assert len(text) < 300_000
+        assert json.loads(text)
