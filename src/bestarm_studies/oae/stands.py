@@ -1,4 +1,4 @@
-"""How many draws of the open choices a claim stands under, and which choices decide it.
+"""Draws of the open choices under which a claim stands, and the choices that decide it.
 
 Each claim is decided by its own test on the rows of each draw, read at every quantile, at 5% from two sides and
 unadjusted for the number of claims. A choice matters as far as the readings of one of its levels are more strongly for

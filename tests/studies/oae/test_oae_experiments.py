@@ -24,12 +24,13 @@ from bestarm_studies.oae.genedisco.experiments import GENEDISCO
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.network_counts import networks_per_batch
 from bestarm_studies.oae.network_fits import fit_rows
+from bestarm_studies.oae.open_design import OPEN_DESIGN
 from bestarm_studies.oae.series import VANILLA
 from bestarm_studies.oae.sphere_arms import CloneArms, SphereArms
 from bestarm_studies.oae.uci import UCI_SETS
 
-GENES = {**CELL_LINES, **GENEDISCO}
-SEARCHES = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Experiment) and name not in GENES}
+OTHERS = {**CELL_LINES, **GENEDISCO, **OPEN_DESIGN}  # tested elsewhere
+SEARCHES = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Experiment) and name not in OTHERS}
 MORE_RUNS = {
     **dict.fromkeys(("synthetic_10_5", "objectives_10_5", "sequential_10_5", "synthetic_100_10", "fitted_100_10"), 100),
     **dict.fromkeys(("bikes_linear", "blogs_linear"), 200),
