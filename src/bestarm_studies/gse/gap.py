@@ -1,4 +1,4 @@
-"""What explains the gap between GSE and its best rival: how much of it each change closes, on the same noise."""
+"""The gap between GSE and its best rival: how much of it each change closes, on the same noise."""
 
 from __future__ import annotations
 
