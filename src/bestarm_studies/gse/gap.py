@@ -165,7 +165,7 @@ def gap_values(
 
 
 def gap_table(values: pd.DataFrame) -> pd.DataFrame:
-    """Return `gap_values` as texts: a line for the gap, and one for what each change closes, with its share of a gap."""
+    """Return `gap_values` as texts: a line for the gap, and one for what each change closes, with its share."""
     gaps = values[values["statistic"] == "gap"].groupby("panel", sort=False).first()
     (base,) = gaps["series"].unique()
     shown = values[(values["statistic"] == "closed") | (values["series"] == base)]
