@@ -1,4 +1,4 @@
-"""What explains the gap between GSE and its best rival: how much of it each change closes, on the same noise."""
+"""The gap between GSE and its best rival: how much of it each change closes, on the same noise."""
 
 from __future__ import annotations
 
@@ -165,15 +165,15 @@ def gap_values(
 
 
 def gap_table(values: pd.DataFrame) -> pd.DataFrame:
-    """Return `gap_values` as texts: a line for the gap, and one for what each change closes of it, with its share."""
+    """Return `gap_values` as texts: a line for the gap, and one for what each change closes, with its share."""
     gaps = values[values["statistic"] == "gap"].groupby("panel", sort=False).first()
     (base,) = gaps["series"].unique()
     shown = values[(values["statistic"] == "closed") | (values["series"] == base)]
     texts = []
     for line in shown.to_dict("records"):
         text = interval_text(line["value"], line["low"], line["high"])
-        share = line["value"] / gaps.loc[line["panel"], "value"]
-        texts.append(text if line["statistic"] == "gap" else f"{text}, {share:.0%}")
+        gap = gaps.loc[line["panel"], "value"]
+        texts.append(f"{text}, {line['value'] / gap:.0%}" if line["statistic"] == "closed" and gap > 0 else text)
     names = shown["series"].where(shown["statistic"] == "closed", f"gap of {base}")
     table = shown.assign(text=texts, closes=names).pivot(index="closes", columns="panel", values="text")
     table = table.reindex(names.unique(), columns=shown["panel"].unique()).fillna("not run")
