@@ -173,6 +173,16 @@ def verdict(table: pd.DataFrame) -> pd.DataFrame:
     return found.sort_values("score", ascending=False)
 
 
+def chosen(
+    table: pd.DataFrame, policies: Sequence[str] = tuple(POLICIES), cases: Sequence[str] = (*SCREENS, *POOLS)
+) -> str:
+    """Return the policy that the rule takes, of those that were run on all of some data sets."""
+    ranked = verdict(table[table["policy"].isin(policies) & table["data"].isin(cases)])
+    ranked = ranked[(ranked["below chance"] == 0) & (ranked["data sets"] == len(cases))]
+    best = ranked.iloc[0]
+    return str(ranked[ranked["score"] >= best["score"] - best["error"]]["seconds"].idxmin())
+
+
 def tables(table: pd.DataFrame) -> str:
     """Return two tables in Markdown: what was found on each data set, and the scores of the rule."""
     cases = [name for name in [*SCREENS, *POOLS] if name in set(table["data"])]

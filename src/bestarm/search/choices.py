@@ -74,7 +74,7 @@ def _gaussian(
     *,
     batch: int,
     rounds: int,
-    beta: float = 2.0,
+    beta: float = 0.5,  # by the rule in docs/what_to_use.md
     family: Family = "matern52",
     ard: bool = True,
     noise: float = -4.0,
