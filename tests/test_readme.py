@@ -79,6 +79,7 @@ def test_comparisons_that_hold(study, identity):
         ("gse", "GSE-C1.e"),
         ("oae", "OAE-C2a"),
         ("oae", "OAE-C2b"),
+        ("oae", "OAE-C2f"),
         ("dpp_bbo", "DPP-C22"),
     ],
 )
@@ -87,6 +88,12 @@ def test_cells_that_are_counted(study, identity):
     assert isinstance(table, pd.DataFrame)
     counted = table[table["id"] == identity]["decided_by"].iloc[0].partition(" cells")[0]
     assert f"**{counted}**" in PROSE
+
+
+def test_dpp_bbo_is_worse_in_as_many_comparisons_as_it_says():
+    table = read_verdicts("dpp_bbo")
+    assert isinstance(table, pd.DataFrame)
+    assert f"worse in **{table[table['id'] == 'DPP-C1'].iloc[0]['against']:.0f}**" in PROSE
 
 
 def test_none_of_the_runs_is_none():

@@ -53,6 +53,8 @@ def variant_verdicts(
                 continue
             parts = tuple(replace(part, cells=((base, {"name": there}),)) for part in test.parts)
             found = [c for c in replace(test, parts=parts).comparisons({base: rows}) if c.informative]
+            if not found:
+                continue
             need = test.needed(len(found))
             verdict = verdict_of(found, two_sided(*joint_p(found, need)) < LEVEL, need, mixed=test.mixes)
             line = {"id": identity, "variant": variant, "verdict": verdict, "held": states(found).count("for")}
