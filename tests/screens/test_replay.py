@@ -197,4 +197,4 @@ def test_the_example_files_agree_and_are_small():
 def test_networks_are_those_with_small_defaults_here():
     """The list in the small screen names every policy with networks."""
     assert set(NETWORKS) < set(NAMES)
-    assert all(("steps" in Choice(name).search(2, 2).policy.__dict__) == (name in NETWORKS) for name in NAMES)
+    assert all(Plan(Choice(name), 1).by_networks == (name in NETWORKS) for name in NAMES)

@@ -335,3 +335,15 @@ def test_controls_can_be_left_out_and_commas_are_read():
     search.tell(pd.read_csv(io.StringIO(text), sep=";"), unknown="ignore")
     assert search.history["reward"].tolist()[0] == 0.5
     assert search.states[["c1", "c2"]].tolist() == ["measured", "failed"]
+
+
+def test_the_policy_of_hits_takes_its_share_from_them(tmp_path):
+    """From a share or a list; a share among its settings comes first, and a file holds it."""
+    assert a_search("hits", hits="10%").policy.settings == {"share": 0.1}
+    assert a_search("hits", hits=["c1", "c2"]).policy.settings == {"share": 0.05}
+    assert a_search("hits", hits="10%", share=0.2).policy.settings == {"share": 0.2}
+    search = a_search("hits", hits="10%")
+    search.tell(measured(search.ask(8)))
+    search.save(tmp_path / "s.zip")
+    again = Search.load(tmp_path / "s.zip")
+    assert again.ask(4)["name"].tolist() == search.ask(4)["name"].tolist()

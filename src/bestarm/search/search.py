@@ -75,7 +75,8 @@ class Search:
     seed : int, default 0
         Seed of the policy's random choices.
     hits : float, str or sequence of str, optional
-        What counts as a hit: a reward from which on, a share of the candidates such as ``"5%"``, or their names.
+        What counts as a hit: a reward from which on, a share of the candidates such as ``"5%"``, or their names. The
+        policy ``hits`` takes its share from the latter two.
     names : sequence of str, optional
         Names of the candidates, where they are not in the table.
     components : int, default 0
@@ -131,6 +132,15 @@ class Search:
         self.aim, self.seed, self.components = aim_of(aim), int(seed), components
         found = candidates if isinstance(candidates, Partition) else Candidates.of(candidates, names)
         self._hits = self._checked_hits(hits, found)
+        if isinstance(policy, Choice) and policy.name == "hits" and isinstance(self._hits, str | list):
+            assert isinstance(found, Candidates)
+            share = (
+                float(self._hits.strip()[:-1]) / 100.0
+                if isinstance(self._hits, str)
+                else len(self._hits) / len(found.names)
+            )
+            if "share" not in policy.settings and share < 1.0:
+                self._choice = self.policy = Choice("hits", {**policy.settings, "share": share}, policy.scaled)
         if self._choice is None:
             if self.aim != "max":
                 raise ValueError(f"{guarded.label} needs its own order and maximises; tell rewards to be maximised.")
