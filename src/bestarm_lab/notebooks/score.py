@@ -105,6 +105,7 @@ def score_figure(
     n = [max(2, int((heads["study"] == study).sum())) for study in names]  # two bars stand beside them
     figure, axes = plt.subplots(
         *(len(names), 2), figsize=(8.0, 0.9 + 0.2 * sum(n) + 0.25 * len(n)), layout="constrained", sharex="col",
+        squeeze=False,
         gridspec_kw={"height_ratios": [k + 1 for k in n], "width_ratios": [2.3, 1]},
     )  # fmt: skip
     for (study, name), rows, (left, right) in zip(names.items(), n, axes, strict=True):
