@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from html import escape
+from typing import Any
 
 from bestarm_lab.study import load_study
 from bestarm_site.comparisons import Dots
@@ -104,7 +105,7 @@ def body(claim: Record, dots: Dots) -> str:
 def _panel(claim: Record, convention: str, dots: Dots) -> str:
     verdict, key = claim.verdicts[convention], f"{claim.id}|{convention}"
     entry = dots.get(key, {})
-    facts = _facts(claim, verdict)
+    facts = _facts(claim, verdict, entry)
     plot = ""
     if entry.get("dots") and entry.get("relation"):
         # room for the picture, so that a link to a later card arrives there
@@ -125,18 +126,19 @@ NEEDS = {  # words of sentences, by how many comparisons they speak of
 BECOMES = {"halved": "its margin halved", "doubled": "doubled", "holm": "adjusted by Holm"}
 
 
-def _facts(claim: Record, verdict: Verdict) -> str:
+def _facts(claim: Record, verdict: Verdict, entry: dict[str, Any]) -> str:
     pairs = []
     if verdict.margin:
         pairs.append(("claimed", f"{verdict.unit}: {verdict.margin}"))
     if verdict.comparisons:
-        needs = NEEDS.get(claim.quantifier, claim.quantifier)
+        needs = "as the claim names it" if entry.get("named") else NEEDS.get(claim.quantifier, claim.quantifier)
         counts = f"{verdict.confirming} for, {verdict.undecided} open, {verdict.against} against the claim"
         pairs.append(("comparisons", f"{counts}; it needs {verdict.needed} of {verdict.comparisons} ({needs})"))
     if verdict.average and verdict.comparisons > 1:
         pairs.append(("on average", f"{verdict.average} over comparisons, which describes and decides nothing"))
     if verdict.numbers:
-        interval = f"{verdict.numbers}, {verdict.confidence} interval"
+        share = "share " if entry.get("counts") else ""
+        interval = f"{share}{verdict.numbers}, {verdict.confidence} interval"
         pairs.append(("decided by", f"{verdict.decided_by}: {interval}"))
     if verdict.direction:
         lies = f"{verdict.direction} than claimed" if verdict.direction in ("better", "worse") else verdict.direction
@@ -163,7 +165,7 @@ def _stands(claim: Record) -> str:
     about = (
         f"The claim {counts}; the others leave it open. Drawn were {told['draws']} choices of what the paper leaves "
     )
-    about += f"open, on {told['comparisons']} of its {told['of']} comparisons"
+    about += f"leaves open, on {told['comparisons']} of its {told['of']} comparisons"
     about += f" (without {told['without']})" if told["without"] else ""
     why = [told[key] for key in ("why_1", "why_2") if told[key]]
     return f" **Other readings:** {about}." + (f" What decides most: {'; '.join(why)}." if why else "")

@@ -29,7 +29,8 @@ def of_study(name: str) -> Dots:
     dict
         By ``"<claim>|<convention>"``: ``dots`` (name, effect, low, high, n, state), ``relation`` and the ends
         ``margin_low`` and ``margin_high`` of what is claimed, ``log`` where effects are ratios, ``counts`` where dots
-        are cells that are counted and ``ranks`` where they are ranks, ``need`` how many must be for the claim,
+        are cells that are counted and ``ranks`` where they are ranks, ``need`` how many must be for the claim
+        and whether it is ``named`` by the claim,
         ``files`` of rows and ``queries``, pandas expressions for them.
     """
     study, table = load_study(name), read_comparisons(name)
@@ -42,7 +43,8 @@ def of_study(name: str) -> Dots:
             files = {e: file for e, file in behind.items() if (ROOT / file).is_file()}
             entry: dict[str, Any] = {"files": sorted(set(files.values())), "dots": []}
             if not isinstance(test, Exact) and (claim.id, convention) in groups:
-                entry |= {"dots": _dots(groups[claim.id, convention]), "need": verdict.needed} | _claimed(test)
+                entry |= {"dots": _dots(groups[claim.id, convention]), "need": verdict.needed, "named": not test.mixes}
+                entry |= _claimed(test)
                 columns = {e: pd.DataFrame(columns=_columns(file)) for e, file in files.items()}
                 entry["queries"] = queries(test, convention, columns, files)
             found[f"{claim.id}|{convention}"] = entry

@@ -148,7 +148,9 @@ def score_figure() -> str:
     parts = []
     for study in tables:
         bars = "".join(_share_bar(line) for _, line in overview[overview["study"] == study].iterrows())
-        rows = "".join(_headline(line, compared[study]) for _, line in values[values["study"] == study].iterrows())
+        mine = values[values["study"] == study]
+        mine = mine.sort_values("id", key=lambda ids: ids.map(list(dict.fromkeys(ids)).index), kind="stable")
+        rows = "".join(_headline(line, compared[study]) for _, line in mine.iterrows())
         name = escape(load_study(study).paper.abbreviation)
         head = f'<a class="score-name" href="papers/{study}.html">{name}</a><span class="score-bars">{bars}</span>'
         parts.append(f'<div class="score-paper">{head}</div>{rows}')
@@ -159,7 +161,7 @@ def score_figure() -> str:
         f'<figcaption>{legend}<span class="muted">A line is a headline claim, a mark one of its comparisons by its '
         "distance from the claim's margin, in standard deviations of a run; right of the dashed line is for the claim, "
         f"and what lies beyond {REACH} stands at the edge. The dot is their mean with its 95% interval, filled for the "
-        "paper's text, hollow for the authors' code. The bars beside a paper's name are the comparisons of all its "
+        "paper's text, hollow for the authors' code; * are objectives of ours. The bars beside a paper's name are the comparisons of all its "
         "claims that statistics decide, as shares averaged over claims.</span></figcaption></figure>"
     )
 
@@ -207,7 +209,7 @@ def _headline(line: pd.Series, compared: pd.DataFrame) -> str:
 
 def claims_index() -> str:
     """Return the table of all claims, which is filtered in the browser."""
-    columns = ["claim", "", "place", "text", "code", "for / open / against", "effect that decides"]
+    columns = ["claim", "", "text", "code", "for / open / against", "effect that decides"]
     head = "".join(f'<th scope="col">{c or "<span class=sr-only>statement</span>"}</th>' for c in columns)
     body = "".join(
         _claim_row(claim) for study in studies() for claim in [*of_study(study), *of_study(study, ours=True)]
@@ -275,8 +277,8 @@ def _claim_row(claim: Record) -> str:
     )
     link = f'<a href="{claim.study}.html#{claim.id}">{claim.id}</a>'
     return (
-        f'<tr {attributes}><th scope="row">{link}</th><td class="statement">{escape(claim.text)}</td>'
-        f'<td>{escape(claim.where)}</td>{shown}<td class="effect">{_both(claim, "counts")}</td>'
+        f'<tr {attributes}><th scope="row">{link}</th><td class="statement">{escape(claim.text)}<br>'
+        f'<span class="muted">{escape(claim.where)}</span></td>{shown}<td class="effect">{_both(claim, "counts")}</td>'
         f'<td class="effect">{_both(claim, "numbers")}</td></tr>'
     )
 
