@@ -161,7 +161,8 @@ def score_figure() -> str:
         f'<figcaption>{legend}<span class="muted">A line is a headline claim, a mark one of its comparisons by its '
         "distance from the claim's margin, in standard deviations of a run; right of the dashed line is for the claim, "
         f"and what lies beyond {REACH} stands at the edge. The dot is their mean with its 95% interval, filled for the "
-        "paper's text, hollow for the authors' code; * are objectives of ours. The bars beside a paper's name are the comparisons of all its "
+        "paper's text, hollow for the authors' code; * are objectives of ours. "
+        "The bars beside a paper's name are the comparisons of all its "
         "claims that statistics decide, as shares averaged over claims.</span></figcaption></figure>"
     )
 
