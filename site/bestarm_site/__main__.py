@@ -17,7 +17,10 @@ from bestarm_lab.study import load_study, study_names
 from bestarm_site import algorithms, cards, comparisons, pages, replays, source
 
 HERE = Path(__file__).parents[1]
-USE = ("own_arms", "what_to_use", "your_own_screen", "tune_your_own", "bring_your_policy")  # pages for users, in order
+USE = (  # pages for users, in order
+    *("own_arms", "what_to_use", "your_own_screen", "tune_your_own", "bring_your_policy"),
+    *("search_files", "beside_others"),
+)
 
 
 def toctree(caption: str, entries: list[str]) -> str:
@@ -29,9 +32,15 @@ def root_page() -> str:
     """Return the first page with the sidebar's parts."""
     papers = [f"{load_study(s).paper.abbreviation} <papers/{s}>" for s in pages.studies()]
     docs = {p.stem: f"{source.short_title(p)} <docs/{p.stem}>" for p in source.docs_pages()}
+    docs.pop("verdicts", None)  # stands among the findings
     use = [docs.pop(name) for name in USE if name in docs]
     loose = [f"{source.short_title(p)} <notebooks/{p.stem}>" for p in single_notebooks()]
-    found = ["All claims <claims/index>", "Text against code <text_and_code>", "Replays <replays/index>"]
+    found = [
+        "All claims <claims/index>",
+        "Text against code <text_and_code>",
+        "How a verdict is reached <docs/verdicts>",
+        "Replays <replays/index>",
+    ]
     parts = {
         "Findings": [*found, "Gallery <gallery>", "Reading paths <paths>"],
         "Papers": papers,
@@ -46,9 +55,8 @@ def single_notebooks() -> list[Path]:
     return sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
-def write_pages(folder: Path, cache: Path) -> None:
+def write_pages(folder: Path) -> None:
     """Write the source of every page; files that do not change keep their times, so that Sphinx leaves them."""
-    dots = comparisons.comparisons(cache)
     written = {
         "index.md": root_page(),
         "claims/index.md": pages.claims_index(),
@@ -61,7 +69,7 @@ def write_pages(folder: Path, cache: Path) -> None:
         **replays.pages(),
     }
     for study in study_names():
-        written[f"claims/{study}.md"] = cards.claims_page(study, dots[study])
+        written[f"claims/{study}.md"] = cards.claims_page(study, comparisons.of_study(study))
         written[f"papers/{study}.md"] = pages.summary(study)
         written[f"gallery_all/{study}.md"] = pages.all_figures(study)
         written[f"algorithms/{study}.md"] = algorithms.page(study)
@@ -93,7 +101,7 @@ def main(arguments: list[str] | None = None) -> int:
         shutil.rmtree(folder, ignore_errors=True)
         shutil.rmtree(html, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
-    write_pages(folder, given.output / "comparisons")
+    write_pages(folder)
     options = ["-W", "--keep-going", "-q", "-b", "html", "-j", str(min(4, os.cpu_count() or 1)), "-c", str(HERE)]
     written = time.perf_counter()
     failed = build_main(

@@ -105,7 +105,7 @@ def body(claim: Record, dots: Dots) -> str:
 def _panel(claim: Record, convention: str, dots: Dots) -> str:
     verdict, key = claim.verdicts[convention], f"{claim.id}|{convention}"
     entry = dots.get(key, {})
-    facts = _facts(verdict, entry)
+    facts = _facts(claim, verdict, entry)
     plot = ""
     if entry.get("dots") and entry.get("relation"):
         # room for the picture, so that a link to a later card arrives there
@@ -117,19 +117,58 @@ def _panel(claim: Record, convention: str, dots: Dots) -> str:
     return f'<div class="panel" data-convention="{convention}">{words}{plot}<dl class="facts">{facts}</dl></div>'
 
 
-def _facts(verdict: Verdict, entry: dict[str, Any]) -> str:
+NEEDS = {  # words of sentences, by how many comparisons they speak of
+    "all": "all",
+    "most": "most",
+    "typical": "most; the sentence has no number word",
+    "exists": "one",
+}
+BECOMES = {"halved": "its margin halved", "doubled": "doubled", "holm": "adjusted by Holm"}
+
+
+def _facts(claim: Record, verdict: Verdict, entry: dict[str, Any]) -> str:
     pairs = []
     if verdict.margin:
         pairs.append(("claimed", f"{verdict.unit}: {verdict.margin}"))
-    if verdict.numbers and entry.get("dots"):
-        pairs.append(("decided by", f"{verdict.numbers} in {verdict.decided_by}"))
+    if verdict.comparisons:
+        needs = "as the claim names it" if entry.get("named") else NEEDS.get(claim.quantifier, claim.quantifier)
+        counts = f"{verdict.confirming} for, {verdict.undecided} open, {verdict.against} against the claim"
+        pairs.append(("comparisons", f"{counts}; it needs {verdict.needed} of {verdict.comparisons} ({needs})"))
+    if verdict.average and verdict.comparisons > 1:
+        pairs.append(("on average", f"{verdict.average} over comparisons, which describes and decides nothing"))
+    if verdict.numbers:
+        share = "share " if entry.get("counts") else ""
+        interval = f"{share}{verdict.numbers}, {verdict.confidence} interval"
+        pairs.append(("decided by", f"{verdict.decided_by}: {interval}"))
+    if verdict.direction:
+        lies = f"{verdict.direction} than claimed" if verdict.direction in ("better", "worse") else verdict.direction
+        pairs.append(("direction", lies))
     if verdict.p is not None and verdict.p_opposite is not None and verdict.p_adjusted is not None:
         one_sided = f"{_p(verdict.p)} for the claim, {_p(verdict.p_opposite)} against it"
         ps = f"{one_sided}; two-sided and adjusted over the claims {_p(verdict.p_adjusted)}"
         pairs.append(("p", ps))
     if verdict.n:
         pairs.append(("runs", f"{verdict.n:,}" + (f", {verdict.scale} scale" if verdict.scale else "")))
+    becomes = [f"{BECOMES[key]}: {word}" for key, word in verdict.moved.items() if word]
+    if becomes:
+        none = "" if verdict.moved.get("halved") else "no margin to move; "
+        pairs.append(("other margins", none + ", ".join(becomes)))
     return "".join(f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>" for name, text in pairs)
+
+
+def _stands(claim: Record) -> str:
+    """Return under how many readings of what the paper leaves open a claim stands."""
+    told = claim.stands
+    if told is None:
+        return ""
+    counts = f"stands under {told['confirmed']} of {told['readings']} readings, fails under {told['refuted']}"
+    about = (
+        f"The claim {counts}; the others leave it open. Drawn were {told['draws']} choices of what the paper leaves "
+    )
+    about += f"leaves open, on {told['comparisons']} of its {told['of']} comparisons"
+    about += f" (without {told['without']})" if told["without"] else ""
+    why = [told[key] for key in ("why_1", "why_2") if told[key]]
+    return f" **Other readings:** {about}." + (f" What decides most: {'; '.join(why)}." if why else "")
 
 
 def _p(value: float) -> str:
@@ -144,12 +183,15 @@ def details_of(claim: Record, dots: Dots) -> str:
     place = f"[{claim.where}]({address})" if address and claim.where else claim.where
     first = next(iter(claim.verdicts))
     entry = dots.get(f"{claim.id}|{first}", {})
-    lines = [f"**In the paper:** {place}." if place else ""]
+    level = f" ({claim.level})" if claim.level else ""
+    lines = [f"**In the paper{level}:** {place}." if place else ""]
+    if others := same_sentence(claim):
+        links = ", ".join(f'<a href="#{other.id}">{other.id}</a>' for other in others)
+        lines += [f" **Of the same sentence:** {links}."]
     lines += [f" **Tested as:** {claim.first.test.rstrip('.')}."]
     if claim.caveat:
         lines += [f" **Rests on:** {claim.caveat.strip()}"]
-    if quantifier := claim.first.added.get("quantifier"):
-        lines += [f" **Of the comparisons:** {quantifier}."]
+    lines += [_stands(claim)]
     text = "".join(lines) + "\n\n"
     notebook = f"/notebooks/{claim.study}/{claim.notebook}.ipynb"
     found = figure_of(claim)
@@ -171,6 +213,12 @@ def details_of(claim: Record, dots: Dots) -> str:
         more += f'<pre class="queries">{escape(queries)}</pre>'
     folded = f'<details class="behind"><summary>The rows behind it</summary>{more}</details>' if more else ""
     return text + raw(folded + _cite(claim, citation))
+
+
+def same_sentence(claim: Record) -> list[Record]:
+    """Return the other claims that are parts of the sentence, by its fingerprint."""
+    mine = of_study(claim.study) if claim.sentence else []
+    return [r for r in mine if r.sentence == claim.sentence and r.id != claim.id]
 
 
 def figure_anchor(study: str, notebook: str, file: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -12,10 +11,14 @@ from typing import Any
 import pandas as pd
 import yaml
 
+from bestarm_lab.claims.claim import LEVELS
 from bestarm_lab.claims.verdicts import VERDICTS
 from bestarm_lab.notebooks.runner import notebooks_of
+from bestarm_lab.notebooks.score import REACH, disagreements, score_values, shares
 from bestarm_lab.paths import DATA, FIGURES, ROOT
+from bestarm_lab.results import read_comparisons, read_verdicts
 from bestarm_lab.study import load_study, study_names
+from bestarm_site import comparisons
 from bestarm_site.cards import chip, chips, figure_anchor, paper_link, raw
 from bestarm_site.records import CONVENTIONS, Record, Verdict, number, of_study, records
 from bestarm_site.source import in_repository, short_title
@@ -39,36 +42,59 @@ def told() -> dict[str, dict[str, Any]]:
 
 
 def _cells(verdict: Verdict) -> str:
-    found = re.search(r"\d+ of \d+ cells", verdict.decided_by)
-    return found.group() if found else f"{verdict.confirming} of {verdict.comparisons} comparisons"
+    found = re.match(r"\d+ of \d+", verdict.decided_by)
+    return found.group() if found else f"{verdict.confirming} of {verdict.comparisons}"
+
+
+def _behind(identity: str, convention: str) -> str:
+    """Return by how much the mean effect over the comparisons of a claim is below zero."""
+    dots = comparisons.of_study(records()[identity].study)[f"{identity}|{convention}"]["dots"]
+    return number(-sum(dot["effect"] for dot in dots) / len(dots))
+
+
+def _runs(identity: str, convention: str, part: str) -> str:
+    """Return in how many runs something happened, in the comparison whose name has a part: 3 of 500."""
+    dots = comparisons.of_study(records()[identity].study)[f"{identity}|{convention}"]["dots"]
+    (dot,) = (dot for dot in dots if part in dot["name"])
+    return f"{round(dot['effect'] * dot['n'])} of {dot['n']}"
 
 
 FIELDS = {
     "effect": lambda v: number(v.effect),
-    "percent": lambda v: f"{100 * v.effect:.0f}%",
     "word": lambda v: v.word,
     "cells": _cells,
     "comparisons": lambda v: f"{v.confirming} of {v.comparisons}",
+    "needed": lambda v: str(v.needed),
+    "against": lambda v: str(v.against),
+    "n": lambda v: str(v.n),
 }
 
 
 def filled(text: str) -> str:
-    """Return a text with its numbers taken from the verdicts.
+    """Return a text with its numbers taken from the verdicts and their comparisons.
 
     Raises
     ------
     ValueError
-        For a claim, a run or a field that there is not.
+        For a claim, a run, a field or a comparison that there is not.
     """
 
     def value(match: re.Match[str]) -> str:
-        identity, run, field = match.groups()
-        claim = records().get(identity)
-        if claim is None or CODES.get(run) not in claim.verdicts or field not in FIELDS:
-            raise ValueError(f"papers.yaml: {match.group()} names a claim, a run or a field that there is not.")
-        return str(FIELDS[field](claim.verdicts[CODES[run]]))
+        identity, run, field, part = match.groups()
+        claim, convention = records().get(identity), CODES.get(run, "")
+        try:
+            if claim is None:
+                raise KeyError(identity)
+            if field == "runs":
+                return _runs(identity, convention, part or "")
+            if field == "behind":
+                return _behind(identity, convention)
+            return str(FIELDS[field](claim.verdicts[convention]))
+        except (KeyError, ValueError, ZeroDivisionError):
+            named = f"papers.yaml: {match.group()} names a claim, a run, a field or a comparison that there is not."
+            raise ValueError(named) from None
 
-    return re.sub(r"\{([\w.-]+)\|(\w+)\|(\w+)\}", value, text)
+    return re.sub(r"\{([\w.-]+)\|(\w+)\|(\w+)(?:\|([^}]*))?\}", value, text)
 
 
 def home() -> str:
@@ -103,56 +129,102 @@ def home() -> str:
     return "\n".join(lines)
 
 
-COUNTED = [v for v in VERDICTS if v != "not run"]
+STATES = ("for", "open", "against")
+
+
+@cache
+def verdict_tables() -> dict[str, pd.DataFrame]:
+    """Return the committed verdicts of each study that has some, in the order of the site."""
+    found = {study: read_verdicts(study) for study in studies()}
+    return {study: table for study, table in found.items() if table is not None}
 
 
 def score_figure() -> str:
-    """Return the score of each paper as stacked bars in HTML, which follow the colours of the page and its width."""
-    bars = []
-    for study in studies():
-        for convention, run in (("as_written", "text"), ("as_coded", "code")):
-            found = [r.verdicts[convention] for r in of_study(study) if convention in r.verdicts]
-            count = Counter(v.word for v in found if v.word != "not run")
-            total = sum(count.values())
-            if not total:
-                continue
-            words = [w for w in [*COUNTED, *sorted(set(count) - set(COUNTED))] if count[w]]
-            parts = "".join(
-                f'<a class="bar bar-{w.replace(" ", "-")}" style="flex:{count[w]}" '
-                f'href="claims/index.html?paper={study}&amp;verdict={w.replace(" ", "+")}&amp;run={run}" '
-                f'aria-label="{count[w]} {w}"><span>{count[w]}</span></a>'
-                for w in words
-            )
-            name = load_study(study).paper.abbreviation
-            bars.append(
-                f'<div class="score-row"><span class="score-name">{escape(name)} <em>{run}</em></span>'
-                f'<span class="score-bar">{parts}</span></div>'
-            )
-    legend = "".join(f'<span class="key"><i class="bar-{w.replace(" ", "-")}"></i>{w}</span>' for w in COUNTED)
+    """Return the score in HTML: headline claims with all comparisons, and the shares of all comparisons of a paper."""
+    tables = verdict_tables()
+    compared = {study: table for study in tables if (table := read_comparisons(study)) is not None}
+    shorts = {i: claim.short for study in tables for i, claim in load_study(study).claims.items() if claim.short}
+    values, overview = score_values(tables, compared, shorts), shares(tables)
+    parts = []
+    for study in tables:
+        bars = "".join(_share_bar(line) for _, line in overview[overview["study"] == study].iterrows())
+        mine = values[values["study"] == study]
+        mine = mine.sort_values("id", key=lambda ids: ids.map(list(dict.fromkeys(ids)).index), kind="stable")
+        rows = "".join(_headline(line, compared[study]) for _, line in mine.iterrows())
+        name = escape(load_study(study).paper.abbreviation)
+        head = f'<a class="score-name" href="papers/{study}.html">{name}</a><span class="score-bars">{bars}</span>'
+        parts.append(f'<div class="score-paper">{head}</div>{rows}')
+    legend = "".join(f'<span class="key"><i class="bar-{state}"></i>significantly {state}</span>' for state in STATES)
+    legend = legend.replace("significantly open", "open")
     return (
-        f'<figure class="score" aria-label="Claims of each paper by verdict">{"".join(bars)}'
-        f'<figcaption>{legend}<span class="muted">Claims of each paper that could be run, tested as the paper\'s text '
-        f"and as the authors' code state the algorithms. A bar leads to its claims.</span></figcaption></figure>"
+        f'<figure class="score" aria-label="Headline claims by their comparisons">{"".join(parts)}'
+        f'<figcaption>{legend}<span class="muted">A line is a headline claim, a mark one of its comparisons by its '
+        "distance from the claim's margin, in standard deviations of a run; right of the dashed line is for the claim, "
+        f"and what lies beyond {REACH} stands at the edge. The dot is their mean with its 95% interval, filled for the "
+        "paper's text, hollow for the authors' code; * are objectives of ours. "
+        "The bars beside a paper's name are the comparisons of all its "
+        "claims that statistics decide, as shares averaged over claims.</span></figcaption></figure>"
+    )
+
+
+def _share_bar(line: pd.Series) -> str:
+    run = CONVENTIONS[str(line["convention"])]
+    parts = "".join(
+        f'<i class="bar-{state}" style="flex:{line[state]:.4f}"></i>' for state in STATES if line[state] > 0
+    )
+    told = ", ".join(f"{line[state]:.0%} {state}" for state in STATES)
+    link = f"claims/index.html?paper={line['study']}&amp;run={run}&amp;kind=test"
+    return (
+        f'<a class="share" href="{link}"><span>{line["claims"]} claims, {run}</span>'
+        f'<span class="score-bar" role="img" aria-label="{told}" title="{told}">{parts}</span></a>'
+    )
+
+
+def _headline(line: pd.Series, compared: pd.DataFrame) -> str:
+    """Return one headline claim under one convention: its words, its comparisons as marks, its verdict."""
+    mine = compared[(compared["id"] == line["id"]) & (compared["convention"] == line["convention"])]
+
+    def at(value: float) -> str:
+        return f"{50 + 49 * min(max(value / REACH, -1.0), 1.0):.1f}%"
+
+    marks = "".join(
+        f'<line class="mark-{state}" x1="{at(x)}" x2="{at(x)}" y1="4" y2="18"/>'
+        for x, state in zip(mine["strength"], mine["state"], strict=True)
+    )
+    claim = records()[str(line["id"])]
+    convention = str(line["convention"])
+    word = claim.verdicts[convention]
+    run = f" <em>{CONVENTIONS[convention]}</em>" if len(claim.verdicts) > 1 else ""
+    picture = (
+        f'<svg class="strip" height="22" role="img" aria-label="{word.confirming} for, {word.undecided} open, '
+        f'{word.against} against"><line class="zero" x1="50%" x2="50%" y1="0" y2="22"/>{marks}'
+        f'<line class="reach" x1="{at(line["low"])}" x2="{at(line["high"])}" y1="11" y2="11"/>'
+        f'<circle class="mean {convention}" cx="{at(line["value"])}" cy="11" r="4"/></svg>'
+    )
+    link = f'<a href="{claim.page}.html#{claim.id}" title="{escape(claim.text)}">{escape(str(line["short"]))}</a>'
+    return (
+        f'<div class="score-row"><span class="score-claim">{link}{run}</span>{picture}'
+        f"{chip(word, convention, named=False, brief=True)}</div>"
     )
 
 
 def claims_index() -> str:
     """Return the table of all claims, which is filtered in the browser."""
-    columns = ["claim", "", "place", "text", "code", "effect"]
+    columns = ["claim", "", "text", "code", "for / open / against", "effect that decides"]
     head = "".join(f'<th scope="col">{c or "<span class=sr-only>statement</span>"}</th>' for c in columns)
     body = "".join(
         _claim_row(claim) for study in studies() for claim in [*of_study(study), *of_study(study, ours=True)]
     )
     words = [w for w in VERDICTS if any(v.word == w for r in records().values() for v in r.verdicts.values())]
     words += sorted({v.word for r in records().values() for v in r.verdicts.values()} - set(VERDICTS))
-    levels = sorted({str(r.first.added["level"]) for r in records().values() if "level" in r.first.added})
+    levels = [level for level in LEVELS if any(r.level == level for r in records().values())]
     papers = {study: load_study(study).paper.abbreviation for study in studies()}
     form = "".join(
         [
             _select("paper", "Paper", papers),
             _select("verdict", "Verdict", {w: w for w in words}),
             _select("run", "Run as", {"text": "paper's text", "code": "authors' code"}),
-            _select("level", "Level", {level: level for level in levels}) if levels else "",
+            _select("level", "Level", {level: level for level in levels}),
             _select("kind", "Decided by", {"test": "test", "exact": "exact check"}),
             _select("parts", "Text and code", {"yes": "differ"}),
             _select("whose", "Whose", {"paper": "the paper's", "ours": "ours about it"}, "paper"),
@@ -162,11 +234,11 @@ def claims_index() -> str:
     )
     text = (
         "# All claims\n\nOne line for each claim of the five papers, in our words. The state of the filters is in the "
-        "address of this page, so that it can be shared. *Confirmed*: significant beyond the claim's margin in every "
-        "comparison, or in as many as the claim names, or true in an exact check. *Refuted*: significant the other way "
-        "somewhere, and nowhere for the claim. *Mixed*: both. *Undecided*: neither. *Not informative*: nothing that "
-        "was run could have contradicted it. *Not run*: the data are not public, or the authors' code has no such "
-        "series.\n\n"
+        "address of this page, so that it can be shared. *Confirmed*: significant in as many comparisons as the claim "
+        "speaks of. *Refuted*: significantly fewer. *Mixed*: refuted as stated, true in some. *Undecided*: neither; "
+        "beside it the runs that would decide. *At the margin*: a hundred times the runs would not. *Not informative*: "
+        "nothing that was run could have contradicted it. *Not run*: the data are not public, or the authors' code "
+        "has no such series. Behind these words is [a rule, and how often it is wrong](/docs/verdicts.md).\n\n"
     )
     table = (
         f'<form id="claim-filters" class="filters" aria-label="Filters">{form}</form>'
@@ -197,7 +269,7 @@ def _claim_row(claim: Record) -> str:
         "kind": "exact" if claim.exact else "test",
         "whose": "ours" if claim.ours else "paper",
         "parts": "yes" if claim.parts else "no",
-        "level": str(claim.first.added.get("level", "")),
+        "level": claim.level,
     }
     attributes = " ".join(f'data-{key}="{escape(value)}"' for key, value in data.items())
     shown = "".join(
@@ -206,21 +278,39 @@ def _claim_row(claim: Record) -> str:
     )
     link = f'<a href="{claim.study}.html#{claim.id}">{claim.id}</a>'
     return (
-        f'<tr {attributes}><th scope="row">{link}</th><td class="statement">{escape(claim.text)}</td>'
-        f'<td>{escape(claim.where)}</td>{shown}<td class="effect">{escape(claim.first.numbers)}</td></tr>'
+        f'<tr {attributes}><th scope="row">{link}</th><td class="statement">{escape(claim.text)}<br>'
+        f'<span class="muted">{escape(claim.where)}</span></td>{shown}<td class="effect">{_both(claim, "counts")}</td>'
+        f'<td class="effect">{_both(claim, "numbers")}</td></tr>'
     )
+
+
+def _both(claim: Record, field: str) -> str:
+    """Return a field of a claim's verdicts, a line for each where they differ."""
+    said = [escape(str(getattr(verdict, field))) for verdict in claim.verdicts.values()]
+    return "<br>".join(dict.fromkeys(said))
 
 
 def text_and_code() -> str:
     """Return the page of claims that were run as text and as code, different verdicts first, then by effect."""
-    both = [r for r in records().values() if not r.ours and len(r.verdicts) == 2]
+    counts = disagreements(verdict_tables())
+    run = [r for r in records().values() if not r.ours and len(r.verdicts) == 2]
+    both = [r for r in run if all(v.word != "not run" for v in r.verdicts.values())]
     apart = sorted((r for r in both if r.parts), key=_moved, reverse=True)
     alike = sorted((r for r in both if not r.parts), key=_moved, reverse=True)
     lines = ["# Text against code", ""]
     lines += [
-        f"Of {len(both)} claims that could be run both as the paper's text states the algorithms and as the authors' "
-        f"code does, {len(apart)} have different verdicts. Both runs share instances and, where they can, noise. The "
-        "lists are sorted by how far the code moves the effect, in half-widths of the interval of the text.",
+        f"Of {counts['claims'].sum()} claims that could be run both as the paper's text states the algorithms and as "
+        f"the authors' code does, {counts['differ'].sum()} have different verdicts. Both runs share instances and, "
+        "where they can, noise. The lists are sorted by how far the code moves the effect, in half-widths of the "
+        "interval of the text.",
+        "",
+        "| paper | claims run as both | different verdicts |",
+        "| --- | --: | --: |",
+    ]
+    for _, line in counts.iterrows():
+        name = load_study(line["study"]).paper.abbreviation
+        lines += [f"| [{name}](/papers/{line['study']}.md) | {line['claims']} | {line['differ']} |"]
+    lines += [
         "",
         "## Different verdicts",
         "",
@@ -247,13 +337,17 @@ def _pairs(claims: list[Record]) -> str:
         f'<td class="statement">{escape(r.text)}<br><span class="muted">{escape(r.first.unit)}</span></td>'
         + "".join(
             f'<td data-run="{CONVENTIONS[c]}">{chip(r.verdicts[c], c, named=False, brief=True)}<br>'
-            f'<span class="effect">{escape(r.verdicts[c].numbers)}</span></td>'
+            f'<span class="effect">{escape(r.verdicts[c].numbers)}</span><br>'
+            f'<span class="muted">{r.verdicts[c].counts}</span></td>'
             for c in CONVENTIONS
         )
         + "</tr>"
         for r in claims
     )
-    head = "".join(f'<th scope="col">{c}</th>' for c in ("claim", "statement, and what the effect is", "text", "code"))
+    head = "".join(
+        f'<th scope="col">{c}</th>'
+        for c in ("claim", "statement, and what the effect is", "text: effect, for / open / against", "code")
+    )
     return (
         '<div class="claims-wrap" tabindex="0" role="region" aria-label="Text against code">'
         f'<table class="claims"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
@@ -308,10 +402,10 @@ def _words(claim: Record) -> set[str]:
 
 
 def _list(claims: list[Record]) -> str:
-    """Return claims as a list with their verdicts; main claims first where the table tells levels."""
+    """Return claims as a list with their verdicts; headlines first."""
     if not claims:
         return "None.\n"
-    main = sorted(claims, key=lambda r: str(r.first.added.get("level", "")) != "headline")
+    main = sorted(claims, key=lambda r: r.level != "headline")
     items = [f'<li><a href="../{r.page}.html#{r.id}">{r.id}</a> {escape(r.text)} {chips(r)}</li>' for r in main]
     text = f'<ul class="claim-list">{"".join(items[:SHOWN_AT_ONCE])}</ul>'
     if len(items) > SHOWN_AT_ONCE:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -16,11 +16,11 @@ import pandas as pd
 
 from bestarm_lab.claims.verdicts import verdict_text
 from bestarm_lab.paper import Shown
-from bestarm_lab.results import read_verdicts
+from bestarm_lab.paths import RESULTS
+from bestarm_lab.results import read_sensitivity, read_verdicts
 from bestarm_lab.study import load_study, study_names
 
 CONVENTIONS = {"as_written": "text", "as_coded": "code"}  # the words of the site
-ADDED = ("for", "open", "against", "pooled", "direction", "level", "quantifier", "sentence", "place", "fingerprint")
 
 
 @dataclass(frozen=True)
@@ -31,27 +31,37 @@ class Verdict:
     ----------
     word, words : str
         The verdict, and the same with what belongs to it: (3 of 8), (about 400 runs), (exact).
-    effect, low, high : float or None
-        Of the comparison that decides, with its 95% interval.
+    direction : str
+        Where the effect of a refuted claim lies: ``better`` or ``worse`` than claimed, ``above`` or ``below``.
+    effect, low, high, interval : float or None
+        Of the comparison that decides, or the share of cells that is claimed, with the interval at 1 - ``interval``.
+    pooled, pooled_low, pooled_high : float or None
+        The mean over comparisons with its 95% interval.
     margin, unit : str
         What was claimed of the effect, and of what it is.
     p, p_opposite, p_adjusted : float or None
         One-sided of the claim and of its opposite; two-sided and adjusted over the paper's claims.
     n : int or None
         Runs.
-    comparisons, confirming : int
-        How many comparisons there are, and how many of them are significantly for the claim.
+    comparisons, needed, confirming, undecided, against : int
+        How many comparisons there are, how many the claim needs, and how many are significantly for it, open, and
+        against it.
     scale, decided_by, test : str
         Of the rows; the comparison or the finding that decides; how it is tested.
-    added : mapping
-        Columns of ``ADDED`` that the table has.
+    moved : mapping of str to str
+        What the verdict becomes: ``halved`` and ``doubled`` margins, p-values by ``holm``; none of an exact check.
     """
 
     word: str
     words: str
+    direction: str
     effect: float | None
     low: float | None
     high: float | None
+    interval: float | None
+    pooled: float | None
+    pooled_low: float | None
+    pooled_high: float | None
     margin: str
     unit: str
     p: float | None
@@ -59,23 +69,45 @@ class Verdict:
     p_adjusted: float | None
     n: int | None
     comparisons: int
+    needed: int
     confirming: int
+    undecided: int
+    against: int
     scale: str
     decided_by: str
     test: str
-    added: Mapping[str, Any] = field(default_factory=dict)
+    moved: Mapping[str, str]
 
     @property
     def numbers(self) -> str:
-        """Return the effect with its interval, or an empty string."""
-        if self.effect is None or self.low is None or self.high is None:
-            return ""
-        return f"{number(self.effect)} [{number(self.low)}, {number(self.high)}]"
+        """Return the effect that decides with its interval, or an empty string."""
+        return _interval(self.effect, self.low, self.high)
+
+    @property
+    def average(self) -> str:
+        """Return the mean effect with its interval, or an empty string."""
+        return _interval(self.pooled, self.pooled_low, self.pooled_high)
+
+    @property
+    def confidence(self) -> str:
+        """Return the level of the interval that decides, such as 97.9%."""
+        return "" if self.interval is None else f"{100 * (1 - self.interval):.3g}%"
+
+    @property
+    def counts(self) -> str:
+        """Return how many comparisons are for the claim, open and against it, or an empty string."""
+        return f"{self.confirming} / {self.undecided} / {self.against}" if self.comparisons else ""
 
 
 @dataclass(frozen=True)
 class Record:
-    """One claim with its verdicts by convention; the fields are those of `bestarm_lab.claims.claim.Claim`."""
+    """One claim with its verdicts by convention; the fields are those of `bestarm_lab.claims.claim.Claim`.
+
+    Attributes
+    ----------
+    stands : mapping or None
+        Under how many drawn readings of what the paper leaves open the claim stands: a line of ``stands.csv``.
+    """
 
     study: str
     id: str
@@ -85,8 +117,12 @@ class Record:
     caveat: str
     ours: str
     of: str
+    level: str
+    quantifier: str
+    sentence: str
     exact: bool
     verdicts: Mapping[str, Verdict]
+    stands: Mapping[str, Any] | None = None
 
     @property
     def first(self) -> Verdict:
@@ -101,7 +137,8 @@ class Record:
     @property
     def parts(self) -> bool:
         """Return whether text and code have different verdicts."""
-        return len({v.word for v in self.verdicts.values()}) > 1
+        words = {v.word for v in self.verdicts.values()}
+        return len(words) > 1 and "not run" not in words
 
 
 @cache
@@ -109,11 +146,29 @@ def records() -> Mapping[str, Record]:
     """Return every claim of every study by its name, in the order of the studies and their ledgers."""
     found: dict[str, Record] = {}
     for study in study_names():
-        table = read_verdicts(study)
+        table, moves, stands = read_verdicts(study), _moves(study), _stands(study)
         if table is not None:
             for identity, lines in table.groupby("id", sort=False):
-                found[str(identity)] = _record(study, lines)
+                found[str(identity)] = _record(study, lines, moves, stands.get(str(identity)))
     return found
+
+
+def _moves(study: str) -> dict[tuple[str, str], dict[str, str]]:
+    """Return what each verdict of a study becomes with other margins and by Holm."""
+    table = read_sensitivity(study)
+    if table is None:
+        return {}
+    lines = table.to_dict("records")
+    return {(x["id"], x["convention"]): {key: str(x[key]) for key in ("halved", "doubled", "holm")} for x in lines}
+
+
+def _stands(study: str) -> dict[str, dict[str, Any]]:
+    """Return under how many readings the claims of a study stand, where readings were drawn."""
+    file = RESULTS / study / "stands.csv"
+    if not file.is_file():
+        return {}
+    lines = pd.read_csv(file, keep_default_na=False).to_dict("records")
+    return {str(line["claim"]): {str(key): value for key, value in line.items()} for line in lines}
 
 
 def of_study(study: str, *, ours: bool = False) -> list[Record]:
@@ -126,40 +181,63 @@ def controls(claim: Record) -> list[Record]:
     return [r for r in records().values() if r.of == claim.id]
 
 
-def _record(study: str, lines: pd.DataFrame) -> Record:
+def _record(study: str, lines: pd.DataFrame, moves: Mapping[tuple[str, str], Mapping[str, str]], stands: Any) -> Record:
     first = lines.iloc[0]
-    verdicts = {str(line["convention"]): _verdict(line) for _, line in lines.iterrows()}
-    texts = {key: _text(first[key]) for key in ("id", "where", "notebook", "caveat", "ours", "of")}
+    verdicts = {
+        str(line["convention"]): _verdict(line, moves.get((line["id"], line["convention"]), {}))
+        for _, line in lines.iterrows()
+    }
+    keys = ("id", "where", "notebook", "caveat", "ours", "of", "level", "quantifier", "sentence")
     return Record(
         study=study,
         text=plain(_text(first["claim"])),
         exact=first["kind"] == "exact",
         verdicts={c: verdicts[c] for c in CONVENTIONS if c in verdicts},
-        **texts,
+        stands=stands,
+        **{key: _text(first[key]) for key in keys},
     )
 
 
-def _verdict(line: pd.Series) -> Verdict:
-    n = _number(line["n"])
+def _verdict(line: pd.Series, moved: Mapping[str, str]) -> Verdict:
+    def value(key: str) -> float | None:
+        return _number(line[key])
+
+    def count(key: str) -> int:
+        return int(value(key) or 0)
+
     return Verdict(
         word=str(line["verdict"]),
         words=verdict_text(dict(line)),
-        effect=_number(line["effect"]),
-        low=_number(line["low"]),
-        high=_number(line["high"]),
+        direction=_text(line["direction"]),
+        effect=value("effect"),
+        low=value("low"),
+        high=value("high"),
+        interval=value("interval"),
+        pooled=value("pooled"),
+        pooled_low=value("pooled_low"),
+        pooled_high=value("pooled_high"),
         margin=_text(line["margin"]),
         unit=_text(line["unit"]),
-        p=_number(line["p"]),
-        p_opposite=_number(line["p_opposite"]),
-        p_adjusted=_number(line["p_adjusted"]),
-        n=None if n is None else int(n),
-        comparisons=int(_number(line["comparisons"]) or 0),
-        confirming=int(_number(line["confirming"]) or 0),
+        p=value("p"),
+        p_opposite=value("p_opposite"),
+        p_adjusted=value("p_adjusted"),
+        n=None if value("n") is None else count("n"),
+        comparisons=count("comparisons"),
+        needed=count("needed"),
+        confirming=count("for"),
+        undecided=count("open"),
+        against=count("against"),
         scale=_text(line["scale"]),
         decided_by=plain(_text(line["decided_by"])),
         test=_text(line["test"]),
-        added={key: line[key] for key in ADDED if key in line and pd.notna(line[key])},
+        moved=moved,
     )
+
+
+def _interval(value: float | None, low: float | None, high: float | None) -> str:
+    if value is None or low is None or high is None:
+        return ""
+    return f"{number(value)} [{number(low)}, {number(high)}]"
 
 
 def _text(value: Any) -> str:

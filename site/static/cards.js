@@ -137,7 +137,8 @@
       const word = claim.counts ? (dots.length === 1 ? "cell" : "cells") : dots.length === 1 ? "comparison" : "comparisons";
       const where = exact ? "At the margin that was set" : `With the margin at ${say(shown)} (set: ${say(claimed)})`;
       const held = claim.counts && !claim.ranks && exact ? ` (by their estimates ${dots.filter((d) => ahead(d.effect)).length})` : "";
-      said.textContent = `${where}: ${counts.for} of ${dots.length} ${word} significantly for the claim${held}, ${counts.open} open, ${counts.against} against.`;
+      const needs = claim.need && dots.length > 1 ? ` The claim needs ${claim.need}.` : "";
+      said.textContent = `${where}: ${counts.for} of ${dots.length} ${word} significantly for the claim${held}, ${counts.open} open, ${counts.against} against.${needs}`;
       slider.setAttribute("aria-valuetext", say(shown));
       svg.setAttribute("aria-label", said.textContent);
     }

@@ -2,19 +2,24 @@
 
 import json
 import re
+from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 
 import bestarm_site.algorithms as algorithms
+import pandas as pd
 import pytest
-from bestarm_site import pages, source
+from bestarm_site import cards, comparisons, pages, source
 from bestarm_site.cards import card
-from bestarm_site.records import controls, figure_of, number, plain, records
+from bestarm_site.records import controls, figure_of, number, of_study, plain, records
 
 import bestarm
+from bestarm_lab.claims.claim import Exact
+from bestarm_lab.claims.one_claim import queries
 from bestarm_lab.notebooks.runner import notebooks_of
+from bestarm_lab.notebooks.score import disagreements
 from bestarm_lab.paths import ROOT
-from bestarm_lab.study import claim_ids, study_names
+from bestarm_lab.study import claim_ids, load_study, study_names
 
 HTML = ROOT / "build" / "site" / "html"
 
@@ -93,8 +98,10 @@ def test_numbers_of_stories_are_those_of_the_verdicts():
     claim = next(r for r in records().values() if r.first.effect is not None)
     run = "text" if "as_written" in claim.verdicts else "code"
     assert pages.filled(f"so {{{claim.id}|{run}|effect}}.") == f"so {number(claim.first.effect)}."
-    with pytest.raises(ValueError, match="names a claim, a run or a field that there is not"):
-        pages.filled("{NO-C1|text|effect}")
+    wrong = ("{NO-C1|text|effect}", f"{{{claim.id}|{run}|mood}}", f"{{{claim.id}|{run}|runs|no such comparison}}")
+    for text in wrong:
+        with pytest.raises(ValueError, match="a claim, a run, a field or a comparison that there is not"):
+            pages.filled(text)
     for study, entry in pages.told().items():
         assert study in study_names()
         assert pages.filled(entry["story"]) != entry["story"], "a story has a number"
@@ -108,6 +115,66 @@ def test_a_number_has_three_digits_and_a_true_minus():
     assert number(-0.0390001) == "−0.039"
     assert number(float("inf")) == "∞"
     assert plain("LinGapE of [2]_, :math:`x` and ``y``") == "LinGapE of, x and y"
+
+
+def test_every_comparison_of_a_verdict_is_drawn_and_has_the_rows_behind_it():
+    for study in study_names():
+        entries = comparisons.of_study(study)
+        for claim in [*of_study(study), *of_study(study, ours=True)]:
+            for convention, verdict in claim.verdicts.items():
+                entry = entries[f"{claim.id}|{convention}"]
+                states = Counter(dot["state"] for dot in entry["dots"])
+                counts = (verdict.confirming, verdict.undecided, verdict.against)
+                assert tuple(states[state] for state in ("for", "open", "against")) == counts
+                assert all((ROOT / file).is_file() for file in entry["files"])
+                if entry["dots"]:
+                    assert entry["relation"] in ("above", "below", "within", "at_least")
+                    assert entry["queries"]
+                    assert entry["need"] == verdict.needed
+
+
+def test_queries_from_names_of_columns_are_those_from_rows():
+    study = load_study("gpoo")
+    claim = next(c for c in study.claims.values() if not isinstance(c.test, Exact) and "as_written" in c.tests)
+    verdict = records()[claim.id].verdicts["as_written"]
+    files = {e: comparisons.rows_behind("gpoo", e, verdict.scale == "paper") for e in claim.test.experiments()}
+    rows = {e: pd.read_parquet(ROOT / file) for e, file in files.items()}
+    entry = comparisons.of_study("gpoo")[f"{claim.id}|as_written"]
+    assert entry["queries"] == queries(claim.tests["as_written"], "as_written", rows, files)
+
+
+def test_a_card_says_what_the_record_has():
+    counted = next(r for r in records().values() if r.first.moved.get("halved") and r.first.comparisons > 1)
+    text, verdict = card(counted, comparisons.of_study(counted.study)), counted.first
+    assert f"{verdict.confirming} for, {verdict.undecided} open, {verdict.against} against" in text
+    assert f"it needs {verdict.needed} of {verdict.comparisons}" in text
+    assert f"{verdict.confidence} interval" in text
+    assert f"its margin halved: {verdict.moved['halved']}" in text
+    drawn = next(r for r in records().values() if r.stands is not None)
+    told = f"stands under {drawn.stands['confirmed']} of {drawn.stands['readings']} readings"
+    assert told in card(drawn, comparisons.of_study(drawn.study))
+    part = next(r for r in records().values() if cards.same_sentence(r))
+    other = cards.same_sentence(part)[0]
+    assert (other.sentence, other.study) == (part.sentence, part.study)
+    assert f'<a href="#{other.id}">' in card(part, {})
+
+
+def test_the_first_page_shows_every_headline_with_its_comparisons():
+    text = pages.score_figure()
+    headlines = [(r, c, v) for r in records().values() if r.level == "headline" for c, v in r.verdicts.items()]
+    drawn = [(r, v) for r, _, v in headlines if v.comparisons]
+    assert text.count('class="score-row"') == len(drawn)
+    assert text.count('class="mark-for"') == sum(v.confirming for _, v in drawn)
+    assert all(f"#{r.id}" in text for r, _ in drawn)
+
+
+def test_text_and_code_are_counted_as_in_the_readme():
+    counts = disagreements(pages.verdict_tables())
+    text = pages.text_and_code()
+    assert f"Of {counts['claims'].sum()} claims" in text
+    assert f"{counts['differ'].sum()} have different verdicts" in text
+    apart = [r for r in records().values() if not r.ours and r.parts]
+    assert len(apart) == counts["differ"].sum()
 
 
 def test_a_card_holds_the_statements_about_its_claim():
