@@ -32,7 +32,8 @@ def test_a_study_in_a_repository_of_its_own_runs_and_passes_its_tests(tmp_path):
     (installed / "entry_points.txt").write_text("[bestarm.studies]\ntoy_arms = toy_arms_study\n")
     run("-m", "bestarm", "rows", "toy_arms", root=root, source=root / "src")
     verdicts = (root / "results" / "toy_arms" / "verdicts.csv").read_text()
-    assert "TOY-ARMS-C1,as_written,refuted,worse,test" in verdicts  # one uniform stage is far better where features are few
+    # one uniform stage is far better where features are few
+    assert "TOY-ARMS-C1,as_written,refuted,worse,test" in verdicts
     assert "TOY-ARMS-T1,as_written,confirmed,,exact" in verdicts
     run("-m", "bestarm", "notebook", "toy_arms/01_first", root=root, source=root / "src")
     assert (root / "figures" / "toy_arms" / "01_first" / "fig01.png").stat().st_size > 1000
