@@ -72,10 +72,16 @@ class Stages(Observed):
         self.noted.append((state.live.copy(), state.means.copy(), self.pulls.copy()))
 
 
-def gse_replay() -> dict[str, Any]:
-    """Return six runs of GSE-Lin, of GSE-Lin that keeps its rewards, and of BayesGap-Lin on one instance and noise."""
+def gse_replay(counted: int = COUNTED) -> dict[str, Any]:
+    """Return six runs of GSE-Lin, of GSE-Lin that keeps its rewards, and of BayesGap-Lin on one instance and noise.
+
+    Parameters
+    ----------
+    counted : int
+        Over how many runs it is counted in which the best arm is alive, or leads.
+    """
     problem, budget = adaptive_instance(N_ARMS), N_ARMS * PER_ARM
-    streams = Streams.first(COUNTED, seed=project_seed(), instance=problem.label)
+    streams = Streams.first(counted, seed=project_seed(), instance=problem.label)
     best = int(np.argmax(problem.means[0]))
     found: dict[str, Any] = {"arms": N_ARMS, "budget": budget, "best": best, "means": rounded(problem.means[0], 4)}
     panels = []
@@ -110,7 +116,7 @@ def gse_replay() -> dict[str, Any]:
         for r in range(SHOWN)
     ]
     panels.append({"name": "BayesGap-Lin", "runs": runs, "alive": [round(shares[n], 3) for n in at]})
-    return found | {"spent": spent, "panels": panels, "counted": COUNTED}
+    return found | {"spent": spent, "panels": panels, "counted": counted}
 
 
 # --------------------------------------------------------------------------------------------------------------------
