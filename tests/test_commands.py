@@ -81,14 +81,23 @@ def test_the_installed_metadata_are_those_of_the_checkout():
             assert entry.load() is not None
 
 
-@pytest.mark.parametrize(("command", "extra", "lacking"), [("rows", "lab", "psutil"), ("suggest", "screens", "torch")])
-def test_a_command_without_its_extra_names_it(command, extra, lacking):
-    """In one line, whatever is lacking."""
-    arguments = {"rows": ["rows", "gse"], "suggest": ["suggest", "features.csv", "phenotypes.csv"]}[command]
+def without_module(lacking: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Return the end of a command where a module is not installed."""
     lines = ["import sys", f"sys.modules[{lacking!r}] = None", "from bestarm.command_line import main"]
-    shown = run("-c", "\n".join([*lines, f"sys.exit(main({arguments}))"]))
+    return run("-c", "\n".join([*lines, f"sys.exit(main({list(arguments)}))"]))
+
+
+def test_a_command_without_its_extra_names_it():
+    """In one line."""
+    shown = without_module("psutil", "rows", "gse")
     assert shown.returncode == 2
-    assert shown.stderr == f"bestarm: {command} needs {lacking}, which is not here: pip install 'bestarm[{extra}]'\n"
+    assert shown.stderr == "bestarm: rows needs psutil, which is not here: pip install 'bestarm[lab]'\n"
+
+
+def test_suggest_needs_no_torch_for_policies_without_networks():
+    shown = without_module("torch", "suggest", "absent.csv", "phenotypes.csv")
+    assert shown.returncode == 2
+    assert shown.stderr.startswith("bestarm: there is no file absent.csv; ")
 
 
 @pytest.mark.parametrize("command", [["rows", "gse"], ["notebook", "gse/01_problem"], ["repro"], ["pages"]])
