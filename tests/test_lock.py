@@ -84,6 +84,7 @@ def test_the_site_is_made_with_its_own_tools(tmp_path):
     ask = [
         "make",
         "--dry-run",
+        "--no-print-directory",
         "site",
         f"SITE_TOOLS={tmp_path}/tools",
         f"VENV={tmp_path}/new",

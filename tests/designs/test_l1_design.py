@@ -146,7 +146,7 @@ def test_a_thousand_arms_are_no_obstacle_for_one_pair():
     weights = l1_design(features, 3, 700)
     np.testing.assert_allclose(weights @ features, features[3] - features[700], atol=1e-8)
     assert np.count_nonzero(weights) <= 20
-    assert np.abs(weights).sum() <= 2
+    assert np.abs(weights).sum() <= 2 + 1e-12
 
 
 def test_arms_at_the_origin_and_a_pair_of_one_arm_need_no_pull():

@@ -261,24 +261,38 @@ def naive_swap(features, weights, pulls, epsilon):
 
 
 def test_swaps_against_the_naive_ones():
-    """From the apportionment, and through many swaps from a random start."""
+    """From the apportionment, and through many swaps from a random start.
+
+    Where an allocation is balanced to the last digit, the processor's rounding decides whether swaps end there.
+    """
     rng = np.random.default_rng(SEED)
-    n_changed, n_moved = 0, 0
+    n_changed, n_moved, n_edges = 0, 0, 0
+
+    def agree(pulls, start, features, weights, epsilon):
+        if np.array_equal(pulls, naive_swap(features, weights, start, epsilon)):
+            return 0
+        used = weights > 0
+        whitened = whiten(features[used], weights[used], pulls.sum())
+        smallest = np.linalg.eigvalsh((whitened.T * pulls[used]) @ whitened)[0]
+        assert smallest == pytest.approx(1 - 3 * epsilon, abs=1e-9)
+        return 1
+
     for _ in range(40):
         d, n_arms = int(rng.integers(2, 5)), int(rng.integers(6, 12))
         features, weights = rng.standard_normal((n_arms, d)), random_design(int(rng.integers(2**32)), n_arms, 2)
         budget, epsilon = int(rng.integers(d + 1, 20)), float(rng.choice([0.05, 0.1]))
         (start,) = rounded(weights, budget)
         (pulls,) = rounded(weights, budget, "allen-zhu", features=features, epsilon=epsilon)
-        np.testing.assert_array_equal(pulls, naive_swap(features, weights, start, epsilon))
+        n_edges += agree(pulls, start, features, weights, epsilon)
         n_changed += not np.array_equal(pulls, start)
         flat, budget = np.full(n_arms, 1 / n_arms), 40
         start = rng.multinomial(budget, rng.dirichlet(np.ones(n_arms)))
         pulls = swap(whiten(features, flat, budget), start, epsilon, np.arange(n_arms))
-        np.testing.assert_array_equal(pulls, naive_swap(features, flat, start, epsilon))
+        n_edges += agree(pulls, start, features, flat, epsilon)
         n_moved += np.abs(pulls - start).sum() // 2
     assert n_changed >= 10
     assert n_moved >= 100
+    assert n_edges <= 3  # of 80
 
 
 @settings(deadline=None, max_examples=60)
