@@ -166,7 +166,10 @@ def _shift(line: pd.Series, coded: set[str]) -> float:
 
 def _bars(axis: Axes, overview: pd.DataFrame) -> None:
     """Draw the shares of comparisons of all claims of one paper, a bar for each convention."""
-    labels = [f"{n} of {CONVENTIONS[c]}" for c, n in zip(overview["convention"], overview["claims"], strict=True)]
+    labels = [
+        f"{CONVENTIONS[c].split()[-1]}, {n} claims"
+        for c, n in zip(overview["convention"], overview["claims"], strict=True)
+    ]
     left = np.zeros(len(overview))
     for state, colour in COLOURS.items():
         widths = overview[state].to_numpy(dtype=np.float64)
