@@ -221,7 +221,7 @@ def write_verdicts(study: Study) -> pd.DataFrame:
     rows, larger = verdict_rows(study)
     lines = lines_of(study, rows, larger)
     verdicts = adjusted(lines)
-    tables = {"verdicts": verdicts, "comparisons": compared(lines), "sensitivity": sensitivity(lines)}
+    tables = {"verdicts": verdicts, "comparisons": compared(lines), "sensitivity": sensitivity(lines, verdicts)}
     for name, table in tables.items():
         file = RESULTS / study.name / f"{name}.csv"
         temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")

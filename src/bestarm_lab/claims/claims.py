@@ -106,13 +106,14 @@ def compared(lines: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found, columns=COMPARED)
 
 
-def sensitivity(lines: pd.DataFrame) -> pd.DataFrame:
+def sensitivity(lines: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     """Return what each verdict becomes if its margin is halved or doubled, or if p-values are adjusted by Holm.
+
+    ``table`` are the verdicts on lines of `decided`, as `adjusted` makes them.
 
     On the scale of logarithms for ratios. The level is that which the adjustment leaves to the claim, and stays. Where
     a claim has no margin (more than nothing, as large as) and where it counts what has none, the cell is empty.
     """
-    table = adjusted(lines)
     holm, levels = by_holm(table), adjust(table)["level"]
     found = []
     for place, raw in enumerate(lines.to_dict("records")):

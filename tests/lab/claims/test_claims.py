@@ -10,7 +10,7 @@ import pytest
 
 from bestarm_lab.claims.cells import Value
 from bestarm_lab.claims.claim import OURS, Check, Exact
-from bestarm_lab.claims.claims import COLUMNS, COMPARED, compared, evaluate, lines_of, sensitivity
+from bestarm_lab.claims.claims import COLUMNS, COMPARED, adjusted, compared, evaluate, lines_of, sensitivity
 from bestarm_lab.claims.ledger import expanded, read_ledger
 from bestarm_lab.claims.verdicts import Decision, scoreboard, verdict_table, verdict_text
 from bestarm_lab.datasets.registry import DataUnavailable
@@ -242,7 +242,8 @@ def test_every_comparison_behind_a_verdict_is_written_down():
 
 def test_verdicts_under_other_margins():
     """0.4 beyond a margin of 0.25, not of 0.5; a claim without a margin has an empty cell."""
-    table = sensitivity(lines_of(study({**TEST, "above": 0.25}, TEST), {"e": rows({"a": 0.9, "b": 0.5}, n=2000)}))
+    lines = lines_of(study({**TEST, "above": 0.25}, TEST), {"e": rows({"a": 0.9, "b": 0.5}, n=2000)})
+    table = sensitivity(lines, adjusted(lines))
     assert table[["verdict", "halved", "doubled", "holm"]].to_numpy().tolist() == [
         ["confirmed", "confirmed", "refuted", "confirmed"],
         ["confirmed", "", "", "confirmed"],
