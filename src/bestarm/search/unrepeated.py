@@ -56,8 +56,28 @@ class GpScreenState:
     round: int = 0
 
 
+class _OfPosterior:
+    """What a search does with a Gaussian process, whichever policy chooses."""
+
+    policy: BatchGP
+
+    def set_aside(self, state: GpScreenState, places: IntArray) -> None:
+        """Keep some arms from being chosen."""
+        state.available[:, places] = False
+
+    def believe(self, state: GpScreenState, places: IntArray) -> None:
+        """Take arms that are being measured for known, each at its predicted mean: no mean moves, variances shrink."""
+        self.set_aside(state, places)
+        hallucinate(self.policy, state.gp, places)
+
+    def predicted(self, state: GpScreenState) -> tuple[FloatArray, FloatArray]:
+        """Return posterior mean and deviation of every arm, shape (n_arms,) each."""
+        means, variances = state.gp.predict()
+        return means[0], np.sqrt(np.maximum(variances[0], 0.0))
+
+
 @dataclass(frozen=True)
-class GpScreen:
+class GpScreen(_OfPosterior):
     r"""A batch policy with a Gaussian process that asks for no gene twice; the first batch is random.
 
     Features are divided by the root of their number, so that two genes are about :math:`\sqrt2` apart. What may not be
@@ -215,20 +235,6 @@ class GpScreen:
         """Return the recommended gene, shape (R, 1)."""
         return self.policy.recommend(state.gp)
 
-    def set_aside(self, state: GpScreenState, places: IntArray) -> None:
-        """Keep some genes from being chosen."""
-        state.available[:, places] = False
-
-    def believe(self, state: GpScreenState, places: IntArray) -> None:
-        """Take genes that are being measured for known, each at its predicted mean: no mean moves, variances shrink."""
-        self.set_aside(state, places)
-        hallucinate(self.policy, state.gp, places)
-
-    def predicted(self, state: GpScreenState) -> tuple[FloatArray, FloatArray]:
-        """Return posterior mean and deviation of every gene, shape (n_arms,) each."""
-        means, variances = state.gp.predict()
-        return means[0], np.sqrt(np.maximum(variances[0], 0.0))
-
 
 def hallucinate(policy: BatchGP, gp: BatchGPState, places: IntArray) -> None:
     """Tell a posterior of one replication some arms at their predicted means, with all else as it is."""
@@ -242,7 +248,7 @@ def hallucinate(policy: BatchGP, gp: BatchGPState, places: IntArray) -> None:
 
 
 @dataclass(frozen=True)
-class OwnGp:
+class OwnGp(_OfPosterior):
     """A batch policy with a Gaussian process as it is: arms may repeat, and the first ones are the policy's own.
 
     Parameters
@@ -287,20 +293,6 @@ class OwnGp:
         self.policy.tell(state.gp, asked, totals)
         state.n_observed = state.gp.n_known.copy()
         state.round += 1
-
-    def set_aside(self, state: GpScreenState, places: IntArray) -> None:
-        """Keep some arms from being chosen."""
-        state.available[:, places] = False
-
-    def believe(self, state: GpScreenState, places: IntArray) -> None:
-        """Take arms that are being measured for known, each at its predicted mean."""
-        self.set_aside(state, places)
-        hallucinate(self.policy, state.gp, places)
-
-    def predicted(self, state: GpScreenState) -> tuple[FloatArray, FloatArray]:
-        """Return posterior mean and deviation of every arm, shape (n_arms,) each."""
-        means, variances = state.gp.predict()
-        return means[0], np.sqrt(np.maximum(variances[0], 0.0))
 
     def finished(self, state: GpScreenState) -> BoolArray:
         """Return which replications have had all batches."""
