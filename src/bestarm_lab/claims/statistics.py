@@ -237,9 +237,11 @@ def spent(p: float, fraction: float) -> float:
 
     def excess(level: float) -> float:
         early = 2.0 * float(stats.norm.sf(stats.norm.isf(level / 2.0) / np.sqrt(fraction)))
-        bound = float(stats.norm.isf(early))
-        return early + float(stats.norm.cdf(bound)) - float(law.cdf([bound, last])) - level
+        both = float(law.cdf([-float(stats.norm.isf(early)), -last]))  # upper tails, whose digits last for tiny p
+        return early + p - both - level
 
+    if excess(p) <= 0.0:  # nothing that a float can hold was spent
+        return p
     return float(optimize.brentq(excess, p, min(0.5, 2.0 * p + 0.01)))
 
 

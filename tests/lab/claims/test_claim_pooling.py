@@ -117,4 +117,7 @@ def test_a_second_look_is_paid_for_as_by_obrien_and_fleming():
     last = (first + second) / np.sqrt(2.0)
     assert np.mean((first > 2.963) | (last > 1.969)) == pytest.approx(0.025, abs=8e-4)
     assert spent(0.01, 1.0) == 0.01
+    for tiny in (1.0001e-8, 3e-8, 1e-6):  # digits of upper tails, not of what is left of 1
+        assert spent(tiny, 0.5) == pytest.approx(tiny, rel=1e-4)
+        assert tiny < spent(tiny, 0.9) < 1.2 * tiny
     assert 0.01 <= spent(0.01, 0.25) < 0.0101
