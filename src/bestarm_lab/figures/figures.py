@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter, NullLocator
+from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator
 
 from bestarm_lab.figures.appearance import CONVENTIONS, Look, display_label, look
 from bestarm_lab.figures.printed import apart, theirs_of
@@ -201,6 +201,8 @@ def _scales(axis: Axes, xs: Sequence[Any], *, even: bool, words: bool, log: str,
         if len(xs) <= 8:
             axis.set_xticks(xs, [f"{x:g}" for x in xs])
             axis.xaxis.set_minor_locator(NullLocator())
+    elif all(float(x).is_integer() for x in xs):  # a count
+        axis.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10]))
     if "y" in log:
         axis.set_yscale("log")
         axis.yaxis.set_minor_formatter(NullFormatter())

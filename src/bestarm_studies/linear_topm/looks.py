@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from bestarm_lab.figures.looks import DOTS, DOTS_AND_DASHES, Look
 
-# Near Okabe and Ito's hues, with a contrast of 3 on white. Algorithms of one panel differ by 15 in CIE76 however a reader
-# sees colours, and by 15 in CIEDE2000 or in both marker and line. Members of a family share a hue; in grey
-# the marker and the line style tell them apart.
+# Near Okabe and Ito's hues, with a contrast of 3 on white. Algorithms of one panel differ by 15 in CIE76, however a
+# reader sees colours, and by 15 in CIEDE2000 or else in both marker and line, which grey print shows.
 LOOKS = {
     "m-LinGapE (greedy)": Look("#0072B2", "o"),
     "m-LinGapE (greedy, no initialisation)": Look("#4B97E2", "8", DOTS),
