@@ -1,4 +1,4 @@
-"""Causes of what was found, each with its measured effect: read from ``causes.yaml`` and from the rows that it names."""
+"""Causes of what was found, each with its measured effect, from ``causes.yaml`` and the rows that it names."""
 
 from __future__ import annotations
 

@@ -17,10 +17,18 @@ from bestarm_lab.figures.appearance import use_style
 from bestarm_lab.given import nearest
 from bestarm_lab.notebooks.pages import score
 from bestarm_lab.notebooks.score import COLOURS, HATCHES, REACH
-from bestarm_paper.facts import SMALL_CHANGE, stands, switches
+from bestarm_paper.measures import SMALL_CHANGE, stands, switches
 from bestarm_paper.rows import STUDIES, Rows, abbreviation
 
-KINDS = ("#0072B2", "#D55E00", "#007A5A", "#AA4499", "#666666", "#8A6D00", "#000000")  # colours of kinds of causes
+COLOURS_OF_KINDS = (
+    "#0072B2",
+    "#D55E00",
+    "#007A5A",
+    "#AA4499",
+    "#666666",
+    "#8A6D00",
+    "#000000",
+)  # colours of kinds of causes
 
 
 def drawn(rows: Rows, name: str) -> str:
@@ -98,8 +106,8 @@ def causes(rows: Rows) -> Figure:
     table = rows.causes.iloc[::-1].reset_index(drop=True)
     kinds = list(rows.causes["kind"].unique())
     figure, axis = plt.subplots(figsize=(8.0, 0.6 + 0.27 * len(table)), layout="constrained")
-    for y, line in table.iterrows():
-        colour = KINDS[kinds.index(line["kind"])]
+    for y, (_, line) in enumerate(table.iterrows()):
+        colour = COLOURS_OF_KINDS[kinds.index(line["kind"])]
         axis.plot([1.0, line["value"]], [y, y], color=colour, lw=5, solid_capstyle="butt", alpha=0.35, zorder=1)
         if np.isfinite(line["low"]):
             axis.plot([line["low"], line["high"]], [y, y], color=colour, lw=1.4, zorder=2)
@@ -114,7 +122,7 @@ def causes(rows: Rows) -> Figure:
     axis.minorticks_off()
     axis.axvline(1.0, color="0.3", lw=0.9, ls="--", zorder=0)
     axis.set_xlabel("factor by which the cause alone multiplies its quantity")
-    handles = [Patch(fc=KINDS[i], alpha=0.6, label=kind) for i, kind in enumerate(kinds)]
+    handles = [Patch(fc=COLOURS_OF_KINDS[i], alpha=0.6, label=kind) for i, kind in enumerate(kinds)]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
     return figure
 
@@ -125,10 +133,11 @@ def single_differences(rows: Rows) -> Figure:
     table = switches(rows)
     papers = [study for study in STUDIES if study in set(table["study"])]
     figure, axis = plt.subplots(figsize=(8.0, 3.2), layout="constrained")
-    for study, marker in zip(papers, ("o", "s", "^"), strict=False):
+    for study, marker, colour in zip(papers, ("o", "s", "^"), COLOURS_OF_KINDS, strict=False):
         fold = np.sort(table[table["study"] == study]["fold"])[::-1]
         share = (np.arange(len(fold)) + 0.5) / len(fold)
-        axis.plot(share, fold, marker=marker, ms=3.5, lw=1.2, label=f"{abbreviation(study)}, {len(fold)} measurements")
+        label = f"{abbreviation(study)}, {len(fold)} measurements"
+        axis.plot(share, fold, marker=marker, ms=3.5, lw=1.0, color=colour, label=label)
     axis.axhspan(1.0, SMALL_CHANGE, color="0.85", zorder=0, label=f"a change of {SMALL_CHANGE - 1:.0%} or less")
     axis.set_yscale("log")
     axis.set_yticks([1, 2, 4, 8, 16], ["1", "2", "4", "8", "16"])

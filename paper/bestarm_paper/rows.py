@@ -1,4 +1,4 @@
-"""Committed rows as the paper reads them: verdicts, comparisons, tables behind figures, and what is counted over them."""
+"""Committed rows as the paper reads them: verdicts, comparisons, and tables behind figures."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def abbreviation(study: str) -> str:
     return load_study(study).paper.abbreviation
 
 
-_SMALL = "no one two three four five six seven eight nine ten eleven twelve".split()
+_SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
 def in_words(n: int) -> str:

@@ -1,30 +1,34 @@
 """The text of the paper, MyST Markdown with roles for numbers, claims and works, and fences for guarded conclusions.
 
 Roles: ``{row}`` a number of a table, ``{claim}`` a claim by its name, ``{verdict}`` a field of its verdict, ``{count}``
-claims with properties, ``{fact}`` what is counted over many rows, ``{cite}`` and ``{citep}`` works. Fences: ``{holds}`` a
-paragraph that stands if a predicate is true of the rows, ``{figure}``, ``{causes}``, ``{claims}`` and ``{works}``.
+claims with properties, ``{fact}`` what is counted over many rows, ``{cite}`` and ``{citep}`` works. Fences: ``{holds}``
+a paragraph that stands if a predicate is true of the rows, ``{figure}``, ``{causes}``, ``{claims}`` and ``{works}``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from html import escape
 from pathlib import Path
 
+import pandas as pd
 from bestarm_site.pages import filled
 from bestarm_site.records import records
 from markdown_it import MarkdownIt
 
 from bestarm_lab.given import nearest, read_yaml
-from bestarm_paper.facts import counted, said
+from bestarm_paper.facts import said
 from bestarm_paper.figures import drawn
+from bestarm_paper.measures import counted
 from bestarm_paper.predicates import PREDICATES
 from bestarm_paper.rows import Rows, abbreviation
 
 HERE = Path(__file__).parents[1]
 ROLE = re.compile(r"\{(\w+)\}`([^`]+)`")
 FENCE = re.compile(r"^:::\{(\w+)\} *([^\n]*)\n(.*?)^:::$", re.DOTALL | re.MULTILINE)
+KINDS = re.compile(r"<!-- kinds -->(.*?)<!-- end of kinds -->", re.DOTALL)
 OF_VERDICTS = ("effect", "word", "cells", "comparisons", "needed", "against", "n", "runs", "behind")
 
 
@@ -79,8 +83,8 @@ class Paper:
         Raises
         ------
         ValueError
-            For a role, a fence, a row or a name that there is not, and for a conclusion that the rows no longer bear; in one
-            line with the place.
+            For a role, a fence, a row or a name that there is not, and a conclusion that the rows no longer bear; in
+            one line with the place.
         """
         parts, at = [], 0
         for match in FENCE.finditer(self.text):
@@ -88,10 +92,22 @@ class Paper:
             name, argument, body = match.groups()
             fence = self._known(match.start(), "fence", name, self._fences)
             inner = self._filled(body, match.start(3))
-            parts.append(self._at(match.start(), lambda fence=fence, a=argument.strip(), b=inner: fence(a, b)))
+            parts.append(self._at(match.start(), partial(fence, argument.strip(), inner)))
             at = match.end()
         parts.append(self._rendered(self.text[at:], at))
-        return "\n".join(parts)
+        return KINDS.sub(self._by_effect, "\n".join(parts))
+
+    def _by_effect(self, match: re.Match[str]) -> str:
+        """Return the paragraphs on kinds of causes, each after a comment with its kind, the largest effect first."""
+        _, *parts = re.split(r"<!-- kind: (.*?) -->", match[1])
+        told = dict(zip(parts[::2], parts[1::2], strict=True))
+        kinds = list(self.rows.causes["kind"].unique())
+        if set(told) != set(kinds):
+            wrong = sorted(set(told) ^ set(kinds))
+            raise ValueError(
+                f"{self.name}: paragraphs and causes.yaml differ in the kinds {', '.join(wrong)}; make them agree."
+            )
+        return "\n".join(told[kind] for kind in kinds)
 
     def _rendered(self, text: str, offset: int) -> str:
         return self._markdown.render(self._filled(text, offset))
@@ -124,7 +140,7 @@ class Paper:
             raise ValueError(f"{self.name}, line {line}: {told}") from None
 
     def _row(self, given: str) -> str:
-        """Return a number: table :: column = text :: ... :: form; the column is ``value`` unless ``of`` names another."""
+        """Return a number: table :: column = text :: ... :: form; its column is ``value``, or what ``of`` names."""
         name, *pairs, form = (part.strip() for part in given.split("::"))
         line = dict(_pair(pair) for pair in pairs)
         column = line.pop("of", "value")
@@ -185,25 +201,32 @@ class Paper:
         return f'<div data-holds="{given}">{self._markdown.render(body)}</div>'
 
     def _figure(self, given: str, body: str) -> str:
+        """Return a figure; its alternative text stands before an empty line, its caption after it."""
         self.figures += 1
         alternative, _, caption = body.strip().partition("\n\n")
-        name = f'<b>Figure {self.figures}.</b> '
-        image = f'<img src="{drawn(self.rows, given)}" alt="{escape(" ".join(_plain(alternative).split()))}">'
-        return f'<figure id="figure-{self.figures}">{image}<figcaption>{self._markdown.render(name + caption)}</figcaption></figure>'
+        told = escape(" ".join(_plain(alternative).split()))
+        said = self._markdown.render(f"<b>Figure {self.figures}.</b> {caption}")
+        image = f'<img src="{drawn(self.rows, given)}" alt="{told}">'
+        return f'<figure id="figure-{self.figures}">{image}<figcaption>{said}</figcaption></figure>'
 
     def _causes(self, given: str, body: str) -> str:
+        """Return the table of causes by kind."""
         lines = []
         for kind, group in self.rows.causes.groupby("kind", sort=False):
-            lines.append(f'<tr class="kind"><th colspan="5" scope="rowgroup">{escape(str(kind).capitalize())}. {escape(group["meaning"].iloc[0])}</th></tr>')
-            for _, cause in group.iterrows():
-                words = [self.rows.words(cause["claim"], run=run) for run in _runs(self.rows, cause["claim"])]
-                lines.append(
-                    f"<tr><td>{abbreviation(cause['study'])}</td><td>{escape(cause['switch'])}</td>"
-                    f"<td>{escape(cause['quantity'])}</td><td>{_number(cause['factor'], cause['source'])}</td>"
-                    f"<td>{self._link(cause['claim'])}: {' / '.join(w for word in words for w in word)}</td></tr>"
-                )
-        head = "".join(f'<th scope="col">{h}</th>' for h in ("paper", "changed alone", "quantity", "factor", "claim: text / code"))
-        return f'<table class="causes"><caption>{self._markdown.renderInline(body.strip())}</caption><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
+            head = f"{str(kind).capitalize()}. {group['meaning'].iloc[0]}"
+            lines.append(f'<tr class="kind"><th colspan="5" scope="rowgroup">{escape(head)}</th></tr>')
+            lines += [self._cause(cause) for _, cause in group.iterrows()]
+        heads = ("paper", "changed alone", "quantity", "factor", "claim: text / code")
+        head = "".join(f'<th scope="col">{head}</th>' for head in heads)
+        return self._table("causes", body, f"<thead><tr>{head}</tr></thead>", lines)
+
+    def _cause(self, cause: pd.Series) -> str:
+        words = [self.rows.word(cause["claim"], run) for run in _runs(cause["claim"])]
+        return (
+            f"<tr><td>{abbreviation(cause['study'])}</td><td>{escape(cause['switch'])}</td>"
+            f"<td>{escape(cause['quantity'])}</td><td>{_number(cause['factor'], cause['source'])}</td>"
+            f"<td>{self._link(cause['claim'])}: {' / '.join(words)}</td></tr>"
+        )
 
     def _claims_named(self, given: str, body: str) -> str:
         """Return a table of every claim that the text names, in the order of the ledgers."""
@@ -212,22 +235,28 @@ class Paper:
         for identity in sorted(self.claims, key=order.__getitem__):
             claim = records()[identity]
             words = "<br>".join(
-                f"{run}: {escape(v.words)}{f' ({v.counts})' if v.counts else ''}"
-                for run, v in zip(_runs(self.rows, identity), claim.verdicts.values(), strict=True)
+                f"{run}: {escape(verdict.words)}{f' ({verdict.counts})' if verdict.counts else ''}"
+                for run, verdict in zip(_runs(identity), claim.verdicts.values(), strict=True)
             )
             whose = f" <i>Ours, on {escape(claim.of) or 'the paper'}.</i>" if claim.ours else ""
             lines.append(
                 f'<tr id="{identity}"><th scope="row">{identity}</th><td>{escape(claim.text)}{whose} '
                 f'<span class="where">{escape(claim.where)}</span></td><td>{words}</td></tr>'
             )
-        return f'<table class="claims"><caption>{self._markdown.renderInline(body.strip())}</caption><tbody>{"".join(lines)}</tbody></table>'
+        return self._table("claims", body, "", lines)
+
+    def _table(self, name: str, caption: str, head: str, lines: list[str]) -> str:
+        told = self._markdown.renderInline(caption.strip())
+        return f'<table class="{name}"><caption>{told}</caption>{head}<tbody>{"".join(lines)}</tbody></table>'
 
     def _works_cited(self, given: str, body: str) -> str:
         items = sorted(self.cited, key=lambda key: (self.works[key]["what"], self.works[key]["year"]))
-        return "<ul class='works'>" + "".join(f'<li id="{key}">{self.works[key]["what"]}</li>' for key in items) + "</ul>"
+        return (
+            "<ul class='works'>" + "".join(f'<li id="{key}">{self.works[key]["what"]}</li>' for key in items) + "</ul>"
+        )
 
 
-def _runs(rows: Rows, identity: str) -> list[str]:
+def _runs(identity: str) -> list[str]:
     return ["text" if run == "as_written" else "code" for run in records()[identity].verdicts]
 
 

@@ -1,4 +1,4 @@
-"""Numbers that a text quotes: the one value of a table's line, with misspelt names refused by their nearest right word."""
+"""Numbers that a text quotes: the value of a table's only line; misspelt names are refused with the nearest one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def only_line(table: pd.DataFrame, name: str, line: Mapping[str, Any]) -> pd.Ser
     Raises
     ------
     ValueError
-        For a column that is not there or a text that it does not have, with the nearest one, and for no line or several.
+        For a column that is not there or a text that it does not have, with the nearest one; for no line or several.
     """
     for column, wanted in line.items():
         refuse_unknown_column(table, name, column)
