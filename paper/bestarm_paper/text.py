@@ -250,7 +250,7 @@ class Paper:
         return f'<table class="{name}"><caption>{told}</caption>{head}<tbody>{"".join(lines)}</tbody></table>'
 
     def _works_cited(self, given: str, body: str) -> str:
-        items = sorted(self.cited, key=lambda key: (self.works[key]["what"], self.works[key]["year"]))
+        items = sorted(self.cited, key=lambda key: (self.works[key]["who"], self.works[key]["year"]))
         return (
             "<ul class='works'>" + "".join(f'<li id="{key}">{self.works[key]["what"]}</li>' for key in items) + "</ul>"
         )

@@ -162,6 +162,20 @@ def test_a_conclusion_falls_with_its_rows(rows, name):
     assert not all(holds(damaged) for damaged in DAMAGES)
 
 
+@pytest.mark.parametrize("word", ["confirmed", "refuted", "undecided"])
+def test_conclusions_do_not_rest_on_verdicts_about_landscapes(word):
+    """Nor on any other test of OAE, whose words the text takes from the verdicts."""
+
+    class Otherwise(Rows):
+        def read(self, name):
+            table = super().read(name)
+            if name == "results/oae/verdicts":
+                table["verdict"] = table["verdict"].where(table["kind"] == "exact", word)
+            return table
+
+    assert [name for name, holds in PREDICATES.items() if not holds(Otherwise())] == []
+
+
 def test_a_conclusion_that_fell_is_refused():
     text = ":::{holds} gse-is-behind\nGSE is behind.\n:::\n"
     assert "GSE is behind" in Paper(Rows(), text).html()
