@@ -1,4 +1,4 @@
-# make setup | test | repro | bench | lint | pages | site | site-test | manifests: each first sets up .venv from requirements.lock
+# make setup | test | repro | bench | lint | pages | site | site-test | paper | manifests: each first sets up .venv from requirements.lock
 # and requirements-torch.lock; the site's own tools go to build/site-tools, from requirements-site.lock.
 # In an environment of your own (conda): make test BIN="$CONDA_PREFIX/bin"
 # PIP_ARGS goes to pip, for example an index of CPU builds of Torch. STUDY limits a rebuild to one study.
@@ -13,7 +13,7 @@ export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
 RUN = PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: setup repro test test-light bench lint pages site site-test manifests lock
+.PHONY: setup repro test test-light bench lint pages site site-test paper manifests lock
 
 ifeq ($(BIN),$(VENV)/bin)
 setup: $(VENV)/ready
@@ -49,8 +49,8 @@ bench: setup
 	$(RUN) python -m benchmarks
 
 lint: setup
-	$(RUN) ruff check src tests benchmarks site
-	$(RUN) ruff format --check src tests benchmarks site
+	$(RUN) ruff check src tests benchmarks site paper
+	$(RUN) ruff format --check src tests benchmarks site paper
 	$(RUN) mypy
 
 pages: setup
@@ -72,6 +72,10 @@ site: setup $(SITE_TOOLS)/ready
 # The same in a browser, the Chromium of the system.
 site-test: site
 	$(SITE) python -m pytest tests/site
+
+# The findings paper, one HTML file: build/paper/paper.html. It is refused if a row it quotes is gone, or a conclusion no longer holds.
+paper: setup
+	PYTHONPATH="$(abspath site):$(abspath paper)" $(RUN) python -m bestarm_paper
 
 # codecheck.yml, codemeta.json, .zenodo.json and claims.json, from results, figures and CITATION.cff.
 manifests: setup

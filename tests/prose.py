@@ -17,12 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from bestarm_lab.given import nearest
 from bestarm_lab.paths import FIGURES, NOTEBOOKS
+from bestarm_lab.quoted import only_value
 
 Line = Mapping[str, Any]
 WRITTEN, CODED = {"convention": "as_written"}, {"convention": "as_coded"}
@@ -32,37 +31,6 @@ def prose(study: str, notebook: str) -> str:
     """Return the text of a notebook on one line."""
     cells = json.loads((NOTEBOOKS / study / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
     return " ".join(" ".join("".join(c["source"]).split()) for c in cells if c["cell_type"] == "markdown")
-
-
-def stems(folder: Path) -> list[str]:
-    """Return the names of the tables in a folder."""
-    return [file.stem for file in sorted(folder.glob("*.csv"))]
-
-
-def only_value(file: Path, line: Line, column: str = "value") -> float:
-    """Return the number in the only line of a table that has these values; an empty text is a missing value.
-
-    Raises
-    ------
-    ValueError
-        For a table or a column that is not there, or a text that the column does not have, with the nearest one.
-    """
-    if not file.is_file():
-        raise ValueError(f"there is no {file.name} in {file.parent}; {nearest(file.stem, stems(file.parent))}.")
-    table = pd.read_csv(file)
-    for name in (*line, column):
-        if name not in table:
-            raise ValueError(f"{file.name} has no column {name!r}; {nearest(name, list(table.columns))}.")
-    for name, wanted in line.items():
-        found = table[name].fillna("").astype(str).unique() if isinstance(wanted, str) else ()
-        if isinstance(wanted, str) and wanted not in found:
-            raise ValueError(f"{file.name} has no {name} {wanted!r}; {nearest(wanted, list(found))}.")
-        if isinstance(wanted, str):
-            table = table[table[name].fillna("").astype(str) == wanted]
-        else:
-            table = table[np.isclose(table[name].astype(float), wanted)]
-    assert len(table) == 1, f"{file.name}: {len(table)} lines of {line}"
-    return float(table[column].iloc[0])
 
 
 def cells_of(verdicts: Path, identity: str, convention: str = "as_written") -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 import pandas as pd
 import pytest
-from prose import only_value
+
+from bestarm_lab.quoted import only_value
 
 
 @pytest.fixture
@@ -14,7 +15,7 @@ def table(tmp_path):
 
 def test_a_quoted_number_is_that_of_its_only_line(table):
     assert only_value(table, {"series": "GSE-Lin", "x": 8}) == 0.25
-    with pytest.raises(AssertionError, match=r"fig02\.csv: 2 lines"):
+    with pytest.raises(ValueError, match=r"fig02\.csv: 2 lines"):
         only_value(table, {"x": 8})
 
 

@@ -1,0 +1,1 @@
+"""The findings paper: its text, with every number taken from a committed row, as one HTML file."""
