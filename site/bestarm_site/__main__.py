@@ -45,7 +45,7 @@ def root_page() -> str:
         "Findings": [*found, "Gallery <gallery>", "Reading paths <paths>"],
         "Papers": papers,
         "Use it": ["Algorithms <algorithms/index>", *use, *loose, "API reference <api/index>"],
-        "The project": [*docs.values(), "Hardware and hours <hardware>"],
+        "The project": [*docs.values(), "Rows <rows>", "Hardware and hours <hardware>"],
     }
     return pages.home() + "\n".join(toctree(caption, entries) for caption, entries in parts.items())
 
@@ -65,6 +65,7 @@ def write_pages(folder: Path) -> None:
         "hardware.md": pages.hardware(),
         "algorithms/index.md": algorithms.index(),
         "paths.md": (HERE / "pages" / "paths.md").read_text(encoding="utf-8"),
+        "rows.md": source.docs_page(HERE / "pages" / "rows.md"),
         **algorithms.api_pages(),
         **replays.pages(),
     }

@@ -218,10 +218,10 @@ def test_links_of_a_page_lead_to_pages_or_become_words(monkeypatch):
     notebook = notebooks_of()[0].relative_to(ROOT).as_posix()
     shown = {
         f"[a](../{notebook})": f"[a](/{notebook})",
-        "[v](verdicts_gse.md)": "[v](/claims/gse.md)",
+        "[v](scoreboard.md)": "[v](/claims/index.md)",
         "[p](https://example.org/x.md)": "[p](https://example.org/x.md)",
         "![pic](../figures/gse/x.png)": "![pic](/figures/gse/x.png)",
-        "[![pic](../figures/gse/x.png)](verdicts_gse.md)": "[![pic](/figures/gse/x.png)](/claims/gse.md)",
+        "[![pic](../figures/gse/x.png)](scoreboard.md)": "[![pic](/figures/gse/x.png)](/claims/index.md)",
         "[source](../src/bestarm/simulate.py)": "source",
     }
     for text, wanted in shown.items():
