@@ -14,7 +14,7 @@ from sphinx.cmd.build import build_main
 from bestarm_lab.notebooks.runner import notebooks_of
 from bestarm_lab.paths import FIGURES, ROOT
 from bestarm_lab.study import load_study, study_names
-from bestarm_site import algorithms, cards, comparisons, pages, replays, source
+from bestarm_site import algorithms, benchmarks, cards, comparisons, pages, replays, source
 
 HERE = Path(__file__).parents[1]
 USE = (  # pages for users, in order
@@ -45,7 +45,7 @@ def root_page() -> str:
         "Findings": [*found, "Gallery <gallery>", "Reading paths <paths>"],
         "Papers": papers,
         "Use it": ["Algorithms <algorithms/index>", *use, *loose, "API reference <api/index>"],
-        "The project": [*docs.values(), "Rows <rows>", "Hardware and hours <hardware>"],
+        "The project": [*docs.values(), "Rows <rows>", "Benchmarks <benchmarks>"],
     }
     return pages.home() + "\n".join(toctree(caption, entries) for caption, entries in parts.items())
 
@@ -62,7 +62,7 @@ def write_pages(folder: Path) -> None:
         "claims/index.md": pages.claims_index(),
         "text_and_code.md": pages.text_and_code(),
         "gallery.md": pages.gallery(),
-        "hardware.md": pages.hardware(),
+        "benchmarks.md": benchmarks.page(),
         "algorithms/index.md": algorithms.index(),
         "paths.md": (HERE / "pages" / "paths.md").read_text(encoding="utf-8"),
         "rows.md": source.docs_page(HERE / "pages" / "rows.md"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import bestarm_site.algorithms as algorithms
 import pandas as pd
 import pytest
-from bestarm_site import cards, comparisons, pages, source
+from bestarm_site import benchmarks, cards, comparisons, pages, source
 from bestarm_site.cards import card
 from bestarm_site.records import controls, figure_of, number, of_study, plain, records
 
@@ -248,6 +248,25 @@ def test_plotting_is_folded_and_computing_is_not(code, folded):
 def test_names_in_the_sidebar_are_short():
     assert source.short_title(Path("08_od_linbai.ipynb")) == "08 OD-LinBAI"
     assert source.short_title(Path("own_arms.md")) == "Own arms"
+
+
+def test_scores_of_benchmarks_are_shares_of_what_chance_leaves():
+    found, errors = [20.0, 30.0, 6.0], [1.0, 1.0, 1.0]
+    table = pd.DataFrame({"data": ["a", "a", "b"], "policy": ["p", "q", "q"], "found": found, "error": errors})
+    table = table.assign(chance=[10.0, 10.0, 2.0], most=[50.0, 50.0, 10.0]).assign(**{"processor seconds a run": 2.0})
+    made = benchmarks.scores(table)
+    assert list(made.index) == ["q", "p"], "what was run on all data comes first"
+    assert made.loc["q", ["a", "b", "mean", "seconds"]].tolist() == [0.5, 0.5, 0.5, 4.0]
+    assert pd.isna(made.loc["p", "b"])
+    assert "not run" in benchmarks.bars(table)
+
+
+def test_the_page_of_benchmarks_has_every_policy_and_every_command():
+    text = benchmarks.page()
+    table = pd.read_csv(benchmarks.FOLDER / "what_to_use.csv")
+    assert all(f'<th scope="row">{policy}</th>' in text for policy in set(table["policy"]))
+    assert {"calibration", "guards", "oae_engine"} <= set(benchmarks.modules())
+    assert all(f"`python -m benchmarks.{name}` | {words} |" in text for name, words in benchmarks.modules().items())
 
 
 def test_committed_replays_are_small_and_whole():

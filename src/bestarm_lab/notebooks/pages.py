@@ -1,4 +1,4 @@
-"""The scoreboard, the score of the README in a line, and the score as a figure, all written by `bestarm pages`.
+"""The scoreboard, the score as a line and as a figure, and hours by study, all written by `bestarm pages`.
 
 Everything else that is made of verdicts, figures and tables is a page of the site (`make site`).
 """
@@ -15,13 +15,14 @@ from matplotlib.figure import Figure
 
 from bestarm_lab.claims.verdicts import CONVENTIONS, VERDICTS, counts_text, effect_text, scoreboard, verdict_text
 from bestarm_lab.notebooks.score import disagreements, score_figure, score_values, shares
-from bestarm_lab.paths import ROOT
+from bestarm_lab.paths import DATA, ROOT
 from bestarm_lab.results import read_comparisons, read_verdicts
 from bestarm_lab.study import load_study, study_names
 
 README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 SCOREBOARD = DOCS / "scoreboard.md"
+REPRODUCE = DOCS / "reproduce.md"
 WORDS_OF_SCORE = {  # verdicts in the order of the README's line
     "confirmed": "are confirmed",
     "refuted": "refuted",
@@ -95,8 +96,8 @@ def scoreboard_page(named: list[str]) -> str:
         "# Scoreboard",
         "",
         "The papers' own claims by verdict. Written by `bestarm pages`; [how a verdict is reached](verdicts.md). The",
-        "site (`make site`, then `build/site/html/claims/index.html`) has a card for each claim, with every comparison and",
-        "what other margins would say; `bestarm verdict GSE-C1` prints the same on a terminal.",
+        "site (`make site`, then `build/site/html/claims/index.html`) has a card for each claim, with every comparison",
+        "and what other margins would say; `bestarm verdict GSE-C1` prints the same on a terminal.",
         "",
         scoreboard_table(),
         "",
@@ -138,17 +139,39 @@ def _said(line: dict[str, Any], both: bool) -> str:
     return f"{run}**{verdict_text(line)}**{counts}, {effect_text(line)}".strip()
 
 
-START, END = "<!-- score: written by bestarm pages -->\n", "<!-- end of score -->"
+def hardware() -> str:
+    """Return the table of what the rows cost, as last measured, and on which processors they were made."""
+    costs = pd.read_csv(DATA / "core_seconds.csv")
+    made = {path.stem: pd.read_csv(path) for path in sorted((DATA / "processors").glob("*.csv"))}
+    lines = ["| study | scale | experiments | core-hours | processors |", "| --- | --- | --: | --: | --- |"]
+    for (study, profile), mine in costs.groupby(["study", "profile"], sort=True):
+        table = made.get(str(study))
+        used = [] if table is None else sorted(set(table.loc[table["profile"] == profile, "processor"]))
+        name, hours = load_study(str(study)).paper.abbreviation, mine["core_seconds"].sum() / 3600
+        lines += [f"| {name} | {profile} | {len(mine)} | {hours:.2f} | {'; '.join(used) or 'not recorded'} |"]
+    return "\n".join(lines) + "\n"
+
+
+def rebuilt(page: Path, subject: str, made: str) -> str:
+    """Return a page with the part that is written here made anew.
+
+    Raises
+    ------
+    ValueError
+        If the page has no place for it.
+    """
+    start, end = f"<!-- {subject}: written by bestarm pages -->\n", f"<!-- end of {subject} -->"
+    text = page.read_text(encoding="utf-8")
+    if start not in text or end not in text:
+        raise ValueError(f"{page.name} has no place for the {subject}: {start.strip()!r} ... {end!r}.")
+    before, _, rest = text.partition(start)
+    return f"{before}{start}{made}{end}{rest.partition(end)[2]}"
 
 
 def generated() -> dict[Path, str]:
-    """Return the text of the page of the score, and of the README with its score rebuilt."""
-    text = README.read_text(encoding="utf-8")
-    if START not in text or END not in text:
-        raise ValueError(f"README.md has no place for the score: {START.strip()!r} ... {END!r}.")
-    before, _, rest = text.partition(START)
-    readme = f"{before}{START}{score_line()}{END}{rest.partition(END)[2]}"
-    return {README: readme, SCOREBOARD: scoreboard_page(named_claims(readme))}
+    """Return the text of the page of the score, and of the pages of which a part is written here."""
+    readme, reproduce = rebuilt(README, "score", score_line()), rebuilt(REPRODUCE, "hardware", hardware())
+    return {README: readme, REPRODUCE: reproduce, SCOREBOARD: scoreboard_page(named_claims(readme))}
 
 
 def write_pages() -> None:
