@@ -15,7 +15,7 @@ from bestarm_lab.study import study_names
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PROSE = " ".join(README.split())
-PAGES = sorted(p for p in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+PAGES = sorted(p for p in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/own_arms.md"])

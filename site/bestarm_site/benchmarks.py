@@ -12,13 +12,27 @@ from bestarm_site.cards import raw
 
 FOLDER = ROOT / "benchmarks"
 NO_BENCHMARKS = {"__init__", "__main__"}
-RESULTS = {  # committed results of policies on tables, and the page that says what they are
-    "what_to_use.csv": ("Policies on public screens and pools", "/docs/what_to_use.md"),
-}
 HOW_TO_READ = (
     "What a policy finds, as a share of what chance leaves, on average over runs: 0 is chance, 1 is all that could be "
     "found. Seconds are of the processor, for one run on each data set; with a star, on those that were run."
 )
+
+
+def committed() -> pd.DataFrame:
+    """Return what each policy found on each data set, on average over runs, with what chance finds and what there is.
+
+    Columns are ``data, policy, found, chance, most, seconds``. A file of single runs has the hits after each fifth of
+    the measurements; `chance` is then the mean of the hypergeometric law.
+    """
+    files = [file for name in ("", "_peers") if (file := FOLDER / f"what_to_use{name}.csv").is_file()]
+    table = pd.concat([pd.read_csv(file) for file in files])
+    if "run" not in table:
+        return table.rename(columns={"processor seconds a run": "seconds"})
+    means = table.groupby(["data", "policy"], sort=False)[["found 5/5", "seconds"]].mean().reset_index()
+    about = pd.read_csv(FOLDER / "what_to_use_data.csv")
+    about["chance"] = about["hits"] * about["measurements"] / about["candidates"]
+    about["most"] = about[["hits", "measurements"]].min(axis=1)
+    return means.rename(columns={"found 5/5": "found"}).merge(about[["data", "chance", "most"]], on="data")
 
 
 def scores(table: pd.DataFrame) -> pd.DataFrame:
@@ -27,7 +41,7 @@ def scores(table: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     table : DataFrame
-        ``data, policy, found, chance, most`` and ``processor seconds a run``.
+        As `committed`.
 
     Returns
     -------
@@ -38,7 +52,7 @@ def scores(table: pd.DataFrame) -> pd.DataFrame:
     share = (table["found"] - table["chance"]) / (table["most"] - table["chance"])
     found = table.assign(share=share).pivot(index="policy", columns="data", values="share")
     found = found[list(dict.fromkeys(table["data"]))]
-    seconds = table.groupby("policy")["processor seconds a run"].sum()
+    seconds = table.groupby("policy")["seconds"].sum()
     whole = found.notna().all(axis=1)
     return found.assign(mean=found.mean(axis=1), seconds=seconds, whole=whole).sort_values(
         ["whole", "mean"], ascending=False
@@ -57,7 +71,7 @@ def bars(table: pd.DataFrame) -> str:
         rows.append(f'<tr><th scope="row">{escape(str(policy))}</th>{"".join(cells)}<td>{seconds}</td></tr>')
     return (
         '<div class="claims-wrap" tabindex="0" role="region" aria-label="Scores of policies">'
-        f'<table class="claims scores"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+        f'<table class="scores"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
     )
 
 
@@ -65,7 +79,7 @@ def _bar(share: float) -> str:
     if pd.isna(share):
         return '<td class="muted">not run</td>'
     width = 100 * min(max(share, 0.0), 1.0)
-    text = f"{share:.2f}".replace("-", "−")
+    text = f"{round(share, 2) + 0.0:.2f}".replace("-", "−")  # no negative zero
     return f'<td><span class="bar"><i style="width:{width:.0f}%"></i></span>{text}</td>'
 
 
@@ -82,11 +96,12 @@ def modules() -> dict[str, str]:
 def page() -> str:
     """Return the page of benchmarks."""
     lines = ["# Benchmarks", ""]
-    for name, (title, told) in RESULTS.items():
-        table = pd.read_csv(FOLDER / name)
-        lines += [f"## {title}", ""]
-        lines += [f"{HOW_TO_READ} Errors, protocol and the choice of the default are on [its page]({told}).", ""]
-        lines += [raw(bars(table))]
+    lines += ["## Policies on public screens and pools", ""]
+    lines += [
+        f"{HOW_TO_READ} Errors, protocol and the rule behind the default: [which policy](/docs/what_to_use.md).",
+        "",
+    ]
+    lines += [raw(bars(committed()))]
     lines += ["## What else is measured", "", "Each prints its table; `make bench` runs those that need no data of"]
     lines += ["others.", ""]
     lines += ["| command | what it measures |", "| --- | --- |"]

@@ -386,12 +386,13 @@ def summary(study: str) -> str:
         "",
         f"Algorithms </algorithms/{study}>",
         f"Figures </gallery_all/{study}>",
+        f"Decisions </docs/decisions/{study}>",
         "```",
         "",
     ]
     lines += [
         f"[Every claim of this paper](/claims/{study}.md) · [Its algorithms](/algorithms/{study}.md) · "
-        f"[All its figures](/gallery_all/{study}.md)",
+        f"[All its figures](/gallery_all/{study}.md) · [Decisions and differences](/docs/decisions/{study}.md)",
         "",
     ]
     return "\n".join(lines)

@@ -40,7 +40,8 @@ def page_of(path: str) -> str | None:
     """Return the source of the page that shows a file of the repository, if there is one."""
     if path in SHOWN_ELSEWHERE:
         return SHOWN_ELSEWHERE[path]
-    if path in {p.relative_to(ROOT).as_posix() for p in [*docs_pages(), *notebooks_of()]}:
+    decisions = (ROOT / "docs" / "decisions").glob("*.md")
+    if path in {p.relative_to(ROOT).as_posix() for p in [*docs_pages(), *decisions, *notebooks_of()]}:
         return path
     return None
 

@@ -110,5 +110,5 @@ def drug_arms(name: str = "drug signatures", n_arms: int = N_DRUGS) -> CellLine:
 
 
 def stand_in_drugs(name: str = "drug signatures", n_arms: int = N_DRUGS) -> CellLine:
-    """Return a tiny simulated VCAP in the place of the drug signatures."""
+    """Return a tiny simulated VCAP in place of the drug signatures."""
     return stand_in_line("VCAP")

@@ -65,8 +65,8 @@ def _virus() -> pd.Series:
 def screen_target(name: str, *, misaligned: bool = False) -> pd.Series:
     """Return the target of each gene, sorted by symbol.
 
-    Outdated symbols are renamed but for SARS-CoV-2, as in the benchmark. Genes that then share a symbol are averaged in
-    the screens of T cells; in the others the first in the file is kept.
+    Outdated symbols are renamed except on SARS-CoV-2, as in the benchmark. Genes that then share a symbol are averaged
+    in the screens of T cells; in the others the first in the file is kept.
 
     Parameters
     ----------
