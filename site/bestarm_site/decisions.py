@@ -87,19 +87,25 @@ def choices(text: str, study: str) -> str:
 def page(study: str) -> str:
     """Return the page of one paper: where its notebooks differ from it, then what was decided and what changed."""
     file = FOLDER / f"{study}.md"
-    title, _, body = file.read_text(encoding="utf-8").partition("\n") if file.is_file() else ("", "", "")
-    lines = [title or f"# Decisions: {load_study(study).paper.title}", ""]
+    body = file.read_text(encoding="utf-8").partition("\n")[2] if file.is_file() else ""
+    listed = [(notebook, d) for notebook in notebooks_of(study) for d in differences(notebook)]
+    lines = [f"# {load_study(study).paper.abbreviation}: decisions and differences", ""]
     lines += ["Where the runs differ from the paper, and where the paper is silent: what was chosen, and why.", ""]
-    lines += ["## Where the notebooks differ from the paper", ""]
-    rows = [
-        [f"[{short_title(notebook)}](/{notebook.relative_to(ROOT).as_posix()})", relinked(d.text, notebook), d.changes]
-        for notebook in notebooks_of(study)
-        for d in differences(notebook)
-    ]
-    lines += [table(["where", "difference, and what runs here", "it changes"], rows), ""]
+    for title, deciding in (("Differences that change a verdict", True), ("Other differences", False)):
+        rows = [
+            [relinked(d.text, notebook), d.changes.removeprefix("changes "), _link(notebook)]
+            for notebook, d in listed
+            if d.changes.startswith("changes a verdict") == deciding
+        ]
+        head = ["the paper, and what runs here", "it changes", "where"]
+        lines += [f"## {title}", "", table(head, rows) if rows else "None is listed.", ""]
     if body:
         lines += ["## Where the paper is silent", "", relinked(choices(body.strip(), study), file)]
     return "\n".join(lines) + "\n"
+
+
+def _link(notebook: Path) -> str:
+    return f"[{short_title(notebook)}](/{notebook.relative_to(ROOT).as_posix()})"
 
 
 def pages() -> dict[str, str]:

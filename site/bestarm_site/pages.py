@@ -98,7 +98,7 @@ def filled(text: str) -> str:
 
 
 def home() -> str:
-    """Return the first page: what this is, the score, five stories, where to go on."""
+    """Return the first page: what this is, five stories, the score, where to go on."""
     theirs = [r for r in records().values() if not r.ours]
     lines = ["# Do best-arm papers do what they say?", ""]
     lines += [
@@ -107,7 +107,6 @@ def home() -> str:
         "run that you can repeat with one command.",
         "",
     ]
-    lines += [raw(score_figure()), ""]
     lines += ["[All claims, with filters](/claims/index.md) · [Read in ten minutes, or in an hour](/paths.md)", ""]
     lines += ["## Five stories", ""]
     for study in studies():
@@ -125,7 +124,8 @@ def home() -> str:
                     )
                 ]
             lines += [raw("</div>")]
-    lines += ["", (HERE / "pages" / "home_end.md").read_text(encoding="utf-8")]
+    lines += ["", "## The score", "", raw(score_figure()), ""]
+    lines += [(HERE / "pages" / "home_end.md").read_text(encoding="utf-8")]
     return "\n".join(lines)
 
 

@@ -30,6 +30,7 @@ TEMPLATES = [
     "paths.html",
     "notebooks/gpoo/02_tree_and_gpoo.html",
     "docs/notation.html",
+    "docs/decisions/gse.html",
     "api/search.html",
 ]
 
