@@ -107,6 +107,7 @@ WHO = (
 IDIOMS = {
     "*except*, not *but for*": r"\bbut for\b(?! the (present|moment))",
     "*in place of* or *instead of*": r"\bin the place of\b",
+    "*cannot be found*, *is not public*": r"\bfound nowhere\b|\bpassed on by (nobody|anybody)\b",
     "no *12 batches for 8.9*": r"\b\d[\d.,]*%?( [a-z]+)? for \d[\d.,]*%?(?=[\s;,.)]*(?:[;,.)]|$))",
     "no personified algorithms": rf"\b{WHO} (that )?(never |only |still )?"
     r"(hopes?|knows?|forgets?|wants?|believes?|thinks?|likes|cares|remembers?|guesses)\b",
@@ -123,8 +124,20 @@ def test_prose_keeps_the_rules_of_english(rule):
 
 
 def test_the_rules_of_english_find_what_they_are_for():
-    bad = ["all rows but for two", "in the place of 9", "12.2 batches for 8.9.", "a search that knows nothing"]
-    good = ["all rows except two", "in place of 9", "12.2 batches, 8.9 of chance", "run for 30 minutes"]
+    bad = [
+        "all rows but for two",
+        "in the place of 9",
+        "a file found nowhere",
+        "12.2 batches for 8.9.",
+        "a search that knows nothing",
+    ]
+    good = [
+        "all rows except two",
+        "in place of 9",
+        "the data are not public",
+        "12.2 batches, 8.9 of chance",
+        "run for 30 minutes",
+    ]
     for (rule, pattern), wrong, right in zip(IDIOMS.items(), bad, good, strict=True):
         assert re.search(pattern, wrong), rule
         assert not any(re.search(p, right) for p in IDIOMS.values()), right

@@ -86,7 +86,7 @@ def screen_target(name: str, *, misaligned: bool = False) -> pd.Series:
     ValueError
         For an unknown screen.
     DataUnavailable
-        If the files can be found nowhere.
+        If the files cannot be found.
     """
     if name not in SCREENS:
         raise ValueError(f"name must be one of {', '.join(SCREENS)}, got {name!r}.")
