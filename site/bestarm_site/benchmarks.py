@@ -62,11 +62,11 @@ def scores(table: pd.DataFrame) -> pd.DataFrame:
 def bars(table: pd.DataFrame) -> str:
     """Return the scores as a table whose cells are bars."""
     made = scores(table)
-    names = [column for column in made if column not in ("mean", "seconds", "whole")]
-    head = "".join(f'<th scope="col">{escape(str(name))}</th>' for name in ["policy", *names, "seconds"])
+    names = [str(column) for column in made if column not in ("mean", "seconds", "whole")]
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in ["policy", *names, "seconds"])
     rows = []
     for policy, line in made.iterrows():
-        cells = [_bar(line[name]) for name in names]
+        cells = [_bar(float(line[name])) for name in names]
         seconds = f"{line['seconds']:.1f}" if line["whole"] else f"{line['seconds']:.1f}*"
         rows.append(f'<tr><th scope="row">{escape(str(policy))}</th>{"".join(cells)}<td>{seconds}</td></tr>')
     return (
