@@ -5,6 +5,8 @@ import re
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 import bestarm
 
 ROOT = Path(__file__).parents[1]
@@ -89,3 +91,53 @@ def test_published_is_no_word_for_the_code_of_authors():
     pattern = re.compile(r"published code|code published|published (slip|projection|loss|line search of)")
     found = [path.name for path in FILES for _ in pattern.findall(path.read_text(encoding="utf-8"))]
     assert not found
+
+
+PROSE = [  # what people read; notebooks and texts of studies have tests of their own
+    *(p for p in FILES if "bestarm_studies" not in p.parts),
+    *(ROOT / "docs").rglob("*.md"),
+    *(ROOT / "site").rglob("*.py"),
+    *(ROOT / "site").rglob("*.md"),
+    *(ROOT / "site").glob("*.yaml"),
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
+]
+WHO = (
+    r"(search|searches|policy|policies|algorithm|algorithms|network|networks|tree|trees|sampler|optimism|GSE|GPOO|OAE)"
+)
+IDIOMS = {
+    "*except*, not *but for*": r"\bbut for\b(?! the (present|moment))",
+    "*in place of* or *instead of*": r"\bin the place of\b",
+    "*cannot be found*, *is not public*": r"\bfound nowhere\b|\bpassed on by (nobody|anybody)\b",
+    "no *12 batches for 8.9*": r"\b\d[\d.,]*%?( [a-z]+)? for \d[\d.,]*%?(?=[\s;,.)]*(?:[;,.)]|$))",
+    "no personified algorithms": rf"\b{WHO} (that )?(never |only |still )?"
+    r"(hopes?|knows?|forgets?|wants?|believes?|thinks?|likes|cares|remembers?|guesses)\b",
+}
+
+
+@pytest.mark.parametrize("rule", IDIOMS)
+def test_prose_keeps_the_rules_of_english(rule):
+    wrong = []
+    for path in PROSE:
+        text = " ".join(path.read_text(encoding="utf-8").split())
+        wrong += [f"{path.name}: {text[m.start() - 30 : m.end() + 20]}" for m in re.finditer(IDIOMS[rule], text)]
+    assert not wrong
+
+
+def test_the_rules_of_english_find_what_they_are_for():
+    bad = [
+        "all rows but for two",
+        "in the place of 9",
+        "a file found nowhere",
+        "12.2 batches for 8.9.",
+        "a search that knows nothing",
+    ]
+    good = [
+        "all rows except two",
+        "in place of 9",
+        "the data are not public",
+        "12.2 batches, 8.9 of chance",
+        "run for 30 minutes",
+    ]
+    for (rule, pattern), wrong, right in zip(IDIOMS.items(), bad, good, strict=True):
+        assert re.search(pattern, wrong), rule
+        assert not any(re.search(p, right) for p in IDIOMS.values()), right

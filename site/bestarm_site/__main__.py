@@ -14,7 +14,7 @@ from sphinx.cmd.build import build_main
 from bestarm_lab.notebooks.runner import notebooks_of
 from bestarm_lab.paths import FIGURES, ROOT
 from bestarm_lab.study import load_study, study_names
-from bestarm_site import algorithms, cards, comparisons, pages, replays, source
+from bestarm_site import algorithms, benchmarks, cards, comparisons, decisions, pages, replays, source
 
 HERE = Path(__file__).parents[1]
 USE = (  # pages for users, in order
@@ -33,6 +33,8 @@ def root_page() -> str:
     papers = [f"{load_study(s).paper.abbreviation} <papers/{s}>" for s in pages.studies()]
     docs = {p.stem: f"{source.short_title(p)} <docs/{p.stem}>" for p in source.docs_pages()}
     docs.pop("verdicts", None)  # stands among the findings
+    decided = sorted(p.stem for p in decisions.FOLDER.glob("*.md") if p.stem not in study_names())
+    under = [f"{decisions.SHORT.get(name, name)} <docs/decisions/{name}>" for name in decided]
     use = [docs.pop(name) for name in USE if name in docs]
     loose = [f"{source.short_title(p)} <notebooks/{p.stem}>" for p in single_notebooks()]
     found = [
@@ -45,7 +47,7 @@ def root_page() -> str:
         "Findings": [*found, "Gallery <gallery>", "Reading paths <paths>"],
         "Papers": papers,
         "Use it": ["Algorithms <algorithms/index>", *use, *loose, "API reference <api/index>"],
-        "The project": [*docs.values(), "Hardware and hours <hardware>"],
+        "The project": [*docs.values(), *under, "Rows <rows>", "Benchmarks <benchmarks>"],
     }
     return pages.home() + "\n".join(toctree(caption, entries) for caption, entries in parts.items())
 
@@ -62,11 +64,13 @@ def write_pages(folder: Path) -> None:
         "claims/index.md": pages.claims_index(),
         "text_and_code.md": pages.text_and_code(),
         "gallery.md": pages.gallery(),
-        "hardware.md": pages.hardware(),
+        "benchmarks.md": benchmarks.page(),
         "algorithms/index.md": algorithms.index(),
         "paths.md": (HERE / "pages" / "paths.md").read_text(encoding="utf-8"),
+        "rows.md": source.docs_page(HERE / "pages" / "rows.md"),
         **algorithms.api_pages(),
         **replays.pages(),
+        **decisions.pages(),
     }
     for study in study_names():
         written[f"claims/{study}.md"] = cards.claims_page(study, comparisons.of_study(study))

@@ -15,7 +15,7 @@ from bestarm_lab.claims.claim import LEVELS
 from bestarm_lab.claims.verdicts import VERDICTS
 from bestarm_lab.notebooks.runner import notebooks_of
 from bestarm_lab.notebooks.score import REACH, disagreements, score_values, shares
-from bestarm_lab.paths import DATA, FIGURES, ROOT
+from bestarm_lab.paths import FIGURES, ROOT
 from bestarm_lab.results import read_comparisons, read_verdicts
 from bestarm_lab.study import load_study, study_names
 from bestarm_site import comparisons
@@ -98,7 +98,7 @@ def filled(text: str) -> str:
 
 
 def home() -> str:
-    """Return the first page: what this is, the score, five stories, where to go on."""
+    """Return the first page: what this is, five stories, the score, where to go on."""
     theirs = [r for r in records().values() if not r.ours]
     lines = ["# Do best-arm papers do what they say?", ""]
     lines += [
@@ -107,7 +107,6 @@ def home() -> str:
         "run that you can repeat with one command.",
         "",
     ]
-    lines += [raw(score_figure()), ""]
     lines += ["[All claims, with filters](/claims/index.md) · [Read in ten minutes, or in an hour](/paths.md)", ""]
     lines += ["## Five stories", ""]
     for study in studies():
@@ -125,7 +124,8 @@ def home() -> str:
                     )
                 ]
             lines += [raw("</div>")]
-    lines += ["", (HERE / "pages" / "home_end.md").read_text(encoding="utf-8")]
+    lines += ["", "## The score", "", raw(score_figure()), ""]
+    lines += [(HERE / "pages" / "home_end.md").read_text(encoding="utf-8")]
     return "\n".join(lines)
 
 
@@ -386,12 +386,13 @@ def summary(study: str) -> str:
         "",
         f"Algorithms </algorithms/{study}>",
         f"Figures </gallery_all/{study}>",
+        f"Decisions </docs/decisions/{study}>",
         "```",
         "",
     ]
     lines += [
         f"[Every claim of this paper](/claims/{study}.md) · [Its algorithms](/algorithms/{study}.md) · "
-        f"[All its figures](/gallery_all/{study}.md)",
+        f"[All its figures](/gallery_all/{study}.md) · [Decisions and differences](/docs/decisions/{study}.md)",
         "",
     ]
     return "\n".join(lines)
@@ -414,30 +415,6 @@ def _list(claims: list[Record]) -> str:
             f'<details><summary>{len(items) - SHOWN_AT_ONCE} more</summary><ul class="claim-list">{rest}</ul></details>'
         )
     return raw(text)
-
-
-def hardware() -> str:
-    """Return the page of what the rows cost, and on which processors they were made."""
-    costs = pd.read_csv(DATA / "core_seconds.csv")
-    made = {path.stem: pd.read_csv(path) for path in sorted((DATA / "processors").glob("*.csv"))}
-    lines = [
-        "# Hardware and hours",
-        "",
-        "Processor time of all rows of a study, as last measured, and what made them.",
-        "",
-    ]
-    lines += ["| study | scale | experiments | core-hours | processors |", "| --- | --- | --: | --: | --- |"]
-    for (study, profile), mine in costs.groupby(["study", "profile"], sort=True):
-        table = made.get(str(study))
-        used = [] if table is None else sorted(set(table.loc[table["profile"] == profile, "processor"]))
-        name, hours = load_study(str(study)).paper.abbreviation, mine["core_seconds"].sum() / 3600
-        lines += [f"| {name} | {profile} | {len(mine)} | {hours:.2f} | {'; '.join(used) or 'not recorded'} |"]
-    lines += [
-        "",
-        "A rebuild of everything at the scale *laptop* takes about an hour and a half on two cores; no GPU is",
-    ]
-    lines += ["needed. [Reproduce](/docs/reproduce.md) has the commands, and what an installation takes.", ""]
-    return "\n".join(lines)
 
 
 def gallery() -> str:

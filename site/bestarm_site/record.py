@@ -66,7 +66,7 @@ class Stages(Observed):
         return state
 
     def tell(self, state: Any, asked: Ask, totals: FloatArray) -> None:
-        """Let the policy learn, and note what is left."""
+        """Update the policy, and note what is left."""
         super().tell(state, asked, totals)
         np.add.at(self.pulls, (np.arange(len(asked.arms))[:, None], asked.arms), asked.counts)
         self.noted.append((state.live.copy(), state.means.copy(), self.pulls.copy()))
@@ -236,7 +236,7 @@ class Pairs(Observed):
         return asked
 
     def tell(self, state: Any, asked: Ask, totals: FloatArray) -> None:
-        """Let the policy learn, and note the index that the pair of before has now."""
+        """Update the policy, and note the index that the pair of before has now."""
         super().tell(state, asked, totals)
         if self.rounds and state.initialised:
             self.rounds[-1]["stale"] = self._index(state, self.rounds[-1]["pair"])

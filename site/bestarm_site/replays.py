@@ -15,13 +15,19 @@ TITLES = {
 }
 
 
+def first_frame(name: str) -> str:
+    """Return the first frame of a replay, drawn by `bestarm_site.frames`."""
+    picture = (HERE / "replays" / f"{name}.svg").read_text(encoding="utf-8").strip()
+    return picture.replace("<svg ", '<svg class="first" ', 1)
+
+
 def page(name: str) -> str:
     """Return the page of one replay: its text, its data, and the place where it is drawn."""
     data = (HERE / "replays" / f"{name}.json").read_text(encoding="utf-8").strip().replace("</", "<\\/")
     text = (HERE / "pages" / "replays" / f"{name}.md").read_text(encoding="utf-8")
     place = (
         f'<div class="replay" id="replay" data-replay="{name}" role="group" aria-label="{TITLES[name]}">'
-        "<noscript>The replay is drawn by a script of this page.</noscript></div>"
+        f"{first_frame(name)}<noscript>This is the first frame; the others are drawn by a script.</noscript></div>"
         f'<script type="application/json" id="replay-data">{data}</script>'
         '<script defer src="../_static/replays.js"></script>'
     )
@@ -40,7 +46,8 @@ def pages() -> dict[str, str]:
     lines += ["Use the buttons, or the arrow keys on a slider.", ""]
     for name, title in TITLES.items():
         first = (HERE / "pages" / "replays" / f"{name}.md").read_text(encoding="utf-8").strip().split("\n\n")[0]
-        lines += [f"## [{title}](/replays/{name}.md)", "", first, ""]
+        frame = f'<div class="replay"><a href="{name}.html" aria-label="{title}">{first_frame(name)}</a></div>'
+        lines += [f"## [{title}](/replays/{name}.md)", "", first, "", raw(frame)]
     lines += [f"Each replay is a file of at most {max(size.values()) // 1000 + 1} kB, made from the library by "]
     lines += ["`python -m bestarm_site.record`.", "", "```{toctree}", ":hidden:", ""]
     lines += [f"{title} <{name}>" for name, title in TITLES.items()]

@@ -9,15 +9,14 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from bestarm_lab.notebooks.pages import PAGES
+from bestarm_lab.notebooks.pages import SCOREBOARD
 from bestarm_lab.notebooks.runner import notebooks_of
 from bestarm_lab.paths import ROOT
 
 SHOWN_ELSEWHERE = {  # pages of docs that the site makes itself, and where
-    "docs/findings.md": "text_and_code.md",
-    "docs/gallery.md": "gallery.md",
-    "docs/figures.md": "gallery.md",
+    SCOREBOARD.relative_to(ROOT).as_posix(): "claims/index.md",
     "README.md": "index.md",
+    "site/pages/rows.md": "rows.md",
 }
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\]|!\[[^\]]*\]\([^)]*\))*)\]\(([^)\s#]*)(#[^)\s]*)?\)")
 MADE_BY_PLOTTING = re.compile(
@@ -29,8 +28,7 @@ REVISION = os.environ.get("BESTARM_REVISION", "main")
 
 def docs_pages() -> list[Path]:
     """Return the pages of docs that people wrote."""
-    generated = {*PAGES, *(p.name for p in (ROOT / "docs").glob("verdicts_*.md"))}
-    return sorted(p for p in (ROOT / "docs").glob("*.md") if p.name not in generated)
+    return sorted(p for p in (ROOT / "docs").glob("*.md") if p != SCOREBOARD)
 
 
 def in_repository(path: str) -> str:
@@ -42,9 +40,8 @@ def page_of(path: str) -> str | None:
     """Return the source of the page that shows a file of the repository, if there is one."""
     if path in SHOWN_ELSEWHERE:
         return SHOWN_ELSEWHERE[path]
-    if match := re.fullmatch(r"docs/verdicts_(\w+)\.md", path):
-        return f"claims/{match.group(1)}.md"
-    if path in {p.relative_to(ROOT).as_posix() for p in [*docs_pages(), *notebooks_of()]}:
+    decisions = (ROOT / "docs" / "decisions").glob("*.md")
+    if path in {p.relative_to(ROOT).as_posix() for p in [*docs_pages(), *decisions, *notebooks_of()]}:
         return path
     return None
 

@@ -4,6 +4,7 @@
   const root = document.getElementById("replay");
   const data = JSON.parse(document.getElementById("replay-data").textContent);
   const SVG = "http://www.w3.org/2000/svg";
+  root.querySelector("svg.first").remove();
 
   function add(parent, name, attributes = {}, text) {
     const node = document.createElementNS(SVG, name);

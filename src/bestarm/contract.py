@@ -1,6 +1,6 @@
 """The contract of a policy, as a check: what the loop, the door and a saved search expect of it.
 
-In the manner of scikit-learn's ``check_estimator`` small searches are run, and the first thing that is amiss ends the
+In the manner of scikit-learn's ``check_estimator`` small searches are run, and the first thing that is wrong ends the
 check with a line that says what was expected, what came, and how to mend it.
 """
 
@@ -37,7 +37,7 @@ _METHODS = {
 
 
 def check_policy(policy: Any, arms: Arms | Partition | None = None, *, rewards: Rewards | None = None) -> None:
-    """Run a policy through everything that it owes to `bestarm.interface.Policy`.
+    """Check a policy against everything that `bestarm.interface.Policy` asks of it.
 
     It is a frozen record that pickles and copies; requests, ends and recommendations have the right shapes and kinds; a
     replication depends neither on the others, nor on their order, nor on anything random but its streams; rows of its
@@ -55,7 +55,7 @@ def check_policy(policy: Any, arms: Arms | Partition | None = None, *, rewards: 
     Raises
     ------
     AssertionError
-        With the first thing that is amiss, and how to mend it.
+        With the first thing that is wrong, and its remedy.
     """
     policy = policy.policy if isinstance(policy, Guarded) else policy
     _check_record(policy)

@@ -123,13 +123,13 @@ class Arms:
 
 
 class State(Protocol):
-    """What a policy knows of R replications: a dataclass, whatever its fields are.
+    """The state of a policy for R replications: a dataclass, whatever its fields are.
 
     * Its arrays have the leading axis R, except those declared with `shared`: `take_rows` keeps some replications by
       them, and the loop does so once half of the searches have ended.
     * What is no array is common to all replications: a number of rounds, a kernel. Random numbers are drawn by name
       (`bestarm.streams`), so that a state holds no generator.
-    * It is all that a policy remembers; ``tell`` changes it in place.
+    * It is all that a policy keeps between rounds; ``tell`` changes it in place.
 
     A search for people has a `bestarm.guards.protocol.GuardedState` around it, with ``replications`` and ``n_arms``.
     Those are not asked of the policy's own state, which the door need not look into.

@@ -40,7 +40,7 @@ class Observed:
         return asked
 
     def tell(self, state: Any, asked: Ask, totals: FloatArray) -> None:
-        """Let the policy learn."""
+        """Update the policy."""
         self.policy.tell(state, asked, totals)
 
     def finished(self, state: Any) -> BoolArray:

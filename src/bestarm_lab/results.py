@@ -90,7 +90,7 @@ def rows_of(
 ) -> pd.DataFrame:
     """Return the rows of an experiment, computing what is neither committed nor stored.
 
-    With ``$BESTARM_FRESH`` set, committed rows are ignored, but for measured times, which are kept until ``measure``
+    With ``$BESTARM_FRESH`` set, committed rows are ignored, except measured times, which are kept until ``measure``
     asks for new ones. Smoke runs ignore them always.
     """
     experiment = load_study(study).experiment(name).on_data()

@@ -47,7 +47,7 @@ class HitCounter(Observed):
     found: list[IntArray] = field(default_factory=list)
 
     def tell(self, state: Any, asked: Ask, totals: FloatArray) -> None:
-        """Let the policy learn, and count."""
+        """Update the policy, and count."""
         self.found.append((self.hits[asked.arms] & (asked.counts > 0)).sum(axis=1))
         super().tell(state, asked, totals)
 
@@ -62,7 +62,7 @@ def hits_of(rewards: FloatArray, top: float, threshold: float | None = None) -> 
     top : float
         Share of the genes, at least one; those equal to the last one count, too.
     threshold : float, optional
-        Reward from which a gene is a hit, in the place of the share.
+        Reward from which a gene is a hit, in place of the share.
 
     Raises
     ------

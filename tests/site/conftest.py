@@ -62,10 +62,13 @@ def visit(browser, site):
         page = context.new_page()
         page.on("console", lambda m: complaints.append(f"{path}: {m.text}") if m.type in ("error", "warning") else None)
         page.on("pageerror", lambda e: complaints.append(f"{path}: {e}"))
-        page.on("requestfailed", lambda r: complaints.append(f"{path}: {r.url} failed"))
+        page.on("requestfailed", lambda r: complaints.append(f"{path}: {r.url} failed") if not left(r) else None)
         page.on("request", lambda r: complaints.append(f"outside: {r.url}") if not ours(r.url) else None)
         page.goto(f"{site}/{path}", wait_until="load")
         return page
+
+    def left(request):  # the page was left before it had loaded
+        return request.failure == "net::ERR_ABORTED"
 
     def ours(address):
         return address.startswith((site, "data:", "blob:"))

@@ -6,12 +6,14 @@ import re
 import pytest
 from bestarm_site import comparisons
 from bestarm_site.records import records
+from bestarm_site.replays import TITLES
 
 from bestarm_lab.notebooks.runner import notebooks_of
 from bestarm_lab.paths import ROOT
 from bestarm_lab.study import study_names
 
 pytest.importorskip("playwright.sync_api", reason="Playwright is among the tools of the site; run `make site-test`")
+from bestarm_site import frames
 
 TEMPLATES = [
     "index.html",
@@ -21,10 +23,14 @@ TEMPLATES = [
     "papers/gpoo.html",
     "algorithms/gpoo.html",
     "gallery.html",
+    "replays/index.html",
     "replays/gse.html",
     "replays/tree.html",
+    "benchmarks.html",
+    "paths.html",
     "notebooks/gpoo/02_tree_and_gpoo.html",
     "docs/notation.html",
+    "docs/decisions/gse.html",
     "api/search.html",
 ]
 
@@ -161,6 +167,22 @@ def test_a_replay_is_played_from_the_keyboard(visit, name):
     page.keyboard.press("End")
     assert page.inner_text(".replay .said") != last, "another setting, another run"
     assert len((ROOT / "site" / "replays" / f"{name}.json").read_bytes()) < 300_000
+
+
+@pytest.mark.parametrize("name", TITLES)
+def test_the_first_frame_of_a_replay_needs_no_script(browser, site, visit, name):
+    committed = (ROOT / "site" / "replays" / f"{name}.svg").read_text(encoding="utf-8").strip()
+    page = visit(f"replays/{name}.html", width=frames.WIDTH)
+    page.locator(".replay [name=step]").wait_for()
+    assert page.locator(".replay svg.first").count() == 0
+    assert frames.drawn(page) == committed, "bring it up to date by `python -m bestarm_site.frames`"
+    context = browser.new_context(java_script_enabled=False)
+    still = context.new_page()
+    still.goto(f"{site}/replays/{name}.html")
+    box = still.locator(".replay svg.first").bounding_box()
+    assert box["height"] > 100
+    assert "drawn by a script" in still.inner_text(".replay")
+    context.close()
 
 
 @pytest.mark.parametrize("path", TEMPLATES)

@@ -9,7 +9,7 @@ from pathlib import Path
 import bestarm_site.algorithms as algorithms
 import pandas as pd
 import pytest
-from bestarm_site import cards, comparisons, pages, source
+from bestarm_site import benchmarks, cards, comparisons, decisions, pages, source
 from bestarm_site.cards import card
 from bestarm_site.records import controls, figure_of, number, of_study, plain, records
 
@@ -218,10 +218,10 @@ def test_links_of_a_page_lead_to_pages_or_become_words(monkeypatch):
     notebook = notebooks_of()[0].relative_to(ROOT).as_posix()
     shown = {
         f"[a](../{notebook})": f"[a](/{notebook})",
-        "[v](verdicts_gse.md)": "[v](/claims/gse.md)",
+        "[v](scoreboard.md)": "[v](/claims/index.md)",
         "[p](https://example.org/x.md)": "[p](https://example.org/x.md)",
         "![pic](../figures/gse/x.png)": "![pic](/figures/gse/x.png)",
-        "[![pic](../figures/gse/x.png)](verdicts_gse.md)": "[![pic](/figures/gse/x.png)](/claims/gse.md)",
+        "[![pic](../figures/gse/x.png)](scoreboard.md)": "[![pic](/figures/gse/x.png)](/claims/index.md)",
         "[source](../src/bestarm/simulate.py)": "source",
     }
     for text, wanted in shown.items():
@@ -248,6 +248,48 @@ def test_plotting_is_folded_and_computing_is_not(code, folded):
 def test_names_in_the_sidebar_are_short():
     assert source.short_title(Path("08_od_linbai.ipynb")) == "08 OD-LinBAI"
     assert source.short_title(Path("own_arms.md")) == "Own arms"
+
+
+def test_scores_of_benchmarks_are_shares_of_what_chance_leaves():
+    found, errors = [20.0, 30.0, 6.0], [1.0, 1.0, 1.0]
+    table = pd.DataFrame({"data": ["a", "a", "b"], "policy": ["p", "q", "q"], "found": found, "error": errors})
+    table = table.assign(chance=[10.0, 10.0, 2.0], most=[50.0, 50.0, 10.0]).assign(seconds=2.0)
+    made = benchmarks.scores(table)
+    assert list(made.index) == ["q", "p"], "what was run on all data comes first"
+    assert made.loc["q", ["a", "b", "mean", "seconds"]].tolist() == [0.5, 0.5, 0.5, 4.0]
+    assert pd.isna(made.loc["p", "b"])
+    assert "not run" in benchmarks.bars(table)
+
+
+def test_the_page_of_benchmarks_has_every_policy_and_every_command():
+    text = benchmarks.page()
+    table = benchmarks.committed()
+    assert (table["chance"] < table["most"]).all()
+    assert all(f'<th scope="row">{policy}</th>' in text for policy in set(table["policy"]))
+    assert {"calibration", "guards", "oae_engine"} <= set(benchmarks.modules())
+    assert all(f"`python -m benchmarks.{name}` | {words} |" in text for name, words in benchmarks.modules().items())
+
+
+@pytest.mark.parametrize("study", study_names())
+def test_a_page_of_decisions_has_every_choice_and_every_difference(study):
+    page = decisions.page(study)
+    source = (decisions.FOLDER / f"{study}.md").read_text(encoding="utf-8").partition("\n")[2]
+    for text in re.findall(r"^\* \*\*([^*]+)\*\*", source, re.MULTILINE):
+        assert f"**{' '.join(text.split())}**" in page.replace("\\|", "|")
+    assert set(re.findall(r"\w+", source)) <= set(re.findall(r"\w+", page)), "nothing is dropped"
+    listed = [d for notebook in notebooks_of(study) for d in decisions.differences(notebook)]
+    assert len(listed) > 20
+    assert all(d.text and d.changes for d in listed)
+    assert page.count("](/notebooks/") >= len(listed)
+
+
+def test_a_choice_names_its_claims_with_or_without_the_letters_of_the_paper():
+    made = decisions.choices(
+        "* **A.** GSE-C1 and C4.a, not C999.\n* **B** is\n  free.\n* **C**:\n\n  | a |\n  |---|\n", "gse"
+    )
+    assert "| **A.** GSE-C1 and C4.a, not C999. | GSE-C1, GSE-C4.a |" in made
+    assert "| **B** is free. |  |" in made
+    assert made.rstrip().endswith("|---|"), "a list with a table of its own stays a list"
 
 
 def test_committed_replays_are_small_and_whole():

@@ -60,7 +60,7 @@ class AllocationRule:
     ----------
     name : str
         "uniform"; an optimal design, by its solver: "g-optimal" (steps on the determinant with away steps, which reach
-        the optimum), "frank-wolfe" ([1]_, Algorithm 2 to the letter), "published-grid" (its form in the authors' code),
+        the optimum), "frank-wolfe" ([1]_, Algorithm 2 as printed), "published-grid" (its form in the authors' code),
         "kumar-yildirim" (their start, Appendix C), "wynn" (steps of 1, 1/2, 1/3, ...), "fedorov" (Wynn's method
         in the authors' code), "published-ellipsoid" (as "kumar-yildirim", but solved until arms that the optimum can do
         without have no weight, as by the solver of ellipsoids that their OD-LinBAI calls); "greedy" (Soare et

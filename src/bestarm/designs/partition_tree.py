@@ -16,7 +16,7 @@ from bestarm.partition import Partition
 from bestarm.streams import uniform
 
 LEAF, EXPANDED = 1, 2
-TIE = 1e-9  # indices so close are equal but for rounding: symmetrical cells of the first rounds are
+TIE = 1e-9  # indices so close are equal up to rounding: symmetrical cells of the first rounds are
 
 
 NODES = {"nodes": True}  # metadata of the arrays whose axis 1 is the slot of a node: `ensure_room` makes them longer

@@ -206,7 +206,7 @@ def _fit_group(
     m_pool = training.pool_size if optimism.any() else 0
     used = np.minimum(data.n_observed[data.row], m)
     used_pool = np.minimum(data.n_pool[data.row], m_pool)
-    # the derivative of the loss by each output f is slope_1 * f + slope_0, but for what is not linear in f
+    # the derivative of the loss by each output f is slope_1 * f + slope_0, except for what is not linear in f
     c1 = np.where(np.arange(m + m_pool) < used[:, None], 2.0 / used[:, None], 0.0)[..., None]
     in_pool = (np.arange(m_pool) < used_pool[:, None])[..., None]
     share = optimism[:, None, None] * in_pool / np.maximum(used_pool, 1)[:, None, None]

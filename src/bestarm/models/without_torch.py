@@ -11,7 +11,7 @@ float32 = np.float32
 
 
 def tensor(values: FloatArray, dtype: type[np.float32], device: str) -> NDArray[np.float32]:
-    """Return an array in the place of a tensor; no search without networks computes with it."""
+    """Return an array in place of a tensor; no search without networks computes with it."""
     return np.array(values, dtype=dtype)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class BatchState:
-    """What a batch search knows; ``scores`` and ``diverged`` are those of the last choice.
+    """The state of a batch search; ``scores`` and ``diverged`` are those of the last choice.
 
     Attributes
     ----------

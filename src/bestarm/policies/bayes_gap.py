@@ -80,7 +80,7 @@ def _gram_of_eigenvectors(gram: FloatArray) -> FloatArray:
 
 @dataclass(kw_only=True)
 class BayesGapState(ArmSpace):
-    r"""What BayesGap knows of R replications; covariances are in units of :math:`\sigma^2`.
+    r"""The state of BayesGap for R replications; covariances are in units of :math:`\sigma^2`.
 
     Attributes
     ----------
@@ -326,7 +326,7 @@ def bayes_gap(
     root : bool, default True
         *Deviation* if False: the square of :math:`\beta` is taken for it.
     variance_as_width : bool, default False
-        *Deviation*: variances in the place of standard deviations.
+        *Deviation*: variances in place of standard deviations.
     squared_distance : bool, default False
         *Deviation*: the exponential kernel of the squared distance.
     gram_as_features : bool, default False

@@ -184,7 +184,7 @@ class Budgeted:
         return Ask(asked.arms, np.clip(left - before, 0, asked.counts))
 
     def tell(self, state: BudgetedState, asked: Ask, totals: FloatArray) -> None:
-        """Let the algorithm learn; a total that is NaN (a failed evaluation) teaches nothing and costs its pulls."""
+        """Update the algorithm; a total that is NaN (a failed evaluation) teaches nothing and costs its pulls."""
         state.spent += asked.counts.sum(axis=1)
         if self.radius == "determinant":
             state.log_volume += _log_growth(state.gram, asked, totals)

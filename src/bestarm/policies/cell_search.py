@@ -21,7 +21,7 @@ RBF = Stationary("rbf", 0.1, 0.05)  # the kernel that the constructors take wher
 
 @dataclass
 class CellState(CellPosterior):
-    """What a search over cells knows of R replications."""
+    """The state of a search over cells for R replications."""
 
     partition: Partition = field(metadata={"shared": True})
 
@@ -103,7 +103,7 @@ class CellSearch:
 
 @dataclass(frozen=True)
 class DeltaSearch(CellSearch):
-    r"""A search that knows how much f varies in a cell: at most :math:`\delta(h)=c\rho^h` at depth h.
+    r"""A search with a bound on how much f varies in a cell: at most :math:`\delta(h)=c\rho^h` at depth h.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ def check_projection(projection: str) -> None:
 
 @dataclass
 class EliminationState:
-    r"""What a policy that eliminates in stages knows of R replications.
+    r"""The state of a policy that eliminates in stages, for R replications.
 
     Attributes
     ----------

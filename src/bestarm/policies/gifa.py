@@ -31,7 +31,7 @@ Stop = Literal["lucb", "ugape"]
 
 @dataclass
 class GifaState:
-    """What a GIFA algorithm knows of R replications.
+    """The state of a GIFA algorithm for R replications.
 
     Attributes
     ----------

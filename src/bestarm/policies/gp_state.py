@@ -103,7 +103,7 @@ class GPModel:
 
 @dataclass
 class BatchGPState(FiniteGP):
-    """What a batched search knows; the posterior is that of `FiniteGP`.
+    """The state of a batched search; the posterior is that of `FiniteGP`.
 
     Attributes
     ----------

@@ -39,13 +39,13 @@ def lemma1_beta(n_rounds: IntArray, theta: float, arity: int, max_depth: int) ->
 
 
 def published_beta(n_rounds: IntArray) -> FloatArray:
-    r"""Return :math:`0.1\log(\pi^2t^2/0.6)`, which the authors' code has in the place of Lemma 1's."""
+    r"""Return :math:`0.1\log(\pi^2t^2/0.6)`, which the authors' code has in place of Lemma 1's."""
     return 0.1 * np.log(np.pi**2 * np.asarray(n_rounds, dtype=np.float64) ** 2 / 0.6)
 
 
 @dataclass
 class GpooState(CellState):
-    """What GPOO knows of R replications.
+    """The state of GPOO for R replications.
 
     Attributes
     ----------

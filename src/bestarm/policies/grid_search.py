@@ -27,7 +27,7 @@ Order = Literal["uniform", "random", "upper_bound"]
 
 @dataclass
 class GridState(CellState):
-    """What a grid search knows of R replications."""
+    """The state of a grid search for R replications."""
 
     order: IntArray = field(metadata={"shared": True})  # slots in the order of the uniform search
 

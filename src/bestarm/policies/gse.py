@@ -54,7 +54,7 @@ class Gse(StagePolicy):
         sequential halving [2]_.
     allocation : str
         How the pulls of a stage are spread, see `bestarm.designs.allocation`: "uniform", "g-optimal" (the design of
-        [1]_, Section 6, solved to the optimum), "frank-wolfe" (Algorithm 2 to the letter), "wynn", "greedy", ...
+        [1]_, Section 6, solved to the optimum), "frank-wolfe" (Algorithm 2 as printed), "wynn", "greedy", ...
     rounding : str
         From the design to whole numbers, see `bestarm.designs.rounding`.
     eta : int

@@ -64,7 +64,7 @@ def learn_disjoint(
 
 @dataclass(kw_only=True)
 class LinUcbState(ArmSpace):
-    r"""What LinUCB knows of R replications; if disjoint only ``variances``, :math:`x_i^\top A_i^{-1} x_i`.
+    r"""The state of LinUCB for R replications; if disjoint only ``variances``, :math:`x_i^\top A_i^{-1} x_i`.
 
     Attributes
     ----------

@@ -58,7 +58,7 @@ def learn_directions(
 
 @dataclass(kw_only=True)
 class LinearState(BatchState):
-    r"""What a linear search knows.
+    r"""The state of a linear search.
 
     Attributes
     ----------

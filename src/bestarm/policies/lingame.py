@@ -145,7 +145,7 @@ def _play(
 
 @dataclass
 class LinGameState:
-    """What LinGame knows of R replications: estimates, one AdaHedge learner per possible answer, tracked weights."""
+    """The state of LinGame for R replications: estimates, one AdaHedge learner per possible answer, tracked weights."""
 
     gram: FloatArray  # (R, K, K)
     means: FloatArray  # (R, K)

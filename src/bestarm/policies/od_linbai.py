@@ -77,7 +77,7 @@ class OdLinBai(StagePolicy):
     allocation : str
         Solver of the design, see `bestarm.designs.allocation`; the default starts from few arms and so ends with few.
     exact : bool
-        Spend :math:`\lfloor B/R\rfloor` in each stage by efficient apportionment, in the place of the rule for m.
+        Spend :math:`\lfloor B/R\rfloor` in each stage by efficient apportionment, in place of the rule for m.
     projection : {"span", "published", "none"}
         As in `bestarm.policies.gse.Gse`.
     published_schedule : bool

@@ -38,7 +38,7 @@ def theoretical_alpha(
 
 @dataclass
 class UcbGlmState:
-    r"""What UCB-GLM knows of R replications.
+    r"""The state of UCB-GLM for R replications.
 
     Attributes
     ----------

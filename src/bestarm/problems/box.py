@@ -97,7 +97,7 @@ class Choice:
     Raises
     ------
     ValueError
-        If there are fewer than two values, or two are equal, or a text stands in the place of the values.
+        If there are fewer than two values, or two are equal, or a text stands in place of the values.
     """
 
     options: tuple[Any, ...]

@@ -93,7 +93,7 @@ class Plan:
         Whether large, small, large positive and negative values, or values near a number are looked for. ``high`` and
         ``low`` are other words for ``max`` and ``min``.
     components : int
-        Principal components in the place of the features; 0 keeps the features.
+        Principal components in place of the features; 0 keeps the features.
 
     Raises
     ------
@@ -138,7 +138,7 @@ class Plan:
         return isinstance(self.choice, Own) and self.choice.repeats
 
     def features(self, candidates: Candidates) -> FloatArray:
-        """Return what the policy sees of candidates, shape (n, d): standardised, or for `Own` as they are."""
+        """Return what the policy is given of candidates, shape (n, d): standardised, or for `Own` as they are."""
         return candidates.values if isinstance(self.choice, Own) else candidates.scores(self.components)
 
     def values(self, measured: Values) -> dict[str, tuple[float, ...]]:

@@ -119,7 +119,7 @@ class _Decimals:
         self.seen: dict[str, tuple[str, str]] = {}
 
     def pointed(self, parts: list[str], header: Sequence[str], name: int) -> list[str]:
-        """Return a row with points in the place of decimal commas."""
+        """Return a row with points in place of decimal commas."""
         found = []
         for place, part in enumerate(parts):
             text = part.strip()

@@ -213,7 +213,7 @@ def chunks_of(
 
 
 def as_json(new: Round) -> dict[str, Any]:
-    """Return a round as JSON can hold it, None in the place of NaN."""
+    """Return a round as JSON can hold it, None in place of NaN."""
     meta = asdict(new) | {"format": FORMAT, "learned": dict(new.learned or {})}
     plain: dict[str, Any] = _plain(meta)
     return plain

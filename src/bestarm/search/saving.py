@@ -176,7 +176,7 @@ def read(path: Path, policy: Any = None, content: bytes | None = None) -> tuple[
 
 
 def _written(state: Any, name: str, value: Any) -> Any:
-    """Return an array with 0 in the place of what was never written, which is memory of any content."""
+    """Return an array with 0 in place of what was never written, which is memory of any content."""
     if not (isinstance(state, FiniteGP) and name in _ROOM):
         return value
     used = np.arange(value.shape[1]) < state.n_rows[:, None]

@@ -80,7 +80,7 @@ class Search:
     names : sequence of str, optional
         Names of the candidates, where they are not in the table.
     components : int, default 0
-        For a policy by name: principal components in the place of the features; 0 keeps the features.
+        For a policy by name: principal components in place of the features; 0 keeps the features.
     **settings
         Of a policy by name, say ``optimism=0.1``.
 

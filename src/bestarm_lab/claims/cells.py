@@ -113,7 +113,7 @@ class Quantity:
     settings : mapping
         Of the value.
     series_are : str
-        A value by which the series are told apart in the place of their names.
+        A value by which the series are told apart in place of their names.
     values : mapping of str to Value
         All of the study.
     """

@@ -51,7 +51,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Exact:
-    """A claim's call of an exact check, in the place of a statistical test."""
+    """A claim's call of an exact check, in place of a statistical test."""
 
     name: str
     check: Check

@@ -98,7 +98,7 @@ class Part:
     paired: bool = True
 
     def each_cell(self, without: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield experiment and settings of every cell, but for one setting."""
+        """Yield experiment and settings of every cell, without one setting."""
         for experiment, entry in self.cells:
             lists = {k: v for k, v in entry.items() if k != without}
             for chosen in itertools.product(*lists.values()):
@@ -176,7 +176,7 @@ def _elsewhere(place: str, raw: Any) -> Elsewhere:
 
 
 def read_parts(given: Given, pairs: Sequence[tuple[Side, Side | None]] | None = None) -> tuple[Part, ...]:
-    """Return the variants of a test; each has what is written for all, but for what it writes itself.
+    """Return the variants of a test; each has what is written for all, except what it writes itself.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ def find_claim(identity: str) -> tuple[str, str]:
     known = {i.casefold(): (study, i) for study in study_names() for i in claim_ids(study)}
     if identity.casefold() not in known:
         close = get_close_matches(identity.casefold(), known, 3, 0.5)
-        near = ", ".join(known[i][1] for i in close) or "none; docs/verdicts_<study>.md lists all"
+        near = ", ".join(known[i][1] for i in close) or "none; results/<study>/verdicts.csv lists all"
         raise ValueError(f"unknown claim {identity!r}; the nearest ones are {near}.")
     return known[identity.casefold()]
 

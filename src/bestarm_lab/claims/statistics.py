@@ -81,7 +81,7 @@ class Relation:
 class Estimate:
     """An estimate with its standard error, tested by the t-distribution.
 
-    Where the values are skewed, the t-test errs on one side: with 25 runs of an exponential law it rejects 7% in the
+    Where the values are skewed, the t-test errs on one side: with 25 runs of an exponential law it rejects 7% in
     place of 2.5%. Hall's transformation ([1]_) removes most of it, and errs a little where tails are heavy; a p-value
     here is the larger of both, an interval the wider end of both. Where the expansion behind the transformation no
     longer holds, at a skewness times t below -1, it goes on as a line.
@@ -198,7 +198,7 @@ def partial_conjunction(ps: Sequence[float], need: int) -> float:
 
 
 def partial_conjunction_of_cells(ps: Sequence[float], need: int) -> float:
-    """Return the p-value of "at least ``need`` of these cells hold", with Simes' bound in the place of Bonferroni's.
+    """Return the p-value of "at least ``need`` of these cells hold", with Simes' bound in place of Bonferroni's.
 
     Simes' bound is valid where p-values are independent or positively dependent, as those of cells are: each has an
     instance or a budget of its own, and where noise is shared it moves all of them to one side.

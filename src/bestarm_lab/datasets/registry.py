@@ -75,7 +75,7 @@ def fetch(name: str) -> Path:
     DataDamaged
         If a file is there but is not the registered one.
     DataUnavailable
-        If it is found nowhere.
+        If it cannot be found.
     """
     entry = _describe(name)
     for folder in (RAW_DATA, data_mirror()):

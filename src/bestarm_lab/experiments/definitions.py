@@ -28,7 +28,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class Spelled(NamedTuple):
-    """A definition as text, with a gap in the place of each definition that it names."""
+    """A definition as text, with a gap in place of each definition that it names."""
 
     text: str
     names: tuple[Definition, ...]
@@ -248,7 +248,7 @@ def _spelled(definition: Definition) -> Spelled:
 
 @cache
 def _digest(definition: Definition, depth: int) -> str:
-    """Return a hash of a definition with the digests of what it names, up to a depth, in the place of their names."""
+    """Return a hash of a definition with the digests of what it names, up to a depth, in place of their names."""
     text, names = _spelled(definition)
     if depth == 0:
         inner = [d.name for d in names]

@@ -27,8 +27,8 @@ PACKAGES = ("bestarm", "bestarm_lab", "bestarm_screens", "bestarm_studies")
 # Where files lie, and whether they are whole: what is in them is named in a key by its checksum.
 PLACES = ("bestarm_lab.paths", "bestarm_lab.datasets.registry", "bestarm_lab.experiments.store")
 
-WHOLE = "*"  # in the place of a name: the whole module
-LOOSE = ""  # in the place of a name: statements at the top of a module that define nothing
+WHOLE = "*"  # in place of a name: the whole module
+LOOSE = ""  # in place of a name: statements at the top of a module that define nothing
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LIBRARIES = tuple({Path(p).resolve() for name, p in sysconfig.get_paths().items() if name.endswith("lib")})
 _SITES = {"site-packages", "dist-packages"}  # also of a user, or of another environment on the path

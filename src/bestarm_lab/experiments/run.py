@@ -60,7 +60,7 @@ def make_rows(
     workers : int, default=1
         Processes; the rows do not depend on it.
     scheduler : str, optional
-        Address of a Dask scheduler whose workers compute the blocks of searches, in the place of processes here; the
+        Address of a Dask scheduler whose workers compute the blocks of searches, in place of processes here; the
         rows do not depend on it, see `bestarm_lab.experiments.cluster`.
     progress : callable, optional
         Called with (blocks done, blocks in all, seconds left).

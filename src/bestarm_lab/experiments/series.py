@@ -28,7 +28,7 @@ class Series:
     problem : mapping
         Settings in which this series' problem differs from the experiment's.
     budgets : sequence of int or PerArm, optional
-        One run for each budget, in the place of the experiment's.
+        One run for each budget, in place of the experiment's.
     within : mapping
         ``{"n_arms": 16}`` leaves out cells with more.
     coded_within : mapping

@@ -1,8 +1,11 @@
-"""The generated pages: findings, verdicts, gallery, table of figures, and the score of the README."""
+"""The scoreboard, the score as a line and as a figure, and hours by study, all written by `bestarm pages`.
+
+Everything else that is made of verdicts, figures and tables is a page of the site (`make site`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,23 +13,25 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bestarm_lab.claims.verdicts import (
-    CONVENTIONS,
-    VERDICTS,
-    counts_text,
-    effect_text,
-    scoreboard,
-    verdict_table,
-    verdict_text,
-)
+from bestarm_lab.claims.verdicts import CONVENTIONS, VERDICTS, counts_text, effect_text, scoreboard, verdict_text
 from bestarm_lab.notebooks.score import disagreements, score_figure, score_values, shares
-from bestarm_lab.notebooks.section import markdown_table
-from bestarm_lab.paths import FIGURES, ROOT
-from bestarm_lab.results import read_comparisons, read_sensitivity, read_verdicts
+from bestarm_lab.paths import DATA, ROOT
+from bestarm_lab.results import read_comparisons, read_verdicts
 from bestarm_lab.study import load_study, study_names
 
 README = ROOT / "README.md"
 DOCS = ROOT / "docs"
+SCOREBOARD = DOCS / "scoreboard.md"
+REPRODUCE = DOCS / "reproduce.md"
+WORDS_OF_SCORE = {  # verdicts in the order of the README's line
+    "confirmed": "are confirmed",
+    "refuted": "refuted",
+    "mixed": "hold in part",
+    "undecided": "are undecided",
+    "at the margin": "lie at the margin",
+    "not informative": "could not have failed",
+    "not run": "could not be run",
+}
 
 
 def all_verdicts() -> dict[str, pd.DataFrame]:
@@ -44,7 +49,7 @@ def scoreboard_table() -> str:
     lines = ["| " + " | ".join(head) + " |", "| --- | --- |" + " --: |" * (len(head) - 2)]
     for _, line in counts.iterrows():
         study, coded = line["study"], line["convention"] == CONVENTIONS["as_coded"]
-        paper = f"[{load_study(study).paper.abbreviation}](docs/verdicts_{study}.md)"
+        paper = f"[{load_study(study).paper.abbreviation}](#{study})"
         both = f"{differ['differ'][study]} of {differ['claims'][study]}" if coded and study in differ.index else ""
         numbers = [str(line[key]) for key in ("sentences", *kinds, "holds", "fails")]
         lines.append("| " + " | ".join([paper, line["convention"], *numbers, both]) + " |")
@@ -63,105 +68,110 @@ def score() -> Figure:
     return score_figure(score_values(verdicts, comparisons, shorts), comparisons, overview, names)
 
 
-def findings() -> str:
-    """Return the page of claims that are refuted, mixed, or decided otherwise for the text than for the code."""
+def score_line() -> str:
+    """Return the score in a sentence: the papers' claims as their texts state them, by verdict, in percent."""
+    tables = [table[table["ours"].fillna("") == ""] for table in all_verdicts().values()]
+    words = pd.concat([table.loc[table["convention"] == "as_written", "verdict"] for table in tables])
+    percent = (100 * words.value_counts() / len(words)).round().astype(int)
+    parts = [f"{percent[word]}% {said}" for word, said in WORDS_OF_SCORE.items() if word in percent.index]
+    both = disagreements(all_verdicts())
+    text = f"Of {len(words)} claims, run as the texts state them, {', '.join(parts[:-1])} and {parts[-1]}."
+    return f"{text} Of {both['claims'].sum()} also run as coded, {both['differ'].sum()} get another verdict.\n"
+
+
+def named_claims(text: str) -> list[str]:
+    """Return the claims that a text leads to on the page of the score, in their order."""
+    return list(dict.fromkeys(re.findall(r"docs/scoreboard\.md#([A-Z]+-[\w.]+)\)", text)))
+
+
+def scoreboard_page(named: list[str]) -> str:
+    """Return the page of the score: the table, a line for each study, and the claims that the README speaks of.
+
+    Parameters
+    ----------
+    named : list of str
+        Names of claims, each of which gets a line with an anchor.
+    """
     lines = [
-        "# Findings",
+        "# Scoreboard",
         "",
-        "Claims that are refuted or mixed, and claims on which a paper's text and its authors' code disagree. Each",
-        "line gives how many comparisons are significantly for the claim, open and against it, the measured effects",
-        "with intervals at the level that decides, and what was claimed. Written by `bestarm pages`.",
+        "The papers' own claims by verdict. Written by `bestarm pages`; [how a verdict is reached](verdicts.md). The",
+        "site (`make site`, then `build/site/html/claims/index.html`) has a card for each claim, with every comparison",
+        "and what other margins would say; `bestarm verdict GSE-C1` prints the same on a terminal.",
+        "",
+        scoreboard_table(),
+        "",
+        "*Confirmed*: significant in as many comparisons as the claim speaks of. *Refuted*: significantly fewer.",
+        "*Mixed*: refuted as stated, true in some. *At the margin*: a hundred times the runs would not decide. *Not",
+        "informative*: nothing that was run could contradict it. *Exact*: theorems, arithmetic. *Paper's text* is what",
+        "the paper states, *authors' code* the same with the deviations of the code that the authors published.",
     ]
     for name, table in all_verdicts().items():
-        study = load_study(name)
-        lines += ["", f"## {study.paper.title}", "", study.paper.scale.strip(), ""]
-        for _, mine in table[table["ours"].fillna("") == ""].groupby("id", sort=False):
-            found = {str(line["convention"]): dict(line) for _, line in mine.iterrows()}
-            words = {line["verdict"] for line in found.values()}
-            if len(words) > 1 or words & {"refuted", "mixed"}:
-                said = [_said(CONVENTIONS[c], v) for c, v in found.items()]
-                first = next(iter(found.values()))
-                link = f"[{first['id']}](../notebooks/{name}/{first['notebook']}.ipynb)"
-                lines.append(f"* {first['claim']} ({link}) {'; '.join(said)}.")
-    return "\n".join(lines) + "\n"
-
-
-def _said(convention: str, line: dict[str, Any]) -> str:
-    """Return a verdict in one phrase: word, counts of comparisons, effects."""
-    counts = f" ({counts_text(line)})" if line["comparisons"] > 1 else ""
-    return f"{convention}: **{verdict_text(line)}**{counts} {effect_text(line)}".strip()
-
-
-def verdict_page(name: str) -> str:
-    """Return the page of all verdicts on one study's claims."""
-    study, table, other = load_study(name), all_verdicts()[name], read_sensitivity(name)
-    lines = [f"# Verdicts: {study.paper.title}", "", study.paper.citation.strip(), ""]
-    lines += ["For / open / against counts comparisons, by Holm within the claim. The effect is the mean over"]
-    lines += ["comparisons with its 95% interval, then that of the comparison that decides, with its interval at the"]
-    lines += ["level that decides.", "", verdict_table(table), "", "## How each claim is tested", ""]
-    tests = table.drop_duplicates("id")[["id", "level", "quantifier", "where", "test", "caveat"]].fillna("")
-    lines += [markdown_table(tests)]
-    if other is not None and len(other):
-        lines += ["## What a verdict becomes with other margins", ""]
-        lines += [
-            "With its margin halved and doubled, and with p-values adjusted by Holm in the place of Benjamini and"
-        ]
-        lines += ["Hochberg; only claims of the paper for which a word changes.", ""]
-        theirs = set(table.loc[table["ours"].fillna("") == "", "id"])
-        moves = pd.DataFrame(
-            {k: (other[k] != "") & (other[k] != other["verdict"]) for k in ("halved", "doubled", "holm")}
+        paper = load_study(name).paper
+        lines += ["", f'<a id="{name}"></a>', "", f"## {paper.title}", ""]
+        theirs = table[table["ours"].fillna("") == ""]
+        files = ", ".join(
+            f"[{words}](../results/{name}/{file}.csv)"
+            for words, file in (
+                ("every verdict", "verdicts"),
+                ("every comparison", "comparisons"),
+                ("other margins", "sensitivity"),
+            )
         )
-        lines += [markdown_table(other[other["id"].isin(theirs) & moves.any(axis=1)])]
-    return "\n".join(lines)
-
-
-def gallery() -> str:
-    """Return the page of the pictures that show most, each with a link to its notebook."""
-    lines = ["# Gallery", "", "A few figures of each study; `docs/figures.md` lists all. Written by `bestarm pages`."]
-    for name in study_names():
-        study = load_study(name)
-        lines += ["", f"## {study.paper.title}"]
-        for entry in study.paper.figures.values():
-            picture = FIGURES / name / entry.notebook / f"{entry.file}.png"
-            if entry.gallery and picture.is_file():
-                link = f"../{picture.relative_to(ROOT).as_posix()}"
-                notebook = f"../notebooks/{name}/{entry.notebook}.ipynb"
-                lines += ["", f"[![{entry.alt}]({link})]({notebook})", "", f"*{entry.title}*"]
+        lines += [f"{theirs['id'].nunique()} claims, {len(set(table['id']) - set(theirs['id']))} statements of ours:"]
+        lines += [f"{files}. [Notebooks](../notebooks/{name}), [figures with their numbers](../figures/{name})."]
+        for identity in (i for i in named if i in set(table["id"])):
+            mine = table[table["id"] == identity]
+            said = "; ".join(_said(dict(line), len(mine) > 1) for _, line in mine.iterrows())
+            first = mine.iloc[0]
+            notebook = f"[notebook](../notebooks/{name}/{first['notebook']}.ipynb)"
+            lines += ["", f'* <a id="{identity}"></a>**{identity}** {first["claim"]} {said} ({notebook})']
+    missing = set(named) - {i for table in all_verdicts().values() for i in table["id"]}
+    if missing:
+        raise ValueError(f"README.md leads to claims that no study has: {sorted(missing)}.")
     return "\n".join(lines) + "\n"
 
 
-def figure_table() -> str:
-    """Return the page that leads from every figure and table to its notebook, its numbers and its command."""
-    lines = ["# Figures and tables", "", "Every figure and table, the notebook that makes it, its numbers, and the"]
-    lines += ["command that redraws it from committed rows. Written by `bestarm pages`.", ""]
-    lines += ["| figure or table | notebook | numbers | redraw |", "| --- | --- | --- | --- |"]
-    for name in study_names():
-        titles = {(e.notebook, e.file): t for t, e in load_study(name).paper.figures.items()}
-        for file in sorted((FIGURES / name).glob("*/*")):
-            if file.suffix in (".png", ".md"):
-                notebook, stem = file.parent.name, file.stem
-                title = titles.get((notebook, stem), stem)
-                numbers = file.with_suffix(".csv")
-                csv = f"[csv](../{numbers.relative_to(ROOT).as_posix()})" if numbers.is_file() else ""
-                shown = f"[{title}](../{file.relative_to(ROOT).as_posix()})"
-                source = f"[{name}/{notebook}](../notebooks/{name}/{notebook}.ipynb)"
-                lines.append(f"| {shown} | {source} | {csv} | `dvc repro -s -f {name}@{notebook}` |")
+def _said(line: dict[str, Any], both: bool) -> str:
+    """Return a verdict in one phrase: word, counts of comparisons, effects."""
+    counts = f" ({counts_text(line)} for / open / against)" if line["comparisons"] > 1 else ""
+    run = f"{CONVENTIONS[line['convention']]}: " if both else ""
+    return f"{run}**{verdict_text(line)}**{counts}, {effect_text(line)}".strip()
+
+
+def hardware() -> str:
+    """Return the table of what the rows cost, as last measured, and on which processors they were made."""
+    costs = pd.read_csv(DATA / "core_seconds.csv")
+    made = {path.stem: pd.read_csv(path) for path in sorted((DATA / "processors").glob("*.csv"))}
+    lines = ["| study | scale | experiments | core-hours | processors |", "| --- | --- | --: | --: | --- |"]
+    for (study, profile), mine in costs.groupby(["study", "profile"], sort=True):
+        table = made.get(str(study))
+        used = [] if table is None else sorted(set(table.loc[table["profile"] == profile, "processor"]))
+        name, hours = load_study(str(study)).paper.abbreviation, mine["core_seconds"].sum() / 3600
+        lines += [f"| {name} | {profile} | {len(mine)} | {hours:.2f} | {'; '.join(used) or 'not recorded'} |"]
     return "\n".join(lines) + "\n"
 
 
-PAGES: dict[str, Callable[[], str]] = {"findings.md": findings, "gallery.md": gallery, "figures.md": figure_table}
-START, END = "<!-- scoreboard: written by bestarm pages -->\n", "<!-- end of scoreboard -->"
+def rebuilt(page: Path, subject: str, made: str) -> str:
+    """Return a page with the part that is written here made anew.
+
+    Raises
+    ------
+    ValueError
+        If the page has no place for it.
+    """
+    start, end = f"<!-- {subject}: written by bestarm pages -->\n", f"<!-- end of {subject} -->"
+    text = page.read_text(encoding="utf-8")
+    if start not in text or end not in text:
+        raise ValueError(f"{page.name} has no place for the {subject}: {start.strip()!r} ... {end!r}.")
+    before, _, rest = text.partition(start)
+    return f"{before}{start}{made}{end}{rest.partition(end)[2]}"
 
 
 def generated() -> dict[Path, str]:
-    """Return the text of every generated page, and of the README with its scoreboard rebuilt."""
-    pages = {DOCS / name: make() for name, make in PAGES.items()}
-    pages |= {DOCS / f"verdicts_{name}.md": verdict_page(name) for name in all_verdicts()}
-    text = README.read_text(encoding="utf-8")
-    if START not in text or END not in text:
-        raise ValueError(f"README.md has no place for the scoreboard: {START.strip()!r} ... {END!r}.")
-    before, _, rest = text.partition(START)
-    return pages | {README: f"{before}{START}{scoreboard_table()}\n{END}{rest.partition(END)[2]}"}
+    """Return the text of the page of the score, and of the pages of which a part is written here."""
+    readme, reproduce = rebuilt(README, "score", score_line()), rebuilt(REPRODUCE, "hardware", hardware())
+    return {README: readme, REPRODUCE: reproduce, SCOREBOARD: scoreboard_page(named_claims(readme))}
 
 
 def write_pages() -> None:

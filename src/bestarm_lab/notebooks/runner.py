@@ -174,7 +174,7 @@ def _output(folder: Path) -> Iterator[None]:
 
 
 def _publish(temporary: Path, target: Path, *, keep: bool) -> None:
-    """Put a folder of figures in the place of the last one, so that none of an earlier run stays; or into it."""
+    """Put a folder of figures in place of the last one, so that none of an earlier run stays; or into it."""
     if keep and target.is_dir():
         for source in temporary.iterdir():
             os.replace(source, target / source.name)

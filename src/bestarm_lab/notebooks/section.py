@@ -52,7 +52,7 @@ class Section:
     changed : dict, optional
         Parameters that are not as published; by default those of the notebook that is running, see
         `bestarm_lab.notebooks.parameters`. Rows that they need and that are not committed are simulated into
-        ``_quick/``, and figures are headed by them in the place of the published finding.
+        ``_quick/``, and figures are headed by them in place of the published finding.
     """
 
     study: str

@@ -85,7 +85,7 @@ def abalone_instance(n_arms: int = N_ROWS, sigma: float = 0.0, seed: int = 0) ->
     ValueError
         If there are not so many rows.
     DataUnavailable
-        If the file can be found nowhere; `stand_in_abalone_instance` has the same form.
+        If the file cannot be found; `stand_in_abalone_instance` has the same form.
     """
     table = read_abalone(fetch("abalone"))
     if not 2 <= n_arms <= len(table.target):

@@ -71,7 +71,7 @@ class BatchObserver(Observed):
         return state
 
     def tell(self, state: BatchGPState, asked: Ask, totals: FloatArray) -> None:
-        """Let the policy learn, and note what its batch was worth."""
+        """Update the policy, and note what its batch was worth."""
         n = len(asked.arms)
         log = state.log.copy()
         super().tell(state, asked, totals)

@@ -99,7 +99,7 @@ def moment(policy: BatchGP, problem: CandidateArms, streams: Streams) -> Moment:
 
 
 def following(now: Moment, problem: CandidateArms, streams: Streams) -> Moment:
-    """Let the search learn the rewards of its batch, and return it with its next batch; ``now`` must not be used."""
+    """Update the search with the rewards of its batch, and return it with its next batch; ``now`` must not be used."""
     asked = Ask(now.batch, np.ones_like(now.batch))
     now.policy.tell(now.state, asked, problem.rewards(asked, now.pulled, streams))
     return now._replace(batch=now.policy.ask(now.state).arms)

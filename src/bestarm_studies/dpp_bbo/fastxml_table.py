@@ -52,7 +52,7 @@ def read_split(dataset: Dataset) -> Split:
     ValueError
         For an unknown data set.
     DataUnavailable
-        If a file can be found nowhere.
+        If a file cannot be found.
     """
     if dataset not in DATASETS:
         raise ValueError(f"dataset must be one of {', '.join(DATASETS)}, got {dataset!r}.")

@@ -28,7 +28,7 @@ from bestarm.streams import Streams, uniform
 
 @dataclass
 class PeerState:
-    """What a search by BoTorch knows.
+    """The state of a search by BoTorch.
 
     Attributes
     ----------

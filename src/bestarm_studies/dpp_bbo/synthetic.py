@@ -146,7 +146,7 @@ def synthetic_instance(
     design : {"sobol", "latin", "grid"}
         See `bestarm.problems.box.unit_points`; a grid is one set for all.
     with_optimum : bool
-        Put the maximisers in the place of the last candidates, so that no regret comes from the discretisation.
+        Put the maximisers in place of the last candidates, so that no regret comes from the discretisation.
     seed : int
         Of the candidates.
 

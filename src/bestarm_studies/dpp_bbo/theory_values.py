@@ -102,7 +102,7 @@ def bound_runs(rows: pd.DataFrame) -> pd.DataFrame:
 def two_stage_bounds(rows: pd.DataFrame) -> pd.DataFrame:
     r"""Return what Theorem 3.2 gives for each run after its first stage, with the columns of `bound_runs`.
 
-    That is :math:`C'R^{seq}+2\|f\|_\infty T^{init}` with the bound of Theorem 2.1 for all evaluations in the place of
+    That is :math:`C'R^{seq}+2\|f\|_\infty T^{init}` with the bound of Theorem 2.1 for all evaluations in place of
     the sequential regret; for GP-BUCB with twice its width, see `bound_runs`.
 
     Parameters

@@ -124,7 +124,7 @@ def deviations(
 
 
 def all_but_exact(function: Mapping[str, Any]) -> Series:
-    """Return GPTree with every deviation of the authors' code on their function, but for exact comparisons."""
+    """Return GPTree with every deviation of the authors' code on their function, except exact comparisons."""
     together = {setting: value for change in GPTREE_DEVIATIONS.values() for setting, value in change.items()}
     return changed(Series(GPTREE), together | {"exact_ties": False}, function)
 

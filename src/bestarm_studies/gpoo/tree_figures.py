@@ -125,7 +125,7 @@ def tree_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figur
 
 
 def draw_cells(axis: Axes, values: pd.DataFrame, curve: pd.DataFrame, *, envelope: float | None = None) -> Axes:
-    """Draw what a search knows of every leaf: its mean, its width, and how much f may vary beyond.
+    """Draw what a search has found of every leaf: its mean, its width, and how much f may vary beyond.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ class LogisticInstances:
     seed : int
         Another seed, other instances.
     published_scale : bool
-        *Deviation*: the entries of :math:`\theta` have the standard deviation 3/d, in the place of the variance 3/d.
+        *Deviation*: the entries of :math:`\theta` have the standard deviation 3/d, in place of the variance 3/d.
     leaks : bool
         Whether, in the authors' code, the policies that run on these instances overwrite the dimension.
     """

@@ -94,7 +94,7 @@ def _eliminate(
         order = arms[np.argsort(-means[r][arms])]
         # half of the squared width, and at least 1
         limit = max(1.0, np.ceil(gamma[r] / 2.0))
-        low, high = 1, len(order)  # a single arm has width 0 but for the draws; all of them are too many
+        low, high = 1, len(order)  # a single arm has width 0 up to the draws; all of them are too many
         if squared_width(z, order, key, replications[r], item, np.empty(len(x))) <= limit:
             low = len(order)
         while low + 1 < high:
@@ -109,7 +109,7 @@ def _eliminate(
 
 @dataclass
 class PeaceWidthState:
-    """What the policy knows of R replications.
+    """The state of the policy for R replications.
 
     Attributes
     ----------

@@ -86,7 +86,7 @@ class ObservedStages(Observed):
         return state
 
     def tell(self, state: EliminationState, asked: Ask, totals: FloatArray) -> None:
-        """Let the policy learn, and note what the stage did."""
+        """Update the policy, and note what the stage did."""
         counts, _ = by_arm(asked, totals, state.live.shape[1])
         rows = np.arange(len(counts))
         best = np.full(len(counts), int(np.argmax(self.problem.means[0])))

@@ -176,7 +176,7 @@ def automobile_instance(
     Raises
     ------
     DataUnavailable
-        If the file can be found nowhere; `stand_in_automobile_instance` has the same schema.
+        If the file cannot be found; `stand_in_automobile_instance` has the same schema.
     """
     table = read_automobile(fetch("automobile"))
     return _instances("automobile", table, n_arms, variance, with_replacement, only_first_best, seed, "real")
@@ -197,7 +197,7 @@ def electric_motor_instance(
     Raises
     ------
     DataUnavailable
-        If the file can be found nowhere; `stand_in_electric_motor_instance` has the same schema.
+        If the file cannot be found; `stand_in_electric_motor_instance` has the same schema.
     """
     table = read_electric_motor(fetch("electric-motor-sample"), target)
     return _instances(

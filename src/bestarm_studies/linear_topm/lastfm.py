@@ -53,7 +53,7 @@ def lastfm_instance(name: str, as_it_is: bool, sigma: float = 0.5) -> Misspecifi
     Raises
     ------
     DataUnavailable
-        If the file can be found nowhere; `stand_in_lastfm_instance` has the same schema.
+        If the file cannot be found; `stand_in_lastfm_instance` has the same schema.
     ValueError
         If the name is unknown or the file has another shape.
     """

@@ -123,7 +123,7 @@ class GifaObserver(Observed):
         return asked
 
     def tell(self, state: MonitoredState, asked: Ask, totals: FloatArray) -> None:
-        """Let the algorithm learn; a stop after the pull (the authors' code) is judged at once."""
+        """Update the algorithm; a stop after the pull (the authors' code) is judged at once."""
         searching = np.flatnonzero(~state.stopped)
         self.policy.tell(state, asked, totals)
         self._judge(state, searching[state.stopped[searching]])

@@ -32,7 +32,7 @@ class Sketch(Observed):
     noted: dict[int, tuple[FloatArray, BoolArray]] = field(default_factory=dict)
 
     def tell(self, state: BatchState, asked: Ask, totals: FloatArray) -> None:
-        """Let the policy learn, and note its last model and all arms pulled so far."""
+        """Update the policy, and note its last model and all arms pulled so far."""
         super().tell(state, asked, totals)
         if state.round in self.rounds:
             self.noted[state.round] = (state.scores.copy(), ~state.available)

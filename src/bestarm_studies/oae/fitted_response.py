@@ -74,7 +74,7 @@ def fitted_instance(name: str, hidden: Sequence[int], steps: int = 5000, learnin
     Raises
     ------
     DataUnavailable
-        If the file can be found nowhere; `stand_in_fitted_instance` has the same schema.
+        If the file cannot be found; `stand_in_fitted_instance` has the same schema.
     """
     return _fitted(uci_instance(name), hidden, steps, learning_rate)
 

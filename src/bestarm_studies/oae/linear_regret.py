@@ -218,7 +218,7 @@ def misspecified_rows(
     Parameters
     ----------
     omegas : sequence of float
-        :math:`\omega`; the algorithm knows it.
+        :math:`\omega`; the algorithm is given it.
     replications : int
         Runs of each cell.
     seed : int

@@ -60,7 +60,7 @@ def read_uci(name: str, *, parts_of_target: bool = False) -> ArmTable:
     ValueError
         For an unknown name, or parts of a target that has none.
     DataUnavailable
-        If the file can be found nowhere.
+        If the file cannot be found.
     """
     check_name(name, parts_of_target=parts_of_target)
     path = fetch(UCI_SETS[name].file)
@@ -94,7 +94,7 @@ def uci_instance(name: str, parts_of_target: bool = False, n_arms: int | None = 
     Raises
     ------
     DataUnavailable
-        If the file can be found nowhere; `stand_in_uci_instance` has the same schema.
+        If the file cannot be found; `stand_in_uci_instance` has the same schema.
     """
     table = read_uci(name, parts_of_target=parts_of_target)
     kept = UCI_SETS[name].n_rows if n_arms is None else n_arms

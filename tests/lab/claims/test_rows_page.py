@@ -1,4 +1,4 @@
-"""``docs/rows.md``: every column of committed rows, none that is nowhere, an example that prints what it says."""
+"""The page on rows: every column of committed rows, none that is nowhere, an example that prints what it says."""
 
 import fnmatch
 import re
@@ -11,7 +11,7 @@ import pytest
 from bestarm_lab.paths import RESULTS, ROOT
 from bestarm_lab.study import study_names
 
-PAGE = (ROOT / "docs" / "rows.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "site" / "pages" / "rows.md").read_text(encoding="utf-8")
 
 
 def documented(section):

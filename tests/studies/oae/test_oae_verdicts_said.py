@@ -132,7 +132,7 @@ def test_the_margin_that_would_change_the_main_claims():
     listed = ["OAE-C2a", "OAE-C2b", "OAE-C37", "OAE-C41", "OAE-C49", "OAE-C72a"]
     assert sorted(theirs.index) == sorted(listed)
     names = ", ".join(claim.removeprefix("OAE-") for claim in listed[:-1])
-    page = " ".join((ROOT / "docs" / "decisions.md").read_text(encoding="utf-8").split())
+    page = " ".join((ROOT / "docs" / "decisions" / "oae.md").read_text(encoding="utf-8").split())
     assert f"a tenth becomes {1 - 0.9**2:.0%} and 30% becomes {1 - 0.7**2:.0%}) {names} and C72a are undecided" in page
     assert table.loc["OAE-C1a", "doubled"] == "confirmed"
     assert f"{1 - 0.9**2:.0%} in the place of 10%, C2a, C2b and C72a become undecided" in prose("oae", "16_verdicts")
@@ -140,8 +140,8 @@ def test_the_margin_that_would_change_the_main_claims():
 
 def test_the_table_of_verdicts_that_changed():
     """Its new words are those of the record, of every claim that still has a line, and so are the counts."""
-    page = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
-    part = page.partition("### Verdicts that changed (OAE)")[2].partition("\n## ")[0]
+    page = (ROOT / "docs" / "decisions" / "oae.md").read_text(encoding="utf-8")
+    part = page.partition("## Verdicts that changed (OAE)")[2].partition("\n## ")[0]
     lines = [
         [cell.strip() for cell in line.strip("| ").split(" | ")] for line in part.splitlines() if line[:3] == "| C"
     ]

@@ -129,7 +129,7 @@ def published_drug_data() -> DrugData:
     Raises
     ------
     DataUnavailable
-        If one of them can be found nowhere; `stand_in_data` has the same schema.
+        If one of them cannot be found; `stand_in_data` has the same schema.
     ValueError
         If one is not what it should be.
     """

@@ -27,7 +27,7 @@ def drug_instance(identity_features: bool = False) -> RecordedRewards:
     Raises
     ------
     DataUnavailable
-        If the files can be found nowhere; `stand_in_drug_instance` has the same schema.
+        If the files cannot be found; `stand_in_drug_instance` has the same schema.
     ValueError
         If a file lacks a drug or has another shape.
     """

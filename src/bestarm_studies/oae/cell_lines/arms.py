@@ -100,7 +100,7 @@ def drug_arms(name: str = "drug signatures", n_arms: int = N_DRUGS) -> CellLine:
     ValueError
         For fewer than 3 compounds, or more than there are.
     DataUnavailable
-        If the file can be found nowhere; `stand_in_drugs` has the same schema.
+        If the file cannot be found; `stand_in_drugs` has the same schema.
     """
     if not 3 <= n_arms <= N_DRUGS:
         raise ValueError(f"n_arms must be between 3 and {N_DRUGS}, got {n_arms}.")
@@ -110,5 +110,5 @@ def drug_arms(name: str = "drug signatures", n_arms: int = N_DRUGS) -> CellLine:
 
 
 def stand_in_drugs(name: str = "drug signatures", n_arms: int = N_DRUGS) -> CellLine:
-    """Return a tiny simulated VCAP in the place of the drug signatures."""
+    """Return a tiny simulated VCAP in place of the drug signatures."""
     return stand_in_line("VCAP")

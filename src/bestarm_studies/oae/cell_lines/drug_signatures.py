@@ -25,7 +25,7 @@ def read_drug_signatures() -> tuple[FloatArray, list[str]]:
     Raises
     ------
     DataUnavailable
-        If a file can be found nowhere.
+        If a file cannot be found.
     """
     with np.load(fetch("l1000-drug-consensus")) as arrays:
         z, entrez = arrays["z"].astype(np.float64), arrays["entrez"].astype(np.int64)

@@ -116,7 +116,7 @@ def expression(shared: World, line: str, likeness: Likeness) -> FloatArray:
     own = rng.standard_normal((N_GENES, N_OWN)) / np.sqrt(N_OWN)
     counted = own[:N_PROLIFERATION]
     counted += np.eye(N_OWN)[0] - counted.mean(axis=0)
-    # the mean of the 23 genes gets the share eta of its variance, but for the noise, from the line's own program
+    # the mean of the 23 genes gets the share eta of its variance, noise apart, from the line's own program
     common = seen[:, :N_PROLIFERATION].mean(axis=1).var()
     strength = np.sqrt(likeness.eta / (1.0 - likeness.eta) * common / max((q @ counted.mean(axis=0)).var(), 1e-12))
     return np.asarray(seen + strength * q @ own.T + NOISE * rng.standard_normal((len(z), N_GENES)), dtype=np.float32)

@@ -123,7 +123,7 @@ def descriptors(source: str, *, misaligned: bool = False) -> pd.DataFrame:
     ValueError
         For an unknown source.
     DataUnavailable
-        If the file can be found nowhere.
+        If the file cannot be found.
     """
     if source not in ("Achilles", "DepMap groups"):
         raise ValueError(f"source must be 'Achilles' or 'DepMap groups', got {source!r}.")

@@ -200,7 +200,7 @@ def gene_screen(
     ValueError
         For an unknown name, source or fault.
     DataUnavailable
-        If the files can be found nowhere.
+        If the files cannot be found.
     """
     if fault not in FAULTS:
         raise ValueError(f"fault must be one of {', '.join(FAULTS)}, got {fault!r}.")

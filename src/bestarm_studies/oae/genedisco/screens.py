@@ -65,8 +65,8 @@ def _virus() -> pd.Series:
 def screen_target(name: str, *, misaligned: bool = False) -> pd.Series:
     """Return the target of each gene, sorted by symbol.
 
-    Outdated symbols are renamed but for SARS-CoV-2, as in the benchmark. Genes that then share a symbol are averaged in
-    the screens of T cells; in the others the first in the file is kept.
+    Outdated symbols are renamed except on SARS-CoV-2, as in the benchmark. Genes that then share a symbol are averaged
+    in the screens of T cells; in the others the first in the file is kept.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def screen_target(name: str, *, misaligned: bool = False) -> pd.Series:
     ValueError
         For an unknown screen.
     DataUnavailable
-        If the files can be found nowhere.
+        If the files cannot be found.
     """
     if name not in SCREENS:
         raise ValueError(f"name must be one of {', '.join(SCREENS)}, got {name!r}.")
