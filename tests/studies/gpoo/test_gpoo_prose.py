@@ -29,7 +29,7 @@ def first_fifteen(series: str, convention: Mapping[str, str]) -> dict[str, Any]:
 QUOTED = [
     quoted(
         "01_aggregated_feedback",
-        "the average of a cell has a prior standard deviation of {:.3f}, and its integral has one of {:.3f}",
+        "the average of a cell has a prior standard deviation of {:.3f}. That of its integral is {:.3f}",
         "tab_sizes",
         {"series": "S = 10", "x": 4},
         {"series": "integral", "x": 4},

@@ -94,9 +94,9 @@ QUOTED = [
     ),
     quoted(EIGHT, "where LUCB needs {:.0f}.", "beyond_growth", {"panel": "b", "series": LUCB, "x": 100}),
     quoted(EIGHT, "stops after {:.0f} pulls with", "beyond_real", real(LINGAPE, "mean", "c")),
-    quoted(EIGHT, "with a loss of {:.3f}, and", "beyond_real", real(LINGAPE, "mean loss", "b")),
-    quoted(EIGHT, "after {:.0f} pulls with one of", "beyond_real", real(LUCB, "mean", "c")),
-    quoted(EIGHT, "pulls with one of {:.3f}.", "beyond_real", real(LUCB, "mean loss", "b")),
+    quoted(EIGHT, "with a loss of {:.3f}. LUCB", "beyond_real", real(LINGAPE, "mean loss", "b")),
+    quoted(EIGHT, "no features, needs {:.0f} pulls and", "beyond_real", real(LUCB, "mean", "c")),
+    quoted(EIGHT, "pulls and loses {:.3f}.", "beyond_real", real(LUCB, "mean loss", "b")),
 ]
 
 
@@ -200,5 +200,6 @@ def test_changes_of_lingame_that_the_text_names():
     text = prose("linear_topm", SIX)
     assert f"costs a factor of {value['without 1/σ²']:.1f}, and Equation 2 instead" in text
     assert (
-        f"one of {value['Eq. 2']:.1f}; the norm that is not squared costs {value['norm not squared'] - 1:.0%}" in text
+        f"a factor of {value['Eq. 2']:.1f}; the norm that is not squared costs {value['norm not squared'] - 1:.0%}"
+        in text
     )
