@@ -13,23 +13,12 @@ from bestarm.interface import Ask, IntArray
 from bestarm.kernels import Stationary
 from bestarm.partition import Partition
 from bestarm.streams import Streams
-from bestarm_lab.figures.appearance import DOTS, DOTS_AND_DASHES, Look
 from bestarm_lab.figures.figures import headed, legend_below, wide
 from bestarm_lab.figures.values import as_values
 from bestarm_studies.gpoo.aggregated_gp import AggregatedGP
 from bestarm_studies.gpoo.cell_averages import observed_averages
 from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.tree_figures import draw_posterior
-
-SIZE_LOOKS = {
-    "S = 1": Look("0.0", "o"),
-    "S = 2": Look("0.2", "s", "--"),
-    "S = 10": Look("0.38", "D", "-."),
-    "S = 50": Look("0.57", "^", DOTS),
-    "whole cell": Look("#0072B2", "*"),
-    "integral": Look("#D55E00", "v", "--"),
-    "noise": Look("#8A2BC9", "x", DOTS_AND_DASHES),
-}
 
 
 def feedback_values(

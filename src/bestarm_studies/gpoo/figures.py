@@ -42,14 +42,13 @@ def regret_figure(
     titles: Mapping[str, str],
     setting: str = "",
     marks: str = "band",
-    log: str = "",
 ) -> Figure:
     """Return the reward functions (row 1) over the regret of each convention (rows below), one column for each panel.
 
     Parameters
     ----------
     functions : mapping of str to DataFrame
-        Panel to `bestarm_studies.gpoo.values.function_values`; empty for no such row.
+        Panel to `bestarm_studies.gpoo.values.function_values`.
     values : DataFrame
         Plotted values with ``panel`` and ``convention``; statistics "mean" and "standard deviation".
     order : sequence of str
@@ -60,23 +59,17 @@ def regret_figure(
         Panel to heading.
     marks : {"band", "standard deviation"}
         The band: the 95% interval of the mean, or one standard deviation over runs.
-    log : {"", "y"}
-        Whether the axis of the regret is logarithmic.
     """
-    possible = (None, None) if log else (0.0, 1.0)
     given = {
         "statistic": "mean",
         "x": "budget N (evaluations)",
         "y": "mean regret",
         "titles": titles,
         "marks": marks,
-        "log": log,
-        "possible": possible,
+        "possible": (0.0, 1.0),
         "title": title,
         "wrap": len(titles),
     }
-    if not functions:
-        return line_panels(values, order, setting=setting, **given)  # type: ignore[arg-type]
     n_rows = values["convention"].nunique()
     figure = plt.figure(figsize=(WIDTH, 1.7 + 2.6 * n_rows))
     parts: Any = figure.subfigures(2, 1, height_ratios=[1.7, 2.6 * n_rows])

@@ -112,23 +112,6 @@ def share_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     return pd.DataFrame(table).reindex(columns=COLUMNS)
 
 
-def spread_values(rows: pd.DataFrame, sigma: float, variance: float, profile: str) -> pd.DataFrame:
-    """Return the posterior standard deviation of evaluated cells against their evaluations, with both bounds.
-
-    ``rows`` are nodes of `bestarm_studies.gpoo.trees.tree_rows`, with ``sd``; Proposition 2's bound is
-    sigma/sqrt(n), the tight one sqrt(c sigma^2/(sigma^2 + n c)) with the prior variance c of a point.
-    """
-    nodes = rows[(rows["kind"] == "node") & (rows["draws"] > 0) & rows["live"].astype(bool)]
-    measured = nodes.assign(x=nodes["draws"].astype(float), value=nodes["sd"], statistic="measured")
-    n = np.arange(1, int(nodes["draws"].max()) + 1)
-    bounds = pd.DataFrame({"x": n, "value": sigma / np.sqrt(n), "statistic": "Proposition 2", "series": "bound"})
-    tight = np.sqrt(variance * sigma**2 / (sigma**2 + n * variance))
-    tighter = pd.DataFrame({"x": n, "value": tight, "statistic": "tight bound", "series": "bound"})
-    found = pd.concat([measured[["x", "value", "statistic", "series"]], bounds, tighter], ignore_index=True)
-    found = found.assign(panel="variance", n=1, convention="as_written", profile=profile, data="synthetic")
-    return found.reindex(columns=COLUMNS)
-
-
 def average_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return AVE-StoOO's regret and the bound of Theorem 3 against the budget, as plotted values.
 

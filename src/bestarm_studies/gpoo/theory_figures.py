@@ -7,17 +7,15 @@ from collections.abc import Mapping
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 
 from bestarm_lab.figures.appearance import DOTS, Look
-from bestarm_lab.figures.figures import draw_lines, draw_quantiles, headed, legend_below, line_panels, runs_text, wide
+from bestarm_lab.figures.figures import draw_quantiles, headed, line_panels, runs_text, wide
 
 BOUND_LOOKS = {
     "Theorem 1": Look("0.0", "", "--"),
     "Corollary 1, mended": Look("0.3", "", DOTS),
     "Corollary 1, printed": Look("0.55", "", "-."),
 }
-SPREAD_LOOKS = {"Proposition 2": Look("0.2", ""), "tight bound": Look("0.45", "", "--")}
 
 
 def event_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
@@ -29,22 +27,6 @@ def event_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figu
     axis.set_xlim(left=0.0)
     words = [runs_text(values["n"]), "thick: quartiles, thin: 5% to 95%, tick: largest", setting]
     return headed(figure, title, "; ".join(filter(None, words)))
-
-
-def spread_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
-    """Return posterior standard deviations against the number of evaluations, below their bounds."""
-    figure, axis = plt.subplots(figsize=wide(1, 2.9))
-    bounds = values[values["series"] == "bound"]
-    draw_lines(axis, bounds.assign(series=bounds["statistic"]), list(SPREAD_LOOKS), looks=SPREAD_LOOKS, marks="none")
-    measured = values[values["statistic"] == "measured"]
-    draw_lines(axis, measured, list(dict.fromkeys(measured["series"])), marks="none", joined=False)
-    axis.set(xlabel="evaluations of the cell", ylabel="posterior standard deviation", xscale="log", yscale="log")
-    axis.set_xticks([1, 2, 4, 8, 16], ["1", "2", "4", "8", "16"])
-    axis.set_yticks([0.02, 0.05, 0.1], ["0.02", "0.05", "0.1"])
-    for which in (axis.xaxis, axis.yaxis):
-        which.set_minor_locator(NullLocator())
-    legend_below(figure)
-    return headed(figure, title, setting)
 
 
 def rate_figure(

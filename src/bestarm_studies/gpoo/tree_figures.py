@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Patch
 
 from bestarm_lab.figures.appearance import CONVENTIONS
-from bestarm_lab.figures.figures import draw_lines, headed, legend_below, runs_text, wide
+from bestarm_lab.figures.figures import headed, legend_below, wide
 from bestarm_lab.figures.values import as_values, summarise
 
 _DRAWS = (
@@ -218,41 +218,12 @@ def quantities_figure(
     return headed(figure, title, setting)
 
 
-def small_multiples(
-    panels: Sequence[tuple[str, pd.DataFrame]], curve: pd.DataFrame, *, title: str, setting: str = ""
-) -> Figure:
-    """Return rounds side by side, two columns, each as in Figure 2."""
-    n_rows = -(-len(panels) // 2)
-    figure, axes = plt.subplots(n_rows, 2, figsize=wide(n_rows, 2.2), sharex=True, sharey=True, squeeze=False)
-    for axis, (heading, values) in zip(axes.ravel(), panels, strict=False):
-        draw_cells(axis, values, curve)
-        axis.set_title(heading)
-    for axis in axes.flat:
-        axis.label_outer()
-    for axis in axes[-1]:
-        axis.set_xlabel("x")
-    _legend_of_cells(figure, envelope=False)
-    return headed(figure, title, setting)
-
-
 def growth_values(rows: pd.DataFrame, panel: str, profile: str) -> pd.DataFrame:
-    """Return how trees grow, as plotted values: means over runs with 95% intervals, and the share of each depth.
+    """Return how trees grow: the mean depth of the deepest divided cell, "deepest", at each round, with 95% intervals.
 
-    ``rows`` are those of `bestarm_studies.gpoo.trees.growth_rows`. Statistics: "leaves" and "deepest" at each round;
-    "share of depth h", the share of all evaluations up to a round, x, that went to depth h.
+    ``rows`` are those of `bestarm_studies.gpoo.trees.growth_rows`.
     """
-    kinds = {"leaves": ("n_leaves", "mean"), "deepest": ("deepest", "mean")}
-    means = summarise(rows, kinds, x="round", panel=panel, profile=profile)
-    table = []
-    for (convention, series), group in rows.groupby(["convention", "series"], sort=False):
-        base = {"series": series, "convention": convention, "n": group["replication"].nunique()}
-        made = group[group["round"] < group["round"].max()]
-        shares = pd.crosstab(made["round"], made["chosen_depth"]).cumsum()
-        shares = shares.div(shares.sum(axis=1), axis=0)
-        for h in shares.columns:
-            name = f"share of depth {h}"
-            table += [base | {"x": t, "statistic": name, "value": v} for t, v in shares[h].items()]
-    return pd.concat([means, as_values(pd.DataFrame(table), panel=panel, profile=profile)], ignore_index=True)
+    return summarise(rows, {"deepest": ("deepest", "mean")}, x="round", panel=panel, profile=profile)
 
 
 def breadth_first_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
@@ -281,48 +252,6 @@ def breadth_first_table(rows: pd.DataFrame) -> pd.DataFrame:
     head = values[["convention", "series"]].assign(evaluations=values["x"].astype(int))
     head["convention"] = head["convention"].str.replace("_", " ")
     return head.assign(**{"breadth-first runs": text})
-
-
-def draw_shares(axis: Axes, values: pd.DataFrame) -> Axes:
-    """Draw which share of the evaluations so far went to each depth, as a stack."""
-    shares = values[values["statistic"].str.startswith("share")]
-    table = shares.pivot(index="x", columns="statistic", values="value").fillna(0.0)
-    order = sorted(table.columns.astype(str), key=lambda name: int(name.split()[-1]))
-    depths = [name.split()[-1] for name in order]
-    colours = plt.get_cmap("viridis")(np.clip(np.array(depths, dtype=np.float64) / 8.0, 0.0, 1.0))
-    table = table[order]
-    axis.stackplot(table.index.astype(float), table.to_numpy().T, colors=colours, labels=depths)
-    axis.set(xlabel="evaluations", ylim=(0, 1))
-    return axis
-
-
-def growth_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
-    """Return the growth of trees: leaves, greatest depth of a divided cell, and where the evaluations went."""
-    conventions = [c for c in CONVENTIONS if c in set(values["convention"])]
-    series = list(dict.fromkeys(values["series"]))
-    n_columns = max(2, len(series))
-    figure, axes = plt.subplots(2 * len(conventions), n_columns, figsize=wide(2 * len(conventions), 2.2), squeeze=False)
-    names = {"leaves": "leaves (mean)", "deepest": "deepest divided cell (mean)"}
-    tops = {name: values.loc[values["statistic"] == name, "high"].max() for name in names}
-    for row, convention in enumerate(conventions):
-        mine = values[values["convention"] == convention]
-        upper, lower = axes[2 * row], axes[2 * row + 1]
-        for axis, (statistic, label) in zip(upper, names.items(), strict=False):
-            draw_lines(axis, mine[mine["statistic"] == statistic], series, marks="band")
-            axis.set(
-                xlabel="round t", ylabel=label, ylim=(-1.2 if statistic == "deepest" else 0, 1.05 * tops[statistic])
-            )
-        upper[0].set_title(CONVENTIONS[convention])
-        for axis, label in zip(lower, series, strict=False):
-            draw_shares(axis, mine[mine["series"] == label]).set_title(label)
-        lower[0].set_ylabel("share of each depth")
-        for axis in (*upper[len(names) :], *lower[len(series) :]):
-            axis.set_axis_off()
-        handles, labels = max((axis.get_legend_handles_labels() for axis in lower), key=lambda found: len(found[1]))
-        lower[-1].legend(handles, labels, title="depth", loc="center left", bbox_to_anchor=(1.0, 0.5))
-    axes[0, 0].legend(loc="upper left")
-    words = [runs_text(values["n"]), "bands: 95% intervals; depth -1: not even the root is divided", setting]
-    return headed(figure, title, "; ".join(filter(None, words)))
 
 
 _BOXES = {

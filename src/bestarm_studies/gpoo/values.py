@@ -169,6 +169,79 @@ def setting_values(
     return found.assign(statistic=found["panel"], panel=panel, series=parts[0], x=parts[1])
 
 
+def setting_effects(
+    found: Mapping[str, pd.DataFrame], references: Mapping[str, str], budget: int, panel: str, profile: str
+) -> pd.DataFrame:
+    """Return what each setting adds to GPOO's regret at one budget: paired differences with 95% intervals.
+
+    Parameters
+    ----------
+    found : mapping of str to DataFrame
+        What is varied to rows whose series are "S = s, setting".
+    references : mapping of str to str
+        What is varied to the setting that the others are compared with.
+    budget : int
+        Number of evaluations.
+    panel, profile : str
+        Function; scale.
+
+    Returns
+    -------
+    DataFrame
+        Columns of a figure's CSV: the series is "GPOO (S = s)", x the setting, and empty for the reference itself.
+    """
+    table = []
+    for varied, rows in found.items():
+        mine = rows[rows["budget"] == budget]
+        lines: dict[str, dict[str, tuple[str, str]]] = {}
+        for label in mine["series"].unique():
+            size, _, setting = label.partition(", ")
+            reference = f"{size}, {references[varied]}"
+            name = "" if label == reference else setting
+            lines.setdefault(f"GPOO ({size})", {})[name] = (label, reference)
+        statistic = f"N = {budget}"
+        table.append(
+            paired_effects(mine, "aggregated_regret", statistic=statistic, panel=panel, profile=profile, lines=lines)
+        )
+    effects = pd.concat(table, ignore_index=True)
+    return effects[~effects.duplicated(["series", "x", "convention"])]
+
+
+def difference_values(
+    rows: Mapping[str, pd.DataFrame],
+    lines: Mapping[str, tuple[str, str]],
+    profile: str,
+    metrics: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """Return paired differences of mean regret at every budget, with 95% intervals, one panel for each frame of rows.
+
+    Parameters
+    ----------
+    rows : mapping of str to DataFrame
+        Panel to rows.
+    lines : mapping
+        Series to (left, right): what is subtracted is on the right. Where a convention lacks one of the two, it has no
+        such line.
+    profile : str
+        Scale.
+    metrics : mapping of str to str, optional
+        Panel to column; by default every panel compares the aggregated regret.
+    """
+    table = []
+    for panel, frame in rows.items():
+        metric = (metrics or {}).get(panel, "aggregated_regret")
+        for convention, mine in frame.groupby("convention", sort=False):
+            wide = mine.pivot_table(index=["budget", "replication"], columns="series", values=metric)
+            for series, (left, right) in lines.items():
+                if not {left, right} <= set(wide):
+                    continue
+                for budget, runs in (wide[left] - wide[right]).dropna().groupby(level="budget"):
+                    value, low, high = mean_interval(runs)
+                    line = {"panel": panel, "series": series, "x": budget, "value": value, "low": low, "high": high}
+                    table.append(line | {"n": len(runs), "convention": convention, "data": mine["data"].iloc[0]})
+    return as_values(pd.DataFrame(table), statistic="difference", profile=profile)
+
+
 def ranking_values(
     settings: pd.DataFrame, others: pd.DataFrame, rivals: Mapping[str, Sequence[str]], panel: str, profile: str
 ) -> pd.DataFrame:

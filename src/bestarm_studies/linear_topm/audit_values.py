@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from bestarm_lab.experiments.one_change import algorithm_and_change
 from bestarm_lab.figures.values import interval_text, paired_effects, single_changes
 from bestarm_lab.notebooks.section import Section
 from bestarm_studies.linear_topm.audit import AUDIT, COMPARISONS
@@ -30,11 +29,17 @@ def audit_rows(section: Section) -> dict[str, pd.DataFrame]:
 
 
 def deviation_values(rows: Rows, profile: str) -> pd.DataFrame:
-    """Return what each single change does to the sample complexity and to the error, on each instance of Figure 1."""
+    """Return what each single change does to the sample complexity and to the error, on each instance of Figure 1.
+
+    LinGame is run on Figure 1(b); of its changes only the sample complexity is shown.
+    """
     frames = []
     for panel, name in OF_INSTANCE.items():
         ratios = paired_effects(rows[name], "pulls", statistic=RATIO, panel=panel, profile=profile, log=True)
         frames += [ratios, error_values(rows[name], panel, profile)]
+    mine = rows["audit_lingame"]
+    alone = {"LinGame": single_changes(mine)["LinGame"]}
+    frames.append(paired_effects(mine, "pulls", statistic=RATIO, panel="1(b)", profile=profile, log=True, lines=alone))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -59,15 +64,10 @@ def wrong_answers(values: pd.DataFrame) -> pd.DataFrame:
 
 
 def lingame_values(rows: Rows, profile: str) -> pd.DataFrame:
-    """Return m-LinGapE and LinGIFA against LinGame (``above``), and each change of LinGame alone (``below``)."""
+    """Return the pulls of m-LinGapE and LinGIFA relative to those of LinGame, for pairs of thresholds."""
+    lines = COMPARISONS["audit_lingame"]
     mine = rows["audit_lingame"]
-    lines = {"above": COMPARISONS["audit_lingame"], "below": {"LinGame": single_changes(mine)["LinGame"]}}
-    frames = [
-        paired_effects(mine, "pulls", statistic=RATIO, panel=panel, profile=profile, log=True, lines=compared)
-        for panel, compared in lines.items()
-    ]
-    alone = [algorithm_and_change(name)[0] == "LinGame" for name in mine["series"]]
-    return pd.concat([*frames, error_values(mine[alone], "below", profile)], ignore_index=True)
+    return paired_effects(mine, "pulls", statistic=RATIO, panel="1(b)", profile=profile, log=True, lines=lines)
 
 
 def gain_values(rows: Rows, profile: str) -> pd.DataFrame:

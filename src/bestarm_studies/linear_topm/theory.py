@@ -16,7 +16,7 @@ import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
 from bestarm.designs.l1_design import l1_designs
-from bestarm.interface import FiniteProblem, FloatArray
+from bestarm.interface import FiniteProblem
 from bestarm.policies.gifa import Gifa
 from bestarm.streams import Streams
 from bestarm_lab.experiments.experiment import Experiment
@@ -132,24 +132,6 @@ def n_rules_differed(rows: Sequence[pd.DataFrame]) -> int:
     """Return in how many runs as written the two stopping rules held at different times."""
     written = [frame[frame["convention"] == "as_written"] for frame in rows]
     return sum(int((frame["pulls"] != frame["ugape_pulls"]).sum()) for frame in written)
-
-
-def lemma_2_values(pulls: Sequence[int], angles: FloatArray, regulariser: float, profile: str) -> pd.DataFrame:
-    r"""Return both sides of Lemma 2 after n pulls of one arm of length 1 and none of any other.
-
-    The ratio :math:`\|y\|_{V^{-1}} \sqrt{n + \lambda} / \|y\|` must not exceed 1 whatever the angle between y and the
-    arm. One series for each n, x is the angle in degrees.
-    """
-    frames = []
-    for n in pulls:
-        along, across = np.cos(angles) ** 2 / (n + regulariser), np.sin(angles) ** 2 / regulariser
-        ratio = np.sqrt((along + across) * (n + regulariser))
-        frame = pd.DataFrame({"x": np.degrees(angles), "value": ratio, "low": ratio, "high": ratio})
-        frames.append(frame.assign(series=f"{n} pull" if n == 1 else f"{n} pulls"))
-    values = pd.concat(frames, ignore_index=True)
-    return values.assign(
-        panel="", statistic="ratio", n=1, convention="as_written", profile=profile, data="synthetic"
-    ).reindex(columns=COLUMNS)
 
 
 def theorem_2(problem: FiniteProblem, policy: Any) -> tuple[float, float]:

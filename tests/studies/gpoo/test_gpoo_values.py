@@ -13,12 +13,14 @@ from bestarm_studies.gpoo.functions import reward_function
 from bestarm_studies.gpoo.values import (
     REGRET,
     audit_effects,
+    difference_values,
     effects_table,
     function_values,
     log_regret_grid,
     ranking_table,
     ranking_values,
     regret_of,
+    setting_effects,
     setting_values,
     slope_values,
 )
@@ -68,7 +70,6 @@ def test_functions_stand_over_their_regret():
         expected = values[(values["statistic"] == "mean") & (values["convention"] == "as_written")]["value"]
         np.testing.assert_allclose(drawn.get_ydata(), expected)
         assert figure.axes[0].lines[1].get_xdata()[0] == pytest.approx(0.8998999, abs=1e-6)
-    assert len(regret_figure({}, values, ["StoOO"], title="T", titles={"f1": "F"}, log="y").axes) == 2
 
 
 def test_the_grid_is_the_logarithm_of_the_mean_in_one_range_of_colours():
@@ -111,6 +112,28 @@ def test_settings_are_read_from_the_series_names():
     words = values[values["x"] != "c = 4"].assign(x=lambda v: v["x"].map({"c = 1": "as printed", "c = 2": "as coded"}))
     (axis,) = settings_figure(words, title="T").axes
     assert [t.get_text() for t in axis.get_xticklabels()] == ["as printed", "as coded"]
+
+
+def test_settings_are_compared_with_the_reference_of_what_is_varied():
+    """On shared noise a difference of levels is exact; each S has one reference."""
+    found = {"scale": rows(NAMES), "beta": rows({"S = 1, θ = 0.1": 0.5, "S = 1, θ = 0.5": 0.6})}
+    effects = setting_effects(found, {"scale": "c = 1", "beta": "θ = 0.1"}, 20, "f1", "smoke")
+    assert effects["statistic"].unique().tolist() == ["N = 20"]
+    assert (effects["x"] == "").sum() == 2
+    value = effects.set_index(["series", "x"])["value"]
+    assert value["GPOO (S = 1)", "c = 2"] == pytest.approx(-0.2)
+    assert value["GPOO (S = 10)", "c = 2"] == pytest.approx(-0.3)
+    assert value["GPOO (S = 1)", "θ = 0.5"] == pytest.approx(0.1)
+
+
+def test_differences_are_paired_and_need_both_sides():
+    """Shared noise cancels, so that the interval has no width; a convention without one of the two has no line."""
+    both = pd.concat([rows({"A": 0.5, "B": 0.2}), rows({"A": 0.4}).assign(convention="as_coded")])
+    values = difference_values({"f1": both}, {"A": ("A", "B")}, "smoke")
+    assert set(values["convention"]) == {"as_written"}
+    assert values["x"].tolist() == [10, 20]
+    np.testing.assert_allclose(values[["value", "low", "high"]], 0.3)
+    assert set(values["n"]) == {N}
 
 
 def test_rankings_count_the_comparisons_that_intervals_decide():

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -71,8 +71,8 @@ QUOTED = [
     quoted(
         SIX,
         "multiplies the pulls of LinGame by {:.2f}.",
-        "fig_audit_lingame_alone",
-        {"series": "LinGame", "x": "without 1/σ²", "statistic": RATIO},
+        "fig_audit_deviations",
+        {"panel": "1(b)", "series": "LinGame", "x": "without 1/σ²", "statistic": RATIO},
     ),
     quoted(
         SEVEN,
@@ -94,9 +94,9 @@ QUOTED = [
     ),
     quoted(EIGHT, "where LUCB needs {:.0f}.", "beyond_growth", {"panel": "b", "series": LUCB, "x": 100}),
     quoted(EIGHT, "stops after {:.0f} pulls with", "beyond_real", real(LINGAPE, "mean", "c")),
-    quoted(EIGHT, "with a loss of {:.3f}, and", "beyond_real", real(LINGAPE, "mean loss", "b")),
-    quoted(EIGHT, "after {:.0f} pulls with one of", "beyond_real", real(LUCB, "mean", "c")),
-    quoted(EIGHT, "pulls with one of {:.3f}.", "beyond_real", real(LUCB, "mean loss", "b")),
+    quoted(EIGHT, "with a loss of {:.3f}. LUCB", "beyond_real", real(LINGAPE, "mean loss", "b")),
+    quoted(EIGHT, "no features, needs {:.0f} pulls and", "beyond_real", real(LUCB, "mean", "c")),
+    quoted(EIGHT, "pulls and loses {:.3f}.", "beyond_real", real(LUCB, "mean loss", "b")),
 ]
 
 
@@ -119,7 +119,7 @@ def test_the_score():
     table = verdicts().query("ours.isna() and convention == 'as_written'")
     counts, text = table["verdict"].value_counts(), prose("linear_topm", "09_verdicts")
     said = f"As written, {counts['confirmed']} of the paper's {len(table)} claims are confirmed and {counts['refuted']}"
-    assert f"{said} are refuted; two are undecided, one is at the margin and one is not informative. Of the 9," in text
+    assert f"{said} are refuted; two are undecided, one is at the margin and one is not informative." in text
     assert counts[["refuted", "undecided", "at the margin", "not informative"]].to_list() == [9, 2, 1, 1]
     refuted = {"C8", "C11", "C11b", "C12", "C16", "C22b", "C24", "C25b", "C27"}
     assert set(table.loc[table["verdict"] == "refuted", "id"].str.removeprefix("TOPM-")) == refuted
@@ -161,53 +161,45 @@ def shown(notebook: str, name: str) -> pd.DataFrame:
     return pd.read_csv(FIGURES / "linear_topm" / notebook / f"{name}.csv")
 
 
-def only_the_stale_pair() -> bool:
-    table = shown(SIX, "fig_audit_deviations").query("statistic == 'ratio of means'")
-    code = table[table["x"].isin(["stale pair", "stop one pull late", "ρ = 1 in V", "index time + 1"])]
-    return set(code.loc[(code["value"] - 1.0).abs() > 0.02, "x"]) == {"stale pair"}
-
-
-def lost_events() -> bool:
-    table = shown(SEVEN, "theory_event")
-    lost = table[table["statistic"] == "event failed"].set_index("panel")["value"]
-    largest = table[table["statistic"] == "largest"].set_index("panel")["value"]
+def test_errors_that_keep_to_their_widths():
+    largest = shown(SEVEN, "theory_event").query("statistic == 'largest'").set_index("panel")["value"]
     proved = largest[largest.index.str.endswith("Eq. 2")]
     assert f"no error exceeds {proved.max():.2f} of its width" in prose("linear_topm", SEVEN)
-    guess = lost[lost.index.str.endswith("heuristic")]
-    return (lost[proved.index.unique()] == 0).all() and (round(guess.min(), 2), round(guess.max(), 2)) == (0.12, 0.48)
 
 
-def time_of_a_pull() -> bool:
-    times = shown(EIGHT, "beyond_times").pivot_table(index="x", columns="series", values="value")
+def test_time_of_a_pull():
+    """The sentence below the table of times."""
+    times = shown(EIGHT, "tab_times").pivot_table(index="x", columns="series", values="value")
     linear = times.drop(columns=LUCB)
-    return bool((linear.loc[1000] > 10 * linear.loc[100]).all() and times.loc[300, LUCB] < 1.5 * times.loc[100, LUCB])
+    assert (linear.loc[1000] > 10 * linear.loc[100]).all()
+    assert times.loc[300, LUCB] < 1.5 * times.loc[100, LUCB]
+    sentence = "Beyond 100 arms the time of a pull grows faster than their number, except for LUCB."
+    assert sentence in prose("linear_topm", EIGHT)
 
 
-def wrong_in_every_run() -> bool:
-    errors = shown(EIGHT, "beyond_misspecification").query("statistic == 'error rate' and x > 0.35")
-    linear = errors[errors["series"] != LUCB]["value"]
-    return len(linear) == 4 and bool((linear == 1.0).all())
+def test_what_stopping_rules_save():
+    """The sentences below the table of savings."""
+    saved = shown(SEVEN, "tab_stopping")
+    pulls, runs = (saved[saved["statistic"] == name] for name in ("mean pulls saved", "share of runs with a saving"))
+    assert (saved.loc[saved["x"] <= 0.05, "value"] == 0).all()
+    assert f"at most {pulls['value'].max():.1f} pulls on average at larger ε" in prose("linear_topm", SEVEN)
+    assert runs["value"].max() < 1 / 6
+    assert runs.loc[runs["x"] == 0.2, "value"].max() > 0.16
 
 
-TITLES: list[tuple[str, str, Callable[[], bool]]] = [
-    (
-        SIX,
-        "Of the code's differences outside LinGame, only the stale pair moves the pulls by more than 2%",
-        only_the_stale_pair,
-    ),
-    (
-        SEVEN,
-        "With Equation 2 no run loses the event; with the heuristic threshold 12 to 48% of the runs do",
-        lost_events,
-    ),
-    (EIGHT, "Beyond 100 arms the time of a pull grows faster than their number, except for LUCB", time_of_a_pull),
-    (EIGHT, "Where the linear part has other best arms, linear algorithms are wrong in every run", wrong_in_every_run),
-]
+def test_how_wrong_lemma_2_is():
+    cells = json.loads((NOTEBOOKS / "linear_topm" / f"{SEVEN}.ipynb").read_text(encoding="utf-8"))["cells"]
+    printed = "".join("".join(o.get("text", "")) for cell in cells for o in cell.get("outputs", []))
+    largest = max(float(number) for number in re.findall(r"right side = ([\d.]+)", printed))
+    assert f"the left side is up to {largest:.0f} times the right side" in prose("linear_topm", SEVEN)
 
 
-@pytest.mark.parametrize(("notebook", "title", "holds"), TITLES, ids=[title[:40] for _, title, _ in TITLES])
-def test_titles_say_what_their_tables_say(notebook, title, holds):
-    cells = json.loads((NOTEBOOKS / "linear_topm" / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
-    code = " ".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
-    assert f'"{title}"' in re.sub(r'"\s*\n\s*"', "", code)
-    assert holds()
+def test_changes_of_lingame_that_the_text_names():
+    table = shown(SIX, "fig_audit_deviations").query("series == 'LinGame' and statistic == 'ratio of means'")
+    value = table.set_index("x")["value"]
+    text = prose("linear_topm", SIX)
+    assert f"costs a factor of {value['without 1/σ²']:.1f}, and Equation 2 instead" in text
+    assert (
+        f"a factor of {value['Eq. 2']:.1f}; the norm that is not squared costs {value['norm not squared'] - 1:.0%}"
+        in text
+    )
