@@ -35,8 +35,6 @@ NOT_YET = {  # notebooks that do not have this form; each fault is mended once, 
     "gpoo/07_theory",
     "gpoo/08_verdicts",
     # gse
-    "gse/04_static",
-    "gse/05_randomised",
     "gse/06_logistic",
     "gse/07_real_data",
     "gse/08_od_linbai",
