@@ -35,8 +35,6 @@ NOT_YET = {  # notebooks that do not have this form; each fault is mended once, 
     "gpoo/07_theory",
     "gpoo/08_verdicts",
     # gse
-    "gse/10_paper_against_code",
-    "gse/11_beyond",
     "gse/12_verdicts",
     # linear_topm
     "linear_topm/01_main_results",
