@@ -35,7 +35,6 @@ NOT_YET = {  # notebooks that do not have this form; each fault is mended once, 
     "gpoo/07_theory",
     "gpoo/08_verdicts",
     # gse
-    "gse/12_verdicts",
     # linear_topm
     "linear_topm/01_main_results",
     "linear_topm/02_classic_instances",
