@@ -116,7 +116,7 @@ def test_a_gap_is_a_band_and_what_closes_it_are_marks():
     values = values.assign(low=values["value"] - 0.01, high=values["value"] + 0.01)
     figure = closing_figure(values, {"all (3)": "all"}, names={"kept": "Kept", "other": "Other"}, title="T")
     (axis,) = figure.axes
-    marks = next(line for line in axis.lines if line.get_label() == "closed by")
+    marks = next(line for line in axis.lines if line.get_label() == "closed by the change")
     assert marks.get_xdata().tolist() == [0.15, 0.0]
     assert next(line for line in axis.lines if line.get_label().startswith("the gap")).get_xdata() == [0.2, 0.2]
     assert [label.get_text() for label in axis.get_yticklabels()] == ["Kept", "Other"]
