@@ -23,12 +23,12 @@ from bestarm_studies.gpoo.tree_figures import draw_posterior
 
 SIZE_LOOKS = {
     "S = 1": Look("0.0", "o"),
-    "S = 2": Look("0.3", "s", "--"),
-    "S = 10": Look("0.45", "D", "-."),
-    "S = 50": Look("0.55", "^", DOTS),
+    "S = 2": Look("0.2", "s", "--"),
+    "S = 10": Look("0.38", "D", "-."),
+    "S = 50": Look("0.57", "^", DOTS),
     "whole cell": Look("#0072B2", "*"),
     "integral": Look("#D55E00", "v", "--"),
-    "noise": Look("#882255", "x", DOTS_AND_DASHES),
+    "noise": Look("#8A2BC9", "x", DOTS_AND_DASHES),
 }
 
 

@@ -13,9 +13,9 @@ from bestarm_lab.figures.appearance import DOTS, Look
 from bestarm_lab.figures.figures import draw_lines, draw_quantiles, headed, legend_below, line_panels, runs_text, wide
 
 BOUND_LOOKS = {
-    "Theorem 1": Look("0.2", "", "--"),
-    "Corollary 1, mended": Look("0.35", "", DOTS),
-    "Corollary 1, printed": Look("0.5", "", "-."),
+    "Theorem 1": Look("0.0", "", "--"),
+    "Corollary 1, mended": Look("0.3", "", DOTS),
+    "Corollary 1, printed": Look("0.55", "", "-."),
 }
 SPREAD_LOOKS = {"Proposition 2": Look("0.2", ""), "tight bound": Look("0.45", "", "--")}
 
