@@ -9,6 +9,7 @@ import pytest
 from prose import CODED, WRITTEN, cells_of, only_value, prose, quote
 
 from bestarm_lab.paths import FIGURES, RESULTS
+from bestarm_lab.results import published
 
 VERDICTS = RESULTS / "gse" / "verdicts.csv"
 quoted = partial(quote, "gse")
@@ -445,3 +446,12 @@ def test_numbers_of_intervals_that_are_quoted():
     times = pd.read_csv(FIGURES / "gse" / "11_beyond" / "tab_growth.csv").query("series != 'GSE-Lin-Greedy'")
     assert times["value"].max() < 4
     assert "stays below 4 microseconds" in prose("gse", "11_beyond")
+
+
+def test_what_leads_with_less_noise():
+    """Said of rows that no figure shows."""
+    rows = published("gse", "fig1_unit")[1]
+    mine = rows[(rows["gap"] == 0.3) & ~rows["series"].str.contains("|", regex=False)]
+    best = mine.groupby("series")["correct"].mean().nlargest(2)
+    assert set(best.index) == {"BayesGap-exp", "LinUCB"}
+    assert "BayesGap-exp and LinUCB lead at Δ = 0.3" in prose("gse", "04_static")
