@@ -29,7 +29,7 @@ INSTANCE_LOOKS = {
 KEPT_LOOKS = {"GSE-Lin | rewards kept": Look("#0B3C6F", "D", "-.")}  # beside GSE-Lin itself
 STAGE_LOOKS = {
     "η = 3": Look("#4A90D9", "o", "--"),
-    "η = 4": Look("#0072B2", "s", "-."),
+    "η = 4": Look("#0B3C6F", "s", "-."),
     "η = K": Look("#D55E00", "P"),
 }
 _BOUND_LINES = ("--", DOTS, "-.")
@@ -168,7 +168,8 @@ def instance_figure(values: pd.DataFrame, names: Mapping[str, str], *, title: st
     figure, axis = plt.subplots(figsize=wide(1, 0.28 * len(names) + 1.0))
     labels = "median gap, over the cells of a figure", "largest gap of any instance"
     for place, name in enumerate(names):
-        low, high, largest = table.loc[name, ["smallest median", "largest median", "largest of all"]]
+        spans = table.loc[[name], ["smallest median", "largest median", "largest of all"]]
+        low, high, largest = spans.to_numpy(dtype=np.float64)[0]
         axis.plot([low, high], [place] * 2, "o-", color="#0072B2", lw=5, ms=5, label=labels[0])
         axis.plot(largest, place, marker="|", ms=11, mew=1.6, color="black", ls="", label=labels[1])
     axis.axvline(1.0, color="0.3", ls="--", lw=1.0, zorder=1, label="the standard deviation of one reward")
