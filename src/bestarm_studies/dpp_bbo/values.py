@@ -32,38 +32,17 @@ def batch_of(rows: pd.DataFrame, test: Mapping[str, Any] | None = None) -> pd.Se
     return rows["round"] - 1
 
 
-def log_regret(cell: pd.DataFrame, test: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the mean of log10(regret + 10^-6) over the rows of each run (rows) and series (columns)."""
-    return _mean_log(cell, "candidate_regret")
-
-
-def log_observed_regret(cell: pd.DataFrame, test: Mapping[str, Any]) -> pd.DataFrame:
-    """Return `log_regret` of the observed arm with the largest posterior mean."""
-    return _mean_log(cell, "by_observed_mean")
-
-
-def distance_to(cell: pd.DataFrame, test: Mapping[str, Any]) -> pd.DataFrame:
-    """Return how far the regret of each run (rows) and series (columns) is from that of the same run of another."""
-    table = cell.groupby(["replication", "series"], sort=False)["candidate_regret"].mean().unstack("series")
-    return table.sub(table[test["to"]], axis=0).abs()
-
-
-def _mean_log(cell: pd.DataFrame, column: str) -> pd.DataFrame:
-    logs = pd.Series(np.log10(cell[column].astype(np.float64) + SMALLEST), index=cell.index)
-    return logs.groupby([cell["replication"], cell["series"]], sort=False).mean().unstack("series")
-
-
 def with_batches(rows: pd.DataFrame, problem: CandidateArms | None = None) -> pd.DataFrame:
-    """Return the rows after each batch with the columns ``batch``, ``log_regret`` and ``immediate_regret``.
+    """Return the rows after each batch with the columns ``batch``, ``immediate_regret`` and ``log_regret``, its log10.
 
     The immediate regret is counted from the maximum over the whole domain: to the regret among the candidates it adds
-    how far the best candidate of the run is below that maximum.
+    how far the best candidate of the run is below that maximum. No problem is needed where all arms are candidates.
     """
     rows = rows.assign(batch=batch_of(rows))
     rows = rows[rows["batch"] >= 1]
-    logs = np.log10(rows["candidate_regret"] + SMALLEST)
     floor = 0.0 if problem is None else floors(problem)[rows["replication"] % len(problem.means)]
-    return rows.assign(log_regret=logs, immediate_regret=rows["candidate_regret"] + floor)
+    regret = rows["candidate_regret"].astype(np.float64) + floor
+    return rows.assign(immediate_regret=regret, log_regret=np.log10(regret + SMALLEST))
 
 
 def floors(problem: CandidateArms) -> np.ndarray:
