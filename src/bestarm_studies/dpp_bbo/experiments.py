@@ -44,7 +44,7 @@ from bestarm_studies.dpp_bbo.theory_experiments import THEORY
 from bestarm_studies.dpp_bbo.walker import TABLE, stand_in_walker_instance, walker_instance, walker_rows
 
 RUNS = 50  # as in the paper
-COSINES = 2048  # candidates of the cosines; the other synthetic functions have 2048
+COSINES = 8192  # candidates of the cosines; the other synthetic functions have 2048
 PROFILES: dict[Profile, Scale] = {"smoke": Scale(2, settings={"rounds": 3}), "laptop": Scale(RUNS)}
 
 # Figure, name in the experiments, problem, stand-in: in the order of the paper's figures.
