@@ -26,7 +26,8 @@ class Value:
     words : str
         The value in words.
     of : callable, optional
-        From the rows of a cell and the settings to values of runs (rows) and series (columns), or to a column.
+        From the rows of a cell, with a column ``experiment``, and the settings to values of runs (rows) and series
+        (columns), or to a column.
     align : callable, optional
         From the rows of all cells of a comparison to the part of each that can be compared.
     statistic : callable, optional
@@ -181,7 +182,8 @@ class Quantity:
             frames: list[pd.DataFrame] = []
             for name in names:
                 taken = {s for f in frames for s in f["series"].unique()}
-                frames.append(self.select(rows[name][~rows[name]["series"].isin(taken)], settings))
+                cell = self.select(rows[name][~rows[name]["series"].isin(taken)], settings)
+                frames.append(cell.assign(experiment=name))  # a value may depend on the problem
             if any(frame.empty for frame in frames):
                 raise ValueError(f"no rows in the cell {cell_name(names[0], settings)}.")
             cells[key] = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)

@@ -12,15 +12,9 @@ from bestarm_lab.claims.cells import Value
 from bestarm_lab.claims.claim import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_studies.dpp_bbo.fastxml_table import HYPER_PARAMETERS
+from bestarm_studies.dpp_bbo.regrets import distance_to, log_candidate_regret, log_observed_regret, log_regret
 from bestarm_studies.dpp_bbo.theory_checks import THEORY_CHECKS
-from bestarm_studies.dpp_bbo.values import (
-    batch_of,
-    distance_to,
-    lipschitz_ratios,
-    log_observed_regret,
-    log_regret,
-    variance_shares,
-)
+from bestarm_studies.dpp_bbo.values import batch_of, lipschitz_ratios, variance_shares
 
 Test = Mapping[str, Any]
 Rows = Mapping[str, pd.DataFrame]
@@ -57,7 +51,10 @@ CHECKS: dict[str, Check] = {
 VALUES: dict[str, Value] = {
     "batch": Value("batch", of=batch_of),
     "distance_to": Value("distance from the regret of another search", of=distance_to, needs={"to": "text"}),
-    "log_regret": Value("log10 of the regret, mean over batches", of=log_regret),
+    "log_regret": Value("log10 of the regret from f(x*), mean over batches", of=log_regret),
+    "log_candidate_regret": Value(
+        "log10 of the regret among the candidates, mean over batches", of=log_candidate_regret
+    ),
     "log_observed_regret": Value(
         "log10 of the regret of the best observed arm, mean over batches", of=log_observed_regret
     ),

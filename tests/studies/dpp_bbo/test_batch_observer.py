@@ -12,15 +12,11 @@ from bestarm.streams import Streams
 from bestarm_studies.dpp_bbo.batch_observer import BatchObserver
 from bestarm_studies.dpp_bbo.candidate_arms import candidate_regret
 from bestarm_studies.dpp_bbo.gp_draws import gp_draw_instance, kernel_matrix
+from bestarm_studies.dpp_bbo.regrets import floors_of, log_candidate_regret, log_observed_regret, log_regret
 from bestarm_studies.dpp_bbo.series import KNOWN, choices, frozen, learned, published
 from bestarm_studies.dpp_bbo.slopes import gradient_norms
-from bestarm_studies.dpp_bbo.values import (
-    lipschitz_ratios,
-    log_observed_regret,
-    log_regret,
-    variance_shares,
-    with_batches,
-)
+from bestarm_studies.dpp_bbo.synthetic import synthetic_instance
+from bestarm_studies.dpp_bbo.values import floors, lipschitz_ratios, variance_shares, with_batches
 
 RUNS, ROUNDS = 3, 4
 
@@ -122,11 +118,24 @@ def _rows(regrets: dict[str, list[list[float]]]) -> pd.DataFrame:
 
 def test_log_regret_is_the_mean_over_batches_of_the_logarithm():
     cell = _rows({"A": [[1.0, 0.01], [0.1, 0.1]], "B": [[1.0, 1.0], [0.0, 0.0]]})
-    found = log_regret(cell, {})
+    found = log_candidate_regret(cell, {})
     np.testing.assert_allclose(found["A"], [-1.0, -1.0], atol=1e-4)
     np.testing.assert_allclose(found["B"], [0.0, -6.0], atol=1e-4)
     observed = log_observed_regret(cell, {})
     np.testing.assert_allclose(observed["A"], [0.0, 0.0], atol=1e-4)
+
+
+def test_claims_count_regret_from_the_maximum_of_the_domain():
+    """With the floors of the experiment's own candidates, and without one where all arms are candidates."""
+    cell = _rows({"A": [[0.3, 0.3], [0.0, 0.0]]})
+    floor = floors(synthetic_instance("Branin-Hoo", replications=2))
+    assert (floor > 0).all()
+    found = log_regret(cell.assign(experiment="fig1_branin_b5"), {})
+    np.testing.assert_allclose(found["A"], np.log10(np.array([0.3, 0.0]) + floor + 1e-6))
+    whole = cell.assign(experiment="fig5_delicious_b5")
+    pd.testing.assert_frame_equal(log_regret(whole, {}), log_candidate_regret(whole, {}))
+    assert floors_of("fig1_branin_b5").shape == (50,)
+    assert (floors_of("frozen_robot_b10") > 0).all()
 
 
 def test_the_immediate_regret_adds_the_floor_of_the_run():

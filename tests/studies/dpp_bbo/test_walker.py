@@ -6,6 +6,14 @@ from scipy.integrate import solve_ivp
 
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.experiments.store import write_rows
+from bestarm_studies.dpp_bbo.nominal_walker import (
+    INPUTS,
+    NOMINAL_TABLE,
+    around_nominal,
+    nominal_instance,
+    nominal_rows,
+    stand_in_nominal_instance,
+)
 from bestarm_studies.dpp_bbo.walker import (
     BEST_CONTROLLER,
     BEST_SPEED,
@@ -166,3 +174,28 @@ def test_table_and_instance(tmp_path):
     with pytest.raises(DataUnavailable):
         walker_instance(64, 3, file=tmp_path / "absent.parquet")
     assert stand_in_walker_instance(32, 2).data == "stand-in"
+
+
+def test_a_quarter_of_the_walkers_around_the_gait_fall():
+    """The second reading of the robot; its middle is the gait of the book, which walks."""
+    middle = walking_speeds(around_nominal(np.full((1, 8), 0.5)))
+    assert middle == pytest.approx(walking_speeds(np.array([NOMINAL])))
+    assert middle[0] > 0
+    table = nominal_rows(1, 512)
+    assert 0.2 < (table["speed"] == 0).mean() < 0.3
+    assert walking_speeds(around_nominal(table[list(INPUTS)].to_numpy()[:9])) == pytest.approx(table["speed"][:9])
+    made = stand_in_nominal_instance(n_arms=64, replications=2)
+    assert made.features.shape == (2, 64, 8)
+    assert made.data == "stand-in"
+
+
+def test_the_walker_around_the_gait_is_searched_on_its_table(tmp_path):
+    file = tmp_path / "table.parquet"
+    table = nominal_rows(1, 128)
+    write_rows(table.assign(data="synthetic", key="k"), file, f"dpp_bbo/{NOMINAL_TABLE}@laptop")
+    problem = nominal_instance(64, 3, file=file)
+    assert problem.optimum == table["speed"].max()
+    assert problem.features.shape == (3, 64, 8)
+    np.testing.assert_array_equal(nominal_instance(64, 2, file=file).means, problem.means[:2])
+    with pytest.raises(ValueError, match="n_arms must be between 2 and the 128 walks"):
+        nominal_instance(200, file=file)

@@ -1,0 +1,110 @@
+r"""A second reading of the objective `robot`: coefficients around a gait that is known to walk.
+
+The paper gives the domain :math:`[0,1]^8` and not the map from there to a controller. `walker` takes the coefficients
+as they are. Here :math:`a=a^0+w(2x-1)`, with the gait of [1]_ in the middle and widths under which about a quarter of
+the walkers fall. It is a sensitivity of what is concluded on the other reading and decides no claim of the paper.
+
+References
+----------
+.. [1] Westervelt, Grizzle, Chevallereau, Choi, Morris. "Feedback Control of Dynamic Bipedal Robot Locomotion". 2007.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from bestarm.interface import FloatArray
+from bestarm.problems.box import unit_points
+from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms, stored_table
+from bestarm_studies.dpp_bbo.walker import NOMINAL, SIGMA
+from bestarm_studies.dpp_bbo.walking import walking_speeds
+
+# Of the coefficients in the order of `walker.COEFFICIENTS`: 0.35 times (0.2, 0.5, 0.5, 0.5, 1, 1, 2, 2), the factor at
+# which a quarter of 1024 walkers fall.
+WIDTHS = (0.07, 0.175, 0.175, 0.175, 0.35, 0.35, 0.7, 0.7)
+NOMINAL_TABLE = "walker_nominal_table"
+INPUTS = tuple(f"x{i}" for i in range(1, len(NOMINAL) + 1))
+
+
+def around_nominal(points: FloatArray) -> FloatArray:
+    """Return the controllers of points of [0, 1]^8, both of shape (n, 8)."""
+    return np.asarray(np.array(NOMINAL) + np.array(WIDTHS) * (2.0 * points - 1.0))
+
+
+def nominal_rows(replications: int, n_points: int = 16384, *, seed: int = 0, workers: int = 1) -> pd.DataFrame:
+    """Return the walking speed around the nominal gait, at points of a scrambled Sobol sequence: rows of a Computation.
+
+    Parameters
+    ----------
+    replications : int
+        Scrambles.
+    n_points : int
+        Points of each.
+    seed, workers : int
+        Of the project; one process walks them all.
+
+    Returns
+    -------
+    DataFrame
+        ``replication, point``, the inputs ``x1`` to ``x8``, ``speed`` in metres a second, 0 after a fall.
+    """
+    frames = []
+    for replication in range(replications):
+        points = unit_points(n_points, len(NOMINAL), "sobol", 1_000_003 * seed + replication).astype(np.float32)
+        frame = pd.DataFrame({"replication": replication, "point": np.arange(n_points)})
+        frame[list(INPUTS)] = points
+        frame["speed"] = walking_speeds(around_nominal(points.astype(np.float64)))
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True)
+
+
+def nominal_instance(
+    n_arms: int = 2048, replications: int = 50, sigma: float = SIGMA, seed: int = 0, file: Path | None = None
+) -> CandidateArms:
+    """Return this walker on a random part of the table of walks for each replication.
+
+    Parameters
+    ----------
+    n_arms : int
+        Candidates.
+    replications : int
+        Sets of candidates, that of replication r being the same whatever this number.
+    sigma : float
+        Standard deviation of the noise.
+    seed : int
+        Of the candidates.
+    file : Path, optional
+        Rows of the table, by default those committed.
+
+    Raises
+    ------
+    ValueError
+        If the table has fewer walks.
+    DataUnavailable
+        If the table has not been computed.
+    """
+    rows, digest = stored_table(NOMINAL_TABLE, file)
+    rows = rows[rows["replication"] == 0]
+    if not 2 <= n_arms <= len(rows) or replications < 1:
+        raise ValueError(
+            f"n_arms must be between 2 and the {len(rows)} walks of the table, replications at least 1, got {n_arms} "
+            f"and {replications}."
+        )
+    points, speeds = rows[list(INPUTS)].to_numpy(dtype=np.float64), rows["speed"].to_numpy(dtype=np.float64)
+    chosen = np.stack([np.random.default_rng([seed, r]).permutation(len(rows))[:n_arms] for r in range(replications)])
+    label = f"walker around a gait {digest} |X|={n_arms} sigma={sigma:g}"
+    return CandidateArms(label, points[chosen], speeds[chosen], sigma, optimum=float(speeds.max()))
+
+
+def stand_in_nominal_instance(
+    n_arms: int = 2048, replications: int = 50, sigma: float = SIGMA, seed: int = 0
+) -> CandidateArms:
+    """Return this walker on at most 256 candidates, walked on the spot."""
+    rows = nominal_rows(1, min(n_arms, 256), seed=seed)
+    points, speeds = rows[list(INPUTS)].to_numpy(dtype=np.float64), rows["speed"].to_numpy(dtype=np.float64)
+    chosen = np.stack([np.random.default_rng([seed, r]).permutation(len(rows)) for r in range(replications)])
+    label = "walker around a gait stand-in"
+    return CandidateArms(label, points[chosen], speeds[chosen], sigma, data="stand-in")

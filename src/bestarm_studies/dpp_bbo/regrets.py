@@ -1,0 +1,65 @@
+"""What the ledger's claims compare: regrets from the maximum of the domain, as the paper counts them, and others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bestarm.interface import FloatArray
+from bestarm_lab.experiments.experiment import Experiment
+from bestarm_studies.dpp_bbo.experiments import EXPERIMENTS
+from bestarm_studies.dpp_bbo.nominal_walker import nominal_instance
+from bestarm_studies.dpp_bbo.synthetic import synthetic_instance
+from bestarm_studies.dpp_bbo.values import SMALLEST, floors
+from bestarm_studies.dpp_bbo.walker import walker_instance
+
+# Their candidates are part of a domain. Those of the others are all that there is, the best one among them.
+_PARTS_OF_A_DOMAIN = (synthetic_instance, walker_instance, nominal_instance)
+
+
+@cache
+def floors_of(experiment: str) -> FloatArray:
+    """Return how far the best candidate of each run of an experiment is below f(x*), shape (R,), or one 0."""
+    found = EXPERIMENTS.get(experiment)
+    if not isinstance(found, Experiment) or found.problem.func not in _PARTS_OF_A_DOMAIN:
+        return np.zeros(1)
+    return floors(found.problem())
+
+
+def immediate_regrets(cell: pd.DataFrame) -> pd.Series:
+    """Return f(x*) minus f at the recommended arm: to the regret among the candidates it adds the run's floor."""
+    found = cell["candidate_regret"].astype(np.float64)
+    for experiment, runs in cell.groupby("experiment")["replication"]:
+        floor = floors_of(str(experiment))
+        found[runs.index] += floor[runs % len(floor)]
+    return found
+
+
+def log_regret(cell: pd.DataFrame, test: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the mean of log10(f(x*) - f + 10^-6) over the rows of each run (rows) and series (columns)."""
+    return _mean_log(cell, immediate_regrets(cell))
+
+
+def log_candidate_regret(cell: pd.DataFrame, test: Mapping[str, Any]) -> pd.DataFrame:
+    """Return `log_regret` from the best candidate in the place of the maximum of the domain."""
+    return _mean_log(cell, cell["candidate_regret"])
+
+
+def log_observed_regret(cell: pd.DataFrame, test: Mapping[str, Any]) -> pd.DataFrame:
+    """Return `log_candidate_regret` of the observed arm with the largest posterior mean."""
+    return _mean_log(cell, cell["by_observed_mean"])
+
+
+def distance_to(cell: pd.DataFrame, test: Mapping[str, Any]) -> pd.DataFrame:
+    """Return how far the regret of each run (rows) and series (columns) is from that of the same run of another."""
+    table = cell.groupby(["replication", "series"], sort=False)["candidate_regret"].mean().unstack("series")
+    return table.sub(table[test["to"]], axis=0).abs()
+
+
+def _mean_log(cell: pd.DataFrame, regrets: pd.Series) -> pd.DataFrame:
+    logs = np.log10(regrets.astype(np.float64) + SMALLEST)
+    return logs.groupby([cell["replication"], cell["series"]], sort=False).mean().unstack("series")
