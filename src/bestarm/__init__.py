@@ -46,15 +46,15 @@ def _keep_compiled_kernels_honest() -> None:
     base = next((place for place in places if _writable(place)), None)
     if base is None:
         import atexit
+        import logging
         import shutil
         import tempfile
 
         base = Path(tempfile.mkdtemp(prefix="bestarm-"))
         atexit.register(shutil.rmtree, base, ignore_errors=True)
-        print(
+        logging.getLogger("bestarm").warning(
             f"bestarm: compiled code cannot be kept, since {' and '.join(map(str, places))} cannot be written; each "
-            "start compiles anew. Set NUMBA_CACHE_DIR to a folder of your own.",
-            file=sys.stderr,
+            "start compiles anew. Set NUMBA_CACHE_DIR to a folder of your own."
         )
     folder = str(base / "numba" / digest.hexdigest()[:16])
     os.environ["NUMBA_CACHE_DIR"] = folder

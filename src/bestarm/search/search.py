@@ -20,11 +20,12 @@ from bestarm import __version__
 from bestarm.guards.protocol import Guarded, NothingLearned
 from bestarm.interface import FloatArray, IntArray
 from bestarm.partition import Partition
+from bestarm.policies.model_batches import expected_quantile
 from bestarm.search import explaining
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice
 from bestarm.search.deciding import Memory, Own, Plan, chosen, decides_from_data, mean_of, rebuilt, told_state
-from bestarm.search.measuring import measurements, unknown_names
+from bestarm.search.measuring import measurements, names_in, unknown_names
 from bestarm.search.reader import listed
 from bestarm.search.rounds import (
     Chunk,
@@ -132,23 +133,20 @@ class Search:
         self.aim, self.seed, self.components = aim_of(aim), int(seed), components
         found = candidates if isinstance(candidates, Partition) else Candidates.of(candidates, names)
         self._hits = self._checked_hits(hits, found)
-        if isinstance(policy, Choice) and policy.name == "hits" and isinstance(self._hits, str | list):
-            assert isinstance(found, Candidates)
-            share = (
-                float(self._hits.strip()[:-1]) / 100.0
-                if isinstance(self._hits, str)
-                else len(self._hits) / len(found.names)
-            )
-            if "share" not in policy.settings and share < 1.0:
-                self._choice = self.policy = Choice("hits", {**policy.settings, "share": share}, policy.scaled)
         if self._choice is None:
             if self.aim != "max":
                 raise ValueError(f"{guarded.label} needs its own order and maximises; tell rewards to be maximised.")
+            if hits is not None:
+                raise ValueError(f"{guarded.label} needs its own order and predicts no hits; leave hits out.")
             self._strict = Strict(guarded, found, self.seed)
             return
         assert isinstance(found, Candidates)
+        if isinstance(policy, Choice):
+            threshold = reward(self._hits, self.aim) if isinstance(self._hits, float) else None
+            self._choice = self.policy = policy.aimed_at(share=self._share(len(found.names)), threshold=threshold)
         self._candidates = found
         self._begin()
+        self._view(self._plan(1))  # refuses features, or components, by which nothing can be told apart
 
     def _begin(self) -> None:
         """Set all that is learned to nothing."""
@@ -195,12 +193,22 @@ class Search:
             if not math.isfinite(hits):
                 raise ValueError(f"hits must be finite, got {hits}; give the reward from which on it is a hit.")
             return float(hits)
-        labels = [str(name) for name in hits]
+        if isinstance(hits, bool) or not isinstance(hits, Iterable):
+            raise ValueError(f"hits must be a reward, a share such as '5%', or a list of names; got {hits!r}.")
+        labels = list(dict.fromkeys(names_in(hits, "hits")))
         if not labels:
             raise ValueError("hits is an empty list; give names, a reward or a share such as '5%'.")
         if isinstance(candidates, Candidates):
             unknown_names(labels, set(candidates.names))
+            if len(labels) == len(candidates.names):
+                raise ValueError("every candidate is a hit, so that there is nothing to look for; name fewer.")
         return labels
+
+    def _share(self, n: int) -> float | None:
+        """Return the share of hits among so many candidates; None where a reward says what a hit is, or nothing."""
+        if isinstance(self._hits, str):
+            return float(self._hits.strip()[:-1]) / 100.0
+        return len(self._hits) / n if isinstance(self._hits, list) else None
 
     def __getstate__(self) -> dict[str, Any]:
         kept = dict(self.__dict__)
@@ -367,12 +375,7 @@ class Search:
 
     def _set_pending(self, pending: Any) -> None:
         """Take what is at the bench from the caller; the rest of what was asked was not done."""
-        if isinstance(pending, pd.DataFrame):
-            column = next((c for c in ("name", "arm") if c in pending), None)
-            pending = pending.index if column is None else pending[column]
-        if isinstance(pending, str):
-            raise ValueError(f"pending must be a list of names or a table, got {pending!r}; write [{pending!r}].")
-        wanted = Counter(str(name).strip() for name in pending)
+        wanted = Counter(names_in(pending, "pending"))
         unknown_names(list(wanted), self._place)
         self._undone |= dict.fromkeys(name for name in self._waiting if not wanted[name] and self._waiting[name])
         self._waiting = wanted
@@ -487,7 +490,7 @@ class Search:
         """Say what was asked and will not be measured: it can be chosen again. By default all that waits."""
         with self._lock:
             self._need_table("takes back nothing that it asked for")
-            found = list(self._waiting) if names is None else [str(name) for name in names]
+            found = list(self._waiting) if names is None else names_in(names, "names")
             unknown_names(found, self._place)
             for name in found:
                 if self._waiting.pop(name, 0):
@@ -505,9 +508,7 @@ class Search:
     def _mark(self, names: Iterable[str], withdrawn: bool) -> None:
         with self._lock:
             self._need_table("has a fixed list of arms")
-            if isinstance(names, str):
-                raise ValueError(f"names must be a list, got {names!r}; write [{names!r}].")
-            found = [str(name) for name in names]
+            found = names_in(names, "names")
             unknown_names(found, self._place)
             if not withdrawn and (odd := [name for name in found if name not in self._withdrawn]):
                 raise ValueError(f"{listed(odd)} was not excluded, so it cannot be restored; see `states`.")
@@ -772,14 +773,7 @@ class Search:
         if isinstance(self._hits, float):
             return reward(self._hits, self.aim)
         mean, deviation = prediction
-        n = len(mean)
-        wanted = len(self._hits) if isinstance(self._hits, list) else float(self._hits.strip()[:-1]) / 100.0 * n
-        low, high = float((mean - 10.0 * deviation).min()), float((mean + 10.0 * deviation).max())
-        for _ in range(100):
-            middle = 0.5 * (low + high)
-            above = ndtr((mean - middle) / np.maximum(deviation, 1e-300)).sum()
-            low, high = (middle, high) if above > wanted else (low, middle)
-        return 0.5 * (low + high)
+        return expected_quantile(mean, deviation, self._share(len(mean)) or 0.0)
 
     def _table(self, names: Sequence[str]) -> pd.DataFrame:
         table = pd.DataFrame({"name": pd.Series(list(names), dtype=object)})
