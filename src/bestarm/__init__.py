@@ -97,9 +97,11 @@ _PUBLIC = {
     "bestarm.search.candidates": "Candidates",
     "bestarm.search.saving": "load save",
     "bestarm.search.search": "Search",
+    "bestarm.search.tuning": "BatchSearchCV",
     "bestarm.streams": "Streams",
 }
 
+_EXTRAS = {"torch": ("Torch", "networks"), "sklearn": ("scikit-learn", "sklearn")}  # what is not always installed
 _MODULES = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 __all__ = [*_MODULES]
 
@@ -112,9 +114,10 @@ def __getattr__(name: str) -> Any:
     try:
         value = getattr(import_module(module), name)
     except ModuleNotFoundError as error:
-        if error.name != "torch":
+        if error.name not in _EXTRAS:
             raise
-        raise ImportError(f"{name} needs Torch: pip install 'bestarm[networks]'", name="torch") from None
+        what, extra = _EXTRAS[error.name]
+        raise ImportError(f"{name} needs {what}: pip install 'bestarm[{extra}]'", name=error.name) from None
     if module.startswith("bestarm.policies.") and not isinstance(value, type):
         value = import_module("bestarm.guards.protocol").at_the_door(value)
     globals()[name] = value
