@@ -365,3 +365,18 @@ def test_a_threshold_reaches_the_choice_of_the_policy_of_hits():
         batches.append(search.ask(5)["name"].tolist())
         assert batches[-1] == wanted.index.tolist()
     assert len({tuple(batch) for batch in batches}) == 3
+
+
+def test_a_correction_and_another_measurement_at_once():
+    """Of a policy that learns each measurement: both are told once, in every order of asking and telling."""
+    search = Search(TABLE, bestarm.thompson(2, 99))
+    search.tell(pd.DataFrame({"name": ["c1"], "reward": [5.0]}))
+    search.ask(2)
+    search.tell(pd.DataFrame({"name": ["c1"], "reward": [0.5]}), replace=True)
+    search.tell(pd.DataFrame({"name": ["c1"], "reward": [1.0]}))
+    for _ in range(3):
+        search.ask(2, pending=[])
+    assert [each.told for each in search.rounds] == [(("c1", 5.0),), (("c1", 1.0),), (), ()]
+    assert [each.revised for each in search.rounds] == [{}, {"c1": (0.5,)}, {}, {}]
+    assert search.state.n_observed.tolist() == [2]
+    assert search.check() == []

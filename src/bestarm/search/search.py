@@ -149,12 +149,13 @@ class Search:
         self._rounds: list[Round] = []
         self._memory = Memory()
         self._views: dict[Any, FloatArray] = {}
+        self._told_before: list[Chunk] | None = None  # what the rounds of the log were told; None: to be made anew
 
     def __getstate__(self) -> dict[str, Any]:
         kept = dict(self.__dict__)
         del kept["_lock"]
         if self._choice is not None:
-            kept["_memory"], kept["_views"] = Memory(), {}
+            kept["_memory"], kept["_views"], kept["_told_before"] = Memory(), {}, None
         return kept
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
@@ -342,6 +343,10 @@ class Search:
             withdrawn=tuple(withdrawn),
         )
         self._rounds.append(made)
+        if revised or self._told_before is None:
+            self._told_before = None
+        elif new:
+            self._told_before.append(self._chunk(new))
         self._book.ask(names)
         return made
 
@@ -659,7 +664,14 @@ class Search:
         values = self._plan(1).values(self._book.values)
         new = newly_told(self._rounds, values, self._candidates.names)
         revised = revisions(self._rounds, values)
-        return chunks_of(self._rounds, new, revised, self._candidates.names), new, revised
+        if revised:
+            return chunks_of(self._rounds, new, revised, self._candidates.names), new, revised
+        if self._told_before is None:
+            self._told_before = chunks_of(self._rounds, [], {}, self._candidates.names)
+        return [*self._told_before, *([self._chunk(new)] if new else [])], new, revised
+
+    def _chunk(self, new: Sequence[tuple[str, float]]) -> Chunk:
+        return Chunk(self._places(name for name, _ in new), np.array([value for _, value in new], dtype=np.float64))
 
     def _told(self, plan: Plan) -> tuple[Any, Any]:
         return told_state(plan, self._view(plan), self._chunks()[0], self._memory)
