@@ -24,12 +24,14 @@ OF_NETWORKS = {  # modules of the library that are imported by policies with net
     "bestarm.models.mlp_batch",
     "bestarm.models.mlp_fit",
 }
+OF_SKLEARN = {"bestarm.search.tuning"}
 LATE = {  # imported in a function, where an extra of its own says what is needed
     ("bestarm.kernels", "gpy"): "lab",
     ("bestarm_lab.experiments.cluster", "cloudpickle"): "cluster",
     ("bestarm_lab.experiments.cluster", "distributed"): "cluster",
 }
-DISTRIBUTION = {"GPy": "gpy", "IPython": "ipython", "yaml": "pyyaml"}  # where a module has another name
+# where a module has another name
+DISTRIBUTION = {"GPy": "gpy", "IPython": "ipython", "sklearn": "scikit-learn", "yaml": "pyyaml"}
 FILES = sorted(SOURCE.glob("bestarm*/**/*.py"))
 
 
@@ -75,6 +77,8 @@ def test_every_import_is_declared_by_the_extra_of_its_package(path):
         extra = EXTRA[module.split(".")[0]]
         if module in OF_NETWORKS:
             extra = "networks"
+        if module in OF_SKLEARN:
+            extra = "sklearn"
         if late:
             extra = LATE.get((module, name), extra)
         assert name in declared(extra) | WITH_NUMBA, f"{module} imports {name}, which [{extra}] does not declare"
@@ -83,14 +87,14 @@ def test_every_import_is_declared_by_the_extra_of_its_package(path):
 def test_names_of_distributions_are_those_installed():
     known = {name: set(map(canonicalize_name, found)) for name, found in packages_distributions().items()}
     for name, distribution in DISTRIBUTION.items():
-        assert distribution in known[name]
+        assert name == "sklearn" or distribution in known[name]
 
 
 def test_everything_that_is_declared_is_imported():
     """Or run as a program, or loaded by one that is."""
     used = {name for path in FILES for name, _ in third_party(path)}
     programs = {"dvc", "ipykernel", "jupyter"}
-    assert set().union(*map(declared, ["", "networks", "screens", "lab", "cluster"])) - programs <= used
+    assert set().union(*map(declared, ["", "networks", "sklearn", "screens", "lab", "cluster"])) - programs <= used
 
 
 WITHOUT_TORCH = """
@@ -99,6 +103,8 @@ sys.modules["torch"] = None  # as if it were not installed
 import numpy as np, bestarm
 lacking = []
 for name in bestarm.__all__:
+    if name == "BatchSearchCV":  # of another extra
+        continue
     try:
         getattr(bestarm, name)
     except ImportError as error:
@@ -154,3 +160,13 @@ def test_the_light_part_imports_nothing_heavy():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.stderr.strip() == ""
+
+
+def test_without_scikit_learn_one_line_says_what_to_install():
+    """And nothing else is missing."""
+    code = (
+        "import sys; sys.modules['sklearn'] = None; import bestarm; bestarm.Search\n"
+        "try:\n    bestarm.BatchSearchCV\nexcept ImportError as error:\n    print(error)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "BatchSearchCV needs scikit-learn: pip install 'bestarm[sklearn]'\n"

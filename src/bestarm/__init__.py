@@ -46,15 +46,15 @@ def _keep_compiled_kernels_honest() -> None:
     base = next((place for place in places if _writable(place)), None)
     if base is None:
         import atexit
+        import logging
         import shutil
         import tempfile
 
         base = Path(tempfile.mkdtemp(prefix="bestarm-"))
         atexit.register(shutil.rmtree, base, ignore_errors=True)
-        print(
+        logging.getLogger("bestarm").warning(
             f"bestarm: compiled code cannot be kept, since {' and '.join(map(str, places))} cannot be written; each "
-            "start compiles anew. Set NUMBA_CACHE_DIR to a folder of your own.",
-            file=sys.stderr,
+            "start compiles anew. Set NUMBA_CACHE_DIR to a folder of your own."
         )
     folder = str(base / "numba" / digest.hexdigest()[:16])
     os.environ["NUMBA_CACHE_DIR"] = folder
@@ -97,9 +97,11 @@ _PUBLIC = {
     "bestarm.search.candidates": "Candidates",
     "bestarm.search.saving": "load save",
     "bestarm.search.search": "Search",
+    "bestarm.search.tuning": "BatchSearchCV",
     "bestarm.streams": "Streams",
 }
 
+_EXTRAS = {"torch": ("Torch", "networks"), "sklearn": ("scikit-learn", "sklearn")}  # what is not always installed
 _MODULES = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 __all__ = [*_MODULES]
 
@@ -112,9 +114,10 @@ def __getattr__(name: str) -> Any:
     try:
         value = getattr(import_module(module), name)
     except ModuleNotFoundError as error:
-        if error.name != "torch":
+        if error.name not in _EXTRAS:
             raise
-        raise ImportError(f"{name} needs Torch: pip install 'bestarm[networks]'", name="torch") from None
+        what, extra = _EXTRAS[error.name]
+        raise ImportError(f"{name} needs {what}: pip install 'bestarm[{extra}]'", name=error.name) from None
     if module.startswith("bestarm.policies.") and not isinstance(value, type):
         value = import_module("bestarm.guards.protocol").at_the_door(value)
     globals()[name] = value

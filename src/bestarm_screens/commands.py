@@ -31,6 +31,7 @@ def run_suggest(given: argparse.Namespace) -> int:
     if given.hit is not None and not math.isfinite(given.hit):
         raise ValueError(f"--hit must be a finite number, got {given.hit}; leave it out for the best 5% measured.")
     choice = Choice(given.policy, parsed_settings(given.set), not given.no_scale)
+    choice = choice.aimed_at(threshold=None if given.hit is None else reward(given.hit, given.aim))
     plan = Plan(choice, given.batch, given.seed, given.aim, given.components)
     notes = Notes()
     given_table = read_features(given.features, notes)
@@ -221,11 +222,13 @@ def run_replay(given: argparse.Namespace) -> int:
     for line in notes.lines:
         print(f"note: {line}")
     rewards = np.array([reward(phenotypes[features.names[i]], given.aim) for i in measured], dtype=np.float64)
-    hits = hits_of(rewards, given.top, None if given.hit is None else reward(given.hit, given.aim))
+    threshold = None if given.hit is None else reward(given.hit, given.aim)
+    hits = hits_of(rewards, given.top, threshold)
+    aimed = [choice.aimed_at(share=given.top if given.hit is None else None, threshold=threshold) for choice in choices]
     scores = features.scores(given.components)[measured]
     progress = _say_progress if sys.stderr.isatty() else None
     table = replay(
-        choices,
+        aimed,
         scores,
         rewards,
         hits,

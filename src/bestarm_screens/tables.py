@@ -42,7 +42,12 @@ def read_features(path: str | Path, notes: Notes) -> Candidates:
     ValueError
         See `bestarm.search.candidates.Candidates.text`.
     """
-    return Candidates.text(Path(path), notes, "gene")
+    found = Candidates.text(Path(path), notes, "gene")
+    if len(found.names) < 2:
+        raise ValueError(f"{path} has 1 gene; a search needs at least two.")
+    if not found.varies.any():
+        raise ValueError(f"{path}: every feature is the same for all candidates; nothing tells them apart.")
+    return found
 
 
 def read_wells(path: str | Path, columns: Sequence[str], notes: Notes) -> tuple[list[str], FloatArray]:

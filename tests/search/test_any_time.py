@@ -298,7 +298,7 @@ def test_candidates_that_are_refused(text, message, tmp_path):
             lambda s: s.tell(pd.DataFrame({"name": ["c1"], "reward": [1]}), unknown="skip"),
             "unknown must be 'refuse' or",
         ),
-        (lambda s: s.exclude("c1"), r"names must be a list, got 'c1'; write \['c1'\]"),
+        (lambda s: s.exclude("c1"), r"names must be a list of names or a table, got 'c1'; write \['c1'\]"),
         (lambda s: s.exclude(["c99"]), "c99 is no candidate"),
         (lambda s: s.predict(0), "m must be a whole number of at least 1"),
         (lambda s: Search(TABLE, "gp_bucb", aim="up"), "aim must be one of max, min, both, or the number"),
@@ -337,13 +337,46 @@ def test_controls_can_be_left_out_and_commas_are_read():
     assert search.states[["c1", "c2"]].tolist() == ["measured", "failed"]
 
 
-def test_the_policy_of_hits_takes_its_share_from_them(tmp_path):
-    """From a share or a list; a share among its settings comes first, and a file holds it."""
+def test_the_policy_of_hits_takes_what_a_hit_is_from_them(tmp_path):
+    """A share, a list or a reward by the aim; its own settings come first, and a file holds it."""
     assert a_search("hits", hits="10%").policy.settings == {"share": 0.1}
     assert a_search("hits", hits=["c1", "c2"]).policy.settings == {"share": 0.05}
     assert a_search("hits", hits="10%", share=0.2).policy.settings == {"share": 0.2}
+    assert a_search("hits", hits=-0.5, aim="min").policy.settings == {"threshold": 0.5}
+    assert a_search("hits", hits=0.5, aim=0.75).policy.settings == {"threshold": -0.25}
+    assert a_search("hits", hits=0.5, share=0.2).policy.settings == {"share": 0.2}
+    assert a_search("gp", hits=0.5).policy.settings == {}
     search = a_search("hits", hits="10%")
     search.tell(measured(search.ask(8)))
     search.save(tmp_path / "s.zip")
     again = Search.load(tmp_path / "s.zip")
     assert again.ask(4)["name"].tolist() == search.ask(4)["name"].tolist()
+
+
+def test_a_threshold_reaches_the_choice_of_the_policy_of_hits():
+    """The batch has the largest probabilities that `predict` shows, at each threshold; a far one is a bold one."""
+    batches = []
+    for threshold in (-0.2, 0.9, 30.0):
+        search = a_search("hits", hits=threshold)
+        search.tell(pd.DataFrame({"reward": TRUTH[::3]}, index=TRUTH.index[::3]))
+        table = search.predict().set_index("name")
+        score = (table["mean"] - threshold) / table["deviation"]
+        wanted = score[table["state"] == "unmeasured"].nlargest(5)
+        batches.append(search.ask(5)["name"].tolist())
+        assert batches[-1] == wanted.index.tolist()
+    assert len({tuple(batch) for batch in batches}) == 3
+
+
+def test_a_correction_and_another_measurement_at_once():
+    """Of a policy that learns each measurement: both are told once, in every order of asking and telling."""
+    search = Search(TABLE, bestarm.thompson(2, 99))
+    search.tell(pd.DataFrame({"name": ["c1"], "reward": [5.0]}))
+    search.ask(2)
+    search.tell(pd.DataFrame({"name": ["c1"], "reward": [0.5]}), replace=True)
+    search.tell(pd.DataFrame({"name": ["c1"], "reward": [1.0]}))
+    for _ in range(3):
+        search.ask(2, pending=[])
+    assert [each.told for each in search.rounds] == [(("c1", 5.0),), (("c1", 1.0),), (), ()]
+    assert [each.revised for each in search.rounds] == [{}, {"c1": (0.5,)}, {}, {}]
+    assert search.state.n_observed.tolist() == [2]
+    assert search.check() == []

@@ -11,7 +11,7 @@ so that copies of a guarded state (`dataclasses.replace`, `bestarm.interface.tak
 from __future__ import annotations
 
 import inspect
-import sys
+import logging
 import warnings
 from collections.abc import Callable
 from copy import deepcopy
@@ -313,6 +313,6 @@ def _say_first_compile() -> None:
     _said = True
     folder = Path(getattr(numba.config, "CACHE_DIR", "") or Path(__file__).parents[1])
     if not any(folder.rglob("*.nbi")):
-        print(
-            "bestarm: compiling for the first time, which may take a minute; later runs start at once.", file=sys.stderr
+        logging.getLogger("bestarm").warning(
+            "bestarm: compiling for the first time, which may take a minute; later runs start at once."
         )

@@ -166,11 +166,13 @@ class GaussianBatches(ModelBatches):
     score_by : {"bound", "hits"}
         The upper bound, mean plus ``beta`` deviations, of which each place of a batch is chosen after those before it
         were taken for known at their mean; or the probability of a value above that which the model expects a
-        ``share`` of all arms to have.
+        ``share`` of all arms to have, or of a reward of at least ``threshold``.
     beta : float
         Deviations in the bound.
     share : float
         Share of the arms that are hits.
+    threshold : float, optional
+        Reward from which an arm is a hit, in the place of the share.
     model : SmoothGP
         Kernel, priors and fitting.
     shortlist : int
@@ -180,6 +182,7 @@ class GaussianBatches(ModelBatches):
     score_by: Score = "bound"
     beta: float = 2.0
     share: float = 0.05
+    threshold: float | None = None
     model: SmoothGP = SmoothGP()
     shortlist: int = 1000
 
@@ -205,14 +208,21 @@ class GaussianBatches(ModelBatches):
         """Return posterior mean and deviation of every arm."""
         return self.posterior(state, r).everywhere(UNIFORM * state.features)
 
+    def scaled_threshold(self, state: ModelState, r: int, mean: FloatArray, deviation: FloatArray) -> float:
+        """Return the reward from which an arm is a hit, in units of the scaled reward."""
+        if self.threshold is None:
+            return expected_quantile(mean, deviation, self.share)
+        _, _, centre, spread = self.known(state, r)
+        return (self.threshold - centre) / spread
+
     def choose(self, state: ModelState, r: int, size: int) -> IntArray:
         """Return the batch of one replication."""
         posterior = self.posterior(state, r)
         mean, deviation = posterior.everywhere(UNIFORM * state.features)
         free = np.flatnonzero(state.available[r])
         if self.score_by == "hits":
-            threshold = expected_quantile(mean, deviation, self.share)
-            return best_of(ndtr((mean - threshold) / deviation), free, size)
+            # the probabilities are a growing function of this, and may round to 0 or 1
+            return best_of((mean - self.scaled_threshold(state, r, mean, deviation)) / deviation, free, size)
         looked_at = np.sort(best_of(mean + self.beta * deviation, free, max(self.shortlist, 4 * size)))
         at_the_bench = np.flatnonzero(state.pending[r])
         both = np.concatenate([looked_at, at_the_bench])

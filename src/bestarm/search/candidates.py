@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,21 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import Arms, FloatArray
-from bestarm.search.reader import FAILED, Notes, counted, label_of, listed, name_column, read_rows
+from bestarm.search.reader import (
+    FAILED,
+    Notes,
+    counted,
+    label_of,
+    listed,
+    name_column,
+    read_rows,
+    refuse_summary,
+)
 from bestarm.settings import LARGEST_FEATURE
 
 RESERVED = ("name", "arm", "pull", "reward", "value")  # columns of what `ask` returns
 _MISSING = "(missing)"  # the category of a gap
+_COMMAS = re.compile(r"[+-]?[\d.]*,[\d.,]*\d")
 _BOOLEANS = ({"true", "false"}, {"true"}, {"false"})
 
 
@@ -119,7 +130,7 @@ class Candidates:
         Raises
         ------
         ValueError
-            See `read_rows`; further for a candidate without a name or with two different rows, or fewer than two.
+            See `read_rows`; further for a candidate without a name or with two different rows, or none at all.
         """
         rows = read_rows(path, notes)
         _, header = next(rows)
@@ -148,14 +159,10 @@ class Candidates:
             kept.append((found, row if found is None else []))
         if twice:
             notes.add(f"{path.name}: {counted(twice, 'row')} there twice, counted once.")
-        if len(lines) < 2:
-            raise ValueError(f"{path} has {counted(len(lines), word)}; a search needs at least two.")
+        if not lines:
+            raise ValueError(f"{path} has no {word}; it needs a row for each.")
         table = _columns(str(path), list(lines), columns, kept)
         found_all = cls(tuple(lines), table)
-        if not found_all.varies.any():
-            raise ValueError(
-                f"{path}: every feature is the same for all candidates; there is nothing to tell them apart by."
-            )
         for sentence in found_all.report_of_table():
             notes.add(f"{path.name}: {sentence}")
         return cls(found_all.names, table, tuple(notes.lines))
@@ -169,6 +176,7 @@ class Candidates:
             if column is not None:
                 frame = frame.set_index(column)
         labels = _as_names(frame.index if names is None else names)
+        refuse_summary("the table", labels[-1] if labels else "")
         said: list[str] = []
         if len(labels) == len(frame) and (double := _repeated(labels)):
             frame.index = pd.Index(labels)
@@ -335,7 +343,10 @@ class Candidates:
         if taken := [name for name in more.names if name in set(self.names)]:
             raise ValueError(f"{listed(taken)} is a candidate already; give new candidates names of their own.")
         table = pd.concat([self.table, more.table[list(self.table.columns)]], ignore_index=True)
-        return Candidates(self.names + more.names, table, (*self.report, *more.report))
+        found = Candidates(self.names + more.names, table)
+        old = {*self.report_of_table(), *more.report_of_table()}  # of columns, which are told anew
+        said = [line for line in (*self.report, *more.report) if not any(line.endswith(sentence) for sentence in old)]
+        return replace(found, report=(*said, *found.report_of_table()))
 
     def shown(self, places: Iterable[int]) -> pd.DataFrame:
         """Return the table's own rows of some candidates, by place."""
@@ -393,6 +404,11 @@ def _typed(label: str, texts: Sequence[str], where: str, names: Sequence[str] | 
         raise ValueError(
             f"{where}: feature {label!r}{whose} is {clean[place]!r}, no number of ordinary size; correct it, or drop "
             "the column if it is no feature."
+        )
+    if numbers_with_commas := [text for text in clean if _COMMAS.fullmatch(text)]:
+        raise ValueError(
+            f"{where}: feature {label!r} has {numbers_with_commas[0]!r}, a number with a comma; give decimal points "
+            "(pandas.read_csv has decimal=',' and thousands=',')."
         )
     return pd.Series([None if gap else text for text, gap in zip(clean, gaps, strict=True)], dtype=object)
 

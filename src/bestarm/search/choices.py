@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
@@ -90,6 +90,7 @@ def _hits(
     batch: int,
     rounds: int,
     share: float = 0.05,
+    threshold: float | None = None,
     family: Family = "matern52",
     ard: bool = True,
     noise: float = -4.0,
@@ -97,7 +98,8 @@ def _hits(
 ) -> GaussianBatches:
     """Return the probability of a hit; ``noise`` is the centre of the logarithm of the noise variance."""
     model = SmoothGP(family=family, ard=ard, noise_prior=(noise, 1.0), steps=steps)
-    return GaussianBatches("probability of a hit", batch, rounds, score_by="hits", share=share, model=model)
+    policy = GaussianBatches("probability of a hit", batch, rounds, score_by="hits", share=share, model=model)
+    return replace(policy, threshold=threshold)
 
 
 def _forest(*, batch: int, rounds: int, trees: int = 200, least: int = 5, beta: float = 1.0) -> ForestBatches:
@@ -161,6 +163,22 @@ class Choice:
         if unknown := [n for n in self.settings if n not in allowed]:
             raise ValueError(f"{self.name} has no setting {unknown[0]!r}; it has: {', '.join(allowed)}.")
         self.search(1, 1)
+
+    def aimed_at(self, *, share: float | None = None, threshold: float | None = None) -> Choice:
+        """Return the policy with what a hit is, if it aims at hits and its settings do not say.
+
+        Parameters
+        ----------
+        share : float, optional
+            Share of the candidates.
+        threshold : float, optional
+            Reward from which on, of what is maximised.
+        """
+        if self.name != "hits" or {"share", "threshold"} & set(self.settings):
+            return self
+        given = {"share": share, "threshold": threshold}
+        said = {name: value for name, value in given.items() if value is not None}
+        return Choice(self.name, {**self.settings, **said}, self.scaled)
 
     def search(self, batch: int, rounds: int) -> Any:
         """Return the policy, a `ScaledSearch` or a `GpScreen`, for so many batches."""

@@ -25,10 +25,11 @@ from bestarm import __version__
 from bestarm.guards.protocol import Guarded
 from bestarm.interface import Arms
 from bestarm.partition import Partition
+from bestarm.search.arguments import checked_policy
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice
 from bestarm.search.deciding import decides_from_data
-from bestarm.search.rounds import Round, Suggestion, as_json, check_known, number_of, of_json
+from bestarm.search.rounds import as_json, check_known, number_of, of_json
 from bestarm.search.saving import DAMAGED, Saved, _words, describe, packed, read, restore
 from bestarm.search.whole import checked_path, write_whole, writing
 
@@ -78,7 +79,7 @@ def content_of(search: Any, own: str, generation: int) -> bytes:
         "hits": search._hits,
         "measurements": [
             [number, name, None if math.isnan(value) else value]
-            for number, name, value in (search._rows if strict is None else strict.history)
+            for number, name, value in (search._book.rows if strict is None else strict.history)
         ],
     }
     candidates = search._candidates if strict is None else strict.candidates
@@ -90,9 +91,9 @@ def content_of(search: Any, own: str, generation: int) -> bytes:
         choice = search._choice
         meta["policy"] = choice.described() if isinstance(choice, Choice) else {"policy": describe(choice.policy)}
         meta["rounds"] = [as_json(each) for each in search._rounds]
-        meta["waiting"] = {name: int(n) for name, n in search._waiting.items() if n}
-        meta["not_done"], meta["withdrawn"] = list(search._undone), list(search._withdrawn)
-        meta["whole_batch_waits"] = search._fresh
+        meta["waiting"] = {name: int(n) for name, n in search._book.waiting.items() if n}
+        meta["not_done"], meta["withdrawn"] = list(search._book.undone), list(search._book.withdrawn)
+        meta["whole_batch_waits"] = search._book.whole
     else:
         parts[_STATE] = packed(strict.state)
         meta["policy"] = {"policy": describe(strict.policy.policy)}
@@ -223,7 +224,7 @@ def _check_policy(path: Path, search: Any, policy: Any) -> None:
         return
     wanted, held = (
         policy if isinstance(policy, Choice) else describe(policy.policy if isinstance(policy, Guarded) else policy)
-        for policy in (search._checked_policy(policy, {}), search.policy)
+        for policy in (checked_policy(policy, {}), search.policy)
     )
     if held != wanted:
         said = [f"Choice({w.name})" if isinstance(w, Choice) else _words(w) for w in (held, wanted)]
@@ -288,16 +289,16 @@ def _free_of(cls: Any, meta: Any, parts: dict[str, bytes]) -> Any:
         check_known(each, names)
         if each.number != number or not 0 < (each.n_candidates or len(names)) <= len(names):
             raise ValueError(f"round {number} is missing or about other candidates")
-    search._rows = _rows_of(meta, names, len(search._rounds))
-    for _, name, value in search._rows:
-        search._values.setdefault(name, []).append(value)
+    book = search._book
+    for number, name, value in _rows_of(meta, names, len(search._rounds)):
+        book.add(number, name, value)
     if any(not isinstance(n, int) or n < 1 for n in meta["waiting"].values()):
         raise ValueError("what waits has no number")
-    search._waiting = Counter(meta["waiting"])
-    search._undone, search._withdrawn = dict.fromkeys(meta["not_done"]), dict.fromkeys(meta["withdrawn"])
-    if odd := {*search._waiting, *search._undone, *search._withdrawn} - names:
+    book.waiting = Counter(meta["waiting"])
+    book.undone, book.withdrawn = dict.fromkeys(meta["not_done"]), dict.fromkeys(meta["withdrawn"])
+    if odd := {*book.waiting, *book.undone, *book.withdrawn} - names:
         raise ValueError(f"{sorted(odd)[0]!r} is no candidate")
-    search._fresh = meta["whole_batch_waits"] is True and bool(search._rounds)
+    book.whole = meta["whole_batch_waits"] is True and bool(search._rounds)
     return search
 
 
@@ -371,29 +372,15 @@ def _replay_into(search: Any, saved: Saved, rows: list[tuple[int, str, float]]) 
         batch = [pair for _, pair in sorted(zip(places, batch, strict=True), key=lambda item: item[0])]
         _append(search, [name for name, _ in batch])
         for name, value in batch:
-            search._values.setdefault(name, []).append(value)
-            search._rows.append((number, name, value))
-    search._waiting.clear()
+            search._book.add(number, name, value)
+    search._book.waiting.clear()
+    search._book.whole = False
     request = saved.state.request
     if request is not None:
         _append(search, [names[arm] for arm in np.repeat(request.arms[0], request.counts[0])])
-        search._fresh = True
 
 
 def _append(search: Any, batch: list[str]) -> None:
     """Log a batch of which nothing but its names is known."""
-    plan = search._plan(max(len(batch), 1))
     _, new, revised = search._chunks()
-    search._rounds.append(
-        Round(
-            number=len(search._rounds) + 1,
-            settings=plan.described(),
-            features=search._candidates.digest,
-            told=tuple(new),
-            revised=revised,
-            suggested=tuple(map(Suggestion, batch)),
-            version=__version__,
-            n_candidates=len(search._candidates.names),
-        )
-    )
-    search._waiting.update(batch)
+    search._log_round(search._plan(max(len(batch), 1)), batch, new, revised)

@@ -58,6 +58,8 @@ def read_rows(path: Path, notes: Notes) -> Iterator[tuple[int, list[str]]]:
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             place, head = 0, file.readline()
+            if head.startswith("PK\x03\x04"):
+                raise ValueError(f"{path} is a spreadsheet or another archive, no text; save it as CSV (UTF-8).")
             if head.lower().startswith("sep="):
                 place, head = file.tell(), file.readline()
             separator = next((s for s in (",", "\t", ";") if s in head), ",")
@@ -65,7 +67,7 @@ def read_rows(path: Path, notes: Notes) -> Iterator[tuple[int, list[str]]]:
             yield from _checked_rows(path, csv.reader(file, delimiter=separator), separator != ",")
     except FileNotFoundError:
         raise ValueError(
-            f"there is no file {path}; write one, a column `gene` first and a row for each gene or well."
+            f"there is no file {path}; write one, names in the first column and a header above them."
         ) from None
     except UnicodeDecodeError:
         raise ValueError(f"{path} is no text in UTF-8; save it as CSV (UTF-8), not as a spreadsheet.") from None
@@ -103,11 +105,22 @@ def _checked_rows(path: Path, reader: Any, commas: bool) -> Iterator[tuple[int, 
     except csv.Error as error:
         raise ValueError(f"{path}, line {reader.line_num}: {error}; save it again as CSV.") from None
     if not header:
-        raise ValueError(f"{path} is empty; it needs a header, such as gene,phenotype. Is it half-written?")
+        raise ValueError(f"{path} is empty; it needs a header, such as name,reward. Is it half-written?")
+    refuse_summary(f"{path}, line {line}", last)
+
+
+def refuse_summary(where: str, last: str) -> None:
+    """Refuse the last row of a table if it is called as a sum of the others is.
+
+    Raises
+    ------
+    ValueError
+        With its name.
+    """
     if last.casefold().rstrip(":") in _SUMMARIES:
         raise ValueError(
-            f"{path}, line {line}: the last row is called {last!r}, as a spreadsheet's summary is; delete it, or give "
-            "the candidate another name."
+            f"{where}: the last row is called {last!r}, as a spreadsheet's summary is; delete it, or give the "
+            "candidate another name."
         )
 
 

@@ -133,9 +133,9 @@ def known_at(rounds: Sequence[Round]) -> dict[str, tuple[float, ...]]:
     """Return name → measurements as the last of these rounds knew them."""
     known: dict[str, tuple[float, ...]] = {}
     for each in rounds:
+        known |= {name: tuple(values) for name, values in each.revised.items()}  # of those told before
         for name, value in each.told:
             known[name] = (*known.get(name, ()), value)
-        known |= {name: tuple(values) for name, values in each.revised.items()}
     return known
 
 

@@ -6,7 +6,6 @@ import logging
 import math
 import threading
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,11 +19,14 @@ from bestarm import __version__
 from bestarm.guards.protocol import Guarded, NothingLearned
 from bestarm.interface import FloatArray, IntArray
 from bestarm.partition import Partition
+from bestarm.policies.model_batches import expected_quantile
 from bestarm.search import explaining
+from bestarm.search.arguments import checked_hits, checked_policy, share_of, unguarded
+from bestarm.search.book import Book
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice
 from bestarm.search.deciding import Memory, Own, Plan, chosen, decides_from_data, mean_of, rebuilt, told_state
-from bestarm.search.measuring import measurements, unknown_names
+from bestarm.search.measuring import measurements, names_in, unknown_names
 from bestarm.search.reader import listed
 from bestarm.search.rounds import (
     Chunk,
@@ -40,16 +42,7 @@ from bestarm.search.rounds import (
 from bestarm.search.strict import Strict
 from bestarm.settings import check_whole
 
-DEFAULT = "neighbours"  # by the rule in docs/what_to_use.md
-UNMEASURED, ASKED, MEASURED, FAILED, NOT_DONE, WITHDRAWN = STATES = (
-    "unmeasured", "asked", "measured", "failed", "not done", "withdrawn",
-)  # fmt: skip
 _log = logging.getLogger("bestarm.search")
-
-
-def unguarded(policy: Any) -> Any:
-    """Return a policy without the checks at the door."""
-    return policy.policy if isinstance(policy, Guarded) else policy
 
 
 class Search:
@@ -118,7 +111,7 @@ class Search:
         self._strict: Strict | None = None
         self._choice: Choice | Own | None = None
         self._saved: dict[str, Any] = {}
-        policy = self._checked_policy(policy, settings)
+        policy = checked_policy(policy, settings)
         if isinstance(candidates, Partition) and names is not None:
             raise ValueError("the cells of a partition have numbers, no names; leave names out.")
         if isinstance(policy, Choice) or (
@@ -131,82 +124,38 @@ class Search:
         self.policy = guarded
         self.aim, self.seed, self.components = aim_of(aim), int(seed), components
         found = candidates if isinstance(candidates, Partition) else Candidates.of(candidates, names)
-        self._hits = self._checked_hits(hits, found)
-        if isinstance(policy, Choice) and policy.name == "hits" and isinstance(self._hits, str | list):
-            assert isinstance(found, Candidates)
-            share = (
-                float(self._hits.strip()[:-1]) / 100.0
-                if isinstance(self._hits, str)
-                else len(self._hits) / len(found.names)
-            )
-            if "share" not in policy.settings and share < 1.0:
-                self._choice = self.policy = Choice("hits", {**policy.settings, "share": share}, policy.scaled)
+        self._hits = checked_hits(hits, found)
         if self._choice is None:
             if self.aim != "max":
                 raise ValueError(f"{guarded.label} needs its own order and maximises; tell rewards to be maximised.")
+            if hits is not None:
+                raise ValueError(f"{guarded.label} needs its own order and predicts no hits; leave hits out.")
             self._strict = Strict(guarded, found, self.seed)
             return
         assert isinstance(found, Candidates)
+        if isinstance(policy, Choice):
+            threshold = reward(self._hits, self.aim) if isinstance(self._hits, float) else None
+            self._choice = self.policy = policy.aimed_at(
+                share=share_of(self._hits, len(found.names)), threshold=threshold
+            )
         self._candidates = found
         self._begin()
+        self._view(self._plan(1))  # refuses features, or components, by which nothing can be told apart
 
     def _begin(self) -> None:
         """Set all that is learned to nothing."""
         self._place = {name: i for i, name in enumerate(self._candidates.names)}
-        self._rows: list[tuple[int, str, float]] = []
-        self._values: dict[str, list[float]] = {}
+        self._book = Book()
         self._rounds: list[Round] = []
-        self._waiting: Counter[str] = Counter()
-        self._undone: dict[str, None] = {}
-        self._withdrawn: dict[str, None] = {}
-        self._fresh = False  # whether the last batch waits as a whole
-        self._last_told: Any = None
         self._memory = Memory()
         self._views: dict[Any, FloatArray] = {}
-
-    @staticmethod
-    def _checked_policy(policy: Any, settings: Mapping[str, Any]) -> Any:
-        if policy is None:
-            policy = DEFAULT
-        if isinstance(policy, str):
-            return Choice(policy, settings)
-        if settings:
-            raise ValueError(f"there is no setting {next(iter(settings))!r}; settings are for a policy by its name.")
-        if isinstance(policy, Choice):
-            return policy
-        for method in ("start", "ask", "tell", "finished", "recommend"):
-            if isinstance(policy, type) or not hasattr(policy, method):
-                raise ValueError(f"policy must have {method}, got {policy!r}; make one by a constructor of bestarm.")
-        return policy
-
-    def _checked_hits(self, hits: Any, candidates: Any) -> Any:
-        if hits is None:
-            return None
-        if isinstance(hits, str):
-            share = hits.strip().removesuffix("%")
-            try:
-                value = float(share) / 100.0
-            except ValueError:
-                value = math.nan
-            if not (hits.strip().endswith("%") and 0.0 < value < 1.0):
-                raise ValueError(f"hits must be a reward, a share such as '5%', or a list of names; got {hits!r}.")
-            return hits
-        if isinstance(hits, int | float | np.number) and not isinstance(hits, bool):
-            if not math.isfinite(hits):
-                raise ValueError(f"hits must be finite, got {hits}; give the reward from which on it is a hit.")
-            return float(hits)
-        labels = [str(name) for name in hits]
-        if not labels:
-            raise ValueError("hits is an empty list; give names, a reward or a share such as '5%'.")
-        if isinstance(candidates, Candidates):
-            unknown_names(labels, set(candidates.names))
-        return labels
+        self._told_before: list[Chunk] | None = None  # what the rounds of the log were told; None: to be made anew
 
     def __getstate__(self) -> dict[str, Any]:
         kept = dict(self.__dict__)
         del kept["_lock"]
         if self._choice is not None:
-            kept["_memory"], kept["_views"] = Memory(), {}
+            kept["_memory"], kept["_views"], kept["_told_before"] = Memory(), {}, None
         return kept
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
@@ -250,7 +199,7 @@ class Search:
 
         The round is that of the last batch asked for before, 0 for what was known before the search.
         """
-        rows = self._rows if self._strict is None else self._strict.history
+        rows = self._book.rows if self._strict is None else self._strict.history
         table = pd.DataFrame(rows, columns=["round", "name", "reward"])
         return table.astype({"round": np.int64, "name": object, "reward": np.float64})
 
@@ -261,21 +210,12 @@ class Search:
             raise self._own_order("has no states of candidates")
         with self._lock:
             names = self._candidates.names
-            return pd.Series({name: self._state_of(name) for name in names}, name="state", dtype=object)
-
-    def _state_of(self, name: str) -> str:
-        if name in self._withdrawn:
-            return WITHDRAWN
-        if self._waiting[name]:
-            return ASKED
-        if name in self._values:
-            return MEASURED if mean_of(self._values[name]) == mean_of(self._values[name]) else FAILED
-        return NOT_DONE if name in self._undone else UNMEASURED
+            return pd.Series({name: self._book.state_of(name) for name in names}, name="state", dtype=object)
 
     @property
     def pending(self) -> list[str]:
         """Names that were asked for and not told."""
-        return [name for name in self._candidates.names if self._waiting[name]] if self._strict is None else []
+        return self._at_the_bench() if self._strict is None else []
 
     @property
     def finished(self) -> bool:
@@ -296,9 +236,12 @@ class Search:
 
     def _left(self) -> bool:
         """Return whether a candidate could be asked for or told of."""
-        if self._repeats:
-            return any(name not in self._withdrawn for name in self._candidates.names)
-        return any(name not in self._values and name not in self._withdrawn for name in self._candidates.names)
+        gone = self._book.withdrawn if self._repeats else {**self._book.withdrawn, **self._book.values}
+        return any(name not in gone for name in self._candidates.names)
+
+    def _at_the_bench(self) -> list[str]:
+        """Return what was asked for and not told, in the order of the candidates."""
+        return [name for name in self._candidates.names if self._book.waiting[name]]
 
     # asking and telling
 
@@ -337,24 +280,16 @@ class Search:
             if size is not None:
                 check_whole("size", size, 1)
             if pending is not None:
-                self._set_pending(pending)
-            elif size is None and +self._waiting:
-                return self._table(self._in_order(self._waiting))
-            elif self._fresh and size is not None and size == self._rounds[-1].settings["batch"]:
+                wanted = names_in(pending, "pending")
+                unknown_names(wanted, self._place)
+                self._book.set_pending(wanted)
+            elif size is None and +self._book.waiting:
+                return self._table(self._book.in_order(self._rounds))
+            elif self._book.whole and size is not None and size == self._rounds[-1].settings["batch"]:
                 return self._table(self._rounds[-1].names)
             if size is None and self.finished:
                 return self._table([])
             return self._table(self._next(self._size(size)).names)
-
-    def _in_order(self, waiting: Mapping[str, int]) -> list[str]:
-        """Return what waits in the order in which it was asked."""
-        left, found = Counter(waiting), []
-        for each in self._rounds:
-            for name in each.names:
-                if left[name] > 0:
-                    left[name] -= 1
-                    found.append(name)
-        return found + [name for name, n in left.items() for _ in range(n)]
 
     def _size(self, size: int | None) -> int:
         if size is not None:
@@ -362,27 +297,15 @@ class Search:
         if isinstance(self._choice, Own):
             own = self._choice.policy
             first = getattr(own, "first", 0) if self._repeats else 0
-            return int(first if first and not self._values else own.batch)
+            return int(first if first and not self._book.values else own.batch)
         return int(self._rounds[-1].settings["batch"]) if self._rounds else 1
-
-    def _set_pending(self, pending: Any) -> None:
-        """Take what is at the bench from the caller; the rest of what was asked was not done."""
-        if isinstance(pending, pd.DataFrame):
-            column = next((c for c in ("name", "arm") if c in pending), None)
-            pending = pending.index if column is None else pending[column]
-        if isinstance(pending, str):
-            raise ValueError(f"pending must be a list of names or a table, got {pending!r}; write [{pending!r}].")
-        wanted = Counter(str(name).strip() for name in pending)
-        unknown_names(list(wanted), self._place)
-        self._undone |= dict.fromkeys(name for name in self._waiting if not wanted[name] and self._waiting[name])
-        self._waiting = wanted
 
     def _next(self, size: int) -> Round:
         """Make the next round, log it and return it."""
         plan = self._plan(size)
         chunks, new, revised = self._chunks()
-        blocked = [name for name in self._candidates.names if name in self._withdrawn]
-        there = [name for name in self._candidates.names if self._waiting[name]]
+        blocked = [name for name in self._candidates.names if name in self._book.withdrawn]
+        there = self._at_the_bench()
         places = chosen(
             plan,
             self._view(plan),
@@ -393,6 +316,20 @@ class Search:
             memory=self._memory,
         )
         names = [self._candidates.names[a] for a in places]
+        made = self._log_round(plan, names, new, revised, pending=there, withdrawn=blocked)
+        _log.info("round %d: %d asked, %d known", made.number, len(names), len(self._book.values))
+        return made
+
+    def _log_round(
+        self,
+        plan: Plan,
+        names: Sequence[str],
+        new: Sequence[tuple[str, float]],
+        revised: Mapping[str, tuple[float, ...]],
+        pending: Sequence[str] = (),
+        withdrawn: Sequence[str] = (),
+    ) -> Round:
+        """Log a batch and all that decided it, and return the round."""
         made = Round(
             number=len(self._rounds) + 1,
             settings=plan.described(),
@@ -402,15 +339,15 @@ class Search:
             suggested=tuple(map(Suggestion, names)),
             version=__version__,
             n_candidates=len(self._candidates.names),
-            pending=tuple(there),
-            withdrawn=tuple(blocked),
+            pending=tuple(pending),
+            withdrawn=tuple(withdrawn),
         )
         self._rounds.append(made)
-        self._waiting.update(names)
-        for name in names:
-            self._undone.pop(name, None)
-        self._fresh = bool(names)
-        _log.info("round %d: %d asked, %d known", made.number, len(names), len(self._values))
+        if revised or self._told_before is None:
+            self._told_before = None
+        elif new:
+            self._told_before.append(self._chunk(new))
+        self._book.ask(names)
         return made
 
     def tell(self, table: Any, *, replace: bool = False, again: bool = False, unknown: str = "refuse") -> None:
@@ -453,46 +390,16 @@ class Search:
                 for name, value, done in zip(told.names, told.values, told.done, strict=True)
                 if name in self._place
             ]
-            mark = sorted((name, repr(value), done) for name, value, done in rows)
-            if (
-                rows
-                and not (again or replace)
-                and mark == self._last_told
-                and not any(self._waiting[name] for name, _, _ in rows)
-            ):
-                raise ValueError(
-                    "these rewards were told already; ask for the next ones, or write tell(table, again=True) if "
-                    "everything was measured again with the same results."
-                )
-            if replace:
-                gone = {name for name, _, done in rows if done}
-                self._rows = [row for row in self._rows if row[1] not in gone]
-                for name in gone:
-                    self._values.pop(name, None)
-            for name, value, done in rows:
-                if not done:
-                    if self._waiting.pop(name, 0):
-                        self._undone[name] = None
-                    continue
-                self._values.setdefault(name, []).append(value)
-                self._rows.append((len(self._rounds), name, value))
-                self._undone.pop(name, None)
-                self._waiting[name] = max(self._waiting[name] - 1, 0)
-            self._waiting = +self._waiting
-            if rows:
-                self._fresh, self._last_told = False, mark
-            _log.info("%d measurements told, %d candidates known", len(rows), len(self._values))
+            self._book.tell(len(self._rounds), rows, replace, again)
+            _log.info("%d measurements told, %d candidates known", len(rows), len(self._book.values))
 
     def not_done(self, names: Iterable[str] | None = None) -> None:
         """Say what was asked and will not be measured: it can be chosen again. By default all that waits."""
         with self._lock:
             self._need_table("takes back nothing that it asked for")
-            found = list(self._waiting) if names is None else [str(name) for name in names]
+            found = list(self._book.waiting) if names is None else names_in(names, "names")
             unknown_names(found, self._place)
-            for name in found:
-                if self._waiting.pop(name, 0):
-                    self._undone[name] = None
-                    self._fresh = False
+            self._book.give_up(found)
 
     def exclude(self, names: Iterable[str]) -> None:
         """Withdraw candidates: they are not chosen any more; what was measured of them still counts."""
@@ -505,19 +412,14 @@ class Search:
     def _mark(self, names: Iterable[str], withdrawn: bool) -> None:
         with self._lock:
             self._need_table("has a fixed list of arms")
-            if isinstance(names, str):
-                raise ValueError(f"names must be a list, got {names!r}; write [{names!r}].")
-            found = [str(name) for name in names]
+            found = names_in(names, "names")
             unknown_names(found, self._place)
-            if not withdrawn and (odd := [name for name in found if name not in self._withdrawn]):
+            if withdrawn:
+                self._book.withdraw(found)
+                return
+            if odd := [name for name in found if name not in self._book.withdrawn]:
                 raise ValueError(f"{listed(odd)} was not excluded, so it cannot be restored; see `states`.")
-            for name in found:
-                if withdrawn:
-                    self._withdrawn[name] = None
-                    self._waiting.pop(name, None)
-                else:
-                    self._withdrawn.pop(name)
-                self._fresh = False
+            self._book.restore(dict.fromkeys(found))
 
     def add_candidates(self, more: Any, names: Sequence[Any] | None = None) -> None:
         """Add candidates, with the same columns as the others; batches asked before stay as they were."""
@@ -525,7 +427,7 @@ class Search:
             self._need_table("has a fixed list of arms")
             self._candidates = self._candidates.joined(Candidates.of(more, names))
             self._place = {name: i for i, name in enumerate(self._candidates.names)}
-            self._views, self._fresh = {}, False
+            self._views, self._book.whole = {}, False
 
     def resume(
         self,
@@ -557,9 +459,12 @@ class Search:
             unknown_names([*measured, *pending, *withdrawn], self._place)
             self._begin()
             self._rounds = list(rounds)
-            self._values = {name: list(values) for name, values in measured.items()}
-            self._rows = [(len(rounds), name, value) for name, values in measured.items() for value in values]
-            self._waiting, self._withdrawn = Counter(pending), dict.fromkeys(withdrawn)
+            for name, values in measured.items():
+                self._book.values[name] = []
+                for value in values:
+                    self._book.add(len(rounds), name, value)
+            self._book.withdraw(withdrawn)
+            self._book.set_pending(pending)
 
     # what is known
 
@@ -575,10 +480,10 @@ class Search:
             if self._strict is not None:
                 return self._strict.best()
             check_whole("n", n, 1)
-            means = {name: mean_of(values) for name, values in self._values.items()}
+            means = self._book.means()
             good = sorted((name for name in means if means[name] == means[name]), key=self._place.__getitem__)
             good.sort(key=lambda name: -reward(means[name], self.aim))
-            if self._values and not good:
+            if self._book.values and not good:
                 warnings.warn(
                     f"{self._choice.name if self._choice else ''}: nothing was learned, since every measurement "
                     "failed; tell rewards that are numbers.",
@@ -625,7 +530,7 @@ class Search:
                 {
                     "name": pd.Series(list(names), dtype=object),
                     "state": self.states.to_numpy(),
-                    "value": [mean_of(self._values.get(name, ())) for name in names],
+                    "value": [mean_of(self._book.values.get(name, ())) for name in names],
                     "mean": explaining.shown_prediction(mean, self.aim),
                     "deviation": deviation,
                     "best": explaining.chances_of_the_best(mean, deviation, m, self.seed),
@@ -756,10 +661,17 @@ class Search:
 
     def _chunks(self) -> tuple[list[Chunk], list[tuple[str, float]], dict[str, tuple[float, ...]]]:
         """Return what was told round by round, what is new since the last round, and what was corrected."""
-        values = self._plan(1).values(self._values)
+        values = self._plan(1).values(self._book.values)
         new = newly_told(self._rounds, values, self._candidates.names)
         revised = revisions(self._rounds, values)
-        return chunks_of(self._rounds, new, revised, self._candidates.names), new, revised
+        if revised:
+            return chunks_of(self._rounds, new, revised, self._candidates.names), new, revised
+        if self._told_before is None:
+            self._told_before = chunks_of(self._rounds, [], {}, self._candidates.names)
+        return [*self._told_before, *([self._chunk(new)] if new else [])], new, revised
+
+    def _chunk(self, new: Sequence[tuple[str, float]]) -> Chunk:
+        return Chunk(self._places(name for name, _ in new), np.array([value for _, value in new], dtype=np.float64))
 
     def _told(self, plan: Plan) -> tuple[Any, Any]:
         return told_state(plan, self._view(plan), self._chunks()[0], self._memory)
@@ -772,14 +684,7 @@ class Search:
         if isinstance(self._hits, float):
             return reward(self._hits, self.aim)
         mean, deviation = prediction
-        n = len(mean)
-        wanted = len(self._hits) if isinstance(self._hits, list) else float(self._hits.strip()[:-1]) / 100.0 * n
-        low, high = float((mean - 10.0 * deviation).min()), float((mean + 10.0 * deviation).max())
-        for _ in range(100):
-            middle = 0.5 * (low + high)
-            above = ndtr((mean - middle) / np.maximum(deviation, 1e-300)).sum()
-            low, high = (middle, high) if above > wanted else (low, middle)
-        return 0.5 * (low + high)
+        return expected_quantile(mean, deviation, share_of(self._hits, len(mean)) or 0.0)
 
     def _table(self, names: Sequence[str]) -> pd.DataFrame:
         table = pd.DataFrame({"name": pd.Series(list(names), dtype=object)})

@@ -1,0 +1,182 @@
+"""Settings of a scikit-learn estimator tried in batches, each chosen by what the ones before have taught."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import ParameterGrid, ParameterSampler, RandomizedSearchCV
+from sklearn.utils import check_random_state
+
+from bestarm.search.search import Search
+from bestarm.settings import check_whole
+
+_WIDE = 100.0  # ratio of the largest to the smallest positive value, from which on a setting is seen by its logarithm
+
+
+class BatchSearchCV(RandomizedSearchCV):
+    """Search for the settings of an estimator, several trials at a time, by `bestarm.Search`.
+
+    Settings are drawn from the distributions once. The first batch is random. Each further one is chosen by a policy
+    that has learned from the scores so far, and its fits run side by side. A trial that fails is not repeated and
+    teaches nothing; a batch all of whose fits fail ends the search, as in scikit-learn's own searches.
+
+    Numbers are seen by the policy as they are, positive ones that span a factor of 100 or more by their logarithm;
+    anything else is one of several words.
+
+    Parameters
+    ----------
+    estimator : estimator
+        What is fitted, in the way of scikit-learn.
+    param_distributions : dict or list of dict
+        Names of settings with lists, or distributions that have ``rvs``, as `sklearn.model_selection.ParameterSampler`
+        takes them.
+    n_iter : int, default 30
+        Trials.
+    batch_size : int, default 5
+        Trials of a batch.
+    n_candidates : int, default 300
+        Settings that are drawn, of which ``n_iter`` are tried. Where there are no more than ``n_iter``, all are.
+    policy : str or policy, optional
+        See `bestarm.Search`; by default its own.
+    random_state : int, RandomState instance or None, default None
+        Of the settings drawn and of the policy.
+    scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score
+        As of `sklearn.model_selection.RandomizedSearchCV`. With several metrics, ``refit`` names the one that is
+        maximised.
+
+    Attributes
+    ----------
+    search_ : Search
+        The search with its log: ``search_.predict()`` has every setting drawn; None where all were tried. Candidate
+        ``"7"`` is ``candidates_[7]``.
+    candidates_ : list of dict
+        The settings drawn.
+    cv_results_, best_estimator_, best_params_, best_score_, best_index_, scorer_, n_splits_, refit_time_, classes_
+        As of `sklearn.model_selection.RandomizedSearchCV`; ``cv_results_`` has the column ``batch`` besides.
+
+    Raises
+    ------
+    ValueError
+        For numbers below 1, or several metrics of which ``refit`` names none.
+
+    Examples
+    --------
+    >>> from scipy.stats import loguniform
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.svm import SVC
+    >>> x, y = load_iris(return_X_y=True)
+    >>> tuned = BatchSearchCV(SVC(), {"C": loguniform(1e-3, 1e3)}, n_iter=10, random_state=0).fit(x, y)
+    >>> tuned.cv_results_["batch"].tolist()
+    [1, 1, 1, 1, 1, 2, 2, 2, 2, 2]
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_distributions: Any,
+        *,
+        n_iter: int = 30,
+        batch_size: int = 5,
+        n_candidates: int = 300,
+        policy: Any = None,
+        random_state: Any = None,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: Any = True,
+        cv: Any = None,
+        verbose: int = 0,
+        pre_dispatch: int | str = "2*n_jobs",
+        error_score: Any = math.nan,
+        return_train_score: bool = False,
+    ) -> None:
+        super().__init__(
+            estimator,
+            param_distributions,
+            n_iter=n_iter,
+            random_state=random_state,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            refit=refit,
+            cv=cv,
+            verbose=verbose,
+            pre_dispatch=pre_dispatch,
+            error_score=error_score,
+            return_train_score=return_train_score,
+        )
+        self.batch_size = batch_size
+        self.n_candidates = n_candidates
+        self.policy = policy
+
+    def _run_search(self, evaluate_candidates: Callable[..., dict[str, Any]]) -> None:
+        """Try batches of settings, as scikit-learn asks its searches to."""
+        for name in ("batch_size", "n_candidates"):
+            check_whole(name, getattr(self, name), 1)
+        random = check_random_state(self.random_state)
+        self.candidates_ = drawn(self.param_distributions, self.n_candidates, random)
+        seed = int(random.randint(2**31 - 1))
+        self.search_ = None
+        if len(self.candidates_) <= self.n_iter:
+            evaluate_candidates(self.candidates_, more_results={"batch": [1] * len(self.candidates_)})
+            return
+        self.search_ = search = Search(as_table(self.candidates_), self.policy, seed=seed)
+        tried, number = 0, 0
+        while tried < self.n_iter:
+            batch, number = search.ask(min(self.batch_size, self.n_iter - tried)), number + 1
+            settings = [self.candidates_[int(name)] for name in batch["name"]]
+            results = evaluate_candidates(settings, more_results={"batch": [number] * len(settings)})
+            scores = np.asarray(results[self._metric(results)], dtype=np.float64)[tried:]
+            search.tell(batch.assign(reward=np.where(np.isfinite(scores), scores, np.nan)))
+            tried += len(settings)
+
+    def _metric(self, results: dict[str, Any]) -> str:
+        """Return the column of the score that is maximised."""
+        column = f"mean_test_{self.refit}" if isinstance(self.refit, str) else "mean_test_score"
+        if column not in results:
+            there = [name.removeprefix("mean_test_") for name in results if name.startswith("mean_test_")]
+            raise ValueError(
+                f"refit must name the metric that is maximised, one of {', '.join(there)}; got {self.refit!r}."
+            )
+        return column
+
+
+def drawn(distributions: Any, n: int, random: Any) -> list[dict[str, Any]]:
+    """Return different settings, at most n: of lists alone without replacement, otherwise those that differ of n.
+
+    Parameters
+    ----------
+    distributions : dict or list of dict
+        As of `sklearn.model_selection.ParameterSampler`.
+    n : int
+        How many are drawn.
+    random : RandomState
+        By which.
+    """
+    parts: Sequence[Any] = [distributions] if isinstance(distributions, dict) else distributions
+    sampler = ParameterSampler(distributions, n, random_state=random)  # refuses what is neither list nor distribution
+    if not any(hasattr(values, "rvs") for part in parts for values in part.values()):
+        sampler.n_iter = min(n, len(ParameterGrid(distributions)))
+    found = {repr(sorted(settings.items(), key=lambda item: item[0])): settings for settings in sampler}
+    return list(found.values())
+
+
+def as_table(settings: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """Return settings as candidates: numbers, wide ones by their logarithm, and words; a gap where one has no value."""
+    columns: dict[str, list[Any]] = {}
+    for name in dict.fromkeys(name for each in settings for name in each):
+        there = [each.get(name, _ABSENT) for each in settings]
+        known = [value for value in there if value is not _ABSENT]
+        if all(isinstance(v, Real) and not isinstance(v, bool | np.bool_) and math.isfinite(v) for v in known):
+            wide = min(known) > 0 and max(known) / min(known) >= _WIDE
+            numbers = [None if v is _ABSENT else math.log10(v) if wide else float(v) for v in there]
+            columns[f"param_{name}"] = numbers
+        else:
+            columns[f"param_{name}"] = [None if v is _ABSENT else f"{type(v).__name__} {v!r}" for v in there]
+    return pd.DataFrame(columns, index=[str(i) for i in range(len(settings))])
+
+
+_ABSENT = object()  # of a setting that one of several dictionaries has and another has not
