@@ -58,7 +58,7 @@ pages: setup
 
 # Static pages in build/site/html, from committed notebooks, docs and results: nothing is executed, nothing fetched.
 SITE_TOOLS = build/site-tools
-SITE = PYTHONPATH="$(abspath $(SITE_TOOLS)):$(abspath site)" $(RUN)
+SITE = PYTHONPATH="$(abspath $(SITE_TOOLS)):$(abspath site):$(abspath paper)" $(RUN)
 
 $(SITE_TOOLS)/ready: requirements-site.lock | setup
 	rm -rf $(SITE_TOOLS)

@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+from bestarm_paper.__main__ import main as write_paper
 from sphinx.cmd.build import build_main
 
 from bestarm_lab.notebooks.runner import notebooks_of
@@ -111,6 +112,7 @@ def main(arguments: list[str] | None = None) -> int:
     failed = build_main(
         [*options, "-d", str(given.output / "doctrees"), *(["-E"] if given.fresh else []), str(folder), str(html)]
     )
+    failed = failed or write_paper(["--output", str(html / "paper.html")])
     size = sum(p.stat().st_size for p in html.rglob("*") if p.is_file()) / 1e6
     times = f"{written - began:.0f} s for the sources, {time.perf_counter() - written:.0f} s for the pages"
     print(f"{html}: {size:.1f} MB, {times}")
