@@ -114,10 +114,11 @@ def __getattr__(name: str) -> Any:
     try:
         value = getattr(import_module(module), name)
     except ModuleNotFoundError as error:
-        if error.name not in _EXTRAS:
+        missing = str(error.name).partition(".")[0]
+        if missing not in _EXTRAS:
             raise
-        what, extra = _EXTRAS[error.name]
-        raise ImportError(f"{name} needs {what}: pip install 'bestarm[{extra}]'", name=error.name) from None
+        what, extra = _EXTRAS[missing]
+        raise ImportError(f"{name} needs {what}: pip install 'bestarm[{extra}]'", name=missing) from None
     if module.startswith("bestarm.policies.") and not isinstance(value, type):
         value = import_module("bestarm.guards.protocol").at_the_door(value)
     globals()[name] = value

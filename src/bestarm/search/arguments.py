@@ -1,4 +1,4 @@
-"""What a caller gives to a search, checked: the policy, and what a hit is."""
+"""Checks of what a caller gives to a search: the policy, and what a hit is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of each candidate of a search, by name: asked, measured, failed, not done, withdrawn."""
+"""The states of the candidates of a search, by name: asked, measured, failed, not done, withdrawn."""
 
 from __future__ import annotations
 
