@@ -1,4 +1,4 @@
-"""What the ledger's claims compare: regrets from the maximum of the domain, as the paper counts them, and others."""
+"""Regrets that claims compare: from the maximum of the domain, as the paper counts them, and among the candidates."""
 
 from __future__ import annotations
 
