@@ -1,0 +1,202 @@
+"""Policies by their names on three public screens and three public pools: the rule, differences, and who is ahead.
+
+The rows stand in ``benchmarks/what_to_use*.csv``, a line for each run, made by ``benchmarks/what_to_use.py`` and, in an
+environment of their own, by ``benchmarks/what_to_use_peers.py``. The rule stands in ``docs/what_to_use.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from scipy.stats import hypergeom
+
+from bestarm_lab.claims.statistics import Comparison, Relation, at_least, mean_comparison, mean_of
+from bestarm_lab.figures.values import mean_interval
+from bestarm_lab.notebooks.section import markdown_table
+from bestarm_lab.paths import ROOT
+
+SCREENS, POOLS = ("IL2", "IFNg", "Carnevale"), ("Crossed barrel", "AutoAM", "AgNP")
+CASES = (*SCREENS, *POOLS)
+FIFTHS = [f"found {k}/5" for k in range(1, 6)]
+LAST = FIFTHS[-1]
+RECORDED = "recorded: GP, Matérn 5/2"
+AHEAD = Relation("above", low=0.0)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured.
+
+    Attributes
+    ----------
+    data : DataFrame
+        Indexed by data set: ``candidates, features, hits, measurements, rounds, chance, most``, the last two being the
+        exact mean of random batches and the most that can be found.
+    runs : DataFrame
+        Runs of this project's policies: ``data, policy, run``, hits found after each fifth of the measurements
+        (`FIFTHS`) and processor ``seconds``.
+    peers : DataFrame
+        The same of other libraries, and of the runs that the authors of Crossed barrel's benchmark recorded.
+    """
+
+    data: pd.DataFrame
+    runs: pd.DataFrame
+    peers: pd.DataFrame
+
+    def policies(self, on: Sequence[str] = CASES) -> list[str]:
+        """Return this project's policies that were run on all of some data sets, in the order of the rule."""
+        return [p for p, line in ranked(self.table(), on).iterrows() if line["data sets"] == len(on)]
+
+    def table(self) -> pd.DataFrame:
+        """Return a line for each policy and data set: mean, standard error, runs, chance, most and seconds of a run."""
+        return summary(pd.concat([self.runs, self.peers]), self.data)
+
+
+def read() -> Measured:
+    """Return what is committed."""
+    folder = ROOT / "benchmarks"
+    data = pd.read_csv(folder / "what_to_use_data.csv", index_col="data").loc[list(CASES)]
+    data["chance"] = data["measurements"] * data["hits"] / data["candidates"]
+    data["most"] = data[["measurements", "hits"]].min(axis=1)
+    return Measured(data, pd.read_csv(folder / "what_to_use.csv"), pd.read_csv(folder / "what_to_use_peers.csv"))
+
+
+def summary(runs: pd.DataFrame, data: pd.DataFrame) -> pd.DataFrame:
+    """Return a line for each policy and data set."""
+    groups = runs.groupby(["data", "policy"], sort=False)
+    found = groups[LAST].agg(found="mean", error="sem", runs="size").reset_index()
+    found["seconds"] = groups["seconds"].mean().to_numpy()
+    return found.join(data[["chance", "most"]], on="data")
+
+
+def ranked(table: pd.DataFrame, on: Sequence[str] = CASES) -> pd.DataFrame:
+    """Return each policy's mean score over some data sets, its standard error, and on how many it is below chance."""
+    table = table[table["data"].isin(on)]
+    room = table["most"] - table["chance"]
+    table = table.assign(
+        score=(table["found"] - table["chance"]) / room,
+        score_error=table["error"] / room,
+        below=table["found"] + 2.0 * table["error"] < table["chance"],
+    )
+    by = table.groupby("policy", sort=False)
+    found = pd.DataFrame(
+        {
+            "data sets": by.size(),
+            "score": by["score"].mean(),
+            "error": by["score_error"].apply(lambda e: float(np.sqrt((e**2).sum()) / len(e))),
+            "below chance": by["below"].sum(),
+            "seconds": by["seconds"].sum(),
+        }
+    )
+    return found.sort_values("score", ascending=False)
+
+
+def chosen(table: pd.DataFrame, policies: Sequence[str], on: Sequence[str] = CASES) -> str:
+    """Return the policy that the rule takes, of those that were run on all of some data sets."""
+    found = ranked(table[table["policy"].isin(policies)], on)
+    found = found[(found["below chance"] == 0) & (found["data sets"] == len(on))]
+    best = found.iloc[0]
+    return str(found[found["score"] >= best["score"] - best["error"]]["seconds"].idxmin())
+
+
+def chance_law(line: pd.Series) -> tuple[float, int, int]:
+    """Return the mean of what random batches find, and the ends of the range that holds 95% of all runs."""
+    law = hypergeom(int(line["candidates"]), int(line["hits"]), int(line["measurements"]))
+    return float(law.mean()), int(law.ppf(0.025)), int(law.ppf(0.975))
+
+
+def difference(runs: pd.DataFrame, policy: str, than: str, case: str) -> Comparison:
+    """Compare what two policies found in the runs that both have, which begin with the same random batch."""
+    mine = runs[runs["data"] == case].pivot(index="run", columns="policy", values=LAST)[[policy, than]].dropna()
+    found = mean_comparison(case, mean_of(mine[policy] - mine[than], shares=False), AHEAD, True)
+    if found.error == 0.0 and found.p == 0.5:  # equal in every run: not better
+        return replace(found, p=1.0, p_opposite=0.0)
+    return found
+
+
+def ahead(measured: Measured, than: str, rivals: Sequence[str]) -> pd.DataFrame:
+    """Return on how many data sets each policy finds more than one of them, by partial conjunction.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by policy: ``estimate``, the number of data sets with a larger mean; ``low`` and ``high``, the bounds
+        of its 95% interval; ``most``, the upper bound that holds for all of them together (Bonferroni).
+    """
+    lines = {}
+    for policy in rivals:
+        cells = [difference(measured.runs, policy, than, case) for case in CASES]
+        ps, opposite = [c.p for c in cells], [c.p_opposite for c in cells]
+        lines[policy] = {
+            "estimate": sum(c.effect > 0 for c in cells),
+            "low": at_least(ps),
+            "high": len(cells) - at_least(opposite),
+            "most": len(cells) - at_least(opposite, 0.025 / len(rivals)),
+        }
+    return pd.DataFrame.from_dict(lines, orient="index")
+
+
+def found_values(measured: Measured) -> pd.DataFrame:
+    """Return what each policy found on each data set, and chance, as values of a figure."""
+    runs = pd.concat([measured.runs, measured.peers])
+    lines = []
+    for (case, policy), part in runs.groupby(["data", "policy"], sort=False):
+        value, low, high = mean_interval(part[LAST])
+        most = measured.data.loc[case, "most"]
+        lines.append((case, policy, "found", value, max(0.0, low), min(high, most), len(part)))
+    for case, line in measured.data.iterrows():
+        mean, low, high = chance_law(line)
+        lines.append((case, "chance (exact)", "found", mean, low, high, 1))
+    return _values(lines)
+
+
+def difference_values(measured: Measured, than: str) -> pd.DataFrame:
+    """Return each policy's difference from one of them on each data set, with 95% intervals, as values of a figure."""
+    lines = []
+    for case, policy in measured.runs.groupby(["data", "policy"], sort=False).groups:
+        if policy != than:
+            cell = difference(measured.runs, policy, than, case)
+            lines.append((case, policy, f"difference from {than}", cell.effect, cell.low, cell.high, cell.n))
+    return _values(lines)
+
+
+def _values(lines: list[tuple[str, str, str, float, float, float, int]]) -> pd.DataFrame:
+    columns = ["panel", "series", "statistic", "value", "low", "high", "n"]
+    values = pd.DataFrame(lines, columns=columns).assign(convention="as_written", profile="laptop", data="real")
+    values.insert(2, "x", np.nan)
+    return values
+
+
+def cost_table(measured: Measured) -> pd.DataFrame:
+    """Return processor seconds of a round of each policy, on a screen and on the largest pool."""
+    table = measured.table().set_index(["policy", "data"])["seconds"]
+    rounds = measured.data["rounds"]
+    lines = []
+    for policy in [*measured.policies(), *dict.fromkeys(measured.peers["policy"])]:
+        screens = [table.get((policy, case), np.nan) / rounds[case] for case in SCREENS]
+        barrel = table.get((policy, "Crossed barrel"), np.nan) / rounds["Crossed barrel"]
+        texts = ["" if np.isnan(s) else f"{s:.2g}" for s in (float(np.mean(screens)), float(barrel))]
+        if any(texts):
+            lines.append((policy, *texts))
+    return pd.DataFrame(lines, columns=["policy", "screen: batch of 128 of 18,700", "Crossed barrel: one of 600"])
+
+
+def page_tables(measured: Measured) -> str:
+    """Return the two tables of ``docs/what_to_use.md``: what was found on each data set, and the scores of the rule."""
+    cells = {(line["policy"], line["data"]): line for _, line in measured.table().iterrows()}
+    by_rule = ranked(summary(measured.runs, measured.data))
+    found, scores = [], []
+    for policy in [*by_rule.index, *dict.fromkeys(measured.peers["policy"])]:
+        mine = [cells.get((policy, case)) for case in CASES]
+        texts = ["" if m is None else f"{m['found']:.1f} ± {m['error']:.1f} ({m['runs']})" for m in mine]
+        found.append((policy, *texts))
+    found.append(("chance (exact)", *(f"{chance:.1f}" for chance in measured.data["chance"])))
+    for policy, line in by_rule.iterrows():
+        below = f"{line['below chance']:.0f} of {line['data sets']:.0f}"
+        scores.append((policy, f"{line['score']:.3f} ± {line['error']:.3f}", below, f"{line['seconds']:.1f}"))
+    head = ["policy", "mean score", "below chance on", "seconds"]
+    both = pd.DataFrame(found, columns=["policy", *CASES]), pd.DataFrame(scores, columns=head)
+    return "\n".join(markdown_table(part) for part in both)
