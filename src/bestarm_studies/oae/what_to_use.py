@@ -15,7 +15,6 @@ from scipy.stats import hypergeom
 
 from bestarm_lab.claims.statistics import Comparison, Relation, at_least, mean_comparison, mean_of
 from bestarm_lab.figures.values import mean_interval
-from bestarm_lab.notebooks.section import markdown_table
 from bestarm_lab.paths import ROOT
 
 SCREENS, POOLS = ("IL2", "IFNg", "Carnevale"), ("Crossed barrel", "AutoAM", "AgNP")
@@ -24,6 +23,7 @@ FIFTHS = [f"found {k}/5" for k in range(1, 6)]
 LAST = FIFTHS[-1]
 RECORDED = "recorded: GP, Matérn 5/2"
 AHEAD = Relation("above", low=0.0)
+GOALS = {"Crossed barrel": 17.7, "IL2": 128.0, "IFNg": 89.0}  # hits, named before the policies were written
 
 
 @dataclass(frozen=True)
@@ -139,6 +139,16 @@ def ahead(measured: Measured, than: str, rivals: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(lines, orient="index")
 
 
+def ahead_table(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Return `ahead` in words."""
+    m = len(CASES)
+    lines = [
+        (policy, f"{line['estimate']} of {m}", f"{line['low']} to {line['high']}", f"{line['most']}")
+        for policy, line in verdicts.iterrows()
+    ]
+    return pd.DataFrame(lines, columns=["policy", "larger mean on", "better on (95%)", "at most, all together"])
+
+
 def found_values(measured: Measured) -> pd.DataFrame:
     """Return what each policy found on each data set, and chance, as values of a figure."""
     runs = pd.concat([measured.runs, measured.peers])
@@ -170,6 +180,27 @@ def _values(lines: list[tuple[str, str, str, float, float, float, int]]) -> pd.D
     return values
 
 
+def course(measured: Measured, case: str) -> pd.DataFrame:
+    """Return what everybody found on a data set after each fifth of the measurements, as values of a table."""
+    runs = pd.concat([measured.runs, measured.peers])
+    lines = []
+    for policy, part in runs[runs["data"] == case].groupby("policy", sort=False):
+        for k, column in enumerate(FIFTHS, start=1):
+            lines.append((case, policy, "found", *mean_interval(part[column]), len(part), k))
+    values = _values([line[:-1] for line in lines])
+    return values.assign(x=[line[-1] * measured.data.loc[case, "measurements"] // 5 for line in lines])
+
+
+def course_table(values: pd.DataFrame) -> pd.DataFrame:
+    """Return `course` as a table: means, and of the last one the 95% interval and the runs."""
+    means = values.pivot(index="series", columns="x", values="value")
+    last = values[values["x"] == values["x"].max()].set_index("series").sort_values("value", ascending=False)
+    found = means.loc[last.index].map("{:.1f}".format)
+    found["95% interval"] = [f"{low:.1f} to {high:.1f}" for low, high in zip(last["low"], last["high"], strict=True)]
+    found["runs"] = last["n"]
+    return found.rename_axis(columns=None).rename_axis("policy").reset_index()
+
+
 def cost_table(measured: Measured) -> pd.DataFrame:
     """Return processor seconds of a round of each policy, on a screen and on the largest pool."""
     table = measured.table().set_index(["policy", "data"])["seconds"]
@@ -184,19 +215,38 @@ def cost_table(measured: Measured) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["policy", "screen: batch of 128 of 18,700", "Crossed barrel: one of 600"])
 
 
-def page_tables(measured: Measured) -> str:
-    """Return the two tables of ``docs/what_to_use.md``: what was found on each data set, and the scores of the rule."""
+def goals_table(measured: Measured, policies: Sequence[str]) -> pd.DataFrame:
+    """Return for some policies which of `GOALS` their means reach, and on which pools they are below chance."""
+    table = measured.table().set_index(["policy", "data"])
+    lines = []
+    for case, goal in GOALS.items():
+        means = [table.loc[(policy, case), "found"] for policy in policies]
+        lines.append((f"{case}: at least {goal:g}", *(f"{m:.1f}, {'met' if m >= goal else 'missed'}" for m in means)))
+    below = [int(ranked(measured.table(), POOLS).loc[policy, "below chance"]) for policy in policies]
+    lines.append(("below chance on no pool", *(f"{k} of {len(POOLS)}, {'missed' if k else 'met'}" for k in below)))
+    return pd.DataFrame(lines, columns=["goal", *policies])
+
+
+def page_table(measured: Measured) -> pd.DataFrame:
+    """Return the table of ``docs/what_to_use.md``: what was found, the scores of the rule, and how many runs.
+
+    Of other libraries and of recorded runs there is no score, since the rule chooses among this project's policies.
+    """
     cells = {(line["policy"], line["data"]): line for _, line in measured.table().iterrows()}
     by_rule = ranked(summary(measured.runs, measured.data))
-    found, scores = [], []
+    lines = []
     for policy in [*by_rule.index, *dict.fromkeys(measured.peers["policy"])]:
         mine = [cells.get((policy, case)) for case in CASES]
-        texts = ["" if m is None else f"{m['found']:.1f} ± {m['error']:.1f} ({m['runs']})" for m in mine]
-        found.append((policy, *texts))
-    found.append(("chance (exact)", *(f"{chance:.1f}" for chance in measured.data["chance"])))
-    for policy, line in by_rule.iterrows():
-        below = f"{line['below chance']:.0f} of {line['data sets']:.0f}"
-        scores.append((policy, f"{line['score']:.3f} ± {line['error']:.3f}", below, f"{line['seconds']:.1f}"))
-    head = ["policy", "mean score", "below chance on", "seconds"]
-    both = pd.DataFrame(found, columns=["policy", *CASES]), pd.DataFrame(scores, columns=head)
-    return "\n".join(markdown_table(part) for part in both)
+        found = ["" if m is None else f"{m['found']:.1f}±{m['error']:.1f}" for m in mine]
+        runs = "/".join(_range_of([m["runs"] for m in part if m is not None]) for part in (mine[:3], mine[3:]))
+        score = by_rule.loc[policy] if policy in by_rule.index else None
+        told = ("", "") if score is None else (f"{score['score']:.3f}±{score['error']:.3f}", f"{score['seconds']:.1f}")
+        lines.append((policy, *found, *told, runs))
+    chance = [f"{mean:.1f}" for mean in measured.data["chance"]]
+    lines.append(("chance (exact)", *chance, "", "", ""))
+    return pd.DataFrame(lines, columns=["policy", *CASES, "score", "seconds", "runs"])
+
+
+def _range_of(numbers: list[int]) -> str:
+    """Return the least and the largest of some numbers, or the one that they all are."""
+    return "0" if not numbers else "-".join(str(n) for n in sorted({min(numbers), max(numbers)}))
