@@ -1,15 +1,15 @@
-"""BayBE and BoTorch on the same screens and pools: ``python -m benchmarks.what_to_use_peers --data FOLDER``.
+"""BayBE and BoTorch on the same pools: ``python -m benchmarks.what_to_use_peers --data FOLDER``.
 
 Both are no dependency of this project and need an environment of their own::
 
     python -m venv peers
-    peers/bin/pip install torch==2.13.0 baybe==0.15.0 botorch==0.18.1 numba .
+    peers/bin/pip install torch==2.13.0 baybe==0.15.0 botorch==0.18.1 .
 
-The first batch of a run is the random one that this project's policies have in the same run. After it each library
-chooses with its defaults: BayBE by ``Campaign.recommend``, BoTorch by a ``SingleTaskGP``, fitted anew before each
-batch, and ``qLogExpectedImprovement`` over the candidates that are left. On a screen one such batch of 128 genes takes
-hours (``--cost`` measures its first genes), so that there BoTorch's ``LogExpectedImprovement`` ranks all genes once and
-the 128 largest are taken. Results are appended to a CSV file, and what is there already is not run again.
+The first two candidates of a run are the random ones that this project's policies have in the same run. After them each
+library chooses with its defaults: BayBE by ``Campaign.recommend``, BoTorch by a ``SingleTaskGP``, fitted anew before
+each measurement, and ``qLogExpectedImprovement`` over the candidates that are left. Results are appended to a CSV file,
+and what is there already is not run again. On screens, batches of 128 genes were not run for what they cost; ``--cost``
+measures batches of few.
 """
 
 # ruff: noqa: E402  (the number of threads is read when NumPy is imported)
@@ -30,13 +30,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.what_to_use_cases import POOLS, SCREENS, Case, append, case_of, runs_left
+from benchmarks.what_to_use_cases import POOLS, Case, append, case_of, runs_left
 from bestarm.interface import FloatArray, IntArray
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.search.choices import Choice
 from bestarm.streams import Streams
 
-QLOGEI, LOGEI, BAYBE = "BoTorch, qLogEI", "BoTorch, LogEI", "BayBE"
+QLOGEI, BAYBE = "BoTorch, qLogEI", "BayBE"
 
 
 def first_batch(case: Case, run: int) -> IntArray:
@@ -56,17 +56,16 @@ def scaled(features: FloatArray) -> FloatArray:
 class Botorch:
     """BoTorch's Gaussian process with its defaults, and expected improvement over the candidates that are left."""
 
-    def __init__(self, case: Case, *, together: bool) -> None:
-        """Take a data set; ``together`` is whether a gene of a batch is chosen given those before it."""
+    def __init__(self, case: Case) -> None:
+        """Take a data set."""
         import torch
 
-        self.points, self.together = torch.from_numpy(scaled(case.scores)), together
+        self.points = torch.from_numpy(scaled(case.scores))
 
     def choose(self, known: IntArray, rewards: FloatArray, size: int) -> IntArray:
         """Return the next batch, given what was measured."""
         import torch
         from botorch import fit_gpytorch_mll
-        from botorch.acquisition import LogExpectedImprovement
         from botorch.acquisition.logei import qLogExpectedImprovement
         from botorch.models import SingleTaskGP
         from botorch.optim import optimize_acqf_discrete
@@ -76,11 +75,6 @@ class Botorch:
         fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
         left = np.setdiff1d(np.arange(len(self.points)), known)
         choices = self.points[left]
-        if not self.together:
-            score, parts = LogExpectedImprovement(model, best_f=float(rewards.max())), choices[:, None].split(2048)
-            with torch.no_grad():
-                values = torch.cat([score(part) for part in parts])
-            return np.asarray(left[values.argsort(descending=True)[:size].numpy()], dtype=np.int64)
         acquisition = qLogExpectedImprovement(model, best_f=float(rewards.max()))
         chosen, _ = optimize_acqf_discrete(acquisition, size, choices, return_acq_values=False)
         free, found = np.ones(len(left), dtype=bool), []
@@ -114,11 +108,7 @@ class Baybe:
         return self.campaign.recommend(size).index.to_numpy(dtype=np.int64)
 
 
-PEERS: dict[str, Callable[[Case], Any]] = {
-    BAYBE: Baybe,
-    QLOGEI: lambda case: Botorch(case, together=True),
-    LOGEI: lambda case: Botorch(case, together=False),
-}
+PEERS: dict[str, Callable[[Case], Any]] = {BAYBE: Baybe, QLOGEI: Botorch}
 
 
 def one_run(name: str, case: Case, run: int) -> IntArray:
@@ -159,7 +149,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/what_to_use_peers.csv"))
     parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--only", nargs="*", default=[*POOLS, *SCREENS])
+    parser.add_argument("--only", nargs="*", default=list(POOLS))
     parser.add_argument("--cost", nargs="*", type=int, help="measure batches of so many genes instead, into --out")
     given = parser.parse_args()
     if given.cost:
@@ -169,7 +159,7 @@ def main() -> None:
     cases = [case_of(given.data, name) for name in given.only]
     for run in range(given.runs):
         for case in cases:
-            for name in (BAYBE, QLOGEI) if case.name in POOLS else (LOGEI,):
+            for name in PEERS:
                 if run in runs_left(given.out, case, name, run + 1):
                     began = time.process_time()
                     found = one_run(name, case, run)
