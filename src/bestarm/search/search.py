@@ -40,7 +40,7 @@ from bestarm.search.rounds import (
 from bestarm.search.strict import Strict
 from bestarm.settings import check_whole
 
-DEFAULT = "neighbours"  # by the rule in docs/what_to_use.md
+DEFAULT = "forest"  # by the rule in docs/what_to_use.md
 UNMEASURED, ASKED, MEASURED, FAILED, NOT_DONE, WITHDRAWN = STATES = (
     "unmeasured", "asked", "measured", "failed", "not done", "withdrawn",
 )  # fmt: skip

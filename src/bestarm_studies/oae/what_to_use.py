@@ -230,7 +230,7 @@ def goals_table(measured: Measured, policies: Sequence[str]) -> pd.DataFrame:
 def page_table(measured: Measured) -> pd.DataFrame:
     """Return the table of ``docs/what_to_use.md``: what was found, the scores of the rule, and how many runs.
 
-    Of other libraries and of recorded runs there is no score, since the rule chooses among this project's policies.
+    There is no score of what was not run on all data sets, nor of other libraries, since the rule does not choose them.
     """
     cells = {(line["policy"], line["data"]): line for _, line in measured.table().iterrows()}
     by_rule = ranked(summary(measured.runs, measured.data))
@@ -239,7 +239,8 @@ def page_table(measured: Measured) -> pd.DataFrame:
         mine = [cells.get((policy, case)) for case in CASES]
         found = ["" if m is None else f"{m['found']:.1f}±{m['error']:.1f}" for m in mine]
         runs = "/".join(_range_of([m["runs"] for m in part if m is not None]) for part in (mine[:3], mine[3:]))
-        score = by_rule.loc[policy] if policy in by_rule.index else None
+        everywhere = policy in by_rule.index and by_rule.loc[policy, "data sets"] == len(CASES)
+        score = by_rule.loc[policy] if everywhere else None
         told = ("", "") if score is None else (f"{score['score']:.3f}±{score['error']:.3f}", f"{score['seconds']:.1f}")
         lines.append((policy, *found, *told, runs))
     chance = [f"{mean:.1f}" for mean in measured.data["chance"]]
