@@ -182,11 +182,12 @@ def _values(lines: list[tuple[str, str, str, float, float, float, int]]) -> pd.D
 
 def course(measured: Measured, case: str) -> pd.DataFrame:
     """Return what everybody found on a data set after each fifth of the measurements, as values of a table."""
-    runs = pd.concat([measured.runs, measured.peers])
+    runs, most = pd.concat([measured.runs, measured.peers]), measured.data.loc[case, "most"]
     lines = []
     for policy, part in runs[runs["data"] == case].groupby("policy", sort=False):
         for k, column in enumerate(FIFTHS, start=1):
-            lines.append((case, policy, "found", *mean_interval(part[column]), len(part), k))
+            value, low, high = mean_interval(part[column])
+            lines.append((case, policy, "found", value, max(0.0, low), min(high, most), len(part), k))
     values = _values([line[:-1] for line in lines])
     return values.assign(x=[line[-1] * measured.data.loc[case, "measurements"] // 5 for line in lines])
 
