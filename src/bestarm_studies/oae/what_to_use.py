@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -48,7 +49,7 @@ class Measured:
 
     def policies(self, on: Sequence[str] = CASES) -> list[str]:
         """Return this project's policies that were run on all of some data sets, in the order of the rule."""
-        return [p for p, line in ranked(self.table(), on).iterrows() if line["data sets"] == len(on)]
+        return [str(p) for p, line in ranked(self.table(), on).iterrows() if line["data sets"] == len(on)]
 
     def table(self) -> pd.DataFrame:
         """Return a line for each policy and data set: mean, standard error, runs, chance, most and seconds of a run."""
@@ -152,12 +153,14 @@ def ahead_table(verdicts: pd.DataFrame) -> pd.DataFrame:
 def found_values(measured: Measured) -> pd.DataFrame:
     """Return what each policy found on each data set, and chance, as values of a figure."""
     runs = pd.concat([measured.runs, measured.peers])
+    groups: Any = runs.groupby(["data", "policy"], sort=False)
+    data: Any = measured.data
     lines = []
-    for (case, policy), part in runs.groupby(["data", "policy"], sort=False):
+    for (case, policy), part in groups:
         value, low, high = mean_interval(part[LAST])
-        most = measured.data.loc[case, "most"]
+        most = data.loc[case, "most"]
         lines.append((case, policy, "found", value, max(0.0, low), min(high, most), len(part)))
-    for case, line in measured.data.iterrows():
+    for case, line in data.iterrows():
         mean, low, high = chance_law(line)
         lines.append((case, "chance (exact)", "found", mean, low, high, 1))
     return _values(lines)
@@ -165,8 +168,9 @@ def found_values(measured: Measured) -> pd.DataFrame:
 
 def difference_values(measured: Measured, than: str) -> pd.DataFrame:
     """Return each policy's difference from one of them on each data set, with 95% intervals, as values of a figure."""
+    groups: Any = measured.runs.groupby(["data", "policy"], sort=False).groups
     lines = []
-    for case, policy in measured.runs.groupby(["data", "policy"], sort=False).groups:
+    for case, policy in groups:
         if policy != than:
             cell = difference(measured.runs, policy, than, case)
             lines.append((case, policy, f"difference from {than}", cell.effect, cell.low, cell.high, cell.n))
@@ -182,14 +186,16 @@ def _values(lines: list[tuple[str, str, str, float, float, float, int]]) -> pd.D
 
 def course(measured: Measured, case: str) -> pd.DataFrame:
     """Return what everybody found on a data set after each fifth of the measurements, as values of a table."""
-    runs, most = pd.concat([measured.runs, measured.peers]), measured.data.loc[case, "most"]
-    lines = []
+    runs = pd.concat([measured.runs, measured.peers])
+    sizes: Any = measured.data.loc[case]
+    most, total = float(sizes["most"]), int(sizes["measurements"])
+    lines: list[Any] = []
     for policy, part in runs[runs["data"] == case].groupby("policy", sort=False):
         for k, column in enumerate(FIFTHS, start=1):
             value, low, high = mean_interval(part[column])
             lines.append((case, policy, "found", value, max(0.0, low), min(high, most), len(part), k))
     values = _values([line[:-1] for line in lines])
-    return values.assign(x=[line[-1] * measured.data.loc[case, "measurements"] // 5 for line in lines])
+    return values.assign(x=[line[-1] * total // 5 for line in lines])
 
 
 def course_table(values: pd.DataFrame) -> pd.DataFrame:
@@ -218,12 +224,13 @@ def cost_table(measured: Measured) -> pd.DataFrame:
 
 def goals_table(measured: Measured, policies: Sequence[str]) -> pd.DataFrame:
     """Return for some policies which of `GOALS` their means reach, and on which pools they are below chance."""
-    table = measured.table().set_index(["policy", "data"])
+    table: Any = measured.table().set_index(["policy", "data"])
     lines = []
     for case, goal in GOALS.items():
         means = [table.loc[(policy, case), "found"] for policy in policies]
         lines.append((f"{case}: at least {goal:g}", *(f"{m:.1f}, {'met' if m >= goal else 'missed'}" for m in means)))
-    below = [int(ranked(measured.table(), POOLS).loc[policy, "below chance"]) for policy in policies]
+    by_rule: Any = ranked(measured.table(), POOLS)
+    below = [int(by_rule.loc[policy, "below chance"]) for policy in policies]
     lines.append(("below chance on no pool", *(f"{k} of {len(POOLS)}, {'missed' if k else 'met'}" for k in below)))
     return pd.DataFrame(lines, columns=["goal", *policies])
 
