@@ -16,15 +16,6 @@ MOST_NUMBERS = 5  # of a paragraph
 MOST_COLUMNS, MOST_ROWS = 12, 30  # of a table in view
 FOLDED = {"hide-output", "hide-cell", "remove-output", "remove-cell"}  # tags under which an output is not in view
 NOT_YET = {  # notebooks that do not have this form; each fault is mended once, and its line goes
-    # dpp_bbo
-    "dpp_bbo/01_gp_bandits",
-    "dpp_bbo/02_batches",
-    "dpp_bbo/03_synthetic",
-    "dpp_bbo/04_walker",
-    "dpp_bbo/05_abalone",
-    "dpp_bbo/06_fastxml",
-    "dpp_bbo/07_theory",
-    "dpp_bbo/08_verdicts",
     # oae
     "oae/01_problem",
     "oae/02_fits",

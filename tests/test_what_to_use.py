@@ -4,27 +4,45 @@ import argparse
 
 import pandas as pd
 
-from benchmarks.what_to_use import POLICIES, SCREENS, chosen, tables
+from benchmarks.what_to_use import POLICIES
 from bestarm.search.choices import Choice
 from bestarm.search.search import DEFAULT, Search
+from bestarm_lab.notebooks.section import markdown_table
 from bestarm_lab.paths import ROOT
 from bestarm_screens.parser import add_commands
+from bestarm_studies.oae.what_to_use import SCREENS, chosen, goals_table, page_table, read, summary
 
-MEASURED = pd.read_csv(ROOT / "benchmarks" / "what_to_use.csv")
+MEASURED = read()
+TABLE = summary(MEASURED.runs, MEASURED.data)
 PAGE = (ROOT / "docs" / "what_to_use.md").read_text(encoding="utf-8")
 
 
-def test_the_tables_are_those_of_the_file():
-    assert tables(MEASURED) in PAGE
+def test_the_table_is_that_of_the_runs():
+    assert markdown_table(page_table(MEASURED)) in PAGE
+
+
+def test_goals_are_met_or_missed_as_the_page_says():
+    defaults = [chosen(TABLE, list(POLICIES)), chosen(TABLE, list(POLICIES), SCREENS)]
+    assert markdown_table(goals_table(MEASURED, list(dict.fromkeys(defaults)))) in PAGE
+
+
+def test_the_page_is_short():
+    assert sum(any(c.isalnum() for c in word) for word in PAGE.split()) <= 900
+
+
+def test_every_run_is_there_once_and_no_policy_is_unknown():
+    for runs in (MEASURED.runs, MEASURED.peers):
+        assert not runs.duplicated(["data", "policy", "run"]).any()
+    assert set(MEASURED.runs["policy"]) == set(POLICIES)
 
 
 def test_the_default_is_what_the_rule_takes():
     """Of a search without a policy, of `bestarm suggest`, and of the deviations in a Gaussian process's bound."""
-    assert POLICIES[chosen(MEASURED)] == Choice(DEFAULT)
+    assert POLICIES[chosen(TABLE, list(POLICIES))].search(1, 1) == Choice(DEFAULT).search(1, 1)
     assert Search(pd.DataFrame({"x": [1.0, 2.0, 3.0]})).policy == Choice(DEFAULT)
     commands = argparse.ArgumentParser().add_subparsers()
     add_commands(commands)
     given = commands.choices["suggest"].parse_args(["features.csv", "phenotypes.csv"])
-    assert POLICIES[chosen(MEASURED, cases=list(SCREENS))] == Choice(given.policy)
-    width = chosen(MEASURED, [name for name in POLICIES if name.startswith("gp, ")])
+    assert POLICIES[chosen(TABLE, list(POLICIES), SCREENS)].search(1, 1) == Choice(given.policy).search(1, 1)
+    width = chosen(TABLE, [name for name in POLICIES if name.startswith("gp, ")])
     assert POLICIES[width].search(1, 1) == Choice("gp").search(1, 1)

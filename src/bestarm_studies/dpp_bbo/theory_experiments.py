@@ -81,7 +81,7 @@ THEORY: dict[str, Computation] = {
         "Theorem 3.2 after the first stage that it needs",
         100,
         two_stage_rows,
-        searches=[make(5, DRAW_ROUNDS, model=KNOWN) for make in (gp_bucb, b_est)],
+        searches=[make(5, DRAW_ROUNDS, model=KNOWN) for make in (gp_bucb, partial(b_est, estimate="ESTa"))],
         problem=FUNCTIONS,
         level=0.5,
         smoke={"problem": partial(FUNCTIONS, n_arms=60), "level": 2.0},

@@ -1,0 +1,94 @@
+"""Titles and numbers in the notebook and on the page on what to use are those of the runs."""
+
+import json
+
+import pandas as pd
+
+from bestarm_lab.paths import FIGURES, NOTEBOOKS, ROOT
+from bestarm_studies.oae.what_to_use import CASES, ahead, chosen, ranked, read, summary
+
+FOLDER = FIGURES / "oae" / "what_to_use"
+FOUND, BARREL = pd.read_csv(FOLDER / "found.csv"), pd.read_csv(FOLDER / "tab_barrel.csv")
+DIFFERENCES = pd.read_csv(FOLDER / "differences.csv")
+COST = pd.read_csv(ROOT / "benchmarks" / "what_to_use_cost.csv").set_index("policy")
+CELLS = json.loads((NOTEBOOKS / "oae" / "what_to_use.ipynb").read_text(encoding="utf-8"))["cells"]
+TEXT = " ".join(" ".join("".join(c["source"]).split()) for c in CELLS if c["cell_type"] == "markdown")
+PAGE = " ".join((ROOT / "docs" / "what_to_use.md").read_text(encoding="utf-8").split())
+MEASURED = read()
+TABLE = summary(MEASURED.runs, MEASURED.data)
+OURS = list(dict.fromkeys(MEASURED.runs["policy"]))
+
+
+def means(case: str) -> pd.Series:
+    """Return the mean hits of this project's policies on a data set, from the most to the least."""
+    mine = FOUND[(FOUND["panel"] == case) & FOUND["series"].isin(OURS)]
+    return mine.set_index("series")["value"].sort_values(ascending=False)
+
+
+def test_networks_lead_on_crossed_barrel_and_are_last_on_il2():
+    """The first title, and a sentence of the page."""
+    both = {"mean_opt", "greedy"}
+    assert set(means("Crossed barrel").index[:2]) == both == set(means("IL2").index[-2:])
+
+
+def test_seven_policies_are_ahead_of_forest_on_crossed_barrel():
+    """The second title."""
+    better = DIFFERENCES[DIFFERENCES["low"] > 0].groupby("panel").size()
+    assert better["Crossed barrel"] == 7
+    assert "AutoAM" not in better.index
+
+
+def test_what_the_verdicts_say():
+    found = ahead(MEASURED, "forest", [p for p in MEASURED.policies() if p in OURS and p != "forest"])
+    assert (found["low"] >= 1).sum() == 7
+    assert found["low"].max() == 1
+    assert (found["high"] >= 5).sum() > len(found) / 2
+
+
+def test_policies_below_chance():
+    by_rule = ranked(TABLE)
+    assert set(by_rule.index[by_rule["below chance"] > 0]) == {"linear", "gp_bucb", "greedy"}
+    assert ranked(TABLE, ["AutoAM"]).query("`below chance` > 0").index.tolist() == ["linear", "gp_bucb"]
+    assert ranked(TABLE, ["Carnevale"]).query("`below chance` > 0").index.tolist() == ["greedy"]
+
+
+def test_the_choice_is_fragile():
+    by_rule = ranked(TABLE)
+    best = by_rule.loc["forest"]
+    assert chosen(TABLE, OURS, CASES) == "forest"
+    assert f"mean score, {best['score']:.3f}" in TEXT
+    assert f"its standard error, {best['error']:.3f}" in TEXT
+    for policy in ("gp, 0.5 deviations", "neighbours"):
+        assert 1.0 < (best["score"] - by_rule.loc[policy, "score"]) / best["error"] < 1.5
+    assert 8 < best["seconds"] / by_rule.loc["neighbours", "seconds"] < 12
+
+
+def test_numbers_on_crossed_barrel():
+    last = BARREL[BARREL["x"] == 100].set_index("series")
+    recorded = last.loc["recorded: GP, Matérn 5/2"]
+    says = "The recorded runs find {:.1f}, `forest` {:.1f} and `neighbours` {:.1f}."
+    assert says.format(recorded["value"], *last.loc[["forest", "neighbours"], "value"]) in TEXT
+    assert last.loc["forest", "high"] < recorded["low"]
+    assert last.loc["neighbours", "low"] < recorded["value"] < last.loc["neighbours", "high"]
+    assert (last.loc[[p for p in OURS if p.startswith("gp, ")], "low"] > recorded["value"]).all()
+    for x in (20, 40, 60):
+        assert BARREL[BARREL["x"] == x].set_index("series")["value"].idxmax() == "BayBE"
+
+
+def test_numbers_on_other_libraries():
+    for text in (TEXT, PAGE):
+        assert f"BoTorch needs {COST.loc['BoTorch, qLogEI', 'batch']:.1f}" in text
+        assert f"BayBE {COST.loc['BayBE', 'start']:.1f} to read the list" in text
+    peers = MEASURED.peers[MEASURED.peers["data"] == "AutoAM"].groupby("policy")["found 5/5"]
+    assert peers.get_group("BayBE").tolist() == [5, 5, 5]
+    assert sorted(peers.get_group("BoTorch, qLogEI")) == [0, 0, 5]
+    counts = MEASURED.peers[~MEASURED.peers["policy"].str.startswith("recorded")].groupby(["policy", "data"]).size()
+    assert set(counts) == {2, 3}
+
+
+def test_runs_are_as_many_as_is_said():
+    screens = TABLE[TABLE["data"].isin(CASES[:3])].set_index("policy")["runs"]
+    dear = [p for p in OURS if p.startswith("gp, ") or p in ("hits", "forest")]
+    assert {screens[dear].min(), screens[dear].max()} == {5, 10}
+    assert set(screens[["neighbours", "linear", "greedy", "mean_opt"]]) == {20}
+    assert not {"thompson", "gp_bucb"} & set(screens.index)
