@@ -10,6 +10,7 @@ from importlib.resources import files
 from importlib.util import find_spec
 from typing import Any
 
+import pandas as pd
 import yaml
 
 from bestarm.plugins import entry_points
@@ -20,6 +21,7 @@ from bestarm_lab.claims.names import check_names
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment, settings_of
 from bestarm_lab.figures.looks import Look, know_looks
+from bestarm_lab.figures.printed import read_printed
 from bestarm_lab.given import Given, read_yaml, refuse_unknown
 from bestarm_lab.paper import Paper, read_paper
 from bestarm_lab.paths import ROOT
@@ -43,6 +45,8 @@ class Study:
         ``CHECKS`` and ``VALUES`` of its module ``checks``: exact decisions, and values that claims compare.
     looks : mapping of str to Look
         ``LOOKS`` of its module ``looks``, if it has one: colour, marker and line style of its algorithms.
+    printed : mapping of str to DataFrame
+        Its ``printed.yaml``, if it has one: by figure, the values that the paper prints.
     plan : mapping of str to list of int
         Its ``plan.yaml``, if it has one: of an experiment whose claims were decided more than once, with how many runs.
     """
@@ -54,6 +58,7 @@ class Study:
     checks: Mapping[str, Check]
     values: Mapping[str, Value]
     looks: Mapping[str, Look] = field(default_factory=dict)
+    printed: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     plan: Mapping[str, list[int]] = field(default_factory=dict)
 
     def experiment(self, name: str) -> Experiment | Computation:
@@ -81,8 +86,8 @@ def load_study(name: str) -> Study:
     Raises
     ------
     ValueError
-        For an unknown name, if a profile cuts a setting that no policy of the study has, or if ``claims.yaml`` or
-        ``paper.yaml`` names what there is not.
+        For an unknown name, if a profile cuts a setting that no policy of the study has, or if ``claims.yaml``,
+        ``paper.yaml`` or ``printed.yaml`` names what there is not.
     """
     if name not in study_names():
         raise ValueError(f"unknown study {name!r}; there are: {', '.join(study_names())}.")
@@ -94,12 +99,16 @@ def load_study(name: str) -> Study:
     check_names(claims, experiments, f"{name}/claims.yaml")
     paper = read_paper(_written(name, "paper.yaml"), f"{name}/paper.yaml")
     plan = _read_plan(name, experiments)
-    return Study(name, experiments, claims, paper, checks.CHECKS, checks.VALUES, load_looks(name), plan)
+    looks, printed = load_looks(name), load_printed(name)
+    series = {label for e in experiments.values() if isinstance(e, Experiment) for label in e.series} | set(looks)
+    for rows in printed.values():
+        refuse_unknown(f"{name}/printed.yaml", "series", rows["series"], series)
+    return Study(name, experiments, claims, paper, checks.CHECKS, checks.VALUES, looks, printed, plan)
 
 
 def _read_plan(name: str, experiments: Mapping[str, Experiment | Computation]) -> dict[str, list[int]]:
     """Return of each experiment with several looks at its claims how many runs there were."""
-    if not files(entry_points("bestarm.studies")[name].value).joinpath("plan.yaml").is_file():
+    if not _has(name, "plan.yaml"):
         return {}
     given = Given(f"{name}/plan.yaml", _written(name, "plan.yaml"))
     plan: dict[str, list[int]] = given.take("looks", dict)
@@ -119,6 +128,21 @@ def load_looks(name: str) -> Mapping[str, Look]:
     looks: Mapping[str, Look] = import_module(f"{package}.looks").LOOKS if find_spec(f"{package}.looks") else {}
     know_looks(looks)
     return looks
+
+
+@cache
+def load_printed(name: str) -> Mapping[str, pd.DataFrame]:
+    """Return the values that a study's paper prints, by figure; the study itself is not loaded."""
+    if not _has(name, "printed.yaml"):
+        return {}
+    shown = read_paper(_written(name, "paper.yaml"), f"{name}/paper.yaml").figures.values()
+    figures = [f"{figure.notebook}/{figure.file}" for figure in shown]
+    return read_printed(_written(name, "printed.yaml"), f"{name}/printed.yaml", figures)
+
+
+def _has(name: str, file: str) -> bool:
+    """Return whether a study has one of the YAML files that it may have."""
+    return files(entry_points("bestarm.studies")[name].value).joinpath(file).is_file()
 
 
 def _written(name: str, file: str) -> Any:

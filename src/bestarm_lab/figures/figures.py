@@ -11,14 +11,18 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter, NullLocator
+from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator
 
 from bestarm_lab.figures.appearance import CONVENTIONS, Look, display_label, look
+from bestarm_lab.figures.printed import apart, theirs_of
 
 WIDTH = 8.0  # inches
 MOST_COLOURS = 8  # more series than a reader can follow; the others are grey
 _OTHERS = "0.55"
 _SPACING, _GROUP = 0.13, 0.8  # between markers of several series at one category, and at most of all; lines stay
+
+# the paper's own values: larger than a series' marker, and hollow, so that one on the other is seen
+_DIAMOND: dict[str, Any] = {"ls": "none", "marker": "D", "ms": 7, "mfc": "none", "mec": "0.25", "mew": 1.5, "zorder": 4}
 
 Range = tuple[float | None, float | None]
 
@@ -132,12 +136,13 @@ def draw_lines(
     axis : Axes
         Where to draw; its labels and legend are the caller's.
     values : DataFrame
-        One statistic: ``series, x, value, low, high``.
+        One statistic: ``series, x, value, low, high``; rows of what the paper prints of it become hollow diamonds.
     order : sequence of str
         Series, in the order of the legend.
     marks, places, log, possible, highlight, joined, looks
         As in `PanelStyle`; ``marks`` is interval, band or none.
     """
+    values, printed = apart(values)
     shown = [label for label in order if label in set(values["series"])]
     coloured = set(highlight) or set(shown[:MOST_COLOURS])
     words = not pd.api.types.is_numeric_dtype(values["x"])
@@ -147,8 +152,8 @@ def draw_lines(
     for number, label in enumerate(shown):
         mine = values[values["series"] == label]
         mine = mine if words else mine.sort_values("x")
-        x = np.array([xs.index(v) for v in mine["x"]] if even else mine["x"], dtype=np.float64)
-        x = x + words * min(_SPACING, _GROUP / len(shown)) * (number - (len(shown) - 1) / 2)
+        aside = words * min(_SPACING, _GROUP / len(shown)) * (number - (len(shown) - 1) / 2)
+        x = _places(mine["x"], xs if even else None) + aside
         y, low, high = (mine[name].to_numpy(dtype=np.float64) for name in ("value", "low", "high"))
         low, high = np.clip(low, floor, ceiling), np.clip(high, floor, ceiling)
         zero = (y <= 0) & ("y" in log)
@@ -170,8 +175,18 @@ def draw_lines(
         elif marks == "interval" and not grey:
             reach = np.nan_to_num(np.maximum([y - low, high - y], 0.0))
             axis.errorbar(x, y, yerr=reach, fmt="none", ecolor=colour, elinewidth=1.0, zorder=2.5)
+        for theirs in printed.values():
+            own = theirs[theirs["series"] == label]
+            axis.plot(_places(own["x"], xs if even else None) + aside, own["value"], **_DIAMOND | {"mec": colour})
+    for entry in printed:
+        axis.plot([], [], **_DIAMOND, label=entry)
     _scales(axis, xs, even=even, words=words, log=log, possible=possible)
     return axis
+
+
+def _places(x: pd.Series, xs: Sequence[Any] | None) -> np.ndarray:
+    """Return where values of x stand on the axis: at themselves, or at their number among all of them."""
+    return np.array(x if xs is None else [xs.index(value) for value in x], dtype=np.float64)
 
 
 def _scales(axis: Axes, xs: Sequence[Any], *, even: bool, words: bool, log: str, possible: Range) -> None:
@@ -186,6 +201,8 @@ def _scales(axis: Axes, xs: Sequence[Any], *, even: bool, words: bool, log: str,
         if len(xs) <= 8:
             axis.set_xticks(xs, [f"{x:g}" for x in xs])
             axis.xaxis.set_minor_locator(NullLocator())
+    elif all(float(x).is_integer() for x in xs):  # a count
+        axis.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10]))
     if "y" in log:
         axis.set_yscale("log")
         axis.yaxis.set_minor_formatter(NullFormatter())
@@ -258,7 +275,7 @@ def line_panels(
             labels |= dict.fromkeys(series)
             draw_lines(
                 axis,
-                shown,
+                pd.concat([shown, theirs_of(values[values["panel"] == panel], _at(statistic, panel))]),
                 series,
                 marks="band" if marks == "standard deviation" else marks,
                 places=places,

@@ -21,7 +21,7 @@ class Look(NamedTuple):
 
 DOTS, DOTS_AND_DASHES = (0, (1, 1.2)), (0, (5, 1.2, 1, 1.2, 1, 1.2))
 OTHER = Look("0.45", "d")
-GREYS = (Look("0.0", "o"), Look("0.3", "s", "--"), Look("0.45", "^", "-."), Look("0.55", "D", DOTS))
+GREYS = (Look("0.0", "o"), Look("0.2", "s", "--"), Look("0.38", "^", "-."), Look("0.57", "D", DOTS))
 
 
 _KNOWN: dict[str, Look] = {}  # of the studies that are loaded

@@ -24,6 +24,7 @@ from bestarm_lab.experiments.run import make_rows, n_workers
 from bestarm_lab.experiments.scale import Profile
 from bestarm_lab.figures.appearance import use_style
 from bestarm_lab.figures.figures import runs_text
+from bestarm_lab.figures.vector import light_svg
 from bestarm_lab.notebooks.applied import with_parameters
 from bestarm_lab.notebooks.parameters import changed_parameters, declared_parameters, published_parameters
 from bestarm_lab.notebooks.provenance import provenance
@@ -193,18 +194,18 @@ class Section:
         return self.experiment(name), self.scales[name]
 
     def show(self, name: str, figure: Figure, values: pd.DataFrame, experiments: Sequence[str] = ()) -> None:
-        """Save a figure as PNG, its plotted values as CSV and their provenance as JSON; display and close it."""
+        """Save a figure as PNG and SVG, its values as CSV and their provenance as JSON; display and close it."""
         folder = self._folder(experiments)
         if self.changed:
             _head_anew(figure, f"Changed parameters: {self.words()}", runs_text(values["n"]) if "n" in values else "")
-        figure.savefig(folder / f"{name}.png", metadata={"Software": None})
+        _save_picture(folder, name, figure)
         self._save_values(folder, name, values, experiments)
         display(figure)
         plt.close(figure)
 
     def picture(self, name: str, figure: Figure) -> None:
-        """Save a diagram, which plots no numbers, as PNG; display and close it."""
-        figure.savefig(self._folder(()) / f"{name}.png", metadata={"Software": None})
+        """Save a diagram, which plots no numbers, as PNG and SVG; display and close it."""
+        _save_picture(self._folder(()), name, figure)
         display(figure)
         plt.close(figure)
 
@@ -268,6 +269,12 @@ class Section:
             folder = base / "figures" / self.study / self.notebook
         folder.mkdir(parents=True, exist_ok=True)
         return folder
+
+
+def _save_picture(folder: Path, name: str, figure: Figure) -> None:
+    """Write a figure as PNG on white, which every page can show, and as SVG on no ground."""
+    figure.savefig(folder / f"{name}.png", metadata={"Software": None})
+    (folder / f"{name}.svg").write_text(light_svg(figure), encoding="utf-8")
 
 
 def _head_anew(figure: Figure, title: str, setting: str) -> None:

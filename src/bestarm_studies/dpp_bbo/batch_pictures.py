@@ -28,11 +28,11 @@ CHAIN_LOOKS = {
     "down-up, greedy start": Look("#0072B2", "s"),
     "down-up, worst start": Look("#004C78", "D", "--"),
     "exchange, greedy start": Look("#D55E00", "^", "-."),
-    "exchange, worst start": Look("#A34800", "v", DOTS),
+    "exchange, worst start": Look("#7A3500", "v", DOTS),
 }
 REGION_LOOKS = {
     "UCB, as written": Look("#0072B2", "s"),
-    "UCB, Contal's software": Look("#4A90D9", "D", "--"),
+    "UCB, Contal's software": Look("#4B97E2", "D", "--"),
     "EST, as written": Look("#009E73", "o", "-."),
     "EST, Contal's software": Look("#5B9A48", "^", DOTS),
 }

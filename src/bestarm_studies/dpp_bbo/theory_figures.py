@@ -24,21 +24,16 @@ SAMPLER_LOOKS = {
     "exchange chain": Look("#D55E00", "s", "--"),
     "down-up chain": Look("#0072B2", "^", "-."),
 }
-TIME_LOOKS = {
-    "qLogNEI": Look("0.2", "o"),
-    "LP-UCB": Look("#882255", "v", DOTS),
-    "UCB-DPP-MAX": Look("#D55E00", "s", "--"),
-    "UCB-DPP-SAMPLE": Look("#0072B2", "^", "-."),
-}
+TIMED = ("qLogNEI", "LP-UCB", "UCB-DPP-MAX", "UCB-DPP-SAMPLE")
 RATE_LOOKS = {
     "eigenvalues, length-scale 0.2": Look("#0072B2", ""),
     "eigenvalues, length-scale 0.05": Look("#882255", "", "--"),
     "greedy sets, length-scale 0.2": Look("#C17C00", "o", DOTS),
 }
 COVERAGE_LOOKS = {
-    "GP-BUCB, B = 5": Look("#D55E00", "o"),
-    "GP-BUCB, B = 10": Look("#A34800", "s", "--"),
-    "GP-BUCB, B = 20": Look("#6B3000", "^", "-."),
+    "GP-BUCB, B = 5": Look("#C68301", "o"),
+    "GP-BUCB, B = 10": Look("#895900", "s", "--"),
+    "GP-BUCB, B = 20": Look("#3F2700", "^", "-."),
     "rewards at once, B = 20": Look("0.45", "", DOTS),
 }
 MAXIMUM_LOOKS = {
@@ -211,11 +206,10 @@ def batch_times_figure(values: pd.DataFrame, *, title: str, setting: str = "") -
     words = {"B": "arms of a batch, B", "T": "batch T"}
     return line_panels(
         values,
-        list(TIME_LOOKS),
+        TIMED,
         statistic="seconds",
         titles=dict.fromkeys(panels, ""),
         log="xy",
-        looks=TIME_LOOKS,
         marks="none",
         x={panel: words.get(panel, panel) for panel in panels},
         y="seconds a batch",

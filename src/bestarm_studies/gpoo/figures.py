@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from bestarm_lab.figures.appearance import CONVENTIONS, Look
 from bestarm_lab.figures.figures import WIDTH, draw_lines, headed, legend_below, line_panels, runs_text, wide
 
-SIZE_LOOKS = {"S = 1": Look("#0072B2", "s"), "S = 10": Look("#4A90D9", "o", "--")}
+SIZE_LOOKS = {"S = 1": Look("#0072B2", "s"), "S = 10": Look("#4B97E2", "o", "--")}
 
 
 def draw_function(axis: Axes, values: pd.DataFrame) -> Axes:

@@ -12,9 +12,9 @@ from bestarm_lab.figures.appearance import DOTS, Look
 from bestarm_lab.figures.figures import draw_quantiles, headed, line_panels, runs_text, wide
 
 BOUND_LOOKS = {
-    "Theorem 1": Look("0.2", "", "--"),
-    "Corollary 1, mended": Look("0.35", "", DOTS),
-    "Corollary 1, printed": Look("0.5", "", "-."),
+    "Theorem 1": Look("0.0", "", "--"),
+    "Corollary 1, mended": Look("0.3", "", DOTS),
+    "Corollary 1, printed": Look("0.55", "", "-."),
 }
 
 

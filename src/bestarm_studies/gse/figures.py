@@ -13,8 +13,8 @@ from bestarm_lab.figures.appearance import DOTS, Look, look
 from bestarm_lab.figures.figures import draw_lines, headed, legend_below, line_panels, runs_text, wide
 
 SOLVER_LOOKS = {
-    "Algorithm 2, line search": Look("#D55E00", "P"),
-    "authors' line search": Look("#C17C00", "X", "--"),
+    "Algorithm 2, line search": Look("#7A3500", "P"),
+    "authors' line search": Look("#C78615", "X", "--"),
     "determinant, away steps": Look("#0072B2", "s", "-."),
     "Wynn's steps": Look("#009E73", "^", DOTS),
 }
@@ -23,7 +23,7 @@ INSTANCE_LOOKS = {
     "adaptive": Look("#0072B2", "s", "--"),
     "sphere": Look("#009E73", "o"),
     "logistic": Look("#C0609A", "<", DOTS),
-    "automobile": Look("#463B8A", "d", "-."),
+    "automobile": Look("#30267A", "d", "-."),
     "motor": Look("0.35", "^", "--"),
 }
 KEPT_LOOKS = {"GSE-Lin | rewards kept": Look("#0B3C6F", "D", "-.")}  # beside GSE-Lin itself

@@ -98,6 +98,15 @@ def test_lines_stand_where_their_values_are(places, xs):
     assert [text.get_text() for text in made.legends[0].get_texts()] == ["GSE-Lin", "OD-LinBAI"]
 
 
+@pytest.mark.parametrize(("x", "whole"), [(range(1, 21), True), ((1, 2, 3), True), ((0.0, 0.5, 1.0, 1.5), False)])
+def test_a_count_has_ticks_at_whole_numbers(x, whole):
+    made = line_panels(values(x=tuple(x), panels=("a", "b", "c")), ["GSE-Lin"], statistic="accuracy", title="T")
+    made.canvas.draw()
+    for axis in made.axes:
+        assert (np.mod(axis.get_xticks(), 1.0) == 0.0).all() == whole
+        assert len(axis.get_xticks()) > 2
+
+
 def test_intervals_are_clipped_to_the_possible_range():
     """Low and high ends beyond [0, 1] are drawn at 0 and 1."""
     _, axis = plt.subplots()

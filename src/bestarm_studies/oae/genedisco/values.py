@@ -10,7 +10,9 @@ import pandas as pd
 
 from bestarm_lab.claims.cells import Value
 from bestarm_lab.experiments.one_change import algorithm_and_change, name_of_change
+from bestarm_lab.figures.printed import beside
 from bestarm_lab.figures.values import as_values, interval_text, paired_effects, summarise
+from bestarm_lab.study import load_printed
 from bestarm_studies.oae.genedisco.gene_screen import SET_ASIDE, chance_law, hit_count
 
 LAW = "Random, exact law"
@@ -23,10 +25,10 @@ BUDGET = 800  # genes after the paper's 50 batches of 16
 GENES = {"IFNg": 17479, "IL2": 17479, "NK": 17558, "SARS-CoV-2": 16806}
 GENES_CODED = {"IFNg": 16673, "IL2": 16673, "NK": 16675, "SARS-CoV-2": 16402}
 
-PRINTED = {  # the paper's table, Figure 5
-    "TopUncertain": {"IFNg": 0.057, "IL2": 0.083, "NK": 0.035, "SARS-CoV-2": 0.035},
-    "SoftUncertain": {"IFNg": 0.046, "IL2": 0.081, "NK": 0.047, "SARS-CoV-2": 0.049},
-    "OAE": {"IFNg": 0.062, "IL2": 0.107, "NK": 0.085, "SARS-CoV-2": 0.0411},
+OF_PAPER = load_printed("oae")["12_genedisco/fig05"]  # the paper's table
+PRINTED = {
+    str(series): dict(zip(mine["panel"], mine["value"], strict=True))
+    for series, mine in OF_PAPER.groupby("series", sort=False)
 }
 
 Test = Mapping[str, Any]
@@ -85,7 +87,7 @@ GENEDISCO_VALUES: dict[str, Value] = {
 def curve_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return the mean hit ratio against the number of genes, with 95% t-intervals, and the exact law of random genes.
 
-    Panels are screens, statistics ``hit ratio``; those of the law are its quantiles.
+    Panels are screens, statistics ``hit ratio``; those of the law are its quantiles. The paper's own stand below.
     """
     kept = rows[rows["series"] != RANDOM]
     found = summarise(kept, {"hit ratio": ("hit_ratio", "mean")}, x="pulls", panel="{name}", profile=profile)
@@ -96,7 +98,7 @@ def curve_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
             line = {"panel": name, "convention": convention, "x": pulls, "value": value, "low": low, "high": high}
             table.append(line | {"series": LAW, "n": 0})
     law = as_values(pd.DataFrame(table), statistic="hit ratio", profile=profile, data=rows["data"].iloc[0])
-    return pd.concat([found, law], ignore_index=True)
+    return beside(pd.concat([found, law], ignore_index=True), OF_PAPER)
 
 
 def table_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
