@@ -1,4 +1,4 @@
-"""Figures of the GSE paper that no other paper has: designs, their solvers, bounds, and a difference of accuracies."""
+"""Figures of the GSE paper that no other paper has: instances, designs and solvers, bounds, differences, a gap."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ INSTANCE_LOOKS = {
     "motor": Look("0.35", "^", "--"),
 }
 KEPT_LOOKS = {"GSE-Lin | rewards kept": Look("#0B3C6F", "D", "-.")}  # beside GSE-Lin itself
+STAGE_LOOKS = {
+    "η = 3": Look("#4A90D9", "o", "--"),
+    "η = 4": Look("#0B3C6F", "s", "-."),
+    "η = K": Look("#D55E00", "P"),
+}
 _BOUND_LINES = ("--", DOTS, "-.")
 
 
@@ -145,3 +150,73 @@ def bound_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figu
         setting,
     ]
     return headed(figure, title, "; ".join(filter(None, words)))
+
+
+def instance_figure(values: pd.DataFrame, names: Mapping[str, str], *, title: str, setting: str = "") -> Figure:
+    """Return how large gaps are beside the noise: a line for each experiment, from `instance_gaps`.
+
+    Parameters
+    ----------
+    values : DataFrame
+        Series are experiments; statistics "smallest median", "largest median" and "largest of all".
+    names : mapping of str to str
+        Experiments from top to bottom, in words.
+    title, setting : str
+        The finding; where and how.
+    """
+    table = values.pivot(index="series", columns="statistic", values="value")
+    figure, axis = plt.subplots(figsize=wide(1, 0.28 * len(names) + 1.0))
+    labels = "median gap, over the cells of a figure", "largest gap of any instance"
+    for place, name in enumerate(names):
+        spans = table.loc[[name], ["smallest median", "largest median", "largest of all"]]
+        low, high, largest = spans.to_numpy(dtype=np.float64)[0]
+        axis.plot([low, high], [place] * 2, "o-", color="#0072B2", lw=5, ms=5, label=labels[0])
+        axis.plot(largest, place, marker="|", ms=11, mew=1.6, color="black", ls="", label=labels[1])
+    axis.axvline(1.0, color="0.3", ls="--", lw=1.0, zorder=1, label="the standard deviation of one reward")
+    axis.set(xscale="log", xlabel="gap between the best two arms / standard deviation of one reward")
+    axis.set_yticks(range(len(names)), list(names.values()))
+    axis.set_ylim(len(names) - 0.4, -0.6)
+    axis.grid(axis="y", visible=False)
+    legend_below(figure)
+    return headed(figure, title, setting)
+
+
+def closing_figure(
+    values: pd.DataFrame, titles: Mapping[str, str], *, names: Mapping[str, str], title: str, setting: str = ""
+) -> Figure:
+    """Return what changes close of a gap: a column for each panel, a line for each change; a band is the gap.
+
+    Parameters
+    ----------
+    values : DataFrame
+        As `bestarm_studies.gse.gap.gap_values` makes them.
+    titles : mapping of str to str
+        Panels from left to right, and their headings.
+    names : mapping of str to str
+        Changes from top to bottom, in words.
+    title, setting : str
+        The finding; where and how.
+    """
+    figure, axes = plt.subplots(1, len(titles), figsize=wide(1, 0.3 * len(names) + 1.2), sharex=True, sharey=True)
+    for axis, (panel, heading) in zip(np.atleast_1d(axes), titles.items(), strict=True):
+        mine = values[values["panel"] == panel]
+        gaps, closed = (
+            mine[mine["statistic"] == name].set_index("series")[["value", "low", "high"]] for name in ("gap", "closed")
+        )
+        gap, low, high = gaps[~gaps.index.isin(closed.index)].iloc[0]
+        axis.axvspan(low, high, color="#D55E00", alpha=0.25, lw=0)
+        axis.axvline(gap, color="#D55E00", lw=1.4, label="the gap to the best rival")
+        axis.axvline(0.0, color="0.3", ls="--", lw=1.0, label="nothing closed")
+        closed = closed.reindex(list(names))
+        places = range(len(names))
+        axis.hlines(places, closed["low"], closed["high"], color="0.25", lw=1.3, zorder=3)
+        axis.plot(closed["value"], places, "o", color="#0072B2", ms=3.5, label="closed by the change", zorder=4)
+        axis.set_title(f"{heading}\ngap {gap:.3f}")
+        axis.set_xlabel("accuracy")
+        axis.tick_params(axis="y", length=0)
+        axis.grid(axis="y", visible=False)
+        axis.grid(axis="x", visible=True)
+    axis.set_yticks(places, list(names.values()))
+    axis.set_ylim(len(names) - 0.4, -0.6)
+    legend_below(figure)
+    return headed(figure, title, "; ".join(filter(None, [setting, "bars and bands: 95% intervals"])))

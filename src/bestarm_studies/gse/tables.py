@@ -21,11 +21,11 @@ _ROUNDINGS = ("apportionment", "allen-zhu", "multinomial", "ceiling", "uniform")
 _ALLOCATIONS = ("uniform", "clusters", "G-optimal")
 
 
-def gap_table(experiments: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the gap between the best two means in standard deviations of one reward, a line for each experiment.
+def instance_gaps(experiments: Mapping[str, Any], profile: str) -> pd.DataFrame:
+    """Return the gap between the best two means in standard deviations of one reward, a series for each experiment.
 
     Instances are drawn anew for each run: in each cell of the experiment the median and the largest of 200 of them are
-    taken.
+    taken. Statistics are the smallest and the largest median over the cells, and the largest gap of all.
     """
     lines = []
     for name, experiment in experiments.items():
@@ -34,10 +34,11 @@ def gap_table(experiments: Mapping[str, Any]) -> pd.DataFrame:
             problem = cell.build().take(np.arange(_N_INSTANCES))
             means = np.sort(problem.means, axis=1)[:, ::-1]
             ratio = (means[:, 0] - means[:, 1]) / getattr(problem, "sigma", _BINARY_SIGMA)
-            lines.append({"experiment": name, "median": np.median(ratio), "largest": ratio.max()})
-    grouped = pd.DataFrame(lines).groupby("experiment", sort=False)
+            lines.append({"series": name, "median": np.median(ratio), "largest": ratio.max()})
+    grouped = pd.DataFrame(lines).groupby("series", sort=False)
     found = grouped.agg(low=("median", "min"), high=("median", "max"), largest=("largest", "max")).reset_index()
-    return found.rename(columns={"low": "smallest median", "high": "largest median", "largest": "largest of all"})
+    names = {"low": "smallest median", "high": "largest median", "largest": "largest of all"}
+    return as_values(found.rename(columns=names).melt("series", var_name="statistic"), n=_N_INSTANCES, profile=profile)
 
 
 def setting_values(rows: Mapping[str, pd.DataFrame], profile: str) -> pd.DataFrame:
@@ -149,6 +150,13 @@ def accuracy_effects(
         frames.append(paired_effects(cell, "correct", statistic="accuracy", panel=panel, profile=profile))
     found = pd.concat(frames, ignore_index=True)
     return found.assign(x=found["x"].str.replace("published ", "authors' "))
+
+
+def effects_by_arms(values: pd.DataFrame, panel: str) -> pd.DataFrame:
+    """Return `accuracy_effects` of one algorithm as curves: a series for each change, x the number of arms K."""
+    changes = values[values["x"] != ""]
+    arms = changes["panel"].str.rpartition("K = ")[2].astype(np.int64)
+    return changes.assign(panel=panel, series=changes["x"], x=arms)
 
 
 def largest_effects(values: pd.DataFrame, n: int = 25) -> pd.DataFrame:

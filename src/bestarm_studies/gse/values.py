@@ -45,6 +45,15 @@ def accuracy_differences(
     return summarise(both, {"difference": ("difference", "mean")}, x=x, panel=panel, profile=profile)
 
 
+def differences_from(rows: pd.DataFrame, base: str, others: Sequence[str], **layout: str) -> pd.DataFrame:
+    """Return the accuracies of some algorithms minus that of one, on the same noise; the series is the algorithm.
+
+    ``layout`` has ``x, panel`` and ``profile``, as `accuracy_differences` takes them.
+    """
+    parts = [accuracy_differences(rows, name, base, **layout).assign(series=name) for name in others]
+    return pd.concat(parts, ignore_index=True)
+
+
 def best_settings(rows: pd.DataFrame, cells: Sequence[str]) -> pd.DataFrame:
     """Return, for each algorithm, which of its settings has the highest accuracy on the average over the cells.
 

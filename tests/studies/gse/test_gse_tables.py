@@ -10,7 +10,8 @@ from bestarm_studies.gse.tables import (
     accuracy_effects,
     cluster_table,
     cluster_values,
-    gap_table,
+    effects_by_arms,
+    instance_gaps,
     largest_effects,
     pulls_spent,
     rounding_table,
@@ -82,6 +83,15 @@ def test_rounded_designs_and_clusters():
 
 def test_gaps_of_the_adaptive_instance():
     """1 - cos 0.1 over the root of ten."""
-    line = gap_table({"fig2": FIGURES["fig2"]}).iloc[0]
+    found = instance_gaps({"fig2": FIGURES["fig2"]}, "smoke")
+    assert set(COLUMNS) == set(found.columns)
+    line = found.set_index("statistic")["value"]
     assert line["smallest median"] == pytest.approx((1 - np.cos(0.1)) / np.sqrt(10))
     assert line["largest of all"] == line["smallest median"]
+
+
+def test_effects_become_curves_over_the_number_of_arms():
+    rows = pd.concat([outcomes({"A": 0.5, "A | up": 0.6}, n_arms=k) for k in (8, 16)])
+    curves = effects_by_arms(accuracy_effects(rows, [8, 16], name="test", profile="smoke"), "kind")
+    assert curves[["panel", "series", "x"]].to_numpy().tolist() == [["kind", "up", 8], ["kind", "up", 16]]
+    assert curves["value"].tolist() == pytest.approx([0.1, 0.1])

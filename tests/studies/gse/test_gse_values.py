@@ -8,8 +8,16 @@ from scipy import stats
 
 from bestarm_lab.figures.appearance import use_style
 from bestarm_lab.figures.values import as_values, summarise
-from bestarm_studies.gse.figures import accuracy_with_difference, bound_figure
-from bestarm_studies.gse.values import ACCURACY, accuracy_differences, best_settings, bound_plot_values, per_arm
+from bestarm_lab.study import load_looks
+from bestarm_studies.gse.figures import accuracy_with_difference, bound_figure, closing_figure, instance_figure
+from bestarm_studies.gse.values import (
+    ACCURACY,
+    accuracy_differences,
+    best_settings,
+    bound_plot_values,
+    differences_from,
+    per_arm,
+)
 
 
 def rows_with(accuracies: dict[tuple[str, int, int], float], n: int = 400, seed: int = 0) -> pd.DataFrame:
@@ -47,6 +55,14 @@ def test_differences_of_accuracy_are_paired():
     assert found["n"].tolist() == [400, 400]
 
 
+def test_differences_from_one_algorithm_are_named_by_the_others():
+    layout = {"x": "n_arms", "panel": "B/K", "profile": "smoke"}
+    found = differences_from(ROWS, "B", ["A"], **layout)
+    wanted = accuracy_differences(ROWS, "A", "B", **layout)
+    pd.testing.assert_frame_equal(found.drop(columns="series"), wanted.drop(columns="series"))
+    assert set(found["series"]) == {"A"}
+
+
 def test_the_best_setting_is_that_of_the_highest_mean_accuracy():
     """Averaged over the cells, each counting once."""
     rows = rows_with({("A | x", 4, 40): 0.9, ("A | x", 8, 80): 0.2, ("A | y", 4, 40): 0.7, ("A | y", 8, 80): 0.6})
@@ -69,6 +85,7 @@ def test_a_figure_with_a_row_of_differences():
 def test_each_algorithm_has_its_own_bound_and_zero_errors_are_open():
     """A bound has its algorithm's colour; no error in any run is an open marker at the interval's upper end."""
     use_style()
+    load_looks("gse")
     tables = [
         pd.DataFrame(
             {
@@ -89,4 +106,28 @@ def test_each_algorithm_has_its_own_bound_and_zero_errors_are_open():
     ends = {line.get_color(): line.get_ydata()[-1] for line in axis.lines if len(line.get_xdata()) == 2}
     assert {0.5, 0.1} <= set(ends.values())
     assert [line.get_ydata().tolist() for line in axis.lines if line.get_markerfacecolor() == "white"] == [[0.004]] * 2
+    plt.close(figure)
+
+
+def test_a_gap_is_a_band_and_what_closes_it_are_marks():
+    use_style()
+    lines = [("GSE", "gap", 0.2), ("kept", "gap", 0.05), ("kept", "closed", 0.15), ("other", "closed", 0.0)]
+    values = as_values(pd.DataFrame(lines, columns=["series", "statistic", "value"]), panel="all (3)", profile="smoke")
+    values = values.assign(low=values["value"] - 0.01, high=values["value"] + 0.01)
+    figure = closing_figure(values, {"all (3)": "all"}, names={"kept": "Kept", "other": "Other"}, title="T")
+    (axis,) = figure.axes
+    marks = next(line for line in axis.lines if line.get_label() == "closed by the change")
+    assert marks.get_xdata().tolist() == [0.15, 0.0]
+    assert next(line for line in axis.lines if line.get_label().startswith("the gap")).get_xdata() == [0.2, 0.2]
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["Kept", "Other"]
+    plt.close(figure)
+
+
+def test_gaps_of_instances_are_drawn_from_the_smallest_to_the_largest_median():
+    use_style()
+    lines = [("a", "smallest median", 0.01), ("a", "largest median", 0.1), ("a", "largest of all", 0.5)]
+    values = as_values(pd.DataFrame(lines, columns=["series", "statistic", "value"]), profile="smoke")
+    figure = instance_figure(values, {"a": "Figure A"}, title="T")
+    (axis,) = figure.axes
+    assert [line.get_xdata().tolist() for line in axis.lines[:2]] == [[0.01, 0.1], [0.5]]
     plt.close(figure)
