@@ -61,5 +61,5 @@ def distance_to(cell: pd.DataFrame, test: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _mean_log(cell: pd.DataFrame, regrets: pd.Series) -> pd.DataFrame:
-    logs = np.log10(regrets.astype(np.float64) + SMALLEST)
+    logs = pd.Series(np.log10(regrets.astype(np.float64) + SMALLEST), index=cell.index)
     return logs.groupby([cell["replication"], cell["series"]], sort=False).mean().unstack("series")
