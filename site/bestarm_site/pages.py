@@ -21,7 +21,7 @@ from bestarm_lab.study import load_study, study_names
 from bestarm_site import comparisons
 from bestarm_site.cards import chip, chips, figure_anchor, paper_link, raw
 from bestarm_site.records import CONVENTIONS, Record, Verdict, number, of_study, records
-from bestarm_site.source import in_repository, short_title
+from bestarm_site.source import in_repository, picture_of, short_title
 
 HERE = Path(__file__).parents[1]
 CODES = {word: convention for convention, word in CONVENTIONS.items()}
@@ -429,7 +429,7 @@ def gallery() -> str:
                 path, numbers = picture.relative_to(ROOT).as_posix(), picture.with_suffix(".csv")
                 csv = f" · {{download}}`CSV </{path[:-4]}.csv>`" if numbers.is_file() else ""
                 notebook = f"/notebooks/{study}/{shown.notebook}.ipynb"
-                lines += ["::::{grid-item-card}", f"[![{shown.alt}](/{path})]({notebook})", "", f"**{shown.title}**"]
+                lines += ["::::{grid-item-card}", f"[![{shown.alt}](/{picture_of(path)})]({notebook})", "", f"**{shown.title}**"]
                 lines += [
                     "",
                     ":::{card-footer}",
@@ -469,7 +469,7 @@ def all_figures(study: str) -> str:
                 lines += [entry.title, ""]
             if file.suffix == ".png":
                 alt = entry.alt if entry is not None and entry.alt else title
-                lines += [f"![{alt}](/{file.relative_to(ROOT).as_posix()})", ""]
+                lines += [f"![{alt}](/{picture_of(file.relative_to(ROOT).as_posix())})", ""]
             numbers = file.with_suffix(".csv").relative_to(ROOT).as_posix()
             address = in_repository(numbers)
             lines += [f"Numbers: [`{numbers}`]({address})" if address else f"Numbers: `{numbers}`", ""]

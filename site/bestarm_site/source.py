@@ -46,6 +46,12 @@ def page_of(path: str) -> str | None:
     return None
 
 
+def picture_of(path: str) -> str:
+    """Return the picture that a page shows for a file of the repository: the SVG beside a PNG, where there is one."""
+    drawn = Path(path).with_suffix(".svg")
+    return drawn.as_posix() if path.endswith(".png") and (ROOT / drawn).is_file() else path
+
+
 def relinked(text: str, file: Path) -> str:
     """Return Markdown with links to what the site shows, or to the repository; without either, the words alone."""
     folder = PurePosixPath(file.relative_to(ROOT).as_posix()).parent
@@ -57,7 +63,7 @@ def relinked(text: str, file: Path) -> str:
             return f"{picture}[{words}]({target}{anchor or ''})"
         path = os.path.normpath(folder / target).replace(os.sep, "/")
         if picture:
-            return f"![{words}](/{path})"
+            return f"![{words}](/{picture_of(path)})"
         if (page := page_of(path)) is not None:
             kept = (anchor or "") if page == path else ""  # pages of the site have anchors of their own
             return f"[{words}](/{page}{kept})"

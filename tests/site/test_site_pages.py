@@ -231,6 +231,14 @@ def test_links_of_a_page_lead_to_pages_or_become_words(monkeypatch):
     assert source.relinked("[source](../src/bestarm/simulate.py)", file) == wanted
 
 
+def test_a_page_shows_the_svg_beside_a_png():
+    drawn = "figures/gse/04_static/fig01.svg"
+    assert (ROOT / drawn).is_file()
+    assert source.picture_of("figures/gse/04_static/fig01.png") == drawn
+    assert source.picture_of("docs/score.png") == "docs/score.png"
+    assert source.picture_of("figures/gse/04_static/fig01.csv").endswith(".csv")
+
+
 @pytest.mark.parametrize(
     ("code", "folded"),
     [
