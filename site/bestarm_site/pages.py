@@ -429,8 +429,9 @@ def gallery() -> str:
                 path, numbers = picture.relative_to(ROOT).as_posix(), picture.with_suffix(".csv")
                 csv = f" · {{download}}`CSV </{path[:-4]}.csv>`" if numbers.is_file() else ""
                 notebook = f"/notebooks/{study}/{shown.notebook}.ipynb"
-                lines += ["::::{grid-item-card}", f"[![{shown.alt}](/{picture_of(path)})]({notebook})", "", f"**{shown.title}**"]
+                lines += ["::::{grid-item-card}", f"[![{shown.alt}](/{picture_of(path)})]({notebook})", ""]
                 lines += [
+                    f"**{shown.title}**",
                     "",
                     ":::{card-footer}",
                     f"[Notebook]({notebook}){csv} · `dvc repro -s -f {study}@{shown.notebook}`",
