@@ -10,8 +10,7 @@ from typing import NamedTuple
 from bestarm_lab.notebooks.runner import notebooks_of
 from bestarm_lab.paths import ROOT
 from bestarm_lab.study import load_study, study_names
-from bestarm_site.links import CLAIM
-from bestarm_site.records import records
+from bestarm_site.records import CLAIM, records
 from bestarm_site.source import relinked, short_title
 
 FOLDER = ROOT / "docs" / "decisions"

@@ -11,9 +11,8 @@ import yaml
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from bestarm_site.records import records
+from bestarm_site.records import CLAIM, records
 
-CLAIM = re.compile(r"\b(?:[A-Z]+-)?[A-Z]+-[A-Z]\d+[a-z]*(?:\.[a-z]+)?\b")
 APART = (nodes.reference, nodes.literal, nodes.literal_block, nodes.raw, nodes.title, nodes.math, nodes.math_block)
 
 

@@ -20,6 +20,7 @@ from bestarm_lab.paths import RESULTS
 from bestarm_lab.results import read_sensitivity, read_verdicts
 from bestarm_lab.study import load_study, study_names
 
+CLAIM = re.compile(r"\b(?:[A-Z]+-)?[A-Z]+-[A-Z]\d+[a-z]*(?:\.[a-z]+)?\b")  # the name of a claim in a text
 CONVENTIONS = {"as_written": "text", "as_coded": "code"}  # the words of the site
 
 
