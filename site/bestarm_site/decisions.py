@@ -16,6 +16,7 @@ from bestarm_site.source import relinked, short_title
 FOLDER = ROOT / "docs" / "decisions"
 SHORT = {"house": "Decisions: the house", "own_arms": "Decisions: own arms"}  # for the sidebar
 HEADING = re.compile(r"^## Differences from the paper\s*$", re.MULTILINE)
+AFTER = re.compile(r"(?m)^#|\n\n(?!\d+\.| )")  # a heading or a paragraph after the list
 
 
 class Difference(NamedTuple):
@@ -38,7 +39,7 @@ def differences(notebook: Path) -> list[Difference]:
     for cell in cells:
         parts = HEADING.split("".join(cell["source"])) if cell["cell_type"] == "markdown" else []
         for part in parts[1:]:
-            for item in items(re.split(r"(?m)^#", part)[0], r"\d+\."):
+            for item in items(AFTER.split(part.strip())[0], r"\d+\."):
                 text, _, changes = item.rpartition(" *(")
                 whole = text and changes.endswith(")*")
                 found.append(Difference(text, changes[:-2]) if whole else Difference(item, ""))
