@@ -78,6 +78,18 @@ def objectives(values: pd.DataFrame) -> bool:
     return bool(round(found[0].min()) == 5 and round(found[0].max()) == 8 and later)
 
 
+def fitted_small(values: pd.DataFrame) -> bool:
+    found = batches(values)
+    return len(found) == 2 and all(slower_with_strength(found.loc[panel]) for panel in found.index)
+
+
+def fitted_middle(values: pd.DataFrame) -> bool:
+    bank = batches(values).loc["Bank, fitted"]
+    stuck = values[(values["statistic"] == "censored") & np.isclose(values["x"], 0.01)]
+    share = stuck[stuck["panel"].str.startswith(HOUR)].set_index("series")["value"] / 100
+    return bool(bank.drop(["RandomBatch", LAW]).max() < bank[LAW] and share["Greedy"] > 0.4)
+
+
 def largest_norms(values: pd.DataFrame) -> bool:
     last = values[(values["statistic"] == "hit ratio") & (values["x"] == 800)]
     found = last.pivot(index="panel", columns="series", values="value")
@@ -130,6 +142,19 @@ TITLES = [
         "On BikeSharingDay HingePNorm finds an arm of the top 1% in 5 to 8 batches, "
         "one of the top 0.2% later than MeanOpt",
         objectives,
+    ),
+    Title(
+        "06_realizable",
+        "fig15",
+        "On fitted BikeSharingDay and Adult each strength of optimism slows MeanOpt, "
+        "and stronger optimism slows it more",
+        fitted_small,
+    ),
+    Title(
+        "06_realizable",
+        "fig32",
+        "On fitted Bank every search is ahead of chance; on fitted BikeSharingHour Greedy often finds no top arm",
+        fitted_middle,
     ),
     Title(
         "12_genedisco",
