@@ -270,6 +270,6 @@ def figure_of(claim: Record) -> tuple[str, Shown] | None:
     mine = {title: shown for title, shown in figures.items() if shown.notebook == claim.notebook}
     for number_of in re.findall(r"(?:Figures?|Tables?) (\d+)", claim.where):
         for title, shown in [*mine.items(), *figures.items()]:
-            if re.match(rf"(Figure|Table) {number_of}\b", title) and shown.file.startswith("fig"):
+            if re.match(rf"(Figure|Table)s? (\d+ and )?{number_of}\b", title) and shown.file.startswith("fig"):
                 return title, shown
     return next(((title, shown) for title, shown in mine.items() if shown.gallery), None)

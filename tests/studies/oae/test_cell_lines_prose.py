@@ -43,7 +43,7 @@ QUOTED = [
     quoted(EMBEDDING, "keeps its guess, at {:.0f} times VCAP's error", "tab_likeness", candidate("A375")),
     quoted(EMBEDDING, "on unseen arms by {:.2f} of the variance on A375 and by {:.3f} on VCAP", "fig01",
            unseen("A375"), unseen("VCAP")),
-    quoted(EMBEDDING, "order of Figure 4, {:.2f}, {:.2f} and {:.2f} for linear, NN 10-5 and NN 100-10 on A375", "fig04",
+    quoted(EMBEDDING, "order of Figure 4, {:.2f}, {:.2f} and {:.2f} for the linear class, the smaller and", "fig04",
            misfit("linear"), misfit("NN 10-5"), misfit("NN 100-10")),
     quoted(TRANSFER, "Greedy needs {:.1f} batches for an arm of the top 0.2% where chance needs {:.1f}, and MeanOpt "
            "with λ = 0.1 needs {:.1f};", "tab_transfer",

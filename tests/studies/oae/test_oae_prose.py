@@ -20,6 +20,8 @@ WIDER_SEQUENCE = FIGURES / "oae" / "08_sequential" / "fig24.csv"
 BICYCLES, POSTS = (FIGURES / "oae" / "08_sequential" / f"{name}.csv" for name in ("fig27", "fig34"))
 TABLES_FOUND = FIGURES / "oae" / "05_uci" / "fig14.csv"
 UCI = FIGURES / "oae" / "05_uci" / "tab_uci.csv"
+OBJECTIVES = FIGURES / "oae" / "05_uci" / "fig33.csv"
+HINGED = {"panel": "BikeSharingDay, HingePNorm", "x": 0.002, "statistic": "batches"}
 HOUR_LINEAR = "BikeSharingHour, linear"
 HOURS = "BikeSharingHour, fitted"
 FITTED = FIGURES / "oae" / "06_realizable" / "tab_fitted.csv"
@@ -95,13 +97,13 @@ QUOTED = [
     quoted("04_ensembles", "to {:.0f} with NN 100-10, where chance", HINGE, batches(HILL, "HingePNorm 0.1")),
     quoted("05_uci", "Greedy needs {:.1f} batches and the", UCI, batches(DAY, "Greedy")),
     quoted("05_uci", "the plain ensemble {:.1f} where", UCI, batches(DAY, "Ensemble")),
-    quoted("05_uci", "where chance needs {:.1f}, MeanOpt", UCI, batches(DAY, LAW)),
-    quoted("05_uci", "and 0.1 needs {:.1f}, 21.3", UCI, batches(DAY, "MeanOpt 0.001")),
-    quoted("05_uci", "21.3 and {:.1f}; on BikeSharingHour", UCI, batches(DAY, "MeanOpt 0.1")),
-    quoted("05_uci", "on BikeSharingHour λ = 0.1 needs {:.1f} where", UCI, batches("BikeSharingHour", "MeanOpt 0.1")),
+    quoted("05_uci", "where chance needs {:.1f}. MeanOpt", UCI, batches(DAY, LAW)),
+    quoted("05_uci", "weakest optimism needs {:.1f} and", UCI, batches(DAY, "MeanOpt 0.001")),
+    quoted("05_uci", "with the strongest {:.1f}. On BikeSharingHour", UCI, batches(DAY, "MeanOpt 0.1")),
+    quoted("05_uci", "On BikeSharingHour λ = 0.1 needs {:.1f} where", UCI, batches("BikeSharingHour", "MeanOpt 0.1")),
     quoted("05_uci", "where chance needs {:.1f}. On blog", UCI, batches("BikeSharingHour", LAW)),
     quoted("05_uci", "easy for all, {:.1f} batches with", UCI, batches(BLOGS, "MeanOpt 0.001")),
-    quoted("05_uci", "λ = 0.001 and {:.1f} with 0.1, but", UCI, batches(BLOGS, "MeanOpt 0.1")),
+    quoted("05_uci", "λ = 0.001 and {:.1f} with 0.1. Of", UCI, batches(BLOGS, "MeanOpt 0.1")),
     quoted("05_uci", "finds one in {:.1f} where", TABLES_FOUND, batches(BLOGS, "MeanOpt 0.1") | {"x": 0.002}),
     quoted("05_uci", "λ = 0.001 needs {:.1f}. That", TABLES_FOUND, batches(BLOGS, "MeanOpt 0.001") | {"x": 0.002}),
     quoted("05_uci", "the ensemble finds one in {:.1f}", TABLES_FOUND, batches(BLOGS, "Ensemble") | {"x": 0.002}),
@@ -118,16 +120,22 @@ QUOTED = [
     quoted("05_uci", "λ = 0.001 29.4, Greedy {:.1f} and chance", UCI, batches(HOUR_LINEAR, "Greedy")),
     quoted("05_uci", "noisy ensemble needs {:.1f} batches and the", UCI, batches(HOUR_LINEAR, "EnsembleNoiseY")),
     quoted("05_uci", "the plain one {:.1f}, where", UCI, batches(HOUR_LINEAR, "Ensemble")),
+    quoted("05_uci", "Greedy in {:.1f} and chance in 99.4", TABLES_FOUND, batches(BLOGS, "Greedy") | {"x": 0.002}),
+    quoted("05_uci", "0.2% it finds only after {:.1f} to", OBJECTIVES, HINGED | {"series": "HingePNorm 0.001"}),
+    quoted("05_uci", "after 45.5 to {:.1f} batches, MeanOpt", OBJECTIVES, HINGED | {"series": "HingePNorm 0.1"}),
+    quoted("05_uci", "MeanOpt after {:.1f} to", TABLES_FOUND, batches(DAY, "MeanOpt 0.001") | {"x": 0.002}),
+    quoted("05_uci", "after 28.2 to {:.1f}.", TABLES_FOUND, batches(DAY, "MeanOpt 0.1") | {"x": 0.002}),
     quoted("05_uci", "chance in {:.1f}.", TABLES_FOUND, batches(BLOGS, LAW) | {"x": 0.002}),
     quoted("06_realizable", "on Adult Greedy needs {:.1f} batches", FITTED, batches("Adult, fitted", "Greedy")),
     quoted("06_realizable", "MeanOpt with λ = 0.1 {:.1f}, and", FITTED, batches("Adult, fitted", "MeanOpt 0.1")),
     quoted("06_realizable", "on BikeSharingDay {:.1f} against", FITTED, batches("BikeSharingDay, fitted", "Greedy")),
-    quoted("06_realizable", "against {:.1f}, where", FITTED, batches("BikeSharingDay, fitted", "MeanOpt 0.1")),
+    quoted("06_realizable", "9.6 against {:.1f}.", FITTED, batches("BikeSharingDay, fitted", "MeanOpt 0.1")),
     quoted("06_realizable", "Greedy {:.1f} batches where chance needs", FITTED, batches("Bank, fitted", "Greedy")),
     quoted("06_realizable", "needs {:.1f} batches in the mean", FITTED, batches(HOURS, "Greedy")),
     quoted("06_realizable", "top arm in {:.0f} of 100", FITTED, batches(HOURS, "Greedy") | {"statistic": "censored"}),
     quoted("06_realizable", "and the mean is {:.1f}, about that", FITTED, batches(HOURS, "MeanOpt 0.001")),
-    quoted("06_realizable", "where chance needs {:.1f} and 27.8", FITTED, batches("Adult, fitted", LAW)),
+    quoted("06_realizable", "they need {:.1f} and 20.8", FITTED, batches("BikeSharingDay, fitted", "Ensemble")),
+    quoted("06_realizable", "and {:.1f} batches, Greedy", FITTED, batches("BikeSharingDay, fitted", "EnsembleNoiseY")),
     quoted("06_realizable", "batches where chance needs {:.1f}: of three", FITTED, batches("Bank, fitted", LAW)),
     quoted("07_diversity", "in {:.1f} batches, where MeanOpt", POSITIONS, batches(HOLE, "DetD 0.1 | rbf")),
     quoted("07_diversity", "where MeanOpt needs {:.1f} in the same", POSITIONS, batches(HOLE, "MeanOpt 0.1")),
