@@ -122,26 +122,25 @@ def query_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
 
 
 def query_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
-    """Return queries over d against epsilon, a panel for each d, with the printed bound and the one its proof gives."""
-    panels = sorted(dict.fromkeys(values["panel"]), key=lambda name: float(name.removeprefix("d = ")))
-    n_rows = -(-len(panels) // 4)
-    figure, axes = plt.subplots(n_rows, min(4, len(panels)), figsize=wide(n_rows, 2.3), squeeze=False, sharey=True)
-    for axis, panel in zip(axes.flat, panels, strict=False):
-        d = float(panel.removeprefix("d = "))
-        mine = values[(values["panel"] == panel) & (values["statistic"] == "queries")]
-        shown = mine.assign(**{name: mine[name] / d for name in ("value", "low", "high")})
-        epsilon = np.linspace(0.0, 0.95, 200)
-        printed, squared = (query_bounds(np.array(d), epsilon, kind) / d for kind in ("printed", "squared"))
-        axis.plot(epsilon, printed, color="black", ls="--", lw=1.2, label="printed bound")
-        axis.plot(epsilon, squared, color="0.35", ls=":", lw=1.6, label="bound that the proof supports")
-        draw_lines(axis, shown, ORDER, joined=False)
-        axis.set_title(f"$d = {d:g}$")
-        axis.set_xlabel(r"$\epsilon$")
-    for axis in axes.flat[len(panels) :]:
-        axis.set_axis_off()
-    for line in axes:
-        line[0].set_ylabel("queries / d (mean)")
+    """Return queries over the printed bound, for each d and epsilon, with the bound that its proof supports."""
+    keyed = values.assign(d=values["panel"].str.removeprefix("d = ").astype(float)).sort_values(["d", "x"])
+    keyed = keyed.assign(cell=[f"{d:g}\n{epsilon:g}" for d, epsilon in keyed[["d", "x"]].itertuples(index=False)])
+    bounds = keyed[keyed["statistic"] == "bound"].pivot(index="cell", columns="series", values="value")
+    queries = keyed[keyed["statistic"] == "queries"]
+    over = bounds["printed"].loc[queries["cell"]].to_numpy()
+    shown = queries.assign(x=queries["cell"], **{name: queries[name] / over for name in ("value", "low", "high")})
+    cells = list(dict.fromkeys(shown["x"]))
+    figure, axis = plt.subplots(figsize=wide(1, 3.2))
+    axis.axhline(1.0, color="black", ls="--", lw=1.2, label="printed bound")
+    squared = (bounds["squared"] / bounds["printed"]).loc[cells]
+    places = np.arange(len(cells))
+    axis.hlines(
+        squared, places - 0.4, places + 0.4, color="0.35", ls=":", lw=1.8, label="bound that the proof supports"
+    )
+    draw_lines(axis, shown, ORDER, joined=False)
+    axis.set_xticks(places, cells)
+    axis.set_xlabel("dimension d, and below it ε")
+    axis.set_ylabel("queries / printed bound (mean)")
     legend_below(figure, ORDER)
-    runs = runs_text(values.loc[values["statistic"] == "queries", "n"])
-    words = [runs, "bars: 95% intervals; linear class on the unit ball", setting]
+    words = [runs_text(queries["n"]), "bars: 95% intervals; linear class on the unit ball", setting]
     return headed(figure, title, "; ".join(filter(None, words)))

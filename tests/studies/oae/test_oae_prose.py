@@ -21,6 +21,7 @@ BICYCLES, POSTS = (FIGURES / "oae" / "08_sequential" / f"{name}.csv" for name in
 TABLES_FOUND = FIGURES / "oae" / "05_uci" / "fig14.csv"
 UCI = FIGURES / "oae" / "05_uci" / "tab_uci.csv"
 OBJECTIVES = FIGURES / "oae" / "05_uci" / "fig33.csv"
+HARDEST = {"panel": "BikeSharingHour", "x": 0.002, "statistic": "batches"}
 HINGED = {"panel": "BikeSharingDay, HingePNorm", "x": 0.002, "statistic": "batches"}
 HOUR_LINEAR = "BikeSharingHour, linear"
 HOURS = "BikeSharingHour, fitted"
@@ -120,6 +121,8 @@ QUOTED = [
     quoted("05_uci", "λ = 0.001 29.4, Greedy {:.1f} and chance", UCI, batches(HOUR_LINEAR, "Greedy")),
     quoted("05_uci", "noisy ensemble needs {:.1f} batches and the", UCI, batches(HOUR_LINEAR, "EnsembleNoiseY")),
     quoted("05_uci", "the plain one {:.1f}, where", UCI, batches(HOUR_LINEAR, "Ensemble")),
+    quoted("05_uci", "weak optimism finds one in {:.1f} batches", TABLES_FOUND, HARDEST | {"series": "MeanOpt 0.001"}),
+    quoted("05_uci", "47.6 batches where chance needs {:.1f}.", TABLES_FOUND, HARDEST | {"series": LAW}),
     quoted("05_uci", "Greedy in {:.1f} and chance in 99.4", TABLES_FOUND, batches(BLOGS, "Greedy") | {"x": 0.002}),
     quoted("05_uci", "0.2% it finds only after {:.1f} to", OBJECTIVES, HINGED | {"series": "HingePNorm 0.001"}),
     quoted("05_uci", "after 45.5 to {:.1f} batches, MeanOpt", OBJECTIVES, HINGED | {"series": "HingePNorm 0.1"}),
