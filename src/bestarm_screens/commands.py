@@ -208,7 +208,7 @@ def run_replay(given: argparse.Namespace) -> int:
     settings = parsed_settings(given.set)
     if settings and len(given.policy) > 1:
         raise ValueError("--set is for one --policy; run replay once for each policy that has settings of its own.")
-    choices = [Choice(name, settings, not given.no_scale) for name in given.policy or ["gp", "random"]]
+    choices = [Choice(name, settings, not given.no_scale) for name in given.policy or ["hits", "random"]]
     notes = Notes()
     features = read_features(given.features, notes)
     phenotypes = _phenotypes(given.screen, given, features.names, notes)

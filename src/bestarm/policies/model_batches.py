@@ -172,7 +172,7 @@ class GaussianBatches(ModelBatches):
     share : float
         Share of the arms that are hits.
     threshold : float, optional
-        Reward from which an arm is a hit, in the place of the share.
+        Reward from which an arm is a hit, instead of a share.
     model : SmoothGP
         Kernel, priors and fitting.
     shortlist : int

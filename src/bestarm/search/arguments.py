@@ -13,7 +13,7 @@ from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice
 from bestarm.search.measuring import names_in, unknown_names
 
-DEFAULT = "forest"  # by the rule in docs/what_to_use.md
+DEFAULT = "gp"  # by the rule in docs/what_to_use.md
 
 Hits = float | str | list[str] | None  # a reward from which on, a share such as "5%", names
 
