@@ -5,8 +5,9 @@ import argparse
 import pandas as pd
 
 from benchmarks.what_to_use import POLICIES
+from bestarm.search.arguments import DEFAULT
 from bestarm.search.choices import Choice
-from bestarm.search.search import DEFAULT, Search
+from bestarm.search.search import Search
 from bestarm_lab.notebooks.section import markdown_table
 from bestarm_lab.paths import ROOT
 from bestarm_screens.parser import add_commands
