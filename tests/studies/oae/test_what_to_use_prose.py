@@ -98,5 +98,7 @@ def test_numbers_on_other_libraries():
 
 def test_runs_are_as_many_as_is_said():
     screens = TABLE[TABLE["data"].isin(CASES[:3])].set_index("policy")["runs"]
-    assert set(screens.drop("ensemble")) == {20}
+    dear = [p for p in OURS if p.startswith("gp, ") or p in ("hits", "forest")]
+    assert set(screens[dear]) == {20}
+    assert set(screens[["neighbours", "linear", "greedy", "mean_opt"]]) == {50}
     assert not {"thompson", "gp_bucb"} & set(screens.index)
