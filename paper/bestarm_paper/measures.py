@@ -101,12 +101,10 @@ def switches(rows: Rows) -> pd.DataFrame:
     DataFrame
         ``study, series, panel, x, fold``: one line for each difference, algorithm and instance.
     """
-    audits = ("adaptive", "baselines", "baselines_adaptive", "cars", "corner", "small", "sphere", "static")
-    tables = [("gse", f"figures/gse/10_paper_against_code/audit_{name}", "accuracy") for name in audits]
-    tables += [("gpoo", "figures/gpoo/05_paper_against_code/fig_audit", "mean over N = 10-80")]
-    ratios = ("fig_audit_deviations", "fig_audit_lingame_alone")
-    tables += [
-        ("linear_topm", f"figures/linear_topm/06_paper_against_code/{name}", "ratio of means") for name in ratios
+    tables = [
+        ("gse", "figures/gse/10_paper_against_code/tab_audit", "accuracy"),
+        ("gpoo", "figures/gpoo/05_paper_against_code/fig_audit", "mean over N = 10-80"),
+        ("linear_topm", "figures/linear_topm/06_paper_against_code/fig_audit_deviations", "ratio of means"),
     ]
     found = []
     for study, name, statistic in tables:

@@ -11,10 +11,10 @@ from bestarm_paper.rows import RUNS, Rows
 Predicate = Callable[[Rows], bool]
 PREDICATES: dict[str, Predicate] = {}
 
-LINGAME = "figures/linear_topm/06_paper_against_code/fig_audit_lingame_alone"
+LINGAME = "figures/linear_topm/06_paper_against_code/fig_audit_deviations"
 GPTREE = "figures/gpoo/05_paper_against_code/fig_audit"
 SLOPES = "figures/gpoo/05_paper_against_code/gptree_slopes"
-GSE = "figures/gse/10_paper_against_code/audit_"
+GSE = "figures/gse/10_paper_against_code/tab_audit"
 
 
 def predicate(function: Predicate) -> Predicate:
@@ -101,8 +101,10 @@ def stale_pair_stops_early(rows: Rows) -> bool:
 @predicate
 def pairing_not_features(rows: Rows) -> bool:
     """On the drugs paired widths halve the pulls, and features with the same widths change none."""
-    table = "figures/linear_topm/06_paper_against_code/fig_audit_gain_drugs"
-    widths, features = (rows.number(table, {"x": x}) for x in ("paired widths", "× features, largest variance"))
+    table = "figures/linear_topm/06_paper_against_code/fig_audit_gain"
+    widths, features = (
+        rows.number(table, {"panel": "1(c)", "x": x}) for x in ("paired widths", "× features, largest variance")
+    )
     return rows.words("TOPM-C9.a", "TOPM-C9.c") == {"confirmed"} and widths < 0.55 and abs(features - 1) < 0.01
 
 
@@ -167,8 +169,8 @@ def the_adaptive_ranking_is_of_the_code(rows: Rows) -> bool:
 def columns_need_ties(rows: Rows) -> bool:
     """Few columns alone change nothing clear; with ties by the stage before they add accuracy."""
     line = {"panel": "adaptive, K = 16", "series": "GSE-Lin-FWG", "statistic": "accuracy"}
-    alone = ends(rows, f"{GSE}adaptive", x="three columns", **line)
-    both = ends(rows, f"{GSE}adaptive", x="three columns, ties by the stage before", **line)
+    alone = ends(rows, GSE, x="three columns", **line)
+    both = ends(rows, GSE, x="three columns, ties by the stage before", **line)
     return alone[0] <= 0 <= alone[1] and both[0] > 0
 
 
@@ -177,15 +179,15 @@ def overwritten_dimension_costs(rows: Rows) -> bool:
     """The overwritten dimension lowers GSE's accuracy for each number of arms."""
     panels = ("sphere, K = 8", "sphere, K = 16", "sphere, K = 32")
     line = {"series": "GSE-Lin-FWG", "x": "dimension 4", "statistic": "accuracy"}
-    return all(ends(rows, f"{GSE}sphere", panel=panel, **line)[1] < 0 for panel in panels)
+    return all(ends(rows, GSE, panel=panel, **line)[1] < 0 for panel in panels)
 
 
 @predicate
 def rounding_up_pays(rows: Rows) -> bool:
     """Pulls beyond the budget add accuracy where arms are many, and less where they are few."""
     line = {"series": "GSE-Lin-FWG", "x": "rounded up", "statistic": "accuracy"}
-    few, many = (rows.number(f"{GSE}small", {"panel": f"small budget, K = {k}", **line}) for k in (8, 64))
-    return few < many and ends(rows, f"{GSE}small", panel="small budget, K = 64", **line)[0] > 0
+    few, many = (rows.number(GSE, {"panel": f"small budget, K = {k}", **line}) for k in (8, 64))
+    return few < many and ends(rows, GSE, panel="small budget, K = 64", **line)[0] > 0
 
 
 @predicate

@@ -217,10 +217,10 @@ def _heads(kinds):
 
 def test_factors_by_hand(rows):
     causes = rows.causes.set_index("switch")
-    lingame = pd.read_csv(rows.root / "figures/linear_topm/06_paper_against_code/fig_audit_lingame_alone.csv")
+    lingame = pd.read_csv(rows.root / "figures/linear_topm/06_paper_against_code/fig_audit_deviations.csv")
     line = lingame[(lingame["x"] == "without 1/σ²") & (lingame["statistic"] == "ratio of means")].iloc[0]
     assert causes.loc["LinGame without the noise scale", "value"] == line["value"]
-    audit = pd.read_csv(rows.root / "figures/gse/10_paper_against_code/audit_baselines_adaptive.csv")
+    audit = pd.read_csv(rows.root / "figures/gse/10_paper_against_code/tab_audit.csv")
     mine = audit[(audit["panel"] == "baselines adaptive, K = 16") & (audit["series"] == "BayesGap-Lin")]
     written, changed = mine[mine["x"].isna()]["value"].item(), mine[mine["x"] == "H without its power"]["value"].item()
     found = causes.loc["gaps in BayesGap's index without their power"]
