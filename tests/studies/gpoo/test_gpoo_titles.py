@@ -1,13 +1,12 @@
 """Titles of figures stand in the notebooks that draw them, and are true of the figures' CSV files."""
 
-import json
-import re
 from collections.abc import Callable
 
 import pandas as pd
 import pytest
+from titles import code_cells
 
-from bestarm_lab.paths import FIGURES, NOTEBOOKS
+from bestarm_lab.paths import FIGURES
 
 GPOO = FIGURES / "gpoo"
 TREE, REGRET, AGGREGATION = "02_tree_and_gpoo", "03_regret", "04_aggregation"
@@ -209,16 +208,9 @@ TITLES: list[tuple[str, str, Callable[[], bool]]] = [
 ]
 
 
-def code_of(notebook: str) -> str:
-    """Return the code of a notebook, texts over several lines joined."""
-    cells = json.loads((NOTEBOOKS / "gpoo" / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
-    code = " ".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
-    return re.sub(r'"\s*\n\s*"', "", code)
-
-
 @pytest.mark.parametrize(("notebook", "title", "holds"), TITLES, ids=[title[:40] for _, title, _ in TITLES])
 def test_titles_say_what_their_tables_say(notebook, title, holds):
-    assert f'"{title}"' in code_of(notebook)
+    assert f'"{title}"' in " ".join(code_cells("gpoo", notebook))
     assert holds()
 
 

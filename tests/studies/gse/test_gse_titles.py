@@ -1,38 +1,19 @@
 """Titles of the GSE figures are predicates that are true of the figures' CSV files, and every figure has one."""
 
-import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 
 import pandas as pd
 import pytest
+import titles
 
-from bestarm_lab.paths import FIGURES, NOTEBOOKS
+from bestarm_lab.paths import FIGURES
 
 GSE = FIGURES / "gse"
 FORMS = ["GSE-Lin", "GSE-Lin-FWG", "GSE-Lin-Greedy", "GSE-Lin-Wynn"]
 ONE_MODEL = ["LinUCB", "LinGapE", "LinGapE-Greedy", "BayesGap-Lin"]  # rivals with one linear model of all rewards
 TIES = "three columns, ties by the stage before"
 
-Predicate = Callable[[pd.DataFrame], bool]
-
-
-@dataclass(frozen=True)
-class Title:
-    """What a figure says, and when it is true of the figure's values."""
-
-    notebook: str
-    file: str
-    text: str
-    holds: Predicate
-
-    def check(self) -> None:
-        """Check that the notebook gives the figure this title, and that it is true."""
-        cells = json.loads((NOTEBOOKS / "gse" / f"{self.notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
-        code = [" ".join("".join(c["source"]).split()).replace('" "', "") for c in cells if c["cell_type"] == "code"]
-        (mine,) = [cell for cell in code if f'"{self.file}"' in cell]
-        assert f'"{self.text}"' in mine
-        assert self.holds(pd.read_csv(GSE / self.notebook / f"{self.file}.csv", keep_default_na=False, na_values=[""]))
+Title = partial(titles.Title, "gse")
 
 
 def cells(values: pd.DataFrame, statistic: str, convention: str = "as_written", column: str = "value") -> pd.DataFrame:

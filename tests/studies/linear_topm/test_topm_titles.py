@@ -1,13 +1,12 @@
 """Titles of figures stand in the notebooks that draw them, and are true of the figures' CSV files."""
 
-import json
-import re
 from collections.abc import Callable
 
 import pandas as pd
 import pytest
+from titles import code_cells
 
-from bestarm_lab.paths import FIGURES, NOTEBOOKS
+from bestarm_lab.paths import FIGURES
 
 TOPM = FIGURES / "linear_topm"
 ONE, TWO, THREE, FOUR = "01_main_results", "02_classic_instances", "03_random_instances", "04_complexity_constants"
@@ -58,7 +57,7 @@ def condition_of_table_4() -> bool:
 
 def parts_of_the_network() -> bool:
     """Follow the interactions: every gene is reached from another of its part, and there are several parts."""
-    pairs = [re.split(" → ", arrow) for arrow in drawn(FIVE, "fig04", "sign")["series"]]
+    pairs = [arrow.split(" → ") for arrow in drawn(FIVE, "fig04", "sign")["series"]]
     part = {gene: gene for pair in pairs for gene in pair}
 
     def root(gene: str) -> str:
@@ -207,16 +206,9 @@ TITLES: list[tuple[str, str, Callable[[], bool]]] = [
 ]
 
 
-def code_of(notebook: str) -> str:
-    """Return the code of a notebook, texts over several lines joined."""
-    cells = json.loads((NOTEBOOKS / "linear_topm" / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
-    code = " ".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
-    return re.sub(r'"\s*\n\s*"', "", code)
-
-
 @pytest.mark.parametrize(("notebook", "title", "holds"), TITLES, ids=[title[:40] for _, title, _ in TITLES])
 def test_titles_say_what_their_tables_say(notebook, title, holds):
-    assert f'"{title}"' in code_of(notebook)
+    assert f'"{title}"' in " ".join(code_cells("linear_topm", notebook))
     assert holds()
 
 

@@ -1,39 +1,19 @@
 """Titles of the figures on tables, gene screens, theory and simulated lines are true of the figures' values."""
 
-import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
+import titles
 
-from bestarm_lab.paths import FIGURES, NOTEBOOKS
+from bestarm_lab.paths import FIGURES
 
 LAW = "RandomBatch, exact law"
 DAY, HOUR, BLOGS = "BikeSharingDay", "BikeSharingHour", "BlogFeedback"
 STRENGTHS = ["Greedy", "MeanOpt 0.001", "MeanOpt 0.01", "MeanOpt 0.1"]
 
-Predicate = Callable[[pd.DataFrame], bool]
-
-
-@dataclass(frozen=True)
-class Title:
-    """What a figure says, and when it is true of the figure's values."""
-
-    notebook: str
-    file: str
-    text: str
-    holds: Predicate
-
-    def check(self) -> None:
-        """Check that the notebook gives the figure this title, and that it is true."""
-        cells = json.loads((NOTEBOOKS / "oae" / f"{self.notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
-        code = [" ".join("".join(c["source"]).split()).replace('" "', "") for c in cells if c["cell_type"] == "code"]
-        (mine,) = [cell for cell in code if f'show("{self.file}"' in cell]
-        assert f'"{self.text}"' in mine
-        table = FIGURES / "oae" / self.notebook / f"{self.file}.csv"
-        assert self.holds(pd.read_csv(table, keep_default_na=False, na_values=[""]))
+Title = partial(titles.Title, "oae")
 
 
 def batches(values: pd.DataFrame, x: float = 0.01) -> pd.DataFrame:
