@@ -8,27 +8,12 @@ from typing import Any
 import pytest
 
 from bestarm_lab.notebooks.runner import notebooks_of
-from bestarm_lab.paths import NOTEBOOKS
 
 MOST_WORDS = 250  # of the first cell
 MOST_BETWEEN = 120  # words between the first picture and the findings: how to read it
 MOST_NUMBERS = 5  # of a paragraph
 MOST_COLUMNS, MOST_ROWS = 12, 30  # of a table in view
 FOLDED = {"hide-output", "hide-cell", "remove-output", "remove-cell"}  # tags under which an output is not in view
-NOT_YET = {  # notebooks that do not have this form; each fault is mended once, and its line goes
-    # oae
-    "oae/01_problem",
-    "oae/02_fits",
-    "oae/03_vanilla",
-    "oae/04_ensembles",
-    "oae/07_diversity",
-    "oae/08_sequential",
-    "oae/09_open_choices",
-    "oae/14_transfer",
-    "oae/16_verdicts",
-    "oae/your_own_screen",
-    # end
-}
 
 Cell = dict[str, Any]
 PICTURE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
@@ -142,15 +127,8 @@ def faults(cells: list[Cell]) -> list[str]:
 
 @pytest.mark.parametrize("path", notebooks_of(), ids=lambda p: f"{p.parent.name}/{p.stem}")
 def test_a_notebook_has_the_form(path):
-    found, name = faults(cells_of(path)), f"{path.parent.name}/{path.stem}"
-    if name in NOT_YET:
-        assert found, f"{name} has the form now: its line in NOT_YET goes."
-    else:
-        assert not found, "\n".join(found)
-
-
-def test_notebooks_that_are_excused_are_there():
-    assert {p.relative_to(NOTEBOOKS).with_suffix("").as_posix() for p in notebooks_of()} >= NOT_YET
+    found = faults(cells_of(path))
+    assert not found, "\n".join(found)
 
 
 def text_cell(source: str) -> Cell:

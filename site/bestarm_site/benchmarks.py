@@ -9,6 +9,7 @@ import pandas as pd
 
 from bestarm_lab.paths import ROOT
 from bestarm_site.cards import raw
+from bestarm_studies.oae import what_to_use
 
 FOLDER = ROOT / "benchmarks"
 NO_BENCHMARKS = {"__init__", "__main__"}
@@ -18,30 +19,13 @@ HOW_TO_READ = (
 )
 
 
-def committed() -> pd.DataFrame:
-    """Return what each policy found on each data set, on average over runs, with what chance finds and what there is.
-
-    Columns are ``data, policy, found, chance, most, seconds``. A file of single runs has the hits after each fifth of
-    the measurements; `chance` is then the mean of the hypergeometric law.
-    """
-    files = [file for name in ("", "_peers") if (file := FOLDER / f"what_to_use{name}.csv").is_file()]
-    table = pd.concat([pd.read_csv(file) for file in files])
-    if "run" not in table:
-        return table.rename(columns={"processor seconds a run": "seconds"})
-    means = table.groupby(["data", "policy"], sort=False)[["found 5/5", "seconds"]].mean().reset_index()
-    about = pd.read_csv(FOLDER / "what_to_use_data.csv")
-    about["chance"] = about["hits"] * about["measurements"] / about["candidates"]
-    about["most"] = about[["hits", "measurements"]].min(axis=1)
-    return means.rename(columns={"found 5/5": "found"}).merge(about[["data", "chance", "most"]], on="data")
-
-
 def scores(table: pd.DataFrame) -> pd.DataFrame:
     """Return a line for each policy: on each data set the share of what chance leaves, and seconds; best mean first.
 
     Parameters
     ----------
     table : DataFrame
-        As `committed`.
+        Of `bestarm_studies.oae.what_to_use.Measured.table`.
 
     Returns
     -------
@@ -101,7 +85,7 @@ def page() -> str:
         f"{HOW_TO_READ} Errors, protocol and the rule behind the default: [which policy](/docs/what_to_use.md).",
         "",
     ]
-    lines += [raw(bars(committed()))]
+    lines += [raw(bars(what_to_use.read().table()))]
     lines += ["## What else is measured", "", "Each prints its table; `make bench` runs those that need no data of"]
     lines += ["others.", ""]
     lines += ["| command | what it measures |", "| --- | --- |"]

@@ -162,13 +162,21 @@ def _stands(claim: Record) -> str:
     if told is None:
         return ""
     counts = f"stands under {told['confirmed']} of {told['readings']} readings, fails under {told['refuted']}"
-    about = (
-        f"The claim {counts}; the others leave it open. Drawn were {told['draws']} choices of what the paper leaves "
-    )
+    about = f"The claim {counts}; the others leave it open. Drawn were {told['draws']} choices of what the paper "
     about += f"leaves open, on {told['comparisons']} of its {told['of']} comparisons"
     about += f" (without {told['without']})" if told["without"] else ""
     why = [told[key] for key in ("why_1", "why_2") if told[key]]
     return f" **Other readings:** {about}." + (f" What decides most: {'; '.join(why)}." if why else "")
+
+
+def _quantiles(claim: Record) -> str:
+    """Return what a claim is at each quantile that might be counted, where that makes a difference."""
+    if claim.quantiles is None:
+        return ""
+    words = {name: word for name, word in claim.quantiles.items() if name != "claim"}
+    if len(set(words.values())) == 1:
+        return ""
+    return " **By quantile:** " + ", ".join(f"top {name} {word}" for name, word in words.items()) + " (by itself)."
 
 
 def _p(value: float) -> str:
@@ -191,7 +199,7 @@ def details_of(claim: Record, dots: Dots) -> str:
     lines += [f" **Tested as:** {claim.first.test.rstrip('.')}."]
     if claim.caveat:
         lines += [f" **Rests on:** {claim.caveat.strip()}"]
-    lines += [_stands(claim)]
+    lines += [_stands(claim), _quantiles(claim)]
     text = "".join(lines) + "\n\n"
     notebook = f"/notebooks/{claim.study}/{claim.notebook}.ipynb"
     found = figure_of(claim)

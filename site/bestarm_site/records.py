@@ -108,6 +108,8 @@ class Record:
     ----------
     stands : mapping or None
         Under how many drawn readings of what the paper leaves open the claim stands: a line of ``stands.csv``.
+    quantiles : mapping or None
+        What the claim is by itself, by the quantile that is counted: a line of ``quantiles.csv``.
     """
 
     study: str
@@ -124,6 +126,7 @@ class Record:
     exact: bool
     verdicts: Mapping[str, Verdict]
     stands: Mapping[str, Any] | None = None
+    quantiles: Mapping[str, Any] | None = None
 
     @property
     def first(self) -> Verdict:
@@ -147,10 +150,12 @@ def records() -> Mapping[str, Record]:
     """Return every claim of every study by its name, in the order of the studies and their ledgers."""
     found: dict[str, Record] = {}
     for study in study_names():
-        table, moves, stands = read_verdicts(study), _moves(study), _stands(study)
+        table, moves = read_verdicts(study), _moves(study)
+        stands, quantiles = _by_claim(study, "stands.csv"), _by_claim(study, "quantiles.csv")
         if table is not None:
             for identity, lines in table.groupby("id", sort=False):
-                found[str(identity)] = _record(study, lines, moves, stands.get(str(identity)))
+                more = (stands.get(str(identity)), quantiles.get(str(identity)))
+                found[str(identity)] = _record(study, lines, moves, *more)
     return found
 
 
@@ -163,9 +168,9 @@ def _moves(study: str) -> dict[tuple[str, str], dict[str, str]]:
     return {(x["id"], x["convention"]): {key: str(x[key]) for key in ("halved", "doubled", "holm")} for x in lines}
 
 
-def _stands(study: str) -> dict[str, dict[str, Any]]:
-    """Return under how many readings the claims of a study stand, where readings were drawn."""
-    file = RESULTS / study / "stands.csv"
+def _by_claim(study: str, name: str) -> dict[str, dict[str, Any]]:
+    """Return the lines of a file of a study's results by their claim; nothing where the study has none."""
+    file = RESULTS / study / name
     if not file.is_file():
         return {}
     lines = pd.read_csv(file, keep_default_na=False).to_dict("records")
@@ -182,7 +187,9 @@ def controls(claim: Record) -> list[Record]:
     return [r for r in records().values() if r.of == claim.id]
 
 
-def _record(study: str, lines: pd.DataFrame, moves: Mapping[tuple[str, str], Mapping[str, str]], stands: Any) -> Record:
+def _record(
+    study: str, lines: pd.DataFrame, moves: Mapping[tuple[str, str], Mapping[str, str]], stands: Any, quantiles: Any
+) -> Record:
     first = lines.iloc[0]
     verdicts = {
         str(line["convention"]): _verdict(line, moves.get((line["id"], line["convention"]), {}))
@@ -195,6 +202,7 @@ def _record(study: str, lines: pd.DataFrame, moves: Mapping[tuple[str, str], Map
         exact=first["kind"] == "exact",
         verdicts={c: verdicts[c] for c in CONVENTIONS if c in verdicts},
         stands=stands,
+        quantiles=quantiles,
         **{key: _text(first[key]) for key in keys},
     )
 

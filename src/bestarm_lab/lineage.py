@@ -40,10 +40,23 @@ def made_by(parts: Iterable[Part]) -> MadeBy:
 
 
 def compare(before: pd.DataFrame, after: pd.DataFrame) -> str:
-    """Return whether rows without their keys are equal bit by bit, within rounding, or moved."""
-    a, b = (frame.drop(columns="key").reset_index(drop=True) for frame in (before, after))
+    """Return whether rows without their keys are equal bit by bit, within rounding, or moved; in whatever order."""
+    a, b = (frame.drop(columns="key") for frame in (before, after))
     if list(a.columns) != list(b.columns) or len(a) != len(b):
         return MOVED
+    found = _compare(a, b)
+    # how many networks are fitted at once depends on the processor's vectors, and so does the order of their rows
+    return found if found != MOVED else _compare(_in_order(a), _in_order(b))
+
+
+def _in_order(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows sorted by what names them, then by their numbers."""
+    names = [str(c) for c in rows if not pd.api.types.is_float_dtype(rows[c])]
+    numbers = [str(c) for c in rows if c not in names]
+    return rows.sort_values([*names, *numbers], key=lambda c: c.astype(str) if c.dtype == object else c)
+
+
+def _compare(a: pd.DataFrame, b: pd.DataFrame) -> str:
     found = EQUAL
     for name in a.columns:
         x, y = a[name].to_numpy(), b[name].to_numpy()

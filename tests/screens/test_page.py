@@ -42,7 +42,7 @@ def hits(series: str, batch: int) -> str:
 
 def test_numbers_in_the_notebook_are_those_of_its_table():
     """Every sentence of the findings that says how many hits."""
-    findings = TEXT.split("## What we find")[1].split("## Limits")[0]
+    findings = TEXT.split("## What we find")[1].split("\n## ")[0]
     quoted = re.findall(r"`(\w+)` (?:finds|has found) ([\d.]+) hits .*?([\d]+) batches", findings)
     assert quoted
     for series, value, batch in quoted:

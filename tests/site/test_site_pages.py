@@ -20,6 +20,7 @@ from bestarm_lab.notebooks.runner import notebooks_of
 from bestarm_lab.notebooks.score import disagreements
 from bestarm_lab.paths import ROOT
 from bestarm_lab.study import claim_ids, load_study, study_names
+from bestarm_studies.oae import what_to_use
 
 HTML = ROOT / "build" / "site" / "html"
 
@@ -153,6 +154,10 @@ def test_a_card_says_what_the_record_has():
     drawn = next(r for r in records().values() if r.stands is not None)
     told = f"stands under {drawn.stands['confirmed']} of {drawn.stands['readings']} readings"
     assert told in card(drawn, comparisons.of_study(drawn.study))
+    read = next(r for r in records().values() if r.quantiles is not None and len({*r.quantiles.values()}) > 2)
+    assert f"top 5% {read.quantiles['5%']}, top 1% {read.quantiles['1%']}" in card(
+        read, comparisons.of_study(read.study)
+    )
     part = next(r for r in records().values() if cards.same_sentence(r))
     other = cards.same_sentence(part)[0]
     assert (other.sentence, other.study) == (part.sentence, part.study)
@@ -271,7 +276,7 @@ def test_scores_of_benchmarks_are_shares_of_what_chance_leaves():
 
 def test_the_page_of_benchmarks_has_every_policy_and_every_command():
     text = benchmarks.page()
-    table = benchmarks.committed()
+    table = what_to_use.read().table()
     assert (table["chance"] < table["most"]).all()
     assert all(f'<th scope="row">{policy}</th>' in text for policy in set(table["policy"]))
     assert {"calibration", "guards", "oae_engine"} <= set(benchmarks.modules())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -129,11 +129,10 @@ class Book:
 
     def in_order(self, rounds: Sequence[Round]) -> list[str]:
         """Return what waits in the order in which it was asked."""
-        left: Mapping[str, int] = Counter(self.waiting)
-        counts, found = dict(left), []
+        left, found = Counter(self.waiting), []
         for each in rounds:
             for name in each.names:
-                if counts.get(name, 0) > 0:
-                    counts[name] -= 1
+                if left[name] > 0:
+                    left[name] -= 1
                     found.append(name)
-        return found + [name for name, n in counts.items() for _ in range(n)]
+        return [*found, *left.elements()]

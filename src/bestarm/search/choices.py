@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
@@ -98,8 +98,9 @@ def _hits(
 ) -> GaussianBatches:
     """Return the probability of a hit; ``noise`` is the centre of the logarithm of the noise variance."""
     model = SmoothGP(family=family, ard=ard, noise_prior=(noise, 1.0), steps=steps)
-    policy = GaussianBatches("probability of a hit", batch, rounds, score_by="hits", share=share, model=model)
-    return replace(policy, threshold=threshold)
+    return GaussianBatches(
+        "probability of a hit", batch, rounds, score_by="hits", share=share, threshold=threshold, model=model
+    )
 
 
 def _forest(*, batch: int, rounds: int, trees: int = 200, least: int = 5, beta: float = 1.0) -> ForestBatches:

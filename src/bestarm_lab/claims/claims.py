@@ -28,7 +28,7 @@ from bestarm_lab.claims.verdicts import (
     needed_runs,
     pooled,
     states,
-    two_sided,
+    verdict_alone,
     verdict_of,
     verdict_table,
 )
@@ -124,8 +124,8 @@ def sensitivity(lines: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
         need = int(line["needed"])
         for word, factor in (("halved", 0.5), ("doubled", 2.0)):
             moved = _moved(comparisons, raw["asked"], factor)
-            significant = bool(moved) and two_sided(*joint_p(moved, need)) <= levels.iloc[place]
-            words[word] = verdict_of(moved, significant, need, mixed=raw["asked"].mixes) if moved else ""
+            level, mixed = float(levels.iloc[place]), raw["asked"].mixes
+            words[word] = verdict_alone(moved, need, level=level, mixed=mixed) if moved else ""
         words["holm"] = verdict_of(comparisons, bool(holm.iloc[place] < LEVEL), need, mixed=raw["asked"].mixes)
         found.append(words)
     return pd.DataFrame(found, columns=["id", "convention", "verdict", "halved", "doubled", "holm"])

@@ -84,6 +84,11 @@ def verdict_of(comparisons: Sequence[Comparison], significant: bool, need: int, 
     return "mixed" if mixed and "for" in states(comparisons) else "refuted"
 
 
+def verdict_alone(comparisons: Sequence[Comparison], need: int, *, level: float = LEVEL, mixed: bool = True) -> str:
+    """Return the verdict on a claim at a level, not adjusted for other claims; as of `verdict_of`."""
+    return verdict_of(comparisons, two_sided(*joint_p(comparisons, need)) <= level, need, mixed=mixed)
+
+
 def deciding(comparisons: Sequence[Comparison], verdict: str, need: int) -> Comparison:
     """Return the comparison that a verdict rests on: the weakest that is needed, or the one most against."""
     m = len(comparisons)

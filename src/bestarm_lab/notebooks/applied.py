@@ -12,7 +12,7 @@ from dataclasses import is_dataclass
 from functools import partial
 from typing import Any
 
-from bestarm_lab.experiments.changes import same, settings_with_values, with_settings_of_policy
+from bestarm_lab.experiments.changes import policies_of, same, settings_with_values, with_settings_of_policy
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import PerArm
@@ -53,7 +53,11 @@ def _experiment(experiment: Experiment, name: str, value: Any, was: Any) -> Expe
         experiment = experiment.changed(problem={name: value})
     cuts = [held[name] for held in (experiment.settings, *(s.settings for s in scales)) if name in held]
     if any(_was(cut, was) for cut in cuts):
-        return experiment.changed(settings={name: value})
+        policies = [policy for one in experiment.series.values() for policy in policies_of(one)]
+        has = any(
+            name in settings_with_values(policy) for policy in policies
+        )  # searches without networks have no steps
+        return experiment.changed(settings={name: value}) if has else experiment
     series = {key: with_settings_of_policy(one, {name: value}, was) for key, one in experiment.series.items()}
     alike = all(one is experiment.series[key] for key, one in series.items())
     return experiment if alike else experiment.changed(series=series)

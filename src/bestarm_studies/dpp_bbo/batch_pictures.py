@@ -1,4 +1,4 @@
-"""Pictures of batches: bounds on a line, penalised acquisitions, arms in the plane, and volumes of batches.
+"""Pictures of batches: bounds on a line, penalised acquisitions, and arms in the plane.
 
 Functions take the plotted values of `bestarm_studies.dpp_bbo.batch_values` and compute no statistic.
 """
@@ -16,19 +16,14 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from bestarm_lab.figures.appearance import DOTS, DOTS_AND_DASHES, Look
-from bestarm_lab.figures.figures import draw_quantiles, headed, legend_below, wide
+from bestarm_lab.figures.figures import headed, legend_below, wide
 from bestarm_studies.dpp_bbo.batch_values import CODE, TEXT
+from bestarm_studies.dpp_bbo.stacked import stacked
 
 WIDTH_LOOKS = {
     "UCB": Look("#0072B2", "s"),
     "EST, ESTa": Look("#D55E00", "^", "--"),
     "EST, ESTn": Look("#009E73", "o", "-."),
-}
-CHAIN_LOOKS = {
-    "down-up, greedy start": Look("#0072B2", "s"),
-    "down-up, worst start": Look("#004C78", "D", "--"),
-    "exchange, greedy start": Look("#D55E00", "^", "-."),
-    "exchange, worst start": Look("#7A3500", "v", DOTS),
 }
 REGION_LOOKS = {
     "UCB, as written": Look("#0072B2", "s"),
@@ -116,24 +111,42 @@ def bounds_figure(values: pd.DataFrame, *, title: str, setting: str = "", region
     return headed(figure, title, setting)
 
 
-def penalty_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
-    """Return the penalised acquisition before each arm, side by side; the one before is a thin line."""
-    panels = list(dict.fromkeys(values["panel"]))
-    figure, axes = plt.subplots(1, len(panels), figsize=wide(1, 2.3), sharey=True, squeeze=False)
-    top = 1.1 * float(_of(values, "acquisition")["value"].max())
-    for k, (axis, panel) in enumerate(zip(axes[0], panels, strict=True)):
-        mine = values[values["panel"] == panel]
-        if k > 0:
-            before = _of(values[values["panel"] == panels[k - 1]], "acquisition")
-            axis.plot(before["x"], before["value"], color="0.55", lw=0.9, ls="--", label="before the last penalty")
-        now, arm = _of(mine, "acquisition"), _of(mine, "next arm")
-        axis.plot(now["x"], now["value"], color="#0072B2", label="acquisition with its penalties")
-        style: dict[str, Any] = {"ls": "", "marker": "v", "color": "#E69F00", "mec": "black", "ms": 7, "mew": 0.6}
-        axis.plot(arm["x"], arm["value"], label="next arm", **style)
-        axis.set(xlim=(-0.03, 1.03), xlabel="x", title=panel, ylim=(0, top))
-    axes[0, 0].set_ylabel("acquisition")
-    legend_below(figure)
-    return headed(figure, title, setting)
+def draw_penalty(axis: Axes, values: pd.DataFrame, before: pd.DataFrame | None) -> Axes:
+    """Draw one panel of `batch_values.penalty_values`, over the acquisition of the panel before as a thin line."""
+    if before is not None:
+        last = _of(before, "acquisition")
+        axis.plot(last["x"], last["value"], color="0.55", lw=0.9, ls="--", label="before the last penalty")
+    now, arm = _of(values, "acquisition"), _of(values, "next arm")
+    axis.plot(now["x"], now["value"], color="#0072B2", label="acquisition with its penalties")
+    style: dict[str, Any] = {"ls": "", "marker": "v", "color": "#E69F00", "mec": "black", "ms": 7, "mew": 0.6}
+    axis.plot(arm["x"], arm["value"], label="next arm", **style)
+    axis.set(xlim=(-0.03, 1.03), xlabel="x")
+    return axis
+
+
+def filling_figure(bounds: pd.DataFrame, penalties: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
+    """Return how a batch is filled without its rewards: bounds that shrink above, penalised acquisitions below."""
+
+    def above(part: Any) -> None:
+        panels = list(dict.fromkeys(bounds["panel"]))
+        axes = part.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        for axis, panel in zip(axes, panels, strict=True):
+            draw_bounds(axis, bounds[bounds["panel"] == panel]).set_title(panel)
+            axis.label_outer()
+        legend_below(part)
+
+    def below(part: Any) -> None:
+        panels = list(dict.fromkeys(penalties["panel"]))
+        axes = part.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        before = None
+        for axis, panel in zip(axes, panels, strict=True):
+            mine = penalties[penalties["panel"] == panel]
+            draw_penalty(axis, mine, before).set_title(panel)
+            before = mine
+        axes[0].set(ylabel="acquisition", ylim=(0, 1.1 * float(_of(penalties, "acquisition")["value"].max())))
+        legend_below(part)
+
+    return stacked([(2.5, above), (2.3, below)], title=title, setting=setting)
 
 
 def places_of(values: pd.DataFrame) -> pd.DataFrame:
@@ -227,15 +240,4 @@ def plane_figure(
         Line2D([], [], ls="", marker="o", mfc="white", mec="black", ms=8, label="its other arms, in order"),
     ]
     figure.legend(handles=marks, loc="outside lower center", ncols=3)
-    return headed(figure, title, setting)
-
-
-def volume_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
-    """Return the distribution of log determinants by rule, a panel for each posterior, side by side."""
-    panels = list(dict.fromkeys(values["panel"]))
-    figure, axes = plt.subplots(1, len(panels), figsize=wide(1, 1.9), sharey=True, squeeze=False)
-    for axis, panel in zip(axes[0], panels, strict=True):
-        mine = values[values["panel"] == panel]
-        draw_quantiles(axis, mine, list(dict.fromkeys(mine["series"]))).set_title(panel)
-        axis.set_xlabel(r"$\log\,\det L_S$")
     return headed(figure, title, setting)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from bestarm_lab.figures.appearance import DOTS, Look
 from bestarm_lab.figures.figures import draw_lines, draw_quantiles, headed, legend_below, line_panels, runs_text, wide
+from bestarm_studies.dpp_bbo.stacked import stacked
 
 BOUND_LOOKS = {"Theorem 3.3": Look("0.2", "", "--"), "worst arms": Look("0.45", "", DOTS)}
 TERM_LOOKS = {
@@ -44,21 +45,44 @@ MAXIMUM_LOOKS = {
 }
 
 
-def bounds_figure(values: pd.DataFrame, order: Sequence[str], *, title: str, setting: str = "") -> Figure:
-    """Return mean cumulative regret against the number of batches, below the bounds, on a logarithmic axis."""
-    return line_panels(
-        values,
-        [*order, *BOUND_LOOKS],
-        statistic="regret",
-        titles={"regret": ""},
-        log="y",
-        looks=BOUND_LOOKS,
-        x="batches T",
-        y="full cumulative regret",
-        title=title,
-        setting=setting,
-        height=3.0,
-    )
+def theorems_figure(
+    regrets: pd.DataFrame, order: Sequence[str], entropies: pd.DataFrame, *, title: str, setting: str = ""
+) -> Figure:
+    """Return what two theorems say against the number of batches: above, the mean cumulative regret below Theorem 3.3's
+    bound, on a logarithmic axis; below, the terms of Theorem 3.4's bracket and the bracket itself.
+    """
+
+    def above(part: Any) -> None:
+        line_panels(
+            regrets,
+            [*order, *BOUND_LOOKS],
+            figure=part,
+            statistic="regret",
+            titles={"regret": "Theorem 3.3"},
+            log="y",
+            looks=BOUND_LOOKS,
+            x="batches T",
+            y="full cumulative regret",
+            title="",
+        )
+
+    def below(part: Any) -> None:
+        line_panels(
+            entropies,
+            list(TERM_LOOKS),
+            figure=part,
+            statistic="mean",
+            titles={"Theorem 3.4": "Theorem 3.4"},
+            looks=TERM_LOOKS,
+            reference=0.0,
+            reference_label="zero: less is impossible",
+            x="batches T",
+            y="nats",
+            title="",
+        )
+
+    words = [runs_text(pd.concat([regrets["n"], entropies["n"]])), "bars: 95% intervals", setting]
+    return stacked([(2.6, above), (2.6, below)], title=title, setting="; ".join(filter(None, words)))
 
 
 def lemma_figure(values: pd.DataFrame, order: Sequence[str], *, title: str, setting: str = "") -> Figure:
@@ -73,56 +97,6 @@ def lemma_figure(values: pd.DataFrame, order: Sequence[str], *, title: str, sett
         axis.set_xlim(left=-0.03 if what.startswith("share") else 0.0)
     words = [runs_text(values["n"]), "thick: quartiles, thin: 5% to 95%, tick: largest; dashed: most that is claimed"]
     return headed(figure, title, "; ".join(filter(None, [*words, setting])))
-
-
-def entropy_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
-    """Return the terms of Theorem 3.4's bracket and the bracket itself against the number of batches."""
-    figure = line_panels(
-        values,
-        list(TERM_LOOKS),
-        statistic="mean",
-        titles={"Theorem 3.4": ""},
-        looks=TERM_LOOKS,
-        reference=0.0,
-        reference_label="zero: less is impossible",
-        x="batches T",
-        y="nats",
-        title=title,
-        setting=setting,
-        height=3.0,
-    )
-    figure.axes[0].xaxis.set_major_locator(MaxNLocator(integer=True))
-    return figure
-
-
-def chains_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
-    """Return distances to the k-DPP against steps, from the greedy set, with the stated steps as large open marks."""
-    panels = list(dict.fromkeys(values["panel"]))
-    chains = ["exchange chain", "down-up chain"]
-    figure, axes = plt.subplots(1, len(panels), figsize=wide(1, 2.7), sharey=True)
-    for axis, panel in zip(axes, panels, strict=True):
-        mine = values[values["panel"] == panel]
-        draw_lines(axis, mine[mine["statistic"] == "greedy set"], chains, marks="none", log="xy", looks=SAMPLER_LOOKS)
-        for chain in chains:
-            stated = mine[(mine["statistic"] == "stated") & (mine["series"] == chain)]
-            look = SAMPLER_LOOKS[chain]
-            axis.plot(
-                stated["x"],
-                stated["value"],
-                ls="none",
-                marker=look.marker,
-                ms=9,
-                mfc="white",
-                mec=look.colour,
-                mew=1.6,
-                label=f"stated steps, {chain}",
-                zorder=4,
-            )
-        axis.axhline(0.01, color="0.3", ls="--", lw=1.0, zorder=1)
-        axis.set(title=panel, xlabel="steps", ylim=(1e-4, 1.5))
-    axes[0].set_ylabel("total variation")
-    legend_below(figure)
-    return headed(figure, title, "; ".join(filter(None, ["largest of all kernels", setting])))
 
 
 def rate_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
@@ -140,80 +114,87 @@ def rate_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figur
     return headed(figure, title, setting)
 
 
-def coverage_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
-    """Return errors in units of deviations, and missed intervals, by position in the batch."""
-    return line_panels(
-        values,
-        list(COVERAGE_LOOKS),
-        statistic={"squared": "squared", "missed": "missed", "inflation": "inflation"},
-        titles={
-            "squared": "mean squared error\nin units of the variance",
-            "missed": "share of batches with\nan arm out of its interval",
-            "inflation": "largest deviation over\nits value in the batch",
-        },
-        looks=COVERAGE_LOOKS,
-        x="position in the batch",
-        marks="band",
-        title=title,
-        setting=setting,
-        possible={"missed": (0.0, None), "squared": (0.0, None), "inflation": (0.0, None)},
-    )
+def confidence_figure(coverage: pd.DataFrame, maxima: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
+    """Return how far what searches trust is right: above, errors in units of deviations and missed intervals by
+    position in a batch of GP-BUCB; below, medians of EST's estimates of the maximum by batch, on logarithmic axes.
+    """
+
+    def above(part: Any) -> None:
+        line_panels(
+            coverage,
+            list(COVERAGE_LOOKS),
+            figure=part,
+            statistic={"squared": "squared", "missed": "missed", "inflation": "inflation"},
+            titles={
+                "squared": "mean squared error\nin units of the variance",
+                "missed": "share of batches with\nan arm out of its interval",
+                "inflation": "largest deviation over\nits value in the batch",
+            },
+            looks=COVERAGE_LOOKS,
+            x="position in the batch",
+            marks="band",
+            title="",
+            possible={"missed": (0.0, None), "squared": (0.0, None), "inflation": (0.0, None)},
+        )
+
+    def below(part: Any) -> None:
+        line_panels(
+            maxima,
+            list(MAXIMUM_LOOKS),
+            figure=part,
+            statistic="median",
+            titles={"maximum": "estimate of the maximum"},
+            looks=MAXIMUM_LOOKS,
+            log="xy",
+            x="before batch",
+            y="value",
+            title="",
+        )
+        part.axes[0].set_yticks([2, 5, 10, 20, 50], ["2", "5", "10", "20", "50"])
+
+    counts = pd.concat([coverage["n"], maxima["n"]])
+    words = [runs_text(counts), "bands: 95% intervals, bars: quartiles", setting]
+    return stacked([(2.9, above), (2.7, below)], title=title, setting="; ".join(filter(None, words)))
 
 
-def maximum_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
-    """Return medians of the estimates of the maximum against the number of batches, on logarithmic axes."""
-    figure = line_panels(
-        values,
-        list(MAXIMUM_LOOKS),
-        statistic="median",
-        titles={"maximum": ""},
-        looks=MAXIMUM_LOOKS,
-        log="xy",
-        x="before batch",
-        y="value",
-        spread="quartiles",
-        title=title,
-        setting=setting,
-        height=2.9,
-    )
-    figure.axes[0].set_yticks([2, 5, 10, 20, 50], ["2", "5", "10", "20", "50"])
-    return figure
+def cost_figure(samples: pd.DataFrame, batches: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
+    """Return counted multiplications and measured seconds of one sample against the number of points, and below them
+    measured seconds of one batch against the candidates, its size and the batches so far.
+    """
+    kinds = list(dict.fromkeys(samples["panel"]))
+    names = {"B": "arms of a batch, B", "T": "batch T"}
 
+    def above(part: Any) -> None:
+        line_panels(
+            samples,
+            list(SAMPLER_LOOKS),
+            figure=part,
+            statistic="cost",
+            titles={panel: panel.replace(": ", "\n") for panel in kinds},
+            log="xy",
+            looks=SAMPLER_LOOKS,
+            marks="none",
+            x="points n",
+            wrap=4,
+            share_y=False,
+            title="",
+        )
+        for axis in part.axes:
+            axis.set_xticks([250, 1000, 4000], ["250", "1000", "4000"])
 
-def cost_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
-    """Return counted multiplications and measured seconds of one sample against the number of points."""
-    panels = sorted(dict.fromkeys(values["panel"]), key=lambda panel: (panel.split(": ")[1], panel))
-    return line_panels(
-        values,
-        list(SAMPLER_LOOKS),
-        statistic="cost",
-        titles={panel: panel for panel in panels},
-        log="xy",
-        looks=SAMPLER_LOOKS,
-        marks="none",
-        x="n",
-        y={panel: panel.split(": ")[1] for panel in panels},
-        wrap=2,
-        share_y=False,
-        title=title,
-        setting=setting,
-    )
+    def below(part: Any) -> None:
+        panels = list(dict.fromkeys(batches["panel"]))
+        line_panels(
+            batches,
+            TIMED,
+            figure=part,
+            statistic="seconds",
+            titles=dict.fromkeys(panels, "one batch"),
+            log="xy",
+            marks="none",
+            x={panel: names.get(panel, panel) for panel in panels},
+            y="seconds",
+            title="",
+        )
 
-
-def batch_times_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
-    """Return measured seconds of one batch against the candidates, its size and the batches so far."""
-    panels = list(dict.fromkeys(values["panel"]))
-    words = {"B": "arms of a batch, B", "T": "batch T"}
-    return line_panels(
-        values,
-        TIMED,
-        statistic="seconds",
-        titles=dict.fromkeys(panels, ""),
-        log="xy",
-        marks="none",
-        x={panel: words.get(panel, panel) for panel in panels},
-        y="seconds a batch",
-        title=title,
-        setting=setting,
-        height=2.9,
-    )
+    return stacked([(2.6, above), (2.6, below)], title=title, setting=setting)

@@ -266,6 +266,17 @@ def chain_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     return as_values(pd.concat(frames), n=rows["replication"].nunique(), profile=profile)
 
 
+def chain_table(values: pd.DataFrame, distance: float = 0.01) -> pd.DataFrame:
+    """Return by size and chain the steps after which no kernel is farther than ``distance``, and the stated steps.
+
+    ``values`` are those of `chain_values`; a start from which the distance is not reached has no number.
+    """
+    reached = values[values["value"] <= distance].groupby(["panel", "series", "statistic"], sort=False)["x"].min()
+    table = reached.astype(int).astype(str).unstack("statistic", fill_value="")[["greedy set", "worst set", "stated"]]
+    heads = {"greedy set": "steps from the greedy set", "worst set": "from the worst set", "stated": "stated steps"}
+    return table.rename(columns=heads).rename_axis(columns=None).reset_index(names=["sets", "chain"])
+
+
 def rate_values(profile: str, grids: Mapping[int, int], most: int = 4096) -> pd.DataFrame:
     r"""Return local slopes of :math:`\log\gamma_S` against :math:`\log\log S`, by eigenvalues and by greedy sets.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.integrate import solve_ivp
 
@@ -38,11 +39,9 @@ def one_step(controller: FloatArray, n_instants: int = 7) -> FloatArray:
     return np.asarray(found.y[:3].T)
 
 
-def gait_figure(controller: FloatArray) -> Figure:
-    """Return the stick figures of one step side by side, the stance leg black, the swing leg blue."""
-    angles = one_step(controller)
-    figure, axis = plt.subplots(figsize=wide(1, 2.2))
-    for place, (stance, swing, torso) in enumerate(angles):
+def draw_gait(axis: Axes, controller: FloatArray) -> None:
+    """Draw the stick figures of one step side by side, the stance leg black, the swing leg blue."""
+    for place, (stance, swing, torso) in enumerate(one_step(controller)):
         foot = np.array([0.95 * place, 0.0])
         hip = foot + LEG * np.array([np.sin(stance), np.cos(stance)])
         lines = {
@@ -55,17 +54,29 @@ def gait_figure(controller: FloatArray) -> Figure:
             axis.plot(*zip(start, end, strict=True), color=colour, ls=style, lw=2.2, label=name)
         axis.plot(*hip, "o", color="black", ms=4)
     axis.axhline(0.0, color="0.6", lw=0.8)
-    axis.set(aspect="equal", xticks=[], ylabel="metres")
+    axis.set(aspect="equal", xticks=[], ylabel="metres", title="one step of the fastest walk that was found")
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=3)
-    title = "One step of the fastest walk that was found"
-    return headed(figure, title, "instants at equal distances in time, drawn apart")
 
 
-def speeds_figure(values: pd.DataFrame, best: float, *, title: str) -> Figure:
-    """Return the distribution of the speeds, ``x`` against the share of walks ``value``, and the best speed known."""
-    figure, axis = plt.subplots(figsize=wide(1, 2.4))
-    axis.plot(values["x"].astype(float), values["value"], color="#0072B2", label="walks")
-    axis.axvline(best, color="0.3", ls="--", lw=1.0, label="best controller found")
-    axis.set(xlabel="speed (m/s)", ylabel="share of walks that are slower", ylim=(-0.02, 1.02))
-    axis.legend(loc="upper left")
-    return headed(figure, title, f"n = {int(values['n'].iloc[0])} walks")
+def walks_figure(controller: FloatArray, values: pd.DataFrame, best: float, *, title: str) -> Figure:
+    """Return one step of a controller and, below, the speeds of many.
+
+    Parameters
+    ----------
+    controller : ndarray, shape (8,)
+        See `one_step`.
+    values : DataFrame
+        Speeds ``x`` with the share of walks that are slower, ``value``.
+    best : float
+        The best speed known.
+    title : str
+        The finding.
+    """
+    figure, (above, below) = plt.subplots(2, 1, figsize=wide(2, 2.2), height_ratios=[1.0, 1.2])
+    draw_gait(above, controller)
+    below.plot(values["x"].astype(float), values["value"], color="#0072B2", label="walks")
+    below.axvline(best, color="0.3", ls="--", lw=1.0, label="best controller found")
+    below.set(xlabel="speed (m/s)", ylabel="share of walks that are slower", ylim=(-0.02, 1.02))
+    below.set_title("speeds of many controllers")
+    below.legend(loc="upper left")
+    return headed(figure, title, f"n = {int(values['n'].iloc[0])} walks; above: instants at equal distances in time")

@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import MultipleLocator
 
 from bestarm_lab.figures.figures import headed, legend_below, wide
 from bestarm_lab.figures.values import as_values
@@ -61,5 +62,6 @@ def evolution_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> 
         row[0].set_ylabel("response")
     for axis in axes[-1]:
         axis.set_xlabel("arm")
+        axis.xaxis.set_major_locator(MultipleLocator(5))
     legend_below(figure)
     return headed(figure, title, setting)

@@ -19,6 +19,7 @@ from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.network_fits import fit_rows
 from bestarm_studies.oae.open_choices import OPEN_CHOICES
 from bestarm_studies.oae.open_design import OPEN_DESIGN
+from bestarm_studies.oae.plain_baselines import PLAIN_BASELINES
 from bestarm_studies.oae.searches import (
     BATCH,
     BICYCLES,
@@ -126,6 +127,7 @@ UCI: dict[str, Experiment | Computation] = {
     "blogs_sequential": on_blogs("Blog posts, NN 100-10, sequential batches", MIDDLE, SEQUENTIAL, rounds=12),
 }
 
+# each run has a teacher of its own, fitted with the step size of the class
 TEACHER_RATE = LEARNING_RATE[MIDDLE]
 REALIZABLE: dict[str, Experiment | Computation] = {
     "fitted_10_5": on_fitted(
@@ -136,7 +138,7 @@ REALIZABLE: dict[str, Experiment | Computation] = {
         MIDDLE,
         ENSEMBLES,
         names=["BikeSharingHour", "Bank"],
-        scale={"rounds": 30, "runs": MANY_RUNS, **CUT},
+        scale={"rounds": 30, **CUT},
         learning_rate=TEACHER_RATE,
     ),
     "fitted_diverse_10_5": on_fitted(
@@ -149,6 +151,15 @@ REALIZABLE: dict[str, Experiment | Computation] = {
         names=["BikeSharingHour", "Bank"],
         scale={"rounds": 30, **CUT},
         learning_rate=TEACHER_RATE,
+    ),
+    # what one teacher in all runs hides: how much teachers differ
+    "one_teacher_10_5": on_fitted(
+        "Fitted responses, NN 10-5, one teacher",
+        SMALL,
+        ENSEMBLES,
+        names=["BikeSharingDay", "Adult"],
+        scale={},
+        one_teacher=True,
     ),
 }
 
@@ -210,6 +221,7 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
     **SYNTHETIC,
     **UCI,
     **REALIZABLE,
+    **PLAIN_BASELINES,
     "evolution": EVOLUTION,
     **OPEN_CHOICES,
     **OPEN_DESIGN,

@@ -10,10 +10,11 @@ import pandas as pd
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
 from bestarm_lab.experiments.experiment import Experiment, settings_of
 from bestarm_lab.experiments.scale import Profile
-from bestarm_lab.figures.appearance import DOTS, display_label, look
+from bestarm_lab.figures.appearance import DOTS, Look, display_label, look
 from bestarm_lab.figures.figures import draw_lines, headed, legend_below, line_panels, runs_text, wide
 from bestarm_studies.oae.divergence import BEYOND
 from bestarm_studies.oae.first_hits import MAIN_TAU
@@ -21,7 +22,11 @@ from bestarm_studies.oae.values import RANDOM_LAW
 
 CLASSES = ["linear", "NN 10-5", "NN 100-10", "NN 300-100"]
 _PAPER = {"steps": 5000, "rounds": 150, "members": 10}
+OBJECTIVES = {"MaxOpt": Look("#B7340A", "o", "-."), "HingePNorm": Look("#6057B2", "s", DOTS)}
+SIMILAR = (0.8, 1.25)  # ratios that a claim of similarity allows
 PARTS = {"share": f"share of runs with a top-{100 * MAIN_TAU:g}% arm", "batches": "batches until a top arm (mean)"}
+
+SHORT_PARTS = {"share": "share of runs", "batches": "batches until\na top arm"}
 
 
 def scale_words(experiments: Sequence[tuple[Experiment, Profile]], series: Sequence[str]) -> str:
@@ -162,6 +167,71 @@ def hits_figure(
     for axis in axes.flat[len(cells) :]:
         axis.set_axis_off()
     order = list(dict.fromkeys(s for one in columns.values() for s in one))
+    return _headed_hits(figure, values, order, parts, title, setting)
+
+
+def networks_figure(
+    values: pd.DataFrame,
+    order: Sequence[str],
+    *,
+    title: str,
+    setting: str = "",
+    part: str = "batches",
+    height: float = 1.75,
+) -> Figure:
+    """Return when runs find a top arm: a row for each class of networks, a column for each set of arms.
+
+    Parameters
+    ----------
+    values : DataFrame
+        `bestarm_studies.oae.values.search_values` with panels that are named "class: set".
+    order : sequence of str
+        Series; the exact law of random batches is drawn in any case.
+    title, setting : str
+        The finding; where and how.
+    part : {"batches", "share"}
+        As in `hits_figure`.
+    height : float
+        Of a row, in inches.
+    """
+    names = [str(panel).split(": ") for panel in dict.fromkeys(values["panel"])]
+    classes, sets = (list(dict.fromkeys(name[place] for name in names)) for place in (0, 1))
+    figure, axes = plt.subplots(
+        len(classes), len(sets), figsize=wide(len(classes), height), squeeze=False, sharex=True, sharey=True
+    )
+    draw = draw_share_found if part == "share" else draw_batches
+    for network, row in zip(classes, axes, strict=True):
+        for name, axis in zip(sets, row, strict=True):
+            draw(axis, values[values["panel"] == f"{network}: {name}"], order)
+        row[0].set_ylabel(f"{network}\n{SHORT_PARTS[part]}")
+    for name, axis in zip(sets, axes[0], strict=True):
+        axis.set_title(name)
+    for axis in axes[-1]:
+        axis.set_xlabel("batch" if part == "share" else "top τ in %")
+        if part == "batches":
+            axis.set_xticks(axis.get_xticks(), [f"{100 * tau:g}" for tau in axis.get_xticks()])
+    if part == "batches":
+        _log_ticks(axes[0, 0], (3, 10, 30, 100))
+        drawn = values[(values["statistic"] == "batches") & values["series"].isin([*order, RANDOM_LAW])]
+        lowest, highest = (drawn[[end, "value"]].to_numpy(dtype=np.float64) for end in ("low", "high"))
+        axes[0, 0].set_ylim(0.85 * float(np.nanmin(lowest)), 1.15 * float(np.nanmax(highest)))
+    return _headed_hits(figure, values, order, [part], title, setting)
+
+
+def _log_ticks(axis: Axes, ticks: Sequence[float]) -> None:
+    axis.set_yscale("log")
+    axis.yaxis.set_minor_locator(NullLocator())
+    axis.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+
+
+def two_lines(values: pd.DataFrame) -> dict[str, str]:
+    """Return headings of panels that are named "class: set", on two lines."""
+    return {panel: str(panel).replace(": ", "\n") for panel in dict.fromkeys(values["panel"])}
+
+
+def _headed_hits(
+    figure: Figure, values: pd.DataFrame, order: Sequence[str], parts: Sequence[str], title: str, setting: str
+) -> Figure:
     beyond = set(values.loc[values["statistic"] == BEYOND, "series"])
     legend_below(figure, [*order, RANDOM_LAW])
     _mark_diverged(figure, beyond)
@@ -199,3 +269,36 @@ def fits_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figur
         reference_label="a constant",
         marks="band",
     )
+
+
+def objectives_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
+    """Return batches of other objectives over those of MeanOpt, against the strength; shaded is what counts as similar.
+
+    Parameters
+    ----------
+    values : DataFrame
+        `bestarm_studies.oae.values.objective_ratios`.
+    title, setting : str
+        The finding; where and how.
+    """
+    figure = line_panels(
+        values,
+        list(OBJECTIVES),
+        titles=two_lines(values),
+        title=title,
+        setting=setting,
+        statistic="ratio of batches",
+        x="strength of optimism λ",
+        y="batches over MeanOpt's",
+        places="even",
+        log="y",
+        reference=1.0,
+        reference_label="MeanOpt with the same λ",
+        looks=OBJECTIVES,
+        wrap=4,
+        height=1.9,
+    )
+    for axis in figure.axes:
+        axis.axhspan(*SIMILAR, color="0.9", lw=0, zorder=0)
+        _log_ticks(axis, (0.5, 1, 2, 5, 10))
+    return figure

@@ -1,5 +1,8 @@
 """Rows of batch searches: when a run first sees a top arm, which batches and runs compare, random batches' exact law.
 
+A row of round 0 stands before the first pull and has the rank of arm 0, which nobody has seen. Who counts ranks takes
+`first_hits` or `until_found`, which leave it out.
+
 References
 ----------
 .. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Appendix E.1.

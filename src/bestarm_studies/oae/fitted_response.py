@@ -1,5 +1,6 @@
 """UCI arms whose response is a network's fit to the real one, so that a class of networks contains the truth.
 
+Each run has a network of its own, its teacher: runs stay independent, and an interval over runs covers the teacher.
 This is the one kind of problem that needs a model: its response is one.
 
 References
@@ -11,17 +12,18 @@ References
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 
-from bestarm.interface import FloatArray
+from bestarm.interface import FloatArray, IntArray
 from bestarm.models.fused_fit import fit_fused as fit_networks
 from bestarm.models.fused_predict import predict_fused as predict
 from bestarm.models.mlp_fit import FitData, Training
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.streams import Streams
+from bestarm_studies.oae.drawn_arms import DrawnArms
 from bestarm_studies.oae.uci import DATA_FILES as UCI_FILES
 from bestarm_studies.oae.uci import stand_in_uci_instance, uci_instance
 from bestarm_studies.oae.uci_tables import standard
@@ -30,57 +32,116 @@ DATA_FILES = UCI_FILES
 _ATTEMPTS = 10
 
 
-def teacher_response(problem: NoiselessArms, training: Training) -> FloatArray:
-    """Return the standardised outputs of one network fitted to all arms, shape (1, n_arms).
+def teacher_responses(table: NoiselessArms, training: Training, replications: IntArray) -> FloatArray:
+    """Return the standardised outputs of one network for each replication, fitted to all arms, shape (R, n_arms).
 
-    A network whose units have all died has a constant output; the next initial weights are tried.
+    Initial weights and minibatches are named by the replication, so that its network does not depend on the others. A
+    network whose units have all died has a constant output; its replication alone takes the next initial weights.
 
     Raises
     ------
     RuntimeError
-        If ten networks in a row were dead.
+        If ten networks in a row of one replication were dead.
     """
-    n = problem.means.shape[1]
+    n = table.means.shape[1]
     nothing, everything = np.zeros(1, dtype=np.int64), np.arange(n, dtype=np.int64)[None]
-    features = torch.tensor(problem.features, dtype=torch.float32, device=training.device)[None]
-    data = FitData(features, nothing, everything, np.full(1, n), everything[:, :0], nothing, nothing, problem.means)
+    features = torch.tensor(table.features, dtype=torch.float32, device=training.device)[None]
+    key = Streams.first(1, instance=table.label).key("teachers")
+    found = np.empty((len(replications), n))
+    left = np.arange(len(replications))
     for attempt in range(_ATTEMPTS):
-        name = np.array([[attempt, 0]])
-        key = Streams.first(1, instance=problem.label).key("teacher")
-        fitted = predict(training, data, fit_networks(training, data, np.zeros(1), key, name))
-        if fitted.std() > 1e-3 and np.isfinite(fitted).all():
-            return np.asarray(standard(fitted[0])[None])
-    raise RuntimeError(f"{_ATTEMPTS} networks fitted to {problem.label} were all constant; lower the learning rate.")
+        names = np.stack([replications[left], np.full(len(left), attempt)], axis=1)
+        row, targets = np.zeros(len(left), dtype=np.int64), np.broadcast_to(table.means, (len(left), n))
+        data = FitData(features, nothing, everything, np.full(1, n), everything[:, :0], nothing, row, targets)
+        outputs = predict(training, data, fit_networks(training, data, np.zeros(len(left)), key, names))
+        alive = np.array([np.isfinite(mine).all() and mine.std() > 1e-3 for mine in outputs], dtype=np.bool_)
+        for place, mine in zip(left[alive], outputs[alive], strict=True):  # one by one: sums in one order for any block
+            found[place] = standard(mine)
+        left = left[~alive]
+        if len(left) == 0:
+            return found
+    raise RuntimeError(
+        f"{_ATTEMPTS} networks fitted to {table.label} for replication {replications[left[0]]} were all constant; "
+        "lower the learning rate."
+    )
 
 
-def _fitted(problem: NoiselessArms, hidden: Sequence[int], steps: int, learning_rate: float) -> NoiselessArms:
-    response = teacher_response(problem, Training(tuple(hidden), steps, learning_rate))
-    shape = "-".join(map(str, hidden)) or "linear"
-    return replace(problem, label=f"{problem.label} fitted by {shape}", means=response)
+@dataclass(frozen=True)
+class FittedArms(DrawnArms):
+    """A table whose response is a network's fit to the real one, another network for each replication.
+
+    Parameters
+    ----------
+    table : NoiselessArms
+        The arms and their real response; all replications share the features.
+    training : Training
+        Of each network.
+    """
+
+    table: NoiselessArms
+    training: Training
+
+    @property
+    def label(self) -> str:
+        """Name of the law."""
+        return f"{self.table.label} fitted by {'-'.join(map(str, self.training.hidden)) or 'linear'}"
+
+    @property
+    def data(self) -> str:
+        """Where the response comes from that is fitted."""
+        return self.table.data
+
+    def take(self, replications: IntArray) -> NoiselessArms:
+        """Return the arms with the responses of some replications, by their identities."""
+        means = teacher_responses(self.table, self.training, np.asarray(replications, dtype=np.int64))
+        return replace(self.table, label=self.label, means=means)
 
 
-def fitted_instance(name: str, hidden: Sequence[int], steps: int = 5000, learning_rate: float = 0.01) -> NoiselessArms:
-    """Return a UCI table whose response is the fit of one network to the real response ([1]_, Appendix E.1.2).
+@dataclass(frozen=True)
+class OneTeacher(FittedArms):
+    """The same with one teacher in all replications, that of the first: what is left is how much runs differ."""
+
+    def take(self, replications: IntArray) -> NoiselessArms:
+        """Return the arms with the response that all replications share."""
+        return super().take(np.zeros(1, dtype=np.int64))
+
+
+def fitted_instance(name: str, hidden: Sequence[int], steps: int = 5000, learning_rate: float = 0.01) -> FittedArms:
+    """Return a UCI table whose response is a network's fit to the real response ([1]_, Appendix E.1.2).
 
     Parameters
     ----------
     name : str
         One of `bestarm_studies.oae.uci.UCI_SETS`.
     hidden : sequence of int
-        Units of the teacher's hidden layers.
+        Units of the teachers' hidden layers.
     steps, learning_rate
-        Of the teacher's fit.
+        Of each teacher's fit.
 
     Raises
     ------
     DataUnavailable
         If the file cannot be found; `stand_in_fitted_instance` has the same schema.
     """
-    return _fitted(uci_instance(name), hidden, steps, learning_rate)
+    return FittedArms(uci_instance(name), Training(tuple(hidden), steps, learning_rate))
 
 
 def stand_in_fitted_instance(
     name: str, hidden: Sequence[int], steps: int = 5000, learning_rate: float = 0.01
-) -> NoiselessArms:
-    """Return a stand-in table whose response is the fit of one network."""
-    return _fitted(stand_in_uci_instance(name), hidden, steps, learning_rate)
+) -> FittedArms:
+    """Return a stand-in table whose response is a network's fit."""
+    return FittedArms(stand_in_uci_instance(name), Training(tuple(hidden), steps, learning_rate))
+
+
+def one_teacher_instance(
+    name: str, hidden: Sequence[int], steps: int = 5000, learning_rate: float = 0.01
+) -> OneTeacher:
+    """Return `fitted_instance` with one teacher for all replications."""
+    return OneTeacher(uci_instance(name), Training(tuple(hidden), steps, learning_rate))
+
+
+def stand_in_one_teacher_instance(
+    name: str, hidden: Sequence[int], steps: int = 5000, learning_rate: float = 0.01
+) -> OneTeacher:
+    """Return a stand-in table with one teacher for all replications."""
+    return OneTeacher(stand_in_uci_instance(name), Training(tuple(hidden), steps, learning_rate))

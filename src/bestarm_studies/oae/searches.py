@@ -11,7 +11,12 @@ from bestarm_lab.metrics import arm_count, rank, relative_regret
 from bestarm_studies.oae.batch_observer import BatchObserver
 from bestarm_studies.oae.claim_values import LEAST_BATCHES
 from bestarm_studies.oae.first_hits import SMALLEST_TAU
-from bestarm_studies.oae.fitted_response import fitted_instance, stand_in_fitted_instance
+from bestarm_studies.oae.fitted_response import (
+    fitted_instance,
+    one_teacher_instance,
+    stand_in_fitted_instance,
+    stand_in_one_teacher_instance,
+)
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.series import CUT, ROUNDS, RUNS, VANILLA, Group, Hidden, scales
 from bestarm_studies.oae.tried_observer import TriedObserver
@@ -118,16 +123,26 @@ def on_blogs(
 
 
 def on_fitted(
-    title: str, hidden: Hidden, series: Group, *, names: Sequence[str], scale: Mapping[str, Any], **teacher: Any
+    title: str,
+    hidden: Hidden,
+    series: Group,
+    *,
+    names: Sequence[str],
+    scale: Mapping[str, Any],
+    one_teacher: bool = False,
+    **teacher: Any,
 ) -> Experiment:
     """Return searches of tables whose response is a fit of the class that searches.
 
-    ``scale`` is for `bestarm_studies.oae.series.scales`; ``teacher`` says how the response is made.
+    Each run has a response of its own, or all have that of the first. ``scale`` is for
+    `bestarm_studies.oae.series.scales`; ``teacher`` says how a response is made.
     """
+    own, one = (fitted_instance, stand_in_fitted_instance), (one_teacher_instance, stand_in_one_teacher_instance)
+    made, stand_in = one if one_teacher else own
     return _search(
         title=title,
-        problem=partial(fitted_instance, hidden=hidden, **teacher),
-        stand_in=partial(stand_in_fitted_instance, hidden=hidden, **teacher),
+        problem=partial(made, hidden=hidden, **teacher),
+        stand_in=partial(stand_in, hidden=hidden, **teacher),
         vary={"name": names},
         settings={"batch": BATCH, "rounds": ROUNDS, "hidden": hidden},
         series=series,

@@ -21,8 +21,7 @@ from bestarm_lab.claims.cells import Quantity, Value
 from bestarm_lab.claims.claim import Claim
 from bestarm_lab.claims.kinds import ClaimTest
 from bestarm_lab.claims.layout import Best, Part
-from bestarm_lab.claims.statistics import joint_p
-from bestarm_lab.claims.verdicts import LEVEL, two_sided, verdict_of
+from bestarm_lab.claims.verdicts import LEVEL, verdict_alone
 from bestarm_lab.paths import RESULTS
 from bestarm_lab.results import current_rows
 from bestarm_lab.study import load_study
@@ -176,7 +175,7 @@ def _decided(test: ClaimTest, rows: Mapping[str, pd.DataFrame]) -> tuple[str, fl
     if not found:
         return "open", float("nan")
     need = test.needed(len(found))
-    verdict = verdict_of(found, two_sided(*joint_p(found, need)) < LEVEL, need)
+    verdict = verdict_alone(found, need)
     strength = float(np.mean([c.strength for c in found]))
     return {"confirmed": "confirmed", "refuted": "refuted", "mixed": "refuted"}.get(verdict, "open"), strength
 

@@ -16,7 +16,7 @@ import pandas as pd
 from bestarm.interface import FloatArray
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm_lab.claims.verdicts import VERDICTS
-from bestarm_lab.figures.values import as_values, share_interval, summarise
+from bestarm_lab.figures.values import as_values, paired_effects, share_interval, summarise
 from bestarm_studies.oae.divergence import BEYOND, marked_runs, without_broken
 from bestarm_studies.oae.first_hits import (
     MAIN_TAU,
@@ -25,12 +25,14 @@ from bestarm_studies.oae.first_hits import (
     first_hits,
     random_mean,
     random_survival,
+    shared_rounds,
     until_found,
     whole_runs,
 )
 from bestarm_studies.oae.uci import UCI_SETS
 
 RANDOM_LAW = "RandomBatch, exact law"
+BLOCK_ENDS = (5, 10, 20, 50, 100, 150)
 _RESAMPLES = 4000
 
 
@@ -160,6 +162,47 @@ def reward_values(rows: pd.DataFrame, panel: str, profile: str) -> pd.DataFrame:
     kept = whole_runs(without_broken(rows))
     kinds = {"reward": ("reward", "mean"), "relative regret": ("relative_regret", "mean")}
     return summarise(kept[kept["round"] > 0], kinds, x="round", panel=panel, profile=profile)
+
+
+def reward_gains(
+    rows: pd.DataFrame, panel: str, profile: str, *, over: str = "Greedy", ends: Sequence[int] = BLOCK_ENDS
+) -> pd.DataFrame:
+    """Return how much more a batch earns than one of ``over`` in the same run, in the mean over blocks of batches.
+
+    x is the last batch of a block, which begins after the one before; the first batch is random and left out. Paired
+    differences with 95% t-intervals, of `whole_runs`.
+    """
+    kept = whole_runs(without_broken(rows))
+    frames = []
+    for before, end in zip((1, *ends), ends, strict=False):
+        block = kept[(kept["round"] > before) & (kept["round"] <= end)]
+        if not block.empty:
+            lines = {str(series): {"": (str(series), over)} for series in block["series"].unique() if series != over}
+            found = paired_effects(
+                block, "reward", statistic="gain in reward", profile=profile, panel=panel, lines=lines
+            )
+            frames.append(found.assign(x=end))
+    return pd.concat(frames, ignore_index=True)
+
+
+def objective_ratios(
+    sets: Mapping[str, pd.DataFrame], objectives: Sequence[str], strengths: Sequence[float], profile: str
+) -> pd.DataFrame:
+    """Return the batches until a top-1% arm with an objective over those of MeanOpt with the same strength.
+
+    Ratios of means over the runs that both have, with 95% intervals by the delta method; x is the strength.
+    """
+    frames = []
+    for panel, rows in sets.items():
+        (rows,) = shared_rounds(rows)
+        hits = first_hits(without_broken(until_found(rows)))["first"].reset_index().assign(data=rows["data"].iloc[0])
+        for strength in strengths:
+            lines = {name: {"": (f"{name} {strength:g}", f"MeanOpt {strength:g}")} for name in objectives}
+            found = paired_effects(
+                hits, "first", statistic="ratio of batches", profile=profile, panel=panel, log=True, lines=lines
+            )
+            frames.append(found.assign(x=strength))
+    return pd.concat(frames, ignore_index=True)
 
 
 def fit_values(rows: pd.DataFrame, profile: str, rates: dict[str, float]) -> pd.DataFrame:

@@ -5,19 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from bestarm_lab.claims.claim import Claim, Exact
 from bestarm_lab.claims.kinds import ClaimTest
-from bestarm_lab.claims.statistics import joint_p
-from bestarm_lab.claims.verdicts import LEVEL, states, two_sided, verdict_of
-from bestarm_lab.figures.figures import headed, wide
+from bestarm_lab.claims.verdicts import states, verdict_alone
 from bestarm_lab.figures.values import as_values
-
-_COLOURS = {"confirmed": "#BFE3D6", "refuted": "#F5C4A0", "mixed": "#F3EDB5"}  # others are grey
 
 
 def variant_verdicts(
@@ -56,7 +50,7 @@ def variant_verdicts(
             if not found:
                 continue
             need = test.needed(len(found))
-            verdict = verdict_of(found, two_sided(*joint_p(found, need)) < LEVEL, need, mixed=test.mixes)
+            verdict = verdict_alone(found, need, mixed=test.mixes)
             line = {"id": identity, "variant": variant, "verdict": verdict, "held": states(found).count("for")}
             table.append(line | {"comparisons": len(found)})
     return pd.DataFrame(table)
@@ -87,29 +81,9 @@ def map_values(found: pd.DataFrame, profile: str) -> pd.DataFrame:
     return as_values(table.assign(statistic=found["verdict"], n=np.nan), profile=profile)
 
 
-def variant_map(verdicts: pd.DataFrame, words: Mapping[str, str], *, title: str, setting: str = "") -> Figure:
-    """Return the verdicts as a map: a row for each claim, a column for each choice, a letter for each colour.
-
-    Parameters
-    ----------
-    verdicts : DataFrame
-        Of `variant_verdicts`.
-    words : mapping of str to str
-        Each claim in a few words, by its name.
-    title, setting : str
-        The finding; where and how.
-    """
-    identities, variants = list(dict.fromkeys(verdicts["id"])), list(dict.fromkeys(verdicts["variant"]))
-    figure, axis = plt.subplots(figsize=wide(1, 1.0 + 0.4 * len(identities)))
-    for _, line in verdicts.iterrows():
-        x, y = variants.index(line["variant"]), identities.index(line["id"])
-        axis.add_patch(plt.Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, color=_COLOURS.get(line["verdict"], "0.92")))
-        text = f"{line['verdict'][0].upper()}\n{line['held']}/{line['comparisons']}"
-        axis.text(x, y, text, ha="center", va="center", fontsize=8)
-    axis.set_xlim(-0.6, len(variants) - 0.4)
-    axis.set_ylim(len(identities) - 0.4, -0.6)
-    axis.set_xticks(np.arange(len(variants)), variants, rotation=40, ha="right")
-    axis.set_yticks(np.arange(len(identities)), [f"{words[i]}\n{i}" for i in identities])
-    axis.grid(visible=False)
-    legend = "C confirmed, R refuted, M mixed, U undecided; how many comparisons confirm; white: other sets"
-    return headed(figure, title, "; ".join(filter(None, [legend, setting])))
+def variant_table(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the verdict words of `variant_verdicts` and `ledger_verdicts`: a row for each choice, a column a claim."""
+    table = found.pivot(index="variant", columns="id", values="verdict")
+    order = (list(dict.fromkeys(found[key])) for key in ("variant", "id"))
+    table = table.reindex(index=next(order), columns=next(order)).fillna("no such set")
+    return table.rename(columns=lambda name: name.removeprefix("OAE-")).rename_axis("choice").reset_index()

@@ -126,6 +126,8 @@ def test_comparison_sees_every_kind_of_difference():
     rows["leaf"] = pd.Series([True, None], dtype=object)
     assert compare(rows, rows.assign(key="other")) == "equal"
     assert compare(rows, rows.assign(x=[1.0 + 1e-14, np.nan])) == "within 1e-12"
+    assert compare(rows, rows.iloc[::-1]) == "equal", "in another order"
+    assert compare(rows, rows.assign(x=[np.nan, 1.0])) == "moved"
     for other in (
         rows.assign(x=[1.1, np.nan]),
         rows.assign(x=[1.0, 2.0]),

@@ -328,15 +328,15 @@ def test_pictures_of_planes_number_the_arms_of_a_batch():
 
 
 @pytest.mark.usefixtures("style")
-def test_other_pictures_have_a_panel_for_each_posterior_and_arm():
+def test_pictures_of_filling_have_a_panel_for_each_moment_and_arm():
+    now, problem, _ = one(LINE, gp_bucb, 3, 2)
+    bounds = [batch_values.bounds_values(now, problem, name, "smoke", b) for name, b in (("before", 0), ("after", 2))]
     now, problem, _ = one(LINE, lp_ucb, 3, 1)
     values = batch_values.penalty_values(now, problem, 3, "smoke")
-    figure = drawn(batch_pictures.penalty_figure(values, title="T"))
-    assert [axis.get_title(loc="left") for axis in figure.axes] == ["arm 1", "arm 2", "arm 3"]
-    assert all(
-        axis.get_ylim()[1] < 1.2 * values.loc[values["statistic"] == "acquisition", "value"].max()
-        for axis in figure.axes
-    )
-    volumes = [batch_values.volume_values(small_kernel(), 3, Streams.first(20), name, "smoke") for name in "ab"]
-    figure = drawn(batch_pictures.volume_figure(pd.concat(volumes), title="T"))
-    assert [axis.get_title(loc="left") for axis in figure.axes] == ["a", "b"]
+    figure = drawn(batch_pictures.filling_figure(pd.concat(bounds), values, title="T"))
+    names = ["before", "after", "arm 1", "arm 2", "arm 3"]
+    assert [axis.get_title(loc="left") for axis in figure.axes] == names
+    top = values.loc[values["statistic"] == "acquisition", "value"].max()
+    assert all(top < axis.get_ylim()[1] < 1.2 * top for axis in figure.axes[2:])
+    dashed = [sum(line.get_linestyle() == "--" for line in axis.lines) for axis in figure.axes[2:]]
+    assert dashed == [0, 1, 1]  # the acquisition before the last penalty

@@ -408,7 +408,8 @@ def test_times_of_a_batch_have_a_line_for_each_search_and_cell():
     assert {"UCB-DPP-MAX", "UCB-DPP-SAMPLE", "LP-UCB"} <= set(rows["series"])
     assert (rows[["fit", "choice"]] > 0).all(axis=None)
     values = tv.batch_time_values(rows, "smoke")
-    theory_figures.batch_times_figure(values, title="a")
+    samples = tv.cost_values(smoke("sampling_times"), (30,), (4, 9), "smoke")
+    theory_figures.cost_figure(samples, values, title="a")
     first = rows.iloc[0]
     found = values.set_index(["series", "panel"])["value"][first["series"], first["grows"]]
     assert found == pytest.approx(first["fit"] + first["choice"])
@@ -443,19 +444,23 @@ def test_every_figure_and_table_is_made_from_smoke_rows():
         assert list(values.columns) == COLUMNS, name
         assert values["value"].notna().all(), name
     theory_figures.lemma_figure(made["lemmas"], order, title="a")
-    theory_figures.entropy_figure(made["entropy"], title="a")
-    theory_figures.coverage_figure(made["coverage"], title="a")
-    theory_figures.maximum_figure(made["maximum"], title="a")
-    theory_figures.chains_figure(made["chains"], title="a")
+    theory_figures.confidence_figure(made["coverage"], made["maximum"], title="a")
     theory_figures.rate_figure(made["rate"], title="a")
-    theory_figures.cost_figure(made["cost"], title="a")
     curve = pd.DataFrame({"series": "UCB-DPP-MAX", "replication": [0, 1], "round": 5, "total_regret": [3.0, 4.0]})
     values = tv.curve_values(curve, order, "smoke")
     assert set(values["series"]) == {"UCB-DPP-MAX", "Theorem 3.3", "worst arms"}
-    theory_figures.bounds_figure(values, order, title="a")
+    theory_figures.theorems_figure(values, order, made["entropy"], title="a")
     table = tv.wide_table(made["bounds"], "{value:.3g}", index=("series", "x"))
     assert table["mean regret"].notna().all()
     assert tv.horizon(1e9) <= 10
+
+
+def test_steps_of_chains_are_the_first_that_are_near_enough():
+    line = {"panel": "k = 2", "series": "down-up chain", "statistic": "greedy set"}
+    far = [{**line, "x": x, "value": v} for x, v in ((1, 0.5), (2, 0.02), (3, 0.009), (4, 0.001))]
+    far += [{**line, "statistic": "worst set", "x": x, "value": v} for x, v in ((3, 0.02), (4, 0.01))]
+    far += [{**line, "statistic": "stated", "x": 21, "value": 0.01}]
+    assert tv.chain_table(pd.DataFrame(far)).to_numpy().tolist() == [["k = 2", "down-up chain", "3", "4", "21"]]
 
 
 def test_distances_to_another_search_are_taken_run_by_run():

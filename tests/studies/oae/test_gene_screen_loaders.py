@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from prose import prose
 
 from bestarm.gene_symbols import approved_symbols
 from bestarm_lab.datasets.registry import DataUnavailable, fetch
@@ -27,3 +28,15 @@ def test_genes_with_another_gene_s_row():
     shown = re.search(r"([\d,]+) of ([\d,]+) genes of the screen of IFNg get the value of another", PAGE)
     assert shown
     assert [int(number.replace(",", "")) for number in shown.groups()] == [wrong, len(names)]
+
+
+def test_the_notebook_and_the_page_quote_the_loaders_of_the_release():
+    """The counts that the release's own loaders gave, and those of this file's arithmetic for the screen of IFNg."""
+    found = pd.read_csv(ROOT / "benchmarks" / "genedisco_loaders.csv").set_index(["loader", "symbols"])
+    text = prose("oae", "12_genedisco")
+    ifng = found.loc[("IFNg", "of the file")]
+    assert f"give {ifng['wrong']:,} of {ifng['kept']:,} genes of IFNg the effect of another gene" in text
+    old = found.loc[("Achilles", "of 2019")]
+    assert old["kept"] == old["genes"]
+    assert f"keeps all {old['kept']:,} genes and gives {old['wrong']:,} another gene's row" in text
+    assert f"{ifng['wrong']:,} of {ifng['kept']:,} genes of the screen of IFNg" in PAGE

@@ -32,7 +32,7 @@ from bestarm_studies.oae.uci import UCI_SETS
 OTHERS = {**CELL_LINES, **GENEDISCO, **OPEN_DESIGN}  # tested elsewhere
 SEARCHES = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Experiment) and name not in OTHERS}
 MORE_RUNS = {
-    **dict.fromkeys(("synthetic_10_5", "objectives_10_5", "sequential_10_5", "synthetic_100_10", "fitted_100_10"), 100),
+    **dict.fromkeys(("synthetic_10_5", "objectives_10_5", "sequential_10_5", "synthetic_100_10"), 100),
     **dict.fromkeys(("bikes_linear", "blogs_linear"), 200),
 }
 COMPUTATIONS = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Computation)}
@@ -136,7 +136,8 @@ def test_what_was_tried_is_never_worse_than_what_looks_best(tmp_path):
 def test_searches_that_no_profile_cuts_are_at_the_papers_scale():
     """The profile laptop has whole searches with NN 10-5 and 25 runs; 100 runs, fewer steps or batches are others."""
     whole = {name for name, search in SEARCHES.items() if search.same_scale("laptop", "paper")}
-    assert whole == {"diverse_10_5", "diverse_kernels", "fitted_10_5", "fitted_diverse_10_5"}
+    networks = {"diverse_10_5", "diverse_kernels", "fitted_10_5", "fitted_diverse_10_5", "one_teacher_10_5"}
+    assert whole == networks | {"plain_lines", "plain_days"}
     fits = {name for name, computation in COMPUTATIONS.items() if computation.same_scale("laptop", "paper")}
     assert fits == {"fits_synthetic", "fits_uci", "evolution"}
 

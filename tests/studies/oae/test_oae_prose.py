@@ -7,32 +7,41 @@ import pytest
 from prose import quote
 
 from bestarm_lab.paths import FIGURES, RESULTS
+from bestarm_studies.oae.teacher_spread import FACTOR, SEARCHES
 
 VERDICTS = RESULTS / "oae" / "verdicts.csv"
-SMALL = FIGURES / "oae" / "03_vanilla" / "fig08.csv"
+SMALL = FIGURES / "oae" / "04_ensembles" / "tab_objectives.csv"
+SHARES = FIGURES / "oae" / "03_vanilla" / "found.csv"
+NETWORKS = FIGURES / "oae" / "03_vanilla" / "fig08.csv"
 HILLS = FIGURES / "oae" / "01_problem" / "tab_hills.csv"
+WATCHED = FIGURES / "oae" / "03_vanilla" / "tab_horizons.csv"
+WITHOUT = FIGURES / "oae" / "03_vanilla" / "tab_plain.csv"
 LINES = FIGURES / "oae" / "02_fits" / "fig13.csv"
 TABLES = FIGURES / "oae" / "02_fits" / "fig16.csv"
-ENSEMBLES = FIGURES / "oae" / "04_ensembles" / "fig11.csv"
-MAXOPT, HINGE = (FIGURES / "oae" / "04_ensembles" / f"{name}.csv" for name in ("fig29", "fig31"))
-SMALL_MAXOPT, SMALL_HINGE = (FIGURES / "oae" / "04_ensembles" / f"{name}.csv" for name in ("fig28", "fig30"))
-WIDER_SEQUENCE = FIGURES / "oae" / "08_sequential" / "fig24.csv"
-BICYCLES, POSTS = (FIGURES / "oae" / "08_sequential" / f"{name}.csv" for name in ("fig27", "fig34"))
+ENSEMBLES, OTHER_OBJECTIVES, RATIOS, OPTIMISTIC = (
+    FIGURES / "oae" / "04_ensembles" / f"{name}.csv"
+    for name in ("fig11", "fig28", "against_mean_opt", "tab_optimistic")
+)
 TABLES_FOUND = FIGURES / "oae" / "05_uci" / "fig14.csv"
 UCI = FIGURES / "oae" / "05_uci" / "tab_uci.csv"
 OBJECTIVES = FIGURES / "oae" / "05_uci" / "fig33.csv"
 HARDEST = {"panel": "BikeSharingHour", "x": 0.002, "statistic": "batches"}
 HINGED = {"panel": "BikeSharingDay, HingePNorm", "x": 0.002, "statistic": "batches"}
 HOUR_LINEAR = "BikeSharingHour, linear"
-HOURS = "BikeSharingHour, fitted"
+DAYS, HOURS, ADULT = "BikeSharingDay, fitted", "BikeSharingHour, fitted", "Adult, fitted"
 FITTED = FIGURES / "oae" / "06_realizable" / "tab_fitted.csv"
-SEQUENCE = FIGURES / "oae" / "08_sequential" / "fig26.csv"
-WIDER, WIDEST = (FIGURES / "oae" / "03_vanilla" / f"{name}.csv" for name in ("fig09", "fig10"))
+SEQUENCE = FIGURES / "oae" / "08_sequential" / "tab_sequential.csv"
+FOUND_HOURS = FIGURES / "oae" / "06_realizable" / "fig32.csv"
+HARD_HOURS = {"panel": HOURS, "series": "MeanOpt 0.01", "x": 0.002, "statistic": "batches"}
+TEACHERS = FIGURES / "oae" / "06_realizable" / "tab_teachers.csv"
+SPREAD = {"panel": "Adult", "series": SEARCHES, "statistic": FACTOR}
 EXPONENTS = FIGURES / "oae" / "10_theory" / "tab_exponents.csv"
 BONUS = FIGURES / "oae" / "10_theory" / "tab_bonus.csv"
 OPEN = FIGURES / "oae" / "09_open_choices" / "tab_open.csv"
 DESIGN = FIGURES / "oae" / "09_open_choices" / "open_design.csv"
 POSITIONS = FIGURES / "oae" / "07_diversity" / "tab_diversity.csv"
+DIVERSE = FIGURES / "oae" / "07_diversity" / "fig20.csv"
+DIVERSE_GAINS = FIGURES / "oae" / "07_diversity" / "gains.csv"
 LAW = "RandomBatch, exact law"
 
 
@@ -48,55 +57,114 @@ def confirmed_in_draws(claim: str) -> dict[str, Any]:
     return {"panel": claim, "series": "confirmed", "statistic": "readings"}
 
 
-FOUND_BY_50 = {"panel": "MultiValleyOneDim", "series": "MeanOpt 0.1", "x": 50, "statistic": "share found"}
+def of_network(network: str, line: dict[str, Any]) -> dict[str, Any]:
+    return line | {"panel": f"{network}: {line['panel']}"}
+
+
+def ratio(panel: str, series: str, strength: float) -> dict[str, Any]:
+    return {"panel": panel, "series": series, "x": strength}
+
+
+FOUND_BY_50 = {"panel": "NN 10-5: MultiValleyOneDim", "series": "MeanOpt 0.1", "x": 50, "statistic": "share found"}
 GREEDY_BY_50 = FOUND_BY_50 | {"series": "Greedy"}
 HILL, HILL_HOLE = "OneHillValleyOneDim", "OneHillValleyOneDimHole"
 FOUR, HOLE = "MultiValleyOneDim", "MultiValleyOneDimHole"
+SMALL_HILL, SMALL_FOUR, SMALL_HOLE = (f"{name}, NN 10-5" for name in (HILL, FOUR, HOLE))
+WIDER_HOLE = f"{HOLE}, NN 100-10"
+FAINT_HILL, BIASED_FOUR, BIASED_HOLE = f"response x 0.1: {HILL}", f"random biases: {FOUR}", f"random biases: {HOLE}"
+HARD_HILL = {"panel": SMALL_HILL, "x": 0.002, "statistic": "batches"}
 STRONG, STRONG_HOLE, GREEDY = batches(FOUR, "MeanOpt 0.1"), batches(HOLE, "MeanOpt 0.1"), batches(FOUR, "Greedy")
+NEVER = GREEDY | {"statistic": "censored"}
+HINGED_HILL = batches(HILL, "HingePNorm 0.1")
 PLAIN_IN_B, LABELS_IN_B = ({"panel": "clones", "series": series, "x": "b"} for series in ("Vanilla", "Seq"))
 DAY, BLOGS = "BikeSharingDay", "BlogFeedback"
 EXPLOITING = {"series": "exploiting", "statistic": "best tenth"}
 
 quoted = partial(quote, "oae")
 QUOTED = [
-    quoted("01_problem", "λ = 0.1 needs {:.0f} batches, the greedy", SMALL, STRONG),
-    quoted("01_problem", "the greedy search {:.0f} (notebook", SMALL, GREEDY),
-    quoted("01_problem", "with a larger network {:.0f} and 86", WIDER, STRONG),
-    quoted("01_problem", "network 18 and {:.0f}.", WIDER, GREEDY),
+    quoted("01_problem", "λ = 0.1 needs {:.0f} batches until", SMALL, STRONG),
+    quoted("01_problem", "the greedy search needs {:.0f} (", SMALL, GREEDY),
     quoted("01_problem", "after 45 batches {:.0f} runs of 25", HILLS, {"series": "4 of 4 hills", "x": 45}),
     quoted("01_problem", "and {:.0f} had on three", HILLS, {"series": "3 of 4 hills", "x": 45}),
-    quoted("02_fits", "training error is still {:.2f} of the variance", LINES, misfit(FOUR, "NN 10-5")),
-    quoted("02_fits", "where NN 300-100 reaches {:.3f}.", LINES, misfit(FOUR, "NN 300-100")),
-    quoted("02_fits", "linear class stops at {:.2f} and", TABLES, misfit(DAY, "linear")),
-    quoted("02_fits", "NN 100-10 goes on to {:.2f}.", TABLES, misfit(DAY, "NN 100-10")),
-    quoted("03_vanilla", "needs {:.1f} batches where Greedy needs 45.7", SMALL, STRONG),
-    quoted("03_vanilla", "where Greedy needs {:.1f}, and with NN 100-10", SMALL, GREEDY),
-    quoted("03_vanilla", "NN 100-10 it needs {:.1f} where", WIDER, STRONG),
-    quoted("03_vanilla", "with the hole {:.1f} where Greedy needs 94", WIDER, STRONG_HOLE),
-    quoted("03_vanilla", "50.1 and {:.1f} batches where chance", WIDER, STRONG_HOLE),
-    quoted("03_vanilla", "where Greedy needs {:.1f}. MeanOpt is ahead", WIDER, GREEDY),
-    quoted("03_vanilla", "λ = 0.1 needs {:.1f} batches where Greedy needs 97.6", WIDEST, STRONG),
-    quoted("03_vanilla", "with the hole {:.1f} where Greedy needs 97.9", WIDEST, STRONG_HOLE),
-    quoted("03_vanilla", "with NN 10-5 and NN 100-10, {:.1f} and", SMALL, STRONG_HOLE),
-    quoted("03_vanilla", "batches where chance needs {:.1f}, and with NN 300-100", SMALL, batches(HOLE, LAW)),
-    quoted("03_vanilla", "needs {:.0f} batches where Greedy needs 46", SMALL, STRONG),
-    quoted("03_vanilla", "With the hole MeanOpt needs {:.0f} and", SMALL, STRONG_HOLE),
-    quoted("03_vanilla", "and Greedy {:.0f}, but random", SMALL, batches(HOLE, "Greedy")),
-    quoted("04_ensembles", "ensemble needs {:.1f} batches on one", ENSEMBLES, batches(HILL, "Ensemble")),
-    quoted("04_ensembles", "MeanOpt with λ = 0.1 needs {:.1f} where", ENSEMBLES, STRONG),
-    quoted("04_ensembles", "where the ensemble needs {:.1f}. All", ENSEMBLES, batches(FOUR, "Ensemble")),
-    quoted("04_ensembles", "All {:.0f} of the 6 comparisons", VERDICTS, {"id": "OAE-C37"}, column="for"),
-    quoted("04_ensembles", "MaxOpt needs {:.0f} batches on four hills and", SMALL_MAXOPT, batches(FOUR, "MaxOpt 0.1")),
-    quoted("04_ensembles", "four hills and {:.0f} with a hole, MeanOpt 22", SMALL_MAXOPT, batches(HOLE, "MaxOpt 0.1")),
-    quoted("04_ensembles", "λ = 0.1 it needs {:.0f} batches on four hills", SMALL_MAXOPT, batches(FOUR, "MaxOpt 0.1")),
-    quoted("04_ensembles", "where MeanOpt needs {:.0f}, with", SMALL, STRONG),
-    quoted("04_ensembles", "with NN 100-10 {:.1f} batches, where", MAXOPT, batches(FOUR, "MaxOpt 0.1")),
-    quoted("04_ensembles", "in the same runs ({:.1f} in 100)", WIDER, batches(FOUR, "MeanOpt 0.1")),
-    quoted("04_ensembles", "it needs {:.0f} to 87 batches with", SMALL_HINGE, batches(HILL_HOLE, "HingePNorm 0.1")),
-    quoted("04_ensembles", "76 to {:.0f} batches with", SMALL_HINGE, batches(FOUR, "HingePNorm 0.1")),
-    quoted("04_ensembles", "NN 10-5 and {:.0f} to 136", HINGE, batches(HOLE, "HingePNorm 0.1")),
-    quoted("04_ensembles", "to {:.0f} with NN 100-10, where chance", HINGE, batches(HILL, "HingePNorm 0.1")),
+    quoted("02_fits", "after 5000 steps is still {:.2f} of the variance", LINES, misfit(FOUR, "NN 10-5")),
+    quoted("02_fits", "where the largest network reaches {:.3f} (", LINES, misfit(FOUR, "NN 300-100")),
+    quoted("02_fits", "on BikeSharingDay at {:.2f}, where", TABLES, misfit(DAY, "linear")),
+    quoted("02_fits", "`NN 100-10` goes on to {:.2f} (", TABLES, misfit(DAY, "NN 100-10")),
+    quoted(
+        "03_vanilla",
+        "λ = 0.1 needs {:.1f} batches with the small network, where",
+        NETWORKS,
+        of_network("NN 10-5", STRONG),
+    ),
+    quoted("03_vanilla", "where Greedy needs {:.1f}, and", NETWORKS, of_network("NN 10-5", GREEDY)),
+    quoted("03_vanilla", "and {:.1f} with the middle one, where", NETWORKS, of_network("NN 100-10", STRONG)),
+    quoted("03_vanilla", "where Greedy needs {:.1f}. On one", NETWORKS, of_network("NN 100-10", GREEDY)),
+    quoted(
+        "03_vanilla", "λ = 0.001 takes {:.1f} batches", NETWORKS, of_network("NN 10-5", batches(HILL, "MeanOpt 0.001"))
+    ),
+    quoted("03_vanilla", "batches, Greedy {:.1f} and", NETWORKS, of_network("NN 10-5", batches(HILL, "Greedy"))),
+    quoted("03_vanilla", "and λ = 0.1 {:.1f}.", NETWORKS, of_network("NN 10-5", batches(HILL, "MeanOpt 0.1"))),
+    quoted("03_vanilla", "needs {:.1f} batches with the small and", NETWORKS, of_network("NN 10-5", STRONG_HOLE)),
+    quoted("03_vanilla", "and {:.1f} with the middle network", NETWORKS, of_network("NN 100-10", STRONG_HOLE)),
+    quoted("03_vanilla", "random batches need {:.1f}. With", NETWORKS, of_network("NN 10-5", batches(HOLE, LAW))),
+    quoted("03_vanilla", "With the large network, {:.1f}, no", NETWORKS, of_network("NN 300-100", STRONG_HOLE)),
+    quoted("03_vanilla", "{:.0f} of 100 runs on MultiValleyOneDim and", NETWORKS, of_network("NN 100-10", NEVER)),
+    quoted(
+        "03_vanilla", "and {:.0f} on MultiValleyOneDimHole", NETWORKS, of_network("NN 100-10", NEVER | {"panel": HOLE})
+    ),
+    quoted("04_ensembles", "λ = 0.1 needs {:.1f} batches and the", ENSEMBLES, of_network("NN 10-5", STRONG)),
+    quoted("04_ensembles", "the ensemble {:.1f}. MeanOpt", ENSEMBLES, of_network("NN 10-5", batches(FOUR, "Ensemble"))),
+    quoted("04_ensembles", "in all {:.0f} of 6 comparisons", VERDICTS, {"id": "OAE-C37"}, column="for"),
+    quoted("04_ensembles", "in all {:.0f} of 6 comparisons", VERDICTS, {"id": "OAE-C37w"}, column="for"),
+    quoted(
+        "04_ensembles", "with {:.1f} batches on OneHill", ENSEMBLES, of_network("NN 10-5", batches(HILL, "Ensemble"))
+    ),
+    quoted(
+        "04_ensembles", "signal, makes that {:.1f}.", ENSEMBLES, of_network("NN 10-5", batches(HILL, "EnsembleNoiseY"))
+    ),
+    quoted("04_ensembles", "needs {:.1f} to 14 times", RATIOS, ratio(f"NN 10-5: {HOLE}", "HingePNorm", 0.1)),
+    quoted("04_ensembles", "1.7 to {:.0f} times", RATIOS, ratio(f"NN 100-10: {HILL_HOLE}", "HingePNorm", 0.1)),
+    quoted(
+        "04_ensembles",
+        "needs {:.0f} to 87 batches",
+        OTHER_OBJECTIVES,
+        of_network("NN 10-5", HINGED_HILL | {"panel": HILL_HOLE}),
+    ),
+    quoted(
+        "04_ensembles", "76 to {:.0f} batches", OTHER_OBJECTIVES, of_network("NN 10-5", HINGED_HILL | {"panel": FOUR})
+    ),
+    quoted(
+        "04_ensembles", "and {:.0f} to 136", OTHER_OBJECTIVES, of_network("NN 100-10", HINGED_HILL | {"panel": HOLE})
+    ),
+    quoted("04_ensembles", "92 to {:.0f} with", OTHER_OBJECTIVES, of_network("NN 100-10", HINGED_HILL)),
+    quoted("04_ensembles", "it holds in {:.2f} of the rounds", OPTIMISTIC, {"panel": FOUR, "series": "MeanOpt 0.1"}),
+    quoted("04_ensembles", "and in {:.2f} with Greedy", OPTIMISTIC, {"panel": FOUR, "series": "Greedy"}),
+    *(
+        quoted(
+            "04_ensembles",
+            "optimistic in {:.1f} of its rounds",
+            OPTIMISTIC,
+            {"panel": panel, "series": "HingePNorm 0.1"},
+        )
+        for panel in (HILL, HILL_HOLE, FOUR, HOLE)
+    ),
     quoted("05_uci", "Greedy needs {:.1f} batches and the", UCI, batches(DAY, "Greedy")),
+    quoted("03_vanilla", "150 batches the means are {:.1f} and", WATCHED, batches(HOLE, "MeanOpt 0.1") | {"x": 150}),
+    quoted("03_vanilla", "are 50.1 and {:.1f}. Within", WATCHED, batches(HOLE, "Greedy") | {"x": 150}),
+    quoted("03_vanilla", "little between them, {:.1f} and", WATCHED, batches(HOLE, "MeanOpt 0.1") | {"x": 50}),
+    quoted("03_vanilla", "37.0 and {:.1f}. Chance", WATCHED, batches(HOLE, "Greedy") | {"x": 50}),
+    quoted("03_vanilla", "with two deviations needs {:.1f} batches", WITHOUT, batches(FOUR, "GP 2")),
+    quoted("03_vanilla", "with λ = 0.1 needs {:.1f} and Greedy", WITHOUT, batches(FOUR, "MeanOpt 0.1")),
+    quoted("03_vanilla", "and Greedy {:.1f}. With the hole", WITHOUT, batches(FOUR, "Greedy")),
+    quoted("03_vanilla", "With the hole it needs {:.1f}, and", WITHOUT, batches(HOLE, "GP 2")),
+    quoted("03_vanilla", "and MeanOpt {:.1f}. Half", WITHOUT, batches(HOLE, "MeanOpt 0.1")),
+    quoted("03_vanilla", "too little for it: {:.1f} and", WITHOUT, batches(FOUR, "GP 0.5")),
+    quoted("03_vanilla", "and {:.1f} batches. Optimism", WITHOUT, batches(HOLE, "GP 0.5")),
+    quoted("03_vanilla", "which needs {:.1f} batches; they", WITHOUT, batches(HILL, "Greedy")),
+    quoted("03_vanilla", "they need {:.1f} and 3.7", WITHOUT, batches(HILL, "GP 0.5")),
+    quoted("03_vanilla", "3.8 and {:.1f}.", WITHOUT, batches(HILL, "GP 2")),
+    quoted("03_vanilla", "the process needs {:.1f} batches and", WITHOUT, batches(DAY, "GP 2")),
+    quoted("03_vanilla", "batches and Greedy {:.1f}.", WITHOUT, batches(DAY, "Greedy")),
     quoted("05_uci", "the plain ensemble {:.1f} where", UCI, batches(DAY, "Ensemble")),
     quoted("05_uci", "where chance needs {:.1f}. MeanOpt", UCI, batches(DAY, LAW)),
     quoted("05_uci", "weakest optimism needs {:.1f} and", UCI, batches(DAY, "MeanOpt 0.001")),
@@ -129,52 +197,74 @@ QUOTED = [
     quoted("05_uci", "MeanOpt after {:.1f} to", TABLES_FOUND, batches(DAY, "MeanOpt 0.001") | {"x": 0.002}),
     quoted("05_uci", "after 28.2 to {:.1f}.", TABLES_FOUND, batches(DAY, "MeanOpt 0.1") | {"x": 0.002}),
     quoted("05_uci", "chance in {:.1f}.", TABLES_FOUND, batches(BLOGS, LAW) | {"x": 0.002}),
-    quoted("06_realizable", "on Adult Greedy needs {:.1f} batches", FITTED, batches("Adult, fitted", "Greedy")),
-    quoted("06_realizable", "MeanOpt with λ = 0.1 {:.1f}, and", FITTED, batches("Adult, fitted", "MeanOpt 0.1")),
-    quoted("06_realizable", "on BikeSharingDay {:.1f} against", FITTED, batches("BikeSharingDay, fitted", "Greedy")),
-    quoted("06_realizable", "9.6 against {:.1f}.", FITTED, batches("BikeSharingDay, fitted", "MeanOpt 0.1")),
-    quoted("06_realizable", "Greedy {:.1f} batches where chance needs", FITTED, batches("Bank, fitted", "Greedy")),
+    quoted("06_realizable", "Greedy needs {:.1f} batches and MeanOpt", FITTED, batches(DAYS, "Greedy")),
+    quoted("06_realizable", "MeanOpt with λ = 0.1 {:.1f}, where", FITTED, batches(DAYS, "MeanOpt 0.1")),
+    quoted("06_realizable", "where chance needs {:.1f}. How", FITTED, batches(DAYS, LAW)),
+    quoted("06_realizable", "no top arm in {:.0f} of 25", FITTED, batches(HOURS, "Greedy") | {"statistic": "censored"}),
     quoted("06_realizable", "needs {:.1f} batches in the mean", FITTED, batches(HOURS, "Greedy")),
-    quoted("06_realizable", "top arm in {:.0f} of 100", FITTED, batches(HOURS, "Greedy") | {"statistic": "censored"}),
-    quoted("06_realizable", "and the mean is {:.1f}, about that", FITTED, batches(HOURS, "MeanOpt 0.001")),
-    quoted("06_realizable", "they need {:.1f} and 20.8", FITTED, batches("BikeSharingDay, fitted", "Ensemble")),
-    quoted("06_realizable", "and {:.1f} batches, Greedy", FITTED, batches("BikeSharingDay, fitted", "EnsembleNoiseY")),
-    quoted("06_realizable", "batches where chance needs {:.1f}: of three", FITTED, batches("Bank, fitted", LAW)),
+    quoted("06_realizable", "in the mean, chance {:.1f}.", FITTED, batches(HOURS, LAW)),
+    quoted("06_realizable", "λ = 0.01 needs {:.1f} batches and chance", FOUND_HOURS, HARD_HOURS),
+    quoted("06_realizable", "batches and chance {:.1f}, and", FOUND_HOURS, HARD_HOURS | {"series": LAW}),
+    quoted("06_realizable", "takes the most batches, {:.1f} where", FITTED, batches(ADULT, "MeanOpt 0.01")),
+    quoted("06_realizable", "where Greedy takes {:.1f}.", FITTED, batches(ADULT, "Greedy")),
+    quoted("06_realizable", "the plain ensemble needs {:.1f} batches", FITTED, batches(DAYS, "Ensemble")),
+    quoted("06_realizable", "the one with noise {:.1f};", FITTED, batches(DAYS, "EnsembleNoiseY")),
+    quoted("06_realizable", "spread over runs {:.1f} times", TEACHERS, SPREAD),
+    quoted("06_realizable", "times [{:.1f}, 7.7]", TEACHERS, SPREAD, column="low"),
+    quoted("06_realizable", "times [3.0, {:.1f}]", TEACHERS, SPREAD, column="high"),
+    quoted("06_realizable", "on BikeSharingDay {:.1f} times.", TEACHERS, SPREAD | {"panel": "BikeSharingDay"}),
+    quoted("06_realizable", "mean, {:.2f} to 1.26", TEACHERS, SPREAD | {"panel": "BikeSharingDay"}, column="low"),
+    quoted("06_realizable", "0.94 to {:.2f}, contains", TEACHERS, SPREAD | {"panel": "BikeSharingDay"}, column="high"),
     quoted("07_diversity", "in {:.1f} batches, where MeanOpt", POSITIONS, batches(HOLE, "DetD 0.1 | rbf")),
     quoted("07_diversity", "where MeanOpt needs {:.1f} in the same", POSITIONS, batches(HOLE, "MeanOpt 0.1")),
-    quoted("08_sequential", "SeqB with λ = 0.01 needs {:.1f} batches", SEQUENCE, batches(HILL, "SeqB 0.01")),
-    quoted("08_sequential", "where MeanOpt needs {:.1f}, and", SEQUENCE, batches(HILL, "MeanOpt 0.01")),
-    quoted("08_sequential", "λ = 0.1 needs {:.1f} where MeanOpt", SEQUENCE, batches(FOUR, "SeqB 0.1")),
-    quoted("08_sequential", "where MeanOpt needs {:.1f}. They", SEQUENCE, STRONG),
-    quoted("08_sequential", "takes {:.1f} batches, as many", SEQUENCE, batches(HOLE, "SeqB 0.1")),
-    quoted("08_sequential", "as random ones ({:.1f})", SEQUENCE, batches(HOLE, LAW)),
-    quoted("08_sequential", "With NN 100-10 it takes {:.1f}, half", WIDER_SEQUENCE, batches(HOLE, "SeqB 0.1")),
-    quoted("08_sequential", "where MeanOpt takes {:.1f}: of the", WIDER_SEQUENCE, batches(HOLE, "MeanOpt 0.1")),
+    quoted("07_diversity", "λ = 0.1 then needs {:.1f} batches", POSITIONS, batches(HOLE, "DetD 0.1 | rbf")),
+    quoted("07_diversity", "and chance {:.1f}.", POSITIONS, batches(HOLE, LAW)),
+    quoted("07_diversity", "On one hill it takes {:.1f} batches", POSITIONS, batches(HILL, "DetD 0.1 | rbf")),
+    quoted("07_diversity", "13.3 batches, and MeanOpt {:.1f}.", POSITIONS, batches(HILL, "MeanOpt 0.1")),
+    quoted("07_diversity", "DetD with λ = 0.1 needs {:.1f} batches until", DIVERSE, batches(WIDER_HOLE, "DetD 0.1")),
+    quoted("07_diversity", "with the same λ needs {:.1f}.", DIVERSE, batches(WIDER_HOLE, "MeanOpt 0.1")),
+    quoted("07_diversity", "DetD with λ = 0.1 takes {:.1f} batches and", DIVERSE, HARD_HILL | {"series": "DetD 0.1"}),
+    quoted("07_diversity", "23.4 batches and MeanOpt {:.1f}.", DIVERSE, HARD_HILL | {"series": "MeanOpt 0.1"}),
+    quoted("07_diversity", "λ = 0.01 needs {:.2f} [", DIVERSE_GAINS, {"series": "DetD 0.01", "x": DAY}),
+    quoted("07_diversity", "0.88 [{:.2f},", DIVERSE_GAINS, {"series": "DetD 0.01", "x": DAY}, column="low"),
+    quoted("07_diversity", ", {:.2f}] of MeanOpt", DIVERSE_GAINS, {"series": "DetD 0.01", "x": DAY}, column="high"),
+    quoted("08_sequential", "SeqB with λ = 0.01 needs {:.1f} batches", SEQUENCE, batches(SMALL_HILL, "SeqB 0.01")),
+    quoted("08_sequential", "where MeanOpt needs {:.1f}. On four", SEQUENCE, batches(SMALL_HILL, "MeanOpt 0.01")),
+    quoted("08_sequential", "λ = 0.1 needs {:.1f} where MeanOpt", SEQUENCE, batches(SMALL_FOUR, "SeqB 0.1")),
+    quoted("08_sequential", "where MeanOpt needs {:.1f}. With", SEQUENCE, batches(SMALL_FOUR, "MeanOpt 0.1")),
+    quoted("08_sequential", "takes {:.1f} batches, as many", SEQUENCE, batches(SMALL_HOLE, "SeqB 0.1")),
+    quoted("08_sequential", "as random ones ({:.1f})", SEQUENCE, batches(SMALL_HOLE, LAW)),
+    quoted("08_sequential", "With the larger network it takes {:.1f}, and", SEQUENCE, batches(WIDER_HOLE, "SeqB 0.1")),
+    quoted("08_sequential", "and MeanOpt takes {:.1f}. No", SEQUENCE, batches(WIDER_HOLE, "MeanOpt 0.1")),
     quoted(
         "08_sequential",
-        "on BikeSharingHour, {:.1f} batches and without",
-        BICYCLES,
+        "it needs {:.1f} batches and without",
+        SEQUENCE,
         batches("BikeSharingHour", "Ensemble-SeqB"),
     ),
-    quoted("08_sequential", "and without them {:.1f} where chance", BICYCLES, batches("BikeSharingHour", "Ensemble")),
-    quoted("08_sequential", "SeqB needs {:.1f} to 10.6 batches", POSTS, batches(BLOGS, "SeqB 0.001")),
-    quoted("08_sequential", "SeqB needs 7.1 to {:.1f} batches", POSTS, batches(BLOGS, "SeqB 0.01")),
-    quoted("08_sequential", "needs {:.1f} to 6.4, which 25", POSTS, batches(BLOGS, "MeanOpt 0.001")),
-    quoted("08_sequential", "needs 4.1 to {:.1f}, which 25", POSTS, batches(BLOGS, "MeanOpt 0.1")),
+    quoted("08_sequential", "and without them {:.1f} where chance", SEQUENCE, batches("BikeSharingHour", "Ensemble")),
+    quoted("08_sequential", "SeqB needs {:.1f} to 10.6 batches", SEQUENCE, batches(BLOGS, "SeqB 0.001")),
+    quoted("08_sequential", "SeqB needs 7.1 to {:.1f} batches", SEQUENCE, batches(BLOGS, "SeqB 0.01")),
+    quoted("08_sequential", "needs {:.1f} to 6.4. The 25", SEQUENCE, batches(BLOGS, "MeanOpt 0.001")),
+    quoted("08_sequential", "needs 4.1 to {:.1f}. The 25", SEQUENCE, batches(BLOGS, "MeanOpt 0.1")),
     quoted("09_open_choices", "(C27) in {:.0f} of 180 readings", DESIGN, confirmed_in_draws("OAE-C27")),
-    quoted("09_open_choices", "on four hills (C31) in {:.0f},", DESIGN, confirmed_in_draws("OAE-C31")),
+    quoted("09_open_choices", "on four hills (C31) in {:.0f}, and", DESIGN, confirmed_in_draws("OAE-C31")),
     quoted("09_open_choices", "on all sets (C32) in {:.0f}.", DESIGN, confirmed_in_draws("OAE-C32")),
-    quoted("09_open_choices", "in {} of 100 runs", SMALL, FOUND_BY_50, form=lambda share: f"{100 * share:.0f}"),
-    quoted("09_open_choices", "and Greedy in {}.", SMALL, GREEDY_BY_50, form=lambda share: f"{100 * share:.0f}"),
-    quoted("09_open_choices", "needs {:.1f} batches, and 29.2", OPEN, batches(f"random biases: {FOUR}", "MeanOpt 0.1")),
-    quoted("09_open_choices", "and {:.1f} with the hole", OPEN, batches(f"random biases: {HOLE}", "MeanOpt 0.1")),
+    quoted("09_open_choices", "in {} of 100 runs", SHARES, FOUND_BY_50, form=lambda share: f"{100 * share:.0f}"),
+    quoted("09_open_choices", "and Greedy in {}.", SHARES, GREEDY_BY_50, form=lambda share: f"{100 * share:.0f}"),
+    quoted("09_open_choices", "needs {:.1f} batches on four hills", OPEN, batches(BIASED_FOUR, "MeanOpt 0.1")),
+    quoted("09_open_choices", "Greedy needs {:.1f} and 70.7", OPEN, batches(BIASED_FOUR, "Greedy")),
+    quoted("09_open_choices", "needs 49.9 and {:.1f}.", OPEN, batches(BIASED_HOLE, "Greedy")),
+    quoted("09_open_choices", "MeanOpt needs {:.1f} batches, and", OPEN, batches(FAINT_HILL, "MeanOpt 0.1")),
+    quoted("09_open_choices", "and Greedy {:.1f}. With", OPEN, batches(FAINT_HILL, "Greedy")),
+    quoted("09_open_choices", "and {:.1f} with the hole", OPEN, batches(BIASED_HOLE, "MeanOpt 0.1")),
     quoted("09_open_choices", "up to {:.2f} times the batches (OAE-B1b)", VERDICTS, {"id": "OAE-B1b"}, column="effect"),
     quoted("09_open_choices", "the largest of the ratios is {:.2f} [", VERDICTS, {"id": "OAE-B1"}, column="effect"),
     quoted("10_theory", "vanilla OAE has the exponent {:.2f} in b", EXPONENTS, PLAIN_IN_B),
     quoted("10_theory", "that of virtual labels {:.2f}:", EXPONENTS, LABELS_IN_B),
     quoted("10_theory", "after exploiting queries {:.0%} of the best tenth", BONUS, EXPLOITING),
     quoted("16_verdicts", "MeanOpt with λ = 0.1 needs {:.1f} batches and", SMALL, STRONG),
-    quoted("16_verdicts", "batches and Greedy {:.1f} with", SMALL, GREEDY),
+    quoted("16_verdicts", "batches and Greedy {:.1f}. The lead", SMALL, GREEDY),
 ]
 
 

@@ -16,20 +16,24 @@ from bestarm_studies.oae.batch_observer import n_good
 from bestarm_studies.oae.claim_values import batch_limit, first_hit, first_tried
 from bestarm_studies.oae.divergence import divergence_table, divergence_values, marked_runs, without_broken
 from bestarm_studies.oae.evolution_figure import evolution_figure
-from bestarm_studies.oae.figures import _apart, fits_figure, hits_figure
+from bestarm_studies.oae.figures import _apart, fits_figure, hits_figure, networks_figure, objectives_figure, two_lines
 from bestarm_studies.oae.first_hits import first_hits, random_mean, random_survival, whole_runs
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.network_fits import class_name, fit_rows
 from bestarm_studies.oae.series import LEARNING_RATE, SHORT_LEARNING_RATE
 from bestarm_studies.oae.step_sizes import chosen_rates, rate_table, rates_after
+from bestarm_studies.oae.teacher_spread import FACTOR, SEARCHES, spread_table, spread_values
 from bestarm_studies.oae.values import (
     RANDOM_LAW,
     batches_until_top,
     bootstrap_interval,
     fit_values,
     hits_table,
+    objective_ratios,
     optimistic_shares,
+    reward_gains,
     reward_values,
+    search_values,
     share_found,
 )
 
@@ -195,6 +199,44 @@ def test_the_figure_shows_shares_law_and_who_never_found():
     assert heights.max() <= 1.0
 
 
+def test_networks_stand_in_rows_and_sets_of_arms_in_columns():
+    use_style()
+    rows = made_rows({"Greedy": [1, 2, 3], "MeanOpt": [4, 11, 9]})
+    values = search_values({f"{network}: {name}": rows for network in ("A", "B") for name in ("x", "y", "z")}, "laptop")
+    for part, label in (("batches", "top τ in %"), ("share", "batch")):
+        figure = networks_figure(values, ["Greedy", "MeanOpt"], title="Greedy is faster", part=part)
+        assert [axis.get_title(loc="left") for axis in figure.axes] == ["x", "y", "z", "", "", ""]
+        assert [axis.get_xlabel() for axis in figure.axes] == [""] * 3 + [label] * 3
+        assert figure.axes[3].get_ylabel().startswith("B\n")
+        plt.close(figure)
+    assert two_lines(values)["B: z"] == "B\nz"
+
+
+def test_gains_in_reward_are_paired_and_stand_at_the_end_of_their_block():
+    """Batches 2 and 3 are a block, 4 to 10 the next; the first batch is random and left out."""
+    rows = made_rows({"Greedy": [11, 11, 11], "MeanOpt": [11, 11, 11]})
+    noise = rows["replication"] * 1.0  # of both: it cancels
+    block = rows["round"].map(lambda k: 100.0 if k <= 1 else 0.5 if k <= 3 else -0.25)
+    rows = rows.assign(reward=noise + np.where(rows["series"] == "MeanOpt", block, 0.0))
+    found = reward_gains(rows, "set", "laptop", ends=(3, 10))
+    assert found["series"].tolist() == ["MeanOpt"] * 2
+    assert found["x"].tolist() == [3, 10]
+    assert found[["value", "low", "high"]].to_numpy() == pytest.approx(np.array([[0.5] * 3, [-0.25] * 3]))
+
+
+def test_objectives_are_compared_with_mean_opt_of_the_same_strength():
+    """A ratio of means over the runs that both have."""
+    first = {"MeanOpt 0.1": [2, 4, 6], "MaxOpt 0.1": [1, 2, 3], "HingePNorm 0.1": [4, 8]}
+    values = objective_ratios({"A: x": made_rows(first)}, ["MaxOpt", "HingePNorm"], [0.1], "laptop")
+    table = values.set_index("series")
+    assert table["value"].tolist() == pytest.approx([0.5, 2.0])
+    assert table["n"].tolist() == [3, 2]
+    assert table["low"].tolist() == pytest.approx([0.5, 2.0])
+    figure = objectives_figure(values, title="MaxOpt is faster")
+    assert figure.axes[0].get_title(loc="left") == "A\nx"
+    plt.close(figure)
+
+
 def _fit(series, panel, errors):
     """Return rows of fits whose last error over the variance is ``errors``, one for each step size."""
     lines = [(rate, error, n) for rate, error in zip((0.001, 0.003, 0.01), errors, strict=True) for n in range(3)]
@@ -278,3 +320,19 @@ def test_arms_that_were_tried_count_though_others_look_better():
     rows = made_rows({"Greedy": [11]}).assign(tried=lambda r: np.where(r["round"] == 4, 1, 900))
     assert first_tried(rows, {})["Greedy"].tolist() == [4.0]
     assert first_hit(rows, {})["Greedy"].tolist() == [11.0]
+
+
+def test_the_spread_that_one_teacher_hides():
+    """A standard deviation of 3 against one of 1 is a factor of 3; random batches are in no mean over searches."""
+    one = made_rows({"RandomBatch": [2, 4, 3, 3], "A": [2, 4, 3, 3], "B": [5, 7, 6, 6]}, rounds=30, name="table")
+    own = made_rows({"RandomBatch": [2, 4, 3, 3], "A": [2, 8, 5, 5], "B": [2, 20, 11, 11]}, rounds=30, name="table")
+    values = spread_values(own, one, "paper")
+    factors = values[values["statistic"] == FACTOR].set_index("series")
+    expected = {"RandomBatch": 1.0, "A": 3.0, "B": 9.0, SEARCHES: np.sqrt(27.0)}
+    np.testing.assert_allclose(factors.loc[list(expected), "value"], list(expected.values()))
+    assert (factors["low"] <= factors["value"]).all()
+    assert (factors["value"] <= factors["high"]).all()
+    assert set(values["data"]) == {"fitted"}
+    table = spread_table(values).set_index("series")["table"]
+    assert table["A"].startswith("3.0, 5.0; ×3.00 [")
+    assert table[SEARCHES].startswith("×5.20 [")

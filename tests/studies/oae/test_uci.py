@@ -2,8 +2,11 @@
 
 import hashlib
 import zipfile
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.signal import argrelmax
 
@@ -11,9 +14,11 @@ from bestarm.models.mlp_fit import Training
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm_lab.datasets import registry
 from bestarm_lab.datasets.registry import DataDamaged, DataUnavailable, fetch
+from bestarm_lab.experiments.run import make_rows
 from bestarm_studies.oae import fitted_response
 from bestarm_studies.oae import uci as uci_module
-from bestarm_studies.oae.fitted_response import stand_in_fitted_instance, teacher_response
+from bestarm_studies.oae.experiments import EXPERIMENTS
+from bestarm_studies.oae.fitted_response import stand_in_fitted_instance, teacher_responses
 from bestarm_studies.oae.landscapes import HOLES, LANDSCAPES, four_hills, landscape, one_hill
 from bestarm_studies.oae.uci import UCI_SETS, read_uci, stand_in_uci_instance, uci_instance
 from bestarm_studies.oae.uci_tables import (
@@ -414,16 +419,17 @@ def test_bad_arms(settings, words):
 
 def test_fitted_responses_are_standardised_and_reproducible():
     """Mean 0, standard deviation 1, near what was fitted, another for another class; the linear class fits a plane."""
-    real = stand_in_uci_instance("BikeSharingDay")
-    made = {h: stand_in_fitted_instance("BikeSharingDay", h, steps=800) for h in ((), (10, 5))}
+    real, runs = stand_in_uci_instance("BikeSharingDay"), np.arange(2)
+    laws = {h: stand_in_fitted_instance("BikeSharingDay", h, steps=800) for h in ((), (10, 5))}
+    made = {hidden: law.take(runs) for hidden, law in laws.items()}
     for hidden, problem in made.items():
-        assert problem.means.mean() == pytest.approx(0.0, abs=1e-9)
-        assert problem.means.std() == pytest.approx(1.0)
+        np.testing.assert_allclose(problem.means.mean(axis=1), 0.0, atol=1e-9)
+        np.testing.assert_allclose(problem.means.std(axis=1), 1.0)
         np.testing.assert_array_equal(problem.features, real.features)
-        assert np.corrcoef(problem.means[0], real.means[0])[0, 1] > 0.5
-        assert problem.label != real.label
-        assert problem.data == "stand-in"
-        again = stand_in_fitted_instance("BikeSharingDay", list(hidden), steps=800)
+        assert np.corrcoef(real.means[0], problem.means)[0, 1:].min() > 0.5
+        assert problem.label == laws[hidden].label != real.label
+        assert problem.data == laws[hidden].data == "stand-in"
+        again = stand_in_fitted_instance("BikeSharingDay", list(hidden), steps=800).take(runs)
         np.testing.assert_array_equal(again.means, problem.means)
     assert made[()].label != made[(10, 5)].label
     design = np.column_stack([real.features, np.ones(len(real.features))])
@@ -431,19 +437,55 @@ def test_fitted_responses_are_standardised_and_reproducible():
     np.testing.assert_allclose(plane, made[()].means[0], atol=1e-4)
 
 
+def test_each_run_has_a_teacher_of_its_own():
+    """Two runs, two responses; features are shared; which runs are fitted together changes no bit."""
+    law = stand_in_fitted_instance("BikeSharingDay", (10, 5), steps=60)
+    together = law.take(np.arange(20))
+    assert together.features.ndim == 2
+    assert len(np.unique(together.means, axis=0)) == 20
+    apart = np.concatenate([law.take(some).means for some in (np.array([3]), np.arange(15, 18), np.array([0, 19]))])
+    np.testing.assert_array_equal(apart, together.means[[3, 15, 16, 17, 0, 19]])
+    with pytest.raises(ValueError, match=r"call problem\.take"):
+        _ = law.arms
+    one = fitted_response.stand_in_one_teacher_instance("BikeSharingDay", (10, 5), steps=60)
+    np.testing.assert_array_equal(one.take(np.arange(5, 9)).means, together.means[:1])
+    assert one.label == law.label
+
+
+def test_searches_of_fitted_responses_do_not_depend_on_blocks(tmp_path):
+    """Rows of two runs in one block and in two are equal; each run is judged by its own teacher."""
+    search = EXPERIMENTS["fitted_10_5"]
+    law = partial(stand_in_fitted_instance, hidden=(10, 5), steps=20)
+    series = {name: search.series[name] for name in ("RandomBatch", "MeanOpt 0.1")}
+    small = replace(search, problem=law, stand_in=None, series=series)
+    rows = {n: make_rows(replace(small, block=n), "smoke", seed=1, store=tmp_path / str(n)) for n in (1, 2)}
+    pd.testing.assert_frame_equal(rows[1].drop(columns="key"), rows[2].drop(columns="key"))
+    means = law("BikeSharingDay").take(np.arange(2)).means
+    first = rows[2][(rows[2]["round"] == 1) & (rows[2]["name"] == "BikeSharingDay")]
+    for run, mine in first[first["series"] == "RandomBatch"].groupby("replication"):
+        place = int(mine["rank"].iloc[0]) - 1
+        best = np.sort(means[run])[::-1]
+        regret = (best[0] - best[place]) / (best[0] - best[-1])
+        assert mine["relative_regret"].iloc[0] == pytest.approx(regret, rel=1e-6)
+
+
 def test_dead_teachers_are_tried_again(monkeypatch):
-    """The first network that is not constant is taken; ten dead ones in a row are an error."""
-    problem, found = stand_in_uci_instance("Adult", n_arms=20), []
+    """A run takes its first network that is not constant, the others stay; ten dead ones in a row are an error."""
+    table, fitted = stand_in_uci_instance("Adult", n_arms=20), []
+    training, runs = Training((4,), steps=2), np.array([4, 7, 9])
+    living = np.random.default_rng(1).standard_normal((3, 20))
 
     def outputs(training, data, parameters):
-        found.append(parameters.clone())
-        return np.zeros((1, 20)) if len(found) < 3 else np.arange(20.0)[None]
+        fitted.append(parameters.clone())
+        dead = [np.zeros(20), np.full(20, np.nan)]
+        return np.array([[living[0], dead[0], living[2]], [dead[1]], [living[1]]][len(fitted) - 1])
 
     monkeypatch.setattr(fitted_response, "predict", outputs)
-    response = teacher_response(problem, Training((4,), steps=2))
-    np.testing.assert_allclose(response[0], standard(np.arange(20.0)))
-    assert len(found) == 3
-    assert (found[0] != found[1]).any()
-    monkeypatch.setattr(fitted_response, "predict", lambda *_: np.full((1, 20), np.nan))
-    with pytest.raises(RuntimeError, match="were all constant; lower the learning rate"):
-        teacher_response(problem, Training((4,), steps=2))
+    response = teacher_responses(table, training, runs)
+    np.testing.assert_allclose(response, [standard(mine) for mine in living])
+    assert [len(parameters) for parameters in fitted] == [3, 1, 1]
+    assert (fitted[0][1] != fitted[1][0]).any()
+    assert (fitted[1][0] != fitted[2][0]).any()
+    monkeypatch.setattr(fitted_response, "predict", lambda _, data, __: np.full((len(data.row), 20), np.nan))
+    with pytest.raises(RuntimeError, match=r"for replication 4 were all constant; lower the learning rate"):
+        teacher_responses(table, training, runs)

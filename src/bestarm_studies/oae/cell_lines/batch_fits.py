@@ -1,4 +1,4 @@
-"""Fits of a line's rewards to random batches of its arms, and the calibration of the simulator.
+"""Plain fits to the rewards of random batches of arms, and of simulated lines.
 
 References
 ----------
@@ -20,9 +20,8 @@ from bestarm.models.fused_predict import predict_fused
 from bestarm.models.mlp_fit import FitData, Training
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.streams import Streams
+from bestarm_studies.oae.cell_lines.simulator import LINES, simulated_line
 from bestarm_studies.oae.network_fits import Maker, class_name
-
-NOTHING = np.zeros(0, dtype=np.int64)
 
 
 def random_orders(label: str, replications: int, n_arms: int, seed: int) -> IntArray:
@@ -138,3 +137,51 @@ def batch_fit_rows(
         for name, make in problems.items()
     )
     return pd.concat(frames, ignore_index=True).assign(convention="as_written")
+
+
+def simulated_fit_rows(
+    wide: tuple[Sequence[int], float, int],
+    classes: Sequence[tuple[Sequence[int], float, int]],
+    n_known: int,
+    replications: int,
+    seed: int,
+    *,
+    workers: int = 1,
+) -> pd.DataFrame:
+    """Return the errors of plain fits to the simulated lines, what these were calibrated to.
+
+    Parameters
+    ----------
+    wide : (hidden, learning_rate, steps)
+        A class that is fitted to ``n_known`` random arms.
+    classes : sequence of (hidden, learning_rate, steps)
+        Classes that are fitted to all arms.
+    n_known, replications, seed : int
+        Arms; fits of each; seed of the project.
+    workers : int, default=1
+        Processes; the rows do not depend on it.
+
+    Returns
+    -------
+    DataFrame
+        Of `fit_errors`, with ``panel`` (the line) and ``data``.
+    """
+    found = joblib.Parallel(n_jobs=max(1, min(workers, len(LINES))))(
+        joblib.delayed(_simulated_line_fits)(name, wide, classes, n_known, replications, seed) for name in LINES
+    )
+    return pd.concat(found, ignore_index=True).assign(convention="as_written", data="simulated")
+
+
+def _simulated_line_fits(
+    name: str,
+    wide: tuple[Sequence[int], float, int],
+    classes: Sequence[tuple[Sequence[int], float, int]],
+    n_known: int,
+    replications: int,
+    seed: int,
+) -> pd.DataFrame:
+    problem = simulated_line(name)
+    orders = random_orders(problem.label, replications, problem.means.shape[1], seed)
+    found = [fit_errors(problem, *wide, orders[:, :n_known], seed)]
+    found += [fit_errors(problem, *one, orders, seed) for one in classes]
+    return pd.concat(found).assign(panel=name)

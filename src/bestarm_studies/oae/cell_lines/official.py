@@ -14,6 +14,7 @@ References
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -22,16 +23,17 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import pandas as pd
 
-from bestarm.interface import FloatArray
+from bestarm.interface import FloatArray, IntArray
+from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.paths import RAW_DATA, data_mirror
 from bestarm_studies.oae.cell_lines.autoencoder import Coding, embedding
 from bestarm_studies.oae.cell_lines.gctx import read_gctx
 from bestarm_studies.oae.cell_lines.kept_arrays import kept
-from bestarm_studies.oae.cell_lines.proliferation import proliferation
-from bestarm_studies.oae.cell_lines.simulated_arms import CellLine
+from bestarm_studies.oae.cell_lines.proliferation import proliferation, scaled
 from bestarm_studies.oae.cell_lines.simulator import SIZES
+from bestarm_studies.oae.drawn_arms import DrawnArms
 
 DATA_FILES = ()  # none is in the registry
 ADDRESS = "https://ftp.ncbi.nlm.nih.gov/geo/series/GSE92nnn/GSE92742/suppl/"
@@ -55,6 +57,30 @@ class Hairpins(NamedTuple):
 
     names: list[str]
     values: FloatArray
+
+
+@dataclass(frozen=True)
+class CellLine(DrawnArms):
+    """Arms whose features and rewards are made when they are asked for; the same in all replications.
+
+    Parameters
+    ----------
+    label : str
+        Name of the instance; it keys all draws.
+    make : callable
+        Returns features, shape (n_arms, n_features), and rewards, shape (n_arms,).
+    data : {"real"}
+        Where the rewards come from.
+    """
+
+    label: str
+    make: Callable[[], tuple[FloatArray, FloatArray]]
+    data: str = "real"
+
+    def take(self, rows: IntArray) -> NoiselessArms:
+        """Return the arms; features and rewards have mean 0 and standard deviation 1 over all arms."""
+        features, rewards = self.make()
+        return NoiselessArms(self.label, scaled(features), scaled(rewards)[None], data=self.data)
 
 
 def find_files() -> Files:
@@ -180,7 +206,7 @@ def official_line(name: str) -> CellLine:
     """
     if name not in SIZES:
         raise ValueError(f"name must be one of {', '.join(SIZES)}, got {name!r}.")
-    return CellLine(f"CMAP {name}", partial(_official, find_files(), name), "real")
+    return CellLine(f"CMAP {name}", partial(_official, find_files(), name))
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from bestarm_lab.experiments.scale import Profile, Scale
 from bestarm_studies.oae.genedisco.gene_screen import METRICS, gene_screen
 from bestarm_studies.oae.genedisco.gene_searches import GeneSearch, LargestNorms, RandomGenes, RidgeSearch
 from bestarm_studies.oae.genedisco.screens import SCREENS
+from bestarm_studies.oae.genedisco.todays_screen import todays_screen
 
 BATCH, ROUNDS = 16, 50
 EVERY = 5  # batches between two records
@@ -36,6 +37,11 @@ CONTROLS = {
     "Largest norms": LargestNorms("Largest norms", BATCH, ROUNDS),
     "Ridge": RidgeSearch("Ridge", BATCH, ROUNDS),
     "Ridge absolute": RidgeSearch("Ridge absolute", BATCH, ROUNDS, absolute=True),
+}
+OF_BENCHMARK = {  # with the sixteen units of the benchmark's application
+    "TopUncertain": _search("TopUncertain", acquisition="top_uncertain", hidden=16),
+    "SoftUncertain": _search("SoftUncertain", acquisition="soft_uncertain", hidden=16),
+    "OAE": _search("OAE", acquisition="optimistic", hidden=16),
 }
 SUITE = {
     "Mean only": _search("Mean only", acquisition="mean"),
@@ -84,6 +90,13 @@ GENEDISCO: dict[str, Experiment | Computation] = {
         title="GeneDisco on DepMap group effects: the paper's table and controls with all faults of the code",
         problem=_groups,
         series={**TABLE, **CONTROLS},
+        conventions=("as_coded",),
+        profiles=_scales(FEW_RUNS, SOME_RUNS),
+    ),
+    "genedisco_today": _on_screens(
+        title="GeneDisco on DepMap group means: the benchmark as it runs today",
+        problem=partial(todays_screen),
+        series=OF_BENCHMARK,
         conventions=("as_coded",),
         profiles=_scales(FEW_RUNS, SOME_RUNS),
     ),
