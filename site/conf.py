@@ -99,13 +99,35 @@ CHANGED = {  # in every page
 }
 
 
+def copy_narrow_figures(app: Sphinx) -> dict[str, str]:
+    """Copy the narrow variants of the figures that pages show; return their names by those of the figures."""
+    narrow = {}
+    for place, name in app.builder.images.items():
+        drawn = (Path(app.srcdir) / place).with_suffix(".narrow.svg")
+        if drawn.is_file():
+            narrow[name] = f"{Path(name).stem}.narrow.svg"
+            shutil.copyfile(drawn, Path(app.outdir) / app.builder.imagedir / narrow[name])
+    return narrow
+
+
 def change_pages(app: Sphinx, exception: Exception | None) -> None:
     """Change in the made pages what Sphinx has no setting for."""
     if exception is None:
+        narrow = copy_narrow_figures(app)
+
+        def for_phones(found: re.Match[str]) -> str:
+            """Return a picture of which a phone loads the narrow variant, where there is one."""
+            image, folder, name = found.groups()
+            if name not in narrow:
+                return image
+            source = f'<source media="(max-width: 34em)" srcset="{folder}{narrow[name]}">'
+            return f"<picture>{source}{image}</picture>"
+
         for page in Path(app.outdir).rglob("*.html"):
             before = text = page.read_text(encoding="utf-8")
             for old, new in CHANGED.items():
                 text = text.replace(old, new)
+            text = re.sub(r'(<img [^>]*src="([^"]*_images/)([^"/]+)"[^>]*>)', for_phones, text)
             if text != before:
                 page.write_text(text, encoding="utf-8")
 

@@ -5,7 +5,7 @@ import pytest
 
 from bestarm.interface import Arms
 from bestarm.models.finite_gp import FiniteGP
-from bestarm.policies.local_penalty import lipschitz_constant, log_softplus, mean_weights, penalise
+from bestarm.policies.local_penalty import lipschitz_constant, log_softplus, mean_gradient, mean_weights, penalise
 from bestarm.streams import Streams
 
 LINE = np.linspace(0.0, 1.0, 401)[None]
@@ -44,6 +44,23 @@ def test_the_lipschitz_constant_of_linear_data_is_its_slope(slope):
     key = Streams.first(1).key("slope")
     found = lipschitz_constant(gp.points[0], x, weights, gp.lengthscales[0], 4.0, 500, key, 0, 0)
     assert found == pytest.approx(np.linalg.norm(slope), rel=0.02)
+
+
+def test_few_candidates_do_not_hide_the_steepest_slope():
+    """Eight candidates leave most of the box untried: the constant is the largest norm on a fine grid all the same."""
+    grid = np.stack(np.meshgrid(np.linspace(0, 1, 81), np.linspace(0, 1, 81)), axis=-1).reshape(-1, 2)
+    none, shares = np.empty(0), []
+    for draw in range(20):
+        rng = np.random.default_rng(draw)
+        candidates, seen = rng.random((8, 2)), rng.random((12, 2))
+        candidates[:2] = [[0.0, 0.0], [1.0, 1.0]]  # so that their box is that of the grid
+        weights, lengthscales = rng.normal(size=12), np.array([0.1, 0.15])
+        norms = [mean_gradient(x, seen, weights, lengthscales, 1.0, np.empty(2), none) for x in grid]
+        key = Streams.first(1).key(f"steepest {draw}")
+        found = lipschitz_constant(np.ascontiguousarray(candidates.T), seen, weights, lengthscales, 1.0, 500, key, 0, 0)
+        shares.append(found / np.sqrt(max(norms)))
+    assert min(shares) > 0.97
+    assert max(shares) < 1.1
 
 
 def test_no_arm_comes_twice_where_it_is_known_and_below_the_best():

@@ -39,7 +39,9 @@ def log_cdf(z: float) -> float:
         return log1p(-0.5 * erfc(z * np.sqrt(0.5)))
     if z > -35.0:
         return np.log(0.5 * erfc(-z * np.sqrt(0.5)))
-    return -0.5 * z * z - np.log(-z * np.sqrt(2.0 * np.pi))
+    # Phi(z) = phi(z) / -z * (1 - u + 3 u^2 - 15 u^3 + ...), with u = 1 / z^2: continuous with the line above.
+    u = 1.0 / (z * z)
+    return -0.5 * z * z - np.log(-z * np.sqrt(2.0 * np.pi)) + log1p(u * (-1.0 + u * (3.0 - 15.0 * u)))
 
 
 @njit(cache=True)

@@ -15,7 +15,7 @@ from bestarm.policies.gp_acquisition import log_cdf
 from bestarm.streams import uniform
 from bestarm.vector_functions import exponentials
 
-N_TRIED = 500  # random candidates of the Lipschitz constant, as in GPyOpt
+N_TRIED = 500  # points of the box from which the Lipschitz constant is sought, as in GPyOpt, and as many candidates
 _CLIMB = 40
 _FLAT = 1e-7  # a Lipschitz constant below this says nothing
 _OF_FLAT = 10.0  # what GPyOpt takes instead
@@ -88,7 +88,8 @@ def lipschitz_constant(
     replication: int,
     item: int,
 ) -> float:
-    """Return the largest norm of the mean's gradient: the best of some random candidates and the data, then uphill.
+    """Return the largest norm of the mean's gradient: the best of random candidates, of points of their box and of the
+    data, then uphill.
 
     Parameters
     ----------
@@ -97,24 +98,29 @@ def lipschitz_constant(
     seen, weights : ndarray, shapes (n, d) and (n,)
         Points with rewards, and `mean_weights`.
     n_tried : int
-        Candidates tried.
+        Candidates tried, and points of the box tried beside them: the mean may be steepest far from few candidates.
     """
-    # The best of the candidates and the data.
     d, n_arms = points.shape
+    low, high = np.empty(d), np.empty(d)
+    for c in range(d):
+        low[c], high[c] = points[c].min(), points[c].max()
+    # The best of the candidates, the box and the data.
     gradient, ascent, none = np.empty(d), np.empty(d), np.empty(0)
     best, x = -1.0, np.empty(d)
-    for i in range(n_tried + len(seen)):
+    for i in range(2 * n_tried + len(seen)):
         if i < n_tried:
             candidate = points[:, int(uniform(key, replication, item, i) * n_arms)].copy()
+        elif i < 2 * n_tried:
+            candidate = np.empty(d)
+            for c in range(d):
+                share = uniform(key, replication, item, n_tried + (i - n_tried) * d + c)
+                candidate[c] = low[c] + (high[c] - low[c]) * share
         else:
-            candidate = seen[i - n_tried].copy()
+            candidate = seen[i - 2 * n_tried].copy()
         value = mean_gradient(candidate, seen, weights, lengthscales, signal, gradient, none)
         if value > best:
             best, x = value, candidate
     # Uphill within the box, in units of the length-scales; steps grow by success and shrink by failure.
-    low, high = np.empty(d), np.empty(d)
-    for c in range(d):
-        low[c], high[c] = points[c].min(), points[c].max()
     best = mean_gradient(x, seen, weights, lengthscales, signal, gradient, ascent)
     size, direction, other = 0.1, ascent * lengthscales**2, np.empty(d)
     for _ in range(_CLIMB):

@@ -24,6 +24,7 @@ from bestarm_lab.experiments.run import make_rows, n_workers
 from bestarm_lab.experiments.scale import Profile
 from bestarm_lab.figures.appearance import use_style
 from bestarm_lab.figures.figures import runs_text
+from bestarm_lab.figures.narrow import narrow
 from bestarm_lab.figures.vector import light_svg
 from bestarm_lab.notebooks.applied import with_parameters
 from bestarm_lab.notebooks.parameters import changed_parameters, declared_parameters, published_parameters
@@ -201,12 +202,14 @@ class Section:
         _save_picture(folder, name, figure)
         self._save_values(folder, name, values, experiments)
         display(figure)
+        _save_narrow(folder, name, figure)
         plt.close(figure)
 
     def picture(self, name: str, figure: Figure) -> None:
         """Save a diagram, which plots no numbers, as PNG and SVG; display and close it."""
         _save_picture(self._folder(()), name, figure)
         display(figure)
+        _save_narrow(self._folder(()), name, figure)
         plt.close(figure)
 
     def table(self, name: str, table: pd.DataFrame, values: pd.DataFrame, experiments: Sequence[str] = ()) -> None:
@@ -275,6 +278,15 @@ def _save_picture(folder: Path, name: str, figure: Figure) -> None:
     """Write a figure as PNG on white, which every page can show, and as SVG on no ground."""
     figure.savefig(folder / f"{name}.png", metadata={"Software": None})
     (folder / f"{name}.svg").write_text(light_svg(figure), encoding="utf-8")
+
+
+def _save_narrow(folder: Path, name: str, figure: Figure) -> None:
+    """Write a figure for a page as wide as a phone, where its panels have room there; the figure is changed."""
+    file = folder / f"{name}.narrow.svg"
+    if narrow(figure):
+        file.write_text(light_svg(figure, letters="none"), encoding="utf-8")
+    else:
+        file.unlink(missing_ok=True)
 
 
 def _head_anew(figure: Figure, title: str, setting: str) -> None:

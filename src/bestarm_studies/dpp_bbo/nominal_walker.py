@@ -17,10 +17,8 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import FloatArray
-from bestarm.problems.box import unit_points
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms, stored_table
-from bestarm_studies.dpp_bbo.walker import NOMINAL, SIGMA
-from bestarm_studies.dpp_bbo.walking import walking_speeds
+from bestarm_studies.dpp_bbo.walker import NOMINAL, SIGMA, walks, walks_as_arms
 
 # Of the coefficients in the order of `walker.COEFFICIENTS`: 0.35 times (0.2, 0.5, 0.5, 0.5, 1, 1, 2, 2), the factor at
 # which a quarter of 1024 walkers fall.
@@ -51,14 +49,7 @@ def nominal_rows(replications: int, n_points: int = 16384, *, seed: int = 0, wor
     DataFrame
         ``replication, point``, the inputs ``x1`` to ``x8``, ``speed`` in metres a second, 0 after a fall.
     """
-    frames = []
-    for replication in range(replications):
-        points = unit_points(n_points, len(NOMINAL), "sobol", 1_000_003 * seed + replication).astype(np.float32)
-        frame = pd.DataFrame({"replication": replication, "point": np.arange(n_points)})
-        frame[list(INPUTS)] = points
-        frame["speed"] = walking_speeds(around_nominal(points.astype(np.float64)))
-        frames.append(frame)
-    return pd.concat(frames, ignore_index=True)
+    return walks(replications, n_points, INPUTS, around_nominal, ("speed",), seed)
 
 
 def nominal_instance(
@@ -88,23 +79,15 @@ def nominal_instance(
     """
     rows, digest = stored_table(NOMINAL_TABLE, file)
     rows = rows[rows["replication"] == 0]
-    if not 2 <= n_arms <= len(rows) or replications < 1:
-        raise ValueError(
-            f"n_arms must be between 2 and the {len(rows)} walks of the table, replications at least 1, got {n_arms} "
-            f"and {replications}."
-        )
-    points, speeds = rows[list(INPUTS)].to_numpy(dtype=np.float64), rows["speed"].to_numpy(dtype=np.float64)
-    chosen = np.stack([np.random.default_rng([seed, r]).permutation(len(rows))[:n_arms] for r in range(replications)])
     label = f"walker around a gait {digest} |X|={n_arms} sigma={sigma:g}"
-    return CandidateArms(label, points[chosen], speeds[chosen], sigma, optimum=float(speeds.max()))
+    return walks_as_arms(label, rows, INPUTS, "speed", n_arms, replications, sigma, seed)
 
 
 def stand_in_nominal_instance(
     n_arms: int = 2048, replications: int = 50, sigma: float = SIGMA, seed: int = 0
 ) -> CandidateArms:
     """Return this walker on at most 256 candidates, walked on the spot."""
-    rows = nominal_rows(1, min(n_arms, 256), seed=seed)
-    points, speeds = rows[list(INPUTS)].to_numpy(dtype=np.float64), rows["speed"].to_numpy(dtype=np.float64)
-    chosen = np.stack([np.random.default_rng([seed, r]).permutation(len(rows)) for r in range(replications)])
+    n = min(n_arms, 256)
+    rows = nominal_rows(1, n, seed=seed)
     label = "walker around a gait stand-in"
-    return CandidateArms(label, points[chosen], speeds[chosen], sigma, data="stand-in")
+    return walks_as_arms(label, rows, INPUTS, "speed", n, replications, sigma, seed, data="stand-in")

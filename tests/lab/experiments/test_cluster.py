@@ -227,10 +227,3 @@ def test_a_block_that_ends_every_worker_is_given_up(cluster, tmp_path, monkeypat
     monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
     words = "replications 0 to 0 of .*LUCB.* were given up, since every worker that computed them died"
     refused(ClusterFailed(words), only(partial(deadly, asker=os.getpid())), cluster.scheduler_address, tmp_path)
-
-
-def test_dask_that_is_not_installed(tmp_path, monkeypatch):
-    """Said with what to install."""
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    words = r"Dask is not installed .*: install bestarm\[cluster\]"
-    refused(ClusterFailed(words), experiment(), "tcp://127.0.0.1:8786", tmp_path)

@@ -1,0 +1,114 @@
+"""Narrow figures: the panels of a figure one below the other, for a page as wide as a phone."""
+
+from __future__ import annotations
+
+import textwrap
+import warnings
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from bestarm_lab.figures.figures import headed
+
+WIDTH = 4.0  # inches: at 390 pixels, letters of 8.5 points are as high as those of small print on a page
+_LEAST = (1.2, 0.3)  # inches of a panel that can be read, without its labels
+_LABELS = 0.75  # inches of a panel's heading, ticks and label of x
+_LONG = 17  # letters of a label beside an axis
+_TWO_LINES = 0.28  # inches between labels of two lines
+
+
+def narrow(figure: Figure) -> bool:
+    """Lay a finished figure out anew, 4 inches wide, and return whether every panel has room; a diagram has none.
+
+    The figure is changed, and is no longer fit for a wide page.
+    """
+    if any(not axis.axison and _shows(axis) for axis in figure.axes):
+        return False
+    heads = [text for text in figure.texts if text.get_verticalalignment() == "top"]
+    words = [" ".join(text.get_text().split()) for text in heads]
+    for text in heads:
+        text.remove()
+    figure.draw_without_rendering()
+    parts: list[Any] = list(figure.subfigs) or [figure]
+    heights = [_stacked(part) for part in parts]
+    if figure.subfigs:
+        parts[0]._subplotspec.get_gridspec().set_height_ratios(heights)  # has no other name
+    figure.set_size_inches(WIDTH, sum(heights))
+    engine: Any = figure.get_layout_engine()
+    engine.set(rect=(0.0, 0.0, 1.0, 1.0))
+    if words:
+        headed(figure, *words[:2])
+    with warnings.catch_warnings(record=True) as said:  # that labels leave nothing, and that nothing is laid out
+        warnings.simplefilter("always")
+        figure.draw_without_rendering()
+        for axis in figure.axes:
+            if _collide(axis.get_xticklabels()):
+                axis.tick_params(axis="x", labelrotation=90)
+        figure.draw_without_rendering()
+    if said:
+        return False
+    placed = [axis for axis in figure.axes if axis.get_subplotspec() is not None and axis.axison]
+    return all(found >= least for axis in placed for found, least in zip(_inches(axis), _LEAST, strict=True))
+
+
+def _stacked(part: Any) -> float:
+    """Put the panels of a figure or of a part below one another; return the height that they need, in inches."""
+    panels: dict[tuple[int, int, int], list[Axes]] = {}
+    for axis in part.axes:
+        place = axis.get_subplotspec()
+        if place is not None and axis.axison:
+            panels.setdefault((place.rowspan.start, place.colspan.start, id(place.get_gridspec())), []).append(axis)
+    ordered = [panels[key] for key in sorted(panels, key=lambda key: key[:2])]
+    heights = [_inches(panel[0])[1] + _LABELS for panel in ordered]
+    places: list[Any] = [panel[0].get_subplotspec() for panel in ordered]
+    for (axis, *_), place in zip(ordered, places, strict=True):
+        in_row = [panel[0] for panel, other in zip(ordered, places, strict=True) if other.rowspan == place.rowspan]
+        in_column = [panel[0] for panel, other in zip(ordered, places, strict=True) if other.colspan == place.colspan]
+        above = in_column[: in_column.index(axis)]
+        axis.set_ylabel(axis.get_ylabel() or in_row[0].get_ylabel())
+        axis.set_xlabel(axis.get_xlabel() or in_column[-1].get_xlabel())
+        if not axis.get_title("left"):
+            axis.set_title(
+                next((other.get_title("left") for other in above if other.get_title("left")), ""), loc="left"
+            )
+        lines = axis.get_title("left").splitlines()
+        axis.set_title("\n".join(textwrap.fill(line, int(11 * WIDTH)) for line in lines), loc="left")
+        axis.tick_params(labelbottom=True, labelleft=True)
+        labels = [label.get_text() for label in axis.get_yticklabels()]
+        room = _inches(axis)[1] / max(1, len(labels)) > _TWO_LINES
+        if room and any(len(label) > _LONG for label in labels):
+            axis.set_yticks(axis.get_yticks(), [textwrap.fill(label, _LONG) for label in labels])
+    grid = part.add_gridspec(len(ordered), 1, height_ratios=heights)
+    for k, panel in enumerate(ordered):
+        for axis in panel:
+            axis.set_subplotspec(grid[k])
+    return sum(heights) + sum(_below(part, legend) for legend in list(part.legends))
+
+
+def _below(part: Any, legend: Any) -> float:
+    """Write the legend of a figure anew in as many columns as there is room for; return its height in inches."""
+    labels, handles = [text.get_text() for text in legend.get_texts()], legend.legend_handles
+    legend.remove()
+    columns = max(1, int(WIDTH / (0.062 * max(map(len, labels)) + 0.62)))
+    part.legend(handles, labels, loc="outside lower center", ncols=min(columns, len(labels)))
+    return 0.18 * -(-len(labels) // columns) + 0.1
+
+
+def _shows(axis: Axes) -> bool:
+    """Return whether there is anything on axes: without it they are an empty place of a grid."""
+    return axis.has_data() or bool(axis.texts or axis.patches)
+
+
+def _inches(axis: Axes) -> tuple[float, float]:
+    box = axis.get_window_extent()
+    return box.width / axis.figure.get_dpi(), box.height / axis.figure.get_dpi()
+
+
+def _collide(labels: Sequence[Text]) -> bool:
+    boxes = [label.get_window_extent() for label in labels if label.get_text() and label.get_rotation() == 0.0]
+    boxes = sorted((box for box in boxes if box.width > 0.0), key=lambda box: box.x0)
+    return any(left.x1 + 2.0 > right.x0 for left, right in pairwise(boxes))

@@ -1,0 +1,117 @@
+"""Narrow figures: panels below one another, each with its labels and heading; what has no room there is refused."""
+
+from itertools import pairwise
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from bestarm_lab.figures.figures import headed, legend_below, wide
+from bestarm_lab.figures.narrow import WIDTH, narrow
+
+TITLE = "A finding in so many words that it takes several lines where a page is as wide as a phone is"
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    """Close all figures after a test."""
+    yield
+    plt.close("all")
+
+
+def panels(rows: int = 2, columns: int = 3) -> Figure:
+    """Return a figure whose panels share their axes, so that the inner ones have no labels."""
+    figure = plt.figure(figsize=wide(rows), layout="constrained")
+    axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    for i in range(rows):
+        for j in range(columns):
+            axes[i, j].plot(np.arange(5), np.arange(5) * (i + 1), label="a search with a long name")
+            axes[i, j].plot(np.arange(5), np.arange(5) + j, label="another search with a long name")
+        axes[i, 0].set_ylabel(f"regret {i}")
+    for j in range(columns):
+        axes[0, j].set_title(f"panel {j}", loc="left")
+        axes[-1, j].set_xlabel(f"budget {j}")
+    legend_below(figure)
+    return headed(figure, TITLE, "n = 25 runs; bars: 95% intervals, over runs of the same seeds in all searches")
+
+
+def test_panels_stand_below_one_another_with_what_they_shared():
+    """In reading order, each with its column's heading and label of x, and its row's label of y."""
+    figure = panels()
+    assert narrow(figure)
+    assert figure.get_size_inches()[0] == WIDTH
+    boxes = [axis.get_window_extent() for axis in figure.axes]
+    assert len({round(box.x0) for box in boxes}) == 1
+    assert all(upper.y0 > lower.y1 for upper, lower in pairwise(boxes))
+    assert [axis.get_title("left") for axis in figure.axes] == [f"panel {j}" for _ in range(2) for j in range(3)]
+    assert [axis.get_ylabel() for axis in figure.axes] == [f"regret {i}" for i in range(2) for _ in range(3)]
+    assert [axis.get_xlabel() for axis in figure.axes] == [f"budget {j}" for _ in range(2) for j in range(3)]
+    for axis in figure.axes:
+        shown = [label.get_visible() for label in [*axis.get_xticklabels(), *axis.get_yticklabels()]]
+        assert all(shown)
+
+
+def test_all_words_are_kept_and_fit():
+    """The finding, the setting and the legend, within the width of the figure."""
+    figure = panels(1, 2)
+    before = {text for legend in figure.legends for text in (t.get_text() for t in legend.get_texts())}
+    assert narrow(figure)
+    heads = [" ".join(text.get_text().split()) for text in figure.texts]
+    assert heads[0] == TITLE
+    assert {t.get_text() for legend in figure.legends for t in legend.get_texts()} == before
+    renderer = figure.canvas.get_renderer()
+    for part in [*figure.texts, *figure.legends]:
+        box = part.get_window_extent(renderer)
+        assert box.x0 >= 0
+        assert box.x1 <= figure.bbox.x1
+
+
+def test_labels_that_collide_are_turned():
+    """Ten names along x."""
+    figure = plt.figure(figsize=wide(), layout="constrained")
+    axis = figure.subplots()
+    names = [f"search {k}" for k in range(10)]
+    axis.plot(names, range(10))
+    headed(figure, "A finding")
+    assert narrow(figure)
+    assert [label.get_rotation() for label in axis.get_xticklabels()] == [90.0] * 10
+
+
+def test_parts_keep_their_order_and_their_shares():
+    """A figure of two parts, one of them with two panels."""
+    figure = plt.figure(figsize=wide(2), layout="constrained")
+    parts = figure.subfigures(2, 1)
+    parts[0].subplots().plot([0, 1], label="a")
+    for axis in parts[1].subplots(1, 2):
+        axis.plot([0, 1], label="b")
+    for part in parts:
+        legend_below(part)
+    headed(figure, "A finding")
+    assert narrow(figure)
+    first, second, third = (axis.get_window_extent() for axis in figure.axes)
+    assert first.y0 > second.y1 > second.y0 > third.y1
+    assert second.height == pytest.approx(first.height, rel=0.25)
+
+
+@pytest.mark.parametrize("with_text", [True, False])
+def test_a_diagram_has_none(with_text):
+    """Boxes and words without axes have a size that cannot change; an empty place of a grid is left out."""
+    figure = plt.figure(figsize=wide(), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    left.plot([0, 1])
+    right.set_axis_off()
+    if with_text:
+        right.text(0.5, 0.5, "a lemma")
+    headed(figure, "A finding")
+    assert narrow(figure) is not with_text
+    assert right.axison is False
+
+
+def test_a_panel_without_room_has_none():
+    """Labels of y that leave less than an inch."""
+    figure = plt.figure(figsize=wide(), layout="constrained")
+    axis = figure.subplots()
+    axis.barh([f"{k:02d}" * 22 for k in range(20)], range(20))
+    headed(figure, "A finding")
+    assert not narrow(figure)
