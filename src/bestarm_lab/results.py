@@ -26,7 +26,7 @@ from bestarm_lab.experiments.store import read_made_by, read_rows, write_rows
 from bestarm_lab.lineage import add_lines, made_by, read_lineage, renew, steps
 from bestarm_lab.paths import DATA, QUICK, RESULTS, STORE
 from bestarm_lab.processors import processor_name, record_processor
-from bestarm_lab.study import Study, load_study, project_seed
+from bestarm_lab.study import Study, further_tables, load_study, project_seed
 
 COSTS = DATA / "core_seconds.csv"
 
@@ -119,7 +119,8 @@ def rows_of(
 def make_results(study: str, profile: Profile, only: Sequence[str] = (), *, measure: bool = False) -> None:
     """Make the rows of a study's experiments, or of some, and the verdicts on its claims; commit them to ``results/``.
 
-    Files of experiments that the study no longer has are deleted. Rows on stand-in data replace no committed rows.
+    Files of experiments that the study no longer has are deleted. Rows on stand-in data replace no committed rows. When
+    all rows of the laptop profile are there, the study's `further_tables` are written as well.
 
     Parameters
     ----------
@@ -160,6 +161,9 @@ def make_results(study: str, profile: Profile, only: Sequence[str] = (), *, meas
     if skipped:
         say_skipped(study, skipped)
     write_verdicts(loaded)
+    if profile == "laptop" and not only and not skipped:
+        for write in further_tables(study):
+            write()
 
 
 def _commit(study: str, name: str, profile: Profile, parts: Sequence[Part], rows: pd.DataFrame, *, anew: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -119,6 +119,13 @@ def _read_plan(name: str, experiments: Mapping[str, Experiment | Computation]) -
             place = f"{name}/plan.yaml, looks, {experiment}"
             raise ValueError(f"{place}: expected growing numbers of runs, such as [25, 100]; got {runs!r}.")
     return plan
+
+
+def further_tables(name: str) -> tuple[Callable[[], None], ...]:
+    """Return what writes the tables of a study beyond its verdicts, such as verdicts read in other ways."""
+    package = entry_points("bestarm.studies")[name].value
+    found = find_spec(f"{package}.further_tables")
+    return tuple(import_module(f"{package}.further_tables").WRITE) if found else ()
 
 
 @cache

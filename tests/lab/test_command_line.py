@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import nbformat
+import pandas as pd
 import psutil
 import pytest
 from nbclient.exceptions import DeadKernelError
@@ -15,6 +16,7 @@ from bestarm_lab import results
 from bestarm_lab.command_line import main
 from bestarm_lab.notebooks import leftovers, rebuild, runner
 from bestarm_lab.notebooks.leftovers import end_marked
+from bestarm_lab.study import further_tables
 
 
 @pytest.mark.parametrize(
@@ -71,6 +73,26 @@ def test_what_lacks_its_data_is_skipped_before_anything_is_simulated(monkeypatch
     assert shown.startswith(f"\nSKIPPED {name} of linear_topm: nobody here has the data. Committed rows stay")
     assert shown.endswith("\n")
     assert "\r" not in shown
+
+
+@pytest.mark.parametrize(("only", "profile"), [((), "laptop"), (("fig1",), "laptop"), ((), "paper")])
+def test_tables_beyond_the_verdicts_follow_all_rows_of_the_laptop(monkeypatch, tmp_path, only, profile):
+    """They read the rows of several experiments, and take minutes."""
+    written = []
+    only = [next(iter(results.load_study("gpoo").experiments))] if only else []
+    monkeypatch.setattr(results, "rows_of", lambda *names, **settings: pd.DataFrame({"data": ["real"]}))
+    monkeypatch.setattr(results, "_commit", lambda *given, **settings: None)
+    monkeypatch.setattr(results, "RESULTS", tmp_path)
+    monkeypatch.setattr(results, "write_verdicts", lambda study: written.append(study.name))
+    monkeypatch.setattr(results, "further_tables", lambda name: (lambda: written.append("further"),))
+    results.make_results("gpoo", profile, only)
+    assert written == (["gpoo", "further"] if not only and profile == "laptop" else ["gpoo"])
+
+
+def test_the_tables_of_oae_are_found_and_other_studies_have_none():
+    """By the name of the module."""
+    assert [write.__name__ for write in further_tables("oae")] == ["write_stands", "write_quantiles"]
+    assert further_tables("gpoo") == ()
 
 
 def test_the_smoke_profile_repeats_at_its_end_what_was_drawn_from_stand_ins(monkeypatch, tmp_path, capsys):

@@ -1,7 +1,7 @@
 """The experiments of the OAE paper; those on cell lines are in a package of their own.
 
 What a profile does not name is the paper's: 5000 steps of Adam, 150 batches, 10 members, 25 runs. A search ends once it
-has found an arm of the smallest quantile that is counted, but for series whose rewards are drawn over all batches.
+has found an arm of the smallest quantile that is counted, except for series whose rewards are drawn over all batches.
 """
 
 from __future__ import annotations

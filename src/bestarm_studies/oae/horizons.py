@@ -6,7 +6,7 @@ this horizon. Here the same runs are read over fewer batches, and claims at othe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -108,32 +108,6 @@ def horizon_table(values: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def orders(values: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
-    """Return which of two series needs fewer batches, by each way to count.
-
-    Parameters
-    ----------
-    values : DataFrame
-        Of `horizon_values`.
-    pairs : sequence of (str, str)
-        Series that are compared.
-
-    Returns
-    -------
-    DataFrame
-        ``panel, left, right``; the ratio of the means at each horizon, ``50`` and ``150``, and ``changes``, whether
-        they are on different sides of 1.
-    """
-    means = values[values["statistic"] == "batches"].set_index(["panel", "series", "x"])["value"]
-    lines = []
-    for panel in dict.fromkeys(values["panel"]):
-        for left, right in pairs:
-            ratios = {str(h): float(means[panel, left, h] / means[panel, right, h]) for h in HORIZONS}
-            sides = {np.sign(ratio - 1.0) for ratio in ratios.values()}
-            lines.append({"panel": panel, "left": left, "right": right, **ratios, "changes": len(sides) > 1})
-    return pd.DataFrame(lines)
-
-
 def at_quantiles(claims: Mapping[str, Claim], rows: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return what claims on batches until a top-1% arm become if another quantile is counted.
 
@@ -173,7 +147,3 @@ def write_quantiles() -> None:
     study = load_study("oae")
     _, larger = verdict_rows(study)
     at_quantiles(study.claims, larger).to_csv(QUANTILES, index=False, lineterminator="\n")
-
-
-if __name__ == "__main__":
-    write_quantiles()

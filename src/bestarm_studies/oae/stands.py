@@ -280,7 +280,3 @@ def write_stands() -> None:
 def read_readings() -> pd.DataFrame:
     """Return the committed readings."""
     return pd.read_csv(READINGS, keep_default_na=True).fillna({"quantile": "", "without": ""})
-
-
-if __name__ == "__main__":
-    write_stands()

@@ -462,7 +462,9 @@ def ends_on_the_walker() -> bool:
     ends = [table.iloc[-1].sort_values() for table in medians("04_walker", "fig02").values()]
     places = [{search: place for place, search in enumerate(end.index)} for end in ends]
     middle = [max(place["LP-UCB"], place["GP-BUCB"]) for place in places]
-    said = [place["UCB-DPP-MAX"] > last and place["EST-DPP-MAX"] > last for place, last in zip(places, middle, strict=True)]
+    said = [
+        place["UCB-DPP-MAX"] > last and place["EST-DPP-MAX"] > last for place, last in zip(places, middle, strict=True)
+    ]
     return all(place["B-EST"] == 0 for place in places) and max(middle) == 3 and all(said)
 
 

@@ -19,7 +19,7 @@ from bestarm_lab.results import committed_rows
 from bestarm_lab.study import load_study
 from bestarm_studies.oae.divergence import divergence_values
 from bestarm_studies.oae.first_hits import first_hits, until_found
-from bestarm_studies.oae.horizons import QUANTILES, at_quantiles, horizon_table, horizon_values, orders
+from bestarm_studies.oae.horizons import QUANTILES, at_quantiles, horizon_table, horizon_values
 from bestarm_studies.oae.landscapes import landscape
 from bestarm_studies.oae.plain_baselines import PLAIN, ModelSearch
 from bestarm_studies.oae.values import by_set
@@ -84,13 +84,6 @@ def test_means_are_cut_at_the_horizon():
     text = horizon_table(horizon_values({"set": rows}, "paper")).set_index("series")
     assert text.loc["A", "median"] == "100"
     assert text.loc["B", "found by batch 50"] == "100%"
-
-
-def test_an_order_that_changes_with_the_horizon_is_named():
-    rows = made_rows({"A": [10, 10, 151], "B": [45, 45, 45]}, rounds=150)
-    found = orders(horizon_values({"set": rows}, "paper"), [("A", "B")]).iloc[0]
-    assert found["50"] < 1 < found["150"]
-    assert found["changes"]
 
 
 def test_too_few_batches_are_refused():
