@@ -204,6 +204,19 @@ def test_pages_are_accessible_and_fit(visit, path, width, dark):
     assert not wrong
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_phone_is_given_the_narrow_variant_of_a_figure(visit, width):
+    page = visit("notebooks/gpoo/03_regret.html", width=width)
+    pictures = page.locator("article picture > img")
+    assert pictures.count() > 1
+    for picture in pictures.all():
+        picture.scroll_into_view_if_needed()
+        page.wait_for_function("image => image.complete && image.naturalWidth > 0", arg=picture.element_handle())
+        shown = picture.evaluate("image => image.currentSrc")
+        assert shown.endswith(".svg")
+        assert shown.endswith(".narrow.svg") == (width == 390)
+
+
 def test_pictures_do_not_glare_in_the_dark(visit):
     page = visit("notebooks/gpoo/02_tree_and_gpoo.html", dark=True)
     assert "invert" in page.locator("article img").first.evaluate("image => getComputedStyle(image).filter")

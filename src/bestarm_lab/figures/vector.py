@@ -28,9 +28,16 @@ def light_svg(figure: Figure, *, letters: str = "path") -> str:
     classes: dict[str, str] = {}
     text = re.sub(r' style="([^"]*)"', lambda m: f' class="{classes.setdefault(m[1], f"s{len(classes)}")}"', text)
     text = re.sub(r"scale\([^)]*\)|-?\d+\.\d{3,}", _hundredths, text)
-    text = re.sub(r"\s*\n\s*", "\n", text)
+    text = _numbered(re.sub(r"\s*\n\s*", "\n", text))
     styles = "".join(f".{name}{{{style.replace(': ', ':').replace('; ', ';')}}}" for style, name in classes.items())
     return text.replace("<defs>", f"<style>{styles}</style>\n<defs>", 1).strip() + "\n"
+
+
+def _numbered(text: str) -> str:
+    """Return a picture whose ids are numbers in order: Matplotlib's hang on the last bit of what they name."""
+    ids: dict[str, str] = {}
+    hashed = r'(\bid="|#)((?:[a-zA-Z]|image)[0-9a-f]{10})\b(?=["\)])'
+    return re.sub(hashed, lambda found: f"{found[1]}{ids.setdefault(found[2], f'i{len(ids)}')}", text)
 
 
 def _hundredths(found: re.Match[str]) -> str:

@@ -114,6 +114,9 @@ SYNTHETIC: dict[str, Experiment | Computation] = {
 
 UCI: dict[str, Experiment | Computation] = {
     "bikes_100_10": on_bikes("Bicycles, NN 100-10", MIDDLE, ENSEMBLES, observe=REWARDED),
+    "bikes_subsets": on_bikes(
+        "Bicycles, NN 100-10, other random tenths left out", MIDDLE, VANILLA, subsets=(1, 2, 3, 4)
+    ),
     "bikes_linear": on_bikes("Bicycles, linear class", LINEAR, ENSEMBLES, runs=LINEAR_RUNS),
     "bikes_parts": on_bikes(
         "Bicycles with the two columns whose sum is the response, linear class", LINEAR, VANILLA, parts_of_target=True

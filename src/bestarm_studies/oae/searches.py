@@ -83,14 +83,19 @@ def on_bikes(
     rounds: int = 50,
     runs: int = RUNS,
     observe: Any = FOUND,
+    subsets: Sequence[int] = (),
     **problem: Any,
 ) -> Experiment:
-    """Return searches of the two bicycle tables; ``problem`` are settings of `uci_instance`."""
+    """Return searches of the two bicycle tables, or of other subsets of them.
+
+    ``subsets`` are seeds of `uci_instance`, ``problem`` its other settings.
+    """
+    seeds = {"seed": tuple(subsets)} if subsets else {}
     return _search(
         title=title,
         problem=partial(uci_instance, **problem),
         stand_in=partial(stand_in_uci_instance, **problem),
-        vary={"name": BICYCLES},
+        vary={"name": BICYCLES, **seeds},
         settings={"batch": BATCH, "rounds": ROUNDS, "hidden": hidden},
         series=series,
         observe=observe,

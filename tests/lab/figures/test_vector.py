@@ -58,6 +58,18 @@ def test_places_are_those_of_the_figure_to_a_hundredth_of_a_point(tmp_path):
     assert scales == re.findall(r"scale\([^)]*\)", plain), "letters have their size"
 
 
+def test_ids_do_not_hang_on_the_last_bit_of_a_place():
+    """Clips and markers keep their names where a panel moves by less than anybody sees."""
+    figure = picture()
+    before = light_svg(figure)
+    place = figure.axes[0].get_position()
+    figure.axes[0].set_position([place.x0, place.y0, place.width * (1.0 + 1e-12), place.height])
+    assert light_svg(figure) == before
+    ids = re.findall(r'\bid="(i\d+)"', before)
+    assert len(ids) == len(set(ids)) > 1
+    assert set(re.findall(r"#(i\d+)\b", before)) == set(ids)
+
+
 def test_a_cloud_of_points_becomes_pixels():
     assert "<image" not in light_svg(picture())
     assert light_svg(picture(MOST_POINTS + 1)).count("<image") == 1

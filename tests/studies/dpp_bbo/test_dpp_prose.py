@@ -623,7 +623,7 @@ TITLES: list[tuple[str, str, Callable[[], bool]]] = [
     ),
     (
         "04_walker",
-        "On both walkers SAMPLE is in no comparison ahead of LP-UCB, a batched search or MAX",
+        "On both walkers SAMPLE is significantly ahead of LP-UCB, of a batched search or of MAX in no comparison",
         differences_on_the_walker,
     ),
     ("05_abalone", "After ten batches the median of all seven is a snail of 27 rings; SAMPLE takes longest", snails),

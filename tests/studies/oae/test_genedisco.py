@@ -427,5 +427,5 @@ def test_as_coded_has_all_faults():
     assert screen.second_split
     assert len(screen.effects) == GENES_CODED["NK"]
     policy = GeneSearch("OAE").as_coded()
-    assert (policy.broadcast_loss, policy.reset) == (True, True)
+    assert (policy.broadcast_loss, policy.reset, policy.hidden) == (True, True, 16)
     assert screen.label == gene_screen("NK").label, "the draws of a run do not depend on the faults"

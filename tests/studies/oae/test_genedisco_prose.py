@@ -8,12 +8,14 @@ import pytest
 from prose import CODED, WRITTEN, quote
 
 from bestarm_lab.datasets.registry import available
-from bestarm_lab.paths import FIGURES
+from bestarm_lab.paths import FIGURES, RESULTS, ROOT
 from bestarm_studies.oae.genedisco.gene_screen import DATA_FILES
 from bestarm_studies.oae.genedisco.values import LAW
 
 FOLDER = FIGURES / "oae" / "12_genedisco"
 TABLE = FOLDER / "tab05.csv"
+TODAY = FOLDER / "tab_today.csv"
+ROWS = RESULTS / "oae" / "paper"
 
 
 def ratio(panel, series, convention=WRITTEN):
@@ -32,6 +34,10 @@ QUOTED = [
     quoted("OAE finds 0.050 and {:.3f}, less than", TABLE, ratio("SARS-CoV-2", "OAE")),
     quoted("faults of the published code on, OAE finds {:.3f} on IL2", TABLE, ratio("IL2", "OAE", CODED)),
     quoted("on IL2, where chance finds {:.3f}: which", TABLE, ratio("IL2", LAW, CODED)),
+    quoted("leads on none.** OAE finds {:.3f} of the hits of IFNg", TODAY, {"panel": "IFNg", "series": "OAE"}),
+    quoted("of the hits of IFNg and {:.3f} of those of IL2", TODAY, {"panel": "IL2", "series": "OAE"}),
+    quoted("On tau OAE's {:.3f} is above chance", TODAY, {"panel": "tau", "series": "OAE"}),
+    quoted("behind TopUncertain's {:.3f}.", TODAY, {"panel": "tau", "series": "TopUncertain"}),
 ]
 
 
@@ -111,3 +117,40 @@ def test_the_largest_descriptors_are_those_of_essential_genes():
     effects = group_effects()
     largest = effects.loc[(effects**2).sum(axis=1).nlargest(800).index]
     assert (largest.iloc[:, :71].mean(axis=1) < -0.5).all()
+
+
+def test_sentences_on_the_benchmark_as_it_runs_today():
+    """Three screens are searched above chance, OAE leads TopUncertain on none; as coded OAE is at chance."""
+    values = pd.read_csv(TODAY).pivot(index="series", columns="panel", values=["value", "low", "high"])
+    most = 0.048  # of what random genes find
+    for screen in ("IFNg", "IL2", "NK", "SARS-CoV-2", "tau"):
+        searched = screen in ("IFNg", "IL2", "tau")
+        assert (values.loc["OAE", ("low", screen)] > most) == searched
+        assert (values.loc["TopUncertain", ("low", screen)] > most) == searched
+        assert values.loc["SoftUncertain", ("low", screen)] < most
+    for screen in ("IFNg", "IL2"):
+        assert 1.8 < values.loc["OAE", ("value", screen)] / most < 2.3
+        law = table("as_coded").loc[LAW, screen]
+        assert abs(table("as_coded").loc["OAE", screen] - law) < 0.005
+    rows = pd.concat([pd.read_parquet(ROWS / f"genedisco_{name}.parquet") for name in ("today", "tau")])
+    last = rows[rows["pulls"] == 800].pivot(index=["name", "replication"], columns="series", values="hit_ratio")
+    ahead = (last["OAE"] - last["TopUncertain"]).groupby("name").agg(["mean", "sem"])
+    score = ahead["mean"] / ahead["sem"]
+    assert (score < 2).all(), "OAE leads on none"
+    assert score["tau"] < -2, "behind on tau"
+    assert score[["IFNg", "IL2"]].abs().max() < 2, "level on both"
+
+
+def test_the_benchmarks_own_loop_agrees():
+    """Means of eight searches by the release are within one standard error of difference of the rows, at four sizes."""
+    release = pd.read_csv(ROOT / "benchmarks" / "genedisco_release.csv")
+    ours = pd.read_parquet(ROWS / "genedisco_today.parquet").query("name == 'IL2'")
+    compared = 0
+    for (policy, genes), theirs in release.groupby(["policy", "genes"]):
+        mine = ours[(ours["series"] == policy) & (ours["pulls"] == genes)]["hit_ratio"]
+        ratios = theirs["hit_ratio"]
+        assert set(theirs["screen"]) == {"IL2"}
+        assert (len(ratios), len(mine)) == (8, 20)
+        assert abs(ratios.mean() - mine.mean()) < np.hypot(ratios.sem(), mine.sem())
+        compared += 1
+    assert compared == 2 * 4

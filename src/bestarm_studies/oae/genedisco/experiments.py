@@ -15,8 +15,15 @@ from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.one_change import one_change
 from bestarm_lab.experiments.scale import Profile, Scale
 from bestarm_studies.oae.genedisco.gene_screen import METRICS, gene_screen
-from bestarm_studies.oae.genedisco.gene_searches import GeneSearch, LargestNorms, RandomGenes, RidgeSearch
+from bestarm_studies.oae.genedisco.gene_searches import (
+    UNITS_OF_APPLICATION,
+    GeneSearch,
+    LargestNorms,
+    RandomGenes,
+    RidgeSearch,
+)
 from bestarm_studies.oae.genedisco.screens import SCREENS
+from bestarm_studies.oae.genedisco.tau_screen import TAU, tau_screen
 from bestarm_studies.oae.genedisco.todays_screen import todays_screen
 
 BATCH, ROUNDS = 16, 50
@@ -38,11 +45,7 @@ CONTROLS = {
     "Ridge": RidgeSearch("Ridge", BATCH, ROUNDS),
     "Ridge absolute": RidgeSearch("Ridge absolute", BATCH, ROUNDS, absolute=True),
 }
-OF_BENCHMARK = {  # with the sixteen units of the benchmark's application
-    "TopUncertain": _search("TopUncertain", acquisition="top_uncertain", hidden=16),
-    "SoftUncertain": _search("SoftUncertain", acquisition="soft_uncertain", hidden=16),
-    "OAE": _search("OAE", acquisition="optimistic", hidden=16),
-}
+OF_BENCHMARK = {name: TABLE[name] for name in ("TopUncertain", "SoftUncertain", "OAE")}
 SUITE = {
     "Mean only": _search("Mean only", acquisition="mean"),
     "Margin": _search("Margin", acquisition="margin"),
@@ -61,16 +64,18 @@ def switches(name: str) -> dict[str, Any]:
         {
             "broadcast loss": {"broadcast_loss": True},
             "generators reset": {"reset": True},
-            "16 hidden units": {"hidden": 16},
+            "16 hidden units": {"hidden": UNITS_OF_APPLICATION},
         },
         {f"rows of {fault} misaligned": {"fault": fault} for fault in ("descriptors", "targets")},
     )
 
 
+_SMOKE = {"rounds": 3, "epochs": 3, "passes": 8}
+
+
 def _scales(runs: int = RUNS, many: int = MANY_RUNS, laptop: Mapping[str, Any] | None = None) -> dict[Profile, Scale]:
-    cut = {"rounds": 3, "epochs": 3, "passes": 8}
     return {
-        "smoke": Scale(2, settings=cut, vary={"name": ["IFNg"]}),
+        "smoke": Scale(2, settings=_SMOKE, vary={"name": ["IFNg"]}),
         "laptop": Scale(runs, vary=laptop or {}),
         "paper": Scale(many),
     }
@@ -99,6 +104,14 @@ GENEDISCO: dict[str, Experiment | Computation] = {
         series=OF_BENCHMARK,
         conventions=("as_coded",),
         profiles=_scales(FEW_RUNS, SOME_RUNS),
+    ),
+    "genedisco_tau": _on_screens(
+        title="GeneDisco on DepMap group means: the fifth screen, tau",
+        problem=partial(tau_screen),
+        vary={"name": (TAU,)},
+        series=OF_BENCHMARK,
+        conventions=("as_coded",),
+        profiles=_scales(FEW_RUNS, SOME_RUNS) | {"smoke": Scale(2, settings=_SMOKE)},
     ),
     "genedisco_suite": _on_screens(
         title="GeneDisco on DepMap group effects: the benchmark's other acquisitions",

@@ -53,6 +53,7 @@ ACQUISITIONS = (
 )
 FOLD = 5  # one of so many observations is held out of the training
 PENALTIES = np.logspace(-2, 4, 25)
+UNITS_OF_APPLICATION = 16  # its class has 32 by default, and its application asks for these
 
 
 @dataclass(frozen=True)
@@ -191,8 +192,8 @@ class GeneSearch(PoolSearch):
         return DropoutTraining(self.hidden, self.epochs, passes=self.passes, broadcast_loss=self.broadcast_loss)
 
     def as_coded(self) -> Self:
-        """Return the search of the authors' code."""
-        return replace(self, broadcast_loss=True, reset=True)
+        """Return the search of the authors' code, with the units of the benchmark's application."""
+        return replace(self, hidden=UNITS_OF_APPLICATION, broadcast_loss=True, reset=True)
 
     def choose(self, state: BatchState, size: int) -> IntArray:
         """Return the next genes."""

@@ -138,6 +138,34 @@ def hits_table(values: pd.DataFrame, order: Sequence[str], statistic: str = "hit
     return pd.DataFrame(lines).fillna("")
 
 
+def today_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return the hit ratio of the benchmark as it runs today after the last batch, with 95% intervals over runs."""
+    return summarise(last_rows(rows), {"hit ratio": ("hit_ratio", "mean")}, panel="{name}", profile=profile)
+
+
+def today_table(values: pd.DataFrame, earlier: pd.DataFrame, order: Sequence[str]) -> pd.DataFrame:
+    """Return hit ratios as text: today's screens, what the paper prints, and what `earlier` values have as coded.
+
+    Parameters
+    ----------
+    values, earlier : DataFrame
+        Of `today_values`, and of `table_values` with rows as coded.
+    order : sequence of str
+        Series.
+    """
+    coded = earlier[(earlier["convention"] == "as_coded") & (earlier["statistic"] == "hit ratio")]
+    rows = {(str(line["series"]), str(line["panel"])): line for _, line in values.iterrows()}
+    before = {(str(line["series"]), str(line["panel"])): float(line["value"]) for _, line in coded.iterrows()}
+    lines = []
+    for panel in dict.fromkeys(values["panel"].astype(str)):
+        for series in order:
+            line = {"screen": panel, "search": series, "today": _text(rows[series, panel])}
+            line["as coded"] = f"{before[series, panel]:.3f}" if (series, panel) in before else ""
+            printed = PRINTED[series].get(panel)
+            lines.append(line | {"printed": "" if printed is None else f"{printed:.3f}"})
+    return pd.DataFrame(lines)
+
+
 def _text(line: pd.Series) -> str:
     if pd.isna(line["low"]):
         return f"{line['value']:.3f}"
