@@ -26,7 +26,7 @@ def narrow(figure: Figure) -> bool:
 
     The figure is changed, and is no longer fit for a wide page.
     """
-    if any(not axis.axison and _shows(axis) for axis in figure.axes):
+    if not figure.axes or any(not axis.axison and _shows(axis) for axis in figure.axes):
         return False
     heads = [text for text in figure.texts if text.get_verticalalignment() == "top"]
     words = [" ".join(text.get_text().split()) for text in heads]

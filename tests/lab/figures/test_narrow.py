@@ -115,3 +115,7 @@ def test_a_panel_without_room_has_none():
     axis.barh([f"{k:02d}" * 22 for k in range(20)], range(20))
     headed(figure, "A finding")
     assert not narrow(figure)
+
+
+def test_a_figure_without_panels_has_none():
+    assert not narrow(headed(plt.figure(layout="constrained"), "A finding"))

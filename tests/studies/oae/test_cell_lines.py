@@ -19,7 +19,7 @@ from bestarm_studies.oae.cell_lines.batch_fits import batch_fit_rows, fit_errors
 from bestarm_studies.oae.cell_lines.claim_values import held_out, misfit_and_gain, own_misfit, permuted_correlation
 from bestarm_studies.oae.cell_lines.contexts import GROUPS, arms_of_group, chosen_groups, r_squared, without_missing
 from bestarm_studies.oae.cell_lines.experiments import CELL_LINES
-from bestarm_studies.oae.cell_lines.figures import gain_values, group_values
+from bestarm_studies.oae.cell_lines.figures import earned_table, earned_values, gain_values, group_values
 from bestarm_studies.oae.cell_lines.kept_arrays import kept
 from bestarm_studies.oae.cell_lines.proliferation import GENES, proliferation, scaled
 from bestarm_studies.oae.cell_lines.simulator import (
@@ -411,3 +411,29 @@ def test_batches_and_gains_stand_at_a_groups_r_squared():
     assert gains["on Greedy", "a"] == pytest.approx(0.5)
     chance = 1.0 + (950 * 949) / (1000 * 999) + (900 * 899) / (1000 * 999)
     assert gains["on random batches", "b"] == pytest.approx(1.0 - 1.0 / chance, abs=1e-9)
+
+
+def test_what_a_batch_earns_leaves_out_the_first_and_is_paired_by_run():
+    """Two runs of three batches; the first batch, random in all searches, has another reward."""
+    paid = {"Greedy": [[9, 1, 3], [9, 2, 4]], "MeanOpt 0.1": [[9, 0, 3], [9, 1, 1]]}
+    rows = pd.DataFrame(
+        [
+            {"series": series, "name": "alk", "replication": run, "round": batch, "reward": float(reward)}
+            for series, runs in paid.items()
+            for run, rewards in enumerate(runs)
+            for batch, reward in enumerate(rewards, start=1)
+        ]
+    ).assign(data="real", convention="as_written")
+    likeness = pd.DataFrame({"panel": ["alk"], "value": [0.23]})
+    found = earned_values({"linear": rows}, likeness, "laptop").set_index(["statistic", "series"])
+    assert found["value"].to_dict() == {
+        ("reward", "Greedy"): 2.5,
+        ("reward", "MeanOpt 0.1"): 1.25,
+        ("gain in reward", "MeanOpt 0.1"): -1.25,
+    }
+    gain = found.loc[("gain in reward", "MeanOpt 0.1")]
+    assert gain["high"] - gain["value"] == pytest.approx(12.706 * 0.75, rel=1e-3), "differences -0.5 and -2"
+    assert (gain["x"], gain["group"], gain["n"], gain["panel"]) == (0.23, "alk", 2, "linear")
+    table = earned_table(found.reset_index())
+    assert table.to_dict("records")[0]["Greedy"].startswith("2.50 [")
+    assert list(table.columns) == ["class", "group", "R²", "Greedy", "MeanOpt 0.1"]

@@ -53,6 +53,7 @@ LEARNING_RATES = (0.001, 0.003, 0.01)
 LOOKED_AT = (1, 3, 10, 30, 100, 200, 500, 1000, 2000, 3000, 4000, 5000)
 
 FOUND = partial(BatchObserver, until=SMALLEST_TAU)
+WHOLE = partial(BatchObserver)
 REWARDED = partial(BatchObserver, until=SMALLEST_TAU, whole=tuple(VANILLA))
 
 # the sequential methods bring what they are compared with, at their own reduced scale
@@ -88,7 +89,7 @@ def on_official(title: str, hidden: Hidden, series: Group, *, observe: Any = FOU
     )
 
 
-def on_groups(title: str, hidden: Hidden, series: Group) -> Experiment:
+def on_groups(title: str, hidden: Hidden, series: Group, *, observe: Any = FOUND) -> Experiment:
     """Return searches of groups of lines for what they need more than others."""
     return _search(
         title=f"{title}, groups of DepMap",
@@ -97,7 +98,7 @@ def on_groups(title: str, hidden: Hidden, series: Group) -> Experiment:
         vary={"name": GROUPS},
         settings={"batch": BATCH, "rounds": ROUNDS, "hidden": hidden},
         series=series,
-        observe=FOUND,
+        observe=observe,
         profiles=_scales(hidden, GROUPS[0]),
     )
 
@@ -178,6 +179,9 @@ CELL_LINES: dict[str, Experiment | Computation] = {
     "contexts_10_5": on_groups("NN 10-5", SMALL, ENSEMBLES),
     "contexts_linear": on_groups("Linear class", LINEAR, VANILLA),
     "contexts_objectives_10_5": on_groups("NN 10-5, other objectives", SMALL, OBJECTIVES),
+    "contexts_whole_linear": on_groups("Linear class, whole runs", LINEAR, VANILLA, observe=WHOLE),
+    "contexts_whole_10_5": on_groups("NN 10-5, whole runs", SMALL, ENSEMBLES, observe=WHOLE),
+    "contexts_whole_100_10": on_groups("NN 100-10, whole runs", MIDDLE, VANILLA, observe=WHOLE),
     "cmap_fits": OfficialComputation(title="Training error on the lines", **_fits(_OFFICIAL, _FEW)),
     "cmap_batches": OfficialComputation(title="Error of NN 1500-300 after random batches", **_batches(_OFFICIAL, _FEW)),
     **{

@@ -16,7 +16,7 @@ from bestarm_lab.experiments.experiment import Experiment, settings_of
 from bestarm_lab.experiments.scale import Profile
 from bestarm_lab.figures.appearance import DOTS, Look
 from bestarm_lab.figures.figures import headed, line_panels, wide
-from bestarm_lab.figures.values import as_values
+from bestarm_lab.figures.values import as_values, paired_effects
 from bestarm_studies.oae.cell_lines.claim_values import CLASSES, chosen_hits
 from bestarm_studies.oae.cell_lines.contexts import GROUPS, GroupEffects
 from bestarm_studies.oae.cell_lines.simulator import LINES
@@ -146,6 +146,39 @@ def gain_values(searches: Mapping[str, pd.DataFrame], likeness: pd.DataFrame, pr
     return as_values(pd.DataFrame(lines), statistic="gain", profile=profile).assign(
         group=[str(line["group"]) for line in lines], data=data
     )
+
+
+def earned_values(searches: Mapping[str, pd.DataFrame], likeness: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return what a batch earns after the first, which is random, in the mean over whole runs; a class is a panel.
+
+    x is the group's R2, with the column ``group``. Statistics are ``reward``, the mean reward of a gene that is chosen,
+    and ``gain in reward``, the paired difference to Greedy; 95% t-intervals over runs.
+    """
+    at = likeness.set_index("panel")["value"]
+    frames = []
+    for panel, rows in searches.items():
+        later = rows[rows["round"] > 1]
+        for name, mine in later.groupby("name", sort=False):
+            series = [str(s) for s in mine["series"].unique()]
+            kinds = {"reward": {s: (s, s) for s in series}, "gain in reward": {s: (s, "Greedy") for s in series}}
+            for statistic, lines in kinds.items():
+                found = paired_effects(
+                    mine, "reward", statistic=statistic, profile=profile, panel=panel,
+                    lines={s: {"": pair} for s, pair in lines.items() if statistic == "reward" or s != "Greedy"},
+                )  # fmt: skip
+                frames.append(found.assign(x=round(float(at[name]), 3), group=name))
+    return pd.concat(frames, ignore_index=True)
+
+
+def earned_table(values: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean rewards of `earned_values` as text, a row for each class and group."""
+    lines = []
+    for (panel, group), mine in values.groupby(["panel", "group"], sort=False):
+        line = {"class": panel, "group": group, "R²": f"{mine['x'].iloc[0]:.2f}"}
+        levels = mine[mine["statistic"] == "reward"]
+        shown = levels[["series", "value", "low", "high"]].itertuples(index=False)
+        lines.append(line | {str(s): f"{value:.2f} [{low:.2f}, {high:.2f}]" for s, value, low, high in shown})
+    return pd.DataFrame(lines)
 
 
 def simulator_values(calibration: pd.DataFrame, searches: pd.DataFrame, profile: str) -> pd.DataFrame:
