@@ -7,6 +7,7 @@ has found an arm of the smallest quantile that is counted, except for series who
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from bestarm.policies.oae import NetworkSearch, Oae
 from bestarm_lab.experiments.computation import Computation
@@ -33,6 +34,9 @@ from bestarm_studies.oae.searches import (
 )
 from bestarm_studies.oae.series import (
     CUT,
+    DEFAULT_BIAS,
+    DEFAULT_LEARNING_RATE,
+    DEFAULT_SHORT_LEARNING_RATE,
     DIVERSE,
     DIVERSE_KERNELS,
     ENSEMBLES,
@@ -76,6 +80,18 @@ FITS: dict[str, Experiment | Computation] = {
         ),
         profiles=FIT_PROFILES,
     ),
+    "default_fits_synthetic": Computation(
+        title="Training error on the four landscapes from random biases, by class and step size",
+        rows=partial(
+            fit_rows,
+            problems={name: partial(landscape, name=name) for name in LANDSCAPES},
+            classes=(LINEAR, SMALL, MIDDLE, LARGE),
+            learning_rates=LEARNING_RATES,
+            at=LOOKED_AT,
+            bias=DEFAULT_BIAS,
+        ),
+        profiles=FIT_PROFILES,
+    ),
     "fits_uci": Computation(
         title="Training error on three UCI sets, by class and step size",
         rows=partial(
@@ -91,25 +107,46 @@ FITS: dict[str, Experiment | Computation] = {
     ),
 }
 
-# NN 10-5 has the paper's scale at the profile laptop, too; the profile paper has more than the paper's 25 runs where
-# these leave a main comparison undecided and more would decide it
-SYNTHETIC: dict[str, Experiment | Computation] = {
-    "synthetic_10_5": on_lines("Landscapes, NN 10-5", SMALL, LANDSCAPE_ENSEMBLES, runs=MANY_RUNS, observe=BOTH),
-    "synthetic_100_10": on_lines(
-        "Landscapes, NN 100-10", MIDDLE, LANDSCAPE_ENSEMBLES, rounds=50, **CUT, runs=MANY_RUNS, observe=REWARDED
-    ),
-    "synthetic_300_100": on_lines("Landscapes, NN 300-100", LARGE, VANILLA, rounds=30, **CUT),
-    "objectives_10_5": on_lines("Landscapes, NN 10-5, other objectives", SMALL, OBJECTIVES, rounds=20, runs=MANY_RUNS),
-    "objectives_100_10": on_lines("Landscapes, NN 100-10, other objectives", MIDDLE, OBJECTIVES, rounds=30, **CUT),
-    "diverse_10_5": on_lines("Landscapes, NN 10-5, DetD", SMALL, DIVERSE),
-    "diverse_100_10": on_lines("Landscapes, NN 100-10, DetD", MIDDLE, DIVERSE, rounds=30, **CUT),
-    "diverse_kernels": on_lines(
-        "Landscapes, NN 10-5, DetD with kernels that are not degenerate on a line", SMALL, DIVERSE_KERNELS
-    ),
-    "sequential_10_5": on_lines(
-        "Landscapes, NN 10-5, sequential batches", SMALL, SEQUENTIAL, rounds=20, runs=MANY_RUNS, observe=MEASURED
-    ),
-    "sequential_100_10": on_lines("Landscapes, NN 100-10, sequential batches", MIDDLE, SEQUENTIAL, rounds=20, **CUT),
+def landscape_searches(many: int, **choice: Any) -> dict[str, Experiment]:
+    """Return all searches of the landscapes, with ``choice`` for `bestarm_studies.oae.searches.on_lines`.
+
+    NN 10-5 has the paper's scale at the profile laptop, too; the profile paper has ``many`` runs where 25 leave a main
+    comparison undecided.
+    """
+    cut = {**CUT, **choice}
+    more = {**choice, "runs": many}
+    return {
+        "synthetic_10_5": on_lines("Landscapes, NN 10-5", SMALL, LANDSCAPE_ENSEMBLES, observe=BOTH, **more),
+        "synthetic_100_10": on_lines(
+            "Landscapes, NN 100-10", MIDDLE, LANDSCAPE_ENSEMBLES, rounds=50, observe=REWARDED, **{**cut, "runs": many}
+        ),
+        "synthetic_300_100": on_lines("Landscapes, NN 300-100", LARGE, VANILLA, rounds=30, **cut),
+        "objectives_10_5": on_lines("Landscapes, NN 10-5, other objectives", SMALL, OBJECTIVES, rounds=20, **more),
+        "objectives_100_10": on_lines("Landscapes, NN 100-10, other objectives", MIDDLE, OBJECTIVES, rounds=30, **cut),
+        "diverse_10_5": on_lines("Landscapes, NN 10-5, DetD", SMALL, DIVERSE, **choice),
+        "diverse_100_10": on_lines("Landscapes, NN 100-10, DetD", MIDDLE, DIVERSE, rounds=30, **cut),
+        "diverse_kernels": on_lines(
+            "Landscapes, NN 10-5, DetD with kernels that are not degenerate on a line", SMALL, DIVERSE_KERNELS, **choice
+        ),
+        "sequential_10_5": on_lines(
+            "Landscapes, NN 10-5, sequential batches", SMALL, SEQUENTIAL, rounds=20, observe=MEASURED, **more
+        ),
+        "sequential_100_10": on_lines(
+            "Landscapes, NN 100-10, sequential batches", MIDDLE, SEQUENTIAL, rounds=20, **cut
+        ),
+    }
+
+
+SYNTHETIC: dict[str, Experiment | Computation] = {**landscape_searches(MANY_RUNS)}
+# the paper is silent on biases; these are the default of its framework
+DEFAULT_BIASES: dict[str, Experiment] = {
+    f"default_{name}": experiment
+    for name, experiment in landscape_searches(
+        RUNS,
+        settings={"bias": DEFAULT_BIAS},
+        long_rates=DEFAULT_LEARNING_RATE,
+        short_rates=DEFAULT_SHORT_LEARNING_RATE,
+    ).items()
 }
 
 UCI: dict[str, Experiment | Computation] = {
@@ -222,6 +259,7 @@ COUNTS: dict[str, Experiment | Computation] = {
 EXPERIMENTS: dict[str, Experiment | Computation] = {
     **FITS,
     **SYNTHETIC,
+    **DEFAULT_BIASES,
     **UCI,
     **REALIZABLE,
     **PLAIN_BASELINES,

@@ -36,6 +36,7 @@ def _fits(
     steps: int,
     at: Sequence[int],
     seed: int,
+    bias: float,
 ) -> pd.DataFrame:
     replications = np.arange(n, dtype=np.int64)
     try:
@@ -71,7 +72,7 @@ def _fits(
         replications,
         responses[:, seen],
     )
-    training = Training(tuple(hidden), steps, learning_rate)
+    training = Training(tuple(hidden), steps, learning_rate, bias=bias)
     found: list[pd.DataFrame] = []
 
     def on_step(step: int, group: slice, parameters: torch.Tensor) -> None:
@@ -107,6 +108,7 @@ def fit_rows(
     *,
     stand_ins: Mapping[str, Maker] | None = None,
     fewer: Mapping[str, int] | None = None,
+    bias: float = 0.0,
     workers: int = 1,
 ) -> pd.DataFrame:
     """Return the training error of plain fits to all arms.
@@ -127,6 +129,8 @@ def fit_rows(
         The same for problems on real data, where nobody has them.
     fewer : mapping, optional
         Class name to a smaller number of fits.
+    bias : float, default=0.0
+        Initial biases, see `bestarm.models.mlp_batch.Mlp.xavier`.
     workers : int, default=1
         Processes; the rows do not depend on it.
 
@@ -150,6 +154,6 @@ def fit_rows(
         for rate in learning_rates
     ]
     frames = joblib.Parallel(n_jobs=max(1, min(workers, len(cells))))(
-        joblib.delayed(_fits)(*cell, steps, at, seed) for cell in cells
+        joblib.delayed(_fits)(*cell, steps, at, seed, bias) for cell in cells
     )
     return pd.concat(frames, ignore_index=True).assign(convention="as_written")

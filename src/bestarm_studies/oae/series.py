@@ -71,6 +71,10 @@ SEQUENTIAL: Group = {
 LEARNING_RATE = {LINEAR: 0.001, SMALL: 0.01, MIDDLE: 0.003, LARGE: 0.003}
 LONG = 1000  # steps from which on a fit is a long one
 SHORT_LEARNING_RATE = {LINEAR: 0.01, SMALL: 0.01, MIDDLE: 0.003, LARGE: 0.003}
+# the same by the landscapes alone, where networks start from random biases
+DEFAULT_BIAS = 1.0
+DEFAULT_LEARNING_RATE = {SMALL: 0.003, MIDDLE: 0.003, LARGE: 0.001}
+DEFAULT_SHORT_LEARNING_RATE = {SMALL: 0.01, MIDDLE: 0.003, LARGE: 0.01}
 
 
 def scales(
@@ -84,6 +88,8 @@ def scales(
     smoke: Mapping[str, Sequence[Any]] | None = None,
     laptop: Mapping[str, Sequence[Any]] | None = None,
     smoke_rounds: int = 4,
+    long_rates: Mapping[Hidden, float] = LEARNING_RATE,
+    short_rates: Mapping[Hidden, float] = SHORT_LEARNING_RATE,
 ) -> dict[Profile, Scale]:
     """Return what each profile cuts of a search with one class of networks.
 
@@ -105,8 +111,10 @@ def scales(
         Settings of the problem that these profiles vary.
     smoke_rounds : int
         Batches at the profile smoke.
+    long_rates, short_rates : mapping
+        Step sizes by the class, of fits of many steps and of few.
     """
-    short, long = SHORT_LEARNING_RATE[hidden], LEARNING_RATE[hidden]
+    short, long = short_rates[hidden], long_rates[hidden]
     few = {"steps": 10, "rounds": smoke_rounds, "members": 2, "learning_rate": short}
     rate = long if steps >= LONG else short
     cut = {"steps": steps, "rounds": rounds, "members": members, "learning_rate": rate} | dict(fixed or {})
