@@ -16,7 +16,7 @@ def test_rows_of_laptop_are_at_the_papers_scale_where_that_profile_cuts_nothing(
     scale, rows = published("oae", "diverse_10_5")
     assert scale == "paper"
     assert rows.equals(committed_rows("oae", "diverse_10_5", "laptop"))
-    assert published("oae", "contexts_linear")[0] == "laptop"
+    assert published("oae", "design_10_5")[0] == "laptop"
     assert {"synthetic_10_5", "diverse_10_5"} <= set(verdict_rows(load_study("oae"))[1])
 
 
@@ -32,7 +32,7 @@ def test_a_section_says_at_which_scale_its_rows_are():
 
 def test_experiments_that_are_compared_are_all_at_one_scale():
     section = Section("oae", "01_problem", "laptop")
-    section.together("synthetic_10_5", "contexts_linear")
-    assert section.scales == {"synthetic_10_5": "laptop", "contexts_linear": "laptop"}
+    section.together("synthetic_10_5", "design_10_5")
+    assert section.scales == {"synthetic_10_5": "laptop", "design_10_5": "laptop"}
     section.together("synthetic_10_5", "diverse_10_5")
     assert section.scales["synthetic_10_5"] == section.scales["diverse_10_5"] == "paper"

@@ -177,8 +177,13 @@ def earned_table(values: pd.DataFrame) -> pd.DataFrame:
         line = {"class": panel, "group": group, "R²": f"{mine['x'].iloc[0]:.2f}"}
         levels = mine[mine["statistic"] == "reward"]
         shown = levels[["series", "value", "low", "high"]].itertuples(index=False)
-        lines.append(line | {str(s): f"{value:.2f} [{low:.2f}, {high:.2f}]" for s, value, low, high in shown})
-    return pd.DataFrame(lines)
+        lines.append(line | {str(name): _with_interval(*numbers) for name, *numbers in shown})
+    return pd.DataFrame(lines).fillna("")
+
+
+def _with_interval(value: float, low: float, high: float) -> str:
+    value, low, high = (round(number, 2) + 0.0 for number in (value, low, high))  # no -0.00
+    return f"{value:.2f} [{low:.2f}, {high:.2f}]"
 
 
 def simulator_values(calibration: pd.DataFrame, searches: pd.DataFrame, profile: str) -> pd.DataFrame:
