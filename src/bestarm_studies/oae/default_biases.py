@@ -1,4 +1,4 @@
-"""What claims on landscapes become if networks start from random biases, the default of their framework.
+"""Claims on landscapes where networks start from random biases, the default of their framework.
 
 The paper names Xavier's law for weights and says nothing of biases. The ledger's searches start from biases of zero,
 which on a line puts all kinks of the first layer at the mean of x.
@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from bestarm_lab.claims.claim import Claim
 from bestarm_lab.claims.kinds import ClaimTest
 from bestarm_lab.claims.verdicts import states, verdict_alone
+from bestarm_lab.figures.values import as_values
 from bestarm_lab.paths import RESULTS
 from bestarm_lab.results import published
 from bestarm_lab.study import load_study
@@ -24,10 +26,8 @@ PREFIX = "default_"
 BIASES = RESULTS / "oae" / "biases.csv"
 READINGS = {"zero": "biases of zero", "zero_25": "biases of zero, 25 runs", "random_25": "random biases, 25 runs"}
 STATES = ("for", "open", "against")
-COLUMNS = [
-    "claim", *READINGS, *(f"{reading}_{state}" for reading in READINGS for state in STATES), "comparisons", "of",
-    "without",
-]  # fmt: skip
+COUNTS = [f"{reading}_{state}" for reading in READINGS for state in STATES]
+COLUMNS = ["claim", *READINGS, *COUNTS, "comparisons", "of", "without"]
 
 
 def under_biases(
@@ -97,12 +97,24 @@ def write_biases() -> None:
     under_biases(load_study("oae").claims, *rows_of_both()).to_csv(BIASES, index=False, lineterminator="\n")
 
 
+def read_biases() -> pd.DataFrame:
+    """Return the committed table of `under_biases`."""
+    return pd.read_csv(BIASES).fillna({"without": ""})
+
+
 def bias_table(found: pd.DataFrame) -> pd.DataFrame:
     """Return `under_biases` as text: a row for each claim, and for each reading the word and its counts."""
     table = pd.DataFrame({"claim": found["claim"].str.removeprefix("OAE-")})
     for reading, words in READINGS.items():
         counts = found[[f"{reading}_{state}" for state in STATES]].astype(str).agg(" / ".join, axis=1)
         table[words] = found[reading] + " (" + counts + ")"
-    return table.assign(
-        comparisons=[f"{n} of {all_}" for n, all_ in zip(found["comparisons"], found["of"], strict=True)]
-    )
+    return table.assign(comparisons=found["comparisons"].astype(str) + " of " + found["of"].astype(str))
+
+
+def bias_values(found: pd.DataFrame) -> pd.DataFrame:
+    """Return `under_biases` as a figure's CSV: a statistic is a verdict, x the comparisons, the value those for it."""
+    frames = []
+    for reading, words in READINGS.items():
+        columns = {"claim": "panel", reading: "statistic", "comparisons": "x", f"{reading}_for": "value"}
+        frames.append(found.rename(columns=columns)[list(columns.values())].assign(series=words, n=np.nan))
+    return as_values(pd.concat(frames, ignore_index=True), profile="paper")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from bestarm_lab.study import load_study
-from bestarm_studies.oae.default_biases import BIASES, bias_table, rows_of_both, under_biases
+from bestarm_studies.oae.default_biases import bias_table, bias_values, read_biases, rows_of_both, under_biases
 from bestarm_studies.oae.experiments import DEFAULT_BIASES, SYNTHETIC
 from bestarm_studies.oae.landscapes import LANDSCAPES
 from bestarm_studies.oae.series import LANDSCAPE_ENSEMBLES
@@ -53,6 +53,9 @@ def test_a_claim_on_other_data_or_without_rows_is_left_out():
 def test_the_words_are_a_table():
     table = bias_table(planted().reset_index()).set_index("claim")
     assert table.at["C28", "random biases, 25 runs"].startswith("confirmed (")
+    values = bias_values(planted().reset_index())
+    assert set(values["series"]) == {"biases of zero", "biases of zero, 25 runs", "random biases, 25 runs"}
+    assert values.query("panel == 'OAE-C28' and series == 'random biases, 25 runs'")["statistic"].item() == "confirmed"
     assert table["comparisons"].str.fullmatch(r"\d+ of \d+").all()
 
 
@@ -72,7 +75,7 @@ def test_the_committed_table_is_that_of_the_committed_rows():
     zero, random = rows_of_both()
     asked = {i: CLAIMS[i] for i in ("OAE-C28", "OAE-C31", "OAE-C54a")}
     found = under_biases(asked, zero, random).fillna({"without": ""})
-    committed = pd.read_csv(BIASES).fillna({"without": ""})
+    committed = read_biases()
     committed = committed[committed["claim"].isin(asked)].reset_index(drop=True)
     assert len(committed) == len(asked)
     pd.testing.assert_frame_equal(found, committed, check_dtype=False)
