@@ -2,7 +2,8 @@
 
 Rows of the laptop profile lie in ``results/<study>/<experiment>.parquet``, those at the paper's own scale beside them
 in ``results/<study>/paper/``. ``verdicts.csv`` has the verdicts on all claims, ``comparisons.csv`` the comparisons
-behind them, ``sensitivity.csv`` what they become with other margins.
+behind them, ``sensitivity.csv`` what they become with other margins, ``choices.csv`` what claims become under choices
+that the paper leaves open.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from bestarm_lab.claims.choices import Choice, experiments, readings
 from bestarm_lab.claims.claims import adjusted, compared, lines_of, sensitivity
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.part import Part
@@ -277,6 +279,19 @@ def read_sensitivity(study: str) -> pd.DataFrame | None:
     """Return what committed verdicts become with other margins, or None if there are none."""
     file = RESULTS / study / "sensitivity.csv"
     return pd.read_csv(file, keep_default_na=False) if file.is_file() else None
+
+
+def write_choices(study: str, choices: Sequence[Choice]) -> None:
+    """Decide a study's claims on its committed rows under each choice that the paper leaves open; commit the table."""
+    rows = {name: current_rows(study, name, "laptop") for name in experiments(choices)}
+    found = readings(load_study(study).claims, choices, {n: frame for n, frame in rows.items() if frame is not None})
+    found.to_csv(RESULTS / study / "choices.csv", index=False, lineterminator="\n")
+
+
+def read_choices(study: str) -> pd.DataFrame | None:
+    """Return what a study's claims are under the choices that the paper leaves open, or None if there is no table."""
+    file = RESULTS / study / "choices.csv"
+    return pd.read_csv(file) if file.is_file() else None
 
 
 @cache
