@@ -9,7 +9,7 @@ import sys
 from importlib.metadata import distribution
 from pathlib import Path
 
-from bestarm_site import links
+from bestarm_site import links, runs
 from sphinx.application import Sphinx
 
 import bestarm
@@ -110,10 +110,17 @@ def copy_narrow_figures(app: Sphinx) -> dict[str, str]:
     return narrow
 
 
+def cut_figures(app: Sphinx) -> dict[str, dict[str, list[str]]]:
+    """Write the figures of notebooks that show text and code as pictures of each alone; return these by the figure."""
+    pictures = Path(app.outdir) / app.builder.imagedir
+    drawn = {name: (Path(app.srcdir) / place).resolve() for place, name in app.builder.images.items()}
+    return {name: made for name, file in drawn.items() if (made := runs.write_alone(file, pictures, name))}
+
+
 def change_pages(app: Sphinx, exception: Exception | None) -> None:
     """Change in the made pages what Sphinx has no setting for."""
     if exception is None:
-        narrow = copy_narrow_figures(app)
+        narrow, alone = copy_narrow_figures(app), cut_figures(app)
 
         def for_phones(found: re.Match[str]) -> str:
             """Return a picture of which a phone loads the narrow variant, where there is one."""
@@ -123,11 +130,25 @@ def change_pages(app: Sphinx, exception: Exception | None) -> None:
             source = f'<source media="(max-width: 34em)" srcset="{folder}{narrow[name]}">'
             return f"<picture>{source}{image}</picture>"
 
+        def with_switch(found: re.Match[str]) -> str:
+            """Return a picture with the names of those of text and code alone, where there are such."""
+            picture, folder, name = found.groups()
+            kinds = ("text", "text-narrow", "code", "code-narrow")
+            if name not in alone:
+                return picture
+            names = [file for convention in ("as_written", "as_coded") for file in alone[name][convention]]
+            told = " ".join(f'data-{kind}="{folder}{file}"' for kind, file in zip(kinds, names, strict=True))
+            return f'<span class="two-runs" {told}>{picture}</span>'
+
         for page in Path(app.outdir).rglob("*.html"):
             before = text = page.read_text(encoding="utf-8")
             for old, new in CHANGED.items():
                 text = text.replace(old, new)
             text = re.sub(r'(<img [^>]*src="([^"]*_images/)([^"/]+)"[^>]*>)', for_phones, text)
+            if page.is_relative_to(Path(app.outdir) / "notebooks"):
+                text = re.sub(
+                    r'(<picture>.*?<img [^>]*src="([^"]*_images/)([^"/]+)"[^>]*></picture>)', with_switch, text
+                )
             if text != before:
                 page.write_text(text, encoding="utf-8")
 

@@ -51,8 +51,9 @@ def claims_page(study: str, dots: Dots) -> str:
     named = f"[{citation}]({address})" if address else citation
     lines = [f"# {paper.abbreviation}: claims", "", named, ""]
     lines += [f"Each claim of the paper in our words, with every comparison behind its verdict. {HOW_TO_READ}", ""]
-    lines += [raw(SWITCH)]
     theirs = of_study(study)
+    if any("as_coded" in claim.verdicts for claim in theirs):
+        lines += [raw(SWITCH)]
     for claim in theirs:
         lines += [card(claim, dots)]
     alone = [c for c in of_study(study, ours=True) if not c.of or c.of not in {t.id for t in theirs}]

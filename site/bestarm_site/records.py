@@ -226,7 +226,7 @@ def _verdict(line: pd.Series, moved: Mapping[str, str]) -> Verdict:
         pooled_low=value("pooled_low"),
         pooled_high=value("pooled_high"),
         margin=_text(line["margin"]),
-        unit=_text(line["unit"]),
+        unit=told(_text(line["unit"]), _text(line["test"])),
         p=value("p"),
         p_opposite=value("p_opposite"),
         p_adjusted=value("p_adjusted"),
@@ -237,8 +237,8 @@ def _verdict(line: pd.Series, moved: Mapping[str, str]) -> Verdict:
         undecided=count("open"),
         against=count("against"),
         scale=_text(line["scale"]),
-        decided_by=plain(_text(line["decided_by"])),
-        test=_text(line["test"]),
+        decided_by=told(plain(_text(line["decided_by"]))),
+        test=told(_text(line["test"])),
         moved=moved,
     )
 
@@ -267,6 +267,24 @@ def number(value: float) -> str:
 def plain(text: str) -> str:
     """Return a text without the markup of docstrings."""
     return re.sub(r":\w+:`([^`]*)`", r"\1", re.sub(r"\s*\[\d+\]_", "", text)).replace("``", "")
+
+
+AHEAD = re.compile(r"left is ahead in (.*?) \((difference|ratio) ([^()]+)\)")
+COUNTED = re.compile(r"^(\d+ of \d+ cells), between (\d+) and (\d+)")
+
+
+def told(words: str, test: str = "") -> str:
+    """Return words of a verdict for a reader: who is left, and what a count of cells says, in words.
+
+    Of a unit, which may not say when left is ahead, the test says it.
+    """
+    if "left is ahead in " in words and not AHEAD.search(words) and (ahead := AHEAD.search(test)):
+        words += f" ({ahead.group(2)} {ahead.group(3)})"
+    words = AHEAD.sub(lambda m: f"the {m[2]} of {m[1]} is {m[3].replace(' -', ' −')}", words)
+    words = words.replace("left has rank", "what the claim names has rank")
+    words = COUNTED.sub(r"\1 by their estimates, \2 to \3 by the tests", words)
+    words = words.replace("; pooled estimate ", "; all cells together give a share of ")
+    return re.sub(r"; (\d+) say nothing", r"; left out are \1 more that cannot decide", words)
 
 
 def figure_of(claim: Record) -> tuple[str, Shown] | None:

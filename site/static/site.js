@@ -28,6 +28,36 @@
   if (document.querySelector("table.claims")) document.body.classList.add("wide-page");
   if (document.getElementById("claims-data")) document.body.classList.add("claims-page");
 
+  // A figure with rows of panels for text and for code shows both, or one of them alone in the same place.
+  for (const place of document.querySelectorAll(".two-runs")) {
+    const image = place.querySelector("img"), source = place.querySelector("source");
+    const whole = { wide: image.getAttribute("src"), narrow: source?.getAttribute("srcset"), alt: image.alt };
+    const names = { "": "text and code", text: "the paper's text", code: "the authors' code" };
+    const bar = document.createElement("span");
+    bar.className = "which";
+    bar.setAttribute("role", "group");
+    bar.setAttribute("aria-label", "Which run the figure shows");
+    bar.append("Show ");
+    for (const [run, words] of Object.entries(names)) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = words;
+      button.setAttribute("aria-pressed", String(run === ""));
+      button.addEventListener("click", () => {
+        const wide = run ? place.dataset[run] : whole.wide;
+        if (source) source.srcset = run ? place.dataset[run + "Narrow"] : whole.narrow;
+        image.src = wide;
+        image.alt = run ? `${whole.alt} (${words} alone)` : whole.alt;
+        for (const other of bar.querySelectorAll("button")) other.setAttribute("aria-pressed", String(other === button));
+      });
+      bar.append(button);
+    }
+    place.prepend(bar);
+    bar.addEventListener("pointerenter", () => {
+      for (const name of Object.values(place.dataset)) new Image().src = name; // so that nothing blinks
+    }, { once: true });
+  }
+
   // wide tables and formulas can be scrolled with the keyboard
   for (const box of document.querySelectorAll(".table-wrapper, div.math, .highlight pre")) {
     if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;

@@ -2,7 +2,8 @@
 
 Rows of the laptop profile lie in ``results/<study>/<experiment>.parquet``, those at the paper's own scale beside them
 in ``results/<study>/paper/``. ``verdicts.csv`` has the verdicts on all claims, ``comparisons.csv`` the comparisons
-behind them, ``sensitivity.csv`` what they become with other margins.
+behind them, ``sensitivity.csv`` what they become with other margins, ``choices.csv`` what claims become under choices
+that the paper leaves open.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from bestarm_lab.claims.choices import Choice, experiments, readings
 from bestarm_lab.claims.claims import adjusted, compared, lines_of, sensitivity
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.part import Part
@@ -37,9 +39,28 @@ def rows_file(study: str, name: str, profile: Profile) -> Path:
     return folder / f"{name}.parquet"
 
 
-def committed_rows(study: str, name: str, profile: Profile) -> pd.DataFrame | None:
-    """Return the committed rows of an experiment, or None if there are none or they are damaged."""
+def stored_rows(study: str, name: str, profile: Profile) -> pd.DataFrame | None:
+    """Return what the file of an experiment's rows holds, or None if there is none or it is damaged.
+
+    Who reads rows takes `committed_rows`; this is for who keeps, renews or compares files.
+    """
     return read_rows(rows_file(study, name, profile), f"{study}/{name}@{profile}")
+
+
+def committed_rows(study: str, name: str, profile: Profile) -> pd.DataFrame | None:
+    """Return the committed rows of an experiment, `readable`, or None if there are none or they are damaged."""
+    rows = stored_rows(study, name, profile)
+    return None if rows is None else readable(rows)
+
+
+def readable(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows without the rank of an arm that nobody recommended: before the first pull it is NaN.
+
+    The files hold one, that of the first arm. To write NaN there would make all rows stale whose numbers are right.
+    """
+    if {"rank", "pulls"} <= set(rows):
+        return rows.assign(rank=rows["rank"].where(rows["pulls"] > 0))
+    return rows
 
 
 def current_rows(study: str, name: str, profile: Profile) -> pd.DataFrame | None:
@@ -94,7 +115,7 @@ def rows_of(
     asks for new ones. Smoke runs ignore them always.
     """
     experiment = load_study(study).experiment(name).on_data()
-    committed = None if profile == "smoke" else committed_rows(study, name, profile)
+    committed = None if profile == "smoke" else stored_rows(study, name, profile)
     store = store_of(profile)
     if isinstance(experiment, Computation) and experiment.measured:
         if committed is not None and not measure:
@@ -168,7 +189,7 @@ def make_results(study: str, profile: Profile, only: Sequence[str] = (), *, meas
 
 def _commit(study: str, name: str, profile: Profile, parts: Sequence[Part], rows: pd.DataFrame, *, anew: bool) -> None:
     """Write rows to ``results/``, who made them, and whether those of the laptop are as they were before."""
-    file, before = rows_file(study, name, profile), committed_rows(study, name, profile)
+    file, before = rows_file(study, name, profile), stored_rows(study, name, profile)
     known = read_made_by(file)
     if before is not None and profile == "laptop":
         add_lines(lineage_file(study), steps(name, before, known, rows, parts, processor_name()))
@@ -191,7 +212,7 @@ def renew_results(study: str, only: Sequence[str] = ()) -> None:
     for name in only:
         loaded.experiment(name)
     for name, experiment in loaded.experiments.items():
-        rows = committed_rows(study, name, "paper") if name in only or not only else None
+        rows = stored_rows(study, name, "paper") if name in only or not only else None
         if rows is None or not experiment.has_data():
             continue
         file, parts = rows_file(study, name, "paper"), experiment.on_data().parts("paper", project_seed())
@@ -258,6 +279,19 @@ def read_sensitivity(study: str) -> pd.DataFrame | None:
     """Return what committed verdicts become with other margins, or None if there are none."""
     file = RESULTS / study / "sensitivity.csv"
     return pd.read_csv(file, keep_default_na=False) if file.is_file() else None
+
+
+def write_choices(study: str, choices: Sequence[Choice]) -> None:
+    """Decide a study's claims on its committed rows under each choice that the paper leaves open; commit the table."""
+    rows = {name: current_rows(study, name, "laptop") for name in experiments(choices)}
+    found = readings(load_study(study).claims, choices, {n: frame for n, frame in rows.items() if frame is not None})
+    found.to_csv(RESULTS / study / "choices.csv", index=False, lineterminator="\n")
+
+
+def read_choices(study: str) -> pd.DataFrame | None:
+    """Return what a study's claims are under the choices that the paper leaves open, or None if there is no table."""
+    file = RESULTS / study / "choices.csv"
+    return pd.read_csv(file) if file.is_file() else None
 
 
 @cache

@@ -29,6 +29,7 @@ TEMPLATES = [
     "benchmarks.html",
     "paths.html",
     "notebooks/gpoo/02_tree_and_gpoo.html",
+    "notebooks/gse/03_adaptive.html",
     "docs/notation.html",
     "docs/decisions/gse.html",
     "api/search.html",
@@ -215,6 +216,29 @@ def test_a_phone_is_given_the_narrow_variant_of_a_figure(visit, width):
         shown = picture.evaluate("image => image.currentSrc")
         assert shown.endswith(".svg")
         assert shown.endswith(".narrow.svg") == (width == 390)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_figure_shows_text_or_code_alone_in_the_same_place(visit, width):
+    page = visit("notebooks/gse/03_adaptive.html", width=width)
+    place = page.locator(".two-runs").first
+    image = place.locator("img")
+
+    def shown(button):
+        place.get_by_role("button", name=button).click()
+        page.wait_for_function("image => image.complete && image.naturalWidth > 0", arg=image.element_handle())
+        assert place.locator('[aria-pressed="true"]').inner_text() == button
+        box = image.bounding_box()
+        return image.evaluate("image => image.currentSrc"), box["y"], box["height"], image.get_attribute("alt")
+
+    place.scroll_into_view_if_needed()
+    both, text, code = shown("text and code"), shown("the paper's text"), shown("the authors' code")
+    assert len({both[0], text[0], code[0]}) == 3
+    assert all(found[0].endswith(".narrow.svg") == (width == 390) for found in (both, text, code))
+    assert text[1:3] == code[1:3], "one is seen in the place of the other"
+    assert text[2] < 0.7 * both[2]
+    assert code[3] == f"{both[3]} (the authors' code alone)"
+    assert shown("text and code") == both
 
 
 def test_pictures_do_not_glare_in_the_dark(visit):

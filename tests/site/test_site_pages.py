@@ -9,9 +9,9 @@ from pathlib import Path
 import bestarm_site.algorithms as algorithms
 import pandas as pd
 import pytest
-from bestarm_site import benchmarks, cards, comparisons, decisions, pages, source
+from bestarm_site import benchmarks, cards, comparisons, decisions, pages, runs, source
 from bestarm_site.cards import card
-from bestarm_site.records import controls, figure_of, number, of_study, plain, records
+from bestarm_site.records import controls, figure_of, number, of_study, plain, records, told
 
 import bestarm
 from bestarm_lab.claims.claim import Exact
@@ -116,6 +116,49 @@ def test_a_number_has_three_digits_and_a_true_minus():
     assert number(-0.0390001) == "−0.039"
     assert number(float("inf")) == "∞"
     assert plain("LinGapE of [2]_, :math:`x` and ``y``") == "LinGapE of, x and y"
+
+
+def test_nobody_is_left_in_the_words_of_a_verdict():
+    ahead = "share of the cells in which left is ahead in accuracy (difference at least -0.02)"
+    assert told(ahead) == "share of the cells in which the difference of accuracy is at least −0.02"
+    unit, test = "cells in which left is ahead in f(x*)", "left is ahead in f(x*), mean (ratio below 1), t-tests"
+    assert told(unit, test) == "cells in which the ratio of f(x*) is below 1"
+    found = told("3 of 39 cells, between 1 and 16; pooled estimate 0.09; 3 say nothing")
+    assert found.startswith("3 of 39 cells by their estimates, 1 to 16 by the tests; all cells together give a share")
+    assert found.endswith("; left out are 3 more that cannot decide")
+    for claim in records().values():
+        for verdict in claim.verdicts.values():
+            assert "left is ahead" not in verdict.unit + verdict.test
+            assert "left has" not in verdict.unit + verdict.test
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_a_figure_is_cut_into_its_rows_for_text_and_for_code(narrow):
+    file = ROOT / "figures" / "gse" / "03_adaptive" / "fig02.svg"
+    labels = file.with_suffix(".narrow.svg").read_text(encoding="utf-8")
+    picture = labels if narrow else file.read_text(encoding="utf-8")
+    made = runs.alone(picture, labels)
+    assert list(made) == ["as_written", "as_coded"]
+    sizes = {re.search('viewBox="([^"]*)"', text).group(1) for text in made.values()}
+    assert len(sizes) == 1, "the two are as high"
+    kept = {convention: set(re.findall('id="(axes_[0-9]+)"', text)) for convention, text in made.items()}
+    assert [len(panels) for panels in kept.values()] == [3, 3]
+    assert set.union(*kept.values()) == set(re.findall('id="(axes_[0-9]+)"', picture))
+    for text in made.values():
+        ids = re.findall(r'\bid="([^"]+)"', text)
+        assert set(re.findall(r'href="#([^"]+)"', text)) <= set(ids), "every letter and mark is still defined"
+    if narrow:
+        assert "as written (paper" in made["as_written"]
+        assert "as coded (authors" not in made["as_written"]
+
+
+def test_a_figure_whose_text_and_code_are_side_by_side_is_not_cut(tmp_path):
+    beside = ROOT / "figures" / "linear_topm" / "01_main_results" / "fig01.svg"
+    alone = ROOT / "figures" / "gse" / "03_adaptive" / "fig02_kept.svg"
+    assert runs.write_alone(beside, tmp_path, beside.name) == {}
+    assert runs.write_alone(alone, tmp_path, alone.name) == {}
+    assert runs.write_alone(ROOT / "docs" / "score.png", tmp_path, "score.png") == {}
+    assert not list(tmp_path.iterdir())
 
 
 def test_every_comparison_of_a_verdict_is_drawn_and_has_the_rows_behind_it():

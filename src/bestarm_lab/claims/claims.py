@@ -25,9 +25,9 @@ from bestarm_lab.claims.verdicts import (
     deciding,
     direction,
     in_margins,
-    needed_runs,
     pooled,
     states,
+    told_runs,
     verdict_alone,
     verdict_of,
     verdict_table,
@@ -269,13 +269,14 @@ def _with_verdict(line: pd.Series) -> pd.Series:
     m, need, relation = len(found), int(line["needed"]), getattr(test, "relation", None)
     verdict = verdict_of(found, line["p_adjusted"] < LEVEL, need, mixed=test.mixes)
     shown, level = deciding(found, verdict, need), line["interval"]
-    counts = states(found)
+    of_each = states(found)
     for state in ("for", "open", "against"):
-        line[state] = counts.count(state)
+        line[state] = of_each.count(state)
     if verdict in ("refuted", "mixed"):
-        line["direction"] = direction(shown, relation, getattr(test, "better", ""))
+        against = [c for c, state in zip(found, of_each, strict=True) if state == "against"]
+        line["direction"] = direction(shown, against, relation, getattr(test, "better", ""))
     line["verdict"] = verdict
-    line["needed_n"] = needed_runs(found, need) if verdict == "undecided" else None
+    line["needed_n"] = told_runs(found, need) if verdict == "undecided" else None
     line["pooled"], line["pooled_low"], line["pooled_high"] = pooled(found)
     line["pooled_margins"] = in_margins(line["pooled"], relation, found[0].logged)
     name = shown.name

@@ -23,6 +23,8 @@ LEVEL = 0.05
 POWER = 0.8
 # an undecided claim is at the margin if a tenth of the present standard error would not decide it either
 FARTHEST = 100
+# a number of runs is told up to so many times the present one: beyond, the effect that it follows from is too uncertain
+TOLD = 10
 VERDICTS = ("confirmed", "refuted", "mixed", "undecided", "at the margin", "not informative", "not run")
 CONVENTIONS = {"as_written": "paper's text", "as_coded": "authors' code"}
 
@@ -99,22 +101,27 @@ def deciding(comparisons: Sequence[Comparison], verdict: str, need: int) -> Comp
     return sorted(comparisons, key=lambda c: c.p)[need - 1]
 
 
-def direction(shown: Comparison, relation: Relation | None, better: str) -> str:
-    """Return where the effect of a refuted claim lies: ``better`` or ``worse`` than claimed, ``above`` or ``below``.
+def direction(shown: Comparison, against: Sequence[Comparison], relation: Relation | None, better: str) -> str:
+    """Return where the effects that refute a claim lie.
+
+    Of a margin with two sides that is ``above`` it, ``below`` it, ``above and below``, or ``better`` than claimed; of
+    one with one side ``worse``, since nothing else can refute it.
 
     Parameters
     ----------
     shown : Comparison
         The one that decides.
+    against : sequence of Comparison
+        Those that are significantly against the claim.
     relation : Relation, optional
-        What is claimed; only an effect outside of ``within`` can lie on either side.
+        What is claimed; only effects outside of ``within`` can lie on either side.
     better : {"above", "below", ""}
         Which side is better for the paper's method, where the ledger says it.
     """
     if relation is None or relation.word != "within":
         return "worse"
-    side = "above" if shown.effect > relation.high else "below"
-    return ("better" if side == better else "worse") if better else side
+    sides = sorted({"above" if c.effect > relation.high else "below" for c in (shown, *against)})
+    return "better" if sides == [better] else " and ".join(sides)
 
 
 def needed_runs(comparisons: Sequence[Comparison], need: int) -> float:
@@ -131,6 +138,15 @@ def needed_runs(comparisons: Sequence[Comparison], need: int) -> float:
     z = float(stats.norm.isf(np.clip(p, 1e-12, 1.0)))
     wanted = float(stats.norm.isf(level) + stats.norm.ppf(POWER))
     return float(np.ceil(found.n * max(1.0, (wanted / z) ** 2))) if z > 0.0 else float("inf")
+
+
+def told_runs(comparisons: Sequence[Comparison], need: int) -> float | None:
+    """Return the runs that would decide, if that is advice: more than there are, and at most `TOLD` times as many.
+
+    What is undecided with enough runs by this count is so by the adjustment over all claims, which it leaves out.
+    """
+    runs, n = needed_runs(comparisons, need), min(c.n for c in comparisons)
+    return runs if n < runs <= TOLD * n else None
 
 
 def pooled(comparisons: Sequence[Comparison]) -> tuple[float, float, float]:
@@ -216,20 +232,35 @@ def by_holm(verdicts: pd.DataFrame) -> pd.Series:
 
 def verdict_text(line: Mapping[str, Any]) -> str:
     """Return a verdict in words, with what belongs to it: (3 of 8), (about 400 runs), (better than claimed)."""
-    verdict = str(line["verdict"])
+    verdict, notes = str(line["verdict"]), []
     if verdict == "undecided":
-        return f"undecided (about {_round(line['needed_n'])} runs)"
-    notes = []
+        if line["comparisons"] > 1:
+            notes.append(_wanted(line))
+        if pd.notna(line["needed_n"]):
+            notes.append(f"about {_round(line['needed_n'])} runs")
+        return f"undecided ({'; '.join(notes)})" if notes else verdict
     if verdict == "mixed" or (verdict == "confirmed" and line["against"] > 0):
         notes.append(f"{line['for']:.0f} of {line['comparisons']:.0f}")
-    if line.get("direction") in ("better", "above", "below"):
-        notes.append("better than claimed" if line["direction"] == "better" else f"{line['direction']} what is claimed")
+    side = line.get("direction")
+    if isinstance(side, str) and side not in ("", "worse"):
+        notes.append("better than claimed" if side == "better" else f"{side} what is claimed")
     if verdict in ("confirmed", "refuted") and line["kind"] == "exact":
         checked = line.get("checked")
         if isinstance(checked, str) and checked:
             return f"no violation in {checked}"
         notes.append("exact")
     return f"{verdict} ({', '.join(notes)})" if notes else verdict
+
+
+def _wanted(line: Mapping[str, Any]) -> str:
+    """Return how many comparisons would confirm or refute a claim and how many there are.
+
+    If there are enough of them, p fails by its adjustment over all claims and is told.
+    """
+    m, need, ours, theirs = (int(line[key]) for key in ("comparisons", "needed", "for", "against"))
+    text = f"needs {need} of {m} for or {m - need + 1} against, has {ours} and {theirs}"
+    enough = ours >= need or theirs > m - need
+    return f"{text}, adjusted p {line['p_adjusted']:.2g}" if enough else text
 
 
 def _round(n: float) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 
+_COORDINATE = r"scale\([^)]*\)|-?\d+\.\d{3,}"
 MOST_POINTS = 200  # a cloud with more is embedded as pixels: each point would be an element of its own
 
 
@@ -27,7 +28,7 @@ def light_svg(figure: Figure, *, letters: str = "path") -> str:
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", written.getvalue(), flags=re.DOTALL)
     classes: dict[str, str] = {}
     text = re.sub(r' style="([^"]*)"', lambda m: f' class="{classes.setdefault(m[1], f"s{len(classes)}")}"', text)
-    text = re.sub(r"scale\([^)]*\)|-?\d+\.\d{3,}", _hundredths, text)
+    text = re.sub(r"<[^>]*>", lambda tag: re.sub(_COORDINATE, _hundredths, tag[0]), text)  # not what is written
     text = _numbered(re.sub(r"\s*\n\s*", "\n", text))
     styles = "".join(f".{name}{{{style.replace(': ', ':').replace('; ', ';')}}}" for style, name in classes.items())
     return text.replace("<defs>", f"<style>{styles}</style>\n<defs>", 1).strip() + "\n"

@@ -19,7 +19,7 @@ from bestarm_lab.notebooks.comparison import compare_folders, compare_rows
 from bestarm_lab.notebooks.runner import notebooks_of, run_notebook, warnings_of
 from bestarm_lab.paths import FIGURES, QUICK, REBUILD, RESULTS, ROOT
 from bestarm_lab.processors import PROCESSORS, who_made
-from bestarm_lab.results import committed_rows, costs
+from bestarm_lab.results import costs, stored_rows
 
 PIPELINE = ROOT / "dvc.yaml"
 NOTEBOOK_SECONDS = 20.0  # of a notebook that draws from rows
@@ -87,7 +87,7 @@ def rows_table(aside: Path, studies: Sequence[str] = ()) -> pd.DataFrame:
         study, name = file.parent.name, file.stem
         if studies and study not in studies:
             continue
-        old, new = read_rows(file, f"{study}/{name}@laptop"), committed_rows(study, name, "laptop")
+        old, new = read_rows(file, f"{study}/{name}@laptop"), stored_rows(study, name, "laptop")
         if old is None or new is None:
             continue
         made = {"committed": who_made(study, name, folder=aside / PROCESSORS.name), "new": who_made(study, name)}

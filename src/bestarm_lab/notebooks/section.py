@@ -31,7 +31,7 @@ from bestarm_lab.notebooks.applied import with_parameters
 from bestarm_lab.notebooks.parameters import changed_parameters, declared_parameters, published_parameters
 from bestarm_lab.notebooks.provenance import provenance
 from bestarm_lab.paths import QUICK, ROOT
-from bestarm_lab.results import committed_rows, costs, current_rows, published, read_verdicts, rows_of
+from bestarm_lab.results import committed_rows, costs, current_rows, published, read_verdicts, readable, rows_of
 from bestarm_lab.study import load_looks, load_study, project_seed
 
 _Data = TypeVar("_Data")
@@ -134,7 +134,7 @@ class Section:
             scale = profile or self.profile
             if scale != "smoke":
                 self._announce(name, scale)
-            rows = rows_of(self.study, name, scale)
+            rows = readable(rows_of(self.study, name, scale))
         if (rows["data"] == "stand-in").any():
             self._say_stand_in(name)
         self.found[name], self.scales[name] = rows, scale
@@ -169,8 +169,8 @@ class Section:
         )
         if isinstance(experiment, Computation) and (rows["data"] == "stand-in").any():
             self._say_stand_in(name)
-        self.found[name], self.scales[name] = rows, scale
-        return rows
+        self.found[name], self.scales[name] = readable(rows), scale
+        return self.found[name]
 
     def _say_stand_in(self, name: str) -> None:
         print(f"STAND-IN DATA in {name}: nobody here has the real data; its figures are not published.")

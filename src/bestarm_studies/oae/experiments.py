@@ -35,8 +35,7 @@ from bestarm_studies.oae.searches import (
 from bestarm_studies.oae.series import (
     CUT,
     DEFAULT_BIAS,
-    DEFAULT_LEARNING_RATE,
-    DEFAULT_SHORT_LEARNING_RATE,
+    DEFAULT_STEP_SIZES,
     DIVERSE,
     DIVERSE_KERNELS,
     ENSEMBLES,
@@ -107,6 +106,7 @@ FITS: dict[str, Experiment | Computation] = {
     ),
 }
 
+
 def landscape_searches(many: int, **choice: Any) -> dict[str, Experiment]:
     """Return all searches of the landscapes, with ``choice`` for `bestarm_studies.oae.searches.on_lines`.
 
@@ -144,8 +144,7 @@ DEFAULT_BIASES: dict[str, Experiment] = {
     for name, experiment in landscape_searches(
         RUNS,
         settings={"bias": DEFAULT_BIAS},
-        long_rates=DEFAULT_LEARNING_RATE,
-        short_rates=DEFAULT_SHORT_LEARNING_RATE,
+        step_sizes=DEFAULT_STEP_SIZES,
     ).items()
 }
 

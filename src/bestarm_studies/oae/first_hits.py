@@ -1,8 +1,5 @@
 """Rows of batch searches: when a run first sees a top arm, which batches and runs compare, random batches' exact law.
 
-A row of round 0 stands before the first pull and has the rank of arm 0, which nobody has seen. Who counts ranks takes
-`first_hits` or `until_found`, which leave it out.
-
 References
 ----------
 .. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Appendix E.1.
@@ -44,7 +41,8 @@ def first_hits(rows: pd.DataFrame, tau: float = MAIN_TAU) -> pd.DataFrame:
     Parameters
     ----------
     rows : DataFrame
-        Rows of one problem: ``series, replication, round, rank, arm_count``.
+        Rows of one problem: ``series, replication, round, rank, arm_count``. Ranks of round 0 do not count: a search
+        just made, which the random design counts at once, has there that of an arm that nobody has seen.
     tau : float
         Quantile.
 
@@ -75,7 +73,7 @@ def until_found(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of each run until it saw an arm of the smallest quantile, whether it was searched on or not."""
     good = n_good(SMALLEST_TAU, float(rows["arm_count"].iloc[0]))
     runs = [rows["series"], rows["replication"]]
-    end = rows["round"].where((rows["rank"] <= good) & (rows["round"] > 0)).groupby(runs, sort=False).transform("min")
+    end = rows["round"].where(rows["rank"] <= good).groupby(runs, sort=False).transform("min")
     return rows[~(rows["round"] > end)]
 
 

@@ -107,7 +107,6 @@ def fit_rows(
     seed: int,
     *,
     stand_ins: Mapping[str, Maker] | None = None,
-    fewer: Mapping[str, int] | None = None,
     bias: float = 0.0,
     workers: int = 1,
 ) -> pd.DataFrame:
@@ -127,8 +126,6 @@ def fit_rows(
         Steps of a fit; fits of each class; seed of the project.
     stand_ins : mapping, optional
         The same for problems on real data, where nobody has them.
-    fewer : mapping, optional
-        Class name to a smaller number of fits.
     bias : float, default=0.0
         Initial biases, see `bestarm.models.mlp_batch.Mlp.xavier`.
     workers : int, default=1
@@ -147,7 +144,7 @@ def fit_rows(
             (stand_ins or {}).get(name),
             hidden,
             rate,
-            min(replications, (fewer or {}).get(class_name(hidden), replications)),
+            replications,
         )
         for name, make in problems.items()
         for hidden in classes

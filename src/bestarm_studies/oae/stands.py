@@ -90,11 +90,11 @@ def readings(
         test = claim.test
         if not isinstance(test, ClaimTest) or test.quantity.name not in ("first_hit", "regret_area"):
             continue
-        asked, without = _of_what_is_there(test, series)
+        asked, without = of_what_is_there(test, series)
         if not asked.parts:
             continue
         there = {e: by_draw[e] for e in asked.experiments()}
-        line = {"claim": identity, "comparisons": _count(asked), "of": _count(test), "without": ", ".join(without)}
+        line = {"claim": identity, "comparisons": count(asked), "of": count(test), "without": ", ".join(without)}
         for draw in sorted(set.intersection(*map(set, there.values()))):
             frames = {e: frames[draw] for e, frames in there.items()}
             for column in [""] if test.quantity.name == "regret_area" else QUANTILES:
@@ -109,8 +109,11 @@ def _by_draw(rows: pd.DataFrame) -> dict[int, pd.DataFrame]:
     return {int(str(draw)): mine for draw, mine in rows.groupby("draw")}
 
 
-def _of_what_is_there(test: ClaimTest, series: Mapping[str, set[str]]) -> tuple[ClaimTest, list[str]]:
-    """Return a test without the comparisons of what was not run, and the names of that."""
+def of_what_is_there(test: ClaimTest, series: Mapping[str, set[str]]) -> tuple[ClaimTest, list[str]]:
+    """Return a test without the comparisons of what was not run, and the names of that.
+
+    ``series`` are the names of what was run, by the experiment.
+    """
     parts: list[Part] = []
     absent: dict[str, None] = {}
     for part in test.parts:
@@ -134,7 +137,7 @@ def _lost(side: Any, known: set[str]) -> list[str]:
     return [name for name in names if name not in known]
 
 
-def _count(test: ClaimTest) -> int:
+def count(test: ClaimTest) -> int:
     return sum(len(list(part.each_cell())) * len(part.pairs) for part in test.parts)
 
 

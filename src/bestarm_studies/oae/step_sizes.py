@@ -19,7 +19,7 @@ SEARCHED_ON = {
 }
 
 
-def chosen_rates(rows: pd.DataFrame) -> pd.DataFrame:
+def chosen_rates(rows: pd.DataFrame, *, on_lines: bool = False) -> pd.DataFrame:
     """Return how each class and step size fits the sets on which the class is searched, and which step size is taken.
 
     On each set the step sizes are ranked by the median over fits of the last MSE over the variance; the lowest mean
@@ -30,6 +30,8 @@ def chosen_rates(rows: pd.DataFrame) -> pd.DataFrame:
     ----------
     rows : DataFrame
         Of `bestarm_studies.oae.network_fits.fit_rows`.
+    on_lines : bool
+        Rank on the landscapes alone.
 
     Returns
     -------
@@ -37,7 +39,10 @@ def chosen_rates(rows: pd.DataFrame) -> pd.DataFrame:
         ``series, learning_rate, mean_rank, n_sets, chosen``.
     """
     last = rows[rows["x"] == rows["x"].max()]
-    last = last[[panel in SEARCHED_ON[name] for name, panel in zip(last["series"], last["panel"], strict=True)]]
+    if on_lines:
+        last = last[last["panel"].isin(LINES)]
+    else:
+        last = last[[panel in SEARCHED_ON[name] for name, panel in zip(last["series"], last["panel"], strict=True)]]
     misfit = (last["mse"] / last["var"]).fillna(np.inf)  # a fit that broke down is no reason to choose its step size
     medians = misfit.groupby([last["series"], last["panel"], last["learning_rate"]], sort=False).median()
     ranks = medians.groupby(["series", "panel"]).rank()
@@ -48,10 +53,11 @@ def chosen_rates(rows: pd.DataFrame) -> pd.DataFrame:
     return found
 
 
-def rates_after(rows: pd.DataFrame, steps: Sequence[int]) -> pd.DataFrame:
+def rates_after(rows: pd.DataFrame, steps: Sequence[int], *, on_lines: bool = False) -> pd.DataFrame:
     """Return `chosen_rates` after each number of steps that the rows have, with the column ``steps``."""
-    found = [chosen_rates(rows[rows["x"] <= last]).assign(steps=last) for last in steps if (rows["x"] == last).any()]
-    return pd.concat(found) if found else chosen_rates(rows).assign(steps=rows["x"].max())
+    asked = [last for last in steps if (rows["x"] == last).any()] or [rows["x"].max()]
+    found = [chosen_rates(rows[rows["x"] <= last], on_lines=on_lines).assign(steps=last) for last in asked]
+    return pd.concat(found)
 
 
 def rate_table(rates: pd.DataFrame) -> pd.DataFrame:

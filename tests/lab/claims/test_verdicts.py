@@ -19,6 +19,7 @@ from bestarm_lab.claims.verdicts import (
     needed_runs,
     pooled,
     states,
+    told_runs,
     two_sided,
     verdict_of,
     verdict_text,
@@ -137,12 +138,13 @@ def test_an_effect_in_margins_and_the_direction_of_a_refutation():
     assert in_margins(0.25, Relation("below", high=0.5), logged=True) == pytest.approx(2.0)
     assert in_margins(0.06, Relation("within", -0.02, 0.02), logged=False) == pytest.approx(3.0)
     assert np.isnan(in_margins(0.3, Relation("above", 0.0), logged=False))
-    within, high = (
-        Relation("within", -0.02, 0.02),
-        mean_comparison("c", Estimate(0.1, 0.01, 9), Relation("above"), True),
-    )
-    assert [direction(high, within, better) for better in ("", "above", "below")] == ["above", "better", "worse"]
-    assert direction(high, Relation("below", high=0.0), "") == "worse"
+    within = Relation("within", -0.02, 0.02)
+    high, low = (mean_comparison("c", Estimate(e, 0.01, 9), within, True) for e in (0.1, -0.1))
+    sides = {"": ["above", "below"], "above": ["better", "below"], "below": ["above", "better"]}
+    for better, (of_high, of_low) in sides.items():
+        assert (direction(high, [high], within, better), direction(low, [], within, better)) == (of_high, of_low)
+        assert direction(high, [low, high], within, better) == "above and below"
+    assert direction(high, [high], Relation("below", high=0.0), "") == "worse"
 
 
 def test_the_runs_that_would_decide_have_80_percent_power():
@@ -157,19 +159,34 @@ def test_the_runs_that_would_decide_have_80_percent_power():
     assert many > runs  # the one against has to survive the choice among three
 
 
+def test_runs_are_told_only_where_they_are_advice():
+    """Not where there are enough already, which the adjustment over claims undoes, and not beyond ten times as many."""
+    assert told_runs(given(0.04), 1) == needed_runs(given(0.04), 1)
+    assert told_runs(given(0.001), 1) is None
+    assert needed_runs(given(0.25), 1) > 10 * given(0.25)[0].n
+    assert told_runs(given(0.25), 1) is None
+
+
 def test_verdicts_in_words():
     line = {"verdict": "confirmed", "kind": "test", "comparisons": 8, "for": 8, "open": 0, "against": 0}
-    line |= {"needed_n": 432.0, "direction": ""}
+    line |= {"needed_n": 432.0, "direction": "", "needed": 5, "p_adjusted": 0.0691}
     assert verdict_text(line) == "confirmed"
     assert counts_text(line) == "8 / 0 / 0"
     assert verdict_text(line | {"for": 5, "open": 1, "against": 2}) == "confirmed (5 of 8)"  # most of them
     assert verdict_text(line | {"verdict": "mixed", "for": 3}) == "mixed (3 of 8)"
-    assert verdict_text(line | {"verdict": "undecided"}) == "undecided (about 430 runs)"
-    assert verdict_text(line | {"verdict": "undecided", "needed_n": 12345.0}) == "undecided (about 12,000 runs)"
+    alone = line | {"verdict": "undecided", "comparisons": 1}
+    assert verdict_text(alone) == "undecided (about 430 runs)"
+    assert verdict_text(alone | {"needed_n": 12345.0}) == "undecided (about 12,000 runs)"
+    assert verdict_text(alone | {"needed_n": np.nan}) == "undecided"
+    some = line | {"verdict": "undecided", "for": 1, "open": 4, "against": 3}
+    assert verdict_text(some) == "undecided (needs 5 of 8 for or 4 against, has 1 and 3; about 430 runs)"
+    enough = some | {"open": 3, "against": 4, "needed_n": np.nan}
+    assert verdict_text(enough) == "undecided (needs 5 of 8 for or 4 against, has 1 and 4, adjusted p 0.069)"
     assert verdict_text(line | {"verdict": "at the margin"}) == "at the margin"
     assert verdict_text(line | {"verdict": "refuted", "direction": "worse"}) == "refuted"
     assert verdict_text(line | {"verdict": "refuted", "direction": "better"}) == "refuted (better than claimed)"
     assert verdict_text(line | {"verdict": "refuted", "direction": "above"}) == "refuted (above what is claimed)"
+    assert verdict_text(line | {"verdict": "refuted", "direction": np.nan}) == "refuted"
     exact = {"kind": "exact", "against": np.nan, "comparisons": np.nan}
     assert verdict_text(line | exact) == "confirmed (exact)"
     assert verdict_text(line | exact | {"checked": "30 runs"}) == "no violation in 30 runs"

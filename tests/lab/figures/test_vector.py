@@ -36,6 +36,12 @@ def test_it_is_well_formed_the_same_again_and_lighter_than_what_matplotlib_write
     assert not re.search(r"\d\.\d{3}", re.sub(r"scale\([^)]*\)", "", text))
 
 
+def test_words_keep_their_decimals():
+    figure, axis = plt.subplots()
+    axis.set_title("MeanOpt 0.001 and 0.0125")
+    assert "MeanOpt 0.001 and 0.0125" in light_svg(figure, letters="none")
+
+
 def test_every_class_has_its_style_and_the_ground_is_left_out():
     text = light_svg(picture())
     styles = dict(re.findall(r"\.(s\d+)\{([^}]*)\}", text))

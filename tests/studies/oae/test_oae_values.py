@@ -20,7 +20,7 @@ from bestarm_studies.oae.figures import _apart, fits_figure, hits_figure, networ
 from bestarm_studies.oae.first_hits import first_hits, random_mean, random_survival, whole_runs
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.network_fits import class_name, fit_rows
-from bestarm_studies.oae.series import LEARNING_RATE, SHORT_LEARNING_RATE
+from bestarm_studies.oae.series import DEFAULT_STEP_SIZES, STEP_SIZES
 from bestarm_studies.oae.step_sizes import chosen_rates, rate_table, rates_after
 from bestarm_studies.oae.teacher_spread import FACTOR, SEARCHES, spread_table, spread_values
 from bestarm_studies.oae.values import (
@@ -262,12 +262,18 @@ def test_the_step_size_is_that_of_the_lowest_mean_rank_over_the_sets_that_a_clas
     assert "5000 steps of 0.003" not in table
 
 
-def test_the_step_sizes_of_the_searches_are_those_of_the_rule():
-    rows = pd.concat(pd.read_parquet(RESULTS / "oae" / f"{name}.parquet") for name in ("fits_synthetic", "fits_uci"))
-    for steps, used in ((5000, LEARNING_RATE), (200, SHORT_LEARNING_RATE)):
-        rates = rates_after(rows, (steps,))
+@pytest.mark.parametrize(
+    ("files", "used"), [(["fits_synthetic", "fits_uci"], STEP_SIZES), (["default_fits_synthetic"], DEFAULT_STEP_SIZES)]
+)
+def test_the_step_sizes_of_the_searches_are_those_of_the_rule(files, used):
+    """With random biases only landscapes are searched, and by networks alone."""
+    rows = pd.concat(pd.read_parquet(RESULTS / "oae" / f"{name}.parquet") for name in files)
+    if used is DEFAULT_STEP_SIZES:
+        rows = rows[rows["series"] != "linear"]
+    for steps, sizes in ((5000, used.long), (200, used.short)):
+        rates = rates_after(rows, (steps,), on_lines=used is DEFAULT_STEP_SIZES)
         found = rates[rates["chosen"]].set_index("series")["learning_rate"].to_dict()
-        assert found == {class_name(hidden): rate for hidden, rate in used.items()}
+        assert found == {class_name(hidden): rate for hidden, rate in sizes.items()}
 
 
 def test_fits_of_a_line_and_of_a_network():

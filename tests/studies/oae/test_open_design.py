@@ -33,9 +33,9 @@ from bestarm_studies.oae.stands import (
     DESIGNED,
     STANDS,
     _first,
-    _of_what_is_there,
     differences,
     named,
+    of_what_is_there,
     read_readings,
     readings,
     stands,
@@ -211,7 +211,7 @@ def test_comparisons_of_what_was_not_run_are_left_out_and_named():
     )
     facing = Part((("synthetic_10_5", {}),), (("Greedy", "Greedy"),), against=Elsewhere({}, "blogs_linear"))
     test = replace(claim_that_left_is_below().test, parts=(part, facing))
-    kept, without = _of_what_is_there(test, {"synthetic_10_5": {"Greedy", "RandomBatch"}})
+    kept, without = of_what_is_there(test, {"synthetic_10_5": {"Greedy", "RandomBatch"}})
     (left,) = kept.parts
     assert left.cells == (("synthetic_10_5", {"name": ["A", "B"]}),)
     assert left.pairs == (("Greedy", "RandomBatch"),)

@@ -15,7 +15,7 @@ from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.metrics import rank
 from bestarm_lab.paths import ROOT
-from bestarm_lab.results import committed_rows
+from bestarm_lab.results import committed_rows, readable, stored_rows
 from bestarm_lab.study import load_study
 from bestarm_studies.oae.divergence import divergence_values
 from bestarm_studies.oae.first_hits import first_hits, until_found
@@ -92,11 +92,17 @@ def test_too_few_batches_are_refused():
 
 
 def test_what_stands_before_the_first_pull_is_no_hit():
-    """Nobody has seen arm 0 in round 0, whatever its rank."""
+    """Nobody has seen arm 0 in round 0, whatever its rank; rows that are read have none there."""
     rows = made_rows({"A": [4]})
     rows.loc[rows["round"] == 0, "rank"] = 1.0
     assert first_hits(rows)["first"].tolist() == [4]
-    assert until_found(rows)["round"].tolist() == [0, 1, 2, 3, 4]
+    assert until_found(readable(rows))["round"].tolist() == [0, 1, 2, 3, 4]
+    read, held = committed_rows("oae", "bikes_linear", "laptop"), stored_rows("oae", "bikes_linear", "laptop")
+    before = held["round"] == 0
+    assert held["rank"].notna().all()
+    assert (read["rank"].isna() == before).all()
+    assert read[~before].equals(held[~before])
+    assert read.drop(columns="rank").equals(held.drop(columns="rank"))
 
 
 def test_ranks_are_counted_in_one_module():

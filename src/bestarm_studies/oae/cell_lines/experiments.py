@@ -37,8 +37,8 @@ from bestarm_studies.oae.series import (
     MIDDLE,
     OBJECTIVES,
     SEQUENTIAL,
-    SHORT_LEARNING_RATE,
     SMALL,
+    STEP_SIZES,
     STEPS,
     VANILLA,
     Group,
@@ -66,7 +66,7 @@ _search = partial(Experiment, metrics=(rank, arm_count, relative_regret), every=
 
 
 def _scales(hidden: Hidden, smoke: str) -> dict[Profile, Scale]:
-    short, long = SHORT_LEARNING_RATE[hidden], LEARNING_RATE[hidden]
+    short, long = STEP_SIZES.short[hidden], STEP_SIZES.long[hidden]
     few = {"steps": 5, "rounds": 3, "members": 2, "learning_rate": short}
     return {
         "smoke": Scale(2, settings=few, vary={"name": [smoke]}),

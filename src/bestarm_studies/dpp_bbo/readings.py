@@ -1,0 +1,81 @@
+"""Readings of what the DPP-BBO paper leaves open, and whose rows stand in for whose under each of them.
+
+Hyper-parameters known beforehand, and what was run with them alone (the number of candidates), are controls and no
+readings, since the paper learns them; so are searches that ask for one arm at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import pandas as pd
+
+from bestarm_lab.claims.choices import Choice, StandIn
+from bestarm_lab.experiments.one_change import name_of_change
+from bestarm_studies.dpp_bbo.experiments import PROBLEMS
+from bestarm_studies.dpp_bbo.values import EVERYBODY
+
+MAXIMUM, SAMPLE = "UCB-DPP-MAX", "UCB-DPP-SAMPLE"
+BOTH = (MAXIMUM, SAMPLE)
+# The recommendation is not in these: distances of arms, and the regret of Abalone's observed snails.
+RECOMMENDED = ("log_regret", "log_candidate_regret", "candidate_regret", "distance_to")
+
+
+def _but(*names: str) -> list[str]:
+    return [name for name in EVERYBODY if name not in names]
+
+
+def _changed(
+    words: str,
+    change: str,
+    series: Collection[str],
+    beside: Collection[str] = (),
+    functions: Collection[str] = ("branin", "hartmann"),
+) -> Choice:
+    """Return a choice of `bestarm_studies.dpp_bbo.series.choices`, and the searches that do not depend on it."""
+    names = {name: name_of_change(name, change) for name in series}
+    stands = {f"fig1_{f}_b5": StandIn(f"choices_{f}", names, beside, same="round") for f in functions}
+    return Choice(words, stands)
+
+
+def _noise(noise: str) -> Choice:
+    names = {name: name_of_change(name, f"noise {noise}") for name in EVERYBODY[:7]}
+    words = "no noise" if noise == "0" else f"noise of {noise} standard deviations"
+    return Choice(words, {"fig1_branin_b5": StandIn("noise", names, same="round")})
+
+
+def _recommends(words: str, column: str) -> Choice:
+    def by(rows: pd.DataFrame) -> pd.DataFrame:
+        return rows.assign(candidate_regret=rows[column])
+
+    names = [f"{name}_b{batch}" for _, name, _, _ in PROBLEMS.values() for batch in (5, 10)]
+    return Choice(words, {name: StandIn(name, change=by) for name in names}, RECOMMENDED)
+
+
+_NO_UCB_WIDTH = ("B-EST", "EST-DPP-MAX", "EST-DPP-SAMPLE", "EST-UNIFORM", "LP-UCB")
+_NO_REGION = ("GP-BUCB", "B-EST", "LP-UCB")
+
+CHOICES = (
+    _recommends("recommends the best observed mean", "by_observed_mean"),
+    _recommends("recommends the best observed reward", "by_observed_reward"),
+    Choice(
+        "the walker around a gait",
+        {f"fig2_robot_b{batch}": StandIn(f"nominal_robot_b{batch}") for batch in (5, 10)},
+    ),
+    _noise("0"),
+    _noise("0.1"),
+    _changed("ten first arms", "ten first arms", BOTH),
+    _changed("prior mean of zero", "mean of zero", BOTH),
+    _changed("fits after every batch", "fits after every batch", BOTH),
+    _changed("flat priors", "flat priors", BOTH),
+    _changed("slice sampling", "slice sampling", BOTH),
+    _changed("β over 5", "β over 5", BOTH, _NO_UCB_WIDTH),
+    _changed("region of Contal's code", "region of Contal's code", BOTH, _NO_REGION),
+    _changed("first arm left out of the region", "first arm left out", BOTH, _NO_REGION),
+    _changed("the exchange chain", "exchange chain", [SAMPLE], _but(SAMPLE, "EST-DPP-SAMPLE"), ["branin"]),
+    _changed("ESTn", "ESTn", ["EST-DPP-SAMPLE", "B-EST"], ["GP-BUCB", MAXIMUM, SAMPLE, "UCB-UNIFORM", "LP-UCB"]),
+    _changed("t of GP-BUCB counts batches", "t counts batches", ["GP-BUCB"], _but("GP-BUCB")),
+    _changed("two stages of GP-BUCB", "two stages", ["GP-BUCB"], _but("GP-BUCB", "B-EST")),
+    _changed("width of UCB in LP-UCB", "width of UCB", ["LP-UCB"], _but("LP-UCB")),
+    _changed("penalty of GPyOpt in LP-UCB", "penalty of GPyOpt", ["LP-UCB"], _but("LP-UCB")),
+)
