@@ -1,8 +1,19 @@
-"""Titles of figures: they stand in the code of the notebook that draws the figure, and are true of its values."""
+"""Titles of figures: they stand in the code of the notebook that draws the figure, and are true of its values.
 
+A test file has a predicate for each title, over the figure's CSV, and three lines that ``test_titles.py`` looks for::
+
+    @pytest.mark.parametrize("title", [Title("gse", "01_problem", "gaps", "In six of eight ...", gaps)])
+    def test_a_title_is_true(title):
+        title.check()
+"""
+
+import importlib.util
 import json
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
 
 import pandas as pd
 
@@ -25,9 +36,45 @@ class Title:
     text: str
     holds: Callable[[pd.DataFrame], bool]
 
+    @property
+    def figure(self) -> str:
+        return f"{self.study}/{self.notebook}/{self.file}"
+
+    def table(self) -> pd.DataFrame:
+        """Return the values of the figure."""
+        return pd.read_csv(FIGURES / f"{self.figure}.csv", keep_default_na=False, na_values=[""])
+
     def check(self) -> None:
         """Check that the notebook gives the figure this title, and that it is true."""
-        (mine,) = [cell for cell in code_cells(self.study, self.notebook) if f'"{self.file}"' in cell]
-        assert f'"{self.text}"' in mine
-        table = FIGURES / self.study / self.notebook / f"{self.file}.csv"
-        assert self.holds(pd.read_csv(table, keep_default_na=False, na_values=[""]))
+        names = f'"{self.file}"', f'"{self.text}"'
+        mine = [cell for cell in code_cells(self.study, self.notebook) if all(name in cell for name in names)]
+        assert len(mine) == 1, f"no cell, or more than one, has the names {' and '.join(names)}"
+        assert self.holds(self.table())
+
+
+def _module(path: Path) -> ModuleType:
+    """Return a test file as pytest has imported it, or import it."""
+    known = sys.modules.get(path.stem)
+    if known is not None and Path(str(known.__file__)) == path:
+        return known
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _given(function: object) -> Iterator[Title]:
+    """Return the titles over which a test is parametrized, if it checks what it is given."""
+    for mark in getattr(function, "pytestmark", []):
+        if mark.name == "parametrize" and "check" in function.__code__.co_names:
+            for case in mark.args[1]:
+                yield from (c for c in getattr(case, "values", [case]) if isinstance(c, Title))
+
+
+def checked() -> list[Title]:
+    """Return the titles that the test files check."""
+    files = [path for path in sorted(Path(__file__).parent.rglob("test_*.py")) if "Title(" in path.read_text("utf-8")]
+    tests = [f for file in files for name, f in vars(_module(file)).items() if name.startswith("test_")]
+    return [title for test in tests for title in _given(test)]

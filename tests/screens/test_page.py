@@ -6,6 +6,7 @@ import re
 import pandas as pd
 import pytest
 from scipy.stats import hypergeom
+from titles import Title
 
 from bestarm.search.choices import NAMES, SUMMARIES
 from bestarm_lab.paths import FIGURES, NOTEBOOKS, ROOT
@@ -56,9 +57,24 @@ def test_numbers_in_the_notebook_are_those_of_its_table():
     assert (law.ppf(0.025), law.ppf(0.975)) == (int(low), int(high))
 
 
-def test_after_ten_batches_only_diverse_ones_are_ahead_of_chance():
-    """The title of the figure."""
-    ten = TABLE[TABLE["x"] == 10].set_index("series")
+def only_diverse_ones_are_ahead(values: pd.DataFrame) -> bool:
+    ten = values[values["x"] == 10].set_index("series")
     chance = ten.loc["chance (exact)", "value"]
-    assert list(ten.index[ten["low"] > chance]) == ["det_d"]
-    assert round(ten.loc["det_d", "value"] - chance) == 2
+    return list(ten.index[ten["low"] > chance]) == ["det_d"] and round(ten.loc["det_d", "value"] - chance) == 2
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        Title(
+            "oae",
+            "your_own_screen",
+            "replay",
+            "After ten batches only diverse ones (det_d) are clearly ahead of chance, by two hits",
+            only_diverse_ones_are_ahead,
+        )
+    ],
+    ids=lambda title: title.file,
+)
+def test_the_title_is_true(title):
+    title.check()

@@ -15,6 +15,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from IPython.display import Markdown, display
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from bestarm_lab.claims.claims import verdict_table
 from bestarm_lab.datasets.registry import DataUnavailable, checksums
@@ -206,7 +207,15 @@ class Section:
         plt.close(figure)
 
     def picture(self, name: str, figure: Figure) -> None:
-        """Save a diagram, which plots no numbers, as PNG and SVG; display and close it."""
+        """Save a diagram, which plots no numbers and has no title, as PNG and SVG; display and close it.
+
+        Raises
+        ------
+        ValueError
+            If the diagram has a title: nothing could test what it claims.
+        """
+        if above := _above(figure):
+            raise ValueError(f"the diagram {name!r} has the title {above[0].get_text()!r}; draw it without one.")
         _save_picture(self._folder(()), name, figure)
         display(figure)
         _save_narrow(self._folder(()), name, figure)
@@ -289,9 +298,14 @@ def _save_narrow(folder: Path, name: str, figure: Figure) -> None:
         file.unlink(missing_ok=True)
 
 
+def _above(figure: Figure) -> list[Text]:
+    """Return the title and the setting over a figure, where it has them."""
+    return [text for text in figure.texts if text.get_verticalalignment() == "top"]
+
+
 def _head_anew(figure: Figure, title: str, setting: str) -> None:
     """Write something else into the two texts over a figure, in the room that they have."""
-    above = [text for text in figure.texts if text.get_verticalalignment() == "top"]
+    above = _above(figure)
     if not above:
         return
     width, places = (

@@ -12,22 +12,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bestarm.problems.linear_bandit import LinearBandit
 from bestarm_lab.figures.appearance import CONVENTIONS, display_label, look
 from bestarm_lab.figures.figures import draw_lines, draw_quantiles, headed, legend_below, runs_text, wide
 from bestarm_studies.linear_topm.values import Panel
 
 
-def arms_figure(bandit: LinearBandit) -> Figure:
+def arms_figure(values: pd.DataFrame, *, title: str) -> Figure:
     """Return arms in the plane as arrows, each with its mean; the first feature is the direction of theta."""
     figure, axis = plt.subplots(figsize=(4.0, 2.9))
-    for arm, (x, y) in enumerate(bandit.features, start=1):
+    for arm, (x, y, mean) in values.pivot(index="series", columns="statistic", values="value").iterrows():
         axis.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "->", "lw": 1.6})
-        text = f"$x_{arm}$, mean {bandit.means[0, arm - 1]:.2f}"
+        text = f"$x_{arm}$, mean {mean:.2f}"
         axis.annotate(text, (x, y), textcoords="offset points", xytext=(4, 5))
     axis.set(xlim=(-0.1, 1.6), ylim=(-0.1, 1.2), aspect="equal")
     axis.set(xlabel="feature 1 (the direction of θ)", ylabel="feature 2")
-    return figure
+    return headed(figure, title)
 
 
 def draw_sample_complexity(axis: Axes, rows: pd.DataFrame, values: pd.DataFrame, order: Sequence[str]) -> Axes:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from bestarm.problems.linear_bandit import LinearBandit
 from bestarm_lab.experiments.one_change import algorithm_and_change
 from bestarm_lab.figures.values import QUANTILES, as_values, summarise
 from bestarm_lab.notebooks.section import Section
@@ -176,6 +177,13 @@ def split_series(rows: pd.DataFrame, symbol: str) -> pd.DataFrame:
         wrong = rows.loc[parts["x"].isna(), "series"].iloc[0]
         raise ValueError(f"expected series such as 'name, {symbol} = 3', got {wrong!r}.")
     return rows.assign(series=parts["series"], x=parts["x"].astype(float))
+
+
+def plane_values(bandit: LinearBandit, profile: str) -> pd.DataFrame:
+    """Return the two features and the mean of each arm; the series is its number, from 1."""
+    table = pd.DataFrame(bandit.features, columns=["feature 1", "feature 2"]).assign(mean=bandit.means[0])
+    table["series"] = table.index + 1
+    return as_values(table.melt("series", var_name="statistic"), profile=profile)
 
 
 def prediction_values(problem: MisspecifiedBandit, panel: str, profile: str) -> pd.DataFrame:

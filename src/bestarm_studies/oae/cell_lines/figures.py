@@ -15,7 +15,7 @@ from matplotlib.patches import FancyBboxPatch
 from bestarm_lab.experiments.experiment import Experiment, settings_of
 from bestarm_lab.experiments.scale import Profile
 from bestarm_lab.figures.appearance import DOTS, Look
-from bestarm_lab.figures.figures import headed, line_panels, wide
+from bestarm_lab.figures.figures import line_panels, wide
 from bestarm_lab.figures.values import as_values, paired_effects
 from bestarm_studies.oae.cell_lines.claim_values import CLASSES, chosen_hits
 from bestarm_studies.oae.cell_lines.contexts import GROUPS, GroupEffects
@@ -252,7 +252,7 @@ def schematic() -> Figure:
     axis.text(7.15, 1.42, "rewards", ha="center", size=8, color="0.25")
     axis.text(7.15, 0.5, "batch", ha="center", size=8, color="0.25")
     axis.text(6.2, 2.15, "the same perturbations", size=8, color="0.25", va="center")
-    return headed(figure, "Figure 6, redrawn: codes come from VCAP alone, rewards from the line that is searched")
+    return figure
 
 
 def _box(axis: Axes, x: float, y: float, width: float, height: float, text: str, colour: str) -> None:
