@@ -14,7 +14,7 @@ from bestarm_lab.results import committed_rows, read_choices, read_verdicts
 from bestarm_studies.dpp_bbo import theory
 from bestarm_studies.dpp_bbo.regrets import floors_of
 from bestarm_studies.dpp_bbo.theory_values import two_stage_bounds
-from bestarm_studies.dpp_bbo.values import RIVALS, SMALLEST, differences, variance_shares, with_batches
+from bestarm_studies.dpp_bbo.values import RIVALS, SEARCHES, SMALLEST, differences, variance_shares, with_batches
 from bestarm_studies.dpp_bbo.walker import BEST_SPEED
 
 STUDY, SAMPLE, ESTN = "dpp_bbo", "UCB-DPP-SAMPLE", "EST (ESTn)"
@@ -120,7 +120,23 @@ WORDS = {
         "C27j.a",
     ),
     "refuted": (
-        *("C1", "C9b", "C11b", "C15", "C20c", "C22", "C22b", "C22c", "C26.a", "C27e", "C27g", "C27i", "C27k", "C27n"),
+        *(
+            "C1",
+            "C9b",
+            "C11b",
+            "C15",
+            "C19b",
+            "C20c",
+            "C22",
+            "C22b",
+            "C22c",
+            "C26.a",
+            "C27e",
+            "C27g",
+            "C27i",
+            "C27k",
+            "C27n",
+        ),
         *("C27q", "C30", "C10.w", "C12c.w", "C35c.w"),
     ),
     "undecided": (
@@ -130,6 +146,7 @@ WORDS = {
         "C14a",
         "C14b",
         "C14c",
+        *("C16a", "C16b", "C17c"),
         "C34a",
         "C34b",
         "C34c",
@@ -139,14 +156,13 @@ WORDS = {
         "C35d",
         "C1.a",
     ),
-    "mixed": ("C26b",),
+    "mixed": ("C16c", "C26b"),
 }
 
 
 @pytest.mark.parametrize("word", WORDS)
 def test_verdicts_that_the_notebooks_name(word):
     assert {line(f"DPP-{identity}")["verdict"] for identity in WORDS[word]} == {word}
-    assert line("DPP-C16a")["direction"] == "better"
 
 
 def test_claims_on_single_statements_that_one_comparison_decides():
@@ -158,7 +174,7 @@ def test_claims_on_single_statements_that_one_comparison_decides():
     assert counts["C14b"] == counts["C35b"] == (0, 3, 1)
     assert counts["C14a"] == (0, 4, 0)
     assert counts["C35a"] == (4, 8, 0)
-    assert counts["C35d"] == (2, 6, 0)
+    assert counts["C35d"] == (0, 8, 0)
     assert (
         tuple(line("DPP-C15")[["for", "open", "against"]])
         == tuple(line("DPP-C20c")[["for", "open", "against"]])
@@ -189,14 +205,23 @@ def test_the_grid_of_fastxml():
     assert f"by {ranges[0]} and {ranges[1]} over the grid" in text
     shares = [f"{variance_shares(t)['trees']:.0%}" for t in tables]
     assert f"explains {shares[0]} and {shares[1]} of its variance" in text
+    usual = [t.query("trees == 50 and bias == 1 and cost == 1 and leaf == 10 and labels == 100") for t in tables]
+    default = [f"{t['p1'].item():.1%}" for t in usual]
+    assert f"a precision of {default[0]} on Bibtex and {default[1]} on Delicious" in text
+    rest = [t[t["trees"] == 50]["p1"] for t in tables]
+    worth = [f"{p.max() - p.min():.2f}" for p in rest]
+    assert f"with fifty trees the rest of the grid is still worth {worth[0]} and {worth[1]}" in text
 
 
-def test_how_often_sampling_ends_near_the_best_of_the_grid():
-    shares = []
+def test_how_often_searches_end_near_the_best_of_the_grid():
+    found = {}
     for name in ("fig2_bibtex_b5", "fig5_delicious_b5"):
-        mine = with_batches(rows(name)).query("batch == 30 and series == 'UCB-DPP-SAMPLE'")
-        shares.append(f"{(mine['candidate_regret'] <= 0.002).mean():.0%}")
-    assert f"UCB-DPP-SAMPLE in {shares[0]} and {shares[1]}" in prose(STUDY, "06_fastxml")
+        last = with_batches(rows(name)).query("batch == 30")
+        found[name] = (last["candidate_regret"] <= 0.002).groupby(last["series"]).mean()
+    text = prose(STUDY, "06_fastxml")
+    ours, theirs = ([f"{shares[s]:.0%}" for shares in found.values()] for s in ("LP-UCB", "UCB-DPP-SAMPLE"))
+    assert f"in {ours[0]} of the runs on Bibtex and {ours[1]} on Delicious" in text
+    assert f"UCB-DPP-SAMPLE in {theirs[0]} and {theirs[1]}" in text
 
 
 def test_the_share_of_runs_that_open_the_oldest_snail():
@@ -219,8 +244,8 @@ def test_the_score():
         f"Of the paper's {counts.sum()} claims {counts['confirmed']} are confirmed and {counts['refuted']} are refuted"
     )
     assert f"{said}; {counts['undecided']} are undecided" in text
-    assert counts[["at the margin", "mixed", "not informative"]].to_list() == [4, 1, 4]
-    assert "Four more are at the margin, one is mixed, and four are not informative." in text
+    assert counts[["at the margin", "mixed", "not informative"]].to_list() == [3, 2, 4]
+    assert "Three more are at the margin, two are mixed, and four are not informative." in text
     replaced = table["ours"].isna() & table["caveat"].str.contains("walker is ours|FastXML is ours", na=False)
     words = table.loc[replaced, "verdict"].value_counts()
     assert f"beside each of the {replaced.sum()} claims" in text
@@ -485,18 +510,29 @@ def snails(values: pd.DataFrame) -> bool:
 
 
 def best_of_the_grid(values: pd.DataFrame) -> bool:
-    tops = {"Bibtex": rows("fastxml_bibtex")["p1"].max(), "Delicious": rows("fastxml_delicious")["p1"].max()}
-    held = []
+    top = rows("fastxml_bibtex")["p1"].max()
+    held, far = [], []
     for panel, table in medians(values).items():
-        at = table.iloc[-1] > tops[panel.partition(",")[0]] - 1e-6
-        held.append(at[["LP-UCB", "GP-BUCB"]].all() and not at.filter(like="DPP").any())
-    return all(held)
+        last = table.iloc[-1]
+        if panel.startswith("Bibtex"):
+            near = last[["GP-BUCB", "B-EST", "EST-DPP-SAMPLE"]]
+            held.append(last["LP-UCB"] > top - 1e-6 and (near > top - 0.0011).all())
+        else:
+            gap = rows("fastxml_delicious")["p1"].max() - last
+            far.append(gap)
+            held.append(gap[list(SEARCHES)].idxmin() == "LP-UCB" and (gap > 0).all())
+    text = prose(STUDY, "06_fastxml")
+    ends = [f"{max(gap[name] for gap in far):.3f}" for name in ("LP-UCB", "UCB-DPP-MAX")]
+    return all(held) and f"LP-UCB ends {ends[0]} below it and UCB-DPP-MAX {ends[1]}" in text
 
 
 def differences_of_fastxml(values: pd.DataFrame) -> bool:
     mine = values[values["series"].str.contains("SAMPLE")]
     uniform = mine[mine["x"].str.contains("UNIFORM")]["value"]
-    return bool((mine[mine["x"] == "LP-UCB"]["low"] > 0).all() and uniform.abs().max() < 0.0013)
+    lost = mine[mine["x"].isin(["LP-UCB", "GP-BUCB"]) & (mine["series"] == "UCB-DPP-SAMPLE")]["value"].round(3)
+    assert (lost.min(), lost.max()) == (0.003, 0.007)
+    ahead = mine[mine["x"] == "LP-UCB"]["low"] > 0
+    return bool((len(ahead), ahead.sum()) == (8, 7) and uniform.abs().max() < 0.0013)
 
 
 def explained_by_trees(values: pd.DataFrame) -> bool:
@@ -817,13 +853,14 @@ TITLES = [
     Title(
         "06_fastxml",
         "fig02",
-        "With our own FastXML the medians of LP-UCB and GP-BUCB reach the best of the grid; SAMPLE and MAX do not",
+        "With our own FastXML the median of LP-UCB ends at the best of the grid on Bibtex, "
+        "and the highest of the seven on Delicious",
         best_of_the_grid,
     ),
     Title(
         "06_fastxml",
         "differences",
-        "With our own FastXML SAMPLE loses to LP-UCB on both data sets; uniform settings do about as well",
+        "With our own FastXML SAMPLE is behind LP-UCB in seven of eight comparisons; uniform settings do about as well",
         differences_of_fastxml,
     ),
     Title(
