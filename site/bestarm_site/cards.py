@@ -170,6 +170,17 @@ def _stands(claim: Record) -> str:
     return f" **Other readings:** {about}." + (f" What decides most: {'; '.join(why)}." if why else "")
 
 
+def _choices(claim: Record) -> str:
+    """Return under how many open choices, changed one at a time, a claim stands."""
+    told = claim.choices
+    if told is None:
+        return ""
+    counts = f"stands under {told['confirmed']} of {told['choices']} open choices, fails under {told['refuted']}"
+    extent = f"{told['fewest']} to {told['most']}" if told["fewest"] < told["most"] else told["most"]
+    about = f"The claim, by itself, {counts}; each is changed alone, on {extent} of its {told['of']} comparisons"
+    return f" **Open choices:** {about}." + (f" What differs: {told['differs']}." if told["differs"] else "")
+
+
 def _quantiles(claim: Record) -> str:
     """Return what a claim is at each quantile that might be counted, where that makes a difference."""
     if claim.quantiles is None:
@@ -200,7 +211,7 @@ def details_of(claim: Record, dots: Dots) -> str:
     lines += [f" **Tested as:** {claim.first.test.rstrip('.')}."]
     if claim.caveat:
         lines += [f" **Rests on:** {claim.caveat.strip()}"]
-    lines += [_stands(claim), _quantiles(claim)]
+    lines += [_stands(claim), _choices(claim), _quantiles(claim)]
     text = "".join(lines) + "\n\n"
     notebook = f"/notebooks/{claim.study}/{claim.notebook}.ipynb"
     found = figure_of(claim)

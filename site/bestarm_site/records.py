@@ -14,10 +14,11 @@ from typing import Any
 
 import pandas as pd
 
+from bestarm_lab.claims.choices import stands as stands_of
 from bestarm_lab.claims.verdicts import verdict_text
 from bestarm_lab.paper import Shown
 from bestarm_lab.paths import RESULTS
-from bestarm_lab.results import read_sensitivity, read_verdicts
+from bestarm_lab.results import read_choices, read_sensitivity, read_verdicts
 from bestarm_lab.study import load_study, study_names
 
 CLAIM = re.compile(r"\b(?:[A-Z]+-)?[A-Z]+-[A-Z]\d+[a-z]*(?:\.[a-z]+)?\b")  # the name of a claim in a text
@@ -108,6 +109,8 @@ class Record:
     ----------
     stands : mapping or None
         Under how many drawn readings of what the paper leaves open the claim stands: a line of ``stands.csv``.
+    choices : mapping or None
+        Under how many choices that the paper leaves open it stands: a line of `bestarm_lab.claims.choices.stands`.
     quantiles : mapping or None
         What the claim is by itself, by the quantile that is counted: a line of ``quantiles.csv``.
     """
@@ -127,6 +130,7 @@ class Record:
     verdicts: Mapping[str, Verdict]
     stands: Mapping[str, Any] | None = None
     quantiles: Mapping[str, Any] | None = None
+    choices: Mapping[str, Any] | None = None
 
     @property
     def first(self) -> Verdict:
@@ -152,9 +156,11 @@ def records() -> Mapping[str, Record]:
     for study in study_names():
         table, moves = read_verdicts(study), _moves(study)
         stands, quantiles = _by_claim(study, "stands.csv"), _by_claim(study, "quantiles.csv")
+        read = read_choices(study)
+        choices = {} if read is None else {str(line["claim"]): line for line in stands_of(read).to_dict("records")}
         if table is not None:
             for identity, lines in table.groupby("id", sort=False):
-                more = (stands.get(str(identity)), quantiles.get(str(identity)))
+                more = tuple(held.get(str(identity)) for held in (stands, quantiles, choices))
                 found[str(identity)] = _record(study, lines, moves, *more)
     return found
 
@@ -188,7 +194,12 @@ def controls(claim: Record) -> list[Record]:
 
 
 def _record(
-    study: str, lines: pd.DataFrame, moves: Mapping[tuple[str, str], Mapping[str, str]], stands: Any, quantiles: Any
+    study: str,
+    lines: pd.DataFrame,
+    moves: Mapping[tuple[str, str], Mapping[str, str]],
+    stands: Any,
+    quantiles: Any,
+    choices: Any,
 ) -> Record:
     first = lines.iloc[0]
     verdicts = {
@@ -203,6 +214,7 @@ def _record(
         verdicts={c: verdicts[c] for c in CONVENTIONS if c in verdicts},
         stands=stands,
         quantiles=quantiles,
+        choices=choices,
         **{key: _text(first[key]) for key in keys},
     )
 

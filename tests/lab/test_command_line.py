@@ -89,9 +89,10 @@ def test_tables_beyond_the_verdicts_follow_all_rows_of_the_laptop(monkeypatch, t
     assert written == (["gpoo", "further"] if not only and profile == "laptop" else ["gpoo"])
 
 
-def test_the_tables_of_oae_are_found_and_other_studies_have_none():
+def test_the_tables_of_studies_are_found_and_others_have_none():
     """By the name of the module."""
     assert [write.__name__ for write in further_tables("oae")] == ["write_stands", "write_quantiles"]
+    assert [[write.args[0] for write in further_tables(name)] for name in ("gse", "dpp_bbo")] == [["gse"], ["dpp_bbo"]]
     assert further_tables("gpoo") == ()
 
 

@@ -7,7 +7,7 @@ import pytest
 from hills import hills, run
 from scipy import integrate, stats
 
-from bestarm.designs.k_dpp import greedy_map, log_determinants, max_determinant
+from bestarm.designs.k_dpp import greedy_map, log_determinants, max_determinant, subset_law
 from bestarm.designs.k_dpp_exact import informative
 from bestarm.interface import Arms, Ask
 from bestarm.policies.batch_gp import (
@@ -169,9 +169,9 @@ def test_est_is_ucb_with_its_width():
 
 def posterior_kernel(state, r: int, n_rows: int) -> np.ndarray:
     """Return I + K / noise after the first arm of a batch."""
-    n_now = state.n_rows[r]
+    n_now, n_arms = state.n_rows[r], state.means.shape[1]
     state.n_rows[r] = n_rows
-    kernel = np.eye(60) + state.covariance(r, np.arange(60)) / state.noise[r]
+    kernel = np.eye(n_arms) + state.covariance(r, np.arange(n_arms)) / state.noise[r]
     state.n_rows[r] = n_now
     return kernel
 
@@ -227,6 +227,29 @@ def test_samplers_have_one_law():
     error = np.sqrt(2 * 0.25 / n)
     for sampler in (DownUp, Exchange):
         assert np.abs(shares[sampler] - shares[Eigen]).max() < 4.5 * error + 0.05
+
+
+@pytest.mark.parametrize("sampler", [DownUp(), Eigen()], ids=["chain", "exact"])
+def test_batches_have_the_law_of_the_k_dpp(sampler):
+    """Sets of later arms in 3000 first batches against all 28 probabilities, given the first arm: p above 0.001."""
+    n, n_arms = 3000, 8
+    x = np.random.default_rng(3).random((n_arms, 2))
+    problem = NoiselessArms("few", x, np.sin(5 * x[:, 0])[None])
+    policy = ucb_dpp_sample(3, 1, model=KNOWN, first=0, sampler=sampler)
+    state = policy.start(problem.arms, Streams.first(n))
+    arms = policy.ask(state).arms
+    assert (state.log[:, LOG.index("region")] == n_arms).all()
+    drawn, distance, freedom = np.sort(arms[:, 1:], axis=1), 0.0, 0
+    for first in np.unique(arms[:, 0]):
+        mine = np.flatnonzero(arms[:, 0] == first)
+        sets, law = subset_law(posterior_kernel(state, mine[0], 1), 2)
+        counts, expected = np.array([(drawn[mine] == s).all(axis=1).sum() for s in sets]), law * len(mine)
+        assert counts.sum() == len(mine)
+        rare = expected < 5  # one cell
+        counts, expected = (np.append(c[~rare], c[rare].sum()) for c in (counts, expected))
+        distance += float(((counts - expected)[expected > 0] ** 2 / expected[expected > 0]).sum())
+        freedom += int((expected > 0).sum()) - 1
+    assert stats.chi2.sf(distance, freedom) > 1e-3
 
 
 def test_regions():

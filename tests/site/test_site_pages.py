@@ -197,6 +197,10 @@ def test_a_card_says_what_the_record_has():
     drawn = next(r for r in records().values() if r.stands is not None)
     told = f"stands under {drawn.stands['confirmed']} of {drawn.stands['readings']} readings"
     assert told in card(drawn, comparisons.of_study(drawn.study))
+    chosen = next(r for r in records().values() if r.choices is not None and r.choices["differs"])
+    told = f"stands under {chosen.choices['confirmed']} of {chosen.choices['choices']} open choices"
+    assert told in card(chosen, {})
+    assert f"What differs: {chosen.choices['differs']}." in card(chosen, {})
     read = next(r for r in records().values() if r.quantiles is not None and len({*r.quantiles.values()}) > 2)
     assert f"top 5% {read.quantiles['5%']}, top 1% {read.quantiles['1%']}" in card(
         read, comparisons.of_study(read.study)

@@ -61,13 +61,6 @@ CHOICES = (
     _changed("rounding of Allen-Zhu", "Allen-Zhu's rounding", FWG, {"fig3": "designs"}, _but(FWG)),
     _ties(),
     _changed("α of LinUCB by its theory", "α of the paper", "LinUCB", BASELINES, _but("LinUCB")),
-    _changed(
-        "LinGapE-Greedy never stops early",
-        "no stop of its own",
-        "LinGapE-Greedy",
-        BASELINES,
-        _but("LinGapE-Greedy", "LinGapE"),
-    ),
     *(
         _changed(words, change, "BayesGap-Lin", BASELINES, _but("BayesGap-Lin", "BayesGap-exp", "BayesGap-M"))
         for words, change in (

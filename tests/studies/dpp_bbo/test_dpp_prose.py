@@ -8,8 +8,9 @@ import pytest
 import titles
 from prose import prose, quote
 
+from bestarm_lab.claims.choices import KINDS, stands
 from bestarm_lab.paths import FIGURES
-from bestarm_lab.results import committed_rows, read_verdicts
+from bestarm_lab.results import committed_rows, read_choices, read_verdicts
 from bestarm_studies.dpp_bbo import theory
 from bestarm_studies.dpp_bbo.regrets import floors_of
 from bestarm_studies.dpp_bbo.theory_values import two_stage_bounds
@@ -862,3 +863,27 @@ TITLES = [
 @pytest.mark.parametrize("title", TITLES, ids=lambda title: f"{title.notebook}-{title.file}")
 def test_titles_say_what_their_tables_say(title):
     title.check()
+
+
+def test_what_claims_become_under_open_choices():
+    """As the text has it."""
+    text, found = prose(STUDY, "03_synthetic"), read_choices(STUDY)
+    assert isinstance(found, pd.DataFrame)
+    table = stands(found).set_index("claim")
+    for claim, said in (
+        ("C1", "stands under {confirmed} of {choices} (DPP-C1)"),
+        ("C22", "leads all others under {confirmed} of {choices} (DPP-C22)"),
+        ("C35a", "stands under {confirmed} of {choices}, a smaller β, in two comparisons (DPP-C35a)"),
+    ):
+        assert said.format(**table.loc[f"DPP-{claim}"].to_dict()) in text
+    none = (table["confirmed"] == 0).sum()
+    assert f"Of {len(table)} claims {none} are confirmed under none of their choices" in text
+
+    lines = found.set_index(["claim", "choice"])
+    assert lines.loc[("DPP-C35a", "β over 5"), ["verdict", "comparisons"]].to_list() == ["confirmed", 2]
+    kinds = lines[["verdict", "own"]].apply(lambda words: words.map(KINDS).fillna("open"))
+    for observed in ("mean", "reward"):
+        rule = f"recommends the best observed {observed}"
+        for claim in ("DPP-C35d", "DPP-C34c"):
+            assert kinds.loc[(claim, rule)].to_list() == ["confirmed", "open"]
+        assert kinds.loc[("DPP-C20b", rule)].to_list() == ["open", "confirmed"]

@@ -111,6 +111,18 @@ def test_widths_and_constants():
     assert bound == pytest.approx(np.sqrt(18.0) * 2.0)
 
 
+def test_the_region_of_the_independent_arms_has_all_of_them():
+    """So that the law of `independent_batch` is that of a batch of UCB-DPP-SAMPLE, which draws from the region."""
+    variances, noise = np.repeat([1, 1 / 4, 1 / 400], [1, 1, 400]), 1 / 4
+    first, _, law = theory.independent_batch(variances, noise)
+    widths = [np.sqrt(theory.ucb_beta(402, t, 0.05)) for t in (1, 2)]
+    region = relevance_region(np.zeros(402), variances, widths[0], 2 * widths[1])
+    np.testing.assert_array_equal(region, np.arange(402))
+    assert len(law) == 402
+    assert (law > 0).all()
+    assert first == int(np.argmax(widths[0] * np.sqrt(variances)))
+
+
 def test_three_points_in_which_a_random_pair_beats_the_greedy_one():
     pairs = theory.three_points(0.01, 0.1, 0.3, 0.5)
     assert pairs["probability"].sum() == pytest.approx(1.0)

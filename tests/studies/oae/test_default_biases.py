@@ -87,3 +87,19 @@ def test_rows_have_the_papers_own_scale(name):
     assert random[name]["replication"].nunique() == 25
     assert zero[name]["replication"].nunique() == 100
     assert set(random[name]["series"]) == set(zero[name]["series"])
+
+
+def test_what_is_said_of_biases():
+    """Numbers and words of notebook 09."""
+    found = read_biases().set_index("claim")
+    moved = found["zero_25"] != found["random_25"]
+    assert (moved.sum(), len(found)) == (17, 43)
+    assert [(found[reading] == "confirmed").sum() for reading in ("random_25", "zero_25")] == [17, 12]
+    assert [(found[reading] == "mixed").sum() for reading in ("zero", "random_25")] == [10, 3]
+    small = found.loc[["OAE-C31", "OAE-C32", "OAE-C35", "OAE-C38"]]
+    assert (small["random_25"] == "confirmed").all()
+    assert (small["zero_25"] != "confirmed").all()
+    assert (small["random_25_against"] == 0).all()
+    greedy = found.loc["OAE-C2b"]
+    assert tuple(greedy[["random_25_for", "zero_25_for", "comparisons"]]) == (4, 5, 8)
+    assert (greedy["random_25"], greedy["zero_25"]) == ("undecided", "confirmed")
