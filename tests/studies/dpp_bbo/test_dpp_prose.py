@@ -912,7 +912,8 @@ def test_what_claims_become_under_open_choices():
         ("C22", "leads all others under {confirmed} of {choices} (DPP-C22)"),
         ("C35a", "stands under {confirmed} of {choices}, a smaller β, in two comparisons (DPP-C35a)"),
     ):
-        assert said.format(**table.loc[f"DPP-{claim}"].to_dict()) in text
+        line = table.loc[f"DPP-{claim}"]
+        assert said.format(confirmed=line["confirmed"] or "none", choices=line["choices"]) in text
     none = (table["confirmed"] == 0).sum()
     assert f"Of {len(table)} claims {none} are confirmed under none of their choices" in text
 
