@@ -76,6 +76,11 @@ def facts(name: str) -> dict[str, str]:
     return next((told for names, told in _facts() if f"`{name}`" in names), {})
 
 
+def code(name: str) -> str:
+    """Return three lines that make a search by a policy and ask it."""
+    return f"policy = {call(name)}\nsearch = bestarm.Search(candidates, policy)\nbatch = search.ask()"
+
+
 def call(name: str) -> str:
     """Return a call of a constructor with the settings that it needs."""
     parameters = inspect.signature(getattr(bestarm, name)).parameters.values()
@@ -90,9 +95,8 @@ def card(name: str, entry: dict[str, Any]) -> str:
         source = f"/notebooks/{entry['study']}/{entry['notebook']}.ipynb"
         lines += ["$$", shown, "$$", "", f"From [its notebook]({source}), where every symbol is explained.", ""]
     steps = "\n".join(f"{i}. {step}" for i, step in enumerate(entry["steps"], 1))
-    code = f"policy = {call(name)}\nsearch = bestarm.Search(policy, candidates)\nbatch = search.ask()"
     lines += ["::::{grid} 1 1 2 2", ":gutter: 3", "", ":::{grid-item}", "**Each round**", "", steps, ":::", ""]
-    lines += [":::{grid-item}", "**In code**", "", "```python", code, "```", ""]
+    lines += [":::{grid-item}", "**In code**", "", "```python", code(name), "```", ""]
     lines += [f"{{py:obj}}`All settings <bestarm.{name}>`", ":::", "::::", ""]
     if told := facts(name):
         lines += [
