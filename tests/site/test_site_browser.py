@@ -30,6 +30,7 @@ TEMPLATES = [
     "paths.html",
     "notebooks/gpoo/02_tree_and_gpoo.html",
     "notebooks/gse/03_adaptive.html",
+    "paper.html",
     "docs/notation.html",
     "docs/decisions/gse.html",
     "api/search.html",
