@@ -91,7 +91,8 @@ def test_tables_beyond_the_verdicts_follow_all_rows_of_the_laptop(monkeypatch, t
 
 def test_the_tables_of_studies_are_found_and_others_have_none():
     """By the name of the module."""
-    assert [write.__name__ for write in further_tables("oae")] == ["write_stands", "write_quantiles"]
+    names = [write.__name__ for write in further_tables("oae")]
+    assert names == ["write_stands", "write_quantiles", "write_biases"]
     assert [[write.args[0] for write in further_tables(name)] for name in ("gse", "dpp_bbo")] == [["gse"], ["dpp_bbo"]]
     assert further_tables("gpoo") == ()
 

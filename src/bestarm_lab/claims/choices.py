@@ -1,4 +1,4 @@
-"""Claims under the choices that a paper leaves open, on rows that were made under them.
+"""Claims under the choices that a paper leaves open, decided on rows that were made under them.
 
 A study declares of each choice which rows stand in for which. A claim's own test is then decided anew on those of its
 comparisons that these rows have, alone and unadjusted, and beside it on the study's own rows of the same comparisons,
