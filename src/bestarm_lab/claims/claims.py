@@ -6,7 +6,7 @@ experiments have rows there. Smoke runs, stand-in data and too few runs decide n
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -184,10 +184,19 @@ def decided(
         return line | _exact(test, available)
     line |= {"unit": line["test"].partition(",")[0], "margin": test.margin()}
     try:
-        shares = [runs[0] / runs[-1] for e in needed if at_scale and (runs := study.plan.get(e))]
-        return line | _tested(test, mine, max(shares, default=1.0))
+        return line | _tested(test, mine, _seen(study.plan, mine))
     except ValueError as error:
         raise ValueError(f"{study.name}/claims.yaml, {claim.id}: {error}") from error
+
+
+def _seen(plan: Mapping[str, Sequence[int]], rows: Rows) -> float:
+    """Return the share of the runs of the last look that were there at the look before; 1 where there was none.
+
+    Rows with fewer runs than the last look has are of another scale, and were looked at once. Of three looks the first
+    has spent next to nothing.
+    """
+    looks = {e: plan[e] for e, frame in rows.items() if e in plan and frame["replication"].nunique() >= plan[e][-1]}
+    return max((runs[-2] / runs[-1] for runs in looks.values()), default=1.0)
 
 
 def _conventions(experiment: object) -> Collection[str]:

@@ -6,6 +6,7 @@ Everything else that is made of verdicts, figures and tables is a page of the si
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -152,25 +153,43 @@ def hardware() -> str:
     return "\n".join(lines) + "\n"
 
 
-def rebuilt(page: Path, subject: str, made: str) -> str:
-    """Return a page with the part that is written here made anew.
+def planned_runs() -> str:
+    """Return the table of runs of every experiment, and of the looks at claims where there was more than one."""
+    lines, looks = ["| study | laptop | paper | experiments |", "| --- | --: | --: | --- |"], []
+    for name in study_names():
+        study, alike = load_study(name), dict[tuple[int, int], list[str]]()
+        for experiment, made in study.experiments.items():
+            runs = (made.scale("laptop").replications, made.scale("paper").replications)
+            alike.setdefault(runs, []).append(experiment)
+        for (laptop, paper), names in sorted(alike.items()):
+            lines.append(f"| {study.paper.abbreviation} | {laptop} | {paper} | {', '.join(f'`{n}`' for n in names)} |")
+        looks += [f"`{experiment}` with {', then '.join(map(str, runs))}" for experiment, runs in study.plan.items()]
+    lines += ["", f"Claims on {len(looks)} experiments were decided more than once: {'; '.join(looks)}."]
+    return "\n".join(lines) + "\n"
+
+
+def rebuilt(page: Path, made: Mapping[str, str]) -> str:
+    """Return a page with the parts that are written here, by their subjects, made anew.
 
     Raises
     ------
     ValueError
-        If the page has no place for it.
+        If the page has no place for one.
     """
-    start, end = f"<!-- {subject}: written by bestarm pages -->\n", f"<!-- end of {subject} -->"
     text = page.read_text(encoding="utf-8")
-    if start not in text or end not in text:
-        raise ValueError(f"{page.name} has no place for the {subject}: {start.strip()!r} ... {end!r}.")
-    before, _, rest = text.partition(start)
-    return f"{before}{start}{made}{end}{rest.partition(end)[2]}"
+    for subject, part in made.items():
+        start, end = f"<!-- {subject}: written by bestarm pages -->\n", f"<!-- end of {subject} -->"
+        if start not in text or end not in text:
+            raise ValueError(f"{page.name} has no place for the {subject}: {start.strip()!r} ... {end!r}.")
+        before, _, rest = text.partition(start)
+        text = f"{before}{start}{part}{end}{rest.partition(end)[2]}"
+    return text
 
 
 def generated() -> dict[Path, str]:
     """Return the text of the page of the score, and of the pages of which a part is written here."""
-    readme, reproduce = rebuilt(README, "score", score_line()), rebuilt(REPRODUCE, "hardware", hardware())
+    readme = rebuilt(README, {"score": score_line()})
+    reproduce = rebuilt(REPRODUCE, {"hardware": hardware(), "runs": planned_runs()})
     return {README: readme, REPRODUCE: reproduce, SCOREBOARD: scoreboard_page(named_claims(readme))}
 
 

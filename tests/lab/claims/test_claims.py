@@ -251,11 +251,16 @@ def test_verdicts_under_other_margins():
 
 
 def test_a_second_look_costs_a_little():
+    """At any scale with so many runs; rows with fewer were looked at once; of three looks the last but one is paid."""
     frames = {"e": rows({"a": 0.60, "b": 0.47}, seed=3)}
-    plain, paid = (
-        evaluate(replace(study(TEST), plan=plan), {}, larger=frames).iloc[0]["p"] for plan in ({}, {"e": [100, 200]})
-    )
-    assert plain < paid < 1.1 * plain
+
+    def p(*runs: int, larger: bool = True) -> float:
+        given = replace(study(TEST), plan={"e": list(runs)} if runs else {})
+        return evaluate(given, {} if larger else frames, larger=frames if larger else None).iloc[0]["p"]
+
+    assert p() < p(100, 200) < 1.1 * p()
+    assert p(100, 200, larger=False) == p(50, 100, 200) == p(100, 200)
+    assert p(100, 201) == p()
 
 
 def test_groups_stand_for_what_they_list():
