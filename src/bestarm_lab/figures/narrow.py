@@ -73,7 +73,7 @@ def _stacked(part: Any) -> float:
         axis.set_xlabel(axis.get_xlabel() or in_column[-1].get_xlabel())
         if not axis.get_title("left"):
             axis.set_title(
-                next((other.get_title("left") for other in above if other.get_title("left")), ""), loc="left"
+                next((other.get_title("left") for other in reversed(above) if other.get_title("left")), ""), loc="left"
             )
         lines = axis.get_title("left").splitlines()
         axis.set_title("\n".join(textwrap.fill(line, int(11 * WIDTH)) for line in lines), loc="left")

@@ -119,3 +119,15 @@ def test_a_panel_without_room_has_none():
 
 def test_a_figure_without_panels_has_none():
     assert not narrow(headed(plt.figure(layout="constrained"), "A finding"))
+
+
+def test_a_panel_without_a_title_takes_the_nearest_above_it():
+    figure, axes = plt.subplots(4, 2, layout="constrained")
+    axes[0, 0].set_title("as written", loc="left")
+    axes[2, 0].set_title("as coded", loc="left")
+    for axis in axes.flat:
+        axis.plot([0, 1], [0, 1])
+    headed(figure, "A finding")
+    assert narrow(figure)
+    heads = [axis.get_title("left") for axis in axes[:, 0]]
+    assert heads == ["as written", "as written", "as coded", "as coded"]
