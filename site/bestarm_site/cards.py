@@ -191,6 +191,16 @@ def _quantiles(claim: Record) -> str:
     return " **By quantile:** " + ", ".join(f"top {name} {word}" for name, word in words.items()) + " (by itself)."
 
 
+def _biases(claim: Record) -> str:
+    """Return what a claim is where networks start from zero and from random biases, with as many runs."""
+    told = claim.biases
+    if told is None:
+        return ""
+    words = f"{told['zero_25']} from biases of zero, {told['random_25']} from PyTorch's random ones"
+    extent = f"{told['comparisons']} of its {told['of']} comparisons"
+    return f" **By initial biases:** {words} (by itself, 25 runs, {extent})."
+
+
 def _p(value: float) -> str:
     if value < 1e-4:
         return "below 0.0001"
@@ -211,7 +221,7 @@ def details_of(claim: Record, dots: Dots) -> str:
     lines += [f" **Tested as:** {claim.first.test.rstrip('.')}."]
     if claim.caveat:
         lines += [f" **Rests on:** {claim.caveat.strip()}"]
-    lines += [_stands(claim), _choices(claim), _quantiles(claim)]
+    lines += [_stands(claim), _choices(claim), _quantiles(claim), _biases(claim)]
     text = "".join(lines) + "\n\n"
     notebook = f"/notebooks/{claim.study}/{claim.notebook}.ipynb"
     found = figure_of(claim)

@@ -113,6 +113,8 @@ class Record:
         Under how many choices that the paper leaves open it stands: a line of `bestarm_lab.claims.choices.stands`.
     quantiles : mapping or None
         What the claim is by itself, by the quantile that is counted: a line of ``quantiles.csv``.
+    biases : mapping or None
+        What it is by itself where networks start from zero and from random biases: a line of ``biases.csv``.
     """
 
     study: str
@@ -131,6 +133,7 @@ class Record:
     stands: Mapping[str, Any] | None = None
     quantiles: Mapping[str, Any] | None = None
     choices: Mapping[str, Any] | None = None
+    biases: Mapping[str, Any] | None = None
 
     @property
     def first(self) -> Verdict:
@@ -155,12 +158,12 @@ def records() -> Mapping[str, Record]:
     found: dict[str, Record] = {}
     for study in study_names():
         table, moves = read_verdicts(study), _moves(study)
-        stands, quantiles = _by_claim(study, "stands.csv"), _by_claim(study, "quantiles.csv")
+        stands, quantiles, biases = (_by_claim(study, f"{name}.csv") for name in ("stands", "quantiles", "biases"))
         read = read_choices(study)
         choices = {} if read is None else {str(line["claim"]): line for line in stands_of(read).to_dict("records")}
         if table is not None:
             for identity, lines in table.groupby("id", sort=False):
-                more = tuple(held.get(str(identity)) for held in (stands, quantiles, choices))
+                more = tuple(held.get(str(identity)) for held in (stands, quantiles, choices, biases))
                 found[str(identity)] = _record(study, lines, moves, *more)
     return found
 
@@ -200,6 +203,7 @@ def _record(
     stands: Any,
     quantiles: Any,
     choices: Any,
+    biases: Any,
 ) -> Record:
     first = lines.iloc[0]
     verdicts = {
@@ -215,6 +219,7 @@ def _record(
         stands=stands,
         quantiles=quantiles,
         choices=choices,
+        biases=biases,
         **{key: _text(first[key]) for key in keys},
     )
 

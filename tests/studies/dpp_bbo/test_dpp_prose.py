@@ -1,5 +1,7 @@
 """Numbers and titles of the DPP-BBO notebooks are those of the published tables, rows and verdicts."""
 
+import json
+import re
 from functools import partial
 
 import numpy as np
@@ -9,7 +11,7 @@ import titles
 from prose import prose, quote
 
 from bestarm_lab.claims.choices import KINDS, stands
-from bestarm_lab.paths import FIGURES
+from bestarm_lab.paths import FIGURES, NOTEBOOKS
 from bestarm_lab.results import committed_rows, read_choices, read_verdicts
 from bestarm_studies.dpp_bbo import theory
 from bestarm_studies.dpp_bbo.regrets import floors_of
@@ -222,6 +224,20 @@ def test_how_often_searches_end_near_the_best_of_the_grid():
     ours, theirs = ([f"{shares[s]:.0%}" for shares in found.values()] for s in ("LP-UCB", "UCB-DPP-SAMPLE"))
     assert f"in {ours[0]} of the runs on Bibtex and {ours[1]} on Delicious" in text
     assert f"UCB-DPP-SAMPLE in {theirs[0]} and {theirs[1]}" in text
+
+
+def test_ranks_over_the_panels():
+    """As notebook 08 prints them."""
+    cells = json.loads((NOTEBOOKS / STUDY / "08_verdicts.ipynb").read_text(encoding="utf-8"))["cells"]
+    printed = "".join("".join(out.get("text", "")) for cell in cells for out in cell.get("outputs", []))
+    lines = re.findall(r"^([A-Z][\w-]+) +([\d.]+) +(\d+) +\d+$", printed, re.MULTILINE)
+    table = pd.DataFrame(lines, columns=["series", "mean", "first"]).set_index("series").astype(float)
+    assert table["mean"].idxmin() == "LP-UCB"
+    assert table["first"].nlargest(2).to_dict() == {"B-EST": 6, "LP-UCB": 5}
+    assert set(table["mean"].nsmallest(3).index) == {"LP-UCB", "B-EST", "GP-BUCB"}
+    assert table["mean"].idxmax() == "UCB-DPP-SAMPLE"
+    said = "is first in five of the fourteen panels; B-EST, which is first in six, and GP-BUCB follow"
+    assert f"LP-UCB has the best mean rank and {said}" in prose(STUDY, "08_verdicts")
 
 
 def test_the_share_of_runs_that_open_the_oldest_snail():
