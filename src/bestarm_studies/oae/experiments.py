@@ -14,6 +14,7 @@ from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import Profile
 from bestarm_studies.oae.cell_lines.experiments import CELL_LINES
+from bestarm_studies.oae.engines import engine_rows
 from bestarm_studies.oae.evolution import evolution_rows
 from bestarm_studies.oae.genedisco.experiments import GENEDISCO
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
@@ -103,6 +104,17 @@ FITS: dict[str, Experiment | Computation] = {
         ),
         profiles=FIT_PROFILES,
         data_files=[UCI_SETS[name].file for name in TABLES],
+    ),
+    "engines": Computation(
+        title="The same fits by both engines for networks",
+        rows=partial(
+            engine_rows,
+            landscapes=("OneHillValleyOneDim", "MultiValleyOneDim"),
+            classes=[(hidden, LEARNING_RATE[hidden]) for hidden in (SMALL, MIDDLE)],
+            strengths=(0.0, 0.1),
+            seen=60,
+        ),
+        profiles={"smoke": FIT_PROFILES["smoke"], "laptop": {"replications": 100, "steps": STEPS}},
     ),
 }
 

@@ -67,6 +67,7 @@ def ratio(panel: str, series: str, strength: float) -> dict[str, Any]:
     return {"panel": panel, "series": series, "x": strength}
 
 
+FOUR_LARGER = {"panel": "MultiValleyOneDim", "series": "NN 100-10", "x": 0.1}
 FOUND_BY_50 = {"panel": "NN 10-5: MultiValleyOneDim", "series": "MeanOpt 0.1", "x": 50, "statistic": "share found"}
 GREEDY_BY_50 = FOUND_BY_50 | {"series": "Greedy"}
 HILL, HILL_HOLE = "OneHillValleyOneDim", "OneHillValleyOneDimHole"
@@ -92,6 +93,8 @@ QUOTED = [
     quoted("02_fits", "where the largest network reaches {:.3f} (", LINES, misfit(FOUR, "NN 300-100")),
     quoted("02_fits", "on BikeSharingDay at {:.2f}, where", TABLES, misfit(DAY, "linear")),
     quoted("02_fits", "`NN 100-10` goes on to {:.2f} (", TABLES, misfit(DAY, "NN 100-10")),
+    quoted("02_fits", "hills {:.0f} of 100 networks of the class", "tab_engines", FOUR_LARGER | {"statistic": "apart"}),
+    quoted("02_fits", "the farthest by {:.1f} standard", "tab_engines", FOUR_LARGER | {"statistic": "largest"}),
     quoted(
         "03_vanilla",
         "λ = 0.1 needs {:.1f} batches with the small network, where",
