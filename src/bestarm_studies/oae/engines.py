@@ -130,16 +130,17 @@ def engine_table(values: pd.DataFrame) -> pd.DataFrame:
     lines = []
     for (panel, series, x), mine in values.groupby(["panel", "series", "x"], sort=False):
         of = mine.set_index("statistic")
+        at = {str(name): float(value) for name, value in of["value"].items()}
         lines.append(
             {
                 "landscape": panel,
                 "class": series,
                 "λ": f"{x:g}",
-                "apart by 0.01": f"{of.loc['apart', 'value']:.0f} of {of.loc['apart', 'n']:.0f}",
-                "typical difference": f"{of.loc['one network', 'value']:.1g}",
-                "largest difference": f"{of.loc['largest', 'value']:.3f}",
+                "apart by 0.01": f"{at['apart']:.0f} of {int(mine['n'].iloc[0])}",
+                "typical difference": f"{at['one network']:.1g}",
+                "largest difference": f"{at['largest']:.3f}",
                 "difference of means [95%]": interval_text(*of.loc["mean", ["value", "low", "high"]]),
-                "correlation of outputs": f"{of.loc['correlation', 'value']:.5f}",
+                "correlation of outputs": f"{at['correlation']:.5f}",
             }
         )
     return pd.DataFrame(lines)
