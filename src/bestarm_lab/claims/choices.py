@@ -215,7 +215,7 @@ def _there(part: Part, test: ClaimTest, choice: Choice, seen: _Seen) -> Part | N
     ((experiment, entry),) = part.cells
     moved = _renamed(part, choice)
     changed = set(choice.stands[experiment].series)
-    kept = [pair for pair in part.pairs if not changed or changed & {*_names(pair[0]), *_names(pair[1])}]
+    kept = [pair for pair in part.pairs if not changed or changed & {*series_of(pair[0]), *series_of(pair[1])}]
     if part.pairs and not kept:
         return None
     for values in itertools.product(*entry.values()):
@@ -237,7 +237,8 @@ def _there(part: Part, test: ClaimTest, choice: Choice, seen: _Seen) -> Part | N
     return replace(part, pairs=tuple(kept)) if kept or not part.pairs else None
 
 
-def _names(side: Side | None) -> Sequence[str]:
+def series_of(side: Side | None) -> Sequence[str]:
+    """Return the series of a side of a comparison, several of a best of them."""
     return side.names if isinstance(side, Best) else [side] if side is not None else []
 
 
@@ -252,7 +253,7 @@ def _series(part: Part, experiment: str, where: Mapping[str, Any], quantity: Qua
 
 def _has(side: Side | None, before: Collection[str], after: Collection[str]) -> bool:
     """Return whether a side is among the series under a choice: of a best all that the study's own rows have."""
-    named = set(_names(side))
+    named = set(series_of(side))
     if isinstance(side, Best):
         named &= set(before)
     return side is None or (bool(named) and named <= set(after))

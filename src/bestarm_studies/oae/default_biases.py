@@ -19,6 +19,7 @@ from bestarm_lab.figures.values import as_values
 from bestarm_lab.paths import RESULTS
 from bestarm_lab.results import published
 from bestarm_lab.study import load_study
+from bestarm_studies.oae.experiments import DEFAULT_BIASES
 from bestarm_studies.oae.series import RUNS
 from bestarm_studies.oae.stands import count, of_what_is_there
 
@@ -83,9 +84,8 @@ def _decided(test: ClaimTest, rows: Mapping[str, pd.DataFrame], reading: str) ->
 def rows_of_both() -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
     """Return the committed rows of landscapes at the paper's own scale, from zero and from random biases."""
     zero, random = {}, {}
-    for name in load_study("oae").experiments:
-        if not name.startswith(PREFIX) or (plain := name.removeprefix(PREFIX)).startswith("fits"):
-            continue
+    for name in DEFAULT_BIASES:
+        plain = name.removeprefix(PREFIX)
         (scale, ours), (other, theirs) = published("oae", name), published("oae", plain)
         if ours is not None and theirs is not None and scale == other == "paper":
             zero[plain], random[plain] = theirs, ours

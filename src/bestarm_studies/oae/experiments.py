@@ -68,29 +68,27 @@ FIT_PROFILES: dict[Profile, dict[str, int]] = {
     "paper": WHOLE_FITS,
 }
 
+
+def landscape_fits(title: str, **start: Any) -> Computation:
+    """Return plain fits of the landscapes by every class; ``start`` are settings of the initial weights."""
+    return Computation(
+        title=title,
+        rows=partial(
+            fit_rows,
+            problems={name: partial(landscape, name=name) for name in LANDSCAPES},
+            classes=(LINEAR, SMALL, MIDDLE, LARGE),
+            learning_rates=LEARNING_RATES,
+            at=LOOKED_AT,
+            **start,
+        ),
+        profiles=FIT_PROFILES,
+    )
+
+
 FITS: dict[str, Experiment | Computation] = {
-    "fits_synthetic": Computation(
-        title="Training error on the four landscapes, by class and step size",
-        rows=partial(
-            fit_rows,
-            problems={name: partial(landscape, name=name) for name in LANDSCAPES},
-            classes=(LINEAR, SMALL, MIDDLE, LARGE),
-            learning_rates=LEARNING_RATES,
-            at=LOOKED_AT,
-        ),
-        profiles=FIT_PROFILES,
-    ),
-    "default_fits_synthetic": Computation(
-        title="Training error on the four landscapes from random biases, by class and step size",
-        rows=partial(
-            fit_rows,
-            problems={name: partial(landscape, name=name) for name in LANDSCAPES},
-            classes=(LINEAR, SMALL, MIDDLE, LARGE),
-            learning_rates=LEARNING_RATES,
-            at=LOOKED_AT,
-            bias=DEFAULT_BIAS,
-        ),
-        profiles=FIT_PROFILES,
+    "fits_synthetic": landscape_fits("Training error on the four landscapes, by class and step size"),
+    "default_fits_synthetic": landscape_fits(
+        "Training error on the four landscapes from random biases, by class and step size", bias=DEFAULT_BIAS
     ),
     "fits_uci": Computation(
         title="Training error on three UCI sets, by class and step size",

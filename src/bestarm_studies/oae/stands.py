@@ -18,9 +18,10 @@ import pandas as pd
 from scipy import stats
 
 from bestarm_lab.claims.cells import Quantity, Value
+from bestarm_lab.claims.choices import KINDS, series_of
 from bestarm_lab.claims.claim import Claim
 from bestarm_lab.claims.kinds import ClaimTest
-from bestarm_lab.claims.layout import Best, Part
+from bestarm_lab.claims.layout import Part
 from bestarm_lab.claims.verdicts import LEVEL, verdict_alone
 from bestarm_lab.paths import RESULTS
 from bestarm_lab.results import current_rows
@@ -133,8 +134,7 @@ def of_what_is_there(test: ClaimTest, series: Mapping[str, set[str]]) -> tuple[C
 
 
 def _lost(side: Any, known: set[str]) -> list[str]:
-    names = side.names if isinstance(side, Best) else [side] if side is not None else []
-    return [name for name in names if name not in known]
+    return [name for name in series_of(side) if name not in known]
 
 
 def count(test: ClaimTest) -> int:
@@ -180,7 +180,7 @@ def _decided(test: ClaimTest, rows: Mapping[str, pd.DataFrame]) -> tuple[str, fl
     need = test.needed(len(found))
     verdict = verdict_alone(found, need)
     strength = float(np.mean([c.strength for c in found]))
-    return {"confirmed": "confirmed", "refuted": "refuted", "mixed": "refuted"}.get(verdict, "open"), strength
+    return KINDS.get(verdict, "open"), strength
 
 
 def differences(found: pd.DataFrame) -> pd.DataFrame:
