@@ -152,7 +152,7 @@ SYNTHETIC: dict[str, Experiment | Computation] = {**landscape_searches(MANY_RUNS
 DEFAULT_BIASES: dict[str, Experiment] = {
     f"default_{name}": experiment
     for name, experiment in landscape_searches(
-        RUNS,
+        MANY_RUNS,
         settings={"bias": DEFAULT_BIAS},
         step_sizes=DEFAULT_STEP_SIZES,
     ).items()
