@@ -192,13 +192,13 @@ def _quantiles(claim: Record) -> str:
 
 
 def _biases(claim: Record) -> str:
-    """Return what a claim is where networks start from zero and from random biases, with as many runs."""
+    """Return what a claim is where networks start from random biases and from zero."""
     told = claim.biases
     if told is None:
         return ""
-    words = f"{told['zero_25']} from biases of zero, {told['random_25']} from PyTorch's random ones"
+    words = f"{told['random']} from PyTorch's random ones, {told['zero']} from biases of zero"
     extent = f"{told['comparisons']} of its {told['of']} comparisons"
-    return f" **By initial biases:** {words} (by itself, 25 runs, {extent})."
+    return f" **By initial biases:** {words} (by itself, {extent})."
 
 
 def _p(value: float) -> str:

@@ -114,7 +114,7 @@ class Record:
     quantiles : mapping or None
         What the claim is by itself, by the quantile that is counted: a line of ``quantiles.csv``.
     biases : mapping or None
-        What it is by itself where networks start from zero and from random biases: a line of ``biases.csv``.
+        What it is by itself where networks start from random biases and from zero: a line of ``biases.csv``.
     """
 
     study: str

@@ -207,7 +207,7 @@ def test_a_card_says_what_the_record_has():
     )
     random = records()["OAE-C31"]
     assert random.biases is not None
-    assert f"{random.biases['random_25']} from PyTorch's random ones" in card(random, comparisons.of_study("oae"))
+    assert f"{random.biases['random']} from PyTorch's random ones" in card(random, comparisons.of_study("oae"))
     part = next(r for r in records().values() if cards.same_sentence(r))
     other = cards.same_sentence(part)[0]
     assert (other.sentence, other.study) == (part.sentence, part.study)

@@ -86,9 +86,11 @@ def landscape_fits(title: str, **start: Any) -> Computation:
 
 
 FITS: dict[str, Experiment | Computation] = {
-    "fits_synthetic": landscape_fits("Training error on the four landscapes, by class and step size"),
-    "default_fits_synthetic": landscape_fits(
-        "Training error on the four landscapes from random biases, by class and step size", bias=DEFAULT_BIAS
+    "fits_synthetic": landscape_fits(
+        "Training error on the four landscapes, by class and step size", bias=DEFAULT_BIAS
+    ),
+    "zero_fits_synthetic": landscape_fits(
+        "Training error on the four landscapes from biases of zero, by class and step size"
     ),
     "fits_uci": Computation(
         title="Training error on three UCI sets, by class and step size",
@@ -117,18 +119,18 @@ FITS: dict[str, Experiment | Computation] = {
 }
 
 
-def landscape_searches(many: int, **choice: Any) -> dict[str, Experiment]:
+def landscape_searches(**choice: Any) -> dict[str, Experiment]:
     """Return all searches of the landscapes, with ``choice`` for `bestarm_studies.oae.searches.on_lines`.
 
-    NN 10-5 has the paper's scale at the profile laptop, too; the profile paper has ``many`` runs where 25 leave a main
+    NN 10-5 has the paper's scale at the profile laptop, too; the profile paper has `MANY_RUNS` where 25 leave a main
     comparison undecided.
     """
     cut = {**CUT, **choice}
-    more = {**choice, "runs": many}
+    more = {**choice, "runs": MANY_RUNS}
     return {
         "synthetic_10_5": on_lines("Landscapes, NN 10-5", SMALL, LANDSCAPE_ENSEMBLES, observe=BOTH, **more),
         "synthetic_100_10": on_lines(
-            "Landscapes, NN 100-10", MIDDLE, LANDSCAPE_ENSEMBLES, rounds=50, observe=REWARDED, **{**cut, "runs": many}
+            "Landscapes, NN 100-10", MIDDLE, LANDSCAPE_ENSEMBLES, rounds=50, observe=REWARDED, **{**cut, "runs": MANY_RUNS}
         ),
         "synthetic_300_100": on_lines("Landscapes, NN 300-100", LARGE, VANILLA, rounds=30, **cut),
         "objectives_10_5": on_lines("Landscapes, NN 10-5, other objectives", SMALL, OBJECTIVES, rounds=20, **more),
@@ -147,16 +149,11 @@ def landscape_searches(many: int, **choice: Any) -> dict[str, Experiment]:
     }
 
 
-SYNTHETIC: dict[str, Experiment | Computation] = {**landscape_searches(MANY_RUNS)}
 # the paper is silent on biases; these are the default of its framework
-DEFAULT_BIASES: dict[str, Experiment] = {
-    f"default_{name}": experiment
-    for name, experiment in landscape_searches(
-        MANY_RUNS,
-        settings={"bias": DEFAULT_BIAS},
-        step_sizes=DEFAULT_STEP_SIZES,
-    ).items()
-}
+SYNTHETIC: dict[str, Experiment] = landscape_searches(
+    settings={"bias": DEFAULT_BIAS}, step_sizes=DEFAULT_STEP_SIZES
+)
+ZERO_BIASES: dict[str, Experiment] = {f"zero_{name}": found for name, found in landscape_searches().items()}
 
 UCI: dict[str, Experiment | Computation] = {
     "bikes_100_10": on_bikes("Bicycles, NN 100-10", MIDDLE, ENSEMBLES, observe=REWARDED),
@@ -224,7 +221,8 @@ EVOLUTION = Computation(
             max(EVOLUTION_ROUNDS),
             standardise=True,
             hidden=SMALL,
-            learning_rate=0.01,
+            learning_rate=DEFAULT_STEP_SIZES.long[SMALL],
+            bias=DEFAULT_BIAS,
             optimism=0.001,
         ),
         at=EVOLUTION_ROUNDS,
@@ -268,7 +266,7 @@ COUNTS: dict[str, Experiment | Computation] = {
 EXPERIMENTS: dict[str, Experiment | Computation] = {
     **FITS,
     **SYNTHETIC,
-    **DEFAULT_BIASES,
+    **ZERO_BIASES,
     **UCI,
     **REALIZABLE,
     **PLAIN_BASELINES,

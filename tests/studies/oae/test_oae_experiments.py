@@ -70,7 +70,7 @@ def test_searches_end_once_they_have_found_what_is_counted(name):
     """No quantile that is counted is smaller; series whose rewards are drawn go on, and few batches are too few."""
     settings = SEARCHES[name].observe.keywords
     assert settings["until"] == SMALLEST_TAU == min(TAUS)
-    name = name.removeprefix("default_")  # from random biases as from zero
+    name = name.removeprefix("zero_")  # from zero as from random biases
     drawn = ("synthetic_10_5", "synthetic_100_10", "bikes_100_10", "blogs_100_10")
     assert settings.get("whole", ()) == (tuple(VANILLA) if name in drawn else ())
     assert settings.get("least", 0) == (LEAST_BATCHES if name in ("synthetic_10_5", "sequential_10_5") else 0)
@@ -138,10 +138,10 @@ def test_searches_that_no_profile_cuts_are_at_the_papers_scale():
     """The profile laptop has whole searches with NN 10-5 and 25 runs; 100 runs, fewer steps or batches are others."""
     whole = {name for name, search in SEARCHES.items() if search.same_scale("laptop", "paper")}
     networks = {"diverse_10_5", "diverse_kernels", "fitted_10_5", "fitted_diverse_10_5", "one_teacher_10_5"}
-    random = {"default_synthetic_10_5", "default_diverse_10_5", "default_diverse_kernels"}
-    assert whole == networks | random | {"plain_lines", "plain_days"}
+    zero = {"zero_diverse_10_5", "zero_diverse_kernels"}
+    assert whole == networks | zero | {"plain_lines", "plain_days"}
     fits = {name for name, computation in COMPUTATIONS.items() if computation.same_scale("laptop", "paper")}
-    assert fits == {"fits_synthetic", "default_fits_synthetic", "fits_uci", "evolution"}
+    assert fits == {"fits_synthetic", "zero_fits_synthetic", "fits_uci", "evolution"}
 
 
 @pytest.mark.parametrize("name", ["evolution", "regret_sphere", "regret_clones", "queries", "optimism"])

@@ -1,7 +1,7 @@
-"""Claims on landscapes where networks start from random biases, the default of their framework.
+"""Claims on landscapes where networks start from biases of zero, beside those from their framework's random ones.
 
-The paper names Xavier's law for weights and says nothing of biases. The ledger's searches start from biases of zero,
-which on a line puts all kinks of the first layer at the mean of x.
+The paper names Xavier's law for weights and says nothing of biases. The ledger's searches of landscapes start from
+Torch's default. Biases of zero put all kinks of the first layer at the mean of x, where arms lie on a line.
 """
 
 from __future__ import annotations
@@ -19,28 +19,27 @@ from bestarm_lab.figures.values import as_values
 from bestarm_lab.paths import RESULTS
 from bestarm_lab.results import published
 from bestarm_lab.study import load_study
-from bestarm_studies.oae.experiments import DEFAULT_BIASES
-from bestarm_studies.oae.series import RUNS
+from bestarm_studies.oae.experiments import ZERO_BIASES
 from bestarm_studies.oae.stands import count, of_what_is_there
 
-PREFIX = "default_"
+PREFIX = "zero_"
 BIASES = RESULTS / "oae" / "biases.csv"
-READINGS = {"zero": "biases of zero", "zero_25": "biases of zero, 25 runs", "random_25": "random biases, 25 runs"}
+READINGS = {"random": "random biases", "zero": "biases of zero"}
 STATES = ("for", "open", "against")
 COUNTS = [f"{reading}_{state}" for reading in READINGS for state in STATES]
 COLUMNS = ["claim", *READINGS, *COUNTS, "comparisons", "of", "without"]
 
 
 def under_biases(
-    claims: Mapping[str, Claim], zero: Mapping[str, pd.DataFrame], random: Mapping[str, pd.DataFrame]
+    claims: Mapping[str, Claim], random: Mapping[str, pd.DataFrame], zero: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:
-    """Return the verdicts on claims with biases of zero and with random ones, over the same comparisons.
+    """Return the verdicts on claims from random biases and from biases of zero, over the same comparisons and runs.
 
     Parameters
     ----------
     claims : mapping
         The study's claims. One of which no comparison is in these rows, or one on other data as well, is left out.
-    zero, random : mapping of str to DataFrame
+    random, zero : mapping of str to DataFrame
         Rows at one scale by the experiment, the same experiments in both.
 
     Returns
@@ -51,11 +50,6 @@ def under_biases(
         are; the experiments of the others.
     """
     series = {name: set(rows["series"]) for name, rows in random.items()}
-    by_reading = {
-        "zero": zero,
-        "zero_25": {name: rows[rows["replication"] < RUNS] for name, rows in zero.items()},
-        "random_25": random,
-    }
     lines = []
     for identity, claim in claims.items():
         test = claim.test
@@ -66,7 +60,7 @@ def under_biases(
             continue
         line: dict[str, Any] = {"claim": identity, "comparisons": count(asked), "of": count(test)}
         line["without"] = ", ".join(without)
-        for reading, rows in by_reading.items():
+        for reading, rows in (("random", random), ("zero", zero)):
             line |= _decided(asked, rows, reading)
         lines.append(line)
     return pd.DataFrame(lines, columns=COLUMNS)
@@ -82,14 +76,14 @@ def _decided(test: ClaimTest, rows: Mapping[str, pd.DataFrame], reading: str) ->
 
 
 def rows_of_both() -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
-    """Return the committed rows of landscapes at the paper's own scale, from zero and from random biases."""
-    zero, random = {}, {}
-    for name in DEFAULT_BIASES:
+    """Return the committed rows of landscapes at the paper's own scale, from random biases and from biases of zero."""
+    random, zero = {}, {}
+    for name in ZERO_BIASES:
         plain = name.removeprefix(PREFIX)
-        (scale, ours), (other, theirs) = published("oae", name), published("oae", plain)
+        (scale, ours), (other, theirs) = published("oae", plain), published("oae", name)
         if ours is not None and theirs is not None and scale == other == "paper":
-            zero[plain], random[plain] = theirs, ours
-    return zero, random
+            random[plain], zero[plain] = ours, theirs
+    return random, zero
 
 
 def write_biases() -> None:

@@ -5,9 +5,9 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from bestarm_studies.oae.default_biases import bias_table, bias_values, read_biases, rows_of_both, under_biases
 
 from bestarm_lab.study import load_study
-from bestarm_studies.oae.default_biases import bias_table, bias_values, read_biases, rows_of_both, under_biases
 from bestarm_studies.oae.experiments import DEFAULT_BIASES, SYNTHETIC
 from bestarm_studies.oae.landscapes import LANDSCAPES
 from bestarm_studies.oae.series import LANDSCAPE_ENSEMBLES
