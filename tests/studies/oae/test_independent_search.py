@@ -9,7 +9,7 @@ from bestarm_lab.results import current_rows
 from bestarm_studies.oae.engines import engine_rows, engine_table, engine_values
 from bestarm_studies.oae.first_hits import first_hits
 
-N_ARMS, BATCH, STEPS, RATE, OPTIMISM, MINIBATCH = 1000, 3, 5000, 0.01, 0.1, 10
+N_ARMS, BATCH, STEPS, RATE, OPTIMISM, MINIBATCH = 1000, 3, 5000, 0.003, 0.1, 10
 HORIZON, RUNS = 20, 25
 
 
@@ -30,7 +30,8 @@ def fitted(random, x, y, seen):
     k = min(MINIBATCH, n_seen)
     sizes = [(1, 10), (10, 5), (5, 1)]
     weights = [random.uniform(-1, 1, (n_runs, a, b)) * np.sqrt(6 / (a + b)) for a, b in sizes]
-    parts = [p for w in weights for p in (w, np.zeros((n_runs, 1, w.shape[2])))]
+    biases = [random.uniform(-1, 1, (n_runs, 1, b)) / np.sqrt(a) for a, b in sizes]
+    parts = [p for pair in zip(weights, biases, strict=True) for p in pair]
     first, second = [np.zeros_like(p) for p in parts], [np.zeros_like(p) for p in parts]
     rows = np.arange(n_runs)[:, None]
     places, pool = np.nonzero(seen)[1].reshape(n_runs, -1), np.nonzero(~seen)[1].reshape(n_runs, -1)

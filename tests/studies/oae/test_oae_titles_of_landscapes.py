@@ -14,6 +14,7 @@ Title = partial(titles.Title, "oae")
 LAW = "RandomBatch, exact law"
 ONE, FOUR = ["OneHillValleyOneDim", "OneHillValleyOneDimHole"], ["MultiValleyOneDim", "MultiValleyOneDimHole"]
 SMALL_AND_MIDDLE = ["NN 10-5", "NN 100-10"]
+ENDS = ["low", "high"]
 
 
 def panels(networks: list[str], sets: list[str]) -> list[str]:
@@ -76,9 +77,9 @@ def ensembles(values: pd.DataFrame) -> bool:
 
 
 def objectives(values: pd.DataFrame) -> bool:
-    found = batches(values)
-    fewer = int((found["MaxOpt 0.1"] < found[LAW]).sum())
-    return bool((found["HingePNorm 0.1"] > 2 * found[LAW]).all() and (fewer, len(found)) == (7, 8))
+    low, high, law = batches(values, "low"), batches(values, "high"), batches(values)[LAW]
+    assert len(law) == 8
+    return bool((high["MaxOpt 0.1"] < law).all() and (low["HingePNorm 0.1"] > law).all())
 
 
 def against_mean_opt(values: pd.DataFrame) -> bool:
@@ -138,8 +139,8 @@ def against_mean_opt(values: pd.DataFrame) -> bool:
         Title(
             "04_ensembles",
             "fig28",
-            "Until a top-1% arm HingePNorm 0.1 needs more than twice as many batches as RandomBatch in all panels; "
-            "MaxOpt 0.1 needs fewer in seven of eight",
+            "Until a top-1% arm MaxOpt 0.1 needs fewer batches than RandomBatch in all panels, "
+            "HingePNorm 0.1 needs more",
             objectives,
         ),
         Title(
@@ -157,33 +158,27 @@ def test_titles(title):
 
 
 def test_words_on_ensembles_and_objectives():
-    """Label noise, the search that never finds, the gain of MaxOpt, and the slowest of optimistic searches."""
+    """Label noise, the clearest gain of MaxOpt, and the slowest of optimistic searches."""
     text = prose("oae", "04_ensembles")
     folder = FIGURES / "oae" / "04_ensembles"
     plain = batches(pd.read_csv(folder / "fig11.csv"))
-    assert "label noise does not help the ensemble of the small network; with the middle network the noisy" in text
-    small, middle = (plain.loc[panels([network], FOUR)] for network in SMALL_AND_MIDDLE)
-    assert (small["EnsembleNoiseY"] > small["Ensemble"]).all()
-    assert (middle["EnsembleNoiseY"] < middle["Ensemble"]).all()
-    assert "the noisy ensemble needs less than half as many batches on one hill; on four hills it gains nothing" in text
+    assert "with either network and on every landscape the noisy one needs more batches in the mean" in text
+    assert len(plain) == 8
+    assert (plain["EnsembleNoiseY"] > plain["Ensemble"]).all()
+    assert "about half as many batches on one hill; on four hills the intervals overlap" in text
     one = plain.loc[panels(["NN 10-5"], ONE)]
-    assert (one["EnsembleNoiseY 0.1"] < 0.5 * one["EnsembleNoiseY"]).all()
-    assert (small["EnsembleNoiseY 0.1"] > small["EnsembleNoiseY"]).all()
-    assert "with the middle network most runs of λ = 0.1 never find the top of one hill" in text
-    other = pd.read_csv(folder / "fig28.csv")
-    lost = other[
-        (other["statistic"] == "censored") & np.isclose(other["x"], 0.01) & other["series"].eq("HingePNorm 0.1")
-    ]
-    hills = lost.set_index("panel").loc[panels(["NN 100-10"], ONE)]
-    assert (hills["value"] > 0.5 * hills["n"]).all()
-    assert "OneHillValleyOneDimHole with the middle network, where with λ = 0.01 it needs two thirds of" in text
-    ratios = pd.read_csv(folder / "against_mean_opt.csv").query("series == 'MaxOpt'").set_index(["panel", "x"])["value"]
-    assert ratios.idxmin() == ("NN 100-10: OneHillValleyOneDimHole", 0.01)
-    assert round(ratios.min(), 2) == 0.66
+    assert (one["EnsembleNoiseY 0.1"] / one["EnsembleNoiseY"]).between(0.4, 0.6).all()
+    low, high = (batches(pd.read_csv(folder / "fig11.csv"), end).loc[panels(["NN 10-5"], FOUR)] for end in ENDS)
+    assert (high["EnsembleNoiseY 0.1"] > low["EnsembleNoiseY"]).all()
+    assert "The clearest gain of MaxOpt is on OneHillValleyOneDimHole with the middle network, where" in text
+    ratios = pd.read_csv(folder / "against_mean_opt.csv").query("series == 'MaxOpt'").set_index(["panel", "x"])
+    assert ratios["high"].idxmin() == ("NN 100-10: OneHillValleyOneDimHole", 0.1)
     assert "it is the slowest search on three of the four landscapes" in text
     table = batches(pd.read_csv(folder / "tab_objectives.csv"))
     assert (table.idxmax(axis=1) == "HingePNorm 0.1").sum() == 3
     shares_of_rounds = pd.read_csv(folder / "tab_optimistic.csv").pivot(index="panel", columns="series", values="value")
+    assert "The share is lower on four hills than on one" in text
+    assert (shares_of_rounds.loc[FOUR].max() < shares_of_rounds.loc[ONE].min()).all()
     for family in ("MeanOpt", "MaxOpt", "HingePNorm"):
         rising = shares_of_rounds[[f"{family} {x}" for x in ("0.001", "0.01", "0.1")]].diff(axis=1).dropna(axis=1)
         assert (rising > 0).all(axis=None)
