@@ -93,7 +93,7 @@ def write_biases() -> None:
 
 def read_biases() -> pd.DataFrame:
     """Return the committed table of `under_biases`."""
-    return pd.read_csv(BIASES).fillna({"without": ""})
+    return pd.read_csv(BIASES, dtype={"without": str}, keep_default_na=False)
 
 
 def bias_table(found: pd.DataFrame) -> pd.DataFrame:
