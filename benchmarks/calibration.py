@@ -15,7 +15,6 @@ import pandas as pd
 
 from bestarm.interface import FloatArray
 from bestarm_lab.claims.statistics import (
-    RESAMPLES,
     Comparison,
     Relation,
     are_shares,
@@ -28,6 +27,7 @@ from bestarm_lab.claims.statistics import (
     partial_conjunction,
     ratio_comparison,
     share_comparison,
+    spread_comparison,
     weighted_means,
 )
 
@@ -99,11 +99,9 @@ def within(rng: np.random.Generator, shift: float, n: int, law: Law) -> Comparis
 
 
 def spread(rng: np.random.Generator, shift: float, n: int) -> Comparison:
-    """Return a standard deviation over runs by the basic bootstrap."""
-    runs = rng.normal(size=n) * (1.0 - shift / np.sqrt(2.0 * n))
-    found = float(runs.std(ddof=1))
-    drawn = 2.0 * found - runs[rng.integers(0, n, (RESAMPLES, n))].std(ddof=1, axis=1)
-    return bootstrap_comparison("", found, drawn, n, Relation("below", high=1.0), shown=np.maximum(drawn, 0.0))
+    """Return a standard deviation over runs."""
+    runs = pd.Series(rng.normal(size=n) * (1.0 - shift / np.sqrt(2.0 * n)))
+    return spread_comparison("", runs, Relation("below", high=1.0))
 
 
 def slope(rng: np.random.Generator, shift: float, n: int) -> Comparison:

@@ -174,13 +174,6 @@ def upper_scatter(rows: Rows) -> str:
 
 
 @fact
-def beyond_scatter(rows: Rows) -> str:
-    """How many of the simulated tests err more often than chance explains."""
-    table = calibration(rows)
-    return in_words(int((table[["confirmed", "refuted"]].max(axis=1) > scatter()).sum()))
-
-
-@fact
 def worst_error(rows: Rows, argument: str) -> str:
     """Return the largest error of tests whose name has a word, such as ``exponential refuted``."""
     word, _, side = argument.rpartition(" ")

@@ -243,7 +243,7 @@ def _verdict(line: pd.Series, moved: Mapping[str, str]) -> Verdict:
         pooled_low=value("pooled_low"),
         pooled_high=value("pooled_high"),
         margin=_text(line["margin"]),
-        unit=told(_text(line["unit"]), _text(line["test"])),
+        unit=told(_text(line["unit"])),
         p=value("p"),
         p_opposite=value("p_opposite"),
         p_adjusted=value("p_adjusted"),
@@ -286,19 +286,12 @@ def plain(text: str) -> str:
     return re.sub(r":\w+:`([^`]*)`", r"\1", re.sub(r"\s*\[\d+\]_", "", text)).replace("``", "")
 
 
-AHEAD = re.compile(r"left is ahead in (.*?) \((difference|ratio) ([^()]+)\)")
 COUNTED = re.compile(r"^(\d+ of \d+ cells), between (\d+) and (\d+)")
 
 
-def told(words: str, test: str = "") -> str:
-    """Return words of a verdict for a reader: who is left, and what a count of cells says, in words.
-
-    Of a unit, which may not say when left is ahead, the test says it.
-    """
-    if "left is ahead in " in words and not AHEAD.search(words) and (ahead := AHEAD.search(test)):
-        words += f" ({ahead.group(2)} {ahead.group(3)})"
-    words = AHEAD.sub(lambda m: f"the {m[2]} of {m[1]} is {m[3].replace(' -', ' −')}", words)
-    words = words.replace("left has rank", "what the claim names has rank")
+def told(words: str) -> str:
+    """Return words of a verdict for a reader: what a count of cells says, in words, and true minus signs."""
+    words = re.sub(r" -(?=[\d.])", " −", words)
     words = COUNTED.sub(r"\1 by their estimates, \2 to \3 by the tests", words)
     words = words.replace("; pooled estimate ", "; all cells together give a share of ")
     return re.sub(r"; (\d+) say nothing", r"; left out are \1 more that cannot decide", words)

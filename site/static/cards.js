@@ -78,7 +78,7 @@
     const back = (px) => g(from + ((px - side) / (width - 2 * side)) * (to - from));
 
     place.replaceChildren();
-    const unit = claim.ranks ? "rank" : claim.unit.replace(/^share of the cells in which the ((?:difference|ratio) of .*) is .*$/, "$1");
+    const unit = claim.ranks ? "rank" : claim.unit.replace(/^share of the cells that are as claimed \((difference|ratio) [^()]*\) in (.*)$/, "$1 of $2");
     element("p", { class: "plot-of" }, place, unit[0].toUpperCase() + unit.slice(1));
     const svg = make("svg", { viewBox: `0 0 ${width} ${top + height + bottom}`, role: "img" }, place);
     const zone = make("rect", { class: "zone", y: top, height }, svg);

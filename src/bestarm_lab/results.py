@@ -140,8 +140,8 @@ def rows_of(
 def make_results(study: str, profile: Profile, only: Sequence[str] = (), *, measure: bool = False) -> None:
     """Make the rows of a study's experiments, or of some, and the verdicts on its claims; commit them to ``results/``.
 
-    Files of experiments that the study no longer has are deleted. Rows on stand-in data replace no committed rows. When
-    all rows of the laptop profile are there, the study's `further_tables` are written as well.
+    Files of experiments that the study no longer has are deleted. Rows on stand-in data replace no committed rows. Of
+    the whole laptop profile the study's `further_tables` are written as well.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def make_results(study: str, profile: Profile, only: Sequence[str] = (), *, meas
     if skipped:
         say_skipped(study, skipped)
     write_verdicts(loaded)
-    if profile == "laptop" and not only and not skipped:
+    if profile == "laptop" and not only:
         for write in further_tables(study):
             write()
 

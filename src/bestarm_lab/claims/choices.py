@@ -183,15 +183,22 @@ def _decided(test: ClaimTest, choice: Choice, frames: Rows, own: Rows, seen: _Se
     if test.need is not None:
         asked = replace(asked, need=math.ceil(test.need * n_comparisons(asked) / of))
     moved = replace(asked, parts=tuple(_renamed(part, choice) for part in kept))
-    found, unchanged = ([c for c in t.comparisons(r) if c.informative] for t, r in ((moved, frames), (asked, own)))
+    word, found = decided_alone(moved, frames)
     counts = states(found)
-    line: dict[str, Any] = {"verdict": _word(asked, found), "own": _word(asked, unchanged)}
+    line: dict[str, Any] = {"verdict": word, "own": decided_alone(asked, own)[0]}
     line |= {state: counts.count(state) for state in ("for", "open", "against")}
     return line | {"comparisons": len(found), "of": of}
 
 
-def _word(test: ClaimTest, found: Sequence[Comparison]) -> str:
-    return verdict_alone(found, test.needed(len(found)), mixed=test.mixes) if found else "not informative"
+def decided_alone(test: ClaimTest, rows: Rows) -> tuple[str, list[Comparison]]:
+    """Return the verdict of a test by itself, at 5% and unadjusted for other claims, and the comparisons it rests on.
+
+    Without a comparison that says something the word is "not informative".
+    """
+    found = [comparison for comparison in test.comparisons(rows) if comparison.informative]
+    if not found:
+        return "not informative", found
+    return verdict_alone(found, test.needed(len(found)), mixed=test.mixes), found
 
 
 def single_cells(test: ClaimTest) -> Iterator[Part]:

@@ -21,7 +21,6 @@ from bestarm_lab.claims.cells import Quantity, Rows, Sides, cell_name
 from bestarm_lab.claims.layout import Part, Side
 from bestarm_lab.claims.pooling import expected_share
 from bestarm_lab.claims.statistics import (
-    RESAMPLES,
     SEED,
     Comparison,
     Estimate,
@@ -41,6 +40,7 @@ from bestarm_lab.claims.statistics import (
     ratio_comparison,
     share_comparison,
     somebody_succeeds,
+    spread_comparison,
     weighted_means,
 )
 
@@ -379,8 +379,8 @@ class Mostly(OfCells):
         return f"; pooled estimate {expected_share(distances, errors):.2f}"
 
     def method(self, words: str) -> str:
-        words += f" ({'ratio' if self.by_ratio else 'difference'} {self.relation.words()})"
-        return f"share of the cells in which left is ahead in {words}, t-tests, partial conjunction"
+        claimed = f"{'ratio' if self.by_ratio else 'difference'} {self.relation.words()}"
+        return f"share of the cells that are as claimed ({claimed}) in {words}, t-tests, partial conjunction"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -439,9 +439,8 @@ class Rank(OfCells):
         return cell.effect <= self.rank
 
     def method(self, words: str) -> str:
-        return (
-            f"share of the cells in which left has rank {self.rank} or better by {words}, t-tests, partial conjunction"
-        )
+        claimed = f"rank {self.rank} or better"
+        return f"share of the cells that are as claimed ({claimed}) in {words}, t-tests, partial conjunction"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -511,15 +510,11 @@ class Slope(_OfMeans):
 
 @dataclass(frozen=True, kw_only=True)
 class Spread(_Related):
-    """The standard deviation over runs against a margin, by the basic bootstrap."""
+    """The standard deviation over runs against a margin, by its logarithm."""
 
     def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
-        generator = np.random.default_rng(SEED)
         for side in self.sides(rows):
-            runs = side.values()[0].to_numpy()
-            n, spread = len(runs), float(runs.std(ddof=1))
-            drawn = 2.0 * spread - runs[generator.integers(0, n, (RESAMPLES, n))].std(ddof=1, axis=1)
-            yield bootstrap_comparison(side.name, spread, drawn, n, self.relation, shown=np.maximum(drawn, 0.0))
+            yield spread_comparison(side.name, side.values()[0], self.relation)
 
     def method(self, words: str) -> str:
-        return f"standard deviation over runs of {words}, bootstrap"
+        return f"standard deviation over runs of {words}, t-test on the log scale"

@@ -8,16 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
 from bestarm_lab.claims.verdicts import CONVENTIONS, VERDICTS, counts_text, effect_text, scoreboard, verdict_text
+from bestarm_lab.experiments.scale import Profile
 from bestarm_lab.notebooks.score import disagreements, score_figure, score_values, shares
 from bestarm_lab.paths import DATA, ROOT
-from bestarm_lab.results import read_comparisons, read_verdicts
+from bestarm_lab.results import read_comparisons, read_verdicts, rows_file
 from bestarm_lab.study import load_study, study_names
 
 README = ROOT / "README.md"
@@ -144,12 +145,15 @@ def hardware() -> str:
     """Return the table of what the rows cost, as last measured, and on which processors they were made."""
     costs = pd.read_csv(DATA / "core_seconds.csv")
     made = {path.stem: pd.read_csv(path) for path in sorted((DATA / "processors").glob("*.csv"))}
-    lines = ["| study | scale | experiments | core-hours | processors |", "| --- | --- | --: | --: | --- |"]
+    lines = ["| study | scale | experiments measured | core-hours | processors |", "| --- | --- | --: | --: | --- |"]
     for (study, profile), mine in costs.groupby(["study", "profile"], sort=True):
         table = made.get(str(study))
         used = [] if table is None else sorted(set(table.loc[table["profile"] == profile, "processor"]))
         name, hours = load_study(str(study)).paper.abbreviation, mine["core_seconds"].sum() / 3600
-        lines += [f"| {name} | {profile} | {len(mine)} | {hours:.2f} | {'; '.join(used) or 'not recorded'} |"]
+        names = list(load_study(str(study)).experiments)
+        there = sum(rows_file(str(study), experiment, cast(Profile, profile)).is_file() for experiment in names)
+        measured = f"{mine['experiment'].isin(names).sum()} of {there}"
+        lines += [f"| {name} | {profile} | {measured} | {hours:.2f} | {'; '.join(used) or 'not recorded'} |"]
     return "\n".join(lines) + "\n"
 
 

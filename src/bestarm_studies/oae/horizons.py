@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bestarm_lab.claims.choices import decided_alone
 from bestarm_lab.claims.claim import Claim
 from bestarm_lab.claims.kinds import ClaimTest
-from bestarm_lab.claims.verdicts import verdict_alone
 from bestarm_lab.figures.values import as_values, share_interval
 from bestarm_lab.paths import RESULTS
 from bestarm_lab.results import verdict_rows
@@ -135,9 +135,7 @@ def at_quantiles(claims: Mapping[str, Claim], rows: Mapping[str, pd.DataFrame]) 
         for words, name in COUNTED.items():
             quantity = replace(test.quantity, values={test.quantity.name: VALUES[name]})
             read = replace(test, quantity=quantity)
-            found = [c for c in read.comparisons(rows) if c.informative]
-            need = read.needed(len(found)) if found else 1
-            line[words] = verdict_alone(found, need, mixed=read.mixes) if found else "undecided"
+            line[words], _ = decided_alone(read, rows)
         lines.append(line)
     return pd.DataFrame(lines, columns=QUANTILE_COLUMNS)
 

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bestarm_lab.claims.choices import decided_alone
 from bestarm_lab.claims.claim import Claim
 from bestarm_lab.claims.kinds import ClaimTest
-from bestarm_lab.claims.verdicts import states, verdict_alone
+from bestarm_lab.claims.verdicts import states
 from bestarm_lab.figures.values import as_values
 from bestarm_lab.paths import RESULTS
 from bestarm_lab.results import published
@@ -67,10 +68,7 @@ def under_biases(
 
 
 def _decided(test: ClaimTest, rows: Mapping[str, pd.DataFrame], reading: str) -> dict[str, Any]:
-    found = [c for c in test.comparisons(rows) if c.informative]
-    if not found:
-        return {reading: "undecided", **{f"{reading}_{state}": 0 for state in STATES}}
-    word = verdict_alone(found, test.needed(len(found)), mixed=test.mixes)
+    word, found = decided_alone(test, rows)
     told = states(found)
     return {reading: word, **{f"{reading}_{state}": told.count(state) for state in STATES}}
 

@@ -15,7 +15,7 @@ SIGMA = 0.3
 SHORTER: dict[str, Any] = {"rounds": 50, "steps": 1000}  # the profile laptop
 
 CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
-    "base": ("The choices of notebook 03", {}),
+    "base": ("Biases of zero, steps of size 0.01", {}),
     "steps_600": ("600 steps", {"fixed": {"steps": 600}}),
     "rate_3": ("Steps of size 0.003", {"fixed": {"learning_rate": 0.003}}),
     "rate_1": ("Steps of size 0.001", {"fixed": {"learning_rate": 0.001}}),

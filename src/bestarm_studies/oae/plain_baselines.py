@@ -16,7 +16,7 @@ from bestarm.policies.batch_search import BatchSearch, BatchState
 from bestarm.policies.model_batches import ForestBatches, GaussianBatches, ModelBatches, ModelState, NeighbourBatches
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
-from bestarm_studies.oae.searches import on_bikes, on_lines
+from bestarm_studies.oae.searches import on_bikes, on_blogs, on_lines
 from bestarm_studies.oae.series import LINEAR, ROUNDS, Group
 
 
@@ -62,4 +62,9 @@ PLAIN_BASELINES: dict[str, Experiment | Computation] = {
         on_bikes("Days of bicycle hires, searches without networks", LINEAR, PLAIN, rounds=ROUNDS),
         vary={"name": ["BikeSharingDay"]},
     ),
+    "plain_hours": replace(
+        on_bikes("Hours of bicycle hires, searches without networks", LINEAR, PLAIN),
+        vary={"name": ["BikeSharingHour"]},
+    ),
+    "plain_blogs": on_blogs("Blog posts, searches without networks", LINEAR, PLAIN, rounds=50),
 }

@@ -18,11 +18,11 @@ import pandas as pd
 from scipy import stats
 
 from bestarm_lab.claims.cells import Quantity, Value
-from bestarm_lab.claims.choices import KINDS, series_of
+from bestarm_lab.claims.choices import KINDS, decided_alone, series_of
 from bestarm_lab.claims.claim import Claim
 from bestarm_lab.claims.kinds import ClaimTest
 from bestarm_lab.claims.layout import Part
-from bestarm_lab.claims.verdicts import LEVEL, verdict_alone
+from bestarm_lab.claims.verdicts import LEVEL
 from bestarm_lab.paths import RESULTS
 from bestarm_lab.results import current_rows
 from bestarm_lab.study import load_study
@@ -174,12 +174,8 @@ def _limit(rows: pd.DataFrame) -> float:
 
 def _decided(test: ClaimTest, rows: Mapping[str, pd.DataFrame]) -> tuple[str, float]:
     """Return the verdict of a reading, and the mean strength of its comparisons."""
-    found = [c for c in test.comparisons(rows) if c.informative]
-    if not found:
-        return "open", float("nan")
-    need = test.needed(len(found))
-    verdict = verdict_alone(found, need)
-    strength = float(np.mean([c.strength for c in found]))
+    verdict, found = decided_alone(test, rows)
+    strength = float(np.mean([c.strength for c in found])) if found else float("nan")
     return KINDS.get(verdict, "open"), strength
 
 

@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from bestarm_lab.claims.choices import decided_alone
 from bestarm_lab.claims.claim import Claim, Exact
 from bestarm_lab.claims.kinds import ClaimTest
-from bestarm_lab.claims.verdicts import states, verdict_alone
+from bestarm_lab.claims.verdicts import states
 from bestarm_lab.figures.values import as_values
 
 
@@ -46,11 +47,9 @@ def variant_verdicts(
             if not there:
                 continue
             parts = tuple(replace(part, cells=((base, {"name": there}),)) for part in test.parts)
-            found = [c for c in replace(test, parts=parts).comparisons({base: rows}) if c.informative]
+            verdict, found = decided_alone(replace(test, parts=parts), {base: rows})
             if not found:
                 continue
-            need = test.needed(len(found))
-            verdict = verdict_alone(found, need, mixed=test.mixes)
             line = {"id": identity, "variant": variant, "verdict": verdict, "held": states(found).count("for")}
             table.append(line | {"comparisons": len(found)})
     return pd.DataFrame(table)

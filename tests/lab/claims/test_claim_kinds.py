@@ -10,10 +10,11 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import ttost_paired
 
+from bestarm_lab.claims import statistics
 from bestarm_lab.claims.cells import Quantity, Value, best_by_halves
 from bestarm_lab.claims.layout import Span
 from bestarm_lab.claims.ledger import KINDS, read_test
-from bestarm_lab.claims.statistics import Estimate, Relation, mean_of
+from bestarm_lab.claims.statistics import Estimate, Relation, mean_of, skewness
 from bestarm_lab.given import Given
 
 
@@ -27,8 +28,14 @@ def noise(mean: float, n: int = 60, seed: int = 0, scale: float = 1.0) -> np.nda
     return np.random.default_rng(seed).normal(mean, scale, n)
 
 
+@pytest.fixture
+def without_doubt(monkeypatch):
+    """Take the skewness of runs as it is estimated, so that without skewness a comparison is a plain t-test."""
+    monkeypatch.setattr(statistics, "DOUBT", 0.0)
+
+
 def even_noise(mean: float, seed: int = 0) -> np.ndarray:
-    """Return noise without skewness, in which a comparison is a plain t-test."""
+    """Return noise without skewness."""
     half = noise(0.0, 30, seed)
     return mean + np.concatenate([half, -half])
 
@@ -56,6 +63,7 @@ def only(test, rows, values=None):
     return found
 
 
+@pytest.mark.usefixtures("without_doubt")
 def test_a_difference_is_the_paired_t_test():
     """Both one-sided p-values and the interval, and the mean of one side against a number."""
     rows = frame({"a": A, "b": B})
@@ -70,6 +78,7 @@ def test_a_difference_is_the_paired_t_test():
     assert one.p == pytest.approx(stats.ttest_1samp(A, 0.9, alternative="greater").pvalue)
 
 
+@pytest.mark.usefixtures("without_doubt")
 def test_equivalence_is_two_one_sided_tests():
     """``within`` takes the larger of the two; its opposite both tails at the end of the interval that was passed."""
     rows = frame({"a": A, "b": B})
@@ -104,6 +113,7 @@ def test_a_change_between_cells_is_unpaired():
     assert found.n == 40
 
 
+@pytest.mark.usefixtures("without_doubt")
 def test_a_ratio_is_the_delta_method_on_the_log_scale():
     """For small variation the paired t-test on logarithms; unpaired intervals are wider where noise is shared."""
     shared = noise(0.0, 400, 2, 0.1)
@@ -120,6 +130,7 @@ def test_a_ratio_is_the_delta_method_on_the_log_scale():
     assert only({"ratio": "v", "within": [0.95, 1.05], **AB}, rows).p < 0.05
 
 
+@pytest.mark.usefixtures("without_doubt")
 def test_a_ratio_of_one_side_is_its_geometric_mean():
     found = only({"ratio": "v", "above": 1, "left": "a", **CELLS}, frame({"a": np.exp(A)}))
     assert found.effect == pytest.approx(np.exp(A.mean()))
@@ -187,6 +198,7 @@ def cells(means: list[tuple[float, float]], n: int = 80) -> pd.DataFrame:
     )
 
 
+@pytest.mark.usefixtures("without_doubt")
 def test_mostly_counts_cells_by_partial_conjunction():
     """Clear cells leave no doubt, ties without spread are at least as good and not better, a coin is a coin."""
     clear = cells([(1, 0), (1, 0), (1, 0), (0, 1)])
@@ -245,6 +257,7 @@ def test_a_rank_is_being_behind_at_most_so_many():
                 assert counted({**asked, "is": rank}, rows).effect == (rank >= place)
 
 
+@pytest.mark.usefixtures("without_doubt")
 def test_second_best_is_decided_by_paired_tests_against_each_other_series():
     """Behind at most one of three: the p-value that two of them are beaten, the second smallest times two."""
     rows = frame({"a": A, "b": A + 0.3 + 0.1 * B, "c": B, "d": even_noise(0.6, seed=2)})
@@ -298,7 +311,7 @@ def test_a_statistic_of_means_is_bootstrapped():
 
 
 def test_a_spread_is_near_the_interval_of_normal_values():
-    """The basic bootstrap against the chi-squared interval of a standard deviation, n = 2000."""
+    """The delta method against the chi-squared interval of a standard deviation, n = 2000."""
     x = noise(0, 2000)
     found = only({"spread": "v", "below": 1.1, "left": "a", **CELLS}, frame({"a": x}))
     low, high = x.std(ddof=1) * np.sqrt(1999 / stats.chi2.ppf([0.975, 0.025], 1999))
@@ -435,7 +448,7 @@ def test_a_test_in_words_has_its_parts():
     share = {"share": "v", "runs": {"at_most": 0.05}, "above": 0.9, "need": 3}
     assert words(share).endswith("at most 0.05, exact binomial test: above 0.9, in 3 comparisons or more")
     mostly = {"mostly": "v", "above": 1, "by": "ratio", "in_more_than": 0.5, **AB}
-    assert words(mostly).endswith("in v (ratio above 1), t-tests, partial conjunction: more than 0.5")
+    assert words(mostly).endswith("as claimed (ratio above 1) in v, t-tests, partial conjunction: more than 0.5")
     assert set(KINDS) >= {"rank", "spread"}
     assert len(KINDS) == 8
 
@@ -454,9 +467,9 @@ def test_a_distance_without_error_is_certain(distance, expected):
     assert list(itertools.accumulate(expected))[-1] == 1.0
 
 
-@pytest.mark.parametrize("skew", [-0.6, 0.0, 0.1, 0.9])
-def test_an_interval_is_what_a_test_at_its_level_does_not_reject(skew):
-    estimate = Estimate(1.0, 0.3, 25, skew)
+@pytest.mark.parametrize(("right", "left"), [(0.0, -0.6), (0.0, 0.0), (0.1, -0.05), (0.9, 0.0)])
+def test_an_interval_is_what_a_test_at_its_level_does_not_reject(right, left):
+    estimate = Estimate(1.0, 0.3, 25, right, left)
     for level in (0.05, 0.001):
         low, high = estimate.interval(level)
         assert (estimate.tails(low)[1], estimate.tails(high)[0]) == pytest.approx((level / 2, level / 2))
@@ -466,12 +479,42 @@ def test_skewed_values_are_tested_by_halls_transformation_where_the_t_test_errs(
     """The larger p-value of both: 25 runs of an exponential law, against the formula as Hall prints it."""
     values = pd.Series(np.random.default_rng(3).exponential(size=25))
     estimate = mean_of(values, shares=False)
-    gamma, n = stats.skew(values, bias=False), 25
+    gamma, n = estimate.right * np.sqrt(25), 25
     t = (values.mean() - 1.2) / (values.std(ddof=1) / np.sqrt(n))
     hall = t + gamma * (2 * t**2 + 1) / (6 * np.sqrt(n)) + gamma**2 * t**3 / (27 * n)
     assert estimate.tails(1.2)[0] == pytest.approx(max(stats.t.cdf(t, 24), stats.t.cdf(hall, 24)))
-    assert estimate.tails(1.2)[1] == pytest.approx(max(stats.t.sf(t, 24), stats.t.sf(hall, 24)))
     assert estimate.tails(1.2)[0] > stats.t.cdf(t, 24)  # the side on which the t-test rejects too often
+    assert estimate.left == 0.0
+    assert estimate.tails(1.2)[1] == pytest.approx(stats.t.sf(t, 24))
+
+
+def test_skewness_is_put_farther_by_its_doubt_on_either_side():
+    """L-skewness by its definition over all triples; the third moment counts where it is the larger."""
+    values = np.random.default_rng(5).gamma(0.5, size=12)
+    triples = np.sort(np.array(list(itertools.combinations(values, 3))), axis=1)
+    pairs = np.sort(np.array(list(itertools.combinations(values, 2))), axis=1)
+    third = (triples[:, 2] - 2 * triples[:, 1] + triples[:, 0]).mean() / 3
+    ratio = third / ((pairs[:, 1] - pairs[:, 0]).mean() / 2)
+    doubt, moment = 0.75 * 6 * np.sqrt(0.1866 / 12 + 0.8 / 144), stats.skew(values, bias=False)
+    right, left = skewness(pd.Series(values))
+    assert right == pytest.approx((max(6 * ratio, moment) + doubt) / np.sqrt(12))
+    assert left == pytest.approx(min(0.0, min(6 * ratio, moment) - doubt) / np.sqrt(12))
+    assert skewness(pd.Series(-values)) == pytest.approx((-left, -right))
+    assert skewness(pd.Series([0.1] * 9)) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_comparison_is_more_lenient_than_halls_plain_transformation(seed):
+    """By the third moment alone, with the line from a skewness times t of -1 on, the rule before this one."""
+    values = pd.Series(np.random.default_rng(seed).lognormal(size=25) * (-1.0) ** seed)
+    estimate, s = mean_of(values, shares=False), stats.skew(values, bias=False) / 5.0
+    for margin in np.linspace(values.min(), values.max(), 9):
+        t = (values.mean() - margin) / estimate.error
+        x = max(t, -1.0 / s) if s > 0 else min(t, -1.0 / s)
+        before = x + s * x**2 / 3 + s**2 * x**3 / 27 + s / 6 + 4 / 9 * (t - x)
+        less, more = estimate.tails(margin)
+        assert less >= stats.t.cdf(before, 24) * (1 - 1e-9)
+        assert more >= stats.t.sf(before, 24) * (1 - 1e-9)
 
 
 def test_a_margin_is_scaled_from_no_effect():

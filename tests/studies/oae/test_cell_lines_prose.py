@@ -25,6 +25,11 @@ def misfit(group: str, series: str) -> dict[str, Any]:
     return {"panel": group, "series": series, "x": 5000}
 
 
+def after(series: str) -> dict[str, Any]:
+    """Return the error of the larger network after twenty random batches."""
+    return {"series": series, "x": 20}
+
+
 def batches(group: str, series: str) -> dict[str, Any]:
     return {"panel": "NN 100-10", "series": series, "group": group, "statistic": "batches"}
 
@@ -40,8 +45,16 @@ QUOTED = [
            "{:.2f} on MTAP", "fig04", misfit(WORST, "NN 100-10"), misfit(BEST, "NN 100-10")),
     quoted(EMBEDDING, "a linear fit leaves {:.2f} and {:.2f}.", "fig04",
            misfit(WORST, "linear"), misfit(BEST, "linear")),
+    quoted(EMBEDDING, "leaves {:.2f} of the variance of other genes", "fig01", after(f"{BEST} (R² 0.95)")),
+    quoted(EMBEDDING, "and {:.2f} on ALK.", "fig01", after(f"{WORST} (R² 0.26)")),
+    quoted(EMBEDDING, "the next leaves {:.2f}.", "fig01", after("emt_high (R² 0.79)")),
     quoted(TRANSFER, ALIKE, "transfer", batches(WORST, "Greedy"), batches(WORST, LAW)),
     quoted(TRANSFER, ALIKE, "transfer", batches(BEST, "Greedy"), batches(BEST, LAW)),
+    quoted(TRANSFER, "on KMT2B, needs {:.1f} batches.", "forms", {
+        "panel": "NN 100-10, sequential batches", "series": "SeqB 0.01", "group": "kmt2b", "statistic": "batches"}),
+    quoted(TRANSFER, "significant in {:.0f} of 45 comparisons", VERDICTS, {"id": "OAE-C62b.g"}, column="for"),
+    quoted(TRANSFER, "in 19 of {:.0f} comparisons, where", VERDICTS, {"id": "OAE-C62b.g"}, column="comparisons"),
+    quoted(TRANSFER, "comparisons, where {:.0f} are needed", VERDICTS, {"id": "OAE-C62b.g"}, column="needed"),
     quoted(TRANSFER, "NN 100-10 earns {:.2f} on ALK and {:.2f} on MTAP and CDKN2A.", "whole",
            reward(WORST), reward(BEST)),
     quoted(TRANSFER, "on ALK {:.2f}, although NN 100-10", "whole", reward(WORST, "linear")),
@@ -54,6 +67,16 @@ QUOTED = [
 @pytest.mark.parametrize("quoted_number", QUOTED)
 def test_quoted_numbers_are_those_of_the_figures(quoted_number):
     quoted_number.check()
+
+
+def test_other_forms_that_are_quoted():
+    """The slowest search, and what sequential batches change."""
+    found = pd.read_csv(FIGURES / "oae" / TRANSFER / "forms.csv").query("statistic == 'batches'")
+    searches = found[~found["series"].str.startswith("RandomBatch")].sort_values("value")
+    assert searches.iloc[-1][["series", "group"]].to_list() == ["SeqB 0.01", "kmt2b"]
+    ratios = pd.read_csv(RESULTS / "oae" / "comparisons.csv").query("id == 'OAE-C62b.g'")["effect"]
+    said = f"need {ratios.min():.2f} to {ratios.max():.2f} times the batches of their plain forms."
+    assert said in prose("oae", TRANSFER)
 
 
 def losses(panel: str, series: str) -> pd.Series:

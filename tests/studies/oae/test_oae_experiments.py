@@ -141,7 +141,8 @@ def test_searches_that_no_profile_cuts_are_at_the_papers_scale():
     zero = {"zero_diverse_10_5", "zero_diverse_kernels"}
     assert whole == networks | zero | {"plain_lines", "plain_days"}
     fits = {name for name, computation in COMPUTATIONS.items() if computation.same_scale("laptop", "paper")}
-    assert fits == {"fits_synthetic", "zero_fits_synthetic", "fits_uci", "evolution"}
+    lines = {"contexts_fits", "cmap_fits", "cmap_batches"}
+    assert fits == {"fits_synthetic", "zero_fits_synthetic", "fits_uci", "evolution"} | lines
 
 
 @pytest.mark.parametrize("name", ["evolution", "regret_sphere", "regret_clones", "queries", "optimism"])

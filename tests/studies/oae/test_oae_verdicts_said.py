@@ -75,7 +75,7 @@ def test_comparisons_that_are_counted(notebook, fragment, identity, columns):
     ("fragment", "identity", "state"),
     [
         ("three are and two are not (OAE-C40a, undecided)", "OAE-C40a", (3, 2)),
-        ("one is and two are not (OAE-C40d, undecided)", "OAE-C40d", (1, 2)),
+        ("one none is and two are not (OAE-C40d, undecided)", "OAE-C40d", (0, 2)),
     ],
 )
 def test_objectives_that_are_similar(fragment, identity, state):

@@ -65,12 +65,12 @@ MEAN_PAIRS: Group = {
 _search = partial(Experiment, metrics=(rank, arm_count, relative_regret), every=1, block=25)
 
 
-def _scales(hidden: Hidden, smoke: str) -> dict[Profile, Scale]:
+def _scales(hidden: Hidden, smoke: str, **cut: Any) -> dict[Profile, Scale]:
     short, long = STEP_SIZES.short[hidden], STEP_SIZES.long[hidden]
     few = {"steps": 5, "rounds": 3, "members": 2, "learning_rate": short}
     return {
         "smoke": Scale(2, settings=few, vary={"name": [smoke]}),
-        "laptop": Scale(RUNS, settings={**CUT, "learning_rate": long}),
+        "laptop": Scale(RUNS, settings={**CUT, "learning_rate": long, **cut}),
         "paper": Scale(RUNS, settings={"learning_rate": long}),
     }
 
@@ -89,8 +89,8 @@ def on_official(title: str, hidden: Hidden, series: Group, *, observe: Any = FOU
     )
 
 
-def on_groups(title: str, hidden: Hidden, series: Group, *, observe: Any = FOUND) -> Experiment:
-    """Return searches of groups of lines for what they need more than others."""
+def on_groups(title: str, hidden: Hidden, series: Group, *, observe: Any = FOUND, **cut: Any) -> Experiment:
+    """Return searches of groups of lines for what they need more than others; ``cut`` is of the profile laptop."""
     return _search(
         title=f"{title}, groups of DepMap",
         problem=partial(group_arms),
@@ -99,7 +99,7 @@ def on_groups(title: str, hidden: Hidden, series: Group, *, observe: Any = FOUND
         settings={"batch": BATCH, "rounds": ROUNDS, "hidden": hidden},
         series=series,
         observe=observe,
-        profiles=_scales(hidden, GROUPS[0]),
+        profiles=_scales(hidden, GROUPS[0], **cut),
     )
 
 
@@ -117,6 +117,9 @@ SEARCHES: dict[str, tuple[str, Hidden, Group, Any]] = {
 }
 
 
+WHOLE_FITS = {"replications": RUNS, "steps": STEPS}
+
+
 def _fits(makers: Mapping[str, partial[Any]], few: Mapping[str, partial[Any]]) -> dict[str, Any]:
     return {
         "rows": partial(
@@ -124,19 +127,26 @@ def _fits(makers: Mapping[str, partial[Any]], few: Mapping[str, partial[Any]]) -
         ),
         "profiles": {
             "smoke": {"problems": few, "replications": 2, "steps": 10},
-            "laptop": {"replications": RUNS, "steps": STEPS},
+            "laptop": WHOLE_FITS,
+            "paper": WHOLE_FITS,
         },
     }
 
 
-def _batches(makers: Mapping[str, partial[Any]], few: Mapping[str, partial[Any]]) -> dict[str, Any]:
+def _batches(
+    makers: Mapping[str, partial[Any]],
+    few: Mapping[str, partial[Any]],
+    laptop: Mapping[str, int],
+    paper: Mapping[str, int],
+) -> dict[str, Any]:
     return {
         "rows": partial(
             batch_fit_rows, problems=makers, hidden=WIDE, learning_rate=WIDE_RATE, batch=BATCH, at=(1, 2, 5, 10, 15, 20)
         ),
         "profiles": {
             "smoke": {"problems": few, "replications": 2, "steps": 5, "at": (1,)},
-            "laptop": {"replications": RUNS, "steps": STEPS},
+            "laptop": laptop,
+            "paper": paper,
         },
     }
 
@@ -175,15 +185,27 @@ CELL_LINES: dict[str, Experiment | Computation] = {
         data_files=DATA_FILES,
     ),
     "contexts_fits": Computation(title="Training error on groups", **_fits(_GROUPS, _FEW), data_files=DATA_FILES),
-    "contexts_100_10": on_groups("NN 100-10", MIDDLE, VANILLA),
+    "contexts_batches": Computation(
+        title="Error of NN 1500-300 on groups after random batches",
+        **_batches(_GROUPS, _FEW, {"replications": 5, "steps": 1000}, {"replications": 10, "steps": STEPS}),
+        data_files=DATA_FILES,
+    ),
+    "contexts_100_10": on_groups("NN 100-10", MIDDLE, ENSEMBLES),
     "contexts_10_5": on_groups("NN 10-5", SMALL, ENSEMBLES),
     "contexts_linear": on_groups("Linear class", LINEAR, VANILLA),
     "contexts_objectives_10_5": on_groups("NN 10-5, other objectives", SMALL, OBJECTIVES),
+    "contexts_objectives_100_10": on_groups("NN 100-10, other objectives", MIDDLE, OBJECTIVES),
+    "contexts_diverse_10_5": on_groups("NN 10-5, DetD", SMALL, DIVERSE),
+    "contexts_diverse_100_10": on_groups("NN 100-10, DetD", MIDDLE, DIVERSE),
+    "contexts_sequential_10_5": on_groups("NN 10-5, sequential batches", SMALL, SEQUENTIAL_PAIRS, steps=200),
+    "contexts_sequential_100_10": on_groups("NN 100-10, sequential batches", MIDDLE, MEAN_PAIRS, steps=200),
     "contexts_whole_linear": on_groups("Linear class, whole runs", LINEAR, VANILLA, observe=WHOLE),
     "contexts_whole_10_5": on_groups("NN 10-5, whole runs", SMALL, ENSEMBLES, observe=WHOLE),
     "contexts_whole_100_10": on_groups("NN 100-10, whole runs", MIDDLE, VANILLA, observe=WHOLE),
     "cmap_fits": OfficialComputation(title="Training error on the lines", **_fits(_OFFICIAL, _FEW)),
-    "cmap_batches": OfficialComputation(title="Error of NN 1500-300 after random batches", **_batches(_OFFICIAL, _FEW)),
+    "cmap_batches": OfficialComputation(
+        title="Error of NN 1500-300 after random batches", **_batches(_OFFICIAL, _FEW, WHOLE_FITS, WHOLE_FITS)
+    ),
     **{
         f"cmap_{key}": on_official(title, hidden, series, observe=observe)
         for key, (title, hidden, series, observe) in SEARCHES.items()

@@ -27,6 +27,13 @@ BATCH = 50
 STAND_IN = "DepMap 26Q1, not CMAP"
 LAW_LOOK = {RANDOM_LAW: Look("0.35", "", DOTS)}
 WIDE_LOOK = {"NN 1500-300, other arms": Look("#310A4C", "D")}
+# from the group that the others tell least of to that of which they tell most: ever darker
+GROUP_LOOKS = tuple(
+    Look(colour, marker)
+    for colour, marker in zip(
+        ("#B8A100", "#E07B39", "#C8447E", "#7B3FA0", "#2F5DA8", "#0B2A4A"), ("o", "s", "^", "D", "v", "P"), strict=True
+    )
+)
 R_SQUARED = "R² of ridge from the other groups"
 _PAPER = {"steps": 5000, "rounds": 20, "members": 10}
 
@@ -69,6 +76,24 @@ def likeness_values_of_groups(likeness: pd.DataFrame, profile: str) -> pd.DataFr
     """Return R2 of every group, x is its number of lines."""
     columns = likeness[["panel", "series", "x", "value"]]
     return as_values(columns, statistic="R2", profile=profile, n=1).assign(data=likeness["data"].iloc[0])
+
+
+def held_out_values(rows: pd.DataFrame, likeness: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return the median error on arms that were not seen, over the variance, with quartiles; x is random batches.
+
+    A series is a group, named with its R2. ``rows`` are of `bestarm_studies.oae.cell_lines.batch_fits.batch_fit_rows`.
+    """
+    at = likeness.set_index("panel")["value"]
+    found = rows.groupby(["panel", "x"], sort=False)["test"].describe().reset_index()
+    found = found.rename(columns={"panel": "series", "50%": "value", "25%": "low", "75%": "high", "count": "n"})
+    found["series"] = [group_words(str(name), float(at[name])) for name in found["series"]]
+    shown = found[["series", "x", "value", "low", "high", "n"]].assign(panel="NN 1500-300")
+    return as_values(shown, statistic="error", profile=profile).assign(data=rows["data"].iloc[0])
+
+
+def group_words(name: str, r_squared: float) -> str:
+    """Return a group with its R2, as a legend shows it."""
+    return f"{name} (R² {r_squared:.2f})"
 
 
 def group_values(searches: Mapping[str, Sequence[pd.DataFrame]], likeness: pd.DataFrame, profile: str) -> pd.DataFrame:
