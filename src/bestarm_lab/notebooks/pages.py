@@ -149,8 +149,8 @@ def hardware() -> str:
     for (study, profile), mine in costs.groupby(["study", "profile"], sort=True):
         table = made.get(str(study))
         used = [] if table is None else sorted(set(table.loc[table["profile"] == profile, "processor"]))
-        name, hours = load_study(str(study)).paper.abbreviation, mine["core_seconds"].sum() / 3600
-        names = list(load_study(str(study)).experiments)
+        loaded, hours = load_study(str(study)), mine["core_seconds"].sum() / 3600
+        name, names = loaded.paper.abbreviation, list(loaded.experiments)
         there = sum(rows_file(str(study), experiment, cast(Profile, profile)).is_file() for experiment in names)
         measured = f"{mine['experiment'].isin(names).sum()} of {there}"
         lines += [f"| {name} | {profile} | {measured} | {hours:.2f} | {'; '.join(used) or 'not recorded'} |"]

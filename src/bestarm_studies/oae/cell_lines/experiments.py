@@ -50,6 +50,7 @@ CUT: dict[str, Any] = {"steps": 1000, "members": 5}
 WIDE: Hidden = (1500, 300)
 WIDE_RATE = 0.001
 LEARNING_RATES = (0.001, 0.003, 0.01)
+WHOLE_FITS = {"replications": RUNS, "steps": STEPS}
 LOOKED_AT = (1, 3, 10, 30, 100, 200, 500, 1000, 2000, 3000, 4000, 5000)
 
 FOUND = partial(BatchObserver, until=SMALLEST_TAU)
@@ -117,9 +118,6 @@ SEARCHES: dict[str, tuple[str, Hidden, Group, Any]] = {
 }
 
 
-WHOLE_FITS = {"replications": RUNS, "steps": STEPS}
-
-
 def _fits(makers: Mapping[str, partial[Any]], few: Mapping[str, partial[Any]]) -> dict[str, Any]:
     return {
         "rows": partial(
@@ -136,8 +134,9 @@ def _fits(makers: Mapping[str, partial[Any]], few: Mapping[str, partial[Any]]) -
 def _batches(
     makers: Mapping[str, partial[Any]],
     few: Mapping[str, partial[Any]],
-    laptop: Mapping[str, int],
-    paper: Mapping[str, int],
+    *,
+    laptop: Mapping[str, int] = WHOLE_FITS,
+    paper: Mapping[str, int] = WHOLE_FITS,
 ) -> dict[str, Any]:
     return {
         "rows": partial(
@@ -187,7 +186,9 @@ CELL_LINES: dict[str, Experiment | Computation] = {
     "contexts_fits": Computation(title="Training error on groups", **_fits(_GROUPS, _FEW), data_files=DATA_FILES),
     "contexts_batches": Computation(
         title="Error of NN 1500-300 on groups after random batches",
-        **_batches(_GROUPS, _FEW, {"replications": 5, "steps": 1000}, {"replications": 10, "steps": STEPS}),
+        **_batches(
+            _GROUPS, _FEW, laptop={"replications": 5, "steps": 1000}, paper={"replications": 10, "steps": STEPS}
+        ),
         data_files=DATA_FILES,
     ),
     "contexts_100_10": on_groups("NN 100-10", MIDDLE, ENSEMBLES),
@@ -203,9 +204,7 @@ CELL_LINES: dict[str, Experiment | Computation] = {
     "contexts_whole_10_5": on_groups("NN 10-5, whole runs", SMALL, ENSEMBLES, observe=WHOLE),
     "contexts_whole_100_10": on_groups("NN 100-10, whole runs", MIDDLE, VANILLA, observe=WHOLE),
     "cmap_fits": OfficialComputation(title="Training error on the lines", **_fits(_OFFICIAL, _FEW)),
-    "cmap_batches": OfficialComputation(
-        title="Error of NN 1500-300 after random batches", **_batches(_OFFICIAL, _FEW, WHOLE_FITS, WHOLE_FITS)
-    ),
+    "cmap_batches": OfficialComputation(title="Error of NN 1500-300 after random batches", **_batches(_OFFICIAL, _FEW)),
     **{
         f"cmap_{key}": on_official(title, hidden, series, observe=observe)
         for key, (title, hidden, series, observe) in SEARCHES.items()

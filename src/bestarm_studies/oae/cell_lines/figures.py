@@ -16,7 +16,7 @@ from bestarm_lab.experiments.experiment import Experiment, settings_of
 from bestarm_lab.experiments.scale import Profile
 from bestarm_lab.figures.appearance import DOTS, Look
 from bestarm_lab.figures.figures import line_panels, wide
-from bestarm_lab.figures.values import as_values, paired_effects
+from bestarm_lab.figures.values import as_values, paired_effects, summarise
 from bestarm_studies.oae.cell_lines.claim_values import CLASSES, chosen_hits
 from bestarm_studies.oae.cell_lines.contexts import GROUPS, GroupEffects
 from bestarm_studies.oae.cell_lines.simulator import LINES
@@ -84,16 +84,9 @@ def held_out_values(rows: pd.DataFrame, likeness: pd.DataFrame, profile: str) ->
     A series is a group, named with its R2. ``rows`` are of `bestarm_studies.oae.cell_lines.batch_fits.batch_fit_rows`.
     """
     at = likeness.set_index("panel")["value"]
-    found = rows.groupby(["panel", "x"], sort=False)["test"].describe().reset_index()
-    found = found.rename(columns={"panel": "series", "50%": "value", "25%": "low", "75%": "high", "count": "n"})
-    found["series"] = [group_words(str(name), float(at[name])) for name in found["series"]]
-    shown = found[["series", "x", "value", "low", "high", "n"]].assign(panel="NN 1500-300")
-    return as_values(shown, statistic="error", profile=profile).assign(data=rows["data"].iloc[0])
-
-
-def group_words(name: str, r_squared: float) -> str:
-    """Return a group with its R2, as a legend shows it."""
-    return f"{name} (R² {r_squared:.2f})"
+    groups = {name: f"{name} (R² {float(at[name]):.2f})" for name in rows["panel"].unique()}
+    named = rows.assign(series=rows["panel"].map(groups))
+    return summarise(named, {"error": ("test", "median")}, x="x", panel="NN 1500-300", profile=profile)
 
 
 def group_values(searches: Mapping[str, Sequence[pd.DataFrame]], likeness: pd.DataFrame, profile: str) -> pd.DataFrame:
