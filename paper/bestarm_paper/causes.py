@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from bestarm_lab.given import Given, choice, read_yaml
+from bestarm_lab.yaml_keys import YamlKeys, choice, read_yaml
 from bestarm_paper.rows import Rows
 
 FILE = Path(__file__).parents[1] / "causes.yaml"
@@ -38,10 +38,10 @@ def measured(rows: Rows) -> pd.DataFrame:
     """
     lines: list[dict[str, Any]] = []
     for name, group in read_yaml(FILE.read_text(encoding="utf-8"), FILE.name).items():
-        kind = Given(f"{FILE.name}, {name}", group)
+        kind = YamlKeys(f"{FILE.name}, {name}", group)
         meaning = kind.take("meaning", str)
         for number, cause in enumerate(kind.take("causes", list), start=1):
-            given = Given(f"{FILE.name}, {name}, cause {number}", cause)
+            given = YamlKeys(f"{FILE.name}, {name}, cause {number}", cause)
             about = {key: given.take(key, str) for key in ("study", "claim", "switch", "quantity", "table")}
             scale = given.take("scale", choice(*SCALES))
             factor = SCALES[scale](rows, about["table"], given)
@@ -55,31 +55,31 @@ def measured(rows: Rows) -> pd.DataFrame:
     return table.sort_values(["most", "fold"], ascending=False, kind="stable").drop(columns="most")
 
 
-def _texts(given: Given, key: str) -> dict[str, str]:
+def _texts(given: YamlKeys, key: str) -> dict[str, str]:
     return {name: str(value) for name, value in given.take(key, dict).items()}
 
 
-def _ratio(rows: Rows, table: str, given: Given) -> Factor:
+def _ratio(rows: Rows, table: str, given: YamlKeys) -> Factor:
     return _numbers(rows.line(table, _texts(given, "line")))
 
 
-def _change(rows: Rows, table: str, given: Given) -> Factor:
+def _change(rows: Rows, table: str, given: YamlKeys) -> Factor:
     """Return the factor of a difference from the line without a change, whose own error is left out."""
     line = _texts(given, "line")
     written = float(rows.line(table, line | {"x": ""})["value"])
     return Factor(*(1.0 + x / written for x in _numbers(rows.line(table, line))))
 
 
-def _log10(rows: Rows, table: str, given: Given) -> Factor:
+def _log10(rows: Rows, table: str, given: YamlKeys) -> Factor:
     return Factor(*(10.0**x for x in _numbers(rows.line(table, _texts(given, "line")))))
 
 
-def _quotient(rows: Rows, table: str, given: Given) -> Factor:
+def _quotient(rows: Rows, table: str, given: YamlKeys) -> Factor:
     left, right = (float(rows.line(table, _texts(given, key))["value"]) for key in ("line", "over"))
     return Factor(left / right)
 
 
-def _spread(rows: Rows, table: str, given: Given) -> Factor:
+def _spread(rows: Rows, table: str, given: YamlKeys) -> Factor:
     """Return the largest over the smallest value of the panels whose name ends so, and does not begin otherwise."""
     found, ends, without = rows.read(table), given.take("panels", str), given.take("without", str)
     for key, text in _texts(given, "line").items():
@@ -95,7 +95,7 @@ def _numbers(line: pd.Series) -> Factor:
     return Factor(*(float(line[key]) for key in ("value", "low", "high")))
 
 
-SCALES: dict[str, Callable[[Rows, str, Given], Factor]] = {
+SCALES: dict[str, Callable[[Rows, str, YamlKeys], Factor]] = {
     "ratio": _ratio,
     "change": _change,
     "log10": _log10,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bestarm_lab.claims.verdicts import LEVEL
-from bestarm_lab.given import nearest
+from bestarm_lab.yaml_keys import nearest
 from bestarm_paper.measures import (
     SIMULATED,
     SMALL_CHANGE,

@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from bestarm_lab.figures.appearance import use_style
-from bestarm_lab.given import nearest
+from bestarm_lab.figures.styles import use_style
 from bestarm_lab.notebooks.pages import score
 from bestarm_lab.notebooks.score import COLOURS, HATCHES, REACH
+from bestarm_lab.yaml_keys import nearest
 from bestarm_paper.measures import SMALL_CHANGE, stands, switches
 from bestarm_paper.rows import STUDIES, Rows, abbreviation
 

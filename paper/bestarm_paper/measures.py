@@ -6,7 +6,7 @@ import pandas as pd
 from scipy import stats
 
 from bestarm_lab.claims.verdicts import LEVEL, VERDICTS
-from bestarm_lab.given import nearest
+from bestarm_lab.yaml_keys import nearest
 from bestarm_paper.rows import RUNS, STUDIES, Rows
 
 SIMULATED = 400  # claims behind each line of the table of calibration

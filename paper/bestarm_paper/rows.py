@@ -11,10 +11,10 @@ from typing import Any
 
 import pandas as pd
 
-from bestarm_lab.given import nearest
 from bestarm_lab.paths import ROOT
 from bestarm_lab.quoted import only_line, read_table, refuse_unknown_column
 from bestarm_lab.study import load_study
+from bestarm_lab.yaml_keys import nearest
 
 STUDIES = ("linear_topm", "gpoo", "gse", "oae", "dpp_bbo")  # in the order of the paper
 RUNS = {"text": "as_written", "code": "as_coded"}

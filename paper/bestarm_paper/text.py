@@ -18,7 +18,7 @@ from bestarm_site.pages import filled
 from bestarm_site.records import records
 from markdown_it import MarkdownIt
 
-from bestarm_lab.given import nearest, read_yaml
+from bestarm_lab.yaml_keys import nearest, read_yaml
 from bestarm_paper.facts import said
 from bestarm_paper.figures import drawn
 from bestarm_paper.measures import counted

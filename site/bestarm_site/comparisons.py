@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 import pyarrow.parquet
 
-from bestarm_lab.claims.claim import Exact
 from bestarm_lab.claims.kinds import ClaimTest, Mostly, OfCells, Rank, Ratio
-from bestarm_lab.claims.one_claim import queries
+from bestarm_lab.claims.records import Exact
+from bestarm_lab.claims.report import queries
 from bestarm_lab.paths import ROOT
 from bestarm_lab.results import read_comparisons, rows_file
 from bestarm_lab.study import load_study

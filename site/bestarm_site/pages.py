@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from bestarm_lab.claims.claim import LEVELS
+from bestarm_lab.claims.records import LEVELS
 from bestarm_lab.claims.verdicts import VERDICTS
 from bestarm_lab.notebooks.runner import notebooks_of
 from bestarm_lab.notebooks.score import REACH, disagreements, score_values, shares

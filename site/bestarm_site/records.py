@@ -103,7 +103,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Record:
-    """One claim with its verdicts by convention; the fields are those of `bestarm_lab.claims.claim.Claim`.
+    """One claim with its verdicts by convention; the fields are those of `bestarm_lab.claims.records.Claim`.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from pathlib import Path
 
-from bestarm_lab.figures.appearance import CONVENTIONS
+from bestarm_lab.figures.styles import CONVENTIONS
 
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 ET.register_namespace("", SVG)

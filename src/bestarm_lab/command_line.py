@@ -74,9 +74,9 @@ def _rows(given: argparse.Namespace) -> int:
 
 
 def _verdict(given: argparse.Namespace) -> int:
-    from bestarm_lab.claims.one_claim import told
+    from bestarm_lab.claims.report import explain
 
-    print(told(given.claim))
+    print(explain(given.claim))
     return 0
 
 
@@ -122,7 +122,7 @@ def _guarded(run: Run) -> Run:
 
         from bestarm.guards.memory import lack_of_memory
         from bestarm_lab.experiments.cluster import ClusterFailed
-        from bestarm_lab.notebooks.leftovers import leave, mark
+        from bestarm_lab.notebooks.child_processes import leave, mark
         from bestarm_lab.notebooks.runner import NotebookFailed
 
         mark()

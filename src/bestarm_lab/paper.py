@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bestarm_lab.given import Given
+from bestarm_lab.yaml_keys import YamlKeys
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,14 @@ def read_paper(paper: Mapping[str, Any], file: str = "paper.yaml") -> Paper:
     ValueError
         For an unknown or missing key, with the file, the figure and the nearest right word.
     """
-    given = Given(file, paper)
+    given = YamlKeys(file, paper)
     texts = {key: given.take(key, str) for key in ("citation", "abbreviation", "title", "short", "scale")}
-    figures = {name: _shown(Given(f"{file}, {name}", entry)) for name, entry in given.take("figures", dict).items()}
+    figures = {name: _shown(YamlKeys(f"{file}, {name}", entry)) for name, entry in given.take("figures", dict).items()}
     given.done()
     return Paper(**texts, figures=figures)
 
 
-def _shown(given: Given) -> Shown:
+def _shown(given: YamlKeys) -> Shown:
     gallery = given.take("gallery", bool, False)
     wanted = {} if gallery else {"default": ""}  # the gallery needs words
     shown = Shown(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm_lab.given import nearest
+from bestarm_lab.yaml_keys import nearest
 
 
 def read_table(file: Path) -> pd.DataFrame:

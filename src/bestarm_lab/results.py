@@ -19,7 +19,7 @@ from pathlib import Path
 import pandas as pd
 
 from bestarm_lab.claims.choices import Choice, experiments, readings
-from bestarm_lab.claims.claims import adjusted, compared, lines_of, sensitivity
+from bestarm_lab.claims.evaluation import adjust_p_values, comparison_table, sensitivity, verdict_lines
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.part import Part
 from bestarm_lab.experiments.run import make_rows, n_workers, stored_whole
@@ -244,9 +244,9 @@ def say_skipped(study: str, names: Sequence[str]) -> None:
 def write_verdicts(study: Study) -> pd.DataFrame:
     """Decide every claim of a study on its committed rows; write the verdicts and the comparisons behind them."""
     rows, larger = verdict_rows(study)
-    lines = lines_of(study, rows, larger)
-    verdicts = adjusted(lines)
-    tables = {"verdicts": verdicts, "comparisons": compared(lines), "sensitivity": sensitivity(lines, verdicts)}
+    lines = verdict_lines(study, rows, larger)
+    verdicts = adjust_p_values(lines)
+    tables = {"verdicts": verdicts, "comparisons": comparison_table(lines), "sensitivity": sensitivity(lines, verdicts)}
     for name, table in tables.items():
         file = RESULTS / study.name / f"{name}.csv"
         temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,16 +16,16 @@ import yaml
 
 from bestarm.plugins import entry_points
 from bestarm_lab.claims.cells import Value
-from bestarm_lab.claims.claim import Check, Claim
-from bestarm_lab.claims.ledger import read_ledger
+from bestarm_lab.claims.claims_file import check_parents, read_ledger
 from bestarm_lab.claims.names import check_names
+from bestarm_lab.claims.records import Check, Claim
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment, settings_of
-from bestarm_lab.figures.looks import Look, know_looks
 from bestarm_lab.figures.printed import read_printed
-from bestarm_lab.given import Given, read_yaml, refuse_unknown
+from bestarm_lab.figures.styles import Style, register_styles
 from bestarm_lab.paper import Paper, read_paper
 from bestarm_lab.paths import ROOT
+from bestarm_lab.yaml_keys import YamlKeys, read_yaml, refuse_unknown
 
 
 @dataclass(frozen=True)
@@ -36,15 +37,15 @@ class Study:
     name : str
         That of its entry point in the group ``bestarm.studies``, which names its package.
     experiments : mapping of str to Experiment or Computation
-        ``EXPERIMENTS`` of its module ``experiments``.
+        ``EXPERIMENTS`` of its module ``experiments`` and of those of its sections.
     claims : mapping of str to Claim
-        Its ``claims.yaml``.
+        Those of its ``claims.yaml`` and of its sections'.
     paper : Paper
         Its ``paper.yaml``.
     checks, values : mapping of str to Check and Value
-        ``CHECKS`` and ``VALUES`` of its module ``checks``: exact decisions, and values that claims compare.
-    looks : mapping of str to Look
-        ``LOOKS`` of its module ``looks``, if it has one: colour, marker and line style of its algorithms.
+        ``CHECKS`` and ``VALUES`` of its modules ``checks``, likewise: exact decisions, and values that claims compare.
+    styles : mapping of str to Style
+        ``STYLES`` of its module ``styles``, if it has one: colour, marker and line style of its algorithms.
     printed : mapping of str to DataFrame
         Its ``printed.yaml``, if it has one: by figure, the values that the paper prints.
     plan : mapping of str to list of int
@@ -57,7 +58,7 @@ class Study:
     paper: Paper
     checks: Mapping[str, Check]
     values: Mapping[str, Value]
-    looks: Mapping[str, Look] = field(default_factory=dict)
+    styles: Mapping[str, Style] = field(default_factory=dict)
     printed: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     plan: Mapping[str, list[int]] = field(default_factory=dict)
 
@@ -89,28 +90,81 @@ def load_study(name: str) -> Study:
         For an unknown name, if a profile cuts a setting that no policy of the study has, or if ``claims.yaml``,
         ``paper.yaml`` or ``printed.yaml`` names what there is not.
     """
-    if name not in study_names():
-        raise ValueError(f"unknown study {name!r}; there are: {', '.join(study_names())}.")
-    package = entry_points("bestarm.studies")[name].value
-    experiments = import_module(f"{package}.experiments").EXPERIMENTS
+    package = package_of(name)
+    experiments = _gathered(package, "experiments", "EXPERIMENTS")
     _check_settings(name, experiments)
-    checks = import_module(f"{package}.checks")
-    claims = read_ledger(_written(name, "claims.yaml"), checks.CHECKS, checks.VALUES, f"{name}/claims.yaml")
+    checks, values = (_gathered(package, "checks", variable) for variable in ("CHECKS", "VALUES"))
+    claims: dict[str, Claim] = {}
+    groups: dict[str, Any] = {}
+    for notebook, file in _claims_files(name):
+        place = f"{name}/{file}"
+        found, own = read_ledger(_written(name, file), checks, values, place, groups, notebook)
+        _refuse_twice("claim", found, claims, place)
+        claims |= found
+        groups = groups if notebook else own
+    check_parents(claims, f"{name}/claims.yaml")
     check_names(claims, experiments, f"{name}/claims.yaml")
     paper = read_paper(_written(name, "paper.yaml"), f"{name}/paper.yaml")
     plan = _read_plan(name, experiments)
-    looks, printed = load_looks(name), load_printed(name)
-    series = {label for e in experiments.values() if isinstance(e, Experiment) for label in e.series} | set(looks)
+    styles, printed = load_styles(name), load_printed(name)
+    series = {label for e in experiments.values() if isinstance(e, Experiment) for label in e.series} | set(styles)
     for rows in printed.values():
         refuse_unknown(f"{name}/printed.yaml", "series", rows["series"], series)
-    return Study(name, experiments, claims, paper, checks.CHECKS, checks.VALUES, looks, printed, plan)
+    return Study(name, experiments, claims, paper, checks, values, styles, printed, plan)
+
+
+def package_of(name: str) -> str:
+    """Return the package of a study.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name.
+    """
+    if name not in study_names():
+        raise ValueError(f"unknown study {name!r}; there are: {', '.join(study_names())}.")
+    return entry_points("bestarm.studies")[name].value
+
+
+def section_of(notebook: str) -> str:
+    """Return the package of a notebook's section: its name without the number, ``adaptive`` of ``03_adaptive``."""
+    return re.sub(r"^\d+_", "", notebook)
+
+
+def sections(name: str) -> dict[str, str]:
+    """Return the notebooks of a study's sections, each with its folder: ``NOTEBOOKS`` of the package, in its order."""
+    return {notebook: section_of(notebook) for notebook in getattr(import_module(package_of(name)), "NOTEBOOKS", ())}
+
+
+def _gathered(package: str, module: str, variable: str) -> dict[str, Any]:
+    """Return what the modules of one name define, of the study itself and then of its sections in order."""
+    name = next(n for n, entry in entry_points("bestarm.studies").items() if entry.value == package)
+    gathered: dict[str, Any] = {}
+    for place in (package, *(f"{package}.{folder}" for folder in sections(name).values())):
+        if find_spec(place) is None or find_spec(f"{place}.{module}") is None:
+            continue
+        found = getattr(import_module(f"{place}.{module}"), variable, {})
+        _refuse_twice(variable, found, gathered, f"{place}.{module}")
+        gathered |= found
+    return gathered
+
+
+def _refuse_twice(what: str, found: Mapping[str, Any], known: Mapping[str, Any], place: str) -> None:
+    if both := sorted(set(found) & set(known)):
+        raise ValueError(f"{place}: {what} {', '.join(both)} is defined already; take another name.")
+
+
+def _claims_files(name: str) -> list[tuple[str, str]]:
+    """Return the notebook and the file of claims of the study itself, whose notebook is "", and of its sections."""
+    places = {"": "claims.yaml"} | {notebook: f"{folder}/claims.yaml" for notebook, folder in sections(name).items()}
+    return [(notebook, file) for notebook, file in places.items() if _has(name, file)]
 
 
 def _read_plan(name: str, experiments: Mapping[str, Experiment | Computation]) -> dict[str, list[int]]:
     """Return of each experiment with several looks at its claims how many runs there were."""
     if not _has(name, "plan.yaml"):
         return {}
-    given = Given(f"{name}/plan.yaml", _written(name, "plan.yaml"))
+    given = YamlKeys(f"{name}/plan.yaml", _written(name, "plan.yaml"))
     plan: dict[str, list[int]] = given.take("looks", dict)
     given.done()
     refuse_unknown(f"{name}/plan.yaml, looks", "experiment", plan, experiments)
@@ -123,18 +177,18 @@ def _read_plan(name: str, experiments: Mapping[str, Experiment | Computation]) -
 
 def further_tables(name: str) -> tuple[Callable[[], None], ...]:
     """Return what writes the tables of a study beyond its verdicts, such as verdicts read in other ways."""
-    package = entry_points("bestarm.studies")[name].value
+    package = package_of(name)
     found = find_spec(f"{package}.further_tables")
     return tuple(import_module(f"{package}.further_tables").WRITE) if found else ()
 
 
 @cache
-def load_looks(name: str) -> Mapping[str, Look]:
-    """Return how the algorithms of a study look, and have figures know it; the study itself is not loaded."""
-    package = entry_points("bestarm.studies")[name].value
-    looks: Mapping[str, Look] = import_module(f"{package}.looks").LOOKS if find_spec(f"{package}.looks") else {}
-    know_looks(looks)
-    return looks
+def load_styles(name: str) -> Mapping[str, Style]:
+    """Return the styles of a study's algorithms, and have figures know them; the study itself is not loaded."""
+    package = package_of(name)
+    styles: Mapping[str, Style] = import_module(f"{package}.styles").STYLES if find_spec(f"{package}.styles") else {}
+    register_styles(styles)
+    return styles
 
 
 @cache
@@ -149,19 +203,21 @@ def load_printed(name: str) -> Mapping[str, pd.DataFrame]:
 
 def _has(name: str, file: str) -> bool:
     """Return whether a study has one of the YAML files that it may have."""
-    return files(entry_points("bestarm.studies")[name].value).joinpath(file).is_file()
+    return files(package_of(name)).joinpath(file).is_file()
 
 
 def _written(name: str, file: str) -> Any:
     """Return what one of a study's YAML files says."""
-    text = files(entry_points("bestarm.studies")[name].value).joinpath(file).read_text(encoding="utf-8")
+    text = files(package_of(name)).joinpath(file).read_text(encoding="utf-8")
     return read_yaml(text, f"{name}/{file}")
 
 
 @cache
 def claim_ids(name: str) -> list[str]:
-    """Return the names of a study's claims, without loading the study."""
-    return list(_written(name, "claims.yaml")["claims"])
+    """Return the names of a study's claims, without loading the study or reading its files as YAML."""
+    folder = files(package_of(name))
+    texts = [folder.joinpath(file).read_text(encoding="utf-8") for _, file in _claims_files(name)]
+    return [i for text in texts for i in re.findall(r"^  (\S+):$", text.partition("\nclaims:")[2], re.MULTILINE)]
 
 
 def _check_settings(name: str, experiments: Mapping[str, Experiment | Computation]) -> None:

@@ -14,8 +14,8 @@ from nbclient.exceptions import DeadKernelError
 
 from bestarm_lab import results
 from bestarm_lab.command_line import main
-from bestarm_lab.notebooks import leftovers, rebuild, runner
-from bestarm_lab.notebooks.leftovers import end_marked
+from bestarm_lab.notebooks import child_processes, rebuild, runner
+from bestarm_lab.notebooks.child_processes import end_marked
 from bestarm_lab.study import further_tables
 
 
@@ -253,7 +253,7 @@ def test_memory_that_runs_out_in_this_process_ends_in_one_line(monkeypatch, erro
         said.append((message, status))
 
     monkeypatch.setattr(results, "make_results", fails)
-    monkeypatch.setattr(leftovers, "leave", leave)
+    monkeypatch.setattr(child_processes, "leave", leave)
     main(["rows", "gse"])
     ((message, status),) = said
     assert status == 2

@@ -5,9 +5,9 @@ from importlib.resources import files
 
 import pytest
 
-from bestarm_lab.given import read_yaml
 from bestarm_lab.paper import read_paper
 from bestarm_lab.study import study_names
+from bestarm_lab.yaml_keys import read_yaml
 
 
 def written(name):

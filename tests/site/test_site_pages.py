@@ -14,8 +14,8 @@ from bestarm_site.cards import card
 from bestarm_site.records import controls, figure_of, number, of_study, plain, records, told
 
 import bestarm
-from bestarm_lab.claims.claim import Exact
-from bestarm_lab.claims.one_claim import queries
+from bestarm_lab.claims.records import Exact
+from bestarm_lab.claims.report import queries
 from bestarm_lab.notebooks.runner import notebooks_of
 from bestarm_lab.notebooks.score import disagreements
 from bestarm_lab.paths import ROOT

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bestarm_lab.figures.appearance import use_style
+from bestarm_lab.figures.styles import use_style
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -11,7 +11,7 @@ import pandas as pd
 
 from bestarm.interface import FloatArray
 from bestarm_lab.claims.layout import Best, Part, Side, Span, Where
-from bestarm_lab.given import nearest
+from bestarm_lab.yaml_keys import nearest
 
 CHANCE_MARGIN = 0.02  # shares of runs so near to that of a guess do not tell algorithms apart
 Rows = Mapping[str, pd.DataFrame]
@@ -40,7 +40,8 @@ class Value:
         From the rows of a cell to the share of runs in which a guess succeeds. A comparison in which both sides are
         within ``CHANCE_MARGIN`` of it says nothing.
     needs, may : mapping of str to str
-        Settings that ``of`` and ``statistic`` must and may be given, with sorts of `bestarm_lab.claims.ledger.SORTS`.
+        Settings that ``of`` and ``statistic`` must and may be given, with sorts of
+        `bestarm_lab.claims.claims_file.SORTS`.
     adds : sequence of str
         Series that ``of`` makes beside those of the rows.
     """

@@ -17,9 +17,9 @@ import numpy as np
 import pandas as pd
 
 from bestarm_lab.claims.cells import Quantity, Rows
-from bestarm_lab.claims.claim import Claim
 from bestarm_lab.claims.kinds import ClaimTest, Slope
-from bestarm_lab.claims.layout import Best, Elsewhere, Part, Side
+from bestarm_lab.claims.layout import Best, OtherCell, Part, Side
+from bestarm_lab.claims.records import Claim
 from bestarm_lab.claims.statistics import Comparison
 from bestarm_lab.claims.verdicts import states, verdict_alone
 from bestarm_lab.figures.values import as_values
@@ -272,7 +272,7 @@ def _renamed(part: Part, choice: Choice) -> Part:
     def named(experiment: str) -> str:
         return choice.stands[experiment].experiment if experiment else ""
 
-    def elsewhere(place: Elsewhere | None) -> Elsewhere | None:
+    def elsewhere(place: OtherCell | None) -> OtherCell | None:
         return place and replace(place, experiment=named(place.experiment), joined=named(place.joined))
 
     return replace(

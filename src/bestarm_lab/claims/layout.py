@@ -23,7 +23,7 @@ from typing import Any
 
 import pandas as pd
 
-from bestarm_lab.given import Given, choice, of_type
+from bestarm_lab.yaml_keys import YamlKeys, choice, of_type
 
 RULES = ("highest", "lowest_by_halves", "highest_by_halves")
 LAYOUT = ("cells", "left", "right", "pairs", "each", "against", "from", "with", "paired")  # what parts may change
@@ -64,7 +64,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Elsewhere:
+class OtherCell:
     """Another cell: what differs from a first one, and of which experiments its rows are."""
 
     settings: Where
@@ -82,7 +82,7 @@ class Part:
         Experiments, and of each setting the values that are cells of their own.
     pairs : tuple of (side, side or None)
         Left and right of every comparison in a cell; empty for each series alone, or against itself elsewhere.
-    against, base : Elsewhere, optional
+    against, base : OtherCell, optional
         Where the right side is; the cell from which a change is counted.
     joined : str
         An experiment whose series are there, too.
@@ -92,8 +92,8 @@ class Part:
 
     cells: tuple[tuple[str, Where], ...]
     pairs: tuple[tuple[Side, Side | None], ...] = ()
-    against: Elsewhere | None = None
-    base: Elsewhere | None = None
+    against: OtherCell | None = None
+    base: OtherCell | None = None
     joined: str = ""
     paired: bool = True
 
@@ -132,7 +132,7 @@ def read_side(place: str, raw: Any) -> Side:
     """Return a side as it is written: a series, or the best of some by a rule."""
     if not isinstance(raw, Mapping):
         return raw
-    given = Given(place, raw)
+    given = YamlKeys(place, raw)
     rule = given.one_of(*RULES)
     names = given.take(rule, list)
     given.done()
@@ -153,7 +153,7 @@ def _setting(place: str, raw: Any) -> Any:
     """Return one value of a setting, or a span of values."""
     if not isinstance(raw, Mapping):
         return raw
-    given = Given(place, raw)
+    given = YamlKeys(place, raw)
     span = Span(given.take("from", float), given.take("to", float))
     given.done()
     return span
@@ -169,18 +169,18 @@ def _cells(place: str, raw: Any) -> tuple[tuple[str, Where], ...]:
     return tuple(found)
 
 
-def _elsewhere(place: str, raw: Any) -> Elsewhere:
+def _elsewhere(place: str, raw: Any) -> OtherCell:
     settings = dict(of_type(place, raw, dict))
     names = [str(settings.pop(key, "")) for key in ("experiment", "with")]
-    return Elsewhere({k: _setting(f"{place}, {k}", v) for k, v in settings.items()}, *names)
+    return OtherCell({k: _setting(f"{place}, {k}", v) for k, v in settings.items()}, *names)
 
 
-def read_parts(given: Given, pairs: Sequence[tuple[Side, Side | None]] | None = None) -> tuple[Part, ...]:
+def read_parts(given: YamlKeys, pairs: Sequence[tuple[Side, Side | None]] | None = None) -> tuple[Part, ...]:
     """Return the variants of a test; each has what is written for all, except what it writes itself.
 
     Parameters
     ----------
-    given : Given
+    given : YamlKeys
         The test, whose last keys these are.
     pairs : sequence of (side, side or None), optional
         What is compared in each cell, where the kind of the test says so and no sides are written.
@@ -189,10 +189,10 @@ def read_parts(given: Given, pairs: Sequence[tuple[Side, Side | None]] | None = 
     given.done()
     places = [f"{given.place}, part {n}" if len(parts) > 1 else given.place for n in range(1, len(parts) + 1)]
     written = [{**shared, **of_type(place, part, dict)} for place, part in zip(places, parts, strict=True)]
-    return tuple(_part(Given(*each), pairs) for each in zip(places, written, strict=True))
+    return tuple(_part(YamlKeys(*each), pairs) for each in zip(places, written, strict=True))
 
 
-def _part(given: Given, pairs: Sequence[tuple[Side, Side | None]] | None) -> Part:
+def _part(given: YamlKeys, pairs: Sequence[tuple[Side, Side | None]] | None) -> Part:
     if pairs is None:
         written = given.one_of("left", "pairs", "each")
         pairs = given.take(written, {"left": _sides, "pairs": _pairs, "each": choice("series")}[written])

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bestarm_lab.claims.cells import Quantity, Value
-from bestarm_lab.claims.claim import Check, Claim, Exact
 from bestarm_lab.claims.kinds import ClaimTest, Share
 from bestarm_lab.claims.layout import Best, Side, Span
+from bestarm_lab.claims.records import Check, Claim, Exact
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
-from bestarm_lab.given import refuse_unknown
+from bestarm_lab.yaml_keys import refuse_unknown
 
 Experiments = Mapping[str, Experiment | Computation]
 _EVERY = ("convention", "series", "data", "replication", "round", "pulls", "stopped", "budget")  # columns of a search

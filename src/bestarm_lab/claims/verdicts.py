@@ -140,7 +140,7 @@ def needed_runs(comparisons: Sequence[Comparison], need: int) -> float:
     return float(np.ceil(found.n * max(1.0, (wanted / z) ** 2))) if z > 0.0 else float("inf")
 
 
-def told_runs(comparisons: Sequence[Comparison], need: int) -> float | None:
+def required_runs(comparisons: Sequence[Comparison], need: int) -> float | None:
     """Return the runs that would decide, if that is advice: more than there are, and at most `TOLD` times as many.
 
     What is undecided with enough runs by this count is so by the adjustment over all claims, which it leaves out.

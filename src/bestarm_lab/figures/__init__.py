@@ -1,1 +1,1 @@
-"""Figures, their numbers and their looks."""
+"""Figures, their numbers and their styles."""

@@ -13,8 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator
 
-from bestarm_lab.figures.appearance import CONVENTIONS, Look, display_label, look
 from bestarm_lab.figures.printed import apart, theirs_of
+from bestarm_lab.figures.styles import CONVENTIONS, Style, display_label, style_of
 
 WIDTH = 8.0  # inches
 MOST_COLOURS = 8  # more series than a reader can follow; the others are grey
@@ -50,7 +50,7 @@ class PanelStyle(NamedTuple):
         Series in colour where there are more than eight, the others grey; by default the first eight.
     joined : bool
         Whether points of a series are joined.
-    looks : mapping of str to Look, optional
+    styles : mapping of str to Style, optional
         For series that are no algorithms.
     wrap : int
         Panels in a row, by default up to three.
@@ -69,7 +69,7 @@ class PanelStyle(NamedTuple):
     reference_label: str = ""
     highlight: Sequence[str] = ()
     joined: bool = True
-    looks: Mapping[str, Look] | None = None
+    styles: Mapping[str, Style] | None = None
     wrap: int = 0
     height: float = 2.4
     share_y: bool = True
@@ -127,7 +127,7 @@ def draw_lines(
     possible: Range = (None, None),
     highlight: Sequence[str] = (),
     joined: bool = True,
-    looks: Mapping[str, Look] | None = None,
+    styles: Mapping[str, Style] | None = None,
 ) -> Axes:
     """Draw one line for each series, with its interval; see `PanelStyle`.
 
@@ -139,7 +139,7 @@ def draw_lines(
         One statistic: ``series, x, value, low, high``; rows of what the paper prints of it become hollow diamonds.
     order : sequence of str
         Series, in the order of the legend.
-    marks, places, log, possible, highlight, joined, looks
+    marks, places, log, possible, highlight, joined, styles
         As in `PanelStyle`; ``marks`` is interval, band or none.
     """
     values, printed = apart(values)
@@ -158,12 +158,12 @@ def draw_lines(
         low, high = np.clip(low, floor, ceiling), np.clip(high, floor, ceiling)
         zero = (y <= 0) & ("y" in log)
         y, low = np.where(zero, np.nan, y), np.where(zero, np.nan, low)
-        mine_look, grey = (looks or {}).get(label) or look(label), label not in coloured
-        colour = _OTHERS if grey else mine_look.colour
-        style: dict[str, Any] = {"color": colour, "marker": mine_look.marker or None, "zorder": 1.5 if grey else 3}
-        style |= {"ms": 3.5 if grey else 5, "mew": 1.2 if mine_look.marker == "x" else 0.4, "lw": 0.8 if grey else 1.4}
-        style |= {} if mine_look.marker == "x" else {"mec": colour if grey else "black"}
-        line = mine_look.line if joined and not words else "none"
+        own, grey = (styles or {}).get(label) or style_of(label), label not in coloured
+        colour = _OTHERS if grey else own.colour
+        style: dict[str, Any] = {"color": colour, "marker": own.marker or None, "zorder": 1.5 if grey else 3}
+        style |= {"ms": 3.5 if grey else 5, "mew": 1.2 if own.marker == "x" else 0.4, "lw": 0.8 if grey else 1.4}
+        style |= {} if own.marker == "x" else {"mec": colour if grey else "black"}
+        line = own.line if joined and not words else "none"
         every = max(1, len(x) // 8)
         axis.plot(x, y, ls=line, markevery=(number % every, every), label=display_label(label), **style)
         if zero.any():
@@ -283,7 +283,7 @@ def line_panels(
                 possible=_at(drawn_as.possible, panel) or (None, None),
                 highlight=drawn_as.highlight,
                 joined=drawn_as.joined,
-                looks=drawn_as.looks,
+                styles=drawn_as.styles,
             )
             reference = _at(drawn_as.reference, panel)
             _draw_reference(axis, shown["x"], reference, drawn_as.reference_label, even=places == "even")
@@ -335,7 +335,7 @@ def draw_quantiles(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> Ax
     """
     table = values.set_index(["series", "statistic"])["value"]
     for place, label in enumerate(order):
-        colour, marker, _ = look(label)
+        colour, marker, _ = style_of(label)
         for low, high, width in (("5% quantile", "95% quantile", 1.2), ("q1", "q3", 4.5)):
             axis.plot([table[label, low], table[label, high]], [place] * 2, color=colour, lw=width, zorder=2)
         axis.plot(table[label, "median"], place, marker=marker, color=colour, mec="black", mew=0.7, ms=6, zorder=3)

@@ -21,7 +21,7 @@ from typing import Any
 import pandas as pd
 
 from bestarm_lab.figures.values import COLUMNS
-from bestarm_lab.given import Given, of_type, refuse_unknown
+from bestarm_lab.yaml_keys import YamlKeys, of_type, refuse_unknown
 
 PRINTED, READ_OFF = "printed in the paper", "read off the paper's figure"
 
@@ -60,12 +60,12 @@ def read_printed(given: Mapping[str, Any], file: str, figures: Iterable[str]) ->
     found = {}
     for figure, blocks in given.items():
         place = f"{file}, {figure}"
-        rows = [row for block in of_type(place, blocks, list) for row in _rows(Given(place, block))]
+        rows = [row for block in of_type(place, blocks, list) for row in _rows(YamlKeys(place, block))]
         found[figure] = pd.DataFrame(rows).reindex(columns=COLUMNS)
     return found
 
 
-def _rows(given: Given) -> list[dict[str, Any]]:
+def _rows(given: YamlKeys) -> list[dict[str, Any]]:
     source, statistic, n = (given.take(name, kind) for name, kind in (("source", str), ("statistic", str), ("n", int)))
     words = READ_OFF if given.take("read_off", bool, False) else PRINTED
     values = given.take("values", dict)

@@ -17,7 +17,7 @@ import papermill
 import psutil
 from nbclient.exceptions import DeadKernelError
 
-from bestarm_lab.notebooks.leftovers import end_marked
+from bestarm_lab.notebooks.child_processes import end_marked
 from bestarm_lab.notebooks.parameters import REQUIRED, assigned, published_parameters, read_value, refuse_unknown
 from bestarm_lab.notebooks.section import CHANGED
 from bestarm_lab.paths import FIGURES, NOTEBOOKS, QUICK, ROOT

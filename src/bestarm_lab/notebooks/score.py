@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from scipy import stats
 
 from bestarm_lab.claims.verdicts import CONVENTIONS
-from bestarm_lab.figures.appearance import use_style
+from bestarm_lab.figures.styles import use_style
 
 REACH = 1.6  # standard deviations of a run that are drawn; farther is at the edge
 COLOURS = {"for": "#0072B2", "open": "#CCCCCC", "against": "#D55E00"}

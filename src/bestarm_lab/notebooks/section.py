@@ -17,22 +17,22 @@ from IPython.display import Markdown, display
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from bestarm_lab.claims.claims import verdict_table
+from bestarm_lab.claims.evaluation import verdict_table
 from bestarm_lab.datasets.registry import DataUnavailable, checksums
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.keys import data_files
 from bestarm_lab.experiments.run import make_rows, n_workers
 from bestarm_lab.experiments.scale import Profile
-from bestarm_lab.figures.appearance import use_style
 from bestarm_lab.figures.figures import runs_text
 from bestarm_lab.figures.narrow import narrow
+from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.vector import light_svg
-from bestarm_lab.notebooks.applied import with_parameters
+from bestarm_lab.notebooks.parameter_overrides import with_parameters
 from bestarm_lab.notebooks.parameters import changed_parameters, declared_parameters, published_parameters
 from bestarm_lab.notebooks.provenance import provenance
 from bestarm_lab.paths import QUICK, ROOT
 from bestarm_lab.results import committed_rows, costs, current_rows, published, read_verdicts, readable, rows_of
-from bestarm_lab.study import load_looks, load_study, project_seed
+from bestarm_lab.study import load_study, load_styles, project_seed
 
 _Data = TypeVar("_Data")
 CHANGED = "CHANGED PARAMETERS"  # begins the line by which an executed notebook says that it shows nothing published
@@ -69,7 +69,7 @@ class Section:
 
     def __post_init__(self) -> None:
         use_style()
-        load_looks(self.study)  # before anything is drawn, whatever is loaded when
+        load_styles(self.study)  # before anything is drawn, whatever is loaded when
         if self.changed is None:
             given = declared_parameters(self.study, self.notebook)
             self.changed = changed_parameters(self.study, self.notebook, given)

@@ -15,37 +15,37 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bestarm_lab.figures.appearance import DOTS, DOTS_AND_DASHES, Look
 from bestarm_lab.figures.figures import headed, legend_below, wide
+from bestarm_lab.figures.styles import DOTS, DOTS_AND_DASHES, Style
 from bestarm_studies.dpp_bbo.batch_values import CODE, TEXT
 from bestarm_studies.dpp_bbo.stacked import stacked
 
-WIDTH_LOOKS = {
-    "UCB": Look("#0072B2", "s"),
-    "EST, ESTa": Look("#D55E00", "^", "--"),
-    "EST, ESTn": Look("#009E73", "o", "-."),
+WIDTH_STYLES = {
+    "UCB": Style("#0072B2", "s"),
+    "EST, ESTa": Style("#D55E00", "^", "--"),
+    "EST, ESTn": Style("#009E73", "o", "-."),
 }
-REGION_LOOKS = {
-    "UCB, as written": Look("#0072B2", "s"),
-    "UCB, Contal's software": Look("#4B97E2", "D", "--"),
-    "EST, as written": Look("#009E73", "o", "-."),
-    "EST, Contal's software": Look("#5B9A48", "^", DOTS),
+REGION_STYLES = {
+    "UCB, as written": Style("#0072B2", "s"),
+    "UCB, Contal's software": Style("#4B97E2", "D", "--"),
+    "EST, as written": Style("#009E73", "o", "-."),
+    "EST, Contal's software": Style("#5B9A48", "^", DOTS),
 }
-NOISE_LOOKS = {
-    "σ² = 0.01": Look("#0072B2", "s"),
-    "σ² = 0.1": Look("#009E73", "o", "--"),
-    "σ² = 1": Look("#C17C00", "^", "-."),
-    "σ² = 10": Look("#882255", "D", DOTS_AND_DASHES),
+NOISE_STYLES = {
+    "σ² = 0.01": Style("#0072B2", "s"),
+    "σ² = 0.1": Style("#009E73", "o", "--"),
+    "σ² = 1": Style("#C17C00", "^", "-."),
+    "σ² = 10": Style("#882255", "D", DOTS_AND_DASHES),
 }
-STAGE_LOOKS = {
-    "5 observations": Look("0.0", "o"),
-    "25 observations": Look("0.3", "s", "--"),
-    "100 observations": Look("0.5", "^", "-."),
+STAGE_STYLES = {
+    "5 observations": Style("0.0", "o"),
+    "25 observations": Style("0.3", "s", "--"),
+    "100 observations": Style("0.5", "^", "-."),
 }
-PROBLEM_LOOKS = {
-    "draws of the process": Look("#0072B2", "P"),
-    "Cosines": Look("#D55E00", "v", "--"),
-    "Branin-Hoo": Look("#009E73", "X", "-."),
+PROBLEM_STYLES = {
+    "draws of the process": Style("#0072B2", "P"),
+    "Cosines": Style("#D55E00", "v", "--"),
+    "Branin-Hoo": Style("#009E73", "X", "-."),
 }
 _BAND, _SURFACE = "#56B4E9", "YlGnBu"
 _REGION_ROWS = {TEXT: 0.045, CODE: 0.0}  # height above the floor of the axis, as a share of its range

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bestarm_lab.claims.cells import Value
-from bestarm_lab.claims.claim import Check
+from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_studies.dpp_bbo.fastxml_table import HYPER_PARAMETERS
 from bestarm_studies.dpp_bbo.regrets import distance_to, log_candidate_regret, log_observed_regret, log_regret

@@ -16,7 +16,7 @@ import pandas as pd
 
 from bestarm.interface import FloatArray
 from bestarm.policies.gp_acquisition import est_width
-from bestarm_lab.claims.claim import Check
+from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_studies.dpp_bbo import theory
 from bestarm_studies.dpp_bbo.theory_values import NOISE, bound_runs, printed_bounds, two_stage_bounds

@@ -9,39 +9,39 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bestarm_lab.figures.appearance import DOTS, Look
 from bestarm_lab.figures.figures import draw_lines, draw_quantiles, headed, legend_below, line_panels, runs_text, wide
+from bestarm_lab.figures.styles import DOTS, Style
 from bestarm_studies.dpp_bbo.stacked import stacked
 
-BOUND_LOOKS = {"Theorem 3.3": Look("0.2", "", "--"), "worst arms": Look("0.45", "", DOTS)}
-TERM_LOOKS = {
-    "information γ": Look("0.35", "s", DOTS),
-    "sum of entropies": Look("#009E73", "^", "-."),
-    "bracket as printed": Look("#D55E00", "o"),
-    "bracket as proved": Look("#0072B2", "v", "--"),
+BOUND_STYLES = {"Theorem 3.3": Style("0.2", "", "--"), "worst arms": Style("0.45", "", DOTS)}
+TERM_STYLES = {
+    "information γ": Style("0.35", "s", DOTS),
+    "sum of entropies": Style("#009E73", "^", "-."),
+    "bracket as printed": Style("#D55E00", "o"),
+    "bracket as proved": Style("#0072B2", "v", "--"),
 }
-SAMPLER_LOOKS = {
-    "exact": Look("0.2", "o"),
-    "exchange chain": Look("#D55E00", "s", "--"),
-    "down-up chain": Look("#0072B2", "^", "-."),
+SAMPLER_STYLES = {
+    "exact": Style("0.2", "o"),
+    "exchange chain": Style("#D55E00", "s", "--"),
+    "down-up chain": Style("#0072B2", "^", "-."),
 }
 TIMED = ("qLogNEI", "LP-UCB", "UCB-DPP-MAX", "UCB-DPP-SAMPLE")
-RATE_LOOKS = {
-    "eigenvalues, length-scale 0.2": Look("#0072B2", ""),
-    "eigenvalues, length-scale 0.05": Look("#882255", "", "--"),
-    "greedy sets, length-scale 0.2": Look("#C17C00", "o", DOTS),
+RATE_STYLES = {
+    "eigenvalues, length-scale 0.2": Style("#0072B2", ""),
+    "eigenvalues, length-scale 0.05": Style("#882255", "", "--"),
+    "greedy sets, length-scale 0.2": Style("#C17C00", "o", DOTS),
 }
-COVERAGE_LOOKS = {
-    "GP-BUCB, B = 5": Look("#C68301", "o"),
-    "GP-BUCB, B = 10": Look("#895900", "s", "--"),
-    "GP-BUCB, B = 20": Look("#3F2700", "^", "-."),
-    "rewards at once, B = 20": Look("0.45", "", DOTS),
+COVERAGE_STYLES = {
+    "GP-BUCB, B = 5": Style("#C68301", "o"),
+    "GP-BUCB, B = 10": Style("#895900", "s", "--"),
+    "GP-BUCB, B = 20": Style("#3F2700", "^", "-."),
+    "rewards at once, B = 20": Style("0.45", "", DOTS),
 }
-MAXIMUM_LOOKS = {
-    "ESTa": Look("#D55E00", "s", "--"),
-    "ESTn": Look("#0072B2", "o"),
-    "joint draws": Look("#009E73", "^", "-."),
-    "maximum of f": Look("0.2", "", DOTS),
+MAXIMUM_STYLES = {
+    "ESTa": Style("#D55E00", "s", "--"),
+    "ESTn": Style("#0072B2", "o"),
+    "joint draws": Style("#009E73", "^", "-."),
+    "maximum of f": Style("0.2", "", DOTS),
 }
 
 
@@ -55,12 +55,12 @@ def theorems_figure(
     def above(part: Any) -> None:
         line_panels(
             regrets,
-            [*order, *BOUND_LOOKS],
+            [*order, *BOUND_STYLES],
             figure=part,
             statistic="regret",
             titles={"regret": "Theorem 3.3"},
             log="y",
-            looks=BOUND_LOOKS,
+            styles=BOUND_STYLES,
             x="batches T",
             y="full cumulative regret",
             title="",
@@ -69,11 +69,11 @@ def theorems_figure(
     def below(part: Any) -> None:
         line_panels(
             entropies,
-            list(TERM_LOOKS),
+            list(TERM_STYLES),
             figure=part,
             statistic="mean",
             titles={"Theorem 3.4": "Theorem 3.4"},
-            looks=TERM_LOOKS,
+            styles=TERM_STYLES,
             reference=0.0,
             reference_label="zero: less is impossible",
             x="batches T",
@@ -104,7 +104,7 @@ def rate_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figur
     panels = list(dict.fromkeys(values["panel"]))
     figure, axes = plt.subplots(1, len(panels), figsize=wide(1, 2.8))
     for axis, panel in zip(axes, panels, strict=True):
-        draw_lines(axis, values[values["panel"] == panel], list(RATE_LOOKS), marks="none", looks=RATE_LOOKS)
+        draw_lines(axis, values[values["panel"] == panel], list(RATE_STYLES), marks="none", styles=RATE_STYLES)
         d = int(panel.split()[-1])
         axis.axhline(d, color="0.2", ls="--", lw=1.0, label="d: Theorem 6.8", zorder=1)
         axis.axhline(d + 1, color="0.5", ls="-.", lw=1.0, label="d + 1: the older rate", zorder=1)
@@ -122,7 +122,7 @@ def confidence_figure(coverage: pd.DataFrame, maxima: pd.DataFrame, *, title: st
     def above(part: Any) -> None:
         line_panels(
             coverage,
-            list(COVERAGE_LOOKS),
+            list(COVERAGE_STYLES),
             figure=part,
             statistic={"squared": "squared", "missed": "missed", "inflation": "inflation"},
             titles={
@@ -130,7 +130,7 @@ def confidence_figure(coverage: pd.DataFrame, maxima: pd.DataFrame, *, title: st
                 "missed": "share of batches with\nan arm out of its interval",
                 "inflation": "largest deviation over\nits value in the batch",
             },
-            looks=COVERAGE_LOOKS,
+            styles=COVERAGE_STYLES,
             x="position in the batch",
             marks="band",
             title="",
@@ -140,11 +140,11 @@ def confidence_figure(coverage: pd.DataFrame, maxima: pd.DataFrame, *, title: st
     def below(part: Any) -> None:
         line_panels(
             maxima,
-            list(MAXIMUM_LOOKS),
+            list(MAXIMUM_STYLES),
             figure=part,
             statistic="median",
             titles={"maximum": "estimate of the maximum"},
-            looks=MAXIMUM_LOOKS,
+            styles=MAXIMUM_STYLES,
             log="xy",
             x="before batch",
             y="value",
@@ -167,12 +167,12 @@ def cost_figure(samples: pd.DataFrame, batches: pd.DataFrame, *, title: str, set
     def above(part: Any) -> None:
         line_panels(
             samples,
-            list(SAMPLER_LOOKS),
+            list(SAMPLER_STYLES),
             figure=part,
             statistic="cost",
             titles={panel: panel.replace(": ", "\n") for panel in kinds},
             log="xy",
-            looks=SAMPLER_LOOKS,
+            styles=SAMPLER_STYLES,
             marks="none",
             x="points n",
             wrap=4,

@@ -16,7 +16,7 @@ from scipy import stats
 
 from bestarm.interface import FloatArray
 from bestarm_lab.claims.cells import Value
-from bestarm_lab.claims.claim import Check
+from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.experiments.series import setting_of_each
 from bestarm_studies.gpoo.series import CHILDREN_AND_REPRESENTATIVES

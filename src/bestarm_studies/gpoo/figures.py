@@ -12,10 +12,10 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bestarm_lab.figures.appearance import CONVENTIONS, Look
 from bestarm_lab.figures.figures import WIDTH, draw_lines, headed, legend_below, line_panels, runs_text, wide
+from bestarm_lab.figures.styles import CONVENTIONS, Style
 
-SIZE_LOOKS = {"S = 1": Look("#0072B2", "s"), "S = 10": Look("#4B97E2", "o", "--")}
+SIZE_STYLES = {"S = 1": Style("#0072B2", "s"), "S = 10": Style("#4B97E2", "o", "--")}
 
 
 def draw_function(axis: Axes, values: pd.DataFrame) -> Axes:
@@ -135,10 +135,10 @@ def settings_figure(values: pd.DataFrame, *, title: str, setting: str = "", x: s
     words = values["x"].astype(str).str.replace(r"14·(\d)\^-h", r"$14\\cdot\1^{-h}$", regex=True)
     shown = values.assign(x=numbers if continuous else words)
     shown = shown.assign(series=shown["series"] + ", " + shown["statistic"])
-    order = [f"{size}, {budget}" for size in SIZE_LOOKS for budget in budgets]
-    looks = {
-        f"{size}, {budget}": Look(colour, marker, "-" if budget == budgets[-1] else "--")
-        for size, (colour, marker, _) in SIZE_LOOKS.items()
+    order = [f"{size}, {budget}" for size in SIZE_STYLES for budget in budgets]
+    styles = {
+        f"{size}, {budget}": Style(colour, marker, "-" if budget == budgets[-1] else "--")
+        for size, (colour, marker, _) in SIZE_STYLES.items()
         for budget in budgets
     }
     figure, axes = plt.subplots(
@@ -147,7 +147,7 @@ def settings_figure(values: pd.DataFrame, *, title: str, setting: str = "", x: s
     for row, convention in enumerate(conventions):
         for axis, panel in zip(axes[row], panels, strict=True):
             mine = shown[(shown["panel"] == panel) & (shown["convention"] == convention)]
-            draw_lines(axis, mine, order, looks=looks, log="x" * continuous, possible=(0.0, None))
+            draw_lines(axis, mine, order, styles=styles, log="x" * continuous, possible=(0.0, None))
             for line in axis.lines:
                 if str(line.get_label()).endswith(budgets[0]) and len(budgets) > 1:
                     line.set(markerfacecolor="white", markeredgecolor=line.get_color(), markeredgewidth=1.2)

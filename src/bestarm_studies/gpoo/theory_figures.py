@@ -8,13 +8,13 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bestarm_lab.figures.appearance import DOTS, Look
 from bestarm_lab.figures.figures import draw_quantiles, headed, line_panels, runs_text, wide
+from bestarm_lab.figures.styles import DOTS, Style
 
-BOUND_LOOKS = {
-    "Theorem 1": Look("0.0", "", "--"),
-    "Corollary 1, mended": Look("0.3", "", DOTS),
-    "Corollary 1, printed": Look("0.55", "", "-."),
+BOUND_STYLES = {
+    "Theorem 1": Style("0.0", "", "--"),
+    "Corollary 1, mended": Style("0.3", "", DOTS),
+    "Corollary 1, printed": Style("0.55", "", "-."),
 }
 
 
@@ -34,14 +34,14 @@ def rate_figure(
 ) -> Figure:
     """Return mean regret against the budget with its interval below the bounds, one column for each function."""
     every = pd.concat([values[values["statistic"] == "mean"], bounds.assign(series=bounds["statistic"])])
-    order = [*dict.fromkeys(values["series"]), *BOUND_LOOKS]
+    order = [*dict.fromkeys(values["series"]), *BOUND_STYLES]
     return line_panels(
         every.assign(statistic="regret"),
         order,
         statistic="regret",
         titles=titles,
         log="xy",
-        looks=BOUND_LOOKS,
+        styles=BOUND_STYLES,
         x="budget N (evaluations)",
         y="aggregated regret",
         title=title,

@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Patch
 
-from bestarm_lab.figures.appearance import CONVENTIONS
 from bestarm_lab.figures.figures import headed, legend_below, wide
+from bestarm_lab.figures.styles import CONVENTIONS
 from bestarm_lab.figures.values import as_values, summarise
 
 _DRAWS = (

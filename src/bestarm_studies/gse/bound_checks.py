@@ -20,7 +20,7 @@ import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
 from bestarm.interface import FloatArray
-from bestarm_lab.claims.claim import Check
+from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 
 Test = Mapping[str, Any]

@@ -17,7 +17,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from bestarm_lab.claims.cells import Value
-from bestarm_lab.claims.claim import Check
+from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.study import project_seed
 from bestarm_studies.gse.bound_checks import BOUND_CHECKS, high_without_error

@@ -9,28 +9,28 @@ import pandas as pd
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from bestarm_lab.figures.appearance import DOTS, Look, look
 from bestarm_lab.figures.figures import draw_lines, headed, legend_below, line_panels, runs_text, wide
+from bestarm_lab.figures.styles import DOTS, Style, style_of
 
-SOLVER_LOOKS = {
-    "Algorithm 2, line search": Look("#7A3500", "P"),
-    "authors' line search": Look("#C78615", "X", "--"),
-    "determinant, away steps": Look("#0072B2", "s", "-."),
-    "Wynn's steps": Look("#009E73", "^", DOTS),
+SOLVER_STYLES = {
+    "Algorithm 2, line search": Style("#7A3500", "P"),
+    "authors' line search": Style("#C78615", "X", "--"),
+    "determinant, away steps": Style("#0072B2", "s", "-."),
+    "Wynn's steps": Style("#009E73", "^", DOTS),
 }
-INSTANCE_LOOKS = {
-    "static": Look("#D55E00", "P"),
-    "adaptive": Look("#0072B2", "s", "--"),
-    "sphere": Look("#009E73", "o"),
-    "logistic": Look("#C0609A", "<", DOTS),
-    "automobile": Look("#30267A", "d", "-."),
-    "motor": Look("0.35", "^", "--"),
+INSTANCE_STYLES = {
+    "static": Style("#D55E00", "P"),
+    "adaptive": Style("#0072B2", "s", "--"),
+    "sphere": Style("#009E73", "o"),
+    "logistic": Style("#C0609A", "<", DOTS),
+    "automobile": Style("#30267A", "d", "-."),
+    "motor": Style("0.35", "^", "--"),
 }
-KEPT_LOOKS = {"GSE-Lin | rewards kept": Look("#0B3C6F", "D", "-.")}  # beside GSE-Lin itself
-STAGE_LOOKS = {
-    "η = 3": Look("#4A90D9", "o", "--"),
-    "η = 4": Look("#0B3C6F", "s", "-."),
-    "η = K": Look("#D55E00", "P"),
+KEPT_STYLES = {"GSE-Lin | rewards kept": Style("#0B3C6F", "D", "-.")}  # beside GSE-Lin itself
+STAGE_STYLES = {
+    "η = 3": Style("#4A90D9", "o", "--"),
+    "η = 4": Style("#0B3C6F", "s", "-."),
+    "η = K": Style("#D55E00", "P"),
 }
 _BOUND_LINES = ("--", DOTS, "-.")
 
@@ -42,7 +42,7 @@ def accuracy_with_difference(
     *,
     title: str,
     setting: str = "",
-    looks: Mapping[str, Look] | None = None,
+    styles: Mapping[str, Style] | None = None,
 ) -> Figure:
     """Return accuracy against K in the upper row, a panel for each budget, and one algorithm minus another below.
 
@@ -54,7 +54,7 @@ def accuracy_with_difference(
         Series.
     title, setting : str
         The finding; where and how.
-    looks : mapping of str to Look, optional
+    styles : mapping of str to Style, optional
         Of series that do not look like their algorithm.
     """
     panels = list(dict.fromkeys(values["panel"]))
@@ -62,11 +62,11 @@ def accuracy_with_difference(
     mine = values[values["statistic"] == "accuracy"]
     for (above, below), panel in zip(axes.T, panels, strict=True):
         there, by = mine[mine["panel"] == panel], differences[differences["panel"] == panel]
-        draw_lines(above, there, order, places="even", possible=(0, 1), looks=looks)
+        draw_lines(above, there, order, places="even", possible=(0, 1), styles=styles)
         xs = np.array(sorted(there["x"].unique()))
         above.plot(range(len(xs)), 1.0 / xs, color="0.3", ls="--", lw=1.0, zorder=1, label="a guess, 1/K")
-        black = {name: Look("#000000", "D") for name in by["series"]}
-        draw_lines(below, by, list(dict.fromkeys(by["series"])), places="even", looks=black)
+        black = {name: Style("#000000", "D") for name in by["series"]}
+        draw_lines(below, by, list(dict.fromkeys(by["series"])), places="even", styles=black)
         below.axhline(0.0, color="0.3", ls="--", lw=1.0, zorder=1)
         above.set_title(panel)
         below.set_xlabel("arms K")
@@ -109,7 +109,7 @@ def convergence_figure(values: pd.DataFrame, *, title: str, setting: str = "") -
     shown = values.assign(**{name: values[name] - 1.0 for name in ("value", "low", "high")})
     return line_panels(
         shown,
-        list(SOLVER_LOOKS),
+        list(SOLVER_STYLES),
         title=title,
         setting=setting,
         statistic="largest leverage over rank",
@@ -118,7 +118,7 @@ def convergence_figure(values: pd.DataFrame, *, title: str, setting: str = "") -
         marks="band",
         spread="range over sets of arms",
         log="xy",
-        looks=SOLVER_LOOKS,
+        styles=SOLVER_STYLES,
     )
 
 
@@ -138,7 +138,7 @@ def bound_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figu
         for name, style in zip(names, _BOUND_LINES, strict=False):
             for series in order:
                 line = mine[(mine["statistic"] == name) & (mine["series"] == series)].sort_values("x")
-                axis.plot(line["x"], line["value"], color=look(series).colour, ls=style, lw=1.2, zorder=1)
+                axis.plot(line["x"], line["value"], color=style_of(series).colour, ls=style, lw=1.2, zorder=1)
             axis.plot([], [], color="0.3", ls=style, lw=1.2, label=f"{name}, in the algorithm's colour")
         axis.set(xscale="log", xlabel="budget B (pulls)", title=panel, ylim=(5e-5, 2.0))
     axes[0, 0].set_ylabel("probability of an error")

@@ -14,7 +14,7 @@ import pandas as pd
 from bestarm.designs.l1_design import l1_designs
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm_lab.claims.cells import Value
-from bestarm_lab.claims.claim import Check
+from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_studies.linear_topm.complexity import (
     lucb_complexity,

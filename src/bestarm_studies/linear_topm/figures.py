@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bestarm_lab.figures.appearance import CONVENTIONS, display_label, look
 from bestarm_lab.figures.figures import draw_lines, draw_quantiles, headed, legend_below, runs_text, wide
+from bestarm_lab.figures.styles import CONVENTIONS, display_label, style_of
 from bestarm_studies.linear_topm.values import Panel
 
 
@@ -56,7 +56,7 @@ def draw_sample_complexity(axis: Axes, rows: pd.DataFrame, values: pd.DataFrame,
         legend=False,
         ax=axis,
         width=0.55,
-        palette={label: look(label).colour for label in order},
+        palette={label: style_of(label).colour for label in order},
         whis=(5, 95),
         showfliers=False,
         linewidth=1.0,
@@ -64,7 +64,8 @@ def draw_sample_complexity(axis: Axes, rows: pd.DataFrame, values: pd.DataFrame,
     )
     table = values.set_index(["statistic", "series"])["value"]
     for position, label in enumerate(order):
-        axis.plot(table["mean", label], position, look(label).marker, ms=6, mfc="white", mec="black", mew=1.0, zorder=4)
+        marker = style_of(label).marker
+        axis.plot(table["mean", label], position, marker, ms=6, mfc="white", mec="black", mew=1.0, zorder=4)
         if ("authors' mean", label) in table.index:
             axis.plot([table["authors' mean", label]] * 2, [position - 0.42, position + 0.42], "k:", lw=1.8, zorder=5)
         error = f"{100 * table['error rate', label]:.1f}%"

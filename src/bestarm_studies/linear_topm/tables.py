@@ -13,7 +13,7 @@ from bestarm.policies.gifa import Gifa
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm_lab.claims.kinds import Share
 from bestarm_lab.experiments.experiment import Experiment
-from bestarm_lab.figures.appearance import CONVENTIONS
+from bestarm_lab.figures.styles import CONVENTIONS
 from bestarm_lab.figures.values import as_values, interval_text
 from bestarm_lab.study import load_study
 from bestarm_studies.linear_topm.complexity import (

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bestarm_lab.figures.appearance import display_label, look
 from bestarm_lab.figures.figures import draw_quantiles, headed, legend_below, runs_text, wide
+from bestarm_lab.figures.styles import display_label, style_of
 
 
 def event_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
@@ -59,7 +59,7 @@ def event_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figu
 def _draw_pulls_and_bounds(axis: Axes, values: pd.DataFrame, rules: Sequence[str]) -> None:
     """Draw the mean sample complexity against the constant, each joined to its bound."""
     for rule in rules:
-        colour, marker, _ = look(rule)
+        colour, marker, _ = style_of(rule)
         mine = values[values["series"] == rule].pivot(index="x", columns="statistic", values="value")
         axis.vlines(mine.index, mine["mean"], mine["bound"], color=colour, lw=0.8, alpha=0.7, zorder=2)
         axis.plot(mine.index, mine["bound"], "_", color=colour, ms=9, mew=1.8, zorder=3)
@@ -90,7 +90,7 @@ def bound_figure(
     left.set_title("pulls, and the bound above them")
     slack = values[values["statistic"] == "mean slack"].set_index(["series", "panel"])
     for rule, shift in zip(rules, (-0.14, 0.14), strict=True):
-        colour, marker, _ = look(rule)
+        colour, marker, _ = style_of(rule)
         mine = slack.loc[rule].reindex(list(headings))
         places = np.arange(len(headings)) + shift
         right.hlines(places, mine["low"], mine["high"], color=colour, lw=1.2, zorder=2)

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from bestarm_lab.claims.cells import Value
-from bestarm_lab.claims.claim import Check
+from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_studies.oae.cell_lines.claim_values import held_out, misfit_explains_gain, own_misfit
 from bestarm_studies.oae.claim_values import (

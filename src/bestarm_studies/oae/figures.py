@@ -14,15 +14,15 @@ from matplotlib.ticker import NullLocator
 
 from bestarm_lab.experiments.experiment import Experiment, settings_of
 from bestarm_lab.experiments.scale import Profile
-from bestarm_lab.figures.appearance import DOTS, Look, display_label, look
 from bestarm_lab.figures.figures import draw_lines, headed, legend_below, line_panels, runs_text, wide
+from bestarm_lab.figures.styles import DOTS, Style, display_label, style_of
 from bestarm_studies.oae.divergence import BEYOND
 from bestarm_studies.oae.first_hits import MAIN_TAU
 from bestarm_studies.oae.values import RANDOM_LAW
 
 CLASSES = ["linear", "NN 10-5", "NN 100-10", "NN 300-100"]
 _PAPER = {"steps": 5000, "rounds": 150, "members": 10}
-OBJECTIVES = {"MaxOpt": Look("#B7340A", "o", "-."), "HingePNorm": Look("#6057B2", "s", DOTS)}
+OBJECTIVES = {"MaxOpt": Style("#B7340A", "o", "-."), "HingePNorm": Style("#6057B2", "s", DOTS)}
 SIMILAR = (0.8, 1.25)  # ratios that a claim of similarity allows
 PARTS = {"share": f"share of runs with a top-{100 * MAIN_TAU:g}% arm", "batches": "batches until a top arm (mean)"}
 
@@ -74,7 +74,7 @@ def draw_share_found(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> 
     for series, height in zip(there, heights, strict=True):
         n = int(ends["n"].loc[series])
         never = n - round(float(ends["value"].loc[series]) * n)
-        colour = look(series).colour
+        colour = style_of(series).colour
         axis.text(1.02, height, f"{never} of {n}", transform=axis.transAxes, color=colour, size=8, va="center")
     axis.text(1.02, min(heights[-1] + 0.11, 1.1), "never", transform=axis.transAxes, color="0.35", size=8, va="center")
     return axis
@@ -105,7 +105,7 @@ def draw_batches(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> Axes
     for series, x in lost[["series", "x"]].itertuples(index=False):
         if series in order:
             found = mine[(mine["series"] == series) & (mine["x"] == x)]["value"]
-            colour, marker, _ = look(series)
+            colour, marker, _ = style_of(series)
             around = marker == "x"
             axis.plot(
                 [x],
@@ -294,7 +294,7 @@ def objectives_figure(values: pd.DataFrame, *, title: str, setting: str = "") ->
         log="y",
         reference=1.0,
         reference_label="MeanOpt with the same λ",
-        looks=OBJECTIVES,
+        styles=OBJECTIVES,
         wrap=4,
         height=1.9,
     )

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from bestarm_lab.claims.choices import decided_alone
-from bestarm_lab.claims.claim import Claim
 from bestarm_lab.claims.kinds import ClaimTest
+from bestarm_lab.claims.records import Claim
 from bestarm_lab.claims.verdicts import states
 from bestarm_lab.figures.values import as_values
 from bestarm_lab.paths import RESULTS

@@ -19,9 +19,9 @@ from scipy import stats
 
 from bestarm_lab.claims.cells import Quantity, Value
 from bestarm_lab.claims.choices import KINDS, decided_alone, series_of
-from bestarm_lab.claims.claim import Claim
 from bestarm_lab.claims.kinds import ClaimTest
 from bestarm_lab.claims.layout import Part
+from bestarm_lab.claims.records import Claim
 from bestarm_lab.claims.verdicts import LEVEL
 from bestarm_lab.paths import RESULTS
 from bestarm_lab.results import current_rows

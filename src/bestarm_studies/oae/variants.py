@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from bestarm_lab.claims.choices import decided_alone
-from bestarm_lab.claims.claim import Claim, Exact
 from bestarm_lab.claims.kinds import ClaimTest
+from bestarm_lab.claims.records import Claim, Exact
 from bestarm_lab.claims.verdicts import states
 from bestarm_lab.figures.values import as_values
 

@@ -17,9 +17,9 @@ from bestarm_lab.claims.choices import (
     stands,
     stands_table,
 )
-from bestarm_lab.claims.claim import Claim
 from bestarm_lab.claims.kinds import Difference, Slope
 from bestarm_lab.claims.layout import Best, Part
+from bestarm_lab.claims.records import Claim
 from bestarm_lab.claims.statistics import Relation
 from bestarm_lab.paths import RESULTS
 from bestarm_lab.results import current_rows, read_choices

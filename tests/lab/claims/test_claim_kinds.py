@@ -12,10 +12,10 @@ from statsmodels.stats.weightstats import ttost_paired
 
 from bestarm_lab.claims import statistics
 from bestarm_lab.claims.cells import Quantity, Value, best_by_halves
+from bestarm_lab.claims.claims_file import KINDS, read_test
 from bestarm_lab.claims.layout import Span
-from bestarm_lab.claims.ledger import KINDS, read_test
 from bestarm_lab.claims.statistics import Estimate, Relation, mean_of, skewness
-from bestarm_lab.given import Given
+from bestarm_lab.yaml_keys import YamlKeys
 
 
 def frame(values: dict[str, np.ndarray], **settings) -> pd.DataFrame:
@@ -47,7 +47,7 @@ AB = {"left": "a", "right": "b", **CELLS}
 
 def read(test, values=None):
     """Return the record of a test as a ledger writes it."""
-    return read_test(Given("ledger", test), {}, values or {})
+    return read_test(YamlKeys("ledger", test), {}, values or {})
 
 
 def counted(test, rows, values=None):

@@ -7,7 +7,7 @@ import textwrap
 import pandas as pd
 import pytest
 
-from bestarm_lab.claims.claim import Check
+from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.study import load_study, study_names
 

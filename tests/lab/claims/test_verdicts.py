@@ -18,8 +18,8 @@ from bestarm_lab.claims.verdicts import (
     in_margins,
     needed_runs,
     pooled,
+    required_runs,
     states,
-    told_runs,
     two_sided,
     verdict_of,
     verdict_text,
@@ -161,10 +161,10 @@ def test_the_runs_that_would_decide_have_80_percent_power():
 
 def test_runs_are_told_only_where_they_are_advice():
     """Not where there are enough already, which the adjustment over claims undoes, and not beyond ten times as many."""
-    assert told_runs(given(0.04), 1) == needed_runs(given(0.04), 1)
-    assert told_runs(given(0.001), 1) is None
+    assert required_runs(given(0.04), 1) == needed_runs(given(0.04), 1)
+    assert required_runs(given(0.001), 1) is None
     assert needed_runs(given(0.25), 1) > 10 * given(0.25)[0].n
-    assert told_runs(given(0.25), 1) is None
+    assert required_runs(given(0.25), 1) is None
 
 
 def test_verdicts_in_words():

@@ -14,9 +14,9 @@ import pytest
 from matplotlib.colors import to_rgb
 
 import bestarm_studies
-from bestarm_lab.figures.looks import GREYS, OTHER, Look
+from bestarm_lab.figures.styles import GREYS, OTHER, Style
 from bestarm_lab.paths import FIGURES
-from bestarm_lab.study import load_looks, study_names
+from bestarm_lab.study import load_styles, study_names
 
 APART = 15.0
 VISIONS = {
@@ -63,31 +63,31 @@ def distances(one, other):
 
 
 def told_apart(one, other):
-    """Return whether two looks differ by 15 in CIE76, and by 15 in CIEDE2000 or else in both marker and line."""
+    """Return whether two styles differ by 15 in CIE76, and by 15 in CIEDE2000 or else in both marker and line."""
     plain, even = distances(one.colour, other.colour)
     return plain >= APART and (even >= APART or (one.marker != other.marker and one.line != other.line))
 
 
 def drawn_together(study):
     """Return the pairs of a study's algorithms that stand in one panel of a published picture."""
-    looks, found = load_looks(study), {}
+    styles, found = load_styles(study), {}
     for path in sorted(FIGURES.glob(f"{study}/*/*.csv")):
         values = pd.read_csv(path, usecols=lambda name: name in ("panel", "series"))
         if not path.with_suffix(".png").exists() or set(values) != {"panel", "series"}:
             continue
         for _, panel in values.groupby("panel", dropna=False):
-            found |= dict.fromkeys(combinations(sorted(set(panel["series"].astype(str)) & set(looks)), 2), path.stem)
+            found |= dict.fromkeys(combinations(sorted(set(panel["series"].astype(str)) & set(styles)), 2), path.stem)
     return found
 
 
 def tables():
-    """Return the small tables of looks in the studies' modules: each belongs to one figure."""
+    """Return the small tables of styles in the studies' modules: each belongs to one figure."""
     found = {"GREYS": dict(enumerate(GREYS))}
     for module in pkgutil.walk_packages(bestarm_studies.__path__, "bestarm_studies."):
-        if module.name.endswith((".looks", ".experiments")):
+        if module.name.endswith((".styles", ".experiments")):
             continue
         for name, table in vars(import_module(module.name)).items():
-            if isinstance(table, dict) and table and all(isinstance(value, Look) for value in table.values()):
+            if isinstance(table, dict) and table and all(isinstance(value, Style) for value in table.values()):
                 found[f"{module.name.removeprefix('bestarm_studies.')}.{name}"] = table
     return found
 
@@ -120,10 +120,10 @@ def test_red_and_green_are_alike_without_red_or_green_cones_alone():
 
 @pytest.mark.parametrize("study", study_names())
 def test_algorithms_of_one_panel_are_told_apart(study):
-    looks, pairs = load_looks(study), drawn_together(study)
+    styles, pairs = load_styles(study), drawn_together(study)
     assert len(pairs) > 8
-    close = {pair: (figure, distances(*(looks[name].colour for name in pair))) for pair, figure in pairs.items()}
-    assert {pair: close[pair] for pair in pairs if not told_apart(*(looks[name] for name in pair))} == {}
+    close = {pair: (figure, distances(*(styles[name].colour for name in pair))) for pair, figure in pairs.items()}
+    assert {pair: close[pair] for pair in pairs if not told_apart(*(styles[name] for name in pair))} == {}
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ def test_algorithms_of_one_panel_are_told_apart(study):
     ],
 )
 def test_main_rivals_differ_in_colour_alone(study, one, other):
-    looks = load_looks(study)
-    assert min(distances(looks[one].colour, looks[other].colour)) >= APART
+    styles = load_styles(study)
+    assert min(distances(styles[one].colour, styles[other].colour)) >= APART
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -154,5 +154,5 @@ def test_what_has_no_look_of_its_own_differs_from_black():
 
 @pytest.mark.parametrize("name", TABLES)
 def test_no_figure_gives_an_algorithm_another_look(name):
-    study = load_looks(name.split(".")[0]) if "." in name else {}
+    study = load_styles(name.split(".")[0]) if "." in name else {}
     assert {series: look for series, look in TABLES[name].items() if study.get(series, look) != look} == {}

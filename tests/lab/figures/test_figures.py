@@ -1,4 +1,4 @@
-"""Figures: looks that can be told apart, lines at their true places, intervals in the possible range, forests."""
+"""Figures: styles that can be told apart, lines at their true places, intervals in the possible range, forests."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -6,10 +6,9 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 
-from bestarm_lab.figures.appearance import GREYS, OTHER, Look, display_label, look, use_style
 from bestarm_lab.figures.figures import WIDTH, draw_lines, headed, line_panels
-from bestarm_lab.figures.forest import forest, forest_lines
-from bestarm_lab.figures.looks import know_looks
+from bestarm_lab.figures.forest_plot import forest, forest_lines
+from bestarm_lab.figures.styles import GREYS, OTHER, Style, display_label, register_styles, style_of, use_style
 from bestarm_lab.figures.values import as_values
 from bestarm_lab.study import load_study, study_names
 from bestarm_studies.gpoo.experiments import EXPERIMENTS as GPOO
@@ -17,7 +16,7 @@ from bestarm_studies.gse.experiments import EXPERIMENTS as GSE
 from bestarm_studies.linear_topm.experiments import EXPERIMENTS as TOPM
 from bestarm_studies.oae.experiments import EXPERIMENTS as OAE
 
-LOOKS = {label: look for study in study_names() for label, look in load_study(study).looks.items()}
+STYLES = {label: look for study in study_names() for label, look in load_study(study).styles.items()}
 
 
 @pytest.fixture(autouse=True)
@@ -33,9 +32,9 @@ def contrast(colour: str) -> float:
     return 1.05 / (float(np.dot([0.2126, 0.7152, 0.0722], parts)) + 0.05)
 
 
-@pytest.mark.parametrize("label", [*LOOKS, "OTHER", *range(len(GREYS))])
+@pytest.mark.parametrize("label", [*STYLES, "OTHER", *range(len(GREYS))])
 def test_every_line_has_a_contrast_of_three_on_white(label):
-    shown = OTHER if label == "OTHER" else GREYS[label] if isinstance(label, int) else LOOKS[label]
+    shown = OTHER if label == "OTHER" else GREYS[label] if isinstance(label, int) else STYLES[label]
     assert contrast(shown.colour) >= 3.0
 
 
@@ -52,23 +51,23 @@ def test_every_line_has_a_contrast_of_three_on_white(label):
 def test_algorithms_of_a_study_can_be_told_apart_in_colour_and_in_grey(study, names):
     """All have a look of their own: one colour each, and one marker with one line style each; changes keep it."""
     labels = {label for name in names for label in study[name].series if " | " not in label}
-    looks = [look(label) for label in labels]
-    assert OTHER not in looks
-    assert len({one.colour for one in looks if one.colour not in ("#000000", "0.55")}) >= len(looks) - 3
-    assert len({(one.marker, str(one.line)) for one in looks}) == len(looks)
+    styles = [style_of(label) for label in labels]
+    assert OTHER not in styles
+    assert len({one.colour for one in styles if one.colour not in ("#000000", "0.55")}) >= len(styles) - 3
+    assert len({(one.marker, str(one.line)) for one in styles}) == len(styles)
 
 
 def test_an_algorithm_of_two_studies_looks_the_same_in_both():
-    know_looks({"Greedy": LOOKS["Greedy"]})
-    with pytest.raises(ValueError, match="Greedy is drawn as Look"):
-        know_looks({"Greedy": Look("#123456", "o")})
-    assert look("Greedy") == LOOKS["Greedy"]
+    register_styles({"Greedy": STYLES["Greedy"]})
+    with pytest.raises(ValueError, match="Greedy is drawn as Style"):
+        register_styles({"Greedy": Style("#123456", "o")})
+    assert style_of("Greedy") == STYLES["Greedy"]
 
 
 def test_labels_have_formulas_and_changes_keep_the_look():
     assert r"$\tau^{LUCB}$" in display_label("LinGIFA (τ^LUCB, greedy)")
-    assert look("GSE-Lin | three columns") == look("GSE-Lin") != OTHER
-    assert look("unheard of") == OTHER
+    assert style_of("GSE-Lin | three columns") == style_of("GSE-Lin") != OTHER
+    assert style_of("unheard of") == OTHER
 
 
 def values(x=(8, 16, 32), series=("GSE-Lin", "OD-LinBAI"), conventions=("as_written",), panels=("a",)):
@@ -168,10 +167,10 @@ def test_panels_are_rows_of_conventions_and_columns_of_panels():
 
 
 def test_more_than_eight_series_are_grey_but_for_those_highlighted():
-    names = [label for label in LOOKS if "GSE" in label or "Gap" in label][:10]
+    names = [label for label in STYLES if "GSE" in label or "Gap" in label][:10]
     made = line_panels(values(series=names), names, statistic="accuracy", title="T", highlight=names[8:])
     assert {drawn(made, display_label(name)).get_color() for name in names[:8]} == {"0.55"}
-    assert drawn(made, names[9]).get_color() == look(names[9]).colour
+    assert drawn(made, names[9]).get_color() == style_of(names[9]).colour
     plain = line_panels(values(series=names), names, statistic="accuracy", title="T")
     assert [drawn(plain, display_label(n)).get_color() == "0.55" for n in names] == [False] * 8 + [True] * 2
 

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bestarm_lab.figures.appearance import use_style
 from bestarm_lab.figures.figures import line_panels
 from bestarm_lab.figures.printed import PRINTED, READ_OFF, beside, read_printed, theirs
+from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.values import COLUMNS, as_values
 from bestarm_lab.paths import FIGURES
 from bestarm_lab.study import load_printed, study_names

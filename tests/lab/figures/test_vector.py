@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from bestarm_lab.figures.appearance import use_style
+from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.vector import MOST_POINTS, light_svg
 
 

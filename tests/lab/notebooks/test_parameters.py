@@ -18,7 +18,7 @@ from bestarm_lab.experiments.keys import describe
 from bestarm_lab.experiments.scale import PerArm
 from bestarm_lab.figures.figures import headed
 from bestarm_lab.notebooks import section as section_module
-from bestarm_lab.notebooks.applied import with_parameters
+from bestarm_lab.notebooks.parameter_overrides import with_parameters
 from bestarm_lab.notebooks.parameters import REQUIRED, published_parameters, read_value
 from bestarm_lab.notebooks.runner import NotebookFailed, check_parameters, notebooks_of, run_notebook
 from bestarm_lab.notebooks.section import Section

@@ -12,7 +12,7 @@ from bestarm.designs.k_dpp import greedy_map
 from bestarm.policies.batch_gp import b_est, est_dpp_max, est_dpp_sample, gp_bucb, lp_ucb, ucb_dpp_max, ucb_dpp_sample
 from bestarm.policies.gp_state import GPModel
 from bestarm.streams import Streams
-from bestarm_lab.figures.appearance import use_style
+from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.values import COLUMNS
 from bestarm_studies.dpp_bbo import batch_pictures, batch_values
 from bestarm_studies.dpp_bbo.gp_draws import gp_draw_instance, kernel_matrix

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bestarm_lab.figures.appearance import use_style
+from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.values import COLUMNS, summarise
 from bestarm_studies.gpoo.figures import grid_figure, regret_figure, settings_figure
 from bestarm_studies.gpoo.functions import reward_function

@@ -8,7 +8,7 @@ import pytest
 
 from bestarm.policies.gpoo import Gpoo
 from bestarm.streams import Streams
-from bestarm_lab.figures.appearance import use_style
+from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.values import COLUMNS
 from bestarm_studies.gpoo import tree_figures
 from bestarm_studies.gpoo.aggregated_gp import AggregatedGP, average_cells

@@ -9,7 +9,7 @@ import pytest
 from bestarm.policies.gse import Gse
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
-from bestarm_lab.claims.claim import Exact
+from bestarm_lab.claims.records import Exact
 from bestarm_lab.experiments.experiment import Series
 from bestarm_lab.experiments.run import make_rows
 from bestarm_lab.results import committed_rows

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bestarm_lab.figures.appearance import use_style
+from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.values import as_values, summarise
-from bestarm_lab.study import load_looks
+from bestarm_lab.study import load_styles
 from bestarm_studies.gse.figures import accuracy_with_difference, bound_figure, closing_figure, instance_figure
 from bestarm_studies.gse.values import (
     ACCURACY,
@@ -85,7 +85,7 @@ def test_a_figure_with_a_row_of_differences():
 def test_each_algorithm_has_its_own_bound_and_zero_errors_are_open():
     """A bound has its algorithm's colour; no error in any run is an open marker at the interval's upper end."""
     use_style()
-    load_looks("gse")
+    load_styles("gse")
     tables = [
         pd.DataFrame(
             {

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from bestarm_lab.figures.appearance import use_style
+from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.values import COLUMNS, mean_interval
 from bestarm_studies.linear_topm.figures import sample_complexity_figure
 from bestarm_studies.linear_topm.tables import agreement_table

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bestarm_lab.figures.appearance import use_style
+from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.values import share_interval
 from bestarm_lab.paths import RESULTS
 from bestarm_studies.oae.batch_observer import n_good

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from bestarm_lab.claims.claim import Check
-from bestarm_lab.claims.ledger import read_ledger
+from bestarm_lab.claims.claims_file import read_ledger
+from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_studies.oae.experiments import EXPERIMENTS
 from bestarm_studies.oae.figures import scale_words
@@ -61,7 +61,7 @@ def test_claims_without_a_series_that_was_not_run():
     about = {"claim": "A.", "where": "here", "notebook": "01", "ours": "control"}
     test = {"difference": "v", "left": "z", "below": 0, "cells": {"e": {}}}
     ledger = {"A": {**test, "right": ["x", "y"]}, "B": {**test, "right": "x"}, "C": {"check": "z"}}
-    claims = read_ledger(
+    claims, _ = read_ledger(
         {"claims": {i: about | {"test": entry} for i, entry in ledger.items()}},
         {"z": Check(lambda given: Decision(True, ""))},
         {},

@@ -8,9 +8,9 @@ import pytest
 from titles import Title
 
 from bestarm_lab.claims.cells import Quantity
-from bestarm_lab.claims.claim import Claim
 from bestarm_lab.claims.kinds import Ratio
-from bestarm_lab.claims.layout import Best, Elsewhere, Part
+from bestarm_lab.claims.layout import Best, OtherCell, Part
+from bestarm_lab.claims.records import Claim
 from bestarm_lab.claims.statistics import Relation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.run import make_rows
@@ -209,7 +209,7 @@ def test_comparisons_of_what_was_not_run_are_left_out_and_named():
         (("synthetic_10_5", {"name": ["A", "B"]}), ("synthetic_300_100", {"name": ["A"]})),
         (("Greedy", "RandomBatch"), ("Ensemble", "Greedy"), (Best("lowest_by_halves", ("Greedy", "Slow")), "Greedy")),
     )
-    facing = Part((("synthetic_10_5", {}),), (("Greedy", "Greedy"),), against=Elsewhere({}, "blogs_linear"))
+    facing = Part((("synthetic_10_5", {}),), (("Greedy", "Greedy"),), against=OtherCell({}, "blogs_linear"))
     test = replace(claim_that_left_is_below().test, parts=(part, facing))
     kept, without = of_what_is_there(test, {"synthetic_10_5": {"Greedy", "RandomBatch"}})
     (left,) = kept.parts

@@ -14,8 +14,8 @@ from matplotlib.patches import FancyBboxPatch
 
 from bestarm_lab.experiments.experiment import Experiment, settings_of
 from bestarm_lab.experiments.scale import Profile
-from bestarm_lab.figures.appearance import DOTS, Look
 from bestarm_lab.figures.figures import line_panels, wide
+from bestarm_lab.figures.styles import DOTS, Style
 from bestarm_lab.figures.values import as_values, paired_effects, summarise
 from bestarm_studies.oae.cell_lines.claim_values import CLASSES, chosen_hits
 from bestarm_studies.oae.cell_lines.contexts import GROUPS, GroupEffects
@@ -25,11 +25,11 @@ from bestarm_studies.oae.values import RANDOM_LAW, batches_until_top, bootstrap_
 
 BATCH = 50
 STAND_IN = "DepMap 26Q1, not CMAP"
-LAW_LOOK = {RANDOM_LAW: Look("0.35", "", DOTS)}
-WIDE_LOOK = {"NN 1500-300, other arms": Look("#310A4C", "D")}
+LAW_STYLES = {RANDOM_LAW: Style("0.35", "", DOTS)}
+WIDE_STYLES = {"NN 1500-300, other arms": Style("#310A4C", "D")}
 # from the group that the others tell least of to that of which they tell most: ever darker
-GROUP_LOOKS = tuple(
-    Look(colour, marker)
+GROUP_STYLES = tuple(
+    Style(colour, marker)
     for colour, marker in zip(
         ("#B8A100", "#E07B39", "#C8447E", "#7B3FA0", "#2F5DA8", "#0B2A4A"), ("o", "s", "^", "D", "v", "P"), strict=True
     )
@@ -128,7 +128,7 @@ def group_figure(
         "y": "batches until a top-0.2% arm\n(mean)",
         "spread": "95% bootstrap intervals",
         "possible": (0.0, None),
-        "looks": LAW_LOOK,
+        "styles": LAW_STYLES,
     }
     every = [s for one in order.values() for s in one] if isinstance(order, Mapping) else list(order)
     return line_panels(
@@ -221,7 +221,7 @@ def simulator_values(calibration: pd.DataFrame, searches: pd.DataFrame, profile:
 def simulator_figure(values: pd.DataFrame, order: Sequence[str], *, title: str, setting: str) -> Figure:
     """Return the errors that the simulator was calibrated to beside the searches, the four lines along x."""
     errors, searches = dict.fromkeys(values["panel"])
-    series = {errors: [*WIDE_LOOK, *CLASSES], searches: [*order, RANDOM_LAW]}
+    series = {errors: [*WIDE_STYLES, *CLASSES], searches: [*order, RANDOM_LAW]}
     figure = line_panels(
         values,
         series,
@@ -233,7 +233,7 @@ def simulator_figure(values: pd.DataFrame, order: Sequence[str], *, title: str, 
         spread="95% bootstrap intervals",
         log={errors: "y", searches: ""},
         possible={errors: None, searches: (0.0, None)},
-        looks={**LAW_LOOK, **WIDE_LOOK},
+        styles={**LAW_STYLES, **WIDE_STYLES},
         highlight=[s for one in series.values() for s in one],
         height=3.0,
     )

@@ -1,7 +1,7 @@
 r"""Descriptors of genes, known before a screen: how cancer cell lines fare without the gene.
 
 The paper's descriptors are the gene effects of DepMap 20Q4 (Achilles) in 808 cell lines, a large file that anybody may
-download and that is not part of this project; it is used where it is found. Elsewhere a summary of a later release
+download and that is not part of this project; it is used where it is found. OtherCell a summary of a later release
 replaces it: mean effect and effect size of 71 groups of cell lines.
 
 References

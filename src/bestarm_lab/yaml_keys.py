@@ -33,7 +33,7 @@ def refuse_unknown(place: str, what: str, words: Iterable[object], known: Iterab
             raise ValueError(f"{place}: unknown {what} {word!r}; {nearest(word, known)}.")
 
 
-class Given:
+class YamlKeys:
     """The keys of one mapping; a key that is asked for is known, and `done` refuses all others.
 
     Parameters

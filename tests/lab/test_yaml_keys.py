@@ -2,7 +2,7 @@
 
 import pytest
 
-from bestarm_lab.given import Given, nearest, of_type, read_yaml
+from bestarm_lab.yaml_keys import YamlKeys, nearest, of_type, read_yaml
 
 
 def test_a_key_that_is_given_twice_is_refused_with_its_line():
@@ -16,11 +16,11 @@ def test_a_key_that_is_given_twice_is_refused_with_its_line():
 
 def test_a_slip_in_a_required_key_names_it():
     with pytest.raises(ValueError, match=r"^here: unknown key 'fille'; the nearest right word is 'file'\.$"):
-        Given("here", {"fille": 1}).take("file")
+        YamlKeys("here", {"fille": 1}).take("file")
     with pytest.raises(ValueError, match=r"^here: no file; there are: a\.$"):
-        Given("here", {"a": 1}).take("file")
+        YamlKeys("here", {"a": 1}).take("file")
     with pytest.raises(ValueError, match=r"^here: expected keys with values, got \[1\]\.$"):
-        Given("here", [1])
+        YamlKeys("here", [1])
 
 
 @pytest.mark.parametrize(

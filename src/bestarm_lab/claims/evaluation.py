@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from bestarm_lab.claims.cells import Rows
-from bestarm_lab.claims.claim import Claim, Exact
 from bestarm_lab.claims.kinds import ClaimTest, OfCells, Share
+from bestarm_lab.claims.records import Claim, Exact
 from bestarm_lab.claims.statistics import Comparison, Relation, joint_p, spent
 from bestarm_lab.claims.verdicts import (
     CONVENTIONS,
@@ -26,8 +26,8 @@ from bestarm_lab.claims.verdicts import (
     direction,
     in_margins,
     pooled,
+    required_runs,
     states,
-    told_runs,
     verdict_alone,
     verdict_of,
     verdict_table,
@@ -77,22 +77,22 @@ def evaluate(
         and ``against`` count comparisons, ``effect`` with its interval at 1 - ``interval`` is that of the one that
         decides, or the share of cells that is claimed; ``pooled`` is the mean over comparisons.
     """
-    return adjusted(lines_of(study, rows, larger, profile))
+    return adjust_p_values(verdict_lines(study, rows, larger, profile))
 
 
-def lines_of(study: Study, rows: Rows, larger: Rows | None = None, profile: str = "laptop") -> pd.DataFrame:
+def verdict_lines(study: Study, rows: Rows, larger: Rows | None = None, profile: str = "laptop") -> pd.DataFrame:
     """Return what is found on every claim under each convention, before any adjustment; arguments as `evaluate`."""
     lines = [
         line
         for convention in CONVENTIONS
         for claim in study.claims.values()
-        if (line := decided(study, claim, convention, rows, larger or {}, profile)) is not None
+        if (line := decide(study, claim, convention, rows, larger or {}, profile)) is not None
     ]
     return pd.DataFrame(lines)
 
 
-def compared(lines: pd.DataFrame) -> pd.DataFrame:
-    """Return every comparison behind lines of `decided`: ``COMPARED``, with the interval at 95%."""
+def comparison_table(lines: pd.DataFrame) -> pd.DataFrame:
+    """Return every comparison behind lines of `decide`: ``COMPARED``, with the interval at 95%."""
     found = [
         {
             **{key: line[key] for key in ("id", "convention")},
@@ -109,7 +109,7 @@ def compared(lines: pd.DataFrame) -> pd.DataFrame:
 def sensitivity(lines: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     """Return what each verdict becomes if its margin is halved or doubled, or if p-values are adjusted by Holm.
 
-    ``table`` are the verdicts on lines of `decided`, as `adjusted` makes them.
+    ``table`` are the verdicts on lines of `decide`, as `adjust_p_values` makes them.
 
     On the scale of logarithms for ratios. The level is that which the adjustment leaves to the claim, and stays. Where
     a claim has no margin (more than nothing, as large as) and where it counts what has none, the cell is empty.
@@ -142,14 +142,14 @@ def _moved(comparisons: list[Comparison], test: ClaimTest, factor: float) -> lis
     return [replace(c, p=p, p_opposite=q) for c, (p, q) in zip(comparisons, both, strict=True)]
 
 
-def adjusted(lines: pd.DataFrame) -> pd.DataFrame:
-    """Return lines of `decided` as a table of verdicts, p-values adjusted over all of them."""
+def adjust_p_values(lines: pd.DataFrame) -> pd.DataFrame:
+    """Return lines of `decide` as a table of verdicts, p-values adjusted over all of them."""
     table = lines.reindex(columns=[*COLUMNS, "found", "asked"])
     table[["p_adjusted", "interval"]] = adjust(table)
     return table.apply(_with_verdict, axis=1)[COLUMNS]
 
 
-def decided(
+def decide(
     study: Study, claim: Claim, convention: str, rows: Rows, larger: Rows, profile: str = "laptop"
 ) -> dict[str, Any] | None:
     """Return what is found on one claim under one convention, or None if it has no such convention.
@@ -285,7 +285,7 @@ def _with_verdict(line: pd.Series) -> pd.Series:
         against = [c for c, state in zip(found, of_each, strict=True) if state == "against"]
         line["direction"] = direction(shown, against, relation, getattr(test, "better", ""))
     line["verdict"] = verdict
-    line["needed_n"] = told_runs(found, need) if verdict == "undecided" else None
+    line["needed_n"] = required_runs(found, need) if verdict == "undecided" else None
     line["pooled"], line["pooled_low"], line["pooled_high"] = pooled(found)
     line["pooled_margins"] = in_margins(line["pooled"], relation, found[0].logged)
     name = shown.name

@@ -12,10 +12,10 @@ from typing import Any
 import pandas as pd
 
 from bestarm_lab.claims.cells import Rows, Value
-from bestarm_lab.claims.claim import Claim, Exact
-from bestarm_lab.claims.claims import adjusted, decided
+from bestarm_lab.claims.evaluation import adjust_p_values, decide
 from bestarm_lab.claims.kinds import ClaimTest, OfCells
 from bestarm_lab.claims.layout import Best, Part, Span
+from bestarm_lab.claims.records import Claim, Exact
 from bestarm_lab.claims.statistics import Comparison
 from bestarm_lab.claims.verdicts import CONVENTIONS, effect_text, states, verdict_text
 from bestarm_lab.paths import ROOT
@@ -39,7 +39,7 @@ def find_claim(identity: str) -> tuple[str, str]:
     return known[identity.casefold()]
 
 
-def told(identity: str) -> str:
+def explain(identity: str) -> str:
     """Return a claim in words, decided anew on the committed rows, for each convention that it has.
 
     Other claims enter by their committed p-values, as p is adjusted over all claims of a paper.
@@ -61,7 +61,7 @@ def told(identity: str) -> str:
     if claim.caveat:
         lines.append(f"Caveat: {' '.join(claim.caveat.split())}")
     for convention, words in CONVENTIONS.items():
-        line = decided(study, claim, convention, rows, larger)
+        line = decide(study, claim, convention, rows, larger)
         if line is not None:
             there = larger if line["scale"] == "paper" else rows
             files = {e: _file(name, e, rows, larger if line["scale"] == "paper" else {}) for e in needed}
@@ -118,7 +118,7 @@ def _verdict(study: Study, line: dict[str, Any]) -> Iterator[str]:
         others = table[(table["id"] != line["id"]) | (table["convention"] != line["convention"])]
         whole = pd.concat([others.astype(object), whole.astype(object)], ignore_index=True)
         whole["ours"] = whole["ours"].fillna("")
-    final = dict(adjusted(whole).iloc[-1])
+    final = dict(adjust_p_values(whole).iloc[-1])
     yield f"Verdict: {verdict_text(final)}"
     if "p" in line and pd.notna(line["p"]):
         over = "this project's statements" if line["ours"] else "the paper's claims"

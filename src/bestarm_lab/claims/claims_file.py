@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bestarm_lab.claims.cells import Quantity, Value, Values
-from bestarm_lab.claims.claim import LEVELS, OURS, Check, Claim, Exact
 from bestarm_lab.claims.fingerprint import read_fingerprint
 from bestarm_lab.claims.kinds import (
     QUANTIFIERS,
@@ -22,9 +21,10 @@ from bestarm_lab.claims.kinds import (
     Spread,
 )
 from bestarm_lab.claims.layout import LAYOUT, Best, Part, read_parts, read_side
+from bestarm_lab.claims.records import LEVELS, OURS, Check, Claim, Exact
 from bestarm_lab.claims.statistics import Relation
 from bestarm_lab.claims.verdicts import CONVENTIONS
-from bestarm_lab.given import Given, choice, of_type, refuse_unknown
+from bestarm_lab.yaml_keys import YamlKeys, choice, of_type, refuse_unknown
 
 # every word of the grammar that is no kind: a key that is one of these is no slip, wherever it stands
 WORDS = (
@@ -62,9 +62,14 @@ SORTS: dict[str, Callable[[str, Any], Any] | type | None] = {
 
 
 def read_ledger(
-    ledger: Mapping[str, Any], checks: Mapping[str, Check], values: Values, file: str = "claims.yaml"
-) -> dict[str, Claim]:
-    """Return the claims of a ledger.
+    ledger: Mapping[str, Any],
+    checks: Mapping[str, Check],
+    values: Values,
+    file: str = "claims.yaml",
+    groups: Mapping[str, Any] | None = None,
+    notebook: str = "",
+) -> tuple[dict[str, Claim], dict[str, Any]]:
+    """Return the claims of a ledger, and the groups that it knows.
 
     Parameters
     ----------
@@ -74,20 +79,31 @@ def read_ledger(
         Of the study.
     file : str
         The ledger's name, for messages.
+    groups : mapping, optional
+        Of the study, for the ledger of a section.
+    notebook : str
+        That of the section; in the ledger of a study each claim names its own.
 
     Raises
     ------
     ValueError
         For an unknown, missing or doubled key, with the file, the claim and the nearest right word.
     """
-    given = Given(file, ledger)
-    groups, entries = given.take("groups", dict, {}), given.take("claims", dict)
+    given = YamlKeys(file, ledger)
+    own, entries = given.take("groups", dict, {}), given.take("claims", dict, {})
     given.done()
-    claims = {i: read_claim(i, entry, groups, checks, values, file) for i, entry in entries.items()}
+    if twice := sorted(set(own) & set(groups or {})):
+        raise ValueError(f"{file}: group {', '.join(twice)} is defined already; take another name.")
+    known = {**(groups or {}), **own}
+    of_section = {"notebook": notebook} if notebook else {}
+    return {i: read_claim(i, {**of_section, **e}, known, checks, values, file) for i, e in entries.items()}, known
+
+
+def check_parents(claims: Mapping[str, Claim], file: str = "claims.yaml") -> None:
+    """Refuse a statement of the project's own that names no claim as the one that it belongs to."""
     for claim in claims.values():
         if claim.of:
             refuse_unknown(f"{file}, {claim.id}, of", "claim", [claim.of], claims)
-    return claims
 
 
 def read_claim(
@@ -99,7 +115,7 @@ def read_claim(
     file: str = "claims.yaml",
 ) -> Claim:
     """Return one claim of a ledger, see `read_ledger`."""
-    given = Given(f"{file}, {identity}", entry)
+    given = YamlKeys(f"{file}, {identity}", entry)
     text, where, notebook = (given.take(key, str) for key in ("claim", "where", "notebook"))
     test = expanded(given.take("test", dict), groups)
     caveat, of = given.take("caveat", str, ""), given.take("of", str, "")
@@ -112,12 +128,12 @@ def read_claim(
         change = changes.get(convention, None if "check" in test and convention != "as_written" else {})
         if change is not None:
             place = f"{given.place}, test" + (f", {convention}" if change else "")
-            whole = Given(place, {**test, **of_type(place, change, dict)}, also=WORDS)
+            whole = YamlKeys(place, {**test, **of_type(place, change, dict)}, also=WORDS)
             tests[convention] = read_test(whole, checks, values, anchor["quantifier"])
     return Claim(identity, text, where, notebook, tests, caveat, ours, of, **anchor)
 
 
-def _anchor(given: Given, ours: str) -> dict[str, str]:
+def _anchor(given: YamlKeys, ours: str) -> dict[str, str]:
     """Return which sentence of the paper a claim is of, its level, and of how many comparisons it speaks."""
     if ours:
         return {"quantifier": given.take("quantifier", choice(*QUANTIFIERS), "all")}
@@ -127,7 +143,9 @@ def _anchor(given: Given, ours: str) -> dict[str, str]:
     return found | {"quantifier": given.take("quantifier", choice(*QUANTIFIERS))}
 
 
-def read_test(given: Given, checks: Mapping[str, Check], values: Values, quantifier: str = "all") -> ClaimTest | Exact:
+def read_test(
+    given: YamlKeys, checks: Mapping[str, Check], values: Values, quantifier: str = "all"
+) -> ClaimTest | Exact:
     """Return a test of one of the eight kinds, or the call of an exact check."""
     if "check" not in given:
         given.refuse_slip("check")  # whose settings may have the name of a kind
@@ -147,7 +165,7 @@ def read_test(given: Given, checks: Mapping[str, Check], values: Values, quantif
     return _READERS[kind](given, common)
 
 
-def _settings(given: Given, asked: Check | Value) -> dict[str, Any]:
+def _settings(given: YamlKeys, asked: Check | Value) -> dict[str, Any]:
     """Return the settings that a check or value asks for."""
     found = {key: given.take(key, _sort(sort)) for key, sort in asked.needs.items()}
     return found | {key: given.take(key, _sort(sort)) for key, sort in asked.may.items() if key in given}
@@ -157,7 +175,7 @@ def _sort(sort: str) -> Callable[[str, Any], Any] | type | None:
     return choice(*sort.split("|")) if "|" in sort else SORTS[sort]
 
 
-def _relation(given: Given, *words: str) -> Relation:
+def _relation(given: YamlKeys, *words: str) -> Relation:
     word = given.one_of(*words)
     if word != "within":
         bound = given.take(word, float)
@@ -172,42 +190,42 @@ def _within(place: str, raw: Any) -> Relation:
 
 
 def _runs(place: str, raw: Any) -> Runs:
-    given = Given(place, raw)
+    given = YamlKeys(place, raw)
     word = given.one_of("at_most", "above")
     bound = given.take(word, float)
     given.done()
     return Runs(bound, word == "at_most")
 
 
-def _cells_share(given: Given) -> dict[str, Any]:
+def _cells_share(given: YamlKeys) -> dict[str, Any]:
     word = given.one_of("in_cells", "in_more_than")
     return {"share": given.take(word, float), "exceeded": word == "in_more_than"}
 
 
-def _better(given: Given, relation: Relation) -> str:
+def _better(given: YamlKeys, relation: Relation) -> str:
     """Return on which side of ``within`` the paper's method would be better than claimed."""
     return str(given.take("better", choice("above", "below"), "")) if relation.word == "within" else ""
 
 
-def _about_zero(given: Given, relation: Relation) -> Relation:
+def _about_zero(given: YamlKeys, relation: Relation) -> Relation:
     if relation.bound != 0.0:
         raise ValueError(f"{given.place}: this test is about 0, got {relation.words()}; write {relation.word}: 0.")
     return relation
 
 
-def _two_sided(given: Given, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+def _two_sided(given: YamlKeys, parts: tuple[Part, ...]) -> tuple[Part, ...]:
     for part in parts:
         if any(right is None for _, right in part.pairs) or not (part.pairs or part.against):
             raise ValueError(f"{given.place}: this test compares two sides; name right, pairs or against.")
     return parts
 
 
-def _difference(given: Given, common: dict[str, Any]) -> Difference:
+def _difference(given: YamlKeys, common: dict[str, Any]) -> Difference:
     relation = _relation(given, "above", "below", "within")
     return Difference(relation=relation, better=_better(given, relation), **common, parts=read_parts(given))
 
 
-def _ratio(given: Given, common: dict[str, Any]) -> Ratio:
+def _ratio(given: YamlKeys, common: dict[str, Any]) -> Ratio:
     relation = _relation(given, "above", "below", "within")
     better, parts = _better(given, relation), read_parts(given)
     if common["quantity"].value.statistic is not None:
@@ -215,7 +233,7 @@ def _ratio(given: Given, common: dict[str, Any]) -> Ratio:
     return Ratio(relation=relation, better=better, **common, parts=parts)
 
 
-def _share(given: Given, common: dict[str, Any]) -> Share:
+def _share(given: YamlKeys, common: dict[str, Any]) -> Share:
     printed: dict[str, Any] = {}
     if "printed" in given:
         n, raw = given.take("printed_n", int, None), given.take("printed", dict)
@@ -231,20 +249,20 @@ def _share(given: Given, common: dict[str, Any]) -> Share:
     return Share(relation=relation, runs=runs, printed=printed, **common, parts=read_parts(given))
 
 
-def _discordant(given: Given, common: dict[str, Any]) -> Discordant:
+def _discordant(given: YamlKeys, common: dict[str, Any]) -> Discordant:
     relation = _about_zero(given, _relation(given, "above", "below"))
     runs = given.take("runs", _runs, None)
     return Discordant(relation=relation, runs=runs, **common, parts=_two_sided(given, read_parts(given)))
 
 
-def _mostly(given: Given, common: dict[str, Any]) -> Mostly:
+def _mostly(given: YamlKeys, common: dict[str, Any]) -> Mostly:
     by = given.take("by", choice("ratio", "difference"), "difference")
     relation, counted = _relation(given, "above", "below", "at_least"), _cells_share(given)
     parts = _two_sided(given, read_parts(given))
     return Mostly(relation=relation, by_ratio=by == "ratio", **counted, **common, parts=parts)
 
 
-def _rank(given: Given, common: dict[str, Any]) -> Rank:
+def _rank(given: YamlKeys, common: dict[str, Any]) -> Rank:
     series, among = given.take("left"), tuple(given.take("among", list))
     refuse_unknown(f"{given.place}, left", "series", [series], among)
     asked = {
@@ -256,7 +274,7 @@ def _rank(given: Given, common: dict[str, Any]) -> Rank:
     return Rank(series=series, among=among, **asked, **counted, **common, parts=parts)
 
 
-def _slope(given: Given, common: dict[str, Any]) -> Slope:
+def _slope(given: YamlKeys, common: dict[str, Any]) -> Slope:
     relation = _relation(given, "above", "below", "within")
     if given.take("by", choice("ranks"), None) is not None:
         among = tuple(given.take("among", list))
@@ -273,11 +291,11 @@ def _slope(given: Given, common: dict[str, Any]) -> Slope:
     return Slope(relation=relation, along=along, **common, parts=parts)
 
 
-def _spread(given: Given, common: dict[str, Any]) -> Spread:
+def _spread(given: YamlKeys, common: dict[str, Any]) -> Spread:
     return Spread(relation=_relation(given, "above", "below", "within"), **common, parts=read_parts(given))
 
 
-_READERS: dict[str, Callable[[Given, dict[str, Any]], ClaimTest]] = {
+_READERS: dict[str, Callable[[YamlKeys, dict[str, Any]], ClaimTest]] = {
     "difference": _difference,
     "ratio": _ratio,
     "share": _share,

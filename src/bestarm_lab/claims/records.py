@@ -25,7 +25,7 @@ class Check:
         From settings and rows to a `Decision`, or from settings alone (arithmetic and closed forms, decided anew
         wherever verdicts are written); the first line of its docstring says what it does.
     needs, may : mapping of str to str
-        Settings that it must and may be given, each with its sort, see `bestarm_lab.claims.ledger.SORTS`.
+        Settings that it must and may be given, each with its sort, see `bestarm_lab.claims.claims_file.SORTS`.
     """
 
     decide: Callable[..., Decision]

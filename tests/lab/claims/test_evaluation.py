@@ -9,9 +9,17 @@ import pandas as pd
 import pytest
 
 from bestarm_lab.claims.cells import Value
-from bestarm_lab.claims.claim import OURS, Check, Exact
-from bestarm_lab.claims.claims import COLUMNS, COMPARED, adjusted, compared, evaluate, lines_of, sensitivity
-from bestarm_lab.claims.ledger import expanded, read_ledger
+from bestarm_lab.claims.claims_file import expanded, read_ledger
+from bestarm_lab.claims.evaluation import (
+    COLUMNS,
+    COMPARED,
+    adjust_p_values,
+    comparison_table,
+    evaluate,
+    sensitivity,
+    verdict_lines,
+)
+from bestarm_lab.claims.records import OURS, Check, Exact
 from bestarm_lab.claims.verdicts import Decision, scoreboard, verdict_table, verdict_text
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.paper import Paper
@@ -46,7 +54,7 @@ def study(*tests: dict, checks=None, values=None, **about) -> Study:
         for i, t in enumerate(tests, start=1)
     }
     checks, values = checks or {}, values or {}
-    return Study("s", {}, read_ledger({"claims": claims}, checks, values), PAPER, checks, values)
+    return Study("s", {}, read_ledger({"claims": claims}, checks, values)[0], PAPER, checks, values)
 
 
 def verdict(test: dict, frames: dict[str, pd.DataFrame], **given) -> pd.Series:
@@ -232,8 +240,8 @@ def test_a_quantifier_says_how_many_comparisons_a_claim_needs(quantifier, two_of
 
 
 def test_every_comparison_behind_a_verdict_is_written_down():
-    lines = lines_of(study(MANY), three(True, True, False))
-    table = compared(lines)
+    lines = verdict_lines(study(MANY), three(True, True, False))
+    table = comparison_table(lines)
     assert list(table) == COMPARED
     assert table["state"].tolist() == ["for", "for", "against"]
     assert table["comparison"].tolist() == [f"e: k = {k}, a against b" for k in (1, 2, 3)]
@@ -242,8 +250,8 @@ def test_every_comparison_behind_a_verdict_is_written_down():
 
 def test_verdicts_under_other_margins():
     """0.4 beyond a margin of 0.25, not of 0.5; a claim without a margin has an empty cell."""
-    lines = lines_of(study({**TEST, "above": 0.25}, TEST), {"e": rows({"a": 0.9, "b": 0.5}, n=2000)})
-    table = sensitivity(lines, adjusted(lines))
+    lines = verdict_lines(study({**TEST, "above": 0.25}, TEST), {"e": rows({"a": 0.9, "b": 0.5}, n=2000)})
+    table = sensitivity(lines, adjust_p_values(lines))
     assert table[["verdict", "halved", "doubled", "holm"]].to_numpy().tolist() == [
         ["confirmed", "confirmed", "refuted", "confirmed"],
         ["confirmed", "", "", "confirmed"],

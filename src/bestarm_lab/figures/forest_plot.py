@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from bestarm_lab.figures.appearance import CONVENTIONS, display_label, look
 from bestarm_lab.figures.figures import WIDTH, headed, runs_text
+from bestarm_lab.figures.styles import CONVENTIONS, display_label, style_of
 from bestarm_lab.figures.values import interval_text
 
 LINE_HEIGHT = 0.17  # inches
@@ -86,7 +86,7 @@ def draw_forest(
                 text, where = f"{key}: {value:.3f}", axis.get_yaxis_transform()
                 axis.text(0.02, place, text, transform=where, va="center", size=8, bbox=box)
             continue
-        colour, marker, _ = look(line[0])
+        colour, marker, _ = style_of(line[0])
         axis.plot([low, high], [place] * 2, color="0.25", lw=1.3, solid_capstyle="butt", zorder=2)
         axis.plot(value, place, marker=marker, color=colour, mec="black", mew=0.6, ms=5, ls="", zorder=3)
     axis.axvline(reference, color="0.3", lw=0.9, ls="--", zorder=1)

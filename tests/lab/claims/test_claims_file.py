@@ -5,12 +5,12 @@ from importlib.resources import files
 
 import pytest
 
-from bestarm_lab.claims.claim import Check
-from bestarm_lab.claims.ledger import expanded, read_claim, read_ledger
+from bestarm_lab.claims.claims_file import check_parents, expanded, read_claim, read_ledger
 from bestarm_lab.claims.names import check_names
+from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import CONVENTIONS, Decision
-from bestarm_lab.given import read_yaml
 from bestarm_lab.study import load_study, study_names
+from bestarm_lab.yaml_keys import read_yaml
 
 
 def ledger(name):
@@ -148,7 +148,7 @@ def test_names_that_the_study_does_not_have_are_refused(test, said):
 
     def load():
         checks = {**study.checks, "of_search": OF_SEARCH}
-        claims = read_ledger({"claims": {"C": entry}}, checks, study.values, "gpoo/claims.yaml")
+        claims = read_ledger({"claims": {"C": entry}}, checks, study.values, "gpoo/claims.yaml")[0]
         check_names(claims, study.experiments, "gpoo/claims.yaml")
 
     with pytest.raises(ValueError, match=r"^gpoo/claims\.yaml, C, test") as error:
@@ -161,7 +161,7 @@ def test_a_value_of_a_setting_that_is_not_varied_is_refused():
     study = load_study("gse")
     test = {"difference": "correct", "left": "GSE-Lin", "above": 0.5, "cells": {"fig1": {"gap": 0.02}}}
     entry = {**ANCHOR, "test": test}
-    claims = read_ledger({"claims": {"C": entry}}, study.checks, study.values)
+    claims = read_ledger({"claims": {"C": entry}}, study.checks, study.values)[0]
     with pytest.raises(ValueError, match=r"fig1, gap: unknown value 0\.02"):
         check_names(claims, study.experiments)
 
@@ -187,7 +187,7 @@ def test_a_value_of_a_setting_that_is_not_varied_is_refused():
 def test_values_that_mean_nothing_are_refused(change, said):
     entry = {**ANCHOR, "test": C10 | change}
     with pytest.raises(ValueError, match=r"^claims\.yaml, C, test") as error:
-        read_ledger({"claims": {"C": entry}}, {}, {})
+        read_ledger({"claims": {"C": entry}}, {}, {})[0]
     assert said in str(error.value)
 
 
@@ -215,14 +215,14 @@ def test_tests_that_lack_something_are_refused(test, said):
     cells = {} if "check" in test else {"cells": {"e": {}}}
     entry = {**ANCHOR, "test": {**test, **cells}}
     with pytest.raises(ValueError, match=r"^claims\.yaml, C, test") as error:
-        read_ledger({"claims": {"C": entry}}, checks, {})
+        read_ledger({"claims": {"C": entry}}, checks, {})[0]
     assert said in str(error.value)
 
 
 def test_a_statement_of_ours_belongs_to_a_claim_that_there_is():
     entry = {**OURS, "test": C10, "ours": "control", "of": "C11"}
     with pytest.raises(ValueError, match=r"C1\.a, of: unknown claim 'C11'; the nearest right word is 'C1"):
-        read_ledger({"claims": {"C1": {**entry, "of": "C1"}, "C1.a": entry}}, {}, {})
+        check_parents(read_ledger({"claims": {"C1": {**entry, "of": "C1"}, "C1.a": entry}}, {}, {})[0])
     with pytest.raises(ValueError, match="unknown word 'controls'; the nearest right word is 'control'"):
         read_ledger({"claims": {"C1": {**entry, "ours": "controls"}}}, {}, {})
 
@@ -242,14 +242,14 @@ def test_a_statement_of_ours_belongs_to_a_claim_that_there_is():
 def test_a_claim_says_which_sentence_it_is_of(change, said):
     entry = {key: value for key, value in ({**ANCHOR, "test": C10} | change).items() if value is not None}
     with pytest.raises(ValueError, match=r"^claims\.yaml, C") as error:
-        read_ledger({"claims": {"C": entry}}, {}, {})
+        read_ledger({"claims": {"C": entry}}, {}, {})[0]
     assert said in str(error.value)
     assert "\n" not in str(error.value)
 
 
 def test_a_margin_of_both_sides_says_which_is_better():
     test = {"difference": "v", "left": "a", "within": 0.1, "better": "above", "cells": {"e": {}}}
-    claims = read_ledger({"claims": {"C": {**ANCHOR, "test": test}}}, {}, {})
+    claims, _ = read_ledger({"claims": {"C": {**ANCHOR, "test": test}}}, {}, {})
     assert claims["C"].test.better == "above"
     one_sided = {key: value for key, value in test.items() if key != "within"} | {"above": 0}
     with pytest.raises(ValueError, match="unknown key 'better'"):

@@ -6,11 +6,11 @@ import pandas as pd
 import pytest
 
 from bestarm_lab import command_line
-from bestarm_lab.claims import one_claim
+from bestarm_lab.claims import report
 from bestarm_lab.claims.cells import Quantity, Value
 from bestarm_lab.claims.kinds import Difference
-from bestarm_lab.claims.layout import Best, Elsewhere, Part, Span
-from bestarm_lab.claims.one_claim import find_claim, queries, told
+from bestarm_lab.claims.layout import Best, OtherCell, Part, Span
+from bestarm_lab.claims.report import explain, find_claim, queries
 from bestarm_lab.claims.statistics import Comparison, Relation
 from bestarm_lab.claims.verdicts import states
 from bestarm_lab.paths import ROOT
@@ -19,7 +19,7 @@ from bestarm_lab.results import read_verdicts
 
 def test_a_claim_is_told_with_every_comparison_and_the_verdict_as_committed(monkeypatch):
     monkeypatch.chdir(ROOT)
-    text = told("gpoo-c10")
+    text = explain("gpoo-c10")
     table = read_verdicts("gpoo").query("id == 'GPOO-C10'")
     assert text.startswith("GPOO-C10: On f3 average feedback")
     assert text.count("As committed in results/gpoo/verdicts.csv.") == len(table) == 2
@@ -38,7 +38,7 @@ def test_a_claim_is_told_with_every_comparison_and_the_verdict_as_committed(monk
 
 
 def test_the_command_prints_a_claim(monkeypatch, capsys):
-    monkeypatch.setattr(one_claim, "told", lambda claim: f"told {claim}")
+    monkeypatch.setattr(report, "explain", lambda claim: f"told {claim}")
     assert command_line.main(["verdict", "GPOO-C10"]) == 0
     assert capsys.readouterr().out == "told GPOO-C10\n"
 
@@ -52,11 +52,11 @@ def test_an_unknown_claim_is_refused_with_the_nearest_ones():
 
 
 def test_counted_cells_and_exact_checks_are_told():
-    rank = told("GPOO-C13")
+    rank = explain("GPOO-C13")
     assert len(re.findall(r"^ +(?:for|against|open) +\d+ \[\d+, \d+\] .* fig6: size", rank, re.MULTILINE)) == 8
     assert len(re.findall(r"^ +\d of 4 cells, between \d and \d$", rank, re.MULTILINE)) == 2
     assert "# and size in [1, 10] (S, representatives of a cell)" in rank
-    exact = told("GPOO-T2")
+    exact = explain("GPOO-T2")
     assert "Check: always, with metric = " in exact
     assert "Rows: results/gpoo/theory_event.parquet" in exact
 
@@ -75,7 +75,7 @@ def test_filters_name_cells_sides_and_what_is_derived():
     assert 'k in [1, 2] and `wide_0.1` == 2.0 and series in ["a", "b", "c"]' in found[0]
     assert "1 <= k <= 9" in found[1]
     value = Value("a value", lambda rows, settings: rows)
-    other = Part((("e", {}),), (("a", None),), base=Elsewhere({"k": 2}, "f"))
+    other = Part((("e", {}),), (("a", None),), base=OtherCell({"k": 2}, "f"))
     derived = Difference(
         quantity=Quantity("v", {"of": "x"}, values={"v": value}), parts=(other,), relation=Relation("above")
     )
