@@ -11,7 +11,8 @@ BELOW = {  # what each package may import beside itself
     "bestarm": set(),
     "bestarm_lab": {"bestarm"},
     "bestarm_screens": {"bestarm"},
-    "bestarm_studies": {"bestarm", "bestarm_lab"},
+    "bestarm_objectives": {"bestarm", "bestarm_lab"},
+    "bestarm_studies": {"bestarm", "bestarm_lab", "bestarm_objectives"},
 }
 FLOORS = {  # within a package, from the ground up; what lies beside the rooms is on the ground floor
     "bestarm": ["designs", "models", "problems", "policies", "search"],
