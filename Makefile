@@ -1,5 +1,5 @@
-# make setup | test | repro | bench | lint | pages | site | site-test | paper | manifests: each first sets up .venv from requirements.lock
-# and requirements-torch.lock; the site's own tools go to build/site-tools, from requirements-site.lock.
+# make setup | test | repro | bench | lint | pages | site | site-test | paper | manifests: each first sets up .venv from locks/requirements.lock
+# and locks/torch.lock; the site's own tools go to build/site-tools, from locks/site.lock.
 # In an environment of your own (conda): make test BIN="$CONDA_PREFIX/bin"
 # PIP_ARGS goes to pip, for example an index of CPU builds of Torch. STUDY limits a rebuild to one study.
 
@@ -23,11 +23,11 @@ setup:
 endif
 
 # Three steps, since pip checks hashes of all that one command installs or of nothing.
-$(VENV)/ready: requirements.lock requirements-torch.lock pyproject.toml
+$(VENV)/ready: locks/requirements.lock locks/torch.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11, 5) and "Python 3.11.5 or newer is needed, this is " + sys.version)'
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock $(PIP_ARGS)
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements-torch.lock $(PIP_ARGS)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement locks/requirements.lock $(PIP_ARGS)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement locks/torch.lock $(PIP_ARGS)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable . $(PIP_ARGS)
 	touch $@
 
@@ -49,8 +49,8 @@ bench: setup
 	$(RUN) python -m benchmarks
 
 lint: setup
-	$(RUN) ruff check src tests benchmarks site paper
-	$(RUN) ruff format --check src tests benchmarks site paper
+	$(RUN) ruff check src tests benchmarks site
+	$(RUN) ruff format --check src tests benchmarks site
 	$(RUN) mypy
 
 pages: setup
@@ -58,12 +58,12 @@ pages: setup
 
 # Static pages in build/site/html, from committed notebooks, docs and results: nothing is executed, nothing fetched.
 SITE_TOOLS = build/site-tools
-SITE = PYTHONPATH="$(abspath $(SITE_TOOLS)):$(abspath site):$(abspath paper)" $(RUN)
+SITE = PYTHONPATH="$(abspath $(SITE_TOOLS)):$(abspath site)" $(RUN)
 
-$(SITE_TOOLS)/ready: requirements-site.lock | setup
+$(SITE_TOOLS)/ready: locks/site.lock | setup
 	rm -rf $(SITE_TOOLS)
 	$(RUN) python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --target $(SITE_TOOLS) \
-		--requirement requirements-site.lock $(PIP_ARGS)
+		--requirement locks/site.lock $(PIP_ARGS)
 	touch $@
 
 site: setup $(SITE_TOOLS)/ready
@@ -75,9 +75,9 @@ site-test: site
 
 # The findings paper, one HTML file: build/paper/paper.html. It is refused if a row it quotes is gone, or a conclusion no longer holds.
 paper: setup
-	PYTHONPATH="$(abspath site):$(abspath paper)" $(RUN) python -m bestarm_paper
+	PYTHONPATH="$(abspath site)" $(RUN) python -m bestarm_paper
 
-# codecheck.yml, codemeta.json, .zenodo.json and claims.json, from results, figures and CITATION.cff.
+# For a release: codecheck.yml, codemeta.json, .zenodo.json and claims.json in build/release, from results, figures and CITATION.cff.
 manifests: setup
 	PYTHONPATH="$(abspath site)" $(RUN) python -m bestarm_site.manifests
 
@@ -85,17 +85,17 @@ manifests: setup
 # What only Torch's build for CUDA brings is left out: Torch's own metadata name the versions.
 lock:
 	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11.5 --generate-hashes --no-annotate --no-header \
-		--quiet --output-file requirements.lock $(UV_ARGS)
-	awk '/^[a-z]/ {keep = !/^(torch==|triton==|cuda-|nvidia-)/} keep' requirements.lock > requirements.lock.new
+		--quiet --output-file locks/requirements.lock $(UV_ARGS)
+	awk '/^[a-z]/ {keep = !/^(torch==|triton==|cuda-|nvidia-)/} keep' locks/requirements.lock > locks/requirements.lock.new
 	(echo "# What the committed results were made with, on Python 3.11: every package at its exact version, with the SHA-256 of each"; \
-	 echo "# of its files. Torch is in requirements-torch.lock. Made by 'make lock' from pyproject.toml."; \
-	 cat requirements.lock.new) > requirements.lock
-	rm requirements.lock.new
-	uv pip compile --group site --group site-test --constraint requirements.lock --constraint requirements-torch.lock --universal \
+	 echo "# of its files. Torch is in locks/torch.lock. Made by 'make lock' from pyproject.toml."; \
+	 cat locks/requirements.lock.new) > locks/requirements.lock
+	rm locks/requirements.lock.new
+	uv pip compile --group site --group site-test --constraint locks/requirements.lock --constraint locks/torch.lock --universal \
 		--fork-strategy fewest --python-version 3.11.5 --generate-hashes --no-annotate --no-header --quiet \
-		--output-file requirements-site.lock $(UV_ARGS)
-	(echo "# Tools of the site, beside what requirements.lock has: every package at its exact version, with the SHA-256 of each of"; \
+		--output-file locks/site.lock $(UV_ARGS)
+	(echo "# Tools of the site, beside what locks/requirements.lock has: every package at its exact version, with the SHA-256 of each of"; \
 	 echo "# its files. Made by 'make lock' from the groups in pyproject.toml."; \
 	 awk 'FNR == NR {if (/^[a-z]/) {split($$1, p, "=="); known[p[1]] = 1} next} /^[a-z]/ {split($$1, p, "=="); keep = !(p[1] in known)} keep' \
-		requirements.lock requirements-site.lock | grep -v '^#') > requirements-site.lock.new
-	mv requirements-site.lock.new requirements-site.lock
+		locks/requirements.lock locks/site.lock | grep -v '^#') > locks/site.lock.new
+	mv locks/site.lock.new locks/site.lock

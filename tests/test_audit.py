@@ -11,7 +11,7 @@ import pytest
 
 from bestarm_lab.paths import ROOT
 
-LOCKS = "".join((ROOT / name).read_text(encoding="utf-8") for name in ["requirements.lock", "requirements-torch.lock"])
+LOCKS = "".join((ROOT / name).read_text(encoding="utf-8") for name in ["locks/requirements.lock", "locks/torch.lock"])
 LOCKED = sum("==" in line for line in LOCKS.splitlines())
 NOT = "were NOT audited."
 TABLE = "Name Version ID Fix Versions\\n---- ------- -- ------------\\nnumpy 1.0 PYSEC-1 2.0\\n"

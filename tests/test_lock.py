@@ -24,9 +24,9 @@ def entries(name: str) -> list[tuple[Requirement, list[str]]]:
     return [(Requirement(first), [option.strip() for option in options]) for first, *options in parts]
 
 
-HASHED = entries("requirements.lock")
-SITE = entries("requirements-site.lock")
-TORCH = entries("requirements-torch.lock")
+HASHED = entries("locks/requirements.lock")
+SITE = entries("locks/site.lock")
+TORCH = entries("locks/torch.lock")
 LOCKED = {requirement.name: requirement for requirement, _ in HASHED + TORCH}
 
 
@@ -73,7 +73,7 @@ def test_tools_of_the_site_are_locked_beside_the_rest():
     here = {r.name: r for r, _ in SITE if r.marker is None or r.marker.evaluate()}
     for requirement in (Requirement(text) for group in groups.values() for text in group):
         name = canonicalize_name(requirement.name)
-        assert name in here, f"{requirement} is not in requirements-site.lock: {RENEW}"
+        assert name in here, f"{requirement} is not in locks/site.lock: {RENEW}"
         assert requirement.specifier.contains(version(here[name])), f"{requirement}: {RENEW}"
 
 
@@ -93,9 +93,9 @@ def test_the_site_is_made_with_its_own_tools(tmp_path):
     said = subprocess.run(ask, cwd=ROOT, capture_output=True, text=True, check=True).stdout.replace("\\\n", " ")
     tools = next(line for line in said.splitlines() if "--target" in line)
     assert "--no-deps --require-hashes" in tools
-    assert "requirements-site.lock" in tools
+    assert "locks/site.lock" in tools
     assert "python -m bestarm_site --fresh" in said.splitlines()[-1]
-    assert said.index("requirements.lock") < said.index("--target")
+    assert said.index("locks/requirements.lock") < said.index("--target")
 
 
 def test_torch_alone_has_no_hash():
@@ -144,6 +144,6 @@ def test_setup_asks_for_hashes_and_then_for_torch(tmp_path):
     installs = [line for line in said.splitlines() if " pip install " in line]
     assert all(line.endswith(" --an-option") for line in installs)
     hashed, torch, project = installs
-    assert "--require-hashes --requirement requirements.lock " in hashed
-    assert "--requirement requirements-torch.lock " in torch
+    assert "--require-hashes --requirement locks/requirements.lock " in hashed
+    assert "--requirement locks/torch.lock " in torch
     assert "--no-deps --editable . " in project

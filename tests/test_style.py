@@ -100,7 +100,7 @@ PROSE = [  # what people read; notebooks and texts of studies have tests of thei
     *(ROOT / "site").rglob("*.py"),
     *(ROOT / "site").rglob("*.md"),
     *(ROOT / "site").glob("*.yaml"),
-    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
+    *(ROOT / name for name in ("README.md", "docs/CHANGELOG.md", "docs/CONTRIBUTING.md")),
 ]
 WHO = (
     r"(search|searches|policy|policies|algorithm|algorithms|network|networks|tree|trees|sampler|optimism|GSE|GPOO|OAE)"

@@ -1,4 +1,4 @@
-"""``python -m bestarm_site.manifests``: what machines read of this repository, written from what is committed.
+"""``python -m bestarm_site.manifests``: what machines read of a release, written to ``build/release``.
 
 ``claims.json`` leads from each claim to the files behind it, with their SHA-256. ``codecheck.yml`` lists outputs for
 a CODECHECK. ``codemeta.json`` and ``.zenodo.json`` repeat CITATION.cff and pyproject.toml.
@@ -134,6 +134,12 @@ def zenodo() -> str:
 MANIFESTS = {"claims.json": claims_map, "codecheck.yml": codecheck, "codemeta.json": codemeta, ".zenodo.json": zenodo}
 
 
-if __name__ == "__main__":
+def write(folder: Path = ROOT / "build" / "release") -> None:
+    """Write all of them into a folder, from what is committed."""
+    folder.mkdir(parents=True, exist_ok=True)
     for name, make in MANIFESTS.items():
-        (ROOT / name).write_text(make(), encoding="utf-8")
+        (folder / name).write_text(make(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()

@@ -83,7 +83,7 @@ def on_cluster(address: str, todo: list[tuple[Part, int, int]], blocks: Store) -
             except (ImportError, DataUnavailable) as error:
                 raise ClusterFailed(
                     f"a worker of the Dask scheduler at {address} lacks what the rows need ({error}): give every "
-                    "worker the same commit, the same requirements.lock and the data files, and start it again."
+                    "worker the same commit, the same locks/requirements.lock and the data files, and start it again."
                 ) from error
             blocks.write(part.key, start, stop, rows)
             yield seconds

@@ -85,7 +85,10 @@ def _in_checkout(name: str) -> list[Path]:
         raise ValueError(f"{project} or {pipeline} has another form than expected; add the study by hand.")
     stage = re.search(rf"^  {name}:\n.*", _text("dvc.yaml", words), re.MULTILINE | re.DOTALL)
     assert stage is not None
-    own = stage[0].replace(f"src/bestarm_studies.{name}", f"src/bestarm, src/bestarm_lab, src/bestarm_objectives, src/bestarm_studies/{name}")
+    own = stage[0].replace(
+        f"src/bestarm_studies.{name}",
+        f"src/bestarm, src/bestarm_lab, src/bestarm_objectives, src/bestarm_studies/{name}",
+    )
     written = _write(ROOT, files)
     project.write_text(declared.replace(mark, f'{mark}{name} = "bestarm_studies.{name}"\n'), encoding="utf-8")
     longer = stages.replace(rows[0], f"{rows[1]}{rows[2]}, {name}]").rstrip("\n")

@@ -12,7 +12,7 @@ import pandas as pd
 from bestarm_lab.yaml_keys import YamlKeys, choice, read_yaml
 from bestarm_paper.rows import Rows
 
-FILE = Path(__file__).parents[1] / "causes.yaml"
+FILE = Path(__file__).parents[1] / "findings" / "causes.yaml"
 
 
 class Factor(NamedTuple):

@@ -25,7 +25,7 @@ from bestarm_paper.measures import counted
 from bestarm_paper.predicates import PREDICATES
 from bestarm_paper.rows import Rows, abbreviation
 
-HERE = Path(__file__).parents[1]
+HERE = Path(__file__).parents[1] / "findings"
 ROLE = re.compile(r"\{(\w+)\}`([^`]+)`")
 FENCE = re.compile(r"^:::\{(\w+)\} *([^\n]*)\n(.*?)^:::$", re.DOTALL | re.MULTILINE)
 KINDS = re.compile(r"<!-- kinds -->(.*?)<!-- end of kinds -->", re.DOTALL)
