@@ -10,6 +10,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 from bestarm_site import links, runs
+from bestarm_site.narrow_figures import narrow_of
 from sphinx.application import Sphinx
 
 import bestarm
@@ -103,7 +104,7 @@ def copy_narrow_figures(app: Sphinx) -> dict[str, str]:
     """Copy the narrow variants of the figures that pages show; return their names by those of the figures."""
     narrow = {}
     for place, name in app.builder.images.items():
-        drawn = (Path(app.srcdir) / place).with_suffix(".narrow.svg")
+        drawn = narrow_of(Path(app.srcdir) / place)
         if drawn.is_file():
             narrow[name] = f"{Path(name).stem}.narrow.svg"
             shutil.copyfile(drawn, Path(app.outdir) / app.builder.imagedir / narrow[name])

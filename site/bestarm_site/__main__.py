@@ -16,6 +16,7 @@ from bestarm_lab.notebooks.runner import notebooks_of
 from bestarm_lab.paths import FIGURES, ROOT
 from bestarm_lab.study import load_study, study_names
 from bestarm_site import algorithms, benchmarks, cards, comparisons, decisions, pages, replays, source
+from bestarm_site.narrow_figures import draw
 
 HERE = Path(__file__).parents[1]
 USE = (  # pages for users, in order
@@ -106,6 +107,7 @@ def main(arguments: list[str] | None = None) -> int:
         shutil.rmtree(folder, ignore_errors=True)
         shutil.rmtree(html, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
+    draw()
     write_pages(folder)
     options = ["-W", "--keep-going", "-q", "-b", "html", "-j", str(min(4, os.cpu_count() or 1)), "-c", str(HERE)]
     written = time.perf_counter()

@@ -14,6 +14,7 @@ from itertools import groupby, pairwise
 from pathlib import Path
 
 from bestarm_lab.figures.styles import CONVENTIONS
+from bestarm_site.narrow_figures import narrow_of
 
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 ET.register_namespace("", SVG)
@@ -56,7 +57,7 @@ def alone(picture: str, narrow: str) -> dict[str, str]:
 
 def write_alone(drawn: Path, folder: Path, name: str) -> dict[str, list[str]]:
     """Write the pictures of each convention beside one on the site; return their names: wide, narrow."""
-    narrow = drawn.with_suffix(".narrow.svg")
+    narrow = narrow_of(drawn)
     if drawn.suffix != ".svg" or not narrow.is_file():
         return {}
     labels = narrow.read_text(encoding="utf-8")

@@ -203,7 +203,7 @@ class Section:
         _save_picture(folder, name, figure)
         self._save_values(folder, name, values, experiments)
         display(figure)
-        _save_narrow(folder, name, figure)
+        self._save_narrow(name, figure)
         plt.close(figure)
 
     def picture(self, name: str, figure: Figure) -> None:
@@ -218,7 +218,7 @@ class Section:
             raise ValueError(f"the diagram {name!r} has the title {above[0].get_text()!r}; draw it without one.")
         _save_picture(self._folder(()), name, figure)
         display(figure)
-        _save_narrow(self._folder(()), name, figure)
+        self._save_narrow(name, figure)
         plt.close(figure)
 
     def table(self, name: str, table: pd.DataFrame, values: pd.DataFrame, experiments: Sequence[str] = ()) -> None:
@@ -266,6 +266,13 @@ class Section:
         )
         (folder / f"{name}.json").write_text(json.dumps(text, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
+    def _save_narrow(self, name: str, figure: Figure) -> None:
+        """Write a figure for a page as wide as a phone below ``$BESTARM_NARROW``, if that is set and it has room."""
+        if (base := os.environ.get("BESTARM_NARROW")) and narrow(figure):  # the figure is changed
+            file = Path(base) / self.study / self.notebook / f"{name}.svg"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(light_svg(figure, letters="none"), encoding="utf-8")
+
     def _folder(self, experiments: Sequence[str]) -> Path:
         stand_in = any(
             self.other_data[e] is None if e in self.other_data else (self.found[e]["data"] == "stand-in").any()
@@ -287,15 +294,6 @@ def _save_picture(folder: Path, name: str, figure: Figure) -> None:
     """Write a figure as PNG on white, which every page can show, and as SVG on no ground."""
     figure.savefig(folder / f"{name}.png", metadata={"Software": None})
     (folder / f"{name}.svg").write_text(light_svg(figure), encoding="utf-8")
-
-
-def _save_narrow(folder: Path, name: str, figure: Figure) -> None:
-    """Write a figure for a page as wide as a phone, where its panels have room there; the figure is changed."""
-    file = folder / f"{name}.narrow.svg"
-    if narrow(figure):
-        file.write_text(light_svg(figure, letters="none"), encoding="utf-8")
-    else:
-        file.unlink(missing_ok=True)
 
 
 def _above(figure: Figure) -> list[Text]:

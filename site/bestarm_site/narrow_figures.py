@@ -1,0 +1,77 @@
+"""Narrow variants of figures, for phones: drawn by their notebooks from committed rows, kept in ``build/narrow``.
+
+A notebook is executed only where its figures, or its own text, are not those of which variants are there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import papermill
+
+from bestarm_lab.notebooks.runner import notebooks_of
+from bestarm_lab.paths import FIGURES, ROOT
+
+NARROW = ROOT / "build" / "narrow"
+
+
+def narrow_of(drawn: Path) -> Path:
+    """Return the narrow variant of a committed figure; where it has no room for one there is no such file."""
+    return NARROW / drawn.resolve().relative_to(FIGURES).with_suffix(".svg")
+
+
+def state_of(notebook: Path) -> str:
+    """Return a hash of a notebook and of the numbers of its figures."""
+    digest = hashlib.sha256(notebook.read_bytes())
+    for file in sorted((FIGURES / notebook.parent.name / notebook.stem).glob("*.csv")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def draw(notebooks: list[Path] | None = None, workers: int | None = None) -> list[Path]:
+    """Draw the variants that are not there or not current, and return the notebooks that were executed for them.
+
+    Parameters
+    ----------
+    notebooks : list of Path, optional
+        By default all.
+    workers : int, optional
+        Notebooks that run at once, by default one for each processor, up to four.
+    """
+    stale = [path for path in notebooks or notebooks_of() if not _is_current(path)]
+    if stale:
+        print(f"narrow figures: executing {len(stale)} notebooks from committed rows", file=sys.stderr)
+    with ThreadPoolExecutor(workers or min(4, os.cpu_count() or 1)) as pool:
+        for path in pool.map(_draw, stale):
+            print(f"narrow figures: {path.parent.name}/{path.stem}", file=sys.stderr)
+    return stale
+
+
+def _folder(notebook: Path) -> Path:
+    return NARROW / notebook.parent.name / notebook.stem
+
+
+def _is_current(notebook: Path) -> bool:
+    written = _folder(notebook) / "state"
+    return written.is_file() and written.read_text(encoding="utf-8") == state_of(notebook)
+
+
+def _draw(notebook: Path) -> Path:
+    folder, work = _folder(notebook), NARROW / "work" / notebook.parent.name / notebook.stem
+    shutil.rmtree(folder, ignore_errors=True)
+    work.mkdir(parents=True, exist_ok=True)
+    os.environ["BESTARM_NARROW"] = str(NARROW)
+    given = {"output_dir": str(work.relative_to(ROOT))}
+    quiet = {"progress_bar": False, "extra_arguments": ["--IPKernelApp.log_level=40"]}
+    papermill.execute_notebook(
+        str(notebook), str(work / notebook.name), given, kernel_name="python3", cwd=str(ROOT), **quiet
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "state").write_text(state_of(notebook), encoding="utf-8")
+    shutil.rmtree(work)
+    return notebook
