@@ -313,7 +313,7 @@ def test_candidates_that_are_refused(text, message, tmp_path):
         ),
         (lambda s: Search(bestarm.gp_bucb(2, 2), TABLE), "takes the candidates first: write Search"),
         (lambda s: Search(bestarm.Partition(), "gp_bucb"), "searches a table of candidates, got a Partition"),
-        (lambda s: Search(TABLE, bestarm.m_lingape(2), aim="min"), "needs its own order and maximises"),
+        (lambda s: Search(TABLE, bestarm.m_lingape(2), aim="min"), "is sequential and maximises"),
         (lambda s: s.save(""), "a file is named by a text or a Path, got ''"),
         (lambda s: Search.load(None), "a file is named by a text or a Path, got None"),
         (lambda s: s.save("."), "is a folder; name a file in it"),

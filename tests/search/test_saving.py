@@ -12,7 +12,7 @@ import bestarm
 from bestarm import lin_ucb, m_lingape
 from bestarm.guards.protocol import waiting
 from bestarm.interface import Arms, take_rows
-from bestarm.search.saving import describe, load, restore, save
+from bestarm.search.state_files import describe, load, restore, save
 from bestarm.streams import Streams
 
 POLICIES = pytest.mark.parametrize("policy", SAVED.values(), ids=SAVED.keys())

@@ -172,12 +172,15 @@ def test_a_wrong_table_is_refused_and_leaves_no_trace(change, message):
     [
         (
             lambda t: t[t["name"] != "gene 2"],
-            "the rewards of gene 2 are missing, and .* own order; add the rows",
+            "the rewards of gene 2 are missing, and .* is sequential; add the rows",
         ),
-        (lambda t: t.assign(name="gene 9"), "gene 9 was not asked for, and .* needs its own order; tell what the last"),
-        (lambda t: pd.concat([t, t.iloc[:1]]), "gene .* has .* rows where .* measurements were asked, and .* order"),
+        (lambda t: t.assign(name="gene 9"), "gene 9 was not asked for, and .* is sequential; tell what the last"),
+        (
+            lambda t: pd.concat([t, t.iloc[:1]]),
+            "gene .* rows where .* measurements were asked, and .* sequential",
+        ),
         (lambda t: t.iloc[:0], "the rewards of gene .* are missing"),
-        (lambda t: t.assign(reward="not done"), "needs its own order, so that nothing can be 'not done'"),
+        (lambda t: t.assign(reward="not done"), "is sequential, so that nothing can be 'not done'"),
     ],
 )
 def test_a_policy_with_its_own_order_is_told_what_it_asked(change, message):
@@ -204,7 +207,7 @@ def test_a_policy_with_its_own_order_is_told_what_it_asked(change, message):
         lambda: search.states,
         lambda: search.tell(table, replace=True),
     ):
-        with pytest.raises(ValueError, match=r"^GSE-Lin.* needs its own order, so that it .*\.$"):
+        with pytest.raises(ValueError, match=r"^GSE-Lin.* is sequential: it must be told .*, and .*\.$"):
             call()
 
 

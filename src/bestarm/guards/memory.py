@@ -1,4 +1,4 @@
-"""A lack of memory, told in one line whoever finds it: NumPy, Numba or Torch."""
+"""One message for out-of-memory errors of NumPy, Numba and Torch."""
 
 from __future__ import annotations
 

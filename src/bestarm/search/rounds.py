@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bestarm.interface import FloatArray, IntArray
-from bestarm.search.reader import listed
+from bestarm.search.tables import listed
 
 FORMAT = 2  # of a round; 1 had `gene` for `name`, and nothing pending, withdrawn or added
 AIMS = ("max", "min", "both")
@@ -70,13 +70,13 @@ class Round:
     hit, expected_hits : float
         Value from which a candidate is a hit, and how many of the batch were expected to be.
     learned : mapping
-        What the round before taught, see `bestarm.search.explaining.learned`.
+        What the round before taught, see `bestarm.search.explanations.learned`.
     version : str
         Of bestarm.
     n_candidates : int, optional
         How many candidates there were; later ones come after them. None in logs of format 1: all.
     pending : tuple of str
-        Candidates that were at the bench beside the batch.
+        Candidates that were being measured beside the batch.
     withdrawn : tuple of str
         Candidates that could not be chosen.
     """
@@ -102,13 +102,7 @@ class Round:
 
 
 def aim_of(aim: Any) -> str | float:
-    """Return an aim in its own word: ``max``, ``min``, ``both`` or a number.
-
-    Raises
-    ------
-    ValueError
-        For another word, or a target that is not finite.
-    """
+    """Return an aim in its own word: ``max``, ``min``, ``both`` or a finite number."""
     if isinstance(aim, str) and _ALIASES.get(aim, aim) in AIMS:
         return _ALIASES.get(aim, aim)
     if isinstance(aim, int | float | np.number) and not isinstance(aim, bool) and math.isfinite(aim):
@@ -173,15 +167,7 @@ def revisions(rounds: Sequence[Round], values: Values) -> dict[str, tuple[float,
 
 @dataclass(frozen=True)
 class Chunk:
-    """Measurements that a policy is told together.
-
-    Attributes
-    ----------
-    places : ndarray of int64, shape (n,)
-        Candidates, by their place; one that was measured twice is there twice.
-    rewards : ndarray, shape (n,)
-        What is maximised; NaN where it failed.
-    """
+    """Measurements that a policy is told together: candidates by their places, and values, NaN where one failed."""
 
     places: IntArray
     rewards: FloatArray
@@ -228,13 +214,7 @@ def _plain(value: Any) -> Any:
 
 
 def number_of(value: Any) -> float:
-    """Return a number from JSON, NaN for None.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For what is no finite number.
-    """
+    """Return a finite number from JSON, NaN for None."""
     if value is None:
         return math.nan
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -249,13 +229,7 @@ def _word(value: Any) -> str:
 
 
 def of_json(meta: Mapping[str, Any]) -> Round:
-    """Return a round from what `as_json` gave, in this format or an earlier one.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError, AttributeError
-        For anything else.
-    """
+    """Return a round from what `as_json` gave, in this format or an earlier one; other things raise errors."""
     label = "gene" if meta["format"] == 1 else "name"
     suggested = tuple(
         Suggestion(
@@ -292,13 +266,7 @@ def of_json(meta: Mapping[str, Any]) -> Round:
 
 
 def check_known(each: Round, names: set[str]) -> None:
-    """Refuse a round that is about candidates that are not there.
-
-    Raises
-    ------
-    ValueError
-        With their names.
-    """
+    """Refuse a round that is about candidates that are not there."""
     spoken = {*each.names, *each.revised, *each.pending, *each.withdrawn, *(name for name, _ in each.told)}
     if odd := sorted(spoken - names):
         raise ValueError(f"round {each.number} is about {listed(odd)}, which is no candidate; put it back.")

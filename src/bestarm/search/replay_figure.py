@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from bestarm_screens.replay import CHANCE
+from bestarm.search.replay import CHANCE
 
 _STYLE: Any = {
     "figure.constrained_layout.use": True, "figure.dpi": 110,
@@ -51,7 +51,7 @@ def hits_figure(table: pd.DataFrame, n_hits: int, batch: int, *, title: str = ""
     Parameters
     ----------
     table : DataFrame
-        As `bestarm_screens.replay.replay` returns it.
+        As `bestarm.search.replay.replay` returns it.
     n_hits, batch : int
         Hits there are, and genes in a batch.
     title, setting : str

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bestarm.search.deciding import mean_of
+from bestarm.search.next_batch import mean_of
 from bestarm.search.rounds import Round
 
 UNMEASURED, ASKED, MEASURED, FAILED, NOT_DONE, WITHDRAWN = STATES = (
@@ -16,32 +16,16 @@ UNMEASURED, ASKED, MEASURED, FAILED, NOT_DONE, WITHDRAWN = STATES = (
 
 
 @dataclass
-class Book:
-    """Measurements in the order of their telling, and what waits for its own.
+class CandidateStatus:
+    """Measurements in the order of their telling, and the candidates that wait for theirs or cannot be chosen."""
 
-    Attributes
-    ----------
-    rows : list of (int, str, float)
-        Round of the last batch before, name, value.
-    values : dict
-        Name to its measurements, NaN where one failed.
-    waiting : Counter
-        Names asked for and not told, and how often.
-    undone, withdrawn : dict
-        Names, in order: of what was not done, and of what cannot be chosen.
-    whole : bool
-        Whether the last batch waits as a whole.
-    last_told : list
-        The last table, sorted, by which a table that is told twice is found.
-    """
-
-    rows: list[tuple[int, str, float]] = field(default_factory=list)
-    values: dict[str, list[float]] = field(default_factory=dict)
-    waiting: Counter[str] = field(default_factory=Counter)
-    undone: dict[str, None] = field(default_factory=dict)
+    rows: list[tuple[int, str, float]] = field(default_factory=list)  # round of the last batch before, name, value
+    values: dict[str, list[float]] = field(default_factory=dict)  # NaN where a measurement failed
+    waiting: Counter[str] = field(default_factory=Counter)  # asked for and not told, and how often
+    undone: dict[str, None] = field(default_factory=dict)  # in order
     withdrawn: dict[str, None] = field(default_factory=dict)
-    whole: bool = False
-    last_told: Any = None
+    whole: bool = False  # whether the last batch waits as a whole
+    last_told: Any = None  # the last table, sorted, by which a table that is told twice is found
 
     def state_of(self, name: str) -> str:
         """Return the state of a candidate, one of `STATES`."""
@@ -68,10 +52,7 @@ class Book:
     def tell(self, number: int, rows: Sequence[tuple[str, float, bool]], replace: bool, again: bool) -> None:
         """Note measurements: name, value, and whether it was done at all; ``number`` is that of the last round.
 
-        Raises
-        ------
-        ValueError
-            For the table that was just told, unless it is a correction (``replace``) or measured ``again``.
+        The table that was just told is refused, unless it is a correction (``replace``) or measured ``again``.
         """
         mark = sorted((name, repr(value), done) for name, value, done in rows)
         waits = any(self.waiting[name] for name, _, _ in rows)
@@ -109,7 +90,7 @@ class Book:
                 self.whole = False
 
     def set_pending(self, names: Sequence[str]) -> None:
-        """Take what is at the bench from the caller; the rest of what was asked was not done."""
+        """Take the pending candidates from the caller; the rest of what was asked was not done."""
         wanted = Counter(names)
         self.undone |= dict.fromkeys(name for name in self.waiting if not wanted[name] and self.waiting[name])
         self.waiting = wanted

@@ -16,7 +16,7 @@ from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
 from bestarm.observe import Observed
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.search.choices import Choice
-from bestarm.search.unrepeated import GpScreen
+from bestarm.search.pool_policies import PoolGP
 from bestarm.settings import check_whole
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
@@ -111,7 +111,7 @@ def hit_counts(
     """
     search = choice.search(batch, rounds)
     together = runs
-    if isinstance(search, GpScreen):  # which hold a posterior on all genes each; draws do not depend on the grouping
+    if isinstance(search, PoolGP):  # which hold a posterior on all genes each; draws do not depend on the grouping
         together = max(1, int(_POSTERIOR_BYTES // (8 * min(batch * rounds, len(rewards)) * len(rewards))))
     found = []
     for start in range(0, runs, together):

@@ -1,0 +1,192 @@
+"""Campaigns of `bestarm suggest`: a search saved as a folder, with a file for each round that no later round changes.
+
+A round's file is JSON, see `bestarm.search.rounds.Round`, as it stands in the file of a search. It is written beside
+its name and renamed, so that it is whole or absent; a lock keeps two people from adding a round at the same time.
+Beside the rounds the folder holds the candidates as they were read, so that every batch can be made anew and a table
+that changed is compared name by name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from bestarm.search.atomic_files import hold_lock, write_atomically
+from bestarm.search.candidates import Candidates
+from bestarm.search.explanations import expected_hits, hit_threshold, learned
+from bestarm.search.next_batch import Plan
+from bestarm.search.rounds import FORMAT, Round, as_json, known_at, of_json, reward
+from bestarm.search.search import Search
+from bestarm.search.search_files import NUMBERS, archive_of, as_text, candidate_parts, candidates_of, parts_of
+from bestarm.search.state_files import DAMAGED
+from bestarm.search.tables import listed
+
+_CANDIDATES, _META = "candidates.zip", "candidates.json"
+
+
+class Campaign:
+    """A folder of rounds, made if it is not there."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep others from adding a round, and remove what killed runs left; the lock ends with the process."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with hold_lock(self.folder / ".lock", patience=0.0) as got:
+            if not got:
+                raise ValueError(
+                    f"somebody else is running bestarm suggest on {self.folder}; nothing was changed. Wait until it "
+                    "has ended, then run it again: both get the same batch."
+                )
+            for left in self.folder.glob(".*.tmp"):
+                left.unlink(missing_ok=True)
+            yield
+
+    def rounds(self) -> list[Round]:
+        """Return all rounds in order."""
+        paths = sorted(self.folder.glob("round_[0-9][0-9][0-9].json")) if self.folder.is_dir() else []
+        found = [_read(path) for path in paths]
+        for number, each in enumerate(found, start=1):
+            if each.number != number:
+                raise ValueError(
+                    f"{self.folder} has no round {number}, but round {each.number}; put {self._path(number).name} back."
+                )
+        return found
+
+    def append(self, new: Round) -> Path:
+        """Write a round and return its file; no file that is there is changed."""
+        path = self._path(new.number)
+        if path.exists():
+            raise ValueError(f"{path} is there already; run bestarm suggest again, which reads it.")
+        write_atomically(path, as_text(as_json(new)))
+        return path
+
+    def withdraw(self, last: Round) -> Path:
+        """Rename the file of the last round, so that it is kept but counts no more."""
+        path, number = self._path(last.number), 1
+        while (kept := path.with_suffix(f".withdrawn{number}.json")).exists():
+            number += 1
+        os.rename(path, kept)
+        plate = self.plate_path(last.number)
+        if plate.exists():
+            os.rename(plate, plate.with_suffix(f".withdrawn{number}.csv"))
+        return kept
+
+    def candidates(self) -> Candidates | None:
+        """Return the candidates of the last round, None where there is none, or a log of format 1 alone."""
+        path = self.folder / _CANDIDATES
+        if not path.exists():
+            return None
+        try:
+            parts = parts_of(path)
+            return candidates_of(json.loads(parts[_META]), parts[NUMBERS])
+        except DAMAGED:
+            raise ValueError(f"{path} is damaged or half-written; take another copy of it.") from None
+
+    def keep_candidates(self, candidates: Candidates) -> None:
+        """Write the candidates, whole or not at all, unless they are there."""
+        kept = self.candidates()
+        if kept is None or kept.names != candidates.names:
+            meta, numbers = candidate_parts(candidates)
+            parts = {_META: json.dumps(meta).encode(), NUMBERS: numbers}
+            write_atomically(self.folder / _CANDIDATES, archive_of(parts))
+
+    def plate_path(self, number: int) -> Path:
+        """Return the file of a round's plate map."""
+        return self.folder / f"round_{number:03d}_plate.csv"
+
+    def _path(self, number: int) -> Path:
+        return self.folder / f"round_{number:03d}.json"
+
+
+def reconciled(kept: Candidates | None, given: Candidates, where: str) -> tuple[Candidates, list[str], list[str]]:
+    """Return the candidates of a campaign after their table was read again, those that are new and those gone.
+
+    They are compared name by name, whatever the order of rows and columns; new ones come after those that were there.
+    """
+    if kept is None:
+        return given, [], []
+    now, before = dict(zip(given.names, given.digests, strict=True)), dict(zip(kept.names, kept.digests, strict=True))
+    if changed := [name for name in kept.names if name in now and now[name] != before[name]]:
+        raise ValueError(
+            f"{where} is not what earlier rounds used: {listed(changed)} has other features or columns now; put them "
+            "back, give what changed a new name, or begin another log by --campaign."
+        )
+    new = [name for name in given.names if name not in before]
+    gone = [name for name in kept.names if name not in now]
+    if not new:
+        return kept, [], gone
+    places = [i for i, name in enumerate(given.names) if name not in before]
+    return kept.joined(Candidates(tuple(new), given.shown(places))), new, gone
+
+
+def _read(path: Path) -> Round:
+    try:
+        meta = json.loads(path.read_text(encoding="utf-8"))
+        number, version = meta["format"], meta["version"]
+        if number <= FORMAT:
+            return of_json(meta)
+    except DAMAGED:
+        raise ValueError(
+            f"{path} is damaged or half-written; take another copy of it. The other rounds are untouched."
+        ) from None
+    raise ValueError(
+        f"{path} has format {number}, this bestarm reads up to {FORMAT}; install bestarm {version} or later."
+    )
+
+
+def resumed(
+    plan: Plan,
+    candidates: Candidates,
+    phenotypes: Mapping[str, float],
+    rounds: Sequence[Round],
+    pending: Sequence[str] = (),
+    withdrawn: Sequence[str] = (),
+) -> Search:
+    """Return the search that a log and the mean phenotypes of today make, NaN where every well failed.
+
+    Pending genes are being measured, those withdrawn cannot be had any more; a gene that was told before and has no row
+    now is refused.
+    """
+    if gone := [gene for gene in known_at(rounds) if gene not in phenotypes]:
+        raise ValueError(
+            f"{len(gone)} genes that earlier rounds used have no row now ({listed(gone)}); is the file half-written? "
+            "Put the rows back; empty the phenotype of a gene that is to count as failed."
+        )
+    search = Search(candidates, plan.choice, aim=plan.aim, seed=plan.seed, components=plan.components)
+    search.resume(rounds, {gene: (value,) for gene, value in phenotypes.items()}, pending, withdrawn)
+    return search
+
+
+def next_round(
+    plan: Plan,
+    candidates: Candidates,
+    phenotypes: Mapping[str, float],
+    rounds: Sequence[Round],
+    hit: float | None = None,
+    pending: Sequence[str] = (),
+    withdrawn: Sequence[str] = (),
+) -> Round | None:
+    """Return the next round of a screen with its reasons, None where no gene is left; see `resumed`.
+
+    What the last round asked for and is neither measured nor pending was not done. A hit is a phenotype from ``hit``
+    on, by default from that of the best twentieth of those measured.
+    """
+    search = resumed(plan, candidates, phenotypes, rounds, pending, withdrawn)
+    if not len(search.ask(plan.batch)):
+        return None
+    made = search.explained(search.rounds[-1])
+    known = {gene: (value,) for gene, value in phenotypes.items()}
+    threshold = hit_threshold([reward(v, plan.aim) for v in phenotypes.values()], plan.aim, hit)
+    return replace(
+        made,
+        hit=-threshold if plan.aim == "min" else threshold,
+        expected_hits=expected_hits(plan, made.suggested, rounds, known, threshold),
+        learned=learned(rounds, known),
+    )
