@@ -215,7 +215,7 @@ class Search:
     def states(self) -> pd.Series[str]:
         """State of each candidate by name: unmeasured, asked, measured, failed, not done or withdrawn."""
         if self._sequential is not None:
-            raise self._no_pool("has no states of candidates")
+            raise self._refusal("has no states of candidates")
         with self._lock:
             names = self._candidates.names
             return pd.Series({name: self._status.state_of(name) for name in names}, name="state", dtype=object)
@@ -223,7 +223,9 @@ class Search:
     @property
     def pending(self) -> list[str]:
         """Names that were asked for and not told."""
-        return self._pending() if self._sequential is None else []
+        if self._sequential is not None:
+            return []
+        return [name for name in self._candidates.names if self._status.waiting[name]]
 
     @property
     def finished(self) -> bool:
@@ -246,10 +248,6 @@ class Search:
         """Return whether a candidate could be asked for or told of."""
         gone = self._status.withdrawn if self._repeats else {**self._status.withdrawn, **self._status.values}
         return any(name not in gone for name in self._candidates.names)
-
-    def _pending(self) -> list[str]:
-        """Return what was asked for and not told, in the order of the candidates."""
-        return [name for name in self._candidates.names if self._status.waiting[name]]
 
     # asking and telling
 
@@ -283,7 +281,7 @@ class Search:
         with self._lock:
             if self._sequential is not None:
                 if size is not None or pending is not None:
-                    raise self._no_pool("decides itself how much it asks for; write ask()")
+                    raise self._refusal("decides itself how much it asks for; write ask()")
                 return self._sequential.ask()
             if size is not None:
                 check_whole("size", size, 1)
@@ -313,7 +311,7 @@ class Search:
         plan = self._plan(size)
         chunks, new, revised = self._chunks()
         blocked = [name for name in self._candidates.names if name in self._status.withdrawn]
-        there = self._pending()
+        there = self.pending
         places = choose_batch(
             plan,
             self._view(plan),
@@ -385,7 +383,7 @@ class Search:
         with self._lock:
             if self._sequential is not None:
                 if replace or again or unknown != "refuse":
-                    raise self._no_pool("takes no corrections; write tell(table)")
+                    raise self._refusal("takes no corrections; write tell(table)")
                 self._sequential.tell(table)
                 return
             if unknown not in ("refuse", "ignore"):
@@ -445,21 +443,9 @@ class Search:
         pending: Sequence[str] = (),
         withdrawn: Sequence[str] = (),
     ) -> None:
-        """Go on from a log, with all that is known today.
+        """Go on from a log, with all measurements of each candidate known today, whether in the log or not.
 
-        Parameters
-        ----------
-        rounds : sequence of Round
-            The log.
-        measured : mapping of str to sequence of float
-            All measurements of each candidate, whether in the log or not.
-        pending, withdrawn : sequence of str
-            What is being measured, and what cannot be chosen.
-
-        Raises
-        ------
-        ValueError
-            For names that are no candidates.
+        Pending candidates are being measured, those withdrawn cannot be chosen.
         """
         with self._lock:
             self._need_table("goes on from a file alone")
@@ -478,12 +464,9 @@ class Search:
     # what is known
 
     def best(self, n: int = 1) -> pd.DataFrame:
-        """Return the best candidates so far, one row for each; best of their kind only if `finished`.
+        """Return the n best candidates measured so far by their mean reward; best of their kind only if `finished`.
 
-        Parameters
-        ----------
-        n : int
-            How many of those measured, by their mean reward. A constructor's policy recommends one of its own.
+        For n = 1 a constructor's policy recommends one of its own.
         """
         with self._lock:
             if self._sequential is not None:
@@ -552,10 +535,8 @@ class Search:
     def why(self) -> pd.DataFrame:
         """Return why each candidate of the last batch is in it, by what was known when it was asked.
 
-        Returns
-        -------
-        DataFrame
-            ``name, predicted, uncertainty, novelty, nearest, rank, why``, see `bestarm.search.rounds.Suggestion`.
+        The columns are ``name, predicted, uncertainty, novelty, nearest, rank, why``, see
+        `bestarm.search.rounds.Suggestion`.
         """
         with self._lock:
             self._need_table("gives no reasons")
@@ -598,22 +579,11 @@ class Search:
     # files
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the search to a file, whole or not at all, from which `Search.load` goes on.
+        """Write the search to a file, whole or not at all, from which `Search.load` goes on (docs/search_files.md).
 
-        Parameters
-        ----------
-        path : str or Path
-            See `docs/search_files.md` for what is in it.
-        overwrite : bool
-            Whether a file with another search, or one that was saved by somebody else since this one was loaded, is
-            replaced.
-
-        Raises
-        ------
-        ValueError
-            For such a file without ``overwrite``, or a policy that no file can hold.
-        OSError
-            Where the file cannot be written; what was there stays.
+        A file with another search, or one that was saved by somebody else since this one was loaded, is replaced with
+        ``overwrite`` alone. Otherwise that, and a policy that no file can hold, is a ValueError; a file that cannot be
+        written is an OSError, and what was there stays.
         """
         from bestarm.search.search_files import save_search
 
@@ -624,17 +594,8 @@ class Search:
     def load(cls, path: str | Path, policy: Any = None) -> Search:
         """Return the search in a file, whichever version of bestarm wrote it.
 
-        Parameters
-        ----------
-        path : str or Path
-            File that `save` wrote.
-        policy : Policy or str, optional
-            What the file must hold; by default whatever it holds.
-
-        Raises
-        ------
-        FileNotFoundError, ValueError
-            If there is no file, or it is damaged, holds no search, or one by another policy.
+        With a policy, the file must hold a search by that one. A file that is not there is a FileNotFoundError, one
+        that is damaged, or holds no such search, a ValueError.
         """
         from bestarm.search.search_files import load_search
 
@@ -642,12 +603,12 @@ class Search:
 
     # within
 
-    def _no_pool(self, what: str) -> ValueError:
+    def _refusal(self, what: str) -> ValueError:
         return ValueError(f"{self.policy.label} is sequential: it must be told exactly what it asked, and {what}.")
 
     def _need_table(self, what: str) -> None:
         if self._sequential is not None:
-            raise self._no_pool(what)
+            raise self._refusal(what)
 
     def _plan(self, size: int) -> Plan:
         assert self._choice is not None

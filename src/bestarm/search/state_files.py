@@ -29,18 +29,9 @@ FORMAT = 2
 _META, _FAILURES = "meta", "in_vain"  # as files of this format have them
 # of zipfile, zlib, NumPy and JSON on a file that is no NPZ, or one with any byte changed
 DAMAGED: tuple[type[Exception], ...] = (
-    ValueError,
-    LookupError,
-    OSError,
-    EOFError,
-    TypeError,
-    AttributeError,
-    RuntimeError,
-    MemoryError,
-    SyntaxError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+    ValueError, LookupError, OSError, EOFError, TypeError, AttributeError, RuntimeError, MemoryError, SyntaxError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 _CACHE = ("_keys", "_used", "_values", "n_computed")  # of a `CellKernel`
 
 _ROOM = ("rows", "pivots")  # of a `FiniteGP`, in use up to ``n_rows``
