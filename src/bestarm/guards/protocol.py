@@ -24,7 +24,7 @@ import numba
 import numpy as np
 
 from bestarm.guards.idle import refuse_idle
-from bestarm.guards.memory import lack_of_memory
+from bestarm.guards.memory import out_of_memory
 from bestarm.guards.rewards import as_arrays, check_rewards, note_outcomes
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, State, take_rows
 from bestarm.partition import Partition
@@ -55,42 +55,20 @@ class GuardedState:
     """The state of a guarded search: that of its policy, and the record of the protocol.
 
     Fields of the policy's own state can be read here as well, say ``state.pulls``. A copy has a state of its own.
-
-    Attributes
-    ----------
-    policy, arms, streams : Policy, Arms or Partition, Streams
-        What searches, what is searched, and by which random numbers.
-    inner : State
-        The policy's own state.
-    rows : ndarray of int64, shape (R,)
-        0, ..., R - 1. A copy that is made with fewer rows takes those of ``inner`` and ``streams``.
-    learned : ndarray of bool, shape (R,)
-        Whether a reward was told.
-    failures_in_a_row : ndarray of int64, shape (R,)
-        Evaluations that failed since the last reward.
-    asked_arms, asked_counts : ndarray of int64, shape (R, b), optional
-        Copies of the request that waits for its rewards.
-    told : bool
-        Whether anything was told.
-    open : bool
-        Whether pulls that were not asked may be told, see `forget_asked`.
-    fresh : bool
-        Whether ``inner`` belongs to nobody else yet, so that it need not be copied.
     """
 
     policy: Any
-    arms: Any
+    arms: Any  # what is searched: `Arms`, or a `Partition`
     streams: Streams
-    inner: Any
-    rows: IntArray
-    learned: BoolArray
-    failures_in_a_row: IntArray
-    asked_arms: IntArray | None = None
+    inner: Any  # the policy's own state
+    rows: IntArray  # 0, ..., R - 1; a copy that is made with fewer rows takes those of ``inner`` and ``streams``
+    learned: BoolArray  # whether a reward was told, (R,)
+    failures_in_a_row: IntArray  # evaluations that failed since the last reward, (R,)
+    asked_arms: IntArray | None = None  # copies of the request that waits for its rewards, (R, b)
     asked_counts: IntArray | None = None
-    told: bool = False
-    open: bool = False
-
-    fresh: InitVar[bool] = False
+    told: bool = False  # whether anything was told
+    open: bool = False  # whether pulls that were not asked may be told, see `forget_asked`
+    fresh: InitVar[bool] = False  # whether ``inner`` belongs to nobody else yet, so that it need not be copied
 
     def __post_init__(self, fresh: bool) -> None:
         if fresh:
@@ -236,12 +214,12 @@ class Guarded:
         try:
             return call(*arguments)
         except (MemoryError, RuntimeError) as error:
-            if said := lack_of_memory(error):
-                raise MemoryError(
-                    f"{self.label}: memory ran out ({said}); take fewer candidates, smaller layers, batches or "
-                    "ensembles."
-                ) from error
-            raise
+            raise out_of_memory(self.label, error) from error
+
+
+def unguarded(policy: Any) -> Any:
+    """Return a policy without its guards."""
+    return policy.policy if isinstance(policy, Guarded) else policy
 
 
 def ends_by_itself(policy: Any) -> bool:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from bestarm.guards.protocol import Guarded
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice
 from bestarm.search.tables import names_in, unknown_names
@@ -16,11 +15,6 @@ from bestarm.search.tables import names_in, unknown_names
 DEFAULT = "gp"  # by the rule in docs/what_to_use.md
 
 Hits = float | str | list[str] | None  # a reward from which on, a share such as "5%", names
-
-
-def unguarded(policy: Any) -> Any:
-    """Return a policy without its guards."""
-    return policy.policy if isinstance(policy, Guarded) else policy
 
 
 def checked_policy(policy: Any, settings: Mapping[str, Any]) -> Any:

@@ -141,29 +141,6 @@ def _read(path: Path) -> Round:
     )
 
 
-def resumed(
-    plan: Plan,
-    candidates: Candidates,
-    phenotypes: Mapping[str, float],
-    rounds: Sequence[Round],
-    pending: Sequence[str] = (),
-    withdrawn: Sequence[str] = (),
-) -> Search:
-    """Return the search that a log and the mean phenotypes of today make, NaN where every well failed.
-
-    Pending genes are being measured, those withdrawn cannot be had any more; a gene that was told before and has no row
-    now is refused.
-    """
-    if gone := [gene for gene in known_at(rounds) if gene not in phenotypes]:
-        raise ValueError(
-            f"{len(gone)} genes that earlier rounds used have no row now ({listed(gone)}); is the file half-written? "
-            "Put the rows back; empty the phenotype of a gene that is to count as failed."
-        )
-    search = Search(candidates, plan.choice, aim=plan.aim, seed=plan.seed, components=plan.components)
-    search.resume(rounds, {gene: (value,) for gene, value in phenotypes.items()}, pending, withdrawn)
-    return search
-
-
 def next_round(
     plan: Plan,
     candidates: Candidates,
@@ -173,16 +150,23 @@ def next_round(
     pending: Sequence[str] = (),
     withdrawn: Sequence[str] = (),
 ) -> Round | None:
-    """Return the next round of a screen with its reasons, None where no gene is left; see `resumed`.
+    """Return the next round of a screen with its reasons, None where no gene is left.
 
-    What the last round asked for and is neither measured nor pending was not done. A hit is a phenotype from ``hit``
-    on, by default from that of the best twentieth of those measured.
+    Phenotypes are means as of today, NaN where every well failed. Pending genes are being measured, those withdrawn
+    cannot be had any more; what the last round asked for and is neither measured nor pending was not done. A hit is a
+    phenotype from ``hit`` on, by default from that of the best twentieth of those measured.
     """
-    search = resumed(plan, candidates, phenotypes, rounds, pending, withdrawn)
+    if gone := [gene for gene in known_at(rounds) if gene not in phenotypes]:
+        raise ValueError(
+            f"{len(gone)} genes that earlier rounds used have no row now ({listed(gone)}); is the file half-written? "
+            "Put the rows back; empty the phenotype of a gene that is to count as failed."
+        )
+    known = {gene: (value,) for gene, value in phenotypes.items()}
+    search = Search(candidates, plan.choice, aim=plan.aim, seed=plan.seed, components=plan.components)
+    search.resume(rounds, known, pending, withdrawn)
     if not len(search.ask(plan.batch)):
         return None
     made = search.explained(search.rounds[-1])
-    known = {gene: (value,) for gene, value in phenotypes.items()}
     threshold = hit_threshold([reward(v, plan.aim) for v in phenotypes.values()], plan.aim, hit)
     return replace(
         made,

@@ -333,20 +333,30 @@ class Candidates:
     def compare(self, names: Sequence[str], table: pd.DataFrame) -> None:
         """Refuse features in a told table that are not those of the candidate, beyond the rounding of spreadsheets."""
         place = {name: i for i, name in enumerate(self.names)}
-        for label in self.table.columns:
-            if label not in table:
-                continue
+        rows = [(row, name, place[name]) for row, name in enumerate(names) if name in place]
+        for label in filter(table.columns.__contains__, self.table.columns):
             own = self.table[label].to_numpy()
-            if self.table[label].dtype != np.float64:
-                for name, word in zip(names, map(text_of, table[label]), strict=True):
-                    if name in place and word and word != text_of(own[place[name]]):
-                        raise _other_feature(label, name, repr(word), repr(own[place[name]]))
-                continue
-            reach = _PER_RANGE * (np.nanmax(own) - np.nanmin(own))
-            found = pd.to_numeric(table[label].map(lambda v: str(v).replace(",", ".")), errors="coerce").to_numpy()
-            for name, value in zip(names, found, strict=True):
-                if name in place and abs(value - own[place[name]]) > max(reach, 1e-6 * abs(own[place[name]])):
-                    raise _other_feature(label, name, f"{value:g}", f"{own[place[name]]:g}")
+            if self.table[label].dtype == np.float64:
+                reach = _PER_RANGE * (np.nanmax(own) - np.nanmin(own))
+                told = pd.to_numeric(table[label].map(lambda v: str(v).replace(",", ".")), errors="coerce").to_numpy()
+                odd = [
+                    (name, f"{told[row]:g}", f"{own[i]:g}")
+                    for row, name, i in rows
+                    if abs(told[row] - own[i]) > max(reach, 1e-6 * abs(own[i]))
+                ]
+            else:
+                words = [text_of(word) for word in table[label]]
+                odd = [
+                    (name, repr(words[row]), repr(own[i]))
+                    for row, name, i in rows
+                    if words[row] and words[row] != text_of(own[i])
+                ]
+            if odd:
+                name, given, known = odd[0]
+                raise ValueError(
+                    f"feature {label!r} of {name} is {given} in the table and {known} in the candidates; put it back, "
+                    "or name what was measured otherwise and give it to add_candidates."
+                )
 
 
 def read_features(path: str | Path, notes: list[str]) -> Candidates:
@@ -357,13 +367,6 @@ def read_features(path: str | Path, notes: list[str]) -> Candidates:
     if not found.varies.any():
         raise ValueError(f"{path}: every feature is the same for all candidates; nothing tells them apart.")
     return found
-
-
-def _other_feature(label: str, name: str, found: str, own: str) -> ValueError:
-    return ValueError(
-        f"feature {label!r} of {name} is {found} in the table and {own} in the candidates; put it back, or name what "
-        "was measured otherwise and give it to add_candidates."
-    )
 
 
 def _as_names(labels: Iterable[Any]) -> tuple[str, ...]:

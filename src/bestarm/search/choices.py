@@ -83,7 +83,7 @@ class _Named(NamedTuple):
     """
 
     maker: str | Callable[..., Any]
-    defaults: Mapping[str, Any]
+    defaults: dict[str, Any]
     summary: str
 
 

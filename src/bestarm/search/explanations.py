@@ -33,11 +33,6 @@ def nearest_measured(scores: FloatArray, places: IntArray, measured: IntArray) -
     return np.sqrt(np.maximum(best, 0.0) / scores.shape[1]), where
 
 
-def shown_prediction(values: FloatArray, aim: str | float) -> FloatArray:
-    """Return predicted rewards as people read them: the value itself, its size, or its distance to a target."""
-    return values if aim in ("max", "both") else -values
-
-
 def suggestions(
     plan: Plan,
     names: Sequence[str],
@@ -61,7 +56,7 @@ def suggestions(
     rank[left[np.argsort(-predicted[left], kind="stable")]] = 1 + np.arange(len(left))
     place = {int(a): i for i, a in enumerate(left)}
     uncertain, novel = np.quantile(spread[left], _HIGH), np.quantile(novelty, _HIGH)
-    shown = shown_prediction(predicted, plan.aim)
+    shown = of_prediction(predicted, plan.aim)
     found = []
     for a in map(int, batch):
         i = place[a]

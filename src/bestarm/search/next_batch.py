@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bestarm.guards.memory import lack_of_memory
+from bestarm.guards.memory import out_of_memory
 from bestarm.interface import Arms, Ask, FloatArray, IntArray
 from bestarm.policies.batch_gp import BatchGP
 from bestarm.search.candidates import Candidates
@@ -165,7 +165,7 @@ def replayed_state(
             starter = plan.choice.search(1, wide)
             state = starter.start(Arms(features), Streams.first(1, seed=plan.seed))
         except (MemoryError, RuntimeError) as error:
-            raise _out_of_memory(plan, error) from error
+            raise out_of_memory(plan.choice.name, error) from error
         cache.key, cache.told, cache.state, cache.room = key, [], state, wide
     policy = plan.choice.search(min(plan.batch, NETWORKS_AT_ONCE) if plan.by_networks else plan.batch, _EVER)
     for chunk in chunks[len(cache.told) :]:
@@ -174,15 +174,6 @@ def replayed_state(
         policy.tell(cache.state, Ask(arms, np.ones_like(arms)), np.ascontiguousarray(rewards[None]))
     cache.told = marks
     return policy, cache.state
-
-
-def _out_of_memory(plan: Plan, error: Exception) -> Exception:
-    said = lack_of_memory(error)
-    if said is None:
-        return error
-    return MemoryError(
-        f"{plan.choice.name}: memory ran out ({said}); take fewer candidates, smaller layers, batches or ensembles."
-    )
 
 
 def choose_batch(
@@ -216,7 +207,7 @@ def choose_batch(
         try:
             asked = policy.ask(state)
         except (MemoryError, RuntimeError) as error:
-            raise _out_of_memory(plan, error) from error
+            raise out_of_memory(plan.choice.name, error) from error
         new = asked.arms[0][asked.counts[0] > 0]
         if len(new) == 0:
             break

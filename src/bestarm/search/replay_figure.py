@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -29,21 +29,12 @@ _WIDTH, _HEIGHT = 8.0, 3.2  # inches
 DPI = 140  # of the file
 
 
-class Style(NamedTuple):
-    """Colour, marker and line of a policy."""
-
-    colour: str
-    marker: str
-    line: Any
-
-
-def styles_of(order: list[str]) -> dict[str, Style]:
+def styles_of(order: list[str]) -> dict[str, dict[str, Any]]:
     """Return colour, marker and line of each series; chance is a grey dotted line without a marker."""
-    found = {
-        name: Style(_COLOURS[i % 8], _MARKERS[i % 8], _LINES[i % 4])
-        for i, name in enumerate(name for name in order if name != CHANCE)
-    }
-    return found | {CHANCE: Style("0.35", "", _DOTS)}
+    found: dict[str, dict[str, Any]] = {CHANCE: {"color": "0.35", "ls": _DOTS}}
+    for i, name in enumerate(name for name in order if name != CHANCE):
+        found[name] = {"color": _COLOURS[i % 8], "marker": _MARKERS[i % 8], "ls": _LINES[i % 4]}
+    return found
 
 
 def hits_figure(table: pd.DataFrame, n_hits: int, batch: int, *, title: str = "", setting: str = "") -> Figure:
@@ -56,14 +47,14 @@ def hits_figure(table: pd.DataFrame, n_hits: int, batch: int, *, title: str = ""
     with matplotlib.rc_context(_STYLE):
         figure = plt.figure(figsize=(_WIDTH, _HEIGHT))
         axis = figure.subplots()
-        for number, (name, style) in enumerate(sorted(styles_of(order).items(), key=lambda item: order.index(item[0]))):
+        styles = styles_of(order)
+        for number, name in enumerate(order):
             mine = shown[shown["series"] == name].sort_values("x")
             x, y, low, high = (mine[column].to_numpy(dtype=np.float64) for column in ("x", "value", "low", "high"))
             every = max(1, len(x) // 8)
-            marker = {"marker": style.marker or None, "markevery": (number % every, every)}
-            axis.plot(x, y, label=name, ls=style.line, color=style.colour, **marker, **_LINE)
+            axis.plot(x, y, label=name, markevery=(number % every, every), **styles[name], **_LINE)
             alpha = 0.08 if len(order) > 4 else 0.18
-            axis.fill_between(x, np.maximum(low, 0.0), high, color=style.colour, alpha=alpha, lw=0)
+            axis.fill_between(x, np.maximum(low, 0.0), high, color=styles[name]["color"], alpha=alpha, lw=0)
         axis.axhline(0.0, alpha=0.0)  # in view
         axis.set_xlabel("batch")
         axis.set_ylabel("hits found")

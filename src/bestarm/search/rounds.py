@@ -21,79 +21,34 @@ Values = Mapping[str, Sequence[float]]  # of each candidate its measurements, in
 
 @dataclass(frozen=True)
 class Suggestion:
-    """One candidate of a batch and why it is there.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    predicted, uncertainty : float
-        Predicted value (its size for the aim ``both``, its distance for a target) and the standard deviation of the
-        prediction; NaN while nothing is known, or where nobody asked.
-    novelty : float
-        Distance to the nearest candidate measured, the root mean square difference of standardised features.
-    nearest : str
-        That candidate; empty while there is none.
-    rank : int
-        Place of the prediction among all candidates that were left; 0 while nothing is known.
-    why : str
-        The reason in words.
-    """
+    """One candidate of a batch and why it is there; numbers are NaN while nothing is known, or where nobody asked."""
 
     name: str
-    predicted: float = math.nan
-    uncertainty: float = math.nan
-    novelty: float = math.nan
-    nearest: str = ""
-    rank: int = 0
-    why: str = ""
+    predicted: float = math.nan  # predicted value, its size for the aim ``both`` and its distance for a target
+    uncertainty: float = math.nan  # standard deviation of the prediction
+    novelty: float = math.nan  # root mean square difference of standardised features to the nearest one measured
+    nearest: str = ""  # that candidate; empty while there is none
+    rank: int = 0  # place of the prediction among all candidates that were left; 0 while nothing is known
+    why: str = ""  # the reason in words
 
 
 @dataclass(frozen=True)
 class Round:
-    """One batch of a search and all that decided it.
+    """One batch of a search and all that decided it; ``docs/search_files.md`` has the fields as files have them."""
 
-    Attributes
-    ----------
-    number : int
-        1, 2, ...
-    settings : mapping
-        What decides the batch beside the data: policy, settings, seed, size of the batch, aim.
-    features : str
-        SHA-256 of names and features.
-    told : tuple of (str, float)
-        Measurements that became known since the round before, in the order in which the policy is told.
-    revised : mapping of str to tuple of float
-        Candidates told before whose measurements are others now.
-    suggested : tuple of Suggestion
-        The batch.
-    hit, expected_hits : float
-        Value from which a candidate is a hit, and how many of the batch were expected to be.
-    learned : mapping
-        What the round before taught, see `bestarm.search.explanations.learned`.
-    version : str
-        Of bestarm.
-    n_candidates : int, optional
-        How many candidates there were; later ones come after them. None in logs of format 1: all.
-    pending : tuple of str
-        Candidates that were being measured beside the batch.
-    withdrawn : tuple of str
-        Candidates that could not be chosen.
-    """
-
-    number: int
-    settings: Mapping[str, Any]
-    features: str
-    told: tuple[tuple[str, float], ...]
-    revised: Mapping[str, tuple[float, ...]]
-    suggested: tuple[Suggestion, ...]
-    hit: float = math.nan
-    expected_hits: float = math.nan
-    learned: Mapping[str, float] | None = None
-    version: str = ""
-    n_candidates: int | None = None
-    pending: tuple[str, ...] = ()
-    withdrawn: tuple[str, ...] = ()
+    number: int  # 1, 2, ...
+    settings: Mapping[str, Any]  # what decides the batch beside the data: policy, settings, seed, size, aim
+    features: str  # SHA-256 of names and features
+    told: tuple[tuple[str, float], ...]  # what became known since the round before, in the order of its telling
+    revised: Mapping[str, tuple[float, ...]]  # candidates told before whose measurements are others now
+    suggested: tuple[Suggestion, ...]  # the batch
+    hit: float = math.nan  # value from which a candidate is a hit
+    expected_hits: float = math.nan  # how many of the batch were expected to be
+    learned: Mapping[str, float] | None = None  # what the round before taught, see `explanations.learned`
+    version: str = ""  # of bestarm
+    n_candidates: int | None = None  # how many there were, later ones come after them; None in format 1: all
+    pending: tuple[str, ...] = ()  # candidates that were being measured beside the batch
+    withdrawn: tuple[str, ...] = ()  # candidates that could not be chosen
 
     @property
     def names(self) -> list[str]:
@@ -118,8 +73,8 @@ def reward(value: float, aim: str | float) -> float:
     return -abs(value - aim)
 
 
-def of_prediction(value: float, aim: str | float) -> float:
-    """Return the predicted reward of a predicted value, which is a size or a distance for some aims already."""
+def of_prediction(value: Any, aim: str | float) -> Any:
+    """Return the reward of a predicted value (a size or a distance for some aims), and the value of such a reward."""
     return value if aim_of(aim) in ("max", "both") else -value
 
 

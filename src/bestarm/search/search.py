@@ -16,12 +16,12 @@ import pandas as pd
 from scipy.special import ndtr
 
 from bestarm import __version__
-from bestarm.guards.protocol import Guarded, NothingLearned
+from bestarm.guards.protocol import Guarded, NothingLearned, unguarded
 from bestarm.interface import FloatArray, IntArray
 from bestarm.partition import Partition
 from bestarm.policies.model_batches import expected_quantile
 from bestarm.search import explanations
-from bestarm.search.arguments import checked_hits, checked_policy, share_of, unguarded
+from bestarm.search.arguments import checked_hits, checked_policy, share_of
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice
 from bestarm.search.next_batch import (
@@ -42,6 +42,7 @@ from bestarm.search.rounds import (
     check_known,
     chunks_of,
     newly_told,
+    of_prediction,
     revisions,
     reward,
 )
@@ -523,7 +524,7 @@ class Search:
                     "name": pd.Series(list(names), dtype=object),
                     "state": self.states.to_numpy(),
                     "value": [mean_of(self._status.values.get(name, ())) for name in names],
-                    "mean": explanations.shown_prediction(mean, self.aim),
+                    "mean": of_prediction(mean, self.aim),
                     "deviation": deviation,
                     "best": explanations.chances_of_the_best(mean, deviation, m, self.seed),
                 }

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from bestarm import __version__
-from bestarm.guards.protocol import Guarded
+from bestarm.guards.protocol import Guarded, unguarded
 from bestarm.interface import Arms
 from bestarm.partition import Partition
 from bestarm.search.arguments import checked_policy
@@ -46,12 +46,10 @@ def save_search(search: Any, path: str | Path, overwrite: bool) -> None:
     place = str(path.resolve())
     own = search._saved.setdefault("id", uuid.uuid4().hex)
     with writing(path):
-        there, last = None, search._saved.get("generation", 0)
-        if path.exists():
-            *there, n = _held(path)
-            if not overwrite and there != search._saved.get(place):
-                _refuse_to_replace(path, there[1] if there[0] == own else None, n)
-        generation = 1 + max(there[1] if there and there[0] == own else 0, last)
+        held, generation, n = _held(path) if path.exists() else ("", 0, 0)
+        if held and not overwrite and [held, generation] != search._saved.get(place):
+            _refuse_to_replace(path, generation if held == own else None, n)
+        generation = 1 + max(generation if held == own else 0, search._saved.get("generation", 0))
         write_atomically(path, content_of(search, own, generation))
         search._saved[place], search._saved["generation"] = [own, generation], generation
 
@@ -215,7 +213,7 @@ def _check_policy(path: Path, search: Any, policy: Any) -> None:
     if policy is None:
         return
     wanted, held = (
-        policy if isinstance(policy, Choice) else describe(policy.policy if isinstance(policy, Guarded) else policy)
+        policy if isinstance(policy, Choice) else describe(unguarded(policy))
         for policy in (checked_policy(policy, {}), search.policy)
     )
     if held != wanted:

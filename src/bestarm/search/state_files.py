@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bestarm import __version__
-from bestarm.guards.protocol import Guarded, GuardedState, guarded_state
+from bestarm.guards.protocol import Guarded, GuardedState, guarded_state, unguarded
 from bestarm.interface import Arms, State
 from bestarm.models.cell_kernel import CellKernel
 from bestarm.models.finite_gp import FiniteGP
@@ -135,8 +135,7 @@ def read(path: Path, policy: Any = None, content: bytes | None = None) -> tuple[
             f"{path} was written by bestarm {meta['version']} in format {meta['format']}, this is {__version__} with "
             f"format {FORMAT}; install that version."
         )
-    if isinstance(policy, Guarded):
-        policy = policy.policy
+    policy = unguarded(policy)
     if policy is not None and describe(policy) != meta["policy"]:
         raise ValueError(
             f"{path} holds a search by {in_words(meta['policy'])}, not by {in_words(describe(policy))}; load it "
@@ -198,11 +197,15 @@ def _request(path: str | Path, arrays: dict[str, Any], n: int, n_arms: int) -> t
     arms, counts = arrays.get("waiting.arms"), arrays.get("waiting.counts")
     if arms is None and counts is None:
         return None, None
-    if arms is None or counts is None or arms.shape != counts.shape or arms.ndim != 2 or len(arms) != n:
-        raise _damaged(path, "waiting")
-    if arms.dtype != np.int64 or counts.dtype != np.int64:
-        raise _damaged(path, "waiting")
-    if ((arms < 0) | (arms >= n_arms)).any() or (counts < 0).any():
+    if (
+        arms is None
+        or counts is None
+        or not arms.dtype == counts.dtype == np.int64
+        or arms.shape != counts.shape
+        or arms.ndim != 2
+        or len(arms) != n
+        or ((arms < 0) | (arms >= n_arms) | (counts < 0)).any()
+    ):
         raise _damaged(path, "waiting")
     return arms, counts
 

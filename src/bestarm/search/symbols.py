@@ -36,8 +36,7 @@ def known_symbols(notes: list[str], given: str | None = None) -> Mapping[str, st
 def match(names: Sequence[str], genes: Sequence[str], approved: Mapping[str, str]) -> dict[str, str]:
     """Return name → gene for every name that is one of the genes, as it is or by its approved symbol.
 
-    A name that is there as it is stays. Otherwise both sides are renamed, and a name is matched if its approved symbol
-    is that of exactly one gene.
+    A name that is there as it is stays; another is matched if its approved symbol is that of exactly one gene.
     """
     there = set(genes)
     by_symbol: dict[str, list[str]] = {}
