@@ -78,15 +78,8 @@ def test_policies_that_learn_are_ahead_of_chance_where_there_is_something_to_lea
     """A linear phenotype: after 15 of 40 genes most of the 8 best, where chance has found 3."""
     rewards = features()["a"].to_numpy()
     hits = hits_of(rewards, 0.2)
-    table = replay(
-        [Choice("gp_bucb"), Choice("linear"), Choice("greedy", {"hidden": (20,), "steps": 300})],
-        scores,
-        rewards,
-        hits,
-        batch=5,
-        rounds=3,
-        runs=8,
-    )
+    choices = [Choice("gp_bucb"), Choice("linear"), Choice("greedy", {"hidden": (20,), "steps": 300})]
+    table = replay(choices, scores, rewards, hits, batch=5, rounds=3, runs=8)
     last = table[table["x"] == 3].set_index("series")["value"]
     assert last[CHANCE] == 3.0
     assert (last.drop(CHANCE) > 5.0).all()

@@ -62,6 +62,7 @@ HEADER = "gene,phenotype\n"
         ("gene,gene\nGENE00,1\n", "the column name 'gene' is empty or there twice"),
         ("gene,phenotype\nCOW,1\nCAT,2\n", "none of its genes (COW, CAT) has features"),
         ('gene,phenotype\n"GENE00,1\n', "fields where the header has 2"),
+        ("gene,phenotype\nGENE00,<0.1\n", "'<0.1', beyond what can be measured; give the limit itself"),
     ],
 )
 def test_phenotypes_that_are_refused(text, words, lab, capsys):
@@ -82,6 +83,7 @@ def test_phenotypes_that_are_refused(text, words, lab, capsys):
         ("gene,a,b\nG1,1,\nG2,2,\n", "feature 'b' has no number at all; drop the column"),
         ("gene\nG1\nG2\n", "has no feature, only the column 'gene'"),
         ("gene,a\nG1,1\nG2,2,3\n", "line 3: 3 fields where the header has 2"),
+        ("gene,a\nG1,1\nG2,2\nTOTAL,3\n", "the last row is called 'TOTAL', as a spreadsheet's summary is; delete it"),
     ],
 )
 def test_features_that_are_refused(text, words, lab, capsys):
@@ -150,7 +152,11 @@ def test_rows_that_vanish_and_results_that_are_missing(lab, capsys):
 
 
 def test_features_that_changed_are_refused(lab, capsys):
-    """One number is enough; another log takes what was measured as known."""
+    """One number, or another name of a column, is enough; another log takes what was measured as known."""
+    whole = lab.features.read_text()
+    lab.features.write_text(whole.replace("gene,a,b,c", "gene,a,b,d"))
+    refused(lab, capsys, "has other features or columns now; put them back")
+    lab.features.write_text(whole)
     lab.features.write_text(lab.features.read_text().replace("GENE05,", "GENE05,0").replace("GENE05,0-", "GENE05,-9"))
     refused(lab, capsys, "is not what earlier rounds used: GENE05 has other features", "another log by --campaign")
     assert lab.suggest("--campaign", str(lab.folder / "second"), policy="greedy") == 0

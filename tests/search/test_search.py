@@ -141,17 +141,9 @@ def test_cells_have_their_corners():
         (lambda t: t[["x"]], "the table has no column name and reward; it has: x"),
         (lambda t: t.assign(name="gene 99"), "gene 99 is no candidate; correct the name, give it to add_candidates"),
         (lambda t: t.assign(reward="much"), "a reward must be a number, or empty where it failed, got 'much'"),
-        (lambda t: t.assign(reward="<0.1"), "is '<0.1', beyond what can be measured; give the limit itself"),
         (lambda t: t.assign(reward=np.inf), "rewards must be numbers, or empty .* got an infinite one"),
         (lambda t: t.assign(reward=-1e200), r"at most 1e\+150 in size"),
         (lambda t: t.to_dict(), "tell wants the table that ask returned, rewards filled in, got dict"),
-        (lambda t: t["reward"].to_numpy(), "tell wants the table that ask returned, .* got ndarray"),
-        (lambda t: t.assign(reward_2=1.0), "two columns of rewards, reward and reward_2; keep one"),
-        (
-            lambda t: t.assign(x=t["x"] + 0.5),
-            "feature 'x' of gene .* in the table and .* in the candid",
-        ),
-        (lambda t: t.assign(name=""), "has no name; name it or delete the row"),
     ],
 )
 def test_a_wrong_table_is_refused_and_leaves_no_trace(change, message):
@@ -218,7 +210,6 @@ def test_a_policy_with_its_own_order_is_told_what_it_asked(change, message):
             {"candidates": CANDIDATES.assign(plate=[f"P{i}" for i in range(30)])},
             "column 'plate' has 30 different words for 30 candidates, too many for a category; drop it",
         ),
-        ({"candidates": CANDIDATES.assign(x=["high", *[1.0] * 29])}, "'x' is 'high', no number of ordinary size"),
         (
             {"candidates": CANDIDATES.rename(index={"gene 3": "gene 4"})},
             "gene 4 names more than one arm; make the names diff",

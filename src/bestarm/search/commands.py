@@ -18,6 +18,7 @@ from bestarm.search.candidates import Candidates, read_features
 from bestarm.search.choices import Choice, parsed_settings
 from bestarm.search.next_batch import Plan, mean_of, recomputed_batches
 from bestarm.search.plates import places, wells_of
+from bestarm.search.replay import chance, hits_of, replay, summary
 from bestarm.search.rounds import Round, known_at, reward, same
 from bestarm.search.symbols import known_symbols, matched
 from bestarm.search.tables import averaged, listed, read_wells
@@ -185,8 +186,6 @@ def _say_progress(name: str, number: int) -> None:
 
 def run_replay(given: argparse.Namespace) -> int:
     """Run policies on a finished screen, print a table, and write hits.csv and hits.png."""
-    from bestarm.search.replay import chance, hits_of, replay, summary  # imports SciPy's statistics
-
     settings = parsed_settings(given.set)
     if settings and len(given.policy) > 1:
         raise ValueError("--set is for one --policy; run replay once for each policy that has settings of its own.")

@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import hypergeom
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
 from bestarm.observe import Observed
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.search.choices import Choice
-from bestarm.search.pool_policies import PoolGP
 from bestarm.settings import check_whole
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
@@ -69,6 +67,8 @@ def hit_counts(
     Scores are features, shape (n_genes, d). Runs differ in their random first batch, the same for every policy, and in
     the policy's own draws. ``on_round`` is called with the number of each round.
     """
+    from bestarm.search.pool_policies import PoolGP  # imports Torch where it is
+
     search = choice.search(batch, rounds)
     together = runs
     if isinstance(search, PoolGP):  # which hold a posterior on all genes each; draws do not depend on the grouping
@@ -85,6 +85,8 @@ def hit_counts(
 
 def chance(n_genes: int, n_hits: int, batch: int, rounds: int) -> pd.DataFrame:
     """Return the exact law of random batches without replacement: mean hits, and the middle 95% of single runs."""
+    from scipy.stats import hypergeom  # takes a second, which a refusal need not wait for
+
     measured = np.minimum(batch * np.arange(1, rounds + 1), n_genes)
     law = hypergeom(n_genes, n_hits, measured)
     value, low, high = measured * n_hits / n_genes, law.ppf(0.025), law.ppf(0.975)
@@ -119,7 +121,7 @@ def replay(
         sizes = {"batch": batch, "rounds": rounds, "runs": runs, "seed": seed}
         counts = hit_counts(choice, scores, rewards, hits, on_round=on_round, **sizes)
         mean, error = counts.mean(axis=0), counts.std(axis=0, ddof=1) / np.sqrt(runs)
-        reach = student.ppf(0.975, runs - 1) * error
+        reach = stdtrit(runs - 1, 0.975) * error
         low, high = np.maximum(mean - reach, 0.0), np.minimum(mean + reach, hits.sum())
         frame = pd.DataFrame({"x": np.arange(1, rounds + 1), "value": mean, "low": low, "high": high})
         frames.append(frame.assign(series=name, n=runs))

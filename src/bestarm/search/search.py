@@ -158,13 +158,13 @@ class Search:
         self._rounds: list[Round] = []
         self._cache = ReplayCache()
         self._views: dict[Any, FloatArray] = {}
-        self._told_before: list[Chunk] | None = None  # what the rounds of the log were told; None: to be made anew
+        self._logged_chunks: list[Chunk] | None = None  # what the rounds of the log were told; None: to be made anew
 
     def __getstate__(self) -> dict[str, Any]:
         kept = dict(self.__dict__)
         del kept["_lock"]
         if self._choice is not None:
-            kept["_cache"], kept["_views"], kept["_told_before"] = ReplayCache(), {}, None
+            kept["_cache"], kept["_views"], kept["_logged_chunks"] = ReplayCache(), {}, None
         return kept
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
@@ -195,7 +195,7 @@ class Search:
         if self._sequential is not None:
             return self._sequential.state
         with self._lock:
-            return self._told(self._plan(1))[1]
+            return self._replayed(self._plan(1))[1]
 
     @property
     def rounds(self) -> tuple[Round, ...]:
@@ -292,7 +292,7 @@ class Search:
                 self._status.set_pending(wanted)
             elif size is None and +self._status.waiting:
                 return self._table(self._status.in_order(self._rounds))
-            elif self._status.whole and size is not None and size == self._rounds[-1].settings["batch"]:
+            elif self._status.whole_batch_waits and size is not None and size == self._rounds[-1].settings["batch"]:
                 return self._table(self._rounds[-1].names)
             if size is None and self.finished:
                 return self._table([])
@@ -350,10 +350,10 @@ class Search:
             withdrawn=tuple(withdrawn),
         )
         self._rounds.append(made)
-        if revised or self._told_before is None:
-            self._told_before = None
+        if revised or self._logged_chunks is None:
+            self._logged_chunks = None
         elif new:
-            self._told_before.append(self._chunk(new))
+            self._logged_chunks.append(self._chunk(new))
         self._status.ask(names)
         return made
 
@@ -407,7 +407,7 @@ class Search:
             self._need_table("takes back nothing that it asked for")
             found = list(self._status.waiting) if names is None else names_in(names, "names")
             unknown_names(found, self._place)
-            self._status.give_up(found)
+            self._status.mark_not_done(found)
 
     def exclude(self, names: Iterable[str]) -> None:
         """Withdraw candidates: they are not chosen any more; what was measured of them still counts."""
@@ -435,7 +435,7 @@ class Search:
             self._need_table("has a fixed list of arms")
             self._candidates = self._candidates.joined(Candidates.of(more, names))
             self._place = {name: i for i, name in enumerate(self._candidates.names)}
-            self._views, self._status.whole = {}, False
+            self._views, self._status.whole_batch_waits = {}, False
 
     def resume(
         self,
@@ -484,7 +484,7 @@ class Search:
                     stacklevel=2,
                 )
             if isinstance(self._choice, CustomPolicy) and n == 1 and good:
-                policy, state = self._told(self._plan(1))
+                policy, state = self._replayed(self._plan(1))
                 good = [self._candidates.names[int(policy.recommend(state)[0, 0])]]
             table = self._table(good[:n]).drop(columns="reward")
             return table.assign(value=[means.get(name, math.nan) for name in good[:n]])
@@ -637,18 +637,18 @@ class Search:
         revised = revisions(self._rounds, values)
         if revised:
             return chunks_of(self._rounds, new, revised, self._candidates.names), new, revised
-        if self._told_before is None:
-            self._told_before = chunks_of(self._rounds, [], {}, self._candidates.names)
-        return [*self._told_before, *([self._chunk(new)] if new else [])], new, revised
+        if self._logged_chunks is None:
+            self._logged_chunks = chunks_of(self._rounds, [], {}, self._candidates.names)
+        return [*self._logged_chunks, *([self._chunk(new)] if new else [])], new, revised
 
     def _chunk(self, new: Sequence[tuple[str, float]]) -> Chunk:
         return Chunk(self._places(name for name, _ in new), np.array([value for _, value in new], dtype=np.float64))
 
-    def _told(self, plan: Plan) -> tuple[Any, Any]:
+    def _replayed(self, plan: Plan) -> tuple[Any, Any]:
         return replayed_state(plan, self._view(plan), self._chunks()[0], self._cache)
 
     def _prediction(self) -> tuple[FloatArray, FloatArray] | None:
-        return explanations.prediction_of(*self._told(self._plan(1)))
+        return explanations.prediction_of(*self._replayed(self._plan(1)))
 
     def _threshold(self, prediction: tuple[FloatArray, FloatArray]) -> float:
         """Return the reward from which a candidate is a hit; of a share, that above which the model expects so many."""

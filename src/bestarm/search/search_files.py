@@ -101,8 +101,8 @@ def content_of(search: Any, own: str, generation: int) -> bytes:
         meta["policy"] = choice.described() if isinstance(choice, Choice) else {"policy": describe(choice.policy)}
         meta["rounds"] = [as_json(each) for each in search._rounds]
         meta["waiting"] = {name: int(n) for name, n in search._status.waiting.items() if n}
-        meta["not_done"], meta["withdrawn"] = list(search._status.undone), list(search._status.withdrawn)
-        meta["whole_batch_waits"] = search._status.whole
+        meta["not_done"], meta["withdrawn"] = list(search._status.not_done), list(search._status.withdrawn)
+        meta["whole_batch_waits"] = search._status.whole_batch_waits
     else:
         parts[_STATE] = packed(sequential.state)
         meta["policy"] = {"policy": describe(sequential.policy.policy)}
@@ -256,10 +256,10 @@ def _pool_of(cls: Any, meta: Any, parts: dict[str, bytes]) -> Any:
     if any(not isinstance(n, int) or n < 1 for n in meta["waiting"].values()):
         raise ValueError("what waits has no number")
     status.waiting = Counter(meta["waiting"])
-    status.undone, status.withdrawn = dict.fromkeys(meta["not_done"]), dict.fromkeys(meta["withdrawn"])
-    if odd := {*status.waiting, *status.undone, *status.withdrawn} - names:
+    status.not_done, status.withdrawn = dict.fromkeys(meta["not_done"]), dict.fromkeys(meta["withdrawn"])
+    if odd := {*status.waiting, *status.not_done, *status.withdrawn} - names:
         raise ValueError(f"{sorted(odd)[0]!r} is no candidate")
-    status.whole = meta["whole_batch_waits"] is True and bool(search._rounds)
+    status.whole_batch_waits = meta["whole_batch_waits"] is True and bool(search._rounds)
     return search
 
 
@@ -329,7 +329,7 @@ def _replay_into(search: Any, saved: Saved, rows: list[tuple[int, str, float]]) 
         for name, value in batch:
             search._status.add(number, name, value)
     search._status.waiting.clear()
-    search._status.whole = False
+    search._status.whole_batch_waits = False
     request = saved.state.request
     if request is not None:
         _append(search, [names[arm] for arm in np.repeat(request.arms[0], request.counts[0])])
