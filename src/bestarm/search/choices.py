@@ -163,6 +163,8 @@ class Choice:
         if self.name not in _POLICIES:
             raise ValueError(f"there is no policy {self.name!r}; there are: {', '.join(NAMES)}.")
         object.__setattr__(self, "settings", dict(self.settings))
+        if not (self.settings or _POLICIES[self.name].defaults):
+            return  # nothing to check, so that Torch is not imported for a refusal of something else
         make = _maker(self.name)
         allowed = [n for n in inspect.signature(make).parameters if n not in ("batch", "rounds", "label", "first")]
         if unknown := [n for n in self.settings if n not in allowed]:
