@@ -111,7 +111,8 @@ def test_suggest_needs_no_torch_for_policies_without_networks():
 )
 def test_refusals_load_no_study_and_nothing_slow(arguments):
     """Neither Torch nor Matplotlib nor the statistics of SciPy, which take seconds."""
-    code = f"import sys\nfrom bestarm.command_line import main\ntry:\n    main({arguments})\nexcept SystemExit:\n    pass\n"
+    call = f"try:\n    main({arguments})\nexcept SystemExit:\n    pass\n"
+    code = f"import sys\nfrom bestarm.command_line import main\n{call}"
     slow = ("torch", "matplotlib", "scipy.stats", "bestarm_studies")
     shown = run("-c", f"{code}print([name for name in {slow} if name in sys.modules])")
     assert shown.stdout.strip() == "[]"
