@@ -26,14 +26,14 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import BoolArray, FloatArray
-from bestarm.search.candidates import Candidates
+from bestarm.search.campaign import next_round
+from bestarm.search.candidates import Candidates, read_features
 from bestarm.search.choices import NAMES, Choice
-from bestarm.search.deciding import Plan
+from bestarm.search.next_batch import Plan
+from bestarm.search.replay import chance, hit_counts, hits_of
 from bestarm.search.rounds import Round, Suggestion
+from bestarm.search.tables import averaged, read_wells
 from bestarm_lab.paths import DATA
-from bestarm_screens.replay import chance, hit_counts, hits_of
-from bestarm_screens.suggest import next_round
-from bestarm_screens.tables import Notes, averaged, read_features, read_wells
 
 BATCH = 16
 EXAMPLE = DATA / "example_screen"
@@ -105,16 +105,16 @@ def seconds_of_reading(n_genes: int = 20_000, n_features: int = 1000) -> float:
         frame = features.table.set_axis(pd.Index(features.names, name="gene"))
         frame.to_csv(path, float_format="%.6f")
         began = time.perf_counter()
-        read_features(path, Notes())
+        read_features(path, [])
         return time.perf_counter() - began
 
 
 def example_screen() -> tuple[FloatArray, FloatArray, BoolArray]:
     """Return standardised features, phenotypes and hits of the example screen."""
-    notes = Notes()
+    notes: list[str] = []
     features = read_features(EXAMPLE / "features.csv", notes)
     names, wells = read_wells(EXAMPLE / "finished_screen.csv", [], notes)
-    found = averaged(names, wells).values
+    found = averaged(names, wells)[0]
     rewards = np.array([found[gene] for gene in features.names])
     return features.scores(), rewards, hits_of(rewards, 0.05)
 

@@ -23,9 +23,9 @@ from benchmarks.what_to_use_cases import POOLS, SCREENS, Case, append, case_of, 
 from bestarm.interface import Ask, IntArray
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.search.choices import Choice
+from bestarm.search.replay import HitCounter
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
-from bestarm_screens.replay import HitCounter
 
 POLICIES = {
     "gp, 0.5 deviations": Choice("gp", {"beta": 0.5}),

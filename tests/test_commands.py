@@ -100,6 +100,25 @@ def test_suggest_needs_no_torch_for_policies_without_networks():
     assert shown.stderr.startswith("bestarm: there is no file absent.csv; ")
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["sugest"],
+        ["suggest", "no.csv", "p.csv"],
+        ["suggest", "no.csv", "p.csv", "--policy", "hit"],
+        ["replay", "no", "p"],
+    ],
+)
+def test_refusals_load_no_study_and_nothing_slow(arguments):
+    """Neither Torch nor Matplotlib nor the statistics of SciPy, which take seconds."""
+    call = f"try:\n    main({arguments})\nexcept SystemExit:\n    pass\n"
+    code = f"import sys\nfrom bestarm.command_line import main\n{call}"
+    slow = ("torch", "matplotlib", "scipy.stats", "bestarm_studies")
+    shown = run("-c", f"{code}print([name for name in {slow} if name in sys.modules])")
+    assert shown.stdout.strip() == "[]"
+    assert "bestarm: " in shown.stderr
+
+
 @pytest.mark.parametrize("command", [["rows", "gse"], ["notebook", "gse/01_problem"], ["repro"], ["pages"]])
 def test_without_a_checkout_a_command_says_what_it_needs(command, tmp_path):
     """As from a wheel in a folder that is no project."""

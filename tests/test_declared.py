@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 from bestarm_lab.experiments.names import SOURCE
 from bestarm_lab.paths import ROOT
 
-EXTRA = {"bestarm": "", "bestarm_lab": "lab", "bestarm_screens": "screens", "bestarm_studies": "lab"}
+EXTRA = {"bestarm": "", "bestarm_lab": "lab", "bestarm_studies": "lab"}
 WITH_NUMBA = {"llvmlite"}  # Numba pins the version that it works with
 OF_NETWORKS = {  # modules of the library that are imported by policies with networks only
     "bestarm.models.torch_or_numpy",  # does without
@@ -25,6 +25,7 @@ OF_NETWORKS = {  # modules of the library that are imported by policies with net
     "bestarm.models.mlp_fit",
 }
 OF_SKLEARN = {"bestarm.search.tuning"}
+OF_SCREENS = {"bestarm.search.replay_figure"}
 LATE = {  # imported in a function, where an extra of its own says what is needed
     ("bestarm.kernels", "gpy"): "lab",
     ("bestarm_lab.experiments.cluster", "cloudpickle"): "cluster",
@@ -79,6 +80,8 @@ def test_every_import_is_declared_by_the_extra_of_its_package(path):
             extra = "networks"
         if module in OF_SKLEARN:
             extra = "sklearn"
+        if module in OF_SCREENS:
+            extra = "screens"
         if late:
             extra = LATE.get((module, name), extra)
         assert name in declared(extra) | WITH_NUMBA, f"{module} imports {name}, which [{extra}] does not declare"

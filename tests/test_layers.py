@@ -1,4 +1,4 @@
-"""Imports go one way: studies to the lab and the library, screens to the library, no study to another."""
+"""Imports go one way: studies to the lab and the library, no study to another, and nowhere in a circle."""
 
 import ast
 from pathlib import Path
@@ -10,7 +10,6 @@ from bestarm_lab.experiments.names import PACKAGES, PLACES, SOURCE, source_file
 BELOW = {  # what each package may import beside itself
     "bestarm": set(),
     "bestarm_lab": {"bestarm"},
-    "bestarm_screens": {"bestarm"},
     "bestarm_objectives": {"bestarm", "bestarm_lab"},
     "bestarm_studies": {"bestarm", "bestarm_lab", "bestarm_objectives"},
 }
@@ -64,3 +63,37 @@ def test_imports_go_downwards(path):
 def test_every_module_is_found_by_its_name():
     assert len(FILES) > 100
     assert all(source_file(module_of(path)) == path for path in FILES if module_of(path) not in PLACES)
+
+
+def circles(imports: dict[str, set[str]]) -> list[list[str]]:
+    """Return the groups of modules that import one another, however indirectly."""
+    reached = {module: set(found) for module, found in imports.items()}
+    for middle in imports:
+        for module in imports:
+            if middle in reached[module]:
+                reached[module] |= reached[middle]
+    groups = {tuple(sorted(m for m in reached[module] if module in reached[m])) for module in imports}
+    return [list(group) for group in groups if group]
+
+
+def imports_of(package: str) -> dict[str, set[str]]:
+    """Return what each module of a package imports of it when it runs, in functions, too; not for types alone."""
+    found = {}
+    for path in FILES:
+        module = module_of(path)
+        if module.split(".")[0] == package:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            for node in [n for n in ast.walk(tree) if isinstance(n, ast.If)]:
+                if ast.unparse(node.test) == "TYPE_CHECKING":
+                    node.body = [ast.Pass()]
+            found[module] = imported_modules(ast.unparse(tree))
+    return {module: {other for other in names if other in found} - {module} for module, names in found.items()}
+
+
+@pytest.mark.parametrize("package", ["bestarm"])
+def test_no_modules_import_one_another(package):
+    assert circles(imports_of(package)) == []
+
+
+def test_a_circle_of_three_is_found():
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set()}) == [["a", "b", "c"]]

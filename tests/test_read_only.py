@@ -13,7 +13,7 @@ import bestarm
 SEARCH = (
     "import numpy as np, bestarm\n"
     "state = bestarm.random_batches(2, 2).start(bestarm.Arms(np.eye(4)), bestarm.Streams.first(1))\n"
-    "from bestarm.guards.faults import note_outcomes\n"
+    "from bestarm.guards.rewards import note_outcomes\n"
     "note_outcomes(np.ones((1, 2), np.int64), np.ones((1, 2)), np.zeros(1, np.bool_), np.zeros(1, np.int64))\n"
     "print(bestarm.__file__)\n"
 )

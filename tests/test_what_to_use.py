@@ -7,10 +7,10 @@ import pandas as pd
 from benchmarks.what_to_use import POLICIES
 from bestarm.search.arguments import DEFAULT
 from bestarm.search.choices import Choice
+from bestarm.search.parser import add_commands
 from bestarm.search.search import Search
 from bestarm_lab.notebooks.section import markdown_table
 from bestarm_lab.paths import ROOT
-from bestarm_screens.parser import add_commands
 from bestarm_studies.oae.what_to_use import SCREENS, chosen, goals_table, page_table, read, summary
 
 MEASURED = read()

@@ -23,7 +23,7 @@ def _writable(folder: Path) -> bool:
     return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
 
 
-def _keep_compiled_kernels_honest() -> None:
+def _set_numba_cache() -> None:
     """Give Numba's cache a folder named after all sources: of the checkout, else of the user, else a temporary one.
 
     Numba looks only at the file of the cached function, so a kernel that calls a changed kernel of another module
@@ -62,7 +62,7 @@ def _keep_compiled_kernels_honest() -> None:
         sys.modules["numba"].config.CACHE_DIR = folder
 
 
-_keep_compiled_kernels_honest()
+_set_numba_cache()
 
 # `__init__.pyi` says the same to editors and type checkers
 _PUBLIC = {
@@ -95,7 +95,7 @@ _PUBLIC = {
     "bestarm.policies.stooo": "ave_stooo stooo",
     "bestarm.policies.ucb_glm": "ucb_glm",
     "bestarm.search.candidates": "Candidates",
-    "bestarm.search.saving": "load save",
+    "bestarm.search.state_files": "load save",
     "bestarm.search.search": "Search",
     "bestarm.search.tuning": "BatchSearchCV",
     "bestarm.streams": "Streams",
@@ -107,7 +107,7 @@ __all__ = [*_MODULES]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used; constructors of policies get the guards of the door."""
+    """Import a public name when it is first used; constructors of policies return guarded ones."""
     if name not in _MODULES:
         raise AttributeError(f"module 'bestarm' has no attribute {name!r}; it has: {', '.join(sorted(_MODULES))}.")
     module = _MODULES[name]
@@ -120,7 +120,7 @@ def __getattr__(name: str) -> Any:
         what, extra = _EXTRAS[missing]
         raise ImportError(f"{name} needs {what}: pip install 'bestarm[{extra}]'", name=missing) from None
     if module.startswith("bestarm.policies.") and not isinstance(value, type):
-        value = import_module("bestarm.guards.protocol").at_the_door(value)
+        value = import_module("bestarm.guards.protocol").guarded_constructor(value)
     globals()[name] = value
     return value
 

@@ -57,7 +57,7 @@ from bestarm.policies.peace import peace as peace
 from bestarm.policies.stooo import ave_stooo as ave_stooo, stooo as stooo
 from bestarm.policies.ucb_glm import ucb_glm as ucb_glm
 from bestarm.search.candidates import Candidates as Candidates
-from bestarm.search.saving import load as load, save as save
+from bestarm.search.state_files import load as load, save as save
 from bestarm.search.search import Search as Search
 from bestarm.search.tuning import BatchSearchCV as BatchSearchCV
 from bestarm.streams import Streams as Streams

@@ -94,7 +94,7 @@ def test_neighbours_are_weighted_by_their_distance():
 
 
 @EACH
-def test_what_is_at_the_bench_is_not_chosen(policy):
+def test_what_is_pending_is_not_chosen(policy):
     """And a Gaussian process looks elsewhere; what was set aside is not chosen either."""
     state = told(policy, range(20))
     first = policy.ask(state).arms[0]

@@ -50,7 +50,7 @@ def test_parts_order_and_saving_do_not_matter(name, tmp_path):
 
 
 @NAMES
-def test_what_is_at_the_bench_is_not_asked_for_again(name):
+def test_what_is_pending_is_not_asked_for_again(name):
     """Three batches of different sizes before any result; then results of the second one first."""
     search = a_search(name)
     search.tell(pd.DataFrame({"reward": TRUTH[:8]}, index=TRUTH.index[:8]))
@@ -268,12 +268,8 @@ def test_candidates_from_every_kind_of_file_are_the_same(tmp_path):
     ("text", "message"),
     [
         ("name;x\nA;1,5\nB;2.5\n", r"column 'x' has '1,5' and '2.5', decimal commas and decimal points; write all"),
-        (
-            "name,x\nA,1\nB,2\nTOTAL,3\n",
-            "line 4: the last row is called 'TOTAL', as a spreadsheet's summary is",
-        ),
+        ("name,x\nA,1\nB,2\nTOTAL,3\n", "line 4: the last row is called 'TOTAL', as a spreadsheet's summary is"),
         ("name,x\nA,1\nB,<2\n", "feature 'x' of B is '<2', no number of ordinary size; correct it"),
-        ("name,x\nA,1\nA,2\nB,3\n", "A has two different rows, lines 2 and 3; keep one of them"),
         ("name,s\n" + "".join(f"c{i},CC{'C' * i}O\n" for i in range(30)), "too many for a category; drop it, or give"),
         ("name,x\n,1\nB,2\n", "line 2: a candidate without a name; name it or delete the row"),
         ("name,reward\nA,1\nB,2\n", "a feature cannot be called reward, a column of ask; rename it"),
@@ -313,7 +309,7 @@ def test_candidates_that_are_refused(text, message, tmp_path):
         ),
         (lambda s: Search(bestarm.gp_bucb(2, 2), TABLE), "takes the candidates first: write Search"),
         (lambda s: Search(bestarm.Partition(), "gp_bucb"), "searches a table of candidates, got a Partition"),
-        (lambda s: Search(TABLE, bestarm.m_lingape(2), aim="min"), "needs its own order and maximises"),
+        (lambda s: Search(TABLE, bestarm.m_lingape(2), aim="min"), "is sequential and maximises"),
         (lambda s: s.save(""), "a file is named by a text or a Path, got ''"),
         (lambda s: Search.load(None), "a file is named by a text or a Path, got None"),
         (lambda s: s.save("."), "is a folder; name a file in it"),

@@ -1,7 +1,6 @@
 """A saved search goes on to the last bit, and a file that is not that search is refused."""
 
 import json
-import os
 from dataclasses import fields
 
 import numpy as np
@@ -12,7 +11,7 @@ import bestarm
 from bestarm import lin_ucb, m_lingape
 from bestarm.guards.protocol import waiting
 from bestarm.interface import Arms, take_rows
-from bestarm.search.saving import describe, load, restore, save
+from bestarm.search.state_files import describe, load, restore, save
 from bestarm.streams import Streams
 
 POLICIES = pytest.mark.parametrize("policy", SAVED.values(), ids=SAVED.keys())
@@ -181,18 +180,3 @@ def test_a_copy_is_saved_as_what_it_is(tmp_path):
     assert again.replications.tolist() == [2, 1]
     np.testing.assert_array_equal(again.arms.features, x[[2, 1]])
     np.testing.assert_array_equal(waiting(again).arms, waiting(state).arms[[2, 1]])
-
-
-def test_a_full_disk_leaves_the_last_file(tmp_path, monkeypatch):
-    """The new file is written beside the old one first."""
-    path, state = a_file(tmp_path)
-    before = path.read_bytes()
-
-    def full(descriptor):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left"):
-        save(state, path)
-    assert path.read_bytes() == before
-    assert [p.name for p in tmp_path.iterdir()] == ["a.npz"]

@@ -17,7 +17,7 @@ from bestarm.search.search import Search
 TABLE = pd.DataFrame(np.random.default_rng(0).uniform(size=(60, 2)), index=[f"c{i}" for i in range(60)])
 TABLE.columns = ["x", "y"]
 LIBRARY = Path(bestarm.__file__).parent
-PROGRAMS = {"command_line.py"}  # what talks to a person at a terminal
+PROGRAMS = {"command_line.py", "commands.py"}  # what talks to a person at a terminal
 
 
 def measured(batch):

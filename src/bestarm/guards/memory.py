@@ -1,4 +1,4 @@
-"""A lack of memory, told in one line whoever finds it: NumPy, Numba or Torch."""
+"""One message for out-of-memory errors of NumPy, Numba and Torch."""
 
 from __future__ import annotations
 
@@ -17,3 +17,13 @@ def lack_of_memory(error: BaseException) -> str | None:
         size = re.search(r"[Tt]ried to allocate (\d+) bytes", text)
         return f"Torch could not get {int(size[1]) / 2**30:.1f} GiB" if size else "Torch got no more"
     return None
+
+
+def out_of_memory(label: str, error: Exception) -> Exception:
+    """Return what to raise for an error of a policy: one line where memory ran out, otherwise the error itself."""
+    said = lack_of_memory(error)
+    if said is None:
+        return error
+    return MemoryError(
+        f"{label}: memory ran out ({said}); take fewer candidates, smaller layers, batches or ensembles."
+    )

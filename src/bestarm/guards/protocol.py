@@ -1,4 +1,4 @@
-"""The door of the library: the order of ask and tell, and what may be told, are checked here and nowhere else.
+"""Validation at the public interface: the order of ask and tell, and what may be told, are checked here alone.
 
 Policies are plain records and know nothing of this, so that a simulation pays nothing. Where a person does the telling,
 mistakes are to be expected: `bestarm.Search` and the public constructors (``bestarm.lucb`` and the others) wrap the
@@ -23,10 +23,9 @@ from typing import Any, ParamSpec, TypeVar
 import numba
 import numpy as np
 
-from bestarm.guards.faults import note_outcomes
 from bestarm.guards.idle import refuse_idle
-from bestarm.guards.memory import lack_of_memory
-from bestarm.guards.told import as_told, check_told
+from bestarm.guards.memory import out_of_memory
+from bestarm.guards.rewards import as_arrays, check_rewards, note_outcomes
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, State, take_rows
 from bestarm.partition import Partition
 from bestarm.streams import Streams
@@ -56,49 +55,27 @@ class GuardedState:
     """The state of a guarded search: that of its policy, and the record of the protocol.
 
     Fields of the policy's own state can be read here as well, say ``state.pulls``. A copy has a state of its own.
-
-    Attributes
-    ----------
-    policy, arms, streams : Policy, Arms or Partition, Streams
-        What searches, what is searched, and by which random numbers.
-    inner : State
-        The policy's own state.
-    rows : ndarray of int64, shape (R,)
-        0, ..., R - 1. A copy that is made with fewer rows takes those of ``inner`` and ``streams``.
-    learned : ndarray of bool, shape (R,)
-        Whether a reward was told.
-    in_vain : ndarray of int64, shape (R,)
-        Evaluations that failed since the last reward.
-    asked_arms, asked_counts : ndarray of int64, shape (R, b), optional
-        Copies of the request that waits for its rewards.
-    told : bool
-        Whether anything was told.
-    open : bool
-        Whether pulls that were not asked may be told, see `forget_asked`.
-    fresh : bool
-        Whether ``inner`` belongs to nobody else yet, so that it need not be copied.
     """
 
     policy: Any
-    arms: Any
+    arms: Any  # what is searched: `Arms`, or a `Partition`
     streams: Streams
-    inner: Any
-    rows: IntArray
-    learned: BoolArray
-    in_vain: IntArray
-    asked_arms: IntArray | None = None
+    inner: Any  # the policy's own state
+    rows: IntArray  # 0, ..., R - 1; a copy that is made with fewer rows takes those of ``inner`` and ``streams``
+    learned: BoolArray  # whether a reward was told, (R,)
+    failures_in_a_row: IntArray  # evaluations that failed since the last reward, (R,)
+    asked_arms: IntArray | None = None  # copies of the request that waits for its rewards, (R, b)
     asked_counts: IntArray | None = None
-    told: bool = False
-    open: bool = False
-
-    fresh: InitVar[bool] = False
+    told: bool = False  # whether anything was told
+    open: bool = False  # whether pulls that were not asked may be told, see `forget_asked`
+    fresh: InitVar[bool] = False  # whether ``inner`` belongs to nobody else yet, so that it need not be copied
 
     def __post_init__(self, fresh: bool) -> None:
         if fresh:
             return
         # `replace` and `take_rows` know nothing of a state within a state: the copy looks after its own
         self.inner = deepcopy(take_rows(self.inner, self.rows))
-        self.learned, self.in_vain = self.learned.copy(), self.in_vain.copy()
+        self.learned, self.failures_in_a_row = self.learned.copy(), self.failures_in_a_row.copy()
         self.streams = self.streams.take(self.rows)
         if isinstance(self.arms, Arms) and self.arms.features.ndim == 3:
             self.arms = replace(self.arms, features=self.arms.features[self.rows])
@@ -129,7 +106,7 @@ class GuardedState:
 
 @dataclass(frozen=True)
 class Guarded:
-    """A policy behind the checks of asking and telling; settings of the policy can be read here as well.
+    """A policy whose asking and telling is checked; settings of the policy can be read here as well.
 
     Parameters
     ----------
@@ -187,12 +164,12 @@ class Guarded:
                 if state.told
                 else f"{self.label}: nothing was asked yet; call ask first, or forget_asked(state) for older data."
             )
-        told, rewards = as_told(self.label, len(state.replications), asked, totals)
-        check_told(self.label, state.n_arms, told if expected is None else expected, told, rewards)
+        told, rewards = as_arrays(self.label, len(state.replications), asked, totals)
+        check_rewards(self.label, state.n_arms, told if expected is None else expected, told, rewards)
         self._with_memory(self.policy.tell, state.inner, told, rewards)
         state.asked_arms = state.asked_counts = None
         state.told = True
-        note_outcomes(told.counts, rewards, state.learned, state.in_vain)
+        note_outcomes(told.counts, rewards, state.learned, state.failures_in_a_row)
 
     def finished(self, state: GuardedState) -> BoolArray:
         """Return which replications have stopped, shape (R,)."""
@@ -201,9 +178,9 @@ class Guarded:
 
     def recommend(self, state: GuardedState) -> IntArray:
         """Return the recommended arms, shape (R, n_best); a warning says where they rest on nothing."""
-        in_vain = (guarded_state(state).in_vain > 0) & ~state.learned
-        if in_vain.any():
-            where = "" if len(in_vain) == 1 else f" in {in_vain.sum()} of {len(in_vain)} replications"
+        nothing = (guarded_state(state).failures_in_a_row > 0) & ~state.learned
+        if nothing.any():
+            where = "" if len(nothing) == 1 else f" in {nothing.sum()} of {len(nothing)} replications"
             warnings.warn(
                 f"{self.label}: nothing was learned{where}, since every evaluation failed; the recommendation is "
                 "arbitrary. Tell rewards that are numbers.",
@@ -220,13 +197,13 @@ class Guarded:
 
     def _end_what_only_fails(self, state: GuardedState) -> None:
         """Raise `EverythingFails` where a search without a budget has nothing but failures, in all that goes on."""
-        if not state.in_vain.any() or ends_by_itself(self.policy):
+        if not state.failures_in_a_row.any() or ends_by_itself(self.policy):
             return
         going = ~self.finished(state)
         limit = max(LEAST_FAILURES, FAILURES_PER_ARM * state.n_arms)
-        if going.any() and (state.in_vain[going] >= limit).all():
-            failed = int(state.in_vain[going].min())
-            state.in_vain[:] = 0
+        if going.any() and (state.failures_in_a_row[going] >= limit).all():
+            failed = int(state.failures_in_a_row[going].min())
+            state.failures_in_a_row[:] = 0
             raise EverythingFails(
                 f"{self.label}: the last {failed} evaluations all failed, and without a budget the search would ask "
                 "for ever; mend them and ask again, or take recommend(state) as it is."
@@ -237,12 +214,12 @@ class Guarded:
         try:
             return call(*arguments)
         except (MemoryError, RuntimeError) as error:
-            if said := lack_of_memory(error):
-                raise MemoryError(
-                    f"{self.label}: memory ran out ({said}); take fewer candidates, smaller layers, batches or "
-                    "ensembles."
-                ) from error
-            raise
+            raise out_of_memory(self.label, error) from error
+
+
+def unguarded(policy: Any) -> Any:
+    """Return a policy without its guards."""
+    return policy.policy if isinstance(policy, Guarded) else policy
 
 
 def ends_by_itself(policy: Any) -> bool:
@@ -283,7 +260,7 @@ def waiting(state: State) -> Ask | None:
     return guarded_state(state).request
 
 
-def at_the_door(preset: Callable[Settings, Made]) -> Callable[Settings, Made]:
+def guarded_constructor(preset: Callable[Settings, Made]) -> Callable[Settings, Made]:
     """Return a constructor whose policies are guarded, and that names its settings where one is wrong or missing.
 
     To a reader of types its policies are those of the constructor itself, since `Guarded` lends their settings.

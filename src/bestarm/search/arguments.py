@@ -1,4 +1,4 @@
-"""Checks of what a caller gives to a search: the policy, and what a hit is."""
+"""Arguments of a search: its policy, and what a hit is."""
 
 from __future__ import annotations
 
@@ -8,29 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from bestarm.guards.protocol import Guarded
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice
-from bestarm.search.measuring import names_in, unknown_names
+from bestarm.search.tables import names_in, unknown_names
 
 DEFAULT = "gp"  # by the rule in docs/what_to_use.md
 
 Hits = float | str | list[str] | None  # a reward from which on, a share such as "5%", names
 
 
-def unguarded(policy: Any) -> Any:
-    """Return a policy without the checks at the door."""
-    return policy.policy if isinstance(policy, Guarded) else policy
-
-
 def checked_policy(policy: Any, settings: Mapping[str, Any]) -> Any:
-    """Return a `Choice` of a policy by its name, or the policy of a constructor.
-
-    Raises
-    ------
-    ValueError
-        For what is no policy, or settings of one that was made already.
-    """
+    """Return a `Choice` of a policy by its name, or the policy of a constructor."""
     if policy is None:
         policy = DEFAULT
     if isinstance(policy, str):
@@ -46,15 +34,10 @@ def checked_policy(policy: Any, settings: Mapping[str, Any]) -> Any:
 
 
 def checked_hits(hits: Any, candidates: Any) -> Hits:
-    """Return what a hit is, refusing what is neither a reward nor a share nor names of candidates.
-
-    Raises
-    ------
-    ValueError
-        For anything else, and where every candidate is one.
-    """
+    """Return what a hit is, refusing what is neither a reward nor a share nor names of some of the candidates."""
     if hits is None:
         return None
+    rule = f"hits must be a reward, a share such as '5%', or a list of names; got {hits!r}."
     if isinstance(hits, str):
         share = hits.strip().removesuffix("%")
         try:
@@ -62,14 +45,14 @@ def checked_hits(hits: Any, candidates: Any) -> Hits:
         except ValueError:
             value = math.nan
         if not (hits.strip().endswith("%") and 0.0 < value < 1.0):
-            raise ValueError(f"hits must be a reward, a share such as '5%', or a list of names; got {hits!r}.")
+            raise ValueError(rule)
         return hits
     if isinstance(hits, int | float | np.number) and not isinstance(hits, bool):
         if not math.isfinite(hits):
             raise ValueError(f"hits must be finite, got {hits}; give the reward from which on it is a hit.")
         return float(hits)
     if isinstance(hits, bool) or not isinstance(hits, Iterable):
-        raise ValueError(f"hits must be a reward, a share such as '5%', or a list of names; got {hits!r}.")
+        raise ValueError(rule)
     labels = list(dict.fromkeys(names_in(hits, "hits")))
     if not labels:
         raise ValueError("hits is an empty list; give names, a reward or a share such as '5%'.")

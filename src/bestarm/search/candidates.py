@@ -14,20 +14,22 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import Arms, FloatArray
-from bestarm.search.reader import (
+from bestarm.search.tables import (
     FAILED,
-    Notes,
     counted,
     label_of,
     listed,
     name_column,
+    names_place,
     read_rows,
     refuse_summary,
+    text_of,
 )
 from bestarm.settings import LARGEST_FEATURE
 
 RESERVED = ("name", "arm", "pull", "reward", "value")  # columns of what `ask` returns
 _MISSING = "(missing)"  # the category of a gap
+_PER_RANGE = 0.01  # of a feature's range, by which a told table may differ: spreadsheets round
 _COMMAS = re.compile(r"[+-]?[\d.]*,[\d.,]*\d")
 _BOOLEANS = ({"true", "false"}, {"true"}, {"false"})
 
@@ -99,7 +101,7 @@ class Candidates:
             return source
         if isinstance(source, str | Path):
             path = Path(source)
-            return cls.parquet(path) if path.suffix.lower() in (".parquet", ".pq") else cls.text(path, Notes())
+            return cls.parquet(path) if path.suffix.lower() in (".parquet", ".pq") else cls.text(path, [])
         if isinstance(source, pd.DataFrame):
             return cls._of_frame(source, names)
         arms = source if isinstance(source, Arms) else Arms(source)
@@ -124,17 +126,11 @@ class Candidates:
         return cls._of_frame(frame, None)
 
     @classmethod
-    def text(cls, path: Path, notes: Notes, word: str = "candidate") -> Candidates:
-        """Return candidates from a CSV file; what was done is added to ``notes``.
-
-        Raises
-        ------
-        ValueError
-            See `read_rows`; further for a candidate without a name or with two different rows, or none at all.
-        """
+    def text(cls, path: Path, notes: list[str], word: str = "candidate") -> Candidates:
+        """Return candidates from a CSV file; what was done is added to ``notes``."""
         rows = read_rows(path, notes)
         _, header = next(rows)
-        name = name_column(header)
+        name = names_place(header)
         columns = header[:name] + header[name + 1 :]
         if not columns:
             raise ValueError(f"{path} has no feature, only the column {header[name]!r}; add columns of numbers.")
@@ -147,34 +143,30 @@ class Candidates:
             if not label:
                 raise ValueError(f"{path}, line {line}: a {word} without a name; name it or delete the row.")
             found = _numbers(row)
-            if label in lines:
-                before, place = lines[label]
-                if not _same_row(kept[place], (found, row)):
-                    raise ValueError(
-                        f"{path}: {label} has two different rows, lines {before} and {line}; keep one of them."
-                    )
+            before, place = lines.setdefault(label, (line, len(kept)))
+            if place == len(kept):
+                kept.append((found, row if found is None else []))
+            elif _same_row(kept[place], (found, row)):
                 twice += 1
-                continue
-            lines[label] = (line, len(kept))
-            kept.append((found, row if found is None else []))
+            else:
+                raise ValueError(
+                    f"{path}: {label} has two different rows, lines {before} and {line}; keep one of them."
+                )
         if twice:
-            notes.add(f"{path.name}: {counted(twice, 'row')} there twice, counted once.")
+            notes.append(f"{path.name}: {counted(twice, 'row')} there twice, counted once.")
         if not lines:
             raise ValueError(f"{path} has no {word}; it needs a row for each.")
-        table = _columns(str(path), list(lines), columns, kept)
-        found_all = cls(tuple(lines), table)
-        for sentence in found_all.report_of_table():
-            notes.add(f"{path.name}: {sentence}")
-        return cls(found_all.names, table, tuple(notes.lines))
+        found_all = cls(tuple(lines), _columns(str(path), list(lines), columns, kept))
+        notes += [f"{path.name}: {sentence}" for sentence in found_all.report_of_table()]
+        return replace(found_all, report=tuple(notes))
 
     @classmethod
     def _of_frame(cls, frame: pd.DataFrame, names: Sequence[Any] | None) -> Candidates:
         frame = frame.copy()
         frame.columns = pd.Index([str(c) for c in frame.columns])
-        if names is None and isinstance(frame.index, pd.RangeIndex) and frame.index.name is None:
-            column = next((c for c in ("name", "candidate", "gene", "arm") if c in frame), None)
-            if column is not None:
-                frame = frame.set_index(column)
+        unnamed = names is None and isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
+        if unnamed and (column := name_column(frame)) is not None:
+            frame = frame.set_index(column)
         labels = _as_names(frame.index if names is None else names)
         refuse_summary("the table", labels[-1] if labels else "")
         said: list[str] = []
@@ -263,16 +255,8 @@ class Candidates:
     def scores(self, components: int = 0) -> FloatArray:
         """Return features with mean 0 and standard deviation 1, or their principal components, shape (n, d).
 
-        Parameters
-        ----------
-        components : int
-            So many leading principal components take the place of the features, all divided by one number, so that
-            their mean square is 1; 0 keeps the features.
-
-        Raises
-        ------
-        ValueError
-            For a number of components that the table does not have, or features that are all the same.
+        So many leading components take the place of the features, all divided by one number, so that their mean square
+        is 1; 0 keeps the features.
         """
         if not self.varies.any():
             raise ValueError("every feature is the same for all candidates; there is nothing to tell them apart by.")
@@ -327,13 +311,7 @@ class Candidates:
         return self if n == len(self.names) else Candidates(self.names[:n], self.table.iloc[:n].reset_index(drop=True))
 
     def joined(self, more: Candidates) -> Candidates:
-        """Return these candidates followed by others that have the same columns.
-
-        Raises
-        ------
-        ValueError
-            For other columns, a column that has words here and numbers there, or names that are taken.
-        """
+        """Return these candidates followed by others that have the same columns."""
         if set(more.table.columns) != set(self.table.columns):
             odd = sorted(set(more.table.columns) ^ set(self.table.columns))
             raise ValueError(f"the new candidates must have the columns of the others; {listed(odd)} is not in both.")
@@ -351,6 +329,44 @@ class Candidates:
     def shown(self, places: Iterable[int]) -> pd.DataFrame:
         """Return the table's own rows of some candidates, by place."""
         return self.table.iloc[list(places)].reset_index(drop=True)
+
+    def compare(self, names: Sequence[str], table: pd.DataFrame) -> None:
+        """Refuse features in a told table that are not those of the candidate, beyond the rounding of spreadsheets."""
+        place = {name: i for i, name in enumerate(self.names)}
+        rows = [(row, name, place[name]) for row, name in enumerate(names) if name in place]
+        for label in filter(table.columns.__contains__, self.table.columns):
+            own = self.table[label].to_numpy()
+            if self.table[label].dtype == np.float64:
+                reach = _PER_RANGE * (np.nanmax(own) - np.nanmin(own))
+                told = pd.to_numeric(table[label].map(lambda v: str(v).replace(",", ".")), errors="coerce").to_numpy()
+                odd = [
+                    (name, f"{told[row]:g}", f"{own[i]:g}")
+                    for row, name, i in rows
+                    if abs(told[row] - own[i]) > max(reach, 1e-6 * abs(own[i]))
+                ]
+            else:
+                words = [text_of(word) for word in table[label]]
+                odd = [
+                    (name, repr(words[row]), repr(own[i]))
+                    for row, name, i in rows
+                    if words[row] and words[row] != text_of(own[i])
+                ]
+            if odd:
+                name, given, known = odd[0]
+                raise ValueError(
+                    f"feature {label!r} of {name} is {given} in the table and {known} in the candidates; put it back, "
+                    "or name what was measured otherwise and give it to add_candidates."
+                )
+
+
+def read_features(path: str | Path, notes: list[str]) -> Candidates:
+    """Return the genes of a CSV file and what describes them; what was done is added to ``notes``."""
+    found = Candidates.text(Path(path), notes, "gene")
+    if len(found.names) < 2:
+        raise ValueError(f"{path} has 1 gene; a search needs at least two.")
+    if not found.varies.any():
+        raise ValueError(f"{path}: every feature is the same for all candidates; nothing tells them apart.")
+    return found
 
 
 def _as_names(labels: Iterable[Any]) -> tuple[str, ...]:
@@ -380,13 +396,7 @@ def _plain_column(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _typed(label: str, texts: Sequence[str], where: str, names: Sequence[str] | None) -> pd.Series[Any]:
-    """Return texts as numbers, as truth values, or as words where none of them is a number.
-
-    Raises
-    ------
-    ValueError
-        For a column in which some texts are numbers and others are not.
-    """
+    """Return texts as numbers, as truth values, or as words where none of them is a number."""
     clean = [text.strip() for text in texts]
     gaps = np.array([text.lower() in FAILED for text in clean])
     if gaps.all():

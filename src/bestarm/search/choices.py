@@ -7,13 +7,16 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bestarm.models.gp_hyper import GammaPriors
 from bestarm.models.smooth_gp import Family, SmoothGP
 from bestarm.policies.batch_gp import BatchGP
 from bestarm.policies.gp_state import GPModel
 from bestarm.policies.model_batches import ForestBatches, GaussianBatches, ModelBatches, NeighbourBatches
+
+if TYPE_CHECKING:
+    from bestarm.search.pool_policies import PoolPolicy
 
 _NETWORKS: dict[str, Any] = {"hidden": (100, 10), "steps": 1000}
 _OPTIMISTIC: dict[str, Any] = _NETWORKS | {"optimism": 0.01}
@@ -26,41 +29,6 @@ _GAUSSIAN: dict[str, Any] = {
         priors=GammaPriors(signal=(1.0, 1.0), lengthscale=(2.5, 2.5), noise=(1.0, 1.0)),
     ),
 }
-# Module and function, imported when it is first used (networks need Torch), defaults, summary.
-_MAKERS: dict[str, tuple[str, dict[str, Any], str]] = {
-    "mean_opt": ("oae:mean_opt", _OPTIMISTIC, "a network rewarded for a large mean over the genes left"),
-    "max_opt": ("oae:max_opt", _OPTIMISTIC, "a network rewarded for a large maximum over the genes left"),
-    "hinge": ("oae:hinge_p_norm", _OPTIMISTIC, "a network rewarded for large positive values"),
-    "greedy": ("oae:greedy", _NETWORKS, "the largest predictions of one network"),
-    "det_d": ("oae:det_d", _OPTIMISTIC, "mean_opt, with genes of a batch unlike each other"),
-    "ensemble": ("oae_ensemble:ensemble", _NETWORKS, "the largest prediction of any of ten networks"),
-    "noisy_ensemble": (
-        "oae_ensemble:ensemble_noise_y",
-        _NETWORKS,
-        "the same, each network told noisy phenotypes",
-    ),
-    "seq_b": ("oae_sequential:seq_b", _OPTIMISTIC, "mean_opt gene after gene, with virtual phenotypes in between"),
-    "ensemble_seq_b": (
-        "oae_sequential:ensemble_seq_b",
-        _NETWORKS,
-        "ensembles gene after gene, with virtual phenotypes",
-    ),
-    "gp": ("", {}, "upper bounds of a Gaussian process, with length-scales that are learned"),
-    "hits": ("", {}, "the largest probabilities of a hit by the same Gaussian process"),
-    "forest": ("", {}, "upper bounds of a forest of extremely randomised trees"),
-    "neighbours": ("", {}, "the mean phenotype of the nearest genes measured"),
-    "linear": ("", {}, "the batch of which a plausible linear function promises most"),
-    "dpp_sample": (
-        "batch_gp:ucb_dpp_sample",
-        _GAUSSIAN,
-        "one gene by the upper bound of a Gaussian process, others diverse",
-    ),
-    "gp_bucb": ("batch_gp:gp_bucb", _GAUSSIAN, "upper bounds of a Gaussian process, with hallucinated phenotypes"),
-    "thompson": ("batch_gp:thompson", _GAUSSIAN, "each gene maximises its own draw from a Gaussian process"),
-    "random": ("batch_search:random_batches", {}, "random genes, the baseline"),
-}
-NAMES = tuple(_MAKERS)
-SUMMARIES = {name: summary for name, (_, _, summary) in _MAKERS.items()}
 
 
 def _linear(*, batch: int, rounds: int, omega: float = 1.0, ridge: float = 1.0, starts: int = 10) -> Any:
@@ -68,6 +36,11 @@ def _linear(*, batch: int, rounds: int, omega: float = 1.0, ridge: float = 1.0, 
     from bestarm.policies.linear_oae import EllipsoidOae
 
     return EllipsoidOae("linear OAE", batch, rounds, omega=omega, ridge=ridge, starts=starts)
+
+
+def _model(family: Family, ard: bool, noise: float, steps: int) -> SmoothGP:
+    """Return a Gaussian process; ``noise`` is the centre of the logarithm of its variance."""
+    return SmoothGP(family=family, ard=ard, noise_prior=(noise, 1.0), steps=steps)
 
 
 def _gaussian(
@@ -80,9 +53,8 @@ def _gaussian(
     noise: float = -4.0,
     steps: int = 50,
 ) -> GaussianBatches:
-    """Return upper bounds of a Gaussian process; ``noise`` is the centre of the logarithm of its variance."""
-    model = SmoothGP(family=family, ard=ard, noise_prior=(noise, 1.0), steps=steps)
-    return GaussianBatches("GP", batch, rounds, beta=beta, model=model)
+    """Return upper bounds of a Gaussian process."""
+    return GaussianBatches("GP", batch, rounds, beta=beta, model=_model(family, ard, noise, steps))
 
 
 def _hits(
@@ -96,40 +68,72 @@ def _hits(
     noise: float = -4.0,
     steps: int = 50,
 ) -> GaussianBatches:
-    """Return the probability of a hit; ``noise`` is the centre of the logarithm of the noise variance."""
-    model = SmoothGP(family=family, ard=ard, noise_prior=(noise, 1.0), steps=steps)
+    """Return the probability of a hit by a Gaussian process."""
+    model = _model(family, ard, noise, steps)
     return GaussianBatches(
         "probability of a hit", batch, rounds, score_by="hits", share=share, threshold=threshold, model=model
     )
 
 
-def _forest(*, batch: int, rounds: int, trees: int = 200, least: int = 5, beta: float = 1.0) -> ForestBatches:
-    """Return upper bounds of a forest."""
-    return ForestBatches("forest", batch, rounds, trees=trees, least=least, beta=beta)
+class _Named(NamedTuple):
+    """A policy by its name: what makes it, its defaults here, and what it does in words.
+
+    What makes it is a class or function, or ``module:function`` where it is imported when it is first used (networks
+    need Torch).
+    """
+
+    maker: str | Callable[..., Any]
+    defaults: dict[str, Any]
+    summary: str
 
 
-def _neighbours(*, batch: int, rounds: int, neighbours: int = 10) -> NeighbourBatches:
-    """Return the mean of the nearest neighbours."""
-    return NeighbourBatches("neighbours", batch, rounds, neighbours=neighbours)
-
-
-_OWN: dict[str, Callable[..., Any]] = {
-    "gp": _gaussian, "hits": _hits, "forest": _forest, "neighbours": _neighbours, "linear": _linear,
-}  # fmt: skip
+_POLICIES = {
+    "mean_opt": _Named("oae:mean_opt", _OPTIMISTIC, "a network rewarded for a large mean over the genes left"),
+    "max_opt": _Named("oae:max_opt", _OPTIMISTIC, "a network rewarded for a large maximum over the genes left"),
+    "hinge": _Named("oae:hinge_p_norm", _OPTIMISTIC, "a network rewarded for large positive values"),
+    "greedy": _Named("oae:greedy", _NETWORKS, "the largest predictions of one network"),
+    "det_d": _Named("oae:det_d", _OPTIMISTIC, "mean_opt, with genes of a batch unlike each other"),
+    "ensemble": _Named("oae_ensemble:ensemble", _NETWORKS, "the largest prediction of any of ten networks"),
+    "noisy_ensemble": _Named(
+        "oae_ensemble:ensemble_noise_y", _NETWORKS, "the same, each network told noisy phenotypes"
+    ),
+    "seq_b": _Named(
+        "oae_sequential:seq_b", _OPTIMISTIC, "mean_opt gene after gene, with virtual phenotypes in between"
+    ),
+    "ensemble_seq_b": _Named(
+        "oae_sequential:ensemble_seq_b", _NETWORKS, "ensembles gene after gene, with virtual phenotypes"
+    ),
+    "gp": _Named(_gaussian, {}, "upper bounds of a Gaussian process, with length-scales that are learned"),
+    "hits": _Named(_hits, {}, "the largest probabilities of a hit by the same Gaussian process"),
+    "forest": _Named(ForestBatches, {"label": "forest"}, "upper bounds of a forest of extremely randomised trees"),
+    "neighbours": _Named(NeighbourBatches, {"label": "neighbours"}, "the mean phenotype of the nearest genes measured"),
+    "linear": _Named(_linear, {}, "the batch of which a plausible linear function promises most"),
+    "dpp_sample": _Named(
+        "batch_gp:ucb_dpp_sample", _GAUSSIAN, "one gene by the upper bound of a Gaussian process, others diverse"
+    ),
+    "gp_bucb": _Named(
+        "batch_gp:gp_bucb", _GAUSSIAN, "upper bounds of a Gaussian process, with hallucinated phenotypes"
+    ),
+    "thompson": _Named("batch_gp:thompson", _GAUSSIAN, "each gene maximises its own draw from a Gaussian process"),
+    "random": _Named("batch_search:random_batches", {}, "random genes, the baseline"),
+}
+NAMES = tuple(_POLICIES)
+SUMMARIES = {name: named.summary for name, named in _POLICIES.items()}
 
 
 def _maker(name: str) -> Callable[..., Any]:
     """Return the function that makes a policy."""
-    place = _MAKERS[name][0]
-    if not place:
-        return _OWN[name]
-    module, _, function = place.partition(":")
+    maker = _POLICIES[name].maker
+    if not isinstance(maker, str):
+        return maker
+    module, _, function = maker.partition(":")
     try:
-        return getattr(import_module(f"bestarm.policies.{module}"), function)
+        made: Callable[..., Any] = getattr(import_module(f"bestarm.policies.{module}"), function)
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
         raise ImportError(f"{name} needs Torch: pip install 'bestarm[networks]'", name="torch") from None
+    return made
 
 
 @dataclass(frozen=True)
@@ -156,9 +160,11 @@ class Choice:
     scaled: bool = True
 
     def __post_init__(self) -> None:
-        if self.name not in _MAKERS:
+        if self.name not in _POLICIES:
             raise ValueError(f"there is no policy {self.name!r}; there are: {', '.join(NAMES)}.")
         object.__setattr__(self, "settings", dict(self.settings))
+        if not (self.settings or _POLICIES[self.name].defaults):
+            return  # nothing to check, so that Torch is not imported for a refusal of something else
         make = _maker(self.name)
         allowed = [n for n in inspect.signature(make).parameters if n not in ("batch", "rounds", "label", "first")]
         if unknown := [n for n in self.settings if n not in allowed]:
@@ -168,12 +174,7 @@ class Choice:
     def aimed_at(self, *, share: float | None = None, threshold: float | None = None) -> Choice:
         """Return the policy with what a hit is, if it aims at hits and its settings do not say.
 
-        Parameters
-        ----------
-        share : float, optional
-            Share of the candidates.
-        threshold : float, optional
-            Reward from which on, of what is maximised.
+        It is a share of the candidates, or a reward from which on, of what is maximised.
         """
         if self.name != "hits" or {"share", "threshold"} & set(self.settings):
             return self
@@ -181,22 +182,19 @@ class Choice:
         said = {name: value for name, value in given.items() if value is not None}
         return Choice(self.name, {**self.settings, **said}, self.scaled)
 
-    def search(self, batch: int, rounds: int) -> Any:
-        """Return the policy, a `ScaledSearch` or a `GpScreen`, for so many batches."""
-        make, (_, defaults, _) = _maker(self.name), _MAKERS[self.name]
+    def search(self, batch: int, rounds: int) -> PoolPolicy:
+        """Return the policy for so many batches."""
         try:
-            policy = make(batch=batch, rounds=rounds, **defaults | dict(self.settings))
+            policy = _maker(self.name)(
+                batch=batch, rounds=rounds, **_POLICIES[self.name].defaults | dict(self.settings)
+            )
         except TypeError as error:
             raise ValueError(f"{self.name}: {error}.") from None
         if isinstance(policy, ModelBatches):
             return policy
-        if isinstance(policy, BatchGP):
-            from bestarm.search.unrepeated import GpScreen
+        from bestarm.search.pool_policies import PoolGP, ScaledSearch  # import Torch where it is
 
-            return GpScreen(policy, max(2000, batch))
-        from bestarm.search.scaled import ScaledSearch  # imports Torch where it is
-
-        return ScaledSearch(policy, self.scaled)
+        return PoolGP(policy, max(2000, batch)) if isinstance(policy, BatchGP) else ScaledSearch(policy, self.scaled)
 
     def described(self) -> dict[str, Any]:
         """Return name, settings and scaling as JSON can hold them."""
@@ -211,13 +209,7 @@ class Choice:
 
 
 def parsed_settings(texts: Sequence[str]) -> dict[str, Any]:
-    """Return settings from texts such as ``optimism=0.1`` and ``hidden=100,10``.
-
-    Raises
-    ------
-    ValueError
-        For a text that has not this form.
-    """
+    """Return settings from texts such as ``optimism=0.1`` and ``hidden=100,10``."""
     found: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -228,22 +220,3 @@ def parsed_settings(texts: Sequence[str]) -> dict[str, Any]:
         except (ValueError, SyntaxError):
             found[name] = value
     return found
-
-
-def explaining_ensemble(policy: Any, members: int) -> Any:
-    """Return plain networks, trained as the policy's own where it has any, whose mean and spread explain a batch."""
-    from bestarm.models.mlp_fit import Training
-    from bestarm.policies.oae import NetworkSearch
-    from bestarm.policies.oae_ensemble import EnsembleSearch
-
-    training = policy.training() if isinstance(policy, NetworkSearch) else Training(**_NETWORKS)
-    return EnsembleSearch(
-        "explanation",
-        policy.batch,
-        policy.rounds,
-        hidden=training.hidden,
-        steps=training.steps,
-        learning_rate=training.learning_rate,
-        minibatch=training.minibatch,
-        members=members,
-    )

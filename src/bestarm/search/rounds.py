@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bestarm.interface import FloatArray, IntArray
-from bestarm.search.reader import listed
+from bestarm.search.tables import listed
 
 FORMAT = 2  # of a round; 1 had `gene` for `name`, and nothing pending, withdrawn or added
 AIMS = ("max", "min", "both")
@@ -21,79 +21,34 @@ Values = Mapping[str, Sequence[float]]  # of each candidate its measurements, in
 
 @dataclass(frozen=True)
 class Suggestion:
-    """One candidate of a batch and why it is there.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    predicted, uncertainty : float
-        Predicted value (its size for the aim ``both``, its distance for a target) and the standard deviation of the
-        prediction; NaN while nothing is known, or where nobody asked.
-    novelty : float
-        Distance to the nearest candidate measured, the root mean square difference of standardised features.
-    nearest : str
-        That candidate; empty while there is none.
-    rank : int
-        Place of the prediction among all candidates that were left; 0 while nothing is known.
-    why : str
-        The reason in words.
-    """
+    """One candidate of a batch and why it is there; numbers are NaN while nothing is known, or where nobody asked."""
 
     name: str
-    predicted: float = math.nan
-    uncertainty: float = math.nan
-    novelty: float = math.nan
-    nearest: str = ""
-    rank: int = 0
-    why: str = ""
+    predicted: float = math.nan  # predicted value, its size for the aim ``both`` and its distance for a target
+    uncertainty: float = math.nan  # standard deviation of the prediction
+    novelty: float = math.nan  # root mean square difference of standardised features to the nearest one measured
+    nearest: str = ""  # that candidate; empty while there is none
+    rank: int = 0  # place of the prediction among all candidates that were left; 0 while nothing is known
+    why: str = ""  # the reason in words
 
 
 @dataclass(frozen=True)
 class Round:
-    """One batch of a search and all that decided it.
+    """One batch of a search and all that decided it; ``docs/search_files.md`` has the fields as files have them."""
 
-    Attributes
-    ----------
-    number : int
-        1, 2, ...
-    settings : mapping
-        What decides the batch beside the data: policy, settings, seed, size of the batch, aim.
-    features : str
-        SHA-256 of names and features.
-    told : tuple of (str, float)
-        Measurements that became known since the round before, in the order in which the policy is told.
-    revised : mapping of str to tuple of float
-        Candidates told before whose measurements are others now.
-    suggested : tuple of Suggestion
-        The batch.
-    hit, expected_hits : float
-        Value from which a candidate is a hit, and how many of the batch were expected to be.
-    learned : mapping
-        What the round before taught, see `bestarm.search.explaining.learned`.
-    version : str
-        Of bestarm.
-    n_candidates : int, optional
-        How many candidates there were; later ones come after them. None in logs of format 1: all.
-    pending : tuple of str
-        Candidates that were at the bench beside the batch.
-    withdrawn : tuple of str
-        Candidates that could not be chosen.
-    """
-
-    number: int
-    settings: Mapping[str, Any]
-    features: str
-    told: tuple[tuple[str, float], ...]
-    revised: Mapping[str, tuple[float, ...]]
-    suggested: tuple[Suggestion, ...]
-    hit: float = math.nan
-    expected_hits: float = math.nan
-    learned: Mapping[str, float] | None = None
-    version: str = ""
-    n_candidates: int | None = None
-    pending: tuple[str, ...] = ()
-    withdrawn: tuple[str, ...] = ()
+    number: int  # 1, 2, ...
+    settings: Mapping[str, Any]  # what decides the batch beside the data: policy, settings, seed, size, aim
+    features: str  # SHA-256 of names and features
+    told: tuple[tuple[str, float], ...]  # what became known since the round before, in the order of its telling
+    revised: Mapping[str, tuple[float, ...]]  # candidates told before whose measurements are others now
+    suggested: tuple[Suggestion, ...]  # the batch
+    hit: float = math.nan  # value from which a candidate is a hit
+    expected_hits: float = math.nan  # how many of the batch were expected to be
+    learned: Mapping[str, float] | None = None  # what the round before taught, see `explanations.learned`
+    version: str = ""  # of bestarm
+    n_candidates: int | None = None  # how many there were, later ones come after them; None in format 1: all
+    pending: tuple[str, ...] = ()  # candidates that were being measured beside the batch
+    withdrawn: tuple[str, ...] = ()  # candidates that could not be chosen
 
     @property
     def names(self) -> list[str]:
@@ -102,13 +57,7 @@ class Round:
 
 
 def aim_of(aim: Any) -> str | float:
-    """Return an aim in its own word: ``max``, ``min``, ``both`` or a number.
-
-    Raises
-    ------
-    ValueError
-        For another word, or a target that is not finite.
-    """
+    """Return an aim in its own word: ``max``, ``min``, ``both`` or a finite number."""
     if isinstance(aim, str) and _ALIASES.get(aim, aim) in AIMS:
         return _ALIASES.get(aim, aim)
     if isinstance(aim, int | float | np.number) and not isinstance(aim, bool) and math.isfinite(aim):
@@ -124,8 +73,8 @@ def reward(value: float, aim: str | float) -> float:
     return -abs(value - aim)
 
 
-def of_prediction(value: float, aim: str | float) -> float:
-    """Return the predicted reward of a predicted value, which is a size or a distance for some aims already."""
+def of_prediction(value: Any, aim: str | float) -> Any:
+    """Return the reward of a predicted value (a size or a distance for some aims), and the value of such a reward."""
     return value if aim_of(aim) in ("max", "both") else -value
 
 
@@ -173,15 +122,7 @@ def revisions(rounds: Sequence[Round], values: Values) -> dict[str, tuple[float,
 
 @dataclass(frozen=True)
 class Chunk:
-    """Measurements that a policy is told together.
-
-    Attributes
-    ----------
-    places : ndarray of int64, shape (n,)
-        Candidates, by their place; one that was measured twice is there twice.
-    rewards : ndarray, shape (n,)
-        What is maximised; NaN where it failed.
-    """
+    """Measurements that a policy is told together: candidates by their places, and values, NaN where one failed."""
 
     places: IntArray
     rewards: FloatArray
@@ -228,13 +169,7 @@ def _plain(value: Any) -> Any:
 
 
 def number_of(value: Any) -> float:
-    """Return a number from JSON, NaN for None.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For what is no finite number.
-    """
+    """Return a finite number from JSON, NaN for None."""
     if value is None:
         return math.nan
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -249,13 +184,7 @@ def _word(value: Any) -> str:
 
 
 def of_json(meta: Mapping[str, Any]) -> Round:
-    """Return a round from what `as_json` gave, in this format or an earlier one.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError, AttributeError
-        For anything else.
-    """
+    """Return a round from what `as_json` gave, in this format or an earlier one; other things raise errors."""
     label = "gene" if meta["format"] == 1 else "name"
     suggested = tuple(
         Suggestion(
@@ -292,13 +221,7 @@ def of_json(meta: Mapping[str, Any]) -> Round:
 
 
 def check_known(each: Round, names: set[str]) -> None:
-    """Refuse a round that is about candidates that are not there.
-
-    Raises
-    ------
-    ValueError
-        With their names.
-    """
+    """Refuse a round that is about candidates that are not there."""
     spoken = {*each.names, *each.revised, *each.pending, *each.withdrawn, *(name for name, _ in each.told)}
     if odd := sorted(spoken - names):
         raise ValueError(f"round {each.number} is about {listed(odd)}, which is no candidate; put it back.")

@@ -16,18 +16,24 @@ import pandas as pd
 from scipy.special import ndtr
 
 from bestarm import __version__
-from bestarm.guards.protocol import Guarded, NothingLearned
+from bestarm.guards.protocol import Guarded, NothingLearned, unguarded
 from bestarm.interface import FloatArray, IntArray
 from bestarm.partition import Partition
 from bestarm.policies.model_batches import expected_quantile
-from bestarm.search import explaining
-from bestarm.search.arguments import checked_hits, checked_policy, share_of, unguarded
-from bestarm.search.book import Book
+from bestarm.search import explanations
+from bestarm.search.arguments import checked_hits, checked_policy, share_of
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice
-from bestarm.search.deciding import Memory, Own, Plan, chosen, decides_from_data, mean_of, rebuilt, told_state
-from bestarm.search.measuring import measurements, names_in, unknown_names
-from bestarm.search.reader import listed
+from bestarm.search.next_batch import (
+    CustomPolicy,
+    Plan,
+    ReplayCache,
+    choose_batch,
+    decides_from_data,
+    mean_of,
+    recomputed_batches,
+    replayed_state,
+)
 from bestarm.search.rounds import (
     Chunk,
     Round,
@@ -36,10 +42,13 @@ from bestarm.search.rounds import (
     check_known,
     chunks_of,
     newly_told,
+    of_prediction,
     revisions,
     reward,
 )
-from bestarm.search.strict import Strict
+from bestarm.search.sequential import SequentialSearch
+from bestarm.search.status import CandidateStatus
+from bestarm.search.tables import listed, measurements, names_in, unknown_names
 from bestarm.settings import check_whole
 
 _log = logging.getLogger("bestarm.search")
@@ -50,9 +59,9 @@ class Search:
 
     With a policy that decides from data alone (every one that has a name, and the batch policies of the constructors
     with networks, linear functions or Gaussian processes) the search is a function of a table of measurements: any of
-    them can be told at any time, in parts, again, or corrected, and any number can be asked for, with others at the
-    bench. A policy that needs its own order (`bestarm.m_lingape`, `bestarm.gse_lin`, `bestarm.gpoo`, ...) is told
-    exactly what it asked for, and says so.
+    them can be told at any time, in parts, again, or corrected, and any number can be asked for, with others pending. A
+    sequential policy (`bestarm.m_lingape`, `bestarm.gse_lin`, `bestarm.gpoo`, ...) must be told exactly what it asked
+    for, and says so.
 
     Parameters
     ----------
@@ -108,8 +117,8 @@ class Search:
             raise ValueError("a Search takes the candidates first: write Search(candidates, policy).")
         check_whole("seed", seed, 0)
         self._lock = threading.RLock()
-        self._strict: Strict | None = None
-        self._choice: Choice | Own | None = None
+        self._sequential: SequentialSearch | None = None
+        self._choice: Choice | CustomPolicy | None = None
         self._saved: dict[str, Any] = {}
         policy = checked_policy(policy, settings)
         if isinstance(candidates, Partition) and names is not None:
@@ -119,7 +128,7 @@ class Search:
         ):
             if isinstance(candidates, Partition):
                 raise ValueError(f"{policy.name} searches a table of candidates, got a Partition; take bestarm.gpoo.")
-            self._choice = policy if isinstance(policy, Choice) else Own(unguarded(policy))
+            self._choice = policy if isinstance(policy, Choice) else CustomPolicy(unguarded(policy))
         guarded: Any = policy if isinstance(policy, Guarded | Choice) else Guarded(policy)
         self.policy = guarded
         self.aim, self.seed, self.components = aim_of(aim), int(seed), components
@@ -127,10 +136,10 @@ class Search:
         self._hits = checked_hits(hits, found)
         if self._choice is None:
             if self.aim != "max":
-                raise ValueError(f"{guarded.label} needs its own order and maximises; tell rewards to be maximised.")
+                raise ValueError(f"{guarded.label} is sequential and maximises; tell rewards to be maximised.")
             if hits is not None:
-                raise ValueError(f"{guarded.label} needs its own order and predicts no hits; leave hits out.")
-            self._strict = Strict(guarded, found, self.seed)
+                raise ValueError(f"{guarded.label} is sequential and predicts no hits; leave hits out.")
+            self._sequential = SequentialSearch(guarded, found, self.seed)
             return
         assert isinstance(found, Candidates)
         if isinstance(policy, Choice):
@@ -145,17 +154,17 @@ class Search:
     def _begin(self) -> None:
         """Set all that is learned to nothing."""
         self._place = {name: i for i, name in enumerate(self._candidates.names)}
-        self._book = Book()
+        self._status = CandidateStatus()
         self._rounds: list[Round] = []
-        self._memory = Memory()
+        self._cache = ReplayCache()
         self._views: dict[Any, FloatArray] = {}
-        self._told_before: list[Chunk] | None = None  # what the rounds of the log were told; None: to be made anew
+        self._logged_chunks: list[Chunk] | None = None  # what the rounds of the log were told; None: to be made anew
 
     def __getstate__(self) -> dict[str, Any]:
         kept = dict(self.__dict__)
         del kept["_lock"]
         if self._choice is not None:
-            kept["_memory"], kept["_views"], kept["_told_before"] = Memory(), {}, None
+            kept["_cache"], kept["_views"], kept["_logged_chunks"] = ReplayCache(), {}, None
         return kept
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
@@ -163,8 +172,8 @@ class Search:
         self._lock = threading.RLock()
 
     def __repr__(self) -> str:
-        if self._strict is not None:
-            return f"Search by {self.policy.label}, {self._strict.round} rounds told"
+        if self._sequential is not None:
+            return f"Search by {self.policy.label}, {self._sequential.round} rounds told"
         counts = ", ".join(f"{n} {state}" for state, n in self.states.value_counts().items())
         assert self._choice is not None
         return f"Search by {self._choice.name} among {len(self._candidates.names)} candidates: {counts}"
@@ -174,24 +183,24 @@ class Search:
     @property
     def candidates(self) -> Candidates:
         """The candidates, with a report of what was done to their table."""
-        if self._strict is None:
+        if self._sequential is None:
             return self._candidates
-        if self._strict.candidates is None:
+        if self._sequential.candidates is None:
             raise ValueError("the cells of a partition are no table of candidates.")
-        return self._strict.candidates
+        return self._sequential.candidates
 
     @property
     def state(self) -> Any:
         """The policy's own state."""
-        if self._strict is not None:
-            return self._strict.state
+        if self._sequential is not None:
+            return self._sequential.state
         with self._lock:
-            return self._told(self._plan(1))[1]
+            return self._replayed(self._plan(1))[1]
 
     @property
     def rounds(self) -> tuple[Round, ...]:
         """The log: every batch with all that decided it."""
-        return tuple(self._rounds) if self._strict is None else ()
+        return tuple(self._rounds) if self._sequential is None else ()
 
     @property
     def history(self) -> pd.DataFrame:
@@ -199,49 +208,47 @@ class Search:
 
         The round is that of the last batch asked for before, 0 for what was known before the search.
         """
-        rows = self._book.rows if self._strict is None else self._strict.history
+        rows = self._status.rows if self._sequential is None else self._sequential.history
         table = pd.DataFrame(rows, columns=["round", "name", "reward"])
         return table.astype({"round": np.int64, "name": object, "reward": np.float64})
 
     @property
     def states(self) -> pd.Series[str]:
         """State of each candidate by name: unmeasured, asked, measured, failed, not done or withdrawn."""
-        if self._strict is not None:
-            raise self._own_order("has no states of candidates")
+        if self._sequential is not None:
+            raise self._refusal("has no states of candidates")
         with self._lock:
             names = self._candidates.names
-            return pd.Series({name: self._book.state_of(name) for name in names}, name="state", dtype=object)
+            return pd.Series({name: self._status.state_of(name) for name in names}, name="state", dtype=object)
 
     @property
     def pending(self) -> list[str]:
         """Names that were asked for and not told."""
-        return self._at_the_bench() if self._strict is None else []
+        if self._sequential is not None:
+            return []
+        return [name for name in self._candidates.names if self._status.waiting[name]]
 
     @property
     def finished(self) -> bool:
         """Whether the search has ended: it is sure, or its budget, rounds or candidates are spent."""
-        if self._strict is not None:
-            return self._strict.finished
+        if self._sequential is not None:
+            return self._sequential.finished
         with self._lock:
             if not self._left():
                 return True
-            if not isinstance(self._choice, Own):
+            if not isinstance(self._choice, CustomPolicy):
                 return False
             own = self._choice.policy
             return len(self._chunks()[0]) >= own.rounds + (getattr(own, "first", 0) > 0 if self._repeats else 0)
 
     @property
     def _repeats(self) -> bool:
-        return isinstance(self._choice, Own) and self._choice.repeats
+        return isinstance(self._choice, CustomPolicy) and self._choice.repeats
 
     def _left(self) -> bool:
         """Return whether a candidate could be asked for or told of."""
-        gone = self._book.withdrawn if self._repeats else {**self._book.withdrawn, **self._book.values}
+        gone = self._status.withdrawn if self._repeats else {**self._status.withdrawn, **self._status.values}
         return any(name not in gone for name in self._candidates.names)
-
-    def _at_the_bench(self) -> list[str]:
-        """Return what was asked for and not told, in the order of the candidates."""
-        return [name for name in self._candidates.names if self._book.waiting[name]]
 
     # asking and telling
 
@@ -251,41 +258,41 @@ class Search:
         Without a size it is what waits for its rewards; where nothing waits, a batch as large as the policy's own, or
         as the last one, or of one. With a size it is the batch that waits, if it has that size and nothing was told
         since, so that the same line run twice asks once; otherwise a new batch, while all that was asked and not told
-        is taken to be at the bench.
+        is taken to be pending.
 
         Parameters
         ----------
         size : int, optional
             How many; fewer where fewer candidates are left.
         pending : sequence of str or DataFrame, optional
-            What is at the bench now, by name: the batch is a new one beside it. What was asked, not told, and is not
+            What is being measured now, by name: the batch is a new one beside it. What was asked, not told, and is not
             in this list is not done, and goes back to the candidates that can be chosen.
 
         Returns
         -------
         DataFrame
-            Columns ``name``, the candidate's own, and ``reward``; empty at the end. For a policy that needs its own
-            order further ``pull`` (1, 2, ... where an arm is to be measured several times).
+            Columns ``name``, the candidate's own, and ``reward``; empty at the end. For a sequential policy
+            further ``pull`` (1, 2, ... where an arm is to be measured several times).
 
         Raises
         ------
         ValueError
-            For a size below 1, pending names that are no candidates, or a size of a policy that needs its own order.
+            For a size below 1, pending names that are no candidates, or a size of a sequential policy.
         """
         with self._lock:
-            if self._strict is not None:
+            if self._sequential is not None:
                 if size is not None or pending is not None:
-                    raise self._own_order("decides itself how much it asks for; write ask()")
-                return self._strict.ask()
+                    raise self._refusal("decides itself how much it asks for; write ask()")
+                return self._sequential.ask()
             if size is not None:
                 check_whole("size", size, 1)
             if pending is not None:
                 wanted = names_in(pending, "pending")
                 unknown_names(wanted, self._place)
-                self._book.set_pending(wanted)
-            elif size is None and +self._book.waiting:
-                return self._table(self._book.in_order(self._rounds))
-            elif self._book.whole and size is not None and size == self._rounds[-1].settings["batch"]:
+                self._status.set_pending(wanted)
+            elif size is None and +self._status.waiting:
+                return self._table(self._status.in_order(self._rounds))
+            elif self._status.whole_batch_waits and size is not None and size == self._rounds[-1].settings["batch"]:
                 return self._table(self._rounds[-1].names)
             if size is None and self.finished:
                 return self._table([])
@@ -294,30 +301,30 @@ class Search:
     def _size(self, size: int | None) -> int:
         if size is not None:
             return int(size)
-        if isinstance(self._choice, Own):
+        if isinstance(self._choice, CustomPolicy):
             own = self._choice.policy
             first = getattr(own, "first", 0) if self._repeats else 0
-            return int(first if first and not self._book.values else own.batch)
+            return int(first if first and not self._status.values else own.batch)
         return int(self._rounds[-1].settings["batch"]) if self._rounds else 1
 
     def _next(self, size: int) -> Round:
         """Make the next round, log it and return it."""
         plan = self._plan(size)
         chunks, new, revised = self._chunks()
-        blocked = [name for name in self._candidates.names if name in self._book.withdrawn]
-        there = self._at_the_bench()
-        places = chosen(
+        blocked = [name for name in self._candidates.names if name in self._status.withdrawn]
+        there = self.pending
+        places = choose_batch(
             plan,
             self._view(plan),
             chunks,
             n_asked=len(self._rounds),
             withdrawn=self._places(blocked),
             pending=self._places(there),
-            memory=self._memory,
+            cache=self._cache,
         )
         names = [self._candidates.names[a] for a in places]
         made = self._log_round(plan, names, new, revised, pending=there, withdrawn=blocked)
-        _log.info("round %d: %d asked, %d known", made.number, len(names), len(self._book.values))
+        _log.info("round %d: %d asked, %d known", made.number, len(names), len(self._status.values))
         return made
 
     def _log_round(
@@ -343,11 +350,11 @@ class Search:
             withdrawn=tuple(withdrawn),
         )
         self._rounds.append(made)
-        if revised or self._told_before is None:
-            self._told_before = None
+        if revised or self._logged_chunks is None:
+            self._logged_chunks = None
         elif new:
-            self._told_before.append(self._chunk(new))
-        self._book.ask(names)
+            self._logged_chunks.append(self._chunk(new))
+        self._status.ask(names)
         return made
 
     def tell(self, table: Any, *, replace: bool = False, again: bool = False, unknown: str = "refuse") -> None:
@@ -375,14 +382,15 @@ class Search:
             For a table that cannot be understood, in one line; nothing of it is learned then.
         """
         with self._lock:
-            if self._strict is not None:
+            if self._sequential is not None:
                 if replace or again or unknown != "refuse":
-                    raise self._own_order("is told what it asked for; write tell(table)")
-                self._strict.tell(table)
+                    raise self._refusal("takes no corrections; write tell(table)")
+                self._sequential.tell(table)
                 return
             if unknown not in ("refuse", "ignore"):
                 raise ValueError(f"unknown must be 'refuse' or 'ignore', got {unknown!r}.")
-            told = measurements(table, self._candidates)
+            told = measurements(table)
+            self._candidates.compare(told.names, told.table)
             if unknown == "refuse":
                 unknown_names(told.names, self._place)
             rows = [
@@ -390,16 +398,16 @@ class Search:
                 for name, value, done in zip(told.names, told.values, told.done, strict=True)
                 if name in self._place
             ]
-            self._book.tell(len(self._rounds), rows, replace, again)
-            _log.info("%d measurements told, %d candidates known", len(rows), len(self._book.values))
+            self._status.tell(len(self._rounds), rows, replace, again)
+            _log.info("%d measurements told, %d candidates known", len(rows), len(self._status.values))
 
     def not_done(self, names: Iterable[str] | None = None) -> None:
         """Say what was asked and will not be measured: it can be chosen again. By default all that waits."""
         with self._lock:
             self._need_table("takes back nothing that it asked for")
-            found = list(self._book.waiting) if names is None else names_in(names, "names")
+            found = list(self._status.waiting) if names is None else names_in(names, "names")
             unknown_names(found, self._place)
-            self._book.give_up(found)
+            self._status.mark_not_done(found)
 
     def exclude(self, names: Iterable[str]) -> None:
         """Withdraw candidates: they are not chosen any more; what was measured of them still counts."""
@@ -415,11 +423,11 @@ class Search:
             found = names_in(names, "names")
             unknown_names(found, self._place)
             if withdrawn:
-                self._book.withdraw(found)
+                self._status.withdraw(found)
                 return
-            if odd := [name for name in found if name not in self._book.withdrawn]:
+            if odd := [name for name in found if name not in self._status.withdrawn]:
                 raise ValueError(f"{listed(odd)} was not excluded, so it cannot be restored; see `states`.")
-            self._book.restore(dict.fromkeys(found))
+            self._status.restore(dict.fromkeys(found))
 
     def add_candidates(self, more: Any, names: Sequence[Any] | None = None) -> None:
         """Add candidates, with the same columns as the others; batches asked before stay as they were."""
@@ -427,7 +435,7 @@ class Search:
             self._need_table("has a fixed list of arms")
             self._candidates = self._candidates.joined(Candidates.of(more, names))
             self._place = {name: i for i, name in enumerate(self._candidates.names)}
-            self._views, self._book.whole = {}, False
+            self._views, self._status.whole_batch_waits = {}, False
 
     def resume(
         self,
@@ -436,21 +444,9 @@ class Search:
         pending: Sequence[str] = (),
         withdrawn: Sequence[str] = (),
     ) -> None:
-        """Go on from a log, with all that is known today.
+        """Go on from a log, with all measurements of each candidate known today, whether in the log or not.
 
-        Parameters
-        ----------
-        rounds : sequence of Round
-            The log.
-        measured : mapping of str to sequence of float
-            All measurements of each candidate, whether in the log or not.
-        pending, withdrawn : sequence of str
-            What is at the bench, and what cannot be chosen.
-
-        Raises
-        ------
-        ValueError
-            For names that are no candidates.
+        Pending candidates are being measured, those withdrawn cannot be chosen.
         """
         with self._lock:
             self._need_table("goes on from a file alone")
@@ -460,38 +456,35 @@ class Search:
             self._begin()
             self._rounds = list(rounds)
             for name, values in measured.items():
-                self._book.values[name] = []
+                self._status.values[name] = []
                 for value in values:
-                    self._book.add(len(rounds), name, value)
-            self._book.withdraw(withdrawn)
-            self._book.set_pending(pending)
+                    self._status.add(len(rounds), name, value)
+            self._status.withdraw(withdrawn)
+            self._status.set_pending(pending)
 
     # what is known
 
     def best(self, n: int = 1) -> pd.DataFrame:
-        """Return the best candidates so far, one row for each; best of their kind only if `finished`.
+        """Return the n best candidates measured so far by their mean reward; best of their kind only if `finished`.
 
-        Parameters
-        ----------
-        n : int
-            How many of those measured, by their mean reward. A constructor's policy recommends one of its own.
+        For n = 1 a constructor's policy recommends one of its own.
         """
         with self._lock:
-            if self._strict is not None:
-                return self._strict.best()
+            if self._sequential is not None:
+                return self._sequential.best()
             check_whole("n", n, 1)
-            means = self._book.means()
+            means = self._status.means()
             good = sorted((name for name in means if means[name] == means[name]), key=self._place.__getitem__)
             good.sort(key=lambda name: -reward(means[name], self.aim))
-            if self._book.values and not good:
+            if self._status.values and not good:
                 warnings.warn(
                     f"{self._choice.name if self._choice else ''}: nothing was learned, since every measurement "
                     "failed; tell rewards that are numbers.",
                     NothingLearned,
                     stacklevel=2,
                 )
-            if isinstance(self._choice, Own) and n == 1 and good:
-                policy, state = self._told(self._plan(1))
+            if isinstance(self._choice, CustomPolicy) and n == 1 and good:
+                policy, state = self._replayed(self._plan(1))
                 good = [self._candidates.names[int(policy.recommend(state)[0, 0])]]
             table = self._table(good[:n]).drop(columns="reward")
             return table.assign(value=[means.get(name, math.nan) for name in good[:n]])
@@ -516,7 +509,7 @@ class Search:
         Raises
         ------
         ValueError
-            While nothing is known, or for a policy that needs its own order.
+            While nothing is known, or for a sequential policy.
         """
         with self._lock:
             self._need_table("predicts nothing")
@@ -530,10 +523,10 @@ class Search:
                 {
                     "name": pd.Series(list(names), dtype=object),
                     "state": self.states.to_numpy(),
-                    "value": [mean_of(self._book.values.get(name, ())) for name in names],
-                    "mean": explaining.shown_prediction(mean, self.aim),
+                    "value": [mean_of(self._status.values.get(name, ())) for name in names],
+                    "mean": of_prediction(mean, self.aim),
                     "deviation": deviation,
-                    "best": explaining.chances_of_the_best(mean, deviation, m, self.seed),
+                    "best": explanations.chances_of_the_best(mean, deviation, m, self.seed),
                 }
             )
             if self._hits is not None:
@@ -543,10 +536,8 @@ class Search:
     def why(self) -> pd.DataFrame:
         """Return why each candidate of the last batch is in it, by what was known when it was asked.
 
-        Returns
-        -------
-        DataFrame
-            ``name, predicted, uncertainty, novelty, nearest, rank, why``, see `bestarm.search.rounds.Suggestion`.
+        The columns are ``name, predicted, uncertainty, novelty, nearest, rank, why``, see
+        `bestarm.search.rounds.Suggestion`.
         """
         with self._lock:
             self._need_table("gives no reasons")
@@ -563,14 +554,14 @@ class Search:
         before = self._rounds[: last.number - 1]
         chunks = chunks_of(before, last.told, last.revised, some.names)
         view = self._view(plan) if some is self._candidates else plan.features(some)
-        policy, state = told_state(plan, view, chunks, self._memory)
+        policy, state = replayed_state(plan, view, chunks, self._cache)
         measured = np.unique(np.concatenate([chunk.places for chunk in chunks])) if chunks else np.zeros(0, np.int64)
-        found = explaining.explained(
+        found = explanations.suggestions(
             plan,
             some.names,
             view if isinstance(plan.choice, Choice) else some.scores(),
             self._places(last.names),
-            explaining.prediction_of(policy, state),
+            explanations.prediction_of(policy, state),
             measured,
         )
         return replace(last, suggested=tuple(found))
@@ -579,7 +570,7 @@ class Search:
         """Make every batch of the log anew and return a line for each that is another one; empty if all agree."""
         with self._lock:
             self._need_table("keeps no log of batches")
-            again = rebuilt(self._rounds, self._candidates, self._plan_of)
+            again = recomputed_batches(self._rounds, self._candidates, self._plan_of)
             return [
                 f"round {each.number}: {listed(each.names)} in the log, {listed(names)} made anew"
                 for each, names in zip(self._rounds, again, strict=True)
@@ -589,24 +580,13 @@ class Search:
     # files
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the search to a file, whole or not at all, from which `Search.load` goes on.
+        """Write the search to a file, whole or not at all, from which `Search.load` goes on (docs/search_files.md).
 
-        Parameters
-        ----------
-        path : str or Path
-            See `docs/search_files.md` for what is in it.
-        overwrite : bool
-            Whether a file with another search, or one that was saved by somebody else since this one was loaded, is
-            replaced.
-
-        Raises
-        ------
-        ValueError
-            For such a file without ``overwrite``, or a policy that no file can hold.
-        OSError
-            Where the file cannot be written; what was there stays.
+        A file with another search, or one that was saved by somebody else since this one was loaded, is replaced with
+        ``overwrite`` alone. Otherwise that, and a policy that no file can hold, is a ValueError; a file that cannot be
+        written is an OSError, and what was there stays.
         """
-        from bestarm.search.files import save_search
+        from bestarm.search.search_files import save_search
 
         with self._lock:
             save_search(self, path, overwrite)
@@ -615,43 +595,34 @@ class Search:
     def load(cls, path: str | Path, policy: Any = None) -> Search:
         """Return the search in a file, whichever version of bestarm wrote it.
 
-        Parameters
-        ----------
-        path : str or Path
-            File that `save` wrote.
-        policy : Policy or str, optional
-            What the file must hold; by default whatever it holds.
-
-        Raises
-        ------
-        FileNotFoundError, ValueError
-            If there is no file, or it is damaged, holds no search, or one by another policy.
+        With a policy, the file must hold a search by that one. A file that is not there is a FileNotFoundError, one
+        that is damaged, or holds no such search, a ValueError.
         """
-        from bestarm.search.files import load_search
+        from bestarm.search.search_files import load_search
 
         return load_search(cls, path, policy)
 
     # within
 
-    def _own_order(self, what: str) -> ValueError:
-        return ValueError(f"{self.policy.label} needs its own order, so that it {what}.")
+    def _refusal(self, what: str) -> ValueError:
+        return ValueError(f"{self.policy.label} is sequential: it must be told exactly what it asked, and {what}.")
 
     def _need_table(self, what: str) -> None:
-        if self._strict is not None:
-            raise self._own_order(what)
+        if self._sequential is not None:
+            raise self._refusal(what)
 
     def _plan(self, size: int) -> Plan:
         assert self._choice is not None
         return Plan(self._choice, size, self.seed, self.aim, self.components)
 
     def _plan_of(self, last: Round) -> Plan:
-        if isinstance(self._choice, Own):  # of another library, which a description cannot make
+        if isinstance(self._choice, CustomPolicy):  # of another library, which a description cannot make
             return self._plan(int(last.settings["batch"]))
         return Plan.of(last.settings)
 
     def _view(self, plan: Plan) -> FloatArray:
         """Return the features that a plan sees, the same array each time."""
-        key = (isinstance(plan.choice, Own), plan.components)
+        key = (isinstance(plan.choice, CustomPolicy), plan.components)
         if key not in self._views:
             self._views = {key: plan.features(self._candidates)}
         return self._views[key]
@@ -661,23 +632,23 @@ class Search:
 
     def _chunks(self) -> tuple[list[Chunk], list[tuple[str, float]], dict[str, tuple[float, ...]]]:
         """Return what was told round by round, what is new since the last round, and what was corrected."""
-        values = self._plan(1).values(self._book.values)
+        values = self._plan(1).values(self._status.values)
         new = newly_told(self._rounds, values, self._candidates.names)
         revised = revisions(self._rounds, values)
         if revised:
             return chunks_of(self._rounds, new, revised, self._candidates.names), new, revised
-        if self._told_before is None:
-            self._told_before = chunks_of(self._rounds, [], {}, self._candidates.names)
-        return [*self._told_before, *([self._chunk(new)] if new else [])], new, revised
+        if self._logged_chunks is None:
+            self._logged_chunks = chunks_of(self._rounds, [], {}, self._candidates.names)
+        return [*self._logged_chunks, *([self._chunk(new)] if new else [])], new, revised
 
     def _chunk(self, new: Sequence[tuple[str, float]]) -> Chunk:
         return Chunk(self._places(name for name, _ in new), np.array([value for _, value in new], dtype=np.float64))
 
-    def _told(self, plan: Plan) -> tuple[Any, Any]:
-        return told_state(plan, self._view(plan), self._chunks()[0], self._memory)
+    def _replayed(self, plan: Plan) -> tuple[Any, Any]:
+        return replayed_state(plan, self._view(plan), self._chunks()[0], self._cache)
 
     def _prediction(self) -> tuple[FloatArray, FloatArray] | None:
-        return explaining.prediction_of(*self._told(self._plan(1)))
+        return explanations.prediction_of(*self._replayed(self._plan(1)))
 
     def _threshold(self, prediction: tuple[FloatArray, FloatArray]) -> float:
         """Return the reward from which a candidate is a hit; of a share, that above which the model expects so many."""

@@ -145,17 +145,7 @@ class BatchSearchCV(RandomizedSearchCV):
 
 
 def drawn(distributions: Any, n: int, random: Any) -> list[dict[str, Any]]:
-    """Return different settings, at most n: of lists alone without replacement, otherwise those that differ of n.
-
-    Parameters
-    ----------
-    distributions : dict or list of dict
-        As of `sklearn.model_selection.ParameterSampler`.
-    n : int
-        How many are drawn.
-    random : RandomState
-        By which.
-    """
+    """Return different settings, at most n: of lists alone without replacement, otherwise those that differ of n."""
     parts: Sequence[Any] = [distributions] if isinstance(distributions, dict) else distributions
     sampler = ParameterSampler(distributions, n, random_state=random)  # refuses what is neither list nor distribution
     if not any(hasattr(values, "rvs") for part in parts for values in part.values()):

@@ -22,7 +22,7 @@ import bestarm
 from bestarm.plugins import entry_points
 
 SOURCE = Path(bestarm.__file__).parents[1]
-PACKAGES = ("bestarm", "bestarm_lab", "bestarm_objectives", "bestarm_screens", "bestarm_studies")
+PACKAGES = ("bestarm", "bestarm_lab", "bestarm_objectives", "bestarm_studies")
 
 # Where files lie, and whether they are whole: what is in them is named in a key by its checksum.
 PLACES = ("bestarm_lab.paths", "bestarm_lab.datasets.registry", "bestarm_lab.experiments.store")

@@ -409,7 +409,6 @@ def test_what_makes_rows_reaches_no_figure_no_claim_and_no_guard_of_the_protocol
         "bestarm_lab.claims",
         "bestarm_lab.notebooks",
         "bestarm.search",
-        "bestarm_screens.c",
     )
     above += ("bestarm.guards.protocol", "bestarm_lab.results", "bestarm_lab.experiments.run")
     for name, one in experiments(study).items():

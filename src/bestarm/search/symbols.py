@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bestarm.gene_symbols import approved_symbols
 from bestarm.plugins import entry_points
-from bestarm.search.reader import Notes, listed
+from bestarm.search.tables import listed
 
 TABLE = "hgnc-outdated-symbols"  # as data registries call it
 
@@ -22,11 +22,11 @@ def registered_table() -> Path | None:
     return None
 
 
-def known_symbols(notes: Notes, given: str | None = None) -> Mapping[str, str]:
+def known_symbols(notes: list[str], given: str | None = None) -> Mapping[str, str]:
     """Return a given table, else the registered one, else nothing and a line that says so."""
     path = Path(given) if given else registered_table()
     if path is None:
-        notes.add(
+        notes.append(
             "outdated symbols are not mapped: HGNC's table is not here (--symbols); names must agree as they are."
         )
         return {}
@@ -36,8 +36,7 @@ def known_symbols(notes: Notes, given: str | None = None) -> Mapping[str, str]:
 def match(names: Sequence[str], genes: Sequence[str], approved: Mapping[str, str]) -> dict[str, str]:
     """Return name → gene for every name that is one of the genes, as it is or by its approved symbol.
 
-    A name that is there as it is stays. Otherwise both sides are renamed, and a name is matched if its approved symbol
-    is that of exactly one gene.
+    A name that is there as it is stays; another is matched if its approved symbol is that of exactly one gene.
     """
     there = set(genes)
     by_symbol: dict[str, list[str]] = {}
@@ -55,24 +54,18 @@ def match(names: Sequence[str], genes: Sequence[str], approved: Mapping[str, str
 
 
 def matched(
-    names: Sequence[str], genes: Sequence[str], approved: Mapping[str, str], notes: Notes, file: str
+    names: Sequence[str], genes: Sequence[str], approved: Mapping[str, str], notes: list[str], file: str
 ) -> list[str | None]:
-    """Return the gene of each name, None without one; what was renamed and what has no features is said.
-
-    Raises
-    ------
-    ValueError
-        If there are names and none of them is a gene of the features.
-    """
+    """Return the gene of each name, None without one; what was renamed and what has no features is said."""
     found = match(names, genes, approved)
     renamed = [f"{name} is {gene}" for name, gene in found.items() if name != gene]
     if renamed:
-        notes.add(f"{file}: {len(renamed)} outdated symbols mapped by HGNC's table ({listed(renamed)}).")
+        notes.append(f"{file}: {len(renamed)} outdated symbols mapped by HGNC's table ({listed(renamed)}).")
     lost = [name for name in dict.fromkeys(names) if name not in found]
     if lost and not found:
         raise ValueError(
             f"{file}: none of its genes ({listed(lost)}) has features; both tables must name genes in the same way."
         )
     if lost:
-        notes.add(f"{file}: {len(lost)} genes have no features and are left out ({listed(lost)}).")
+        notes.append(f"{file}: {len(lost)} genes have no features and are left out ({listed(lost)}).")
     return [found.get(name) for name in names]

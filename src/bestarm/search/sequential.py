@@ -1,7 +1,8 @@
-"""Searches by policies that need their own order: exactly what was asked is told, before the next is asked."""
+"""Searches by sequential policies, which must be told exactly what they asked before they ask again."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,23 +13,12 @@ from bestarm.guards.protocol import Guarded, waiting
 from bestarm.interface import Arms, Ask
 from bestarm.partition import Partition
 from bestarm.search.candidates import Candidates
-from bestarm.search.measuring import measurements
-from bestarm.search.reader import listed
+from bestarm.search.tables import listed, measurements
 from bestarm.streams import Streams
 
 
-class Strict:
-    """The state of one search, asked and told by tables.
-
-    Parameters
-    ----------
-    policy : Guarded
-        What searches.
-    candidates : Candidates or Partition
-        What is searched.
-    seed : int
-        Seed of the policy's random choices.
-    """
+class SequentialSearch:
+    """The state of one search, asked and told by tables."""
 
     def __init__(self, policy: Guarded, candidates: Candidates | Partition, seed: int) -> None:
         self.policy = policy
@@ -57,9 +47,11 @@ class Strict:
 
     def tell(self, table: Any) -> None:
         """Learn the rewards of what was asked."""
-        told = measurements(table, self.candidates)
+        told = measurements(table)
+        if self.candidates is not None:
+            self.candidates.compare(told.names, told.table)
         if not told.done.all():
-            raise ValueError(f"{self.policy.label} needs its own order, so that nothing can be 'not done'; measure it.")
+            raise ValueError(f"{self.policy.label} is sequential, so that nothing can be 'not done'; measure it.")
         asked = waiting(self.state)
         if asked is None:
             if len(told.names) == 0:
@@ -99,14 +91,11 @@ class Strict:
 
     def _check_names(self, told: Sequence[str], arms: Any, counts: Any) -> None:
         """Refuse measurements of other arms, or of other numbers, than were asked."""
-        wanted: dict[str, int] = {}
+        wanted: Counter[str] = Counter()
         for arm, count in zip(arms, counts, strict=True):
-            if count:
-                wanted[self.name(int(arm))] = wanted.get(self.name(int(arm)), 0) + int(count)
-        given: dict[str, int] = {}
-        for name in told:
-            given[name] = given.get(name, 0) + 1
-        own = f"{self.policy.label} needs its own order"
+            wanted[self.name(int(arm))] += int(count)
+        wanted, given = +wanted, Counter(told)
+        own = f"{self.policy.label} is sequential"
         if unknown := [name for name in given if name not in wanted]:
             raise ValueError(f"{listed(unknown)} was not asked for, and {own}; tell what the last ask returned.")
         if missing := [name for name in wanted if name not in given]:

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from small_screen import SMALL, Lab, genes
 
+from bestarm.search import symbols
+from bestarm.search.campaign import Campaign
+from bestarm.search.candidates import read_features
 from bestarm.search.choices import Choice, parsed_settings
-from bestarm.search.reader import Notes
+from bestarm.search.plates import places, wells_of
+from bestarm.search.symbols import approved_symbols, match, matched
+from bestarm.search.tables import averaged, read_wells
 from bestarm_lab.datasets import registry
-from bestarm_screens import symbols
-from bestarm_screens.campaign import Campaign
-from bestarm_screens.plates import places, wells_of
-from bestarm_screens.symbols import approved_symbols, match, matched
-from bestarm_screens.tables import averaged, read_features, read_wells
 
 
 @pytest.fixture
@@ -62,6 +62,7 @@ HEADER = "gene,phenotype\n"
         ("gene,gene\nGENE00,1\n", "the column name 'gene' is empty or there twice"),
         ("gene,phenotype\nCOW,1\nCAT,2\n", "none of its genes (COW, CAT) has features"),
         ('gene,phenotype\n"GENE00,1\n', "fields where the header has 2"),
+        ("gene,phenotype\nGENE00,<0.1\n", "'<0.1', beyond what can be measured; give the limit itself"),
     ],
 )
 def test_phenotypes_that_are_refused(text, words, lab, capsys):
@@ -82,6 +83,7 @@ def test_phenotypes_that_are_refused(text, words, lab, capsys):
         ("gene,a,b\nG1,1,\nG2,2,\n", "feature 'b' has no number at all; drop the column"),
         ("gene\nG1\nG2\n", "has no feature, only the column 'gene'"),
         ("gene,a\nG1,1\nG2,2,3\n", "line 3: 3 fields where the header has 2"),
+        ("gene,a\nG1,1\nG2,2\nTOTAL,3\n", "the last row is called 'TOTAL', as a spreadsheet's summary is; delete it"),
     ],
 )
 def test_features_that_are_refused(text, words, lab, capsys):
@@ -150,7 +152,11 @@ def test_rows_that_vanish_and_results_that_are_missing(lab, capsys):
 
 
 def test_features_that_changed_are_refused(lab, capsys):
-    """One number is enough; another log takes what was measured as known."""
+    """One number, or another name of a column, is enough; another log takes what was measured as known."""
+    whole = lab.features.read_text()
+    lab.features.write_text(whole.replace("gene,a,b,c", "gene,a,b,d"))
+    refused(lab, capsys, "has other features or columns now; put them back")
+    lab.features.write_text(whole)
     lab.features.write_text(lab.features.read_text().replace("GENE05,", "GENE05,0").replace("GENE05,0-", "GENE05,-9"))
     refused(lab, capsys, "is not what earlier rounds used: GENE05 has other features", "another log by --campaign")
     assert lab.suggest("--campaign", str(lab.folder / "second"), policy="greedy") == 0
@@ -172,35 +178,34 @@ def test_failed_wells_teach_nothing_and_are_used_up(lab, capsys):
     """Empty, NA, n/a, nan, failed, in any case; a gene fails if all of its wells did."""
     rows = ["GENE00,", "GENE01,NA", "GENE02,n/a", "GENE03,NaN", "GENE04,Failed", "GENE05,", "GENE05,7", "GENE05,9"]
     lab.phenotypes.write_text(HEADER + "".join(f"{row}\n" for row in rows))
-    names, wells = read_wells(lab.phenotypes, [], Notes())
-    found = averaged(names, wells)
-    assert [gene for gene, value in found.values.items() if math.isnan(value)] == [f"GENE0{i}" for i in range(5)]
-    assert found.values["GENE05"] == 8.0
-    assert found.wells == {f"GENE0{i}": 0 for i in range(5)} | {"GENE05": 2}
+    names, wells = read_wells(lab.phenotypes, [], [])
+    means, _ = averaged(names, wells)
+    assert [gene for gene, value in means.items() if math.isnan(value)] == [f"GENE0{i}" for i in range(5)]
+    assert means["GENE05"] == 8.0
 
 
 def test_replicates_are_averaged_over_rows_and_columns(lab):
     """Without those that failed; their pooled deviation is reported."""
     lab.phenotypes.write_text("plate;gene;rep1;rep2\n1;A;1;2\n1;B;5;\n2;A;6;\n2;C;;\n")
-    names, wells = read_wells(lab.phenotypes, ["rep1", "rep2"], Notes())
-    found = averaged(names, wells)
-    assert found.values["A"] == 3.0
-    assert found.values["B"] == 5.0
-    assert math.isnan(found.values["C"])
-    assert found.replicate_sd == pytest.approx(np.std([1, 2, 6], ddof=1))
+    names, wells = read_wells(lab.phenotypes, ["rep1", "rep2"], [])
+    means, deviation = averaged(names, wells)
+    assert means["A"] == 3.0
+    assert means["B"] == 5.0
+    assert math.isnan(means["C"])
+    assert deviation == pytest.approx(np.std([1, 2, 6], ddof=1))
 
 
 def test_rules_for_features_are_counted(tmp_path):
     """Rows there twice, gaps, constant features, a missing end; tabs and a byte-order mark."""
     path = tmp_path / "features.tsv"
     path.write_text("\ufeffgene\ta\tb\tc\nG1\t1\t5\t\nG2\t2\t5\t4\nG1\t1\t5\t\n\nG3\tNA\t5\t8", encoding="utf-8")
-    notes = Notes()
+    notes = []
     table = read_features(path, notes)
     assert table.names == ("G1", "G2", "G3")
     assert table.columns == ("a", "b", "c")
     np.testing.assert_array_equal(table.values, [[1, 5, 6], [2, 5, 4], [1.5, 5, 8]])
     assert table.varies.tolist() == [True, False, True]
-    assert [line.split(": ", 1)[1] for line in notes.lines] == [
+    assert [line.split(": ", 1)[1] for line in notes] == [
         "the last line has no end; it is taken as it is, check that the file is whole.",
         "1 row there twice, counted once.",
         "column a: 1 gap set to the mean.",
@@ -231,14 +236,14 @@ def test_outdated_symbols_are_mapped_both_ways_and_counted(hgnc):
     }
     assert match(["OLD1"], ["OLD1", "NEW1"], approved) == {"OLD1": "OLD1"}, "a name that is there stays"
     assert match(["NEW1"], ["OLD1", "G"], approved) == {"NEW1": "OLD1"}
-    notes = Notes()
+    notes = []
     assert matched(["OLD1", "G", "TWO", "OLD1"], ["NEW1", "G"], approved, notes, "ph.csv") == [
         "NEW1",
         "G",
         None,
         "NEW1",
     ]
-    assert notes.lines == [
+    assert notes == [
         "ph.csv: 1 outdated symbols mapped by HGNC's table (OLD1 is NEW1).",
         "ph.csv: 1 genes have no features and are left out (TWO).",
     ]

@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import hypergeom
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
 from bestarm.observe import Observed
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.search.choices import Choice
-from bestarm.search.unrepeated import GpScreen
 from bestarm.settings import check_whole
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
@@ -28,20 +26,7 @@ _POSTERIOR_BYTES = 2**29  # of the Gaussian processes that run at once
 
 @dataclass
 class HitCounter(Observed):
-    """A policy under observation: how many genes of each batch are hits.
-
-    Parameters
-    ----------
-    policy : Policy
-        What searches.
-    hits : ndarray of bool, shape (n_genes,)
-        Which genes are hits.
-
-    Attributes
-    ----------
-    found : list of ndarray, shape (R,)
-        Hits of each batch.
-    """
+    """A policy under observation: how many genes of each batch are hits, shape (R,) each."""
 
     hits: BoolArray
     found: list[IntArray] = field(default_factory=list)
@@ -53,22 +38,7 @@ class HitCounter(Observed):
 
 
 def hits_of(rewards: FloatArray, top: float, threshold: float | None = None) -> BoolArray:
-    """Return which genes are hits: those from a reward on, or the best share.
-
-    Parameters
-    ----------
-    rewards : ndarray, shape (n_genes,)
-        What is maximised.
-    top : float
-        Share of the genes, at least one; those equal to the last one count, too.
-    threshold : float, optional
-        Reward from which a gene is a hit, in place of the share.
-
-    Raises
-    ------
-    ValueError
-        For a share outside (0, 1), or a threshold that no gene or every gene reaches.
-    """
+    """Return which genes are hits: those from a reward on, or the best share, with those equal to the last of them."""
     if threshold is None:
         if not 0.0 < top < 1.0:
             raise ValueError(f"top must be a share between 0 and 1, got {top}; 0.05 is the best twentieth.")
@@ -94,24 +64,14 @@ def hit_counts(
 ) -> IntArray:
     """Return the hits found by the end of each batch, shape (runs, rounds).
 
-    Parameters
-    ----------
-    choice : Choice
-        The policy.
-    scores : ndarray, shape (n_genes, d)
-        Features.
-    rewards : ndarray, shape (n_genes,)
-        What is maximised.
-    hits : ndarray of bool, shape (n_genes,)
-        Which genes are hits.
-    batch, rounds, runs, seed : int
-        Runs differ in their random first batch, the same for every policy, and in the policy's own draws.
-    on_round : callable, optional
-        Called with the number of the round, for progress.
+    Scores are features, shape (n_genes, d). Runs differ in their random first batch, the same for every policy, and in
+    the policy's own draws. ``on_round`` is called with the number of each round.
     """
+    from bestarm.search.pool_policies import PoolGP  # imports Torch where it is
+
     search = choice.search(batch, rounds)
     together = runs
-    if isinstance(search, GpScreen):  # which hold a posterior on all genes each; draws do not depend on the grouping
+    if isinstance(search, PoolGP):  # which hold a posterior on all genes each; draws do not depend on the grouping
         together = max(1, int(_POSTERIOR_BYTES // (8 * min(batch * rounds, len(rewards)) * len(rewards))))
     found = []
     for start in range(0, runs, together):
@@ -125,16 +85,12 @@ def hit_counts(
 
 def chance(n_genes: int, n_hits: int, batch: int, rounds: int) -> pd.DataFrame:
     """Return the exact law of random batches without replacement: mean hits, and the middle 95% of single runs."""
+    from scipy.stats import hypergeom  # takes a second, which a refusal need not wait for
+
     measured = np.minimum(batch * np.arange(1, rounds + 1), n_genes)
     law = hypergeom(n_genes, n_hits, measured)
-    return pd.DataFrame(
-        {
-            "batch": np.arange(1, rounds + 1),
-            "value": measured * n_hits / n_genes,
-            "low": law.ppf(0.025),
-            "high": law.ppf(0.975),
-        }
-    )
+    value, low, high = measured * n_hits / n_genes, law.ppf(0.025), law.ppf(0.975)
+    return pd.DataFrame({"x": np.arange(1, rounds + 1), "value": value, "low": low, "high": high})
 
 
 def replay(
@@ -149,29 +105,11 @@ def replay(
     seed: int = 0,
     progress: Callable[[str, int], None] | None = None,
 ) -> pd.DataFrame:
-    """Return hits against batches for several policies and for chance, in the columns of a figure's CSV.
+    """Return hits against batches for several policies and for chance, in a figure's columns; see `hit_counts`.
 
-    Parameters
-    ----------
-    choices : sequence of Choice
-        Policies; a name that is there twice is shown with its settings.
-    scores, rewards, hits
-        As of `hit_counts`.
-    batch, rounds, runs, seed : int
-        See `hit_counts`; no more rounds than there are genes for.
-    progress : callable, optional
-        Called with a policy's name and the number of the round.
-
-    Returns
-    -------
-    DataFrame
-        A row for each series and batch: ``value`` is the mean number of hits found so far, ``low`` and ``high`` its 95%
-        interval by Student's t over the runs; of chance, the exact mean.
-
-    Raises
-    ------
-    ValueError
-        For numbers below 1, or fewer than two runs.
+    A row for each series and batch: ``value`` is the mean number of hits found so far, ``low`` and ``high`` its 95%
+    interval by Student's t over the runs; of chance, the exact mean. There are no more rounds than there are genes for.
+    ``progress`` is called with a policy's name and the number of the round.
     """
     check_whole("batch", batch, 1)
     check_whole("rounds", rounds, 1)
@@ -179,46 +117,22 @@ def replay(
     rounds = min(rounds, -(-len(rewards) // batch))
     frames = []
     for name, choice in named_choices(choices).items():
-        counts = hit_counts(
-            choice,
-            scores,
-            rewards,
-            hits,
-            batch=batch,
-            rounds=rounds,
-            runs=runs,
-            seed=seed,
-            on_round=None if progress is None else partial(progress, name),
-        )
+        on_round = None if progress is None else partial(progress, name)
+        sizes = {"batch": batch, "rounds": rounds, "runs": runs, "seed": seed}
+        counts = hit_counts(choice, scores, rewards, hits, on_round=on_round, **sizes)
         mean, error = counts.mean(axis=0), counts.std(axis=0, ddof=1) / np.sqrt(runs)
-        reach = student.ppf(0.975, runs - 1) * error
-        frames.append(
-            pd.DataFrame(
-                {
-                    "series": name,
-                    "x": np.arange(1, rounds + 1),
-                    "value": mean,
-                    "low": np.maximum(mean - reach, 0.0),
-                    "high": np.minimum(mean + reach, hits.sum()),
-                    "n": runs,
-                }
-            )
-        )
+        reach = stdtrit(runs - 1, 0.975) * error
+        low, high = np.maximum(mean - reach, 0.0), np.minimum(mean + reach, hits.sum())
+        frame = pd.DataFrame({"x": np.arange(1, rounds + 1), "value": mean, "low": low, "high": high})
+        frames.append(frame.assign(series=name, n=runs))
     law = chance(len(rewards), int(hits.sum()), batch, rounds)
-    exact = law.rename(columns={"batch": "x"})
-    frames.append(exact.assign(low=exact["value"], high=exact["value"], series=CHANCE, n=1))
+    frames.append(law.assign(low=law["value"], high=law["value"], series=CHANCE, n=1))
     table = pd.concat(frames, ignore_index=True)
     return table.assign(panel="", statistic="hits", convention="as_written", profile="", data="real")[list(COLUMNS)]
 
 
 def named_choices(choices: Sequence[Choice]) -> dict[str, Choice]:
-    """Return the policies by their names in the table, with settings where a name is there twice.
-
-    Raises
-    ------
-    ValueError
-        Where two are the same.
-    """
+    """Return the policies by their names in the table, with settings where a name is there twice."""
     found: dict[str, Choice] = {}
     for choice in choices:
         several = sum(other.name == choice.name for other in choices) > 1

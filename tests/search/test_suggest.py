@@ -10,15 +10,13 @@ from small_screen import NETWORKS, Lab, features, genes, phenotypes
 
 import bestarm
 from bestarm.interface import Arms
+from bestarm.search.campaign import Campaign, next_round
+from bestarm.search.candidates import read_features
 from bestarm.search.choices import NAMES, Choice
-from bestarm.search.deciding import Plan, rebuilt, told_state
-from bestarm.search.explaining import expected_hits, nearest_measured
-from bestarm.search.reader import Notes
+from bestarm.search.explanations import expected_hits, nearest_measured
+from bestarm.search.next_batch import Plan, recomputed_batches, replayed_state
 from bestarm.search.rounds import Chunk
 from bestarm.streams import Streams
-from bestarm_screens.campaign import Campaign
-from bestarm_screens.suggest import next_round
-from bestarm_screens.tables import read_features
 
 
 @pytest.fixture
@@ -46,7 +44,7 @@ def uninterrupted(policy, scores, rewards, rounds, failed=()):
 @pytest.mark.parametrize("name", NAMES)
 def test_batches_are_those_of_an_uninterrupted_search(name, lab):
     """To the last gene, for every policy, with a failed well among them; and the log leads to the same batches."""
-    table = read_features(lab.features, Notes())
+    table = read_features(lab.features, [])
     scores, rewards = table.scores(), phenotypes().to_numpy()
     first = uninterrupted(choice(name).search(4, 9), scores, rewards, 1)[0]
     wanted = uninterrupted(choice(name).search(4, 9), scores, rewards, 4, failed={first[1]})
@@ -56,13 +54,13 @@ def test_batches_are_those_of_an_uninterrupted_search(name, lab):
         assert rounds[-1].names == [table.names[a] for a in wanted[number]]
         known |= {g: math.nan if g == table.names[first[1]] else rewards[genes().index(g)] for g in rounds[-1].names}
     assert len({g for each in rounds for g in each.names}) == 16, "no gene is suggested twice"
-    assert rebuilt(rounds, table) == [each.names for each in rounds]
+    assert recomputed_batches(rounds, table) == [each.names for each in rounds]
 
 
 @pytest.mark.parametrize("name", ["greedy", "mean_opt", "ensemble", "seq_b"])
 def test_without_scaling_batches_are_those_of_a_search_by_the_library(name, lab):
     """`bestarm.Search` on standardised features, with the same phenotypes."""
-    table = read_features(lab.features, Notes())
+    table = read_features(lab.features, [])
     rewards = phenotypes().to_numpy() / 100.0
     plain = Choice(name, choice(name).settings, scaled=False)
     frame = pd.DataFrame(table.scores(), index=genes(), columns=["a", "b", "c"])
@@ -79,7 +77,7 @@ def test_without_scaling_batches_are_those_of_a_search_by_the_library(name, lab)
 
 def test_scaling_makes_the_unit_of_the_phenotype_irrelevant(lab):
     """Batches are the same for phenotypes in hundreds and in thousandths, and with another zero."""
-    table, found = read_features(lab.features, Notes()), []
+    table, found = read_features(lab.features, []), []
     for factor, shift in ((1.0, 0.0), (2.0**-17, 0.0), (1.0, 1024.0)):
         rounds, known = [], {}
         for _ in range(3):
@@ -91,7 +89,7 @@ def test_scaling_makes_the_unit_of_the_phenotype_irrelevant(lab):
 
 def test_what_is_known_beforehand_is_learned_from(lab):
     """The first batch of a search that knows ten genes is not the random one, and has none of the ten."""
-    table = read_features(lab.features, Notes())
+    table = read_features(lab.features, [])
     known = dict(phenotypes()[:10])
     blind, first = (next_round(Plan(choice("greedy"), 4), table, told, []) for told in ({}, known))
     assert first.names != blind.names
@@ -104,7 +102,7 @@ def test_what_is_known_beforehand_is_learned_from(lab):
 @pytest.mark.parametrize("aim", ["high", "low", "both"])
 def test_each_aim_finds_its_genes(aim, lab):
     """A linear phenotype, learned from half of the genes: the next batch is among the best that are left."""
-    table = read_features(lab.features, Notes())
+    table = read_features(lab.features, [])
     values = features()["a"] * 50.0 + 300.0 * (aim == "low")
     known = dict(values[::2])
     found = next_round(Plan(Choice("gp_bucb"), 4, aim=aim), table, known, [])
@@ -118,11 +116,11 @@ def test_each_aim_finds_its_genes(aim, lab):
 @pytest.mark.parametrize("name", ["mean_opt", "gp_bucb", "linear", "random"])
 def test_predictions_follow_the_phenotype_and_know_what_was_measured(name, lab):
     """Correlated with the truth over all genes; a deviation of at least 0, smaller at measured genes than elsewhere."""
-    table = read_features(lab.features, Notes())
+    table = read_features(lab.features, [])
     truth = features()["a"].to_numpy() * 50.0
     arms = np.arange(0, 40, 2)
     settings = {} if name in ("gp_bucb", "linear", "random") else {"steps": 400}
-    policy, state = told_state(Plan(choice(name, **settings), 4), table.scores(), [Chunk(arms, truth[arms])])
+    policy, state = replayed_state(Plan(choice(name, **settings), 4), table.scores(), [Chunk(arms, truth[arms])])
     policy.ask(state)
     predicted, spread = policy.predicted(state)
     assert np.corrcoef(predicted, truth)[0, 1] > 0.8
@@ -142,7 +140,7 @@ def test_novelty_is_the_distance_to_the_nearest_measured_gene():
 
 def test_expected_hits_are_sums_of_normal_tails(lab):
     """Half a hit for a prediction at the threshold; none and one far away from it."""
-    table = read_features(lab.features, Notes())
+    table = read_features(lab.features, [])
     known = dict(phenotypes()[:20])
     batch = next_round(Plan(choice("greedy"), 3), table, known, []).suggested
     sd = float(np.std(list(known.values())))
@@ -209,15 +207,8 @@ def test_the_log_holds_seed_version_and_settings(lab):
     lab.suggest("--seed", "7", "--aim", "low", "--components", "2")
     meta = json.loads((lab.rounds / "round_001.json").read_text())
     assert meta["version"] == bestarm.__version__
-    assert meta["settings"] == {
-        "policy": "mean_opt",
-        "settings": {"hidden": [8, 4], "steps": 60},
-        "scaled": True,
-        "seed": 7,
-        "batch": 4,
-        "aim": "min",
-        "components": 2,
-    }
+    policy = {"policy": "mean_opt", "settings": {"hidden": [8, 4], "steps": 60}, "scaled": True}
+    assert meta["settings"] == policy | {"seed": 7, "batch": 4, "aim": "min", "components": 2}
     assert [s["name"] for s in meta["suggested"]] == lab.batch(1)
 
 
@@ -276,23 +267,14 @@ def test_a_plate_has_its_wells_in_order_without_those_kept_free(lab):
     """A01, A02, ...; the next plate where one is full."""
     assert lab.suggest("--keep-free", "a1,A03", policy="random") == 0
     assert list(lab.plate(1)["well"]) == ["A02", "A04", "A05", "A06"]
-    assert list(lab.plate(1).columns) == [
-        "plate",
-        "well",
-        "gene",
-        "phenotype",
-        "predicted",
-        "uncertainty",
-        "novelty",
-        "nearest",
-        "why",
-    ]
+    columns = "plate well gene phenotype predicted uncertainty novelty nearest why"
+    assert " ".join(lab.plate(1).columns) == columns
     assert (lab.plate(1)["phenotype"] == "").all()
 
 
 def test_components_take_the_place_of_features(lab):
     """Uncorrelated, in order of their variance, mean square 1; all of them keep every distance."""
-    table = read_features(lab.features, Notes())
+    table = read_features(lab.features, [])
     found = table.scores(3)
     covariance = found.T @ found
     np.testing.assert_allclose(covariance - np.diag(np.diag(covariance)), 0.0, atol=1e-10)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bestarm.search.deciding import mean_of
+from bestarm.search.next_batch import mean_of
 from bestarm.search.rounds import Round
 
 UNMEASURED, ASKED, MEASURED, FAILED, NOT_DONE, WITHDRAWN = STATES = (
@@ -16,32 +16,16 @@ UNMEASURED, ASKED, MEASURED, FAILED, NOT_DONE, WITHDRAWN = STATES = (
 
 
 @dataclass
-class Book:
-    """Measurements in the order of their telling, and what waits for its own.
+class CandidateStatus:
+    """Measurements in the order of their telling, and the candidates that wait for theirs or cannot be chosen."""
 
-    Attributes
-    ----------
-    rows : list of (int, str, float)
-        Round of the last batch before, name, value.
-    values : dict
-        Name to its measurements, NaN where one failed.
-    waiting : Counter
-        Names asked for and not told, and how often.
-    undone, withdrawn : dict
-        Names, in order: of what was not done, and of what cannot be chosen.
-    whole : bool
-        Whether the last batch waits as a whole.
-    last_told : list
-        The last table, sorted, by which a table that is told twice is found.
-    """
-
-    rows: list[tuple[int, str, float]] = field(default_factory=list)
-    values: dict[str, list[float]] = field(default_factory=dict)
-    waiting: Counter[str] = field(default_factory=Counter)
-    undone: dict[str, None] = field(default_factory=dict)
+    rows: list[tuple[int, str, float]] = field(default_factory=list)  # round of the last batch before, name, value
+    values: dict[str, list[float]] = field(default_factory=dict)  # NaN where a measurement failed
+    waiting: Counter[str] = field(default_factory=Counter)  # asked for and not told, and how often
+    not_done: dict[str, None] = field(default_factory=dict)  # in order
     withdrawn: dict[str, None] = field(default_factory=dict)
-    whole: bool = False
-    last_told: Any = None
+    whole_batch_waits: bool = False  # whether the last batch waits as a whole
+    last_told: Any = None  # the last table, sorted, by which a table that is told twice is found
 
     def state_of(self, name: str) -> str:
         """Return the state of a candidate, one of `STATES`."""
@@ -52,7 +36,7 @@ class Book:
         if name in self.values:
             mean = mean_of(self.values[name])
             return MEASURED if mean == mean else FAILED
-        return NOT_DONE if name in self.undone else UNMEASURED
+        return NOT_DONE if name in self.not_done else UNMEASURED
 
     def means(self) -> dict[str, float]:
         """Return name → mean of its measurements, NaN where all failed."""
@@ -62,16 +46,13 @@ class Book:
         """Note a batch."""
         self.waiting.update(names)
         for name in names:
-            self.undone.pop(name, None)
-        self.whole = bool(names)
+            self.not_done.pop(name, None)
+        self.whole_batch_waits = bool(names)
 
     def tell(self, number: int, rows: Sequence[tuple[str, float, bool]], replace: bool, again: bool) -> None:
         """Note measurements: name, value, and whether it was done at all; ``number`` is that of the last round.
 
-        Raises
-        ------
-        ValueError
-            For the table that was just told, unless it is a correction (``replace``) or measured ``again``.
+        The table that was just told is refused, unless it is a correction (``replace``) or measured ``again``.
         """
         mark = sorted((name, repr(value), done) for name, value, done in rows)
         waits = any(self.waiting[name] for name, _, _ in rows)
@@ -87,31 +68,31 @@ class Book:
                 self.values.pop(name, None)
         for name, value, done in rows:
             if not done:
-                self.give_up([name])
+                self.mark_not_done([name])
                 continue
             self.add(number, name, value)
-            self.undone.pop(name, None)
+            self.not_done.pop(name, None)
             self.waiting[name] = max(self.waiting[name] - 1, 0)
         self.waiting = +self.waiting
         if rows:
-            self.whole, self.last_told = False, mark
+            self.whole_batch_waits, self.last_told = False, mark
 
     def add(self, number: int, name: str, value: float) -> None:
         """Add one measurement."""
         self.values.setdefault(name, []).append(value)
         self.rows.append((number, name, value))
 
-    def give_up(self, names: Iterable[str]) -> None:
+    def mark_not_done(self, names: Iterable[str]) -> None:
         """Note that what waits of these will not be done."""
         for name in names:
             if self.waiting.pop(name, 0):
-                self.undone[name] = None
-                self.whole = False
+                self.not_done[name] = None
+                self.whole_batch_waits = False
 
     def set_pending(self, names: Sequence[str]) -> None:
-        """Take what is at the bench from the caller; the rest of what was asked was not done."""
+        """Take the pending candidates from the caller; the rest of what was asked was not done."""
         wanted = Counter(names)
-        self.undone |= dict.fromkeys(name for name in self.waiting if not wanted[name] and self.waiting[name])
+        self.not_done |= dict.fromkeys(name for name in self.waiting if not wanted[name] and self.waiting[name])
         self.waiting = wanted
 
     def withdraw(self, names: Iterable[str]) -> None:
@@ -119,13 +100,13 @@ class Book:
         for name in names:
             self.withdrawn[name] = None
             self.waiting.pop(name, None)
-            self.whole = False
+            self.whole_batch_waits = False
 
     def restore(self, names: Iterable[str]) -> None:
         """Take withdrawn candidates back."""
         for name in names:
             self.withdrawn.pop(name)
-            self.whole = False
+            self.whole_batch_waits = False
 
     def in_order(self, rounds: Sequence[Round]) -> list[str]:
         """Return what waits in the order in which it was asked."""

@@ -12,33 +12,30 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bestarm.guards.memory import lack_of_memory
+from bestarm.guards.memory import out_of_memory
 from bestarm.interface import Arms, Ask, FloatArray, IntArray
 from bestarm.policies.batch_gp import BatchGP
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice
 from bestarm.search.rounds import Chunk, Round, Values, aim_of, chunks_of, reward
-from bestarm.search.saving import describe, restore
+from bestarm.search.state_files import describe, restore
 from bestarm.settings import check_whole
 from bestarm.streams import Streams
+
+if TYPE_CHECKING:
+    from bestarm.search.pool_policies import PoolPolicy
 
 NETWORKS_AT_ONCE = 256  # places of a batch by networks, which are named by place
 _EVER = 10**9
 
 
 @dataclass(frozen=True)
-class Own:
-    """A policy that a public constructor made, with features and rewards as they are.
-
-    Parameters
-    ----------
-    policy : BatchSearch or BatchGP
-        What chooses, without guards.
-    """
+class CustomPolicy:
+    """A policy that a public constructor made, a `BatchSearch` or `BatchGP`, with features and rewards as they are."""
 
     policy: Any
 
@@ -52,16 +49,12 @@ class Own:
         """Whether a candidate may be asked for again, each measurement for itself; otherwise they are averaged."""
         return isinstance(self.policy, BatchGP)
 
-    def search(self, batch: int, rounds: int) -> Any:
+    def search(self, batch: int, rounds: int) -> PoolPolicy:
         """Return the policy for so many batches."""
+        from bestarm.search.pool_policies import CustomGP, ScaledSearch  # import Torch where it is
+
         own = replace(self.policy, batch=batch, rounds=rounds)
-        if isinstance(own, BatchGP):
-            from bestarm.search.unrepeated import OwnGp
-
-            return OwnGp(own)
-        from bestarm.search.scaled import ScaledSearch
-
-        return ScaledSearch(own, scaled=False, plain=True)
+        return CustomGP(own, batch) if self.repeats else ScaledSearch(own, scaled=False, plain=True)
 
     def described(self) -> dict[str, Any]:
         """Return the policy as JSON can hold it; one of another library by its name alone."""
@@ -79,29 +72,12 @@ def decides_from_data(policy: Any) -> bool:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a batch is chosen.
+    """How a batch is chosen: policy, size, seed, aim, and principal components in place of the features (0 for none).
 
-    Parameters
-    ----------
-    choice : Choice or Own
-        The policy.
-    batch : int
-        Candidates of the batch.
-    seed : int
-        Seed of all random choices.
-    aim : {"max", "min", "both"} or float
-        Whether large, small, large positive and negative values, or values near a number are looked for. ``high`` and
-        ``low`` are other words for ``max`` and ``min``.
-    components : int
-        Principal components in place of the features; 0 keeps the features.
-
-    Raises
-    ------
-    ValueError
-        For a setting out of its range.
+    The aim is ``max``, ``min`` (or ``high`` and ``low``), ``both`` (large positive and negative values) or a number.
     """
 
-    choice: Choice | Own
+    choice: Choice | CustomPolicy
     batch: int
     seed: int = 0
     aim: str | float = "max"
@@ -123,7 +99,7 @@ class Plan:
         """Return the plan of a description."""
         names = ("batch", "seed", "aim", "components")
         policy = described["policy"]
-        choice = Own(restore(policy)) if isinstance(policy, dict) else Choice.of(described)
+        choice = CustomPolicy(restore(policy)) if isinstance(policy, dict) else Choice.of(described)
         return cls(choice, **{name: described[name] for name in names})
 
     @property
@@ -135,11 +111,11 @@ class Plan:
     @property
     def repeats(self) -> bool:
         """Whether each measurement of a candidate is told for itself."""
-        return isinstance(self.choice, Own) and self.choice.repeats
+        return isinstance(self.choice, CustomPolicy) and self.choice.repeats
 
     def features(self, candidates: Candidates) -> FloatArray:
-        """Return what the policy is given of candidates, shape (n, d): standardised, or for `Own` as they are."""
-        return candidates.values if isinstance(self.choice, Own) else candidates.scores(self.components)
+        """Return what the policy sees of candidates, shape (n, d): standardised, or for `CustomPolicy` as they are."""
+        return candidates.values if isinstance(self.choice, CustomPolicy) else candidates.scores(self.components)
 
     def values(self, measured: Values) -> dict[str, tuple[float, ...]]:
         """Return what the policy is told of each candidate: all measurements, or their mean without failures."""
@@ -157,7 +133,7 @@ def mean_of(values: Sequence[float]) -> float:
 
 
 @dataclass
-class Memory:
+class ReplayCache:
     """The state of a policy after the last telling, so that the next one need not begin anew.
 
     A state is used again only where it was told the same, by the same policy, of the same candidates.
@@ -169,57 +145,38 @@ class Memory:
     room: int = 0
 
 
-def told_state(
-    plan: Plan, features: FloatArray, chunks: Sequence[Chunk], memory: Memory | None = None, room: int = 0
+def replayed_state(
+    plan: Plan, features: FloatArray, chunks: Sequence[Chunk], cache: ReplayCache | None = None, room: int = 0
 ) -> tuple[Any, Any]:
-    """Return a policy and its state after some rounds of measurements.
+    """Return a policy and its state after some rounds of measurements, with room for some more.
 
-    Parameters
-    ----------
-    plan : Plan
-        Policy, batch, seed and aim.
-    features : ndarray, shape (n, d)
-        See `Plan.features`.
-    chunks : sequence of Chunk
-        What was told, round by round.
-    memory : Memory, optional
-        The state before, which is used and renewed; the state that is returned must then not be changed.
-    room : int
-        For so many measurements more.
+    The state before is used, and renewed, where there is a cache; the state that is returned must then not be changed.
+    The features are those of `Plan.features`.
     """
-    memory = Memory() if memory is None else memory
+    cache = ReplayCache() if cache is None else cache
     key = (plan.choice, plan.seed, plan.aim, plan.components, features.shape, id(features))
     marks = [(chunk.places.tobytes(), chunk.rewards.tobytes()) for chunk in chunks]
     needed = sum(len(chunk.places) for chunk in chunks) + max(room, plan.batch)
-    again = memory.key == key and marks[: len(memory.told)] == memory.told and memory.room >= needed
+    again = cache.key == key and marks[: len(cache.told)] == cache.told and cache.room >= needed
     if not again:
-        wide = needed + needed // 2 if memory.key == key else needed
+        wide = needed + needed // 2 if cache.key == key else needed
         wide = needed if len(features) < needed else min(wide, max(needed, len(features)))
         try:
             starter = plan.choice.search(1, wide)
             state = starter.start(Arms(features), Streams.first(1, seed=plan.seed))
         except (MemoryError, RuntimeError) as error:
-            raise _memory(plan, error) from error
-        memory.key, memory.told, memory.state, memory.room = key, [], state, wide
+            raise out_of_memory(plan.choice.name, error) from error
+        cache.key, cache.told, cache.state, cache.room = key, [], state, wide
     policy = plan.choice.search(min(plan.batch, NETWORKS_AT_ONCE) if plan.by_networks else plan.batch, _EVER)
-    for chunk in chunks[len(memory.told) :]:
+    for chunk in chunks[len(cache.told) :]:
         rewards = np.array([reward(value, plan.aim) for value in chunk.rewards])
         arms = chunk.places[None]
-        policy.tell(memory.state, Ask(arms, np.ones_like(arms)), np.ascontiguousarray(rewards[None]))
-    memory.told = marks
-    return policy, memory.state
+        policy.tell(cache.state, Ask(arms, np.ones_like(arms)), np.ascontiguousarray(rewards[None]))
+    cache.told = marks
+    return policy, cache.state
 
 
-def _memory(plan: Plan, error: Exception) -> Exception:
-    said = lack_of_memory(error)
-    if said is None:
-        return error
-    return MemoryError(
-        f"{plan.choice.name}: memory ran out ({said}); take fewer candidates, smaller layers, batches or ensembles."
-    )
-
-
-def chosen(
+def choose_batch(
     plan: Plan,
     features: FloatArray,
     chunks: Sequence[Chunk],
@@ -227,18 +184,12 @@ def chosen(
     n_asked: int = 0,
     withdrawn: IntArray | None = None,
     pending: IntArray | None = None,
-    memory: Memory | None = None,
+    cache: ReplayCache | None = None,
 ) -> IntArray:
     """Return the next batch, by places in the table; shorter where fewer candidates are left.
 
-    Parameters
-    ----------
-    plan, features, chunks, memory
-        As of `told_state`.
-    n_asked : int
-        Batches asked before, by which random choices differ where nothing was told in between.
-    withdrawn, pending : ndarray of int64, optional
-        Candidates that may not be chosen, and those that are being measured.
+    Random choices differ by the number of batches asked before (``n_asked``) where nothing was told in between.
+    Candidates that were withdrawn are not chosen, nor are those that are being measured (``pending``).
     """
     none = np.zeros(0, np.int64)
     withdrawn, pending = none if withdrawn is None else withdrawn, none if pending is None else pending
@@ -246,8 +197,8 @@ def chosen(
     most = NETWORKS_AT_ONCE if plan.by_networks else plan.batch
     while len(found) < plan.batch:
         part = replace(plan, batch=min(most, plan.batch - len(found)))
-        policy, state = told_state(part, features, chunks, memory, len(pending) + plan.batch)
-        state = deepcopy(state) if memory is not None or plan.repeats else state
+        policy, state = replayed_state(part, features, chunks, cache, len(pending) + plan.batch)
+        state = deepcopy(state) if cache is not None or plan.repeats else state
         _set_round(state, max(len(chunks), n_asked))
         policy.set_aside(state, withdrawn)
         policy.believe(state, np.concatenate([pending, np.array(found, np.int64)]))
@@ -256,7 +207,7 @@ def chosen(
         try:
             asked = policy.ask(state)
         except (MemoryError, RuntimeError) as error:
-            raise _memory(plan, error) from error
+            raise out_of_memory(plan.choice.name, error) from error
         new = asked.arms[0][asked.counts[0] > 0]
         if len(new) == 0:
             break
@@ -272,7 +223,7 @@ def _set_round(state: Any, number: int) -> None:
     state.round = number
 
 
-def rebuilt(
+def recomputed_batches(
     rounds: Sequence[Round],
     candidates: Candidates,
     plan_of: Callable[[Round], Plan] = lambda each: Plan.of(each.settings),
@@ -284,12 +235,12 @@ def rebuilt(
         plan = plan_of(each)
         n = len(candidates.names) if each.n_candidates is None else each.n_candidates
         some = candidates.first(n)
-        view = (n, isinstance(plan.choice, Own), plan.components)
+        view = (n, isinstance(plan.choice, CustomPolicy), plan.components)
         if view not in kept:
             kept[view] = plan.features(some)
         place = {name: i for i, name in enumerate(some.names)}
         chunks = chunks_of(rounds[:number], each.told, each.revised, some.names)
-        places = chosen(
+        places = choose_batch(
             plan,
             kept[view],
             chunks,

@@ -1,4 +1,4 @@
-"""The state of a policy, saved between two days at the bench and continued to the last bit.
+"""Exact save and restore of a policy's state: a search goes on to the last bit.
 
 A file is one NPZ: the arrays of the state, and a JSON text with the policy's settings, the arms, the random streams and
 the request that waits for its rewards. There is no pickle in it, so that a file from somebody else can be read safely.
@@ -18,29 +18,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bestarm import __version__
-from bestarm.guards.protocol import Guarded, GuardedState, guarded_state
+from bestarm.guards.protocol import Guarded, GuardedState, guarded_state, unguarded
 from bestarm.interface import Arms, State
 from bestarm.models.cell_kernel import CellKernel
 from bestarm.models.finite_gp import FiniteGP
-from bestarm.search.whole import checked_path, write_whole, writing
+from bestarm.search.atomic_files import checked_path, write_atomically, writing
 from bestarm.streams import Streams
 
 FORMAT = 2
-_META = "meta"
+_META, _FAILURES = "meta", "in_vain"  # as files of this format have them
 # of zipfile, zlib, NumPy and JSON on a file that is no NPZ, or one with any byte changed
 DAMAGED: tuple[type[Exception], ...] = (
-    ValueError,
-    LookupError,
-    OSError,
-    EOFError,
-    TypeError,
-    AttributeError,
-    RuntimeError,
-    MemoryError,
-    SyntaxError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+    ValueError, LookupError, OSError, EOFError, TypeError, AttributeError, RuntimeError, MemoryError, SyntaxError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 _CACHE = ("_keys", "_used", "_values", "n_computed")  # of a `CellKernel`
 
 _ROOM = ("rows", "pivots")  # of a `FiniteGP`, in use up to ``n_rows``
@@ -74,7 +65,7 @@ def save(state: State, path: str | Path, *, notes: dict[str, Any] | None = None)
     content = packed(state, notes=notes)
     path = checked_path(path)
     with writing(path):
-        write_whole(path, content)
+        write_atomically(path, content)
 
 
 def packed(state: State, *, notes: dict[str, Any] | None = None) -> bytes:
@@ -97,7 +88,7 @@ def packed(state: State, *, notes: dict[str, Any] | None = None) -> bytes:
         arrays["features"] = found.arms.features
     else:
         meta["arms"] = describe(found.arms)
-    arrays["learned"], arrays["in_vain"] = found.learned, found.in_vain
+    arrays["learned"], arrays[_FAILURES] = found.learned, found.failures_in_a_row
     if found.request is not None:
         arrays["waiting.arms"], arrays["waiting.counts"] = found.request
     for f in fields(inner):
@@ -144,12 +135,11 @@ def read(path: Path, policy: Any = None, content: bytes | None = None) -> tuple[
             f"{path} was written by bestarm {meta['version']} in format {meta['format']}, this is {__version__} with "
             f"format {FORMAT}; install that version."
         )
-    if isinstance(policy, Guarded):
-        policy = policy.policy
+    policy = unguarded(policy)
     if policy is not None and describe(policy) != meta["policy"]:
         raise ValueError(
-            f"{path} holds a search by {_words(meta['policy'])}, not by {_words(describe(policy))}; load it without a "
-            "policy, or with that one."
+            f"{path} holds a search by {in_words(meta['policy'])}, not by {in_words(describe(policy))}; load it "
+            "without a policy, or with that one."
         )
     found = Guarded(restore(meta["policy"]))
     arms = restore(meta["arms"]) if "arms" in meta else Arms(arrays["features"])
@@ -169,7 +159,7 @@ def read(path: Path, policy: Any = None, content: bytes | None = None) -> tuple[
                 kept = _array(path, arrays, f"cache.{name}", np.asarray(getattr(fresh, name)))
                 setattr(fresh, name, kept if kept.ndim else int(kept))
     state.learned = _array(path, arrays, "learned", state.learned)
-    state.in_vain = _array(path, arrays, "in_vain", state.in_vain)
+    state.failures_in_a_row = _array(path, arrays, _FAILURES, state.failures_in_a_row)
     state.asked_arms, state.asked_counts = _request(path, arrays, len(streams.replications), state.n_arms)
     state.told, state.open = meta["told"], meta["open"]
     return Saved(found, state), meta["notes"]
@@ -207,11 +197,15 @@ def _request(path: str | Path, arrays: dict[str, Any], n: int, n_arms: int) -> t
     arms, counts = arrays.get("waiting.arms"), arrays.get("waiting.counts")
     if arms is None and counts is None:
         return None, None
-    if arms is None or counts is None or arms.shape != counts.shape or arms.ndim != 2 or len(arms) != n:
-        raise _damaged(path, "waiting")
-    if arms.dtype != np.int64 or counts.dtype != np.int64:
-        raise _damaged(path, "waiting")
-    if ((arms < 0) | (arms >= n_arms)).any() or (counts < 0).any():
+    if (
+        arms is None
+        or counts is None
+        or not arms.dtype == counts.dtype == np.int64
+        or arms.shape != counts.shape
+        or arms.ndim != 2
+        or len(arms) != n
+        or ((arms < 0) | (arms >= n_arms) | (counts < 0)).any()
+    ):
         raise _damaged(path, "waiting")
     return arms, counts
 
@@ -240,13 +234,7 @@ def _contents(path: Path, content: bytes | None) -> tuple[dict[str, Any], dict[s
 
 
 def describe(value: Any) -> Any:
-    """Return a setting in a form that JSON can hold and `restore` reads; records of this library are named.
-
-    Raises
-    ------
-    ValueError
-        For a setting that is no plain record, such as a GPy kernel.
-    """
+    """Return a setting in a form that JSON can hold and `restore` reads; records of this library are named."""
     if isinstance(value, np.generic):
         return value.item()
     if value is None or isinstance(value, bool | int | float | str):
@@ -261,13 +249,7 @@ def describe(value: Any) -> Any:
 
 
 def restore(described: Any) -> Any:
-    """Return a setting from its description; only records of this library are made.
-
-    Raises
-    ------
-    ValueError
-        For a record of another library, or one that is not there.
-    """
+    """Return a setting from its description; only records of this library are made."""
     if not isinstance(described, dict):
         return described
     if "tuple" in described:
@@ -284,11 +266,11 @@ def restore(described: Any) -> Any:
     return cls(**{key: restore(value) for key, value in described["settings"].items()})
 
 
-def _words(described: Any) -> str:
+def in_words(described: Any) -> str:
     """Return a description of a policy in one line."""
     if not isinstance(described, dict):
         return repr(described)
     if "tuple" in described:
-        return "(" + ", ".join(map(_words, described["tuple"])) + ")"
-    settings = ", ".join(f"{key}={_words(value)}" for key, value in described["settings"].items())
+        return "(" + ", ".join(map(in_words, described["tuple"])) + ")"
+    settings = ", ".join(f"{key}={in_words(value)}" for key, value in described["settings"].items())
     return f"{described['record'].partition(':')[2]}({settings})"

@@ -11,21 +11,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm.search.candidates import Candidates
-from bestarm.search.reader import Notes, listed
+from bestarm import __version__
+from bestarm.search.atomic_files import write_atomically
+from bestarm.search.campaign import Campaign, next_round, reconciled
+from bestarm.search.candidates import Candidates, read_features
+from bestarm.search.choices import Choice, parsed_settings
+from bestarm.search.next_batch import Plan, mean_of, recomputed_batches
+from bestarm.search.plates import places, wells_of
+from bestarm.search.replay import chance, hits_of, replay, summary
 from bestarm.search.rounds import Round, known_at, reward, same
-from bestarm.search.whole import write_whole
-from bestarm_screens.campaign import Campaign, reconciled
-from bestarm_screens.tables import read_features
+from bestarm.search.symbols import known_symbols, matched
+from bestarm.search.tables import averaged, listed, read_wells
 
 
 def run_suggest(given: argparse.Namespace) -> int:
     """Suggest a batch, or check the log; return 0, or 1 where the check finds a difference."""
-    from bestarm.search.choices import Choice, parsed_settings
-    from bestarm.search.deciding import Plan
-    from bestarm_screens.plates import wells_of
-    from bestarm_screens.suggest import next_round
-
     free = [well for well in given.keep_free.split(",") if well.strip()]
     wells_of(given.plate, free)
     if given.hit is not None and not math.isfinite(given.hit):
@@ -33,7 +33,7 @@ def run_suggest(given: argparse.Namespace) -> int:
     choice = Choice(given.policy, parsed_settings(given.set), not given.no_scale)
     choice = choice.aimed_at(threshold=None if given.hit is None else reward(given.hit, given.aim))
     plan = Plan(choice, given.batch, given.seed, given.aim, given.components)
-    notes = Notes()
+    notes: list[str] = []
     given_table = read_features(given.features, notes)
     source = Path(given.phenotypes)
     campaign = Campaign(given.campaign or source.with_name(f"{source.stem}_rounds"))
@@ -41,7 +41,7 @@ def run_suggest(given: argparse.Namespace) -> int:
         rounds = campaign.rounds()
         candidates, gone = _candidates(campaign, given_table, rounds, given.features, notes)
         phenotypes = _phenotypes(given.phenotypes, given, candidates.names, notes)
-        for line in notes.lines:
+        for line in notes:
             print(f"note: {line}")
         if given.check:
             return _check(rounds, candidates, phenotypes)
@@ -96,7 +96,7 @@ def run_suggest(given: argparse.Namespace) -> int:
 
 
 def _candidates(
-    campaign: Campaign, given: Candidates, rounds: list[Round], where: str, notes: Notes
+    campaign: Campaign, given: Candidates, rounds: list[Round], where: str, notes: list[str]
 ) -> tuple[Candidates, list[str]]:
     """Return the genes of a campaign after its table was read again, and those that are gone; what changed is said."""
     kept = campaign.candidates()
@@ -107,23 +107,20 @@ def _candidates(
         )
     candidates, new, gone = reconciled(kept, given, where)
     if new:
-        notes.add(f"{Path(where).name}: {len(new)} genes are new ({listed(new)}).")
+        notes.append(f"{Path(where).name}: {len(new)} genes are new ({listed(new)}).")
     if gone:
-        notes.add(f"{Path(where).name}: {len(gone)} genes are gone, and will not be suggested ({listed(gone)}).")
+        notes.append(f"{Path(where).name}: {len(gone)} genes are gone, and will not be suggested ({listed(gone)}).")
     return candidates, gone
 
 
-def _phenotypes(path: str, given: argparse.Namespace, genes: tuple[str, ...], notes: Any) -> dict[str, float]:
+def _phenotypes(path: str, given: argparse.Namespace, genes: tuple[str, ...], notes: list[str]) -> dict[str, float]:
     """Return the mean phenotype of each gene of the features that was measured."""
-    from bestarm_screens.symbols import known_symbols, matched
-    from bestarm_screens.tables import averaged, read_wells
-
     names, wells = read_wells(path, [c.strip() for c in given.phenotype.split(",") if c.strip()], notes)
     approved = known_symbols(notes, given.symbols) if set(names) - set(genes) else {}
-    found = averaged(matched(names, genes, approved, notes, Path(path).name), wells)
-    if not math.isnan(found.replicate_sd):
-        notes.add(f"{Path(path).name}: replicates are averaged; one well varies by {found.replicate_sd:.3g} (sd).")
-    return found.values
+    means, deviation = averaged(matched(names, genes, approved, notes, Path(path).name), wells)
+    if not math.isnan(deviation):
+        notes.append(f"{Path(path).name}: replicates are averaged; one well varies by {deviation:.3g} (sd).")
+    return means
 
 
 def _say_learned(new: Round) -> None:
@@ -143,26 +140,16 @@ def _say_learned(new: Round) -> None:
 
 def _show(shown: Round, campaign: Campaign, plate: int, free: list[str]) -> None:
     """Print a batch and write its plate map, unless there is one, which may hold results already."""
-    from bestarm_screens.plates import places
-
-    rows = [
-        {
-            "plate": number,
-            "well": well,
-            "gene": s.name,
-            "phenotype": "",
-            "predicted": _digits(s.predicted),
-            "uncertainty": _digits(s.uncertainty),
-            "novelty": _digits(s.novelty),
-            "nearest": s.nearest,
-            "why": s.why,
-        }
-        for (number, well), s in zip(places(len(shown.suggested), plate, free), shown.suggested, strict=True)
-    ]
-    table = pd.DataFrame(rows)
+    wells = places(len(shown.suggested), plate, free)
+    table = pd.DataFrame([vars(s) for s in shown.suggested]).rename(columns={"name": "gene"}).drop(columns="rank")
+    for column in ("predicted", "uncertainty", "novelty"):
+        table[column] = table[column].map(_digits)
+    table.insert(0, "plate", [number for number, _ in wells])
+    table.insert(1, "well", [well for _, well in wells])
+    table.insert(3, "phenotype", "")
     path = campaign.plate_path(shown.number)
     if not path.exists():
-        write_whole(path, table.to_csv(index=False, lineterminator="\n").encode())
+        write_atomically(path, table.to_csv(index=False, lineterminator="\n").encode())
     print(table.drop(columns=["phenotype", "nearest"]).to_string(index=False))
     if not math.isnan(shown.expected_hits):
         print(f"expected hits: {shown.expected_hits:.1f} of {len(shown.suggested)} (from {shown.hit:.3g})")
@@ -175,11 +162,8 @@ def _digits(value: float) -> str:
 
 def _check(rounds: list[Round], features: Any, phenotypes: dict[str, float]) -> int:
     """Print whether log and files lead to the same batches; return 1 where they do not."""
-    from bestarm import __version__
-    from bestarm.search.deciding import mean_of, rebuilt
-
     wrong = 0
-    for each, genes in zip(rounds, rebuilt(rounds, features), strict=True):
+    for each, genes in zip(rounds, recomputed_batches(rounds, features), strict=True):
         equal = genes == each.names
         wrong += not equal
         made = "" if each.version == __version__ else f" (made by bestarm {each.version}, this is {__version__})"
@@ -202,14 +186,11 @@ def _say_progress(name: str, number: int) -> None:
 
 def run_replay(given: argparse.Namespace) -> int:
     """Run policies on a finished screen, print a table, and write hits.csv and hits.png."""
-    from bestarm.search.choices import Choice, parsed_settings
-    from bestarm_screens.replay import chance, hits_of, replay, summary
-
     settings = parsed_settings(given.set)
     if settings and len(given.policy) > 1:
         raise ValueError("--set is for one --policy; run replay once for each policy that has settings of its own.")
     choices = [Choice(name, settings, not given.no_scale) for name in given.policy or ["hits", "random"]]
-    notes = Notes()
+    notes: list[str] = []
     features = read_features(given.features, notes)
     phenotypes = _phenotypes(given.screen, given, features.names, notes)
     measured = [i for i, gene in enumerate(features.names) if not math.isnan(phenotypes.get(gene, math.nan))]
@@ -218,8 +199,8 @@ def run_replay(given: argparse.Namespace) -> int:
             f"{given.screen} has {len(measured)} genes with a phenotype; a replay needs a finished screen."
         )
     if len(measured) < len(features.names):
-        notes.add(f"{len(features.names) - len(measured)} genes without a phenotype are left out.")
-    for line in notes.lines:
+        notes.append(f"{len(features.names) - len(measured)} genes without a phenotype are left out.")
+    for line in notes:
         print(f"note: {line}")
     rewards = np.array([reward(phenotypes[features.names[i]], given.aim) for i in measured], dtype=np.float64)
     threshold = None if given.hit is None else reward(given.hit, given.aim)
@@ -227,17 +208,8 @@ def run_replay(given: argparse.Namespace) -> int:
     aimed = [choice.aimed_at(share=given.top if given.hit is None else None, threshold=threshold) for choice in choices]
     scores = features.scores(given.components)[measured]
     progress = _say_progress if sys.stderr.isatty() else None
-    table = replay(
-        aimed,
-        scores,
-        rewards,
-        hits,
-        batch=given.batch,
-        rounds=given.rounds,
-        runs=given.runs,
-        seed=given.seed,
-        progress=progress,
-    )
+    sizes = {name: getattr(given, name) for name in ("batch", "rounds", "runs", "seed")}
+    table = replay(aimed, scores, rewards, hits, progress=progress, **sizes)
     print(f"{int(hits.sum())} of {len(rewards)} genes are hits; mean hits [95% interval] of {given.runs} runs:")
     last = int(table["x"].max())
     marks = sorted({max(1, last // 4), max(1, last // 2), last})
@@ -247,8 +219,8 @@ def run_replay(given: argparse.Namespace) -> int:
     folder = Path(given.out)
     folder.mkdir(parents=True, exist_ok=True)
     text = table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
-    write_whole(folder / "hits.csv", text.encode())
-    from bestarm_screens.figure import DPI, hits_figure
+    write_atomically(folder / "hits.csv", text.encode())
+    from bestarm.search.replay_figure import DPI, hits_figure
 
     figure = hits_figure(table, int(hits.sum()), given.batch)
     figure.savefig(folder / "hits.png", dpi=DPI, metadata={"Software": None})

@@ -1,56 +1,44 @@
-"""The log of a screen: a folder with one file for each round, which no later round changes.
+"""Campaigns of `bestarm suggest`: a search saved as a folder, with a file for each round that no later round changes.
 
-A round's file is JSON, see `bestarm.search.rounds.Round`. It is written beside its name and renamed, so that it is
-whole or absent; a lock keeps two people from adding a round at the same time. Beside the rounds the folder holds the
-candidates as they were read, so that every batch can be made anew and a table that changed is compared name by name.
+A round's file is JSON, see `bestarm.search.rounds.Round`, as it stands in the file of a search. It is written beside
+its name and renamed, so that it is whole or absent; a lock keeps two people from adding a round at the same time.
+Beside the rounds the folder holds the candidates as they were read, so that every batch can be made anew and a table
+that changed is compared name by name.
 """
 
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import os
-import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
+from bestarm.search.atomic_files import hold_lock, write_atomically
 from bestarm.search.candidates import Candidates
-from bestarm.search.files import candidates_as_json, candidates_of
-from bestarm.search.reader import listed
-from bestarm.search.rounds import FORMAT, Round, as_json, of_json
-from bestarm.search.saving import DAMAGED
-from bestarm.search.whole import locked, write_whole
+from bestarm.search.explanations import expected_hits, hit_threshold, learned
+from bestarm.search.next_batch import Plan
+from bestarm.search.rounds import FORMAT, Round, as_json, known_at, of_json, reward
+from bestarm.search.search import Search
+from bestarm.search.search_files import NUMBERS, archive_of, as_text, candidate_parts, candidates_of, parts_of
+from bestarm.search.state_files import DAMAGED
+from bestarm.search.tables import listed
 
-AIMS = ("high", "low", "both")
-_CANDIDATES = "candidates.zip"
+_CANDIDATES, _META = "candidates.zip", "candidates.json"
 
 
 class Campaign:
-    """A folder of rounds.
-
-    Parameters
-    ----------
-    folder : str or Path
-        Made if it is not there.
-    """
+    """A folder of rounds, made if it is not there."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep others from adding a round, and remove what killed runs left; the lock ends with the process.
-
-        Raises
-        ------
-        ValueError
-            If somebody else has the lock.
-        """
+        """Keep others from adding a round, and remove what killed runs left; the lock ends with the process."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        with locked(self.folder / ".lock", patience=0.0) as got:
+        with hold_lock(self.folder / ".lock", patience=0.0) as got:
             if not got:
                 raise ValueError(
                     f"somebody else is running bestarm suggest on {self.folder}; nothing was changed. Wait until it "
@@ -61,13 +49,7 @@ class Campaign:
             yield
 
     def rounds(self) -> list[Round]:
-        """Return all rounds in order.
-
-        Raises
-        ------
-        ValueError
-            For a file that is damaged, or a round that is missing.
-        """
+        """Return all rounds in order."""
         paths = sorted(self.folder.glob("round_[0-9][0-9][0-9].json")) if self.folder.is_dir() else []
         found = [_read(path) for path in paths]
         for number, each in enumerate(found, start=1):
@@ -78,17 +60,11 @@ class Campaign:
         return found
 
     def append(self, new: Round) -> Path:
-        """Write a round and return its file; no file that is there is changed.
-
-        Raises
-        ------
-        ValueError
-            If this round is there already.
-        """
+        """Write a round and return its file; no file that is there is changed."""
         path = self._path(new.number)
         if path.exists():
             raise ValueError(f"{path} is there already; run bestarm suggest again, which reads it.")
-        write_whole(path, (json.dumps(as_json(new), indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode())
+        write_atomically(path, as_text(as_json(new)))
         return path
 
     def withdraw(self, last: Round) -> Path:
@@ -103,36 +79,23 @@ class Campaign:
         return kept
 
     def candidates(self) -> Candidates | None:
-        """Return the candidates of the last round, None where there is none, or a log of format 1 alone.
-
-        Raises
-        ------
-        ValueError
-            For a file that is damaged.
-        """
+        """Return the candidates of the last round, None where there is none, or a log of format 1 alone."""
         path = self.folder / _CANDIDATES
         if not path.exists():
             return None
         try:
-            with zipfile.ZipFile(path) as archive:
-                meta = json.loads(archive.read("candidates.json"))
-                numbers = np.load(io.BytesIO(archive.read("numbers.npy")), allow_pickle=False)
-            return candidates_of(meta, numbers)
+            parts = parts_of(path)
+            return candidates_of(json.loads(parts[_META]), parts[NUMBERS])
         except DAMAGED:
             raise ValueError(f"{path} is damaged or half-written; take another copy of it.") from None
 
     def keep_candidates(self, candidates: Candidates) -> None:
         """Write the candidates, whole or not at all, unless they are there."""
         kept = self.candidates()
-        if kept is not None and kept.names == candidates.names:
-            return
-        meta, numbers = candidates_as_json(candidates)
-        file, array = io.BytesIO(), io.BytesIO()
-        np.save(array, numbers, allow_pickle=False)
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-            for name, content in (("candidates.json", json.dumps(meta)), ("numbers.npy", array.getvalue())):
-                archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content, zipfile.ZIP_DEFLATED)
-        write_whole(self.folder / _CANDIDATES, file.getvalue())
+        if kept is None or kept.names != candidates.names:
+            meta, numbers = candidate_parts(candidates)
+            parts = {_META: json.dumps(meta).encode(), NUMBERS: numbers}
+            write_atomically(self.folder / _CANDIDATES, archive_of(parts))
 
     def plate_path(self, number: int) -> Path:
         """Return the file of a round's plate map."""
@@ -146,11 +109,6 @@ def reconciled(kept: Candidates | None, given: Candidates, where: str) -> tuple[
     """Return the candidates of a campaign after their table was read again, those that are new and those gone.
 
     They are compared name by name, whatever the order of rows and columns; new ones come after those that were there.
-
-    Raises
-    ------
-    ValueError
-        For other columns, or a candidate whose features changed.
     """
     if kept is None:
         return given, [], []
@@ -172,19 +130,47 @@ def _read(path: Path) -> Round:
     try:
         meta = json.loads(path.read_text(encoding="utf-8"))
         number, version = meta["format"], meta["version"]
-        if not isinstance(number, int):
-            raise TypeError
+        if number <= FORMAT:
+            return of_json(meta)
     except DAMAGED:
-        raise _damaged(path) from None
-    if number > FORMAT:
         raise ValueError(
-            f"{path} has format {number}, this bestarm reads up to {FORMAT}; install bestarm {version} or later."
+            f"{path} is damaged or half-written; take another copy of it. The other rounds are untouched."
+        ) from None
+    raise ValueError(
+        f"{path} has format {number}, this bestarm reads up to {FORMAT}; install bestarm {version} or later."
+    )
+
+
+def next_round(
+    plan: Plan,
+    candidates: Candidates,
+    phenotypes: Mapping[str, float],
+    rounds: Sequence[Round],
+    hit: float | None = None,
+    pending: Sequence[str] = (),
+    withdrawn: Sequence[str] = (),
+) -> Round | None:
+    """Return the next round of a screen with its reasons, None where no gene is left.
+
+    Phenotypes are means as of today, NaN where every well failed. Pending genes are being measured, those withdrawn
+    cannot be had any more; what the last round asked for and is neither measured nor pending was not done. A hit is a
+    phenotype from ``hit`` on, by default from that of the best twentieth of those measured.
+    """
+    if gone := [gene for gene in known_at(rounds) if gene not in phenotypes]:
+        raise ValueError(
+            f"{len(gone)} genes that earlier rounds used have no row now ({listed(gone)}); is the file half-written? "
+            "Put the rows back; empty the phenotype of a gene that is to count as failed."
         )
-    try:
-        return of_json(meta)
-    except DAMAGED:
-        raise _damaged(path) from None
-
-
-def _damaged(path: Path) -> ValueError:
-    return ValueError(f"{path} is damaged or half-written; take another copy of it. The other rounds are untouched.")
+    known = {gene: (value,) for gene, value in phenotypes.items()}
+    search = Search(candidates, plan.choice, aim=plan.aim, seed=plan.seed, components=plan.components)
+    search.resume(rounds, known, pending, withdrawn)
+    if not len(search.ask(plan.batch)):
+        return None
+    made = search.explained(search.rounds[-1])
+    threshold = hit_threshold([reward(v, plan.aim) for v in phenotypes.values()], plan.aim, hit)
+    return replace(
+        made,
+        hit=-threshold if plan.aim == "min" else threshold,
+        expected_hits=expected_hits(plan, made.suggested, rounds, known, threshold),
+        learned=learned(rounds, known),
+    )

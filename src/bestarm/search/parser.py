@@ -51,13 +51,13 @@ def add_commands(commands: Any) -> str:
 
 
 def _run_suggest(given: argparse.Namespace) -> int:
-    from bestarm_screens.commands import run_suggest
+    from bestarm.search.commands import run_suggest
 
     return run_suggest(given)
 
 
 def _run_replay(given: argparse.Namespace) -> int:
-    from bestarm_screens.commands import run_replay
+    from bestarm.search.commands import run_replay
 
     return run_replay(given)
 

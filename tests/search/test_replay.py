@@ -9,15 +9,15 @@ from small_screen import NETWORKS, Lab, features, genes, phenotypes
 from test_suggest import choice
 
 from bestarm.command_line import main
+from bestarm.search import replay as replay_module
+from bestarm.search.campaign import next_round
+from bestarm.search.candidates import read_features
 from bestarm.search.choices import NAMES, Choice
-from bestarm.search.deciding import Plan
-from bestarm.search.reader import Notes
+from bestarm.search.next_batch import Plan
+from bestarm.search.replay import CHANCE, chance, hit_counts, hits_of, named_choices, replay
+from bestarm.search.replay_figure import hits_figure
+from bestarm.search.tables import averaged, read_wells
 from bestarm_lab.paths import DATA
-from bestarm_screens import replay as replay_module
-from bestarm_screens.figure import hits_figure
-from bestarm_screens.replay import CHANCE, chance, hit_counts, hits_of, named_choices, replay
-from bestarm_screens.suggest import next_round
-from bestarm_screens.tables import averaged, read_features, read_wells
 
 REWARDS = phenotypes().to_numpy()
 HITS = hits_of(REWARDS, 0.2)
@@ -27,14 +27,14 @@ HITS = hits_of(REWARDS, 0.2)
 def scores(tmp_path):
     """Return the standardised features of the small screen."""
     Lab(tmp_path)
-    return read_features(tmp_path / "features.csv", Notes()).scores()
+    return read_features(tmp_path / "features.csv", []).scores()
 
 
 @pytest.mark.parametrize("name", ["mean_opt", "ensemble", "seq_b", "linear", "dpp_sample", "thompson", "random"])
 def test_a_replay_is_the_lab_s_search(name, tmp_path):
     """One run finds the hits that `suggest` finds round after round on the same phenotypes."""
     lab = Lab(tmp_path)
-    table = read_features(lab.features, Notes())
+    table = read_features(lab.features, [])
     rounds, known, found = [], {}, []
     for _ in range(4):
         rounds.append(next_round(Plan(choice(name), 5), table, known, rounds))
@@ -78,15 +78,8 @@ def test_policies_that_learn_are_ahead_of_chance_where_there_is_something_to_lea
     """A linear phenotype: after 15 of 40 genes most of the 8 best, where chance has found 3."""
     rewards = features()["a"].to_numpy()
     hits = hits_of(rewards, 0.2)
-    table = replay(
-        [Choice("gp_bucb"), Choice("linear"), Choice("greedy", {"hidden": (20,), "steps": 300})],
-        scores,
-        rewards,
-        hits,
-        batch=5,
-        rounds=3,
-        runs=8,
-    )
+    choices = [Choice("gp_bucb"), Choice("linear"), Choice("greedy", {"hidden": (20,), "steps": 300})]
+    table = replay(choices, scores, rewards, hits, batch=5, rounds=3, runs=8)
     last = table[table["x"] == 3].set_index("series")["value"]
     assert last[CHANCE] == 3.0
     assert (last.drop(CHANCE) > 5.0).all()
@@ -180,14 +173,14 @@ def test_the_figure_shows_every_policy_and_chance(scores):
 def test_the_example_files_agree_and_are_small():
     """500 genes in both, no gap, licence and source beside them."""
     folder = DATA / "example_screen"
-    notes = Notes()
+    notes = []
     table = read_features(folder / "features.csv", notes)
     names, wells = read_wells(folder / "finished_screen.csv", [], notes)
-    found = averaged(names, wells)
-    assert notes.lines == []
+    found, _ = averaged(names, wells)
+    assert notes == []
     assert table.values.shape == (500, 24)
-    assert sorted(found.values) == sorted(table.names)
-    assert not any(math.isnan(value) for value in found.values.values())
+    assert sorted(found) == sorted(table.names)
+    assert not any(math.isnan(value) for value in found.values())
     assert sum(path.stat().st_size for path in folder.iterdir()) < 200_000
     text = (folder / "README.md").read_text(encoding="utf-8")
     assert "CC BY 4.0" in text

@@ -81,35 +81,6 @@ def test_files_of_another_spreadsheet(tmp_path, capsys):
     assert plain.batch(2) == excel.batch(2)
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (
-            lambda lab: lab.features.write_text(lab.features.read_text() + "TOTAL,1,2,3\n"),
-            "the last row is called 'TOTAL', as a spreadsheet's summary is; delete it",
-        ),
-        (
-            lambda lab: lab.phenotypes.write_text("gene,phenotype\nGENE00,<0.1\n"),
-            "'<0.1', beyond what can be measured; give the limit itself",
-        ),
-        (
-            lambda lab: lab.features.write_text(lab.features.read_text().replace("gene,a,b,c", "gene,a,b,d")),
-            "has other features or columns now; put them back",
-        ),
-    ],
-)
-def test_odd_tables_are_refused(change, words, lab, capsys):
-    """In one line, with value, rule and remedy; the log is as it was."""
-    before = lab.files()
-    change(lab)
-    capsys.readouterr()
-    assert lab.suggest(policy="random") == 2
-    shown = capsys.readouterr().err
-    assert words in shown
-    assert shown.count("\n") == 1
-    assert lab.files() == before
-
-
 def test_a_folder_and_a_hit_that_is_no_number(lab, capsys):
     """Both name the value."""
     assert lab.suggest("--hit", "nan", policy="random") == 2

@@ -9,20 +9,7 @@ PLATES = {96: (8, 12), 384: (16, 24)}
 
 
 def wells_of(plate: int, free: Sequence[str] = ()) -> list[str]:
-    """Return the wells of a plate row by row, A01, A02, ..., without those that are to stay free.
-
-    Parameters
-    ----------
-    plate : {96, 384}
-        Wells of a plate.
-    free : sequence of str
-        Wells kept for controls.
-
-    Raises
-    ------
-    ValueError
-        For another size, a well that the plate does not have, or a plate without any well left.
-    """
+    """Return the wells of a plate row by row, A01, A02, ..., without those that are to stay free for controls."""
     if plate not in PLATES:
         raise ValueError(f"plate must be 96 or 384, got {plate}.")
     rows, columns = PLATES[plate]

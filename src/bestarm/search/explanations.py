@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.special import ndtr
 
 from bestarm.interface import FloatArray, IntArray
-from bestarm.search.deciding import Plan, mean_of
+from bestarm.search.next_batch import Plan, mean_of
 from bestarm.search.rounds import Round, Suggestion, Values, of_prediction, reward
 
 TOP_SHARE = 0.05  # of the measured candidates, by which a hit is defined if nobody says from which value
@@ -33,12 +33,7 @@ def nearest_measured(scores: FloatArray, places: IntArray, measured: IntArray) -
     return np.sqrt(np.maximum(best, 0.0) / scores.shape[1]), where
 
 
-def shown_prediction(values: FloatArray, aim: str | float) -> FloatArray:
-    """Return predicted rewards as people read them: the value itself, its size, or its distance to a target."""
-    return values if aim in ("max", "both") else -values
-
-
-def explained(
+def suggestions(
     plan: Plan,
     names: Sequence[str],
     scores: FloatArray,
@@ -48,16 +43,8 @@ def explained(
 ) -> list[Suggestion]:
     """Return why each candidate of a batch is in it, see `Suggestion`.
 
-    Parameters
-    ----------
-    plan : Plan
-        How the batch was chosen.
-    names, scores : sequence of str, ndarray of shape (n, d)
-        Candidates and their standardised features.
-    batch, measured : ndarray of int64
-        Places of the batch, and of what was measured before.
-    prediction : tuple of ndarray, optional
-        Predicted reward and deviation of every candidate; None while nothing is known.
+    Scores are standardised features, shape (n, d); batch and measured are places; the prediction is reward and
+    deviation of every candidate, None while nothing is known.
     """
     if prediction is None:
         why = "random, since nothing is known yet" if not len(measured) else "random, since every well failed so far"
@@ -69,7 +56,7 @@ def explained(
     rank[left[np.argsort(-predicted[left], kind="stable")]] = 1 + np.arange(len(left))
     place = {int(a): i for i, a in enumerate(left)}
     uncertain, novel = np.quantile(spread[left], _HIGH), np.quantile(novelty, _HIGH)
-    shown = shown_prediction(predicted, plan.aim)
+    shown = of_prediction(predicted, plan.aim)
     found = []
     for a in map(int, batch):
         i = place[a]
@@ -126,11 +113,8 @@ def expected_hits(
 def learned(rounds: Sequence[Round], known: Values) -> dict[str, float]:
     """Return what the last batch taught: how well it had been predicted, and how many hits it had.
 
-    Returns
-    -------
-    dict
-        ``measured, failed``: candidates of the batch; ``rank_correlation``: of prediction and value over the batch
-        (Spearman), NaN for fewer than three; ``hits``, and ``expected_hits`` as said before it was measured.
+    ``measured`` and ``failed`` count its candidates; ``rank_correlation`` (Spearman) is NaN for fewer than three;
+    ``expected_hits`` are those said before it was measured.
     """
     if not rounds:
         return {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from bestarm_screens.replay import CHANCE
+from bestarm.search.replay import CHANCE
 
 _STYLE: Any = {
     "figure.constrained_layout.use": True, "figure.dpi": 110,
@@ -24,64 +24,37 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#A34800", "#7B4FA3", "#4A90D9", "#
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
 _DOTS = (0, (1, 1.2))
 _LINES = ("-", "--", "-.", _DOTS)
+_LINE: Any = {"lw": 1.4, "ms": 5, "mew": 0.4, "mec": "black", "zorder": 3}
 _WIDTH, _HEIGHT = 8.0, 3.2  # inches
 DPI = 140  # of the file
 
 
-class Look(NamedTuple):
-    """Colour, marker and line of a policy."""
-
-    colour: str
-    marker: str
-    line: Any
-
-
-def looks_of(order: list[str]) -> dict[str, Look]:
+def styles_of(order: list[str]) -> dict[str, dict[str, Any]]:
     """Return colour, marker and line of each series; chance is a grey dotted line without a marker."""
-    found = {
-        name: Look(_COLOURS[i % 8], _MARKERS[i % 8], _LINES[i % 4])
-        for i, name in enumerate(name for name in order if name != CHANCE)
-    }
-    return found | {CHANCE: Look("0.35", "", _DOTS)}
+    found: dict[str, dict[str, Any]] = {CHANCE: {"color": "0.35", "ls": _DOTS}}
+    for i, name in enumerate(name for name in order if name != CHANCE):
+        found[name] = {"color": _COLOURS[i % 8], "marker": _MARKERS[i % 8], "ls": _LINES[i % 4]}
+    return found
 
 
 def hits_figure(table: pd.DataFrame, n_hits: int, batch: int, *, title: str = "", setting: str = "") -> Figure:
-    """Return hits against batches, one line for each policy with its interval, and of chance the exact mean.
+    """Return hits against batches, one line for each policy of a table of `replay` with its interval, and of chance.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `bestarm_screens.replay.replay` returns it.
-    n_hits, batch : int
-        Hits there are, and genes in a batch.
-    title, setting : str
-        The finding and the setting; by default what is shown.
+    Title and setting are by default what is shown.
     """
     order = list(dict.fromkeys(table["series"]))
     shown = table[table["statistic"] == "hits"]
     with matplotlib.rc_context(_STYLE):
         figure = plt.figure(figsize=(_WIDTH, _HEIGHT))
         axis = figure.subplots()
-        for number, (name, look) in enumerate(sorted(looks_of(order).items(), key=lambda item: order.index(item[0]))):
+        styles = styles_of(order)
+        for number, name in enumerate(order):
             mine = shown[shown["series"] == name].sort_values("x")
             x, y, low, high = (mine[column].to_numpy(dtype=np.float64) for column in ("x", "value", "low", "high"))
             every = max(1, len(x) // 8)
-            axis.plot(
-                x,
-                y,
-                ls=look.line,
-                color=look.colour,
-                marker=look.marker or None,
-                markevery=(number % every, every),
-                label=name,
-                lw=1.4,
-                ms=5,
-                mew=0.4,
-                mec="black",
-                zorder=3,
-            )
+            axis.plot(x, y, label=name, markevery=(number % every, every), **styles[name], **_LINE)
             alpha = 0.08 if len(order) > 4 else 0.18
-            axis.fill_between(x, np.maximum(low, 0.0), high, color=look.colour, alpha=alpha, lw=0)
+            axis.fill_between(x, np.maximum(low, 0.0), high, color=styles[name]["color"], alpha=alpha, lw=0)
         axis.axhline(0.0, alpha=0.0)  # in view
         axis.set_xlabel("batch")
         axis.set_ylabel("hits found")
@@ -90,9 +63,8 @@ def hits_figure(table: pd.DataFrame, n_hits: int, batch: int, *, title: str = ""
         runs = shown["n"][shown["n"] > 1].astype(int)
         words = [f"n = {runs.max()} runs" if len(runs) else "", "bands: 95% intervals"]
         words.append(setting or "finished screen, dotted: the exact mean of random batches")
-        _headed(
-            figure, title or f"Hits found by each batch of {batch} genes, of {n_hits}", "; ".join(filter(None, words))
-        )
+        title = title or f"Hits found by each batch of {batch} genes, of {n_hits}"
+        _headed(figure, title, "; ".join(filter(None, words)))
     return figure
 
 
@@ -106,6 +78,5 @@ def _headed(figure: Figure, title: str, setting: str) -> None:
     engine.set(rect=(0.0, 0.0, 1.0, _HEIGHT / whole))
     top = 1.0 - 0.05 / whole
     figure.text(0.008, top, "\n".join(finding), va="top", fontsize=10, fontweight="bold")
-    figure.text(
-        0.008, top - (0.175 * len(finding) + 0.01) / whole, "\n".join(small), va="top", fontsize=8, color="0.25"
-    )
+    below = top - (0.175 * len(finding) + 0.01) / whole
+    figure.text(0.008, below, "\n".join(small), va="top", fontsize=8, color="0.25")

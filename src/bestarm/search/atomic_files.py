@@ -1,4 +1,4 @@
-"""Files that are whole or as they were before, whoever writes them and whatever ends the writing."""
+"""Atomic writes of files, and locks that end with their process."""
 
 from __future__ import annotations
 
@@ -15,13 +15,7 @@ PATIENCE = 60.0  # seconds to wait for a lock that others hold while they write 
 
 
 def checked_path(path: Any) -> Path:
-    """Return a path, refusing what is none, and folders.
-
-    Raises
-    ------
-    ValueError
-        With what was given.
-    """
+    """Return a path, refusing what is none, and folders."""
     if not isinstance(path, str | os.PathLike) or not str(path):
         raise ValueError(f"a file is named by a text or a Path, got {path!r}; write save('search.zip').")
     found = Path(path)
@@ -47,7 +41,7 @@ def _try_lock(file: IO[Any]) -> bool:
 
 
 @contextlib.contextmanager
-def locked(lock: Path, patience: float = PATIENCE) -> Iterator[bool]:
+def hold_lock(lock: Path, patience: float = PATIENCE) -> Iterator[bool]:
     """Hold a lock, a file that is there while it is held; yield whether it was got in time."""
     ends = time.monotonic() + patience
     while True:
@@ -71,15 +65,9 @@ def locked(lock: Path, patience: float = PATIENCE) -> Iterator[bool]:
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Keep others from writing a file, and remove what killed writers left.
-
-    Raises
-    ------
-    OSError
-        With the file's own name, if its folder is not there or cannot be written, or others write it without end.
-    """
+    """Keep others from writing a file, and remove what killed writers left; errors have the file's own name."""
     try:
-        with locked(path.with_name(f".{path.name}.lock")) as got:
+        with hold_lock(path.with_name(f".{path.name}.lock")) as got:
             if not got:
                 raise TimeoutError(0, "somebody else has been writing it for a minute; try again", str(path))
             for left in path.parent.glob(f".{path.name}.*.tmp"):
@@ -91,7 +79,7 @@ def writing(path: Path) -> Iterator[None]:
         raise type(error)(error.errno, error.strerror or str(error), str(path)) from None
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes) -> None:
     """Write a file beside its name and rename it, so that it is whole or as it was before."""
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:

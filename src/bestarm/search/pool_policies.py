@@ -1,0 +1,389 @@
+r"""Policies in a search of a pool, whose measurements may come from anywhere and at any time.
+
+They are policies of the one interface that do three things more (`PoolPolicy`), so that the same code suggests a
+laboratory's next batch and runs a finished screen many times over. Here are the batch policies of the library as
+members of this protocol: `ScaledSearch` for networks, linear functions and random batches, `PoolGP` and `CustomGP` for
+Gaussian processes. Those of `bestarm.policies.model_batches` follow the protocol themselves.
+
+References
+----------
+.. [1] Wilson et al. "Efficiently Sampling Functions from Gaussian Process Posteriors". ICML 2020. Equation 12
+   (Matheron's rule), by which Thompson's draws are made here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.random import Generator, Philox
+
+from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, Policy
+from bestarm.models.smooth_gp import SmoothGP
+from bestarm.policies.batch_gp import BatchGP
+from bestarm.policies.batch_rules import Draws, UpperBound
+from bestarm.policies.batch_search import BatchSearch, BatchState, RandomBatch, random_order, top_batch
+from bestarm.policies.gp_acquisition import ucb_width
+from bestarm.policies.gp_state import BatchGPState
+from bestarm.policies.linear_search import LinearSearch, LinearState
+from bestarm.streams import Streams
+
+MEMBERS = 5  # networks whose mean and spread explain a batch
+MOST_KNOWN = 4000  # the posterior takes n^2 K operations and n K numbers
+_FAR_BELOW = -1e6  # posterior mean, in scaled units, of what may not be chosen
+
+
+class PoolPolicy(Policy[Any], Protocol):
+    """A batch policy that can be told any measurements, in any order, while others are pending.
+
+    Its state has ``available`` (R, n_arms), ``n_observed`` (R,) and ``round``.
+    """
+
+    def set_aside(self, state: Any, places: IntArray) -> None:
+        """Keep some arms from being chosen."""
+        state.available[:, places] = False
+
+    def believe(self, state: Any, places: IntArray) -> None:
+        """Take arms for being measured: they are not chosen, and a Gaussian process is surer around them."""
+        self.set_aside(state, places)
+
+    def predicted(self, state: Any) -> tuple[FloatArray, FloatArray]:
+        """Return predicted reward and deviation of every arm, of the first replication, shape (n_arms,) each."""
+        ...
+
+
+def random_batch(streams: Streams, turn: int, available: BoolArray, size: int) -> IntArray:
+    """Return random arms, shape (R, size): the first batch of every policy, the same at one seed."""
+    order = random_order(streams.key("first batch"), streams.replications, turn, available.shape[1])
+    return top_batch(order, available, order, size)
+
+
+def spread_of(rewards: FloatArray, n_observed: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return mean and deviation of the rewards told so far, the first ``n_observed`` of each row, shape (R, 1) each.
+
+    They are 0 and 1 where the rewards say nothing.
+    """
+    known = np.arange(rewards.shape[1]) < n_observed[:, None]
+    count = np.maximum(n_observed, 1)[:, None]
+    mean = np.where(known, rewards, 0.0).sum(axis=1, keepdims=True) / count
+    sd = np.sqrt(np.where(known, (rewards - mean) ** 2, 0.0).sum(axis=1, keepdims=True) / count)
+    usable = (n_observed[:, None] > 1) & (sd > 1e-12 * np.maximum(1.0, np.abs(mean)))
+    return np.where(usable, mean, 0.0), np.where(usable, sd, 1.0)
+
+
+@dataclass(frozen=True)
+class ScaledSearch(PoolPolicy):
+    """A search with networks, linear functions or nothing, whose rewards are in units of their spread.
+
+    Before each choice the rewards told so far are shifted to mean 0 and scaled to standard deviation 1, since an
+    optimism of 0.01 means something else for phenotypes in thousands.
+
+    Without ``scaled`` every batch is that of the policy itself. Linear functions see features divided by the root of
+    their number, unless they are to see them ``plain``.
+    """
+
+    policy: BatchSearch
+    scaled: bool = True
+    plain: bool = False
+
+    @property
+    def label(self) -> str:
+        """Name of the policy."""
+        return self.policy.label
+
+    def start(self, arms: Arms, streams: Streams) -> BatchState:
+        """Return the state before the first batch."""
+        if isinstance(self.policy, LinearSearch) and not self.plain:
+            arms = Arms(arms.features / np.sqrt(arms.n_features))
+        state: BatchState = self.policy.start(arms, streams)
+        return state
+
+    def scaled_state(self, state: BatchState) -> BatchState:
+        """Return a copy of a state with scaled rewards, by which the policy chooses."""
+        if not self.scaled:
+            return replace(state)
+        mean, sd = spread_of(state.rewards, state.n_observed)
+        return replace(state, rewards=(state.rewards - mean) / sd)
+
+    def ask(self, state: BatchState) -> Ask:
+        """Return the next batch; the scores in the state are in units of the scaled reward."""
+        copy = self.scaled_state(state)
+        asked: Ask = self.policy.ask(copy)
+        state.scores, state.diverged = copy.scores, copy.diverged
+        return asked
+
+    def tell(self, state: BatchState, asked: Ask, totals: FloatArray) -> None:
+        """Learn rewards, of what was asked or of anything else that was measured."""
+        self.policy.tell(state, asked, totals)
+
+    def finished(self, state: BatchState) -> BoolArray:
+        """Return which replications have spent their rounds or their arms."""
+        return self.policy.finished(state)
+
+    def recommend(self, state: BatchState) -> IntArray:
+        """Return the best arm measured so far, shape (R, 1)."""
+        return self.policy.recommend(state)
+
+    def predicted(self, state: BatchState) -> tuple[FloatArray, FloatArray]:
+        """Return predicted reward and deviation of every arm, shape (n_arms,) each.
+
+        Linear functions have their own: centre and half-width of what is plausible. Networks are explained by an
+        ensemble of plain networks, its mean and spread; random batches by a Gaussian process, which needs no Torch.
+        """
+        copy = self.scaled_state(state)
+        mean, sd = spread_of(state.rewards, state.n_observed) if self.scaled else (np.zeros((1, 1)), np.ones((1, 1)))
+        inner = self.policy
+        if isinstance(inner, LinearSearch):
+            assert isinstance(copy, LinearState)
+            centre, _ = inner.plausible(copy)
+            everything = np.arange(copy.available.shape[1])[None]
+            found, spread = inner.outputs(copy, centre)[0], inner.width(copy, everything)[0] / 2.0
+        elif isinstance(inner, RandomBatch):
+            x = state.features[0]
+            spread = x.std(axis=0)
+            x = (x - x.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
+            return SmoothGP().predicted(x, state.arms[0], state.rewards[0], int(state.n_observed[0]))
+        else:
+            outputs = explaining_ensemble(inner).ensemble(copy, copy.arms, copy.rewards, copy.n_observed)[0]
+            found, spread = outputs.mean(axis=0), outputs.std(axis=0, ddof=1)
+        return found * sd[0, 0] + mean[0, 0], spread * sd[0, 0]
+
+
+def explaining_ensemble(policy: Any) -> Any:
+    """Return plain networks, trained as the policy's own where it has any, whose mean and spread explain a batch."""
+    from bestarm.models.mlp_fit import Training
+    from bestarm.policies.oae import NetworkSearch
+    from bestarm.policies.oae_ensemble import EnsembleSearch
+
+    training = policy.training() if isinstance(policy, NetworkSearch) else Training(steps=1000)
+    return EnsembleSearch(
+        "explanation",
+        policy.batch,
+        policy.rounds,
+        hidden=training.hidden,
+        steps=training.steps,
+        learning_rate=training.learning_rate,
+        minibatch=training.minibatch,
+        members=MEMBERS,
+    )
+
+
+@dataclass
+class PoolGPState:
+    """What is known of R replications: the Gaussian process, and which arms may still be asked for."""
+
+    gp: BatchGPState
+    streams: Streams
+    available: BoolArray
+    scores: FloatArray  # upper confidence bound of each arm at the last choice; NaN where there was none
+    n_observed: IntArray
+    round: int = 0
+
+
+@dataclass(frozen=True)
+class PoolGP(PoolPolicy):
+    r"""A batch policy with a Gaussian process that asks for no arm twice; the first batch is random.
+
+    The policies of `bestarm.policies.batch_gp` may ask for an arm again, since evaluations are noisy. In a screen each
+    gene is measured once (its replicates are averaged), so that genes asked for before are taken out of the choice;
+    which also makes room for 20,000 genes, of which the most promising are looked at.
+
+    Features are divided by the root of their number, so that two genes are about :math:`\sqrt2` apart. What may not be
+    chosen has a mean far below all others in a copy of the posterior, so that no bound, region or estimate of the
+    maximum counts it. Thompson's draws are made on all genes, and each takes the best gene that is left. Where a
+    choice names a gene twice, the largest upper confidence bounds fill the batch. Of more genes than ``shortlist``,
+    those with the largest bounds are looked at, beside those measured.
+    """
+
+    policy: BatchGP
+    shortlist: int = 2000
+
+    def __post_init__(self) -> None:
+        if self.shortlist < self.policy.batch:
+            raise ValueError(
+                f"shortlist must be at least a batch, {self.policy.batch}, got {self.shortlist}; raise it."
+            )
+
+    @property
+    def label(self) -> str:
+        """Name of the policy."""
+        return self.policy.label
+
+    @property
+    def _bound(self) -> UpperBound:
+        """The upper confidence bound that ranks genes beside the policy's choice: its own, where it has one."""
+        own = self.policy.acquisition
+        return own if isinstance(own, UpperBound) else UpperBound()
+
+    def start(self, arms: Arms, streams: Streams) -> PoolGPState:
+        """Return the state before the first batch."""
+        room = self.policy.batch * self.policy.rounds
+        if min(room, arms.n_arms) > MOST_KNOWN:
+            raise ValueError(
+                f"{self.label} can learn {MOST_KNOWN} phenotypes, {min(room, arms.n_arms)} are to be learned; take a "
+                "policy with networks, such as mean_opt."
+            )
+        return self._started(Arms(arms.features / np.sqrt(arms.n_features)), streams)
+
+    def _started(self, arms: Arms, streams: Streams) -> PoolGPState:
+        n = len(streams.replications)
+        free = np.ones((n, arms.n_arms), np.bool_)
+        gp = self.policy.start(arms, streams)
+        return PoolGPState(gp, streams, free, np.full(free.shape, np.nan), np.zeros(n, np.int64))
+
+    def ask(self, state: PoolGPState) -> Ask:
+        """Return the next batch."""
+        n, left = len(state.n_observed), int(state.available.sum(axis=1).max())
+        if state.round == self.policy.rounds or left == 0:
+            return Ask(np.zeros((n, 1), np.int64), np.zeros((n, 1), np.int64))
+        size = min(self.policy.batch, left)
+        state.scores = np.full(state.available.shape, np.nan)
+        chosen = random_batch(state.streams, state.round, state.available, size)
+        for r in np.flatnonzero(state.n_observed > 0):
+            chosen[r] = self._choose(state, int(r), size)
+        return Ask(chosen, np.ones_like(chosen))
+
+    def _choose(self, state: PoolGPState, r: int, size: int) -> IntArray:
+        """Return the batch of one replication."""
+        gp, free = state.gp, state.available[r]
+        n_arms = len(free)
+        rule = self.policy.rule
+        width = ucb_width(n_arms, max(state.round, 1), self._bound.delta, self._bound.beta_scale)
+        upper = gp.means[r] + width * np.sqrt(gp.variances[r])
+        state.scores[r] = upper
+        if free.sum() <= size:
+            wanted: list[int] = []
+        elif isinstance(rule, Draws):
+            wanted = list(self._thompson(state, r, size, rule.n_features))
+        else:
+            looked_at = np.flatnonzero(free)
+            if len(looked_at) > self.shortlist:
+                looked_at = np.sort(looked_at[np.argsort(-upper[looked_at], kind="stable")[: self.shortlist]])
+            own = np.unique(gp.conditioned[r, : gp.n_known[r]])
+            columns = np.union1d(looked_at, own)
+            part = self._part(gp, r, columns, free)
+            asked = self.policy.ask(part)
+            wanted = [int(a) for a in columns[asked.arms[0]]]
+        order = random_order(
+            state.streams.key(f"{self.label} ties"), state.streams.replications[r : r + 1], state.round, n_arms
+        )
+        rest = top_batch(upper[None], free[None], order, size)[0]
+        kept = [a for a in dict.fromkeys([*wanted, *(int(a) for a in rest)]) if free[a]]
+        return np.array(kept[:size], dtype=np.int64)
+
+    def _part(self, gp: BatchGPState, r: int, columns: IntArray, free: BoolArray) -> BatchGPState:
+        """Return a copy of one replication's posterior on some genes, of which the measured ones are out of reach."""
+        known, rows = int(gp.n_known[r]), slice(r, r + 1)
+        conditioned = np.zeros_like(gp.conditioned[rows])
+        conditioned[0, :known] = np.searchsorted(columns, gp.conditioned[r, :known])
+        shut = ~free[columns]
+        reward_means, one_means = gp.reward_means[rows, columns].copy(), gp.one_means[rows, columns].copy()
+        one_means[0, shut] = 0.0
+        reward_means[0, shut] = _FAR_BELOW * gp.scale[r]
+        kept = np.empty((1, gp.rows.shape[1], len(columns)))
+        kept[0, :known] = gp.rows[r, :known][:, columns]
+        return replace(
+            gp, points=np.ascontiguousarray(gp.points[gp.point_set[rows]][:, :, columns]),
+            point_set=np.zeros(1, np.int64), lengthscales=gp.lengthscales[rows], signal=gp.signal[rows],
+            noise=gp.noise[rows], offset=gp.offset[rows], scale=gp.scale[rows], conditioned=conditioned,
+            rewards=gp.rewards[rows], n_rows=gp.n_known[rows].copy(), n_known=gp.n_known[rows], rows=kept,
+            pivots=gp.pivots[rows].copy(), variances=gp.variances[rows, columns].copy(), reward_means=reward_means,
+            one_means=one_means, log_parameters=gp.log_parameters[rows], fitted=gp.fitted[rows],
+            first_stage=gp.first_stage[rows].copy(), log=gp.log[rows].copy(), n_failed=gp.n_failed[rows],
+            replications=gp.replications[rows],
+        )  # fmt: skip
+
+    def _thompson(self, state: PoolGPState, r: int, size: int, m: int) -> IntArray:
+        """Return the best free gene of each of so many draws from the posterior, of m random features ([1]_)."""
+        gp, free = state.gp, state.available[r].copy()
+        counter = [0, 0, int(gp.replications[r]), state.round]
+        draw = Generator(Philox(key=int(gp.batch_key), counter=counter))
+        points = gp.points[gp.point_set[r]]
+        known = int(gp.n_known[r])
+        frequencies = draw.standard_normal((m, len(points))) / gp.lengthscales[r]
+        waves = np.cos(frequencies @ points + 2.0 * np.pi * draw.random((m, 1)))
+        values = draw.standard_normal((size, m)) @ waves * np.sqrt(2.0 * gp.signal[r] / m)
+        values += np.sqrt(gp.constant) * draw.standard_normal((size, 1))
+        scaled = (gp.rewards[r, :known] - gp.offset[r]) / gp.scale[r]
+        noise = np.sqrt(gp.noise[r]) * draw.standard_normal((known, size))
+        for t in range(known):
+            gain = (scaled[t] - noise[t] - values[:, gp.conditioned[r, t]]) / gp.pivots[r, t]
+            values += gain[:, None] * gp.rows[r, t]
+        chosen = np.empty(size, dtype=np.int64)
+        for b in range(size):
+            chosen[b] = np.where(free, values[b], -np.inf).argmax()
+            free[chosen[b]] = False
+        return chosen
+
+    def tell(self, state: PoolGPState, asked: Ask, totals: FloatArray) -> None:
+        """Learn rewards, of what was asked or of anything else; a gene that failed is used up."""
+        self.policy.tell(state.gp, asked, totals)
+        rows = np.arange(len(state.n_observed))
+        for place in range(asked.arms.shape[1]):
+            pulled = asked.counts[:, place] > 0
+            state.available[rows[pulled], asked.arms[pulled, place]] = False
+        state.n_observed = state.gp.n_known.copy()
+        state.round += 1
+
+    def finished(self, state: PoolGPState) -> BoolArray:
+        """Return which replications have spent their rounds or their genes."""
+        over = state.round == self.policy.rounds or not state.available.any()
+        return np.full(len(state.n_observed), over)
+
+    def recommend(self, state: PoolGPState) -> IntArray:
+        """Return the recommended arm, shape (R, 1)."""
+        return self.policy.recommend(state.gp)
+
+    def believe(self, state: PoolGPState, places: IntArray) -> None:
+        """Take arms that are being measured for known, each at its predicted mean: no mean moves, variances shrink."""
+        self.set_aside(state, places)
+        if len(places) == 0 or state.gp.n_known[0] == 0:
+            return
+        frozen = replace(self.policy, model=replace(self.policy.model, fit="frozen", standardise=False))
+        turn = state.gp.round
+        arms = np.ascontiguousarray(places[None], dtype=np.int64)
+        frozen.tell(state.gp, Ask(arms, np.ones_like(arms)), np.ascontiguousarray(state.gp.predict()[0][:, places]))
+        state.gp.round = turn
+
+    def predicted(self, state: PoolGPState) -> tuple[FloatArray, FloatArray]:
+        """Return posterior mean and deviation of every arm, shape (n_arms,) each."""
+        means, variances = state.gp.predict()
+        return means[0], np.sqrt(np.maximum(variances[0], 0.0))
+
+
+@dataclass(frozen=True)
+class CustomGP(PoolGP):
+    """A batch policy with a Gaussian process as it is: arms may repeat, and the first ones are the policy's own."""
+
+    def start(self, arms: Arms, streams: Streams) -> PoolGPState:
+        """Return the state before the first batch."""
+        return self._started(arms, streams)
+
+    def ask(self, state: PoolGPState) -> Ask:
+        """Return the next batch; arms that were set aside are taken out of the choice, as `PoolGP` does."""
+        free = state.available[0]
+        if free.all():
+            return self.policy.ask(state.gp)
+        size = self.policy.batch if state.round or not self.policy.first else self.policy.first
+        if state.n_observed[0] == 0:
+            chosen = random_batch(state.streams, state.round, state.available, min(size, int(free.sum())))
+            return Ask(chosen, np.ones_like(chosen))
+        columns = np.union1d(np.flatnonzero(free), state.gp.conditioned[0, : state.gp.n_known[0]])
+        asked = self.policy.ask(self._part(state.gp, 0, columns, free))
+        wanted = [int(a) for a in columns[asked.arms[0]] if free[a]]
+        if len(wanted) < size:  # a rule that looks at deviations alone may name what was set aside
+            upper = np.where(free, state.gp.means[0] + np.sqrt(state.gp.variances[0]), -np.inf)
+            wanted += [int(a) for a in np.argsort(-upper, kind="stable") if free[a] and a not in wanted]
+        arms = np.array([wanted[:size]], dtype=np.int64)
+        return Ask(arms, np.ones_like(arms))
+
+    def tell(self, state: PoolGPState, asked: Ask, totals: FloatArray) -> None:
+        """Learn rewards, of what was asked or of anything else."""
+        self.policy.tell(state.gp, asked, totals)
+        state.n_observed = state.gp.n_known.copy()
+        state.round += 1
+
+    def finished(self, state: PoolGPState) -> BoolArray:
+        """Return which replications have had all batches."""
+        return self.policy.finished(state.gp)

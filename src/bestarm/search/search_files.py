@@ -1,0 +1,341 @@
+"""Files of a search: a format that outlives versions, checked when it is read, and never taken from somebody else.
+
+A file is a ZIP archive with ``search.json`` (the log, readable by any program), ``numbers.npy`` (numeric features, one
+column each) and, for a sequential policy, ``state.npz`` (see `bestarm.search.state_files`). There is no pickle in it.
+Its format has a number of its own. Files of earlier formats are migrated when they are read; those of later ones are
+refused. ``docs/search_files.md`` has every field.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import uuid
+import zipfile
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bestarm import __version__
+from bestarm.guards.protocol import Guarded, unguarded
+from bestarm.interface import Arms
+from bestarm.partition import Partition
+from bestarm.search.arguments import checked_policy
+from bestarm.search.atomic_files import checked_path, write_atomically, writing
+from bestarm.search.candidates import Candidates
+from bestarm.search.choices import Choice
+from bestarm.search.next_batch import decides_from_data
+from bestarm.search.rounds import as_json, check_known, number_of, of_json
+from bestarm.search.state_files import DAMAGED, Saved, describe, in_words, packed, read, restore
+
+FORMAT = 3  # 1 and 2 were NPZ files of the state alone, in which a search was a note
+_LOG, NUMBERS, _STATE = "search.json", "numbers.npy", "state.npz"
+_OLD = "meta.npy"
+_STAMP = (1980, 1, 1, 0, 0, 0)  # equal searches have equal files
+
+
+def save_search(search: Any, path: str | Path, overwrite: bool) -> None:
+    """Write a search, see `Search.save`."""
+    path = checked_path(path)
+    place = str(path.resolve())
+    own = search._saved.setdefault("id", uuid.uuid4().hex)
+    with writing(path):
+        held, generation, n = _held(path) if path.exists() else ("", 0, 0)
+        if held and not overwrite and [held, generation] != search._saved.get(place):
+            _refuse_to_replace(path, generation if held == own else None, n)
+        generation = 1 + max(generation if held == own else 0, search._saved.get("generation", 0))
+        write_atomically(path, content_of(search, own, generation))
+        search._saved[place], search._saved["generation"] = [own, generation], generation
+
+
+def _refuse_to_replace(path: Path, generation: int | None, n: int | None) -> None:
+    if generation is not None:
+        raise ValueError(
+            f"{path} was saved by somebody else since this search was loaded or saved (it is number {generation}); "
+            "load it, tell it what is new here, or save under another name."
+        )
+    if n != 0:
+        what = "what is no search, or is damaged" if n is None else f"another search, with {n} measurements"
+        raise ValueError(f"{path} holds {what}; choose another name, or write save(path, overwrite=True).")
+
+
+def _held(path: Path) -> tuple[str, int, int | None]:
+    """Return which search a file holds, how often it was saved, and its measurements; of other files the checksum."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            meta = json.loads(archive.read(_LOG))
+            return str(meta["id"]), int(meta["generation"]), len(meta["measurements"])
+    except DAMAGED:
+        return hashlib.sha256(path.read_bytes()).hexdigest(), 0, None
+
+
+def content_of(search: Any, own: str, generation: int) -> bytes:
+    """Return the content of a file."""
+    sequential = search._sequential
+    meta: dict[str, Any] = {
+        "format": FORMAT,
+        "version": __version__,
+        "id": own,
+        "generation": generation,
+        "aim": search.aim,
+        "seed": search.seed,
+        "components": search.components,
+        "hits": search._hits,
+        "measurements": [
+            [number, name, None if math.isnan(value) else value]
+            for number, name, value in (search._status.rows if sequential is None else sequential.history)
+        ],
+    }
+    candidates = search._candidates if sequential is None else sequential.candidates
+    parts: dict[str, bytes] = {}
+    if candidates is not None:
+        meta["candidates"], parts[NUMBERS] = candidate_parts(candidates)
+    if sequential is None:
+        choice = search._choice
+        meta["policy"] = choice.described() if isinstance(choice, Choice) else {"policy": describe(choice.policy)}
+        meta["rounds"] = [as_json(each) for each in search._rounds]
+        meta["waiting"] = {name: int(n) for name, n in search._status.waiting.items() if n}
+        meta["not_done"], meta["withdrawn"] = list(search._status.not_done), list(search._status.withdrawn)
+        meta["whole_batch_waits"] = search._status.whole_batch_waits
+    else:
+        parts[_STATE] = packed(sequential.state)
+        meta["policy"] = {"policy": describe(sequential.policy.policy)}
+    parts[_LOG] = as_text(meta)
+    return archive_of(parts)
+
+
+def as_text(meta: Any) -> bytes:
+    """Return a log as people can read it."""
+    return (json.dumps(meta, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def archive_of(parts: Mapping[str, bytes]) -> bytes:
+    """Return a ZIP archive, equal for equal parts."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name in sorted(parts):
+            archive.writestr(zipfile.ZipInfo(name, _STAMP), parts[name], zipfile.ZIP_DEFLATED)
+    return file.getvalue()
+
+
+def parts_of(path: Path) -> dict[str, bytes]:
+    """Return the parts of an archive, whose check sums are compared; for anything else one of `DAMAGED` is raised."""
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def candidate_parts(candidates: Candidates) -> tuple[dict[str, Any], bytes]:
+    """Return names and columns as JSON can hold them, and the numeric columns, shape (n, k), as an NPY file."""
+    columns: list[dict[str, Any]] = []
+    numeric = []
+    for label in candidates.table.columns:
+        column = candidates.table[label]
+        if column.dtype == np.float64:
+            columns.append({"name": str(label), "kind": "number"})
+            numeric.append(label)
+        else:
+            words = [None if word is None else str(word) for word in column]
+            columns.append({"name": str(label), "kind": "word", "words": words})
+    file = io.BytesIO()
+    numbers = np.ascontiguousarray(candidates.table[numeric].to_numpy(dtype=np.float64))
+    np.save(file, numbers, allow_pickle=False)
+    return {"names": list(candidates.names), "columns": columns, "report": list(candidates.report)}, file.getvalue()
+
+
+def candidates_of(meta: Any, content: bytes) -> Candidates:
+    """Return candidates from what `candidate_parts` gave; for anything else one of `DAMAGED` is raised."""
+    numbers = np.load(io.BytesIO(content), allow_pickle=False)
+    names, columns = meta["names"], meta["columns"]
+    words = [column["words"] for column in columns if column["kind"] == "word"]
+    if (
+        not all(isinstance(name, str) for name in names)
+        or any(column["kind"] not in ("number", "word") for column in columns)
+        or any(len(each) != len(names) for each in words)
+        or not all(word is None or isinstance(word, str) for each in words for word in each)
+        or len({column["name"] for column in columns}) < len(columns)
+        or numbers.dtype != np.float64
+        or numbers.shape != (len(names), len(columns) - len(words))
+        or np.isinf(numbers).any()
+    ):
+        raise ValueError
+    numeric = iter(numbers.T)
+    table = {
+        column["name"]: pd.Series(next(numeric) if column["kind"] == "number" else column["words"], dtype=kind)
+        for column in columns
+        for kind in ("float64" if column["kind"] == "number" else "object",)
+    }
+    frame = pd.DataFrame(table, index=range(len(names)))
+    return Candidates(tuple(names), frame, tuple(map(str, meta["report"])))
+
+
+def load_search(cls: Any, path: str | Path, policy: Any) -> Any:
+    """Return the search in a file, see `Search.load`."""
+    path = checked_path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no saved search {path}.")
+    *identity, _ = _held(path)
+    try:
+        parts = parts_of(path)
+        meta = {"format": 2} if _OLD in parts else json.loads(parts[_LOG])
+        if not isinstance(meta["format"], int):
+            raise TypeError
+    except DAMAGED:
+        raise ValueError(f"{path} is no saved search, or it is damaged; take another copy of it.") from None
+    if meta["format"] > FORMAT:
+        raise ValueError(
+            f"{path} has format {meta['format']}, this bestarm ({__version__}) reads up to {FORMAT}; install bestarm "
+            f"{meta.get('version')} or later."
+        )
+    try:
+        if _OLD in parts:
+            search = _of_format_2(cls, path)
+        else:
+            search = _sequential_of(cls, path, meta, parts) if _STATE in parts else _pool_of(cls, meta, parts)
+    except DAMAGED as error:
+        if isinstance(error, ValueError) and str(path) in str(error):
+            raise
+        said = f" ({error})" if isinstance(error, ValueError) and str(error) and "\n" not in str(error) else ""
+        raise ValueError(f"{path} is damaged, or was changed by hand{said}; take another copy of it.") from None
+    _check_policy(path, search, policy)
+    search._saved[str(path.resolve())] = identity
+    if _OLD not in parts:
+        search._saved["id"], search._saved["generation"] = identity
+    return search
+
+
+def _check_policy(path: Path, search: Any, policy: Any) -> None:
+    if policy is None:
+        return
+    wanted, held = (
+        policy if isinstance(policy, Choice) else describe(unguarded(policy))
+        for policy in (checked_policy(policy, {}), search.policy)
+    )
+    if held != wanted:
+        said = [f"Choice({w.name})" if isinstance(w, Choice) else in_words(w) for w in (held, wanted)]
+        raise ValueError(
+            f"{path} holds a search by {said[0]}, not by {said[1]}; load it without a policy, or with that one."
+        )
+
+
+def _rows_of(meta: Any, names: set[str] | None, most: int) -> list[tuple[int, str, float]]:
+    rows = []
+    for number, name, value in meta["measurements"]:
+        if not isinstance(number, int) or not 0 <= number <= most or not isinstance(name, str):
+            raise ValueError(f"measurement {[number, name, value]} has no round or no name")
+        if names is not None and name not in names:
+            raise ValueError(f"{name!r} was measured, which is no candidate")
+        rows.append((number, name, number_of(value)))
+    return rows
+
+
+def _pool_of(cls: Any, meta: Any, parts: dict[str, bytes]) -> Any:
+    described = meta["policy"]
+    own = isinstance(described["policy"], dict)
+    policy = Guarded(restore(described["policy"])) if own else Choice.of(described)
+    candidates = candidates_of(meta["candidates"], parts[NUMBERS])
+    search = cls(
+        candidates, policy, aim=meta["aim"], seed=meta["seed"], hits=meta["hits"], components=meta["components"]
+    )
+    if search._choice is None:
+        raise ValueError("its policy needs a state, which is missing")
+    names = set(candidates.names)
+    search._rounds = [of_json(each) for each in meta["rounds"]]
+    for number, each in enumerate(search._rounds, start=1):
+        check_known(each, names)
+        if each.number != number or not 0 < (each.n_candidates or len(names)) <= len(names):
+            raise ValueError(f"round {number} is missing or about other candidates")
+    status = search._status
+    for number, name, value in _rows_of(meta, names, len(search._rounds)):
+        status.add(number, name, value)
+    if any(not isinstance(n, int) or n < 1 for n in meta["waiting"].values()):
+        raise ValueError("what waits has no number")
+    status.waiting = Counter(meta["waiting"])
+    status.not_done, status.withdrawn = dict.fromkeys(meta["not_done"]), dict.fromkeys(meta["withdrawn"])
+    if odd := {*status.waiting, *status.not_done, *status.withdrawn} - names:
+        raise ValueError(f"{sorted(odd)[0]!r} is no candidate")
+    status.whole_batch_waits = meta["whole_batch_waits"] is True and bool(search._rounds)
+    return search
+
+
+def _sequential_of(cls: Any, path: Path, meta: Any, parts: dict[str, bytes]) -> Any:
+    saved, _ = read(path, None, parts[_STATE])
+    if describe(saved.policy.policy) != meta["policy"]["policy"] or len(saved.state.replications) != 1:
+        raise ValueError("its state is not that of its policy")
+    candidates = candidates_of(meta["candidates"], parts[NUMBERS]) if "candidates" in meta else None
+    return _continued(cls, saved, candidates, _rows_of(meta, None, 10**9), meta["seed"])
+
+
+def _continued(
+    cls: Any, saved: Saved, candidates: Candidates | None, rows: list[tuple[int, str, float]], seed: int
+) -> Any:
+    arms = saved.state.arms
+    found: Any = arms if isinstance(arms, Partition) else candidates
+    if found is None or (candidates is not None and not np.array_equal(candidates.values, arms.features)):
+        raise ValueError("its candidates are not those of its state")
+    search = cls(found, saved.policy, seed=seed)
+    if search._sequential is None:
+        raise ValueError("its policy has no state")
+    if candidates is not None and (odd := {name for _, name, _ in rows} - set(candidates.names)):
+        raise ValueError(f"{sorted(odd)[0]!r} was measured, which is no candidate")
+    sequential = search._sequential
+    sequential.state, sequential.policy = saved.state, saved.policy
+    sequential.history, sequential.round = rows, max((number for number, _, _ in rows), default=0)
+    return search
+
+
+def _of_format_2(cls: Any, path: Path) -> Any:
+    """Return a search from a file of format 2: a state, with names and history as a note."""
+    saved, notes = read(path)
+    kept = notes.get("search")
+    if kept is None:
+        raise ValueError(f"{path} holds the state of a policy, not a Search; read it by bestarm.load.")
+    rows = [
+        (int(n), str(name), number_of(None if value != value else value))
+        for n, name, value in zip(*kept["history"], strict=True)
+    ]
+    arms, seed, candidates = saved.state.arms, int(saved.state.streams.seed), None
+    if isinstance(arms, Arms):
+        frame = pd.DataFrame(arms.features, columns=[str(c) for c in kept["columns"]])
+        candidates = Candidates(tuple(map(str, kept["names"])), frame)
+    if candidates is None or not decides_from_data(saved.policy.policy):
+        return _continued(cls, saved, candidates, rows, seed)
+    search = cls(candidates, saved.policy, seed=seed)
+    _replay_into(search, saved, rows)
+    return search
+
+
+def _replay_into(search: Any, saved: Saved, rows: list[tuple[int, str, float]]) -> None:
+    """Write the log of a search by what a file of format 2 knows, so that it goes on to the last bit.
+
+    The history has the order of the tables that were told, the policy was told in the order of its batches: that of
+    the arms in its state.
+    """
+    inner, names = saved.state.inner, search._candidates.names
+    told = inner.arms[0, : inner.n_observed[0]] if hasattr(inner, "n_observed") else inner.conditioned[0]
+    order: dict[str, list[int]] = {}
+    for place, arm in enumerate(told):
+        order.setdefault(names[arm], []).append(place)
+    for number in range(1, max((n for n, _, _ in rows), default=0) + 1):
+        batch = [(name, value) for n, name, value in rows if n == number]
+        places = [order[name].pop(0) if order.get(name) and value == value else len(told) for name, value in batch]
+        batch = [pair for _, pair in sorted(zip(places, batch, strict=True), key=lambda item: item[0])]
+        _append(search, [name for name, _ in batch])
+        for name, value in batch:
+            search._status.add(number, name, value)
+    search._status.waiting.clear()
+    search._status.whole_batch_waits = False
+    request = saved.state.request
+    if request is not None:
+        _append(search, [names[arm] for arm in np.repeat(request.arms[0], request.counts[0])])
+
+
+def _append(search: Any, batch: list[str]) -> None:
+    """Log a batch of which nothing but its names is known."""
+    _, new, revised = search._chunks()
+    search._log_round(search._plan(max(len(batch), 1)), batch, new, revised)

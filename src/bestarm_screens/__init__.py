@@ -1,1 +1,0 @@
-"""Screens of one's own: tables in, the next batch out."""
