@@ -152,8 +152,7 @@ class FastXML:
             joblib.delayed(grow_tree)(
                 points,
                 wanted,
-                self.n_features_in_,
-                self.n_labels_,
+                (self.n_features_in_, self.n_labels_),
                 bias=float(self.bias),
                 cost=float(self.log_loss),
                 max_leaf=int(self.max_leaf),

@@ -165,8 +165,7 @@ def _grown(
 def grow_tree(
     features: SparseRows,
     labels: SparseRows,
-    n_features: int,
-    n_labels: int,
+    shape: tuple[int, int],
     *,
     bias: float,
     cost: float,
@@ -182,8 +181,8 @@ def grow_tree(
     ----------
     features, labels : SparseRows
         Training points, the same rows in both.
-    n_features, n_labels : int
-        Columns.
+    shape : (int, int)
+        Columns of both.
     bias : float
         Value of one more feature that every point has.
     cost : float
@@ -204,8 +203,7 @@ def grow_tree(
             *features,
             labels.starts,
             labels.columns,
-            n_features,
-            n_labels,
+            *shape,
             bias,
             cost,
             max_leaf,

@@ -1,6 +1,7 @@
 """Instances: known optima, candidates of each replication, regrets, tables that are searched, what is refused."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bestarm.policies.batch_search import RandomBatch
@@ -9,10 +10,12 @@ from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.datasets.registry import DataUnavailable, available
 from bestarm_lab.experiments.store import write_rows
-from bestarm_objectives.fastxml.grid import HYPER_PARAMETERS, fastxml_rows
+from bestarm_lab.study import project_seed
+from bestarm_objectives.fastxml.grid import HYPER_PARAMETERS, fastxml_rows, forest_rows
+from bestarm_objectives.fastxml.points import read_split
 from bestarm_objectives.walker.walking import BEST_SPEED, NOMINAL, walking_speeds
 from bestarm_studies.dpp_bbo.abalone.snails import abalone_instance, read_abalone, stand_in_abalone_instance
-from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms, candidate_regret
+from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms, candidate_regret, stored_table
 from bestarm_studies.dpp_bbo.fastxml.table import fastxml_instance, stand_in_fastxml_instance
 from bestarm_studies.dpp_bbo.synthetic_functions import OBJECTIVES, synthetic_instance
 from bestarm_studies.dpp_bbo.values import floors
@@ -203,3 +206,12 @@ def test_the_walker_around_the_gait_is_searched_on_its_table(tmp_path):
     np.testing.assert_array_equal(nominal_instance(64, 2, file=file).means, problem.means[:2])
     with pytest.raises(ValueError, match="n_arms must be between 2 and the 128 walks"):
         nominal_instance(200, file=file)
+
+
+@pytest.mark.skipif(not available("bibtex-train", "bibtex-test"), reason="nobody has Bibtex")
+def test_the_kept_table_is_that_of_the_present_code():
+    """A rebuild does not grow its forests again: two trees at the settings of their authors are those of the table."""
+    table, _ = stored_table("fastxml_bibtex")
+    mine = table.query("trees <= 2 and bias == 1 and cost == 1")[[*HYPER_PARAMETERS, "p1", "p3", "p5"]]
+    grown = forest_rows(*read_split("Bibtex"), bias=1.0, cost=1.0, trees=(1, 2), forest=1_000_003 * project_seed())
+    pd.testing.assert_frame_equal(grown, mine.reset_index(drop=True), check_dtype=False, check_exact=True)

@@ -7,11 +7,14 @@ from functools import partial
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_objectives.fastxml.grid import fastxml_rows
-from bestarm_objectives.fastxml.points import DATASETS
+from bestarm_objectives.fastxml.points import DATASETS, Dataset
 from bestarm_studies.dpp_bbo.experiments import panels
 from bestarm_studies.dpp_bbo.fastxml.table import TABLES, fastxml_instance, stand_in_fastxml_instance
 
-FIGURES = {"Bibtex": ("Figure 2", "fig2_bibtex"), "Delicious": ("Figure 5", "fig5_delicious")}
+FIGURES: dict[Dataset, tuple[str, str]] = {
+    "Bibtex": ("Figure 2", "fig2_bibtex"),
+    "Delicious": ("Figure 5", "fig5_delicious"),
+}
 
 EXPERIMENTS: dict[str, Experiment | Computation] = {}
 for _dataset, (_figure, _name) in FIGURES.items():
