@@ -41,17 +41,6 @@ def forest_rows(
 ) -> pd.DataFrame:
     """Return the precisions on the test points of all sizes of one forest.
 
-    Parameters
-    ----------
-    train, test : LabelledPoints
-        Points.
-    bias, cost : float
-        As of `FastXML`, ``cost`` being its ``log_loss``.
-    trees, leaf_sizes, label_counts : sequence of int
-        Ascending.
-    forest : int
-        Seed of the forest.
-
     Returns
     -------
     DataFrame
@@ -92,17 +81,6 @@ def fastxml_rows(
     workers: int = 1,
 ) -> pd.DataFrame:
     """Return the precisions of FastXML on a grid of its hyper-parameters: rows of a Computation.
-
-    Parameters
-    ----------
-    dataset : {"Bibtex", "Delicious"}
-        Data; without them a small stand-in.
-    replications : int
-        Forests for each bias and cost. Between them only the random sides at the nodes differ.
-    trees, biases, costs, leaf_sizes, label_counts : sequence
-        Grid, ascending.
-    seed, workers : int
-        Of the project; processes.
 
     Returns
     -------

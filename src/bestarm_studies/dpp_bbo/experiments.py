@@ -1,4 +1,4 @@
-"""How the DPP-BBO study searches an objective, in panels of the paper's figures or otherwise, and computes rows."""
+"""Searches of an objective, in panels of the paper's figures or otherwise, and computed rows."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-r"""Functions drawn from the prior of the search's own model, where the theorems of the paper hold, and their kernels.
-
-References
-----------
-.. [1] Kathuria, Deshpande, Kohli. "Batched Gaussian Process Bandit Optimization via Determinantal Point Processes".
-   NIPS 2016. Sections 3 and 6.
-"""
+"""Functions drawn from the prior of the search's own model, where the paper's theorems hold, and their kernels."""
 
 from __future__ import annotations
 

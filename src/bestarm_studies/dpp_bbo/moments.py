@@ -1,13 +1,7 @@
 r"""Searches between two batches: posteriors before and within the next batch, and what searches log.
 
 A *moment* is a search between two batches, with the next batch chosen: its rewards are hallucinated, so the rows of the
-model hold the arms of the batch one after the other.
-
-References
-----------
-.. [1] Kathuria, Deshpande, Kohli. "Batched Gaussian Process Bandit Optimization via Determinantal Point Processes".
-   NIPS 2016. Algorithms 1 and 2.
-"""
+model hold the arms of the batch one after the other."""
 
 from __future__ import annotations
 
@@ -64,7 +58,7 @@ class Moment(NamedTuple):
         return dpp_kernel(self.state, replication, region, b)
 
     def width(self, b: int = 0, replication: int = 0) -> float:
-        """Return the deviations that the arm after the first b of the batch is chosen by ([1]_, Algorithm 1).
+        """Return the deviations that the arm after the first b of the batch is chosen by (Algorithm 1).
 
         A rule that fills its batch from a region has a width for the first arm alone, and it is returned.
         """

@@ -2,8 +2,6 @@ r"""The synthetic objectives of the paper: Branin-Hoo, Hartmann-6 and a mixture 
 
 References
 ----------
-.. [1] Kathuria, Deshpande, Kohli. "Batched Gaussian Process Bandit Optimization via Determinantal Point Processes".
-   NIPS 2016. Section 4.
 .. [2] Lizotte. "Practical Bayesian Optimization". PhD thesis, University of Alberta, 2008.
 .. [3] Anderson, Moore, Cohn. "A Nonparametric Approach to Noisy and Costly Optimization". ICML 2000.
 """
@@ -130,7 +128,7 @@ def synthetic_instance(
 ) -> CandidateArms:
     r"""Return one of the objectives on candidates of :math:`[0,1]^d`, new ones for each replication.
 
-    [1]_ says neither how the box is discretised nor how large the noise is.
+    The paper says neither how the box is discretised nor how large the noise is.
 
     Parameters
     ----------

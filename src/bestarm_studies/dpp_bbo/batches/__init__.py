@@ -1,1 +1,1 @@
-"""What a determinant measures, and batches that are sampled or maximised by it."""
+"""k-DPPs, and batches that are sampled or maximised by a determinant."""

@@ -1,10 +1,4 @@
-r"""Pure exploration is greedy maximisation of the determinant: gains, batch by batch, on drawn functions.
-
-References
-----------
-.. [1] Kathuria, Deshpande, Kohli. "Batched Gaussian Process Bandit Optimization via Determinantal Point Processes".
-   NIPS 2016. Section 3.2.
-"""
+r"""Pure exploration is greedy maximisation of the determinant: gains, batch by batch, on drawn functions."""
 
 from __future__ import annotations
 
@@ -29,15 +23,6 @@ def exploration_rows(
     r"""Return, for each batch of pure exploration, whether its arms are those of greedy maximisation.
 
     The DPP kernel is formed from the prior, and has :math:`1+\sigma_{t-1}^2/\sigma^2` as the gain of an arm.
-
-    Parameters
-    ----------
-    policy : BatchGP
-        Pure exploration in the relevance region.
-    problem : partial of gp_draw_instance
-        Functions.
-    replications : int
-        Functions that are searched.
 
     Returns
     -------

@@ -72,21 +72,7 @@ def surface_of(values: pd.DataFrame, places: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw_plane(axis: Axes, values: pd.DataFrame, surface: pd.DataFrame, places: pd.DataFrame, top: float) -> Any:
-    """Draw standard deviations with the observed arms and those of a batch, numbered; return the shading.
-
-    Parameters
-    ----------
-    axis : Axes
-        Where to draw.
-    values : DataFrame
-        One panel of `plane_values`.
-    surface : DataFrame
-        Values that hold the deviations, those of the panel itself or others.
-    places : DataFrame
-        See `places_of`.
-    top : float
-        The deviation that has the darkest shade.
-    """
+    """Draw standard deviations with the observed arms and those of a batch, numbered; return the shading."""
     table = surface_of(surface, places)
     x, y = table.columns.to_numpy(dtype=np.float64), table.index.to_numpy(dtype=np.float64)
     shading = axis.pcolormesh(x, y, table.to_numpy(), vmin=0.0, vmax=top, cmap=_SURFACE, shading="nearest")
@@ -115,20 +101,7 @@ def plane_figure(
     height: float = 2.7,
     unit: str = "standard deviation",
 ) -> Figure:
-    """Return batches in the plane: a row of panels for each heading, with one shading for all.
-
-    Parameters
-    ----------
-    values : DataFrame
-        Panels of `plane_values`. One without a surface of its own is drawn over that of the first panel,
-        and one has the coordinates.
-    rows : mapping of str to mapping of str to str
-        Heading of a row to its panels, each with its title.
-    title, setting, unit : str
-        The finding, where and how, and what the shading is.
-    height : float
-        Of a row, in inches.
-    """
+    """Return batches in the plane: a row of panels for each heading, with one shading for all."""
     n_columns = max(map(len, rows.values()))
     figure, axes = plt.subplots(len(rows), n_columns, figsize=wide(len(rows), height), squeeze=False)
     first, places = values[values["panel"] == values["panel"].iloc[0]], places_of(values)

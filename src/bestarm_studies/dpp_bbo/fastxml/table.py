@@ -1,10 +1,4 @@
-r"""The hyper-parameters of FastXML as an objective: searches of a table of precisions that was computed once.
-
-References
-----------
-.. [1] Kathuria, Deshpande, Kohli. "Batched Gaussian Process Bandit Optimization via Determinantal Point Processes".
-   NIPS 2016. Section 4.
-"""
+r"""The hyper-parameters of FastXML as an objective: searches of a table of precisions that was computed once."""
 
 from __future__ import annotations
 
@@ -60,19 +54,6 @@ def fastxml_instance(
     The value of a setting is the mean over the forests of the table. The noise is that of one forest: the standard
     deviation between forests, pooled over the settings, or 0 in a table of one forest each. Features are the ranks of
     the levels, in [0, 1].
-
-    Parameters
-    ----------
-    dataset : {"Bibtex", "Delicious"}
-        Data.
-    n_arms : int, optional
-        A random part of the settings that keeps the best; None takes all.
-    seed : int
-        Of the part.
-    table : str, optional
-        Computation of this study with the table, by default that of ``TABLES``.
-    file : Path, optional
-        Its rows, by default those committed.
 
     Raises
     ------

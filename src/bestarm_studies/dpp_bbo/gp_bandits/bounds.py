@@ -2,8 +2,6 @@ r"""Bounds of UCB and EST on a line, widths and regions, and how GP-BUCB and LP-
 
 References
 ----------
-.. [1] Kathuria, Deshpande, Kohli. "Batched Gaussian Process Bandit Optimization via Determinantal Point Processes".
-   NIPS 2016. Algorithm 1.
 .. [2] Gonzalez, Dai, Hennig, Lawrence. "Batch Bayesian Optimization via Local Penalization". AISTATS 2016.
 """
 

@@ -1,9 +1,7 @@
-r"""What all bounds of the analysis are made of: widths, information, and their product; here for the drawn functions.
+r"""Parts of all bounds of the analysis: widths, information, and their product, with those of the drawn functions.
 
 References
 ----------
-.. [1] Kathuria, Deshpande, Kohli. "Batched Gaussian Process Bandit Optimization via Determinantal Point Processes".
-   NIPS 2016. Sections 2 and 3.
 .. [2] Srinivas, Krause, Kakade, Seeger. "Information-Theoretic Regret Bounds for Gaussian Process Optimization in the
    Bandit Setting". IEEE Transactions on Information Theory 2012.
 .. [4] Nemhauser, Wolsey, Fisher. "An Analysis of Approximations for Maximizing Submodular Set Functions". Mathematical

@@ -1,10 +1,4 @@
-r"""The chain rule of Section 3.2: sums of :math:`\log(1+\sigma_{t-1,b}^2/\sigma^2)` beside log determinants.
-
-References
-----------
-.. [1] Kathuria, Deshpande, Kohli. "Batched Gaussian Process Bandit Optimization via Determinantal Point Processes".
-   NIPS 2016. Section 3.2.
-"""
+r"""The chain rule of Section 3.2: sums of :math:`\log(1+\sigma_{t-1,b}^2/\sigma^2)` beside log determinants."""
 
 from __future__ import annotations
 
@@ -29,15 +23,6 @@ def chain_rule_rows(
     policy: BatchGP, problem: partial[CandidateArms], replications: int, *, seed: int = 0, workers: int = 1
 ) -> pd.DataFrame:
     r"""Return how far sums of :math:`\log(1+\sigma_{t-1,b}^2/\sigma^2)` are from log determinants, batch by batch.
-
-    Parameters
-    ----------
-    policy : BatchGP
-        Whose batches are k-DPP samples.
-    problem : partial of gp_draw_instance
-        Functions.
-    replications : int
-        Functions that are searched.
 
     Returns
     -------

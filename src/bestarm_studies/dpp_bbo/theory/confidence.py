@@ -1,9 +1,7 @@
-r"""What searches trust: GP-BUCB's intervals within a batch, and EST's estimates of the maximum with their widths.
+r"""Confidence of searches: GP-BUCB's intervals within a batch, EST's estimates of the maximum, and their widths.
 
 References
 ----------
-.. [1] Kathuria, Deshpande, Kohli. "Batched Gaussian Process Bandit Optimization via Determinantal Point Processes".
-   NIPS 2016. Section 2.1, appendix.
 .. [2] Desautels, Krause, Burdick. "Parallelizing Exploration-Exploitation Tradeoffs in Gaussian Process Bandit
    Optimization". JMLR 2014.
 .. [3] Wang, Zhou, Jegelka. "Optimization as Estimation with Gaussian Processes in Bandit Settings". AISTATS 2016.
@@ -114,15 +112,6 @@ def coverage_rows(
 ) -> pd.DataFrame:
     r"""Return how often GP-BUCB's intervals miss f, by position in the batch, beside those with rewards at once.
 
-    Parameters
-    ----------
-    problem : partial of gp_draw_instance
-        Functions.
-    replications : int
-        Functions that are searched.
-    searches : mapping of int to BatchGP
-        GP-BUCB by size of the batch.
-
     Returns
     -------
     DataFrame
@@ -158,19 +147,6 @@ def maximum_rows(
 
     Draws from the posterior are draws from the prior, moved by what they would have predicted wrongly of the rewards
     (Matheron). By Slepian's inequality ESTn is at least the mean of their maximum.
-
-    Parameters
-    ----------
-    policy : BatchGP
-        Whose searches make the posteriors.
-    problem : partial of gp_draw_instance
-        Functions.
-    replications : int
-        Functions that are searched.
-    batches : sequence of int
-        Before which batches, from 1.
-    n_draws : int
-        Joint draws from each posterior.
 
     Returns
     -------

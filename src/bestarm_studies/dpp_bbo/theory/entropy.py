@@ -1,10 +1,4 @@
-r"""Theorem 3.4: entropies of k-DPPs, on sets small enough to enumerate and in runs, and the bracket of its bound.
-
-References
-----------
-.. [1] Kathuria, Deshpande, Kohli. "Batched Gaussian Process Bandit Optimization via Determinantal Point Processes".
-   NIPS 2016. Section 3.3, appendix.
-"""
+r"""Theorem 3.4: entropies of k-DPPs, on sets small enough to enumerate and in runs, and the bracket of its bound."""
 
 from __future__ import annotations
 
@@ -70,15 +64,6 @@ def set_rows(
 ) -> pd.DataFrame:
     r"""Return the entropy of small k-DPPs by enumeration, with what Theorem 3.4 makes of it.
 
-    Parameters
-    ----------
-    replications : int
-        Kernels of each kind.
-    sizes : sequence of (n, k)
-        Points, and points of a set.
-    noises : sequence of float
-        Noise variances.
-
     Returns
     -------
     DataFrame
@@ -120,15 +105,6 @@ def entropy_rows(
     policy: BatchGP, problem: partial[CandidateArms], replications: int, *, seed: int = 0, workers: int = 1
 ) -> pd.DataFrame:
     r"""Return the terms of Theorem 3.4 in every batch of a search that samples its batches.
-
-    Parameters
-    ----------
-    policy : BatchGP
-        Whose batches are k-DPP samples.
-    problem : partial of gp_draw_instance
-        Functions.
-    replications : int
-        Functions that are searched.
 
     Returns
     -------

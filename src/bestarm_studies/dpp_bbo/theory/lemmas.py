@@ -1,10 +1,4 @@
-r"""Lemmas 6.1 to 6.7 and the steps of Section 3.2: on independent arms, and in every run on drawn functions.
-
-References
-----------
-.. [1] Kathuria, Deshpande, Kohli. "Batched Gaussian Process Bandit Optimization via Determinantal Point Processes".
-   NIPS 2016. Sections 2 and 3, appendix.
-"""
+r"""Lemmas 6.1 to 6.7 and the steps of Section 3.2: on independent arms, and in every run on drawn functions."""
 
 from __future__ import annotations
 
@@ -152,15 +146,6 @@ def lemma_rows(
     workers: int = 1,
 ) -> pd.DataFrame:
     r"""Return, for each run on a draw of the model, whether the statements of the analysis held.
-
-    Parameters
-    ----------
-    searches : mapping of str to BatchGP
-        By series, with known hyper-parameters.
-    problem : partial of gp_draw_instance
-        Functions.
-    replications : int
-        Functions that are searched.
 
     Returns
     -------

@@ -1,10 +1,4 @@
-r"""Theorems 2.1 and 3.3: the full cumulative regret of searches beside its bounds, in a figure with Theorem 3.4.
-
-References
-----------
-.. [1] Kathuria, Deshpande, Kohli. "Batched Gaussian Process Bandit Optimization via Determinantal Point Processes".
-   NIPS 2016. Theorems 2.1, 3.3 and 3.4.
-"""
+r"""Theorems 2.1 and 3.3: the full cumulative regret of searches beside its bounds, in a figure with Theorem 3.4."""
 
 from __future__ import annotations
 
@@ -54,11 +48,6 @@ def first_step_excess(n_arms: int, delta: float, factor: float) -> float:
 
 def bound_runs(rows: pd.DataFrame) -> pd.DataFrame:
     """Return for each run the bounds that the theorems give for it, beside its regret and that of the worst arms.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Of `bestarm_studies.dpp_bbo.theory.lemmas.lemma_rows`, the laptop's searches of 20 batches of 5 or 100 of one.
 
     Returns
     -------

@@ -1,10 +1,4 @@
-r"""Samples of a k-DPP by chains: how many steps they need, and what a sample and a batch cost.
-
-References
-----------
-.. [1] Kathuria, Deshpande, Kohli. "Batched Gaussian Process Bandit Optimization via Determinantal Point Processes".
-   NIPS 2016. Sections 2.2 and 3.3.
-"""
+r"""Samples of a k-DPP by chains: how many steps they need, and what a sample and a batch cost."""
 
 from __future__ import annotations
 
@@ -43,19 +37,6 @@ def chain_rows(
     replications: int, n: int, ks: Sequence[int], noise: float, n_steps: int, *, seed: int = 0, workers: int = 1
 ) -> pd.DataFrame:
     r"""Return how far both chains are from their k-DPP after every number of steps, by transition matrices.
-
-    Parameters
-    ----------
-    replications : int
-        Kernels.
-    n : int
-        Points.
-    ks : sequence of int
-        Points of a set.
-    noise : float
-        Noise variance.
-    n_steps : int
-        Steps that are followed.
 
     Returns
     -------
@@ -103,15 +84,6 @@ def sampling_times(
 
     Exactly by eigen-decomposition, and by both chains from the greedy set with as many steps as their bounds ask for
     at a distance of 0.01. Each is timed on other points in every replication, after one that compiles.
-
-    Parameters
-    ----------
-    replications : int
-        Repeats.
-    sizes, ks : sequence of int
-        n and k.
-    noise : float
-        Noise variance.
 
     Returns
     -------
@@ -168,15 +140,6 @@ def batch_times(
 
     A search is given rewards of random arms; the fit to them and the choice of the next batch are timed, on other
     candidates in every replication, after one that compiles or imports. One processor, whatever ``workers``.
-
-    Parameters
-    ----------
-    replications : int
-        Repeats.
-    problem : partial of an instance
-        Candidates.
-    cells : mapping of str to mapping of int to (int, int, int)
-        What grows, its values, and for each the number of candidates, B and the number of rewards.
 
     Returns
     -------

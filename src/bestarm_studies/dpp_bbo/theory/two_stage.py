@@ -2,8 +2,6 @@ r"""Theorem 3.2: GP-BUCB and B-EST after a first stage of arms of largest varian
 
 References
 ----------
-.. [1] Kathuria, Deshpande, Kohli. "Batched Gaussian Process Bandit Optimization via Determinantal Point Processes".
-   NIPS 2016. Theorem 3.2, appendix.
 .. [3] Desautels, Krause, Burdick. "Parallelizing Exploration-Exploitation Tradeoffs in Gaussian Process Bandit
    Optimization". JMLR 2014. The two-stage form; its Table 1 is quoted from other works, not checked in the text.
 .. [4] Nemhauser, Wolsey, Fisher. "An Analysis of Approximations for Maximizing Submodular Set Functions". Mathematical
@@ -56,17 +54,6 @@ def two_stage_rows(
 
     The first stage evaluates arms of largest variance, in batches, until B - 1 more can tell at most ``level`` of
     information about any other; then widths are inflated by :math:`C'=e^C` with C that level.
-
-    Parameters
-    ----------
-    searches : sequence of BatchGP
-        That hallucinate, with known hyper-parameters; ``rounds`` are those of the second stage.
-    problem : partial of gp_draw_instance
-        Functions.
-    replications : int
-        Functions that are searched.
-    level : float
-        C, in nats.
 
     Returns
     -------
@@ -148,7 +135,7 @@ def constants_table(dimensions: Sequence[int], batch: int, rounds: int, n_arms: 
     Returns
     -------
     DataFrame
-        ``d, log10_C, log10_growth`` (of the :math:`e^{d^d}` that [1]_ names), ``log10_ucb, log10_est`` (the ratios).
+        ``d, log10_C, log10_growth`` (of the paper's :math:`e^{d^d}`), ``log10_ucb, log10_est`` (the ratios).
     """
     ucb = np.sqrt(8.0 * ucb_beta(n_arms, rounds * batch, delta) / (36.0 * ucb_beta(n_arms, rounds, delta)))
     ten = np.log(10.0)
@@ -178,11 +165,6 @@ def two_stage_bounds(rows: pd.DataFrame) -> pd.DataFrame:
 
     That is :math:`C'R^{seq}+2\|f\|_\infty T^{init}` with the bound of Theorem 2.1 for all evaluations in place of
     the sequential regret; for GP-BUCB with twice its width, see `bound_runs`.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Of `two_stage_rows`.
     """
     n = rows["evaluations"].to_numpy()
     information = draw_information(int(n.max()))[n - 1]

@@ -16,13 +16,6 @@ def leads_of_sampling(panels: Mapping[str, Mapping[str, pd.DataFrame]], profile:
 
     The best of each side is chosen in one half of the runs and judged in the other, and the reverse.
 
-    Parameters
-    ----------
-    panels : mapping
-        Groups of headings to rows of `with_batches`.
-    profile : str
-        Scale.
-
     Returns
     -------
     DataFrame

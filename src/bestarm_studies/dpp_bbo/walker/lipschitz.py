@@ -26,16 +26,6 @@ def gradient_norms(value: Callable[[FloatArray], FloatArray], points: FloatArray
 def slope_rows(replications: int, step: float = 0.005, *, seed: int = 0, workers: int = 1) -> pd.DataFrame:
     """Return the gradient norms of the synthetic objectives and of the robot at random points: rows of a Computation.
 
-    Parameters
-    ----------
-    replications : int
-        Points.
-    step : float
-        Of the differences, in [0, 1]; where a walker falls on one side of a point, its speed jumps and the slope grows
-        as the step shrinks.
-    seed, workers : int
-        Of the project; one process.
-
     Returns
     -------
     DataFrame
@@ -54,15 +44,7 @@ def slope_rows(replications: int, step: float = 0.005, *, seed: int = 0, workers
 
 
 def lipschitz_ratios(rows: pd.DataFrame, slopes: pd.Series) -> pd.Series:
-    """Return LP-UCB's estimates of the Lipschitz constant over the largest slope, in the second half of the batches.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Of a search with its ``lipschitz`` in units of the model, and the model's unit ``scale``.
-    slopes : Series
-        Norms of the gradient of the objective at random points.
-    """
+    """Return LP-UCB's estimates of the Lipschitz constant over the largest slope, in the second half of the batches."""
     mine = rows[(rows["series"] == "LP-UCB") & rows["lipschitz"].notna()]
     late = mine[batch_of(mine) > batch_of(mine).max() / 2]
     return late["lipschitz"] * late["scale"] / slopes.max()

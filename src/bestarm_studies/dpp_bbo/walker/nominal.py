@@ -36,15 +36,6 @@ def around_nominal(points: FloatArray) -> FloatArray:
 def nominal_rows(replications: int, n_points: int = 16384, *, seed: int = 0, workers: int = 1) -> pd.DataFrame:
     """Return the walking speed around the nominal gait, at points of a scrambled Sobol sequence: rows of a Computation.
 
-    Parameters
-    ----------
-    replications : int
-        Scrambles.
-    n_points : int
-        Points of each.
-    seed, workers : int
-        Of the project; one process walks them all.
-
     Returns
     -------
     DataFrame
@@ -57,19 +48,6 @@ def nominal_instance(
     n_arms: int = 2048, replications: int = 50, sigma: float = SIGMA, seed: int = 0, file: Path | None = None
 ) -> CandidateArms:
     """Return this walker on a random part of the table of walks for each replication.
-
-    Parameters
-    ----------
-    n_arms : int
-        Candidates.
-    replications : int
-        Sets of candidates, that of replication r being the same whatever this number.
-    sigma : float
-        Standard deviation of the noise.
-    seed : int
-        Of the candidates.
-    file : Path, optional
-        Rows of the table, by default those committed.
 
     Raises
     ------

@@ -18,13 +18,6 @@ from bestarm_objectives.walker.walking import walk
 def one_step(controller: FloatArray, n_instants: int = 7) -> FloatArray:
     """Return the angles of the stance leg, the swing leg and the torso during the last step of a walk.
 
-    Parameters
-    ----------
-    controller : ndarray, shape (8,)
-        Coefficients of a controller that does not fall.
-    n_instants : int
-        At equal distances in time, shape (n_instants, 3) in all.
-
     Raises
     ------
     ValueError
@@ -59,19 +52,7 @@ def draw_gait(axis: Axes, controller: FloatArray) -> None:
 
 
 def walks_figure(controller: FloatArray, values: pd.DataFrame, best: float, *, title: str) -> Figure:
-    """Return one step of a controller and, below, the speeds of many.
-
-    Parameters
-    ----------
-    controller : ndarray, shape (8,)
-        See `one_step`.
-    values : DataFrame
-        Speeds ``x`` with the share of walks that are slower, ``value``.
-    best : float
-        The best speed known.
-    title : str
-        The finding.
-    """
+    """Return one step of a controller and, below, the speeds of many."""
     figure, (above, below) = plt.subplots(2, 1, figsize=wide(2, 2.2), height_ratios=[1.0, 1.2])
     draw_gait(above, controller)
     below.plot(values["x"].astype(float), values["value"], color="#0072B2", label="walks")

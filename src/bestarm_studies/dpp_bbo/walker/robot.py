@@ -2,8 +2,6 @@ r"""The objective `robot`: walking speed as a function of the eight coefficients
 
 References
 ----------
-.. [1] Kathuria, Deshpande, Kohli. "Batched Gaussian Process Bandit Optimization via Determinantal Point Processes".
-   NIPS 2016. Section 4.
 .. [2] Westervelt, Grizzle, Chevallereau, Choi, Morris. "Feedback Control of Dynamic Bipedal Robot Locomotion". 2007.
 """
 
@@ -30,15 +28,6 @@ DECIMALS = 7
 def walker_rows(replications: int, n_points: int = 16384, *, seed: int = 0, workers: int = 1) -> pd.DataFrame:
     """Return the walking speed at points of a scrambled Sobol sequence in [0, 1]^8: rows of a Computation.
 
-    Parameters
-    ----------
-    replications : int
-        Scrambles.
-    n_points : int
-        Points of each.
-    seed, workers : int
-        Of the project; one process walks them all.
-
     Returns
     -------
     DataFrame
@@ -56,21 +45,7 @@ def walks(
     speeds: tuple[str, ...],
     seed: int,
 ) -> pd.DataFrame:
-    """Return ``replication, point``, the points of scrambled Sobol sequences in [0, 1]^8 and their rounded speeds.
-
-    Parameters
-    ----------
-    replications, n_points : int
-        Scrambles, and points of each.
-    columns : tuple of str
-        Names of the eight coordinates.
-    controllers : callable
-        From points to coefficients of controllers, both of shape (n, 8).
-    speeds : tuple of str
-        ``"speed"``, ``"graded"`` or both.
-    seed : int
-        Of the project.
-    """
+    """Return ``replication, point``, the points of scrambled Sobol sequences in [0, 1]^8 and their rounded speeds."""
     frames = []
     for replication in range(replications):
         points = unit_points(n_points, len(columns), "sobol", 1_000_003 * seed + replication).astype(np.float32)
@@ -96,17 +71,6 @@ def walks_as_arms(
     data: str = "synthetic",
 ) -> CandidateArms:
     """Return candidates that are a random part of a table of walks for each replication; 1 is one set for all.
-
-    Parameters
-    ----------
-    label, rows, columns, speed
-        Of the instance, its walks, and the columns of their points and of their speed.
-    n_arms, replications, sigma, seed
-        As of `walker_instance`.
-    best : float
-        Largest speed that is known, if it is above those of the table.
-    data : str
-        Where the walks are from.
 
     Raises
     ------
@@ -135,8 +99,8 @@ def walker_instance(
 ) -> CandidateArms:
     r"""Return the walker on candidates of :math:`[0,1]^8`, a random part of the table of walks for each replication.
 
-    [1]_ gives the domain and the noise, and nothing else. The coefficients are taken as they are, without rescaling,
-    and the speed is that of five steps, 0 after a fall.
+    The paper gives the domain and the noise, and nothing else. The coefficients are taken without rescaling, and the
+    speed is that of five steps, 0 after a fall.
 
     Parameters
     ----------
@@ -145,7 +109,7 @@ def walker_instance(
     replications : int
         Sets of candidates, that of replication r being the same whatever this number; 1 is one set for all.
     sigma : float
-        Standard deviation of the noise, 0.1 in [1]_.
+        Standard deviation of the noise, 0.1 in the paper.
     graded : bool
         A fall is worth the way until then.
     seed : int
