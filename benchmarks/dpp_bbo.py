@@ -32,7 +32,7 @@ from bestarm.policies.gp_state import GPModel
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
-from bestarm_studies.dpp_bbo.peer import QLogNEI
+from bestarm_studies.dpp_bbo.theory.peer import QLogNEI
 
 SIGNAL, LENGTHSCALE, NOISE = 1.0, 0.2, 0.01
 KNOWN = GPModel.frozen(LENGTHSCALE, SIGNAL, NOISE)

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from bestarm.guards.files import says_which_file
 from bestarm_lab.datasets.tables import MOTOR_COLUMNS, read_automobile, read_electric_motor
-from bestarm_studies.dpp_bbo.abalone import read_abalone
-from bestarm_studies.dpp_bbo.extreme_files import read_points
+from bestarm_objectives.fastxml.points import read_points
+from bestarm_studies.dpp_bbo.abalone.snails import read_abalone
 from bestarm_studies.linear_topm.drug.files import (
     DRUGS,
     read_binary_phenotype,

@@ -35,8 +35,8 @@ class Computation:
     data_files : sequence of str
         Registered files that the function reads; where nobody has them it makes rows with ``data = "stand-in"``.
     measured : bool
-        Whether the rows are wall times. Those belong to the machine that measured them: they are kept, whatever the
-        code, until they are measured again on purpose.
+        Whether the rows are kept, whatever the code, until they are measured again on purpose: wall times, which belong
+        to the machine that measured them, and tables that are too dear for every rebuild.
     """
 
     title: str

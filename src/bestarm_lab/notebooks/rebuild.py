@@ -14,12 +14,14 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
+from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.store import read_rows
 from bestarm_lab.notebooks.comparison import compare_folders, compare_rows
 from bestarm_lab.notebooks.runner import notebooks_of, run_notebook, warnings_of
 from bestarm_lab.paths import FIGURES, QUICK, REBUILD, RESULTS, ROOT
 from bestarm_lab.processors import PROCESSORS, who_made
 from bestarm_lab.results import costs, stored_rows
+from bestarm_lab.study import load_study
 
 PIPELINE = ROOT / "dvc.yaml"
 NOTEBOOK_SECONDS = 20.0  # of a notebook that draws from rows
@@ -139,12 +141,15 @@ def _run_stages(stages: Sequence[str]) -> tuple[int, list[str]]:
 
 
 def _minutes(stages: Iterable[str]) -> float:
-    """Return the minutes that some stages took when they were last measured, on two cores."""
+    """Return the minutes of some stages when they were last measured, on two cores; rows that are kept take none."""
     seconds = 0.0
     for stage in stages:
         kind, _, name = stage.partition("@")
         if kind == "rows":
-            seconds += sum(s for (study, _, p), s in costs().items() if study == name and p == "laptop") / 2.0
+            experiments = load_study(name).experiments
+            kept = {key for key, e in experiments.items() if isinstance(e, Computation) and e.measured}
+            mine = {key: s for (study, key, p), s in costs().items() if study == name and p == "laptop"}
+            seconds += sum(s for key, s in mine.items() if key not in kept) / 2.0
         else:
             seconds += NOTEBOOK_SECONDS
     return seconds / 60.0

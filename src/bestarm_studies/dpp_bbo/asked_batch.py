@@ -1,10 +1,4 @@
-r"""The posterior of a search that has asked for a batch and knows no reward of it.
-
-References
-----------
-.. [1] Kathuria, Deshpande, Kohli. "Batched Gaussian Process Bandit Optimization via Determinantal Point Processes".
-   NIPS 2016. Section 3.1.
-"""
+r"""The posterior of a search that has asked for a batch and knows no reward of it."""
 
 from __future__ import annotations
 

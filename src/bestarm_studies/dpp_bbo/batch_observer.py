@@ -1,10 +1,4 @@
-r"""An observer of batched searches: what a batch was worth, how spread out it was, and how its region looked.
-
-References
-----------
-.. [1] Kathuria, Deshpande, Kohli. "Batched Gaussian Process Bandit Optimization via Determinantal Point Processes".
-   NIPS 2016. Sections 2 and 4.
-"""
+r"""An observer of batched searches: what a batch was worth, how spread out it was, and how its region looked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finitely many candidates of a function whose maximum is known beyond them, and measures of a recommendation."""
+"""Finitely many candidates of a function whose maximum is known beyond them, and the regret of a recommendation."""
 
 from __future__ import annotations
 
@@ -57,22 +57,10 @@ class CandidateArms(NoiselessArms):
         return super().take(rows)
 
 
-def immediate_regret(problem: Any, recommended: IntArray) -> FloatArray:
-    """Return f(x*) minus f at the recommended candidate, x* being the maximiser over the whole domain."""
-    means = np.broadcast_to(problem.means, (len(recommended), problem.means.shape[1]))
-    return np.asarray(problem.optimum - np.take_along_axis(means, recommended[:, :1], axis=1)[:, 0])
-
-
 def candidate_regret(problem: Any, recommended: IntArray) -> FloatArray:
     """Return f at the best candidate minus f at the recommended one."""
     means = np.broadcast_to(problem.means, (len(recommended), problem.means.shape[1]))
     return np.asarray(means.max(axis=1) - np.take_along_axis(means, recommended[:, :1], axis=1)[:, 0])
-
-
-def recommended_value(problem: Any, recommended: IntArray) -> FloatArray:
-    """Return f at the recommended candidate."""
-    means = np.broadcast_to(problem.means, (len(recommended), problem.means.shape[1]))
-    return np.take_along_axis(means, recommended[:, :1], axis=1)[:, 0]
 
 
 def stored_table(name: str, file: Path | None = None) -> tuple[pd.DataFrame, str]:

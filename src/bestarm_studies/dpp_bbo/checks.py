@@ -1,53 +1,70 @@
-"""Claims of the DPP-BBO paper that a computation decides, and the values that its other claims compare."""
+"""Values that claims compare: regrets from the maximum of the domain, as the paper counts them, or from candidates."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from bestarm.interface import FloatArray
 from bestarm_lab.claims.cells import Value
-from bestarm_lab.claims.records import Check
-from bestarm_lab.claims.verdicts import Decision
-from bestarm_studies.dpp_bbo.fastxml_table import HYPER_PARAMETERS
-from bestarm_studies.dpp_bbo.regrets import distance_to, log_candidate_regret, log_observed_regret, log_regret
-from bestarm_studies.dpp_bbo.theory_checks import THEORY_CHECKS
-from bestarm_studies.dpp_bbo.values import batch_of, lipschitz_ratios, variance_shares
-
-Test = Mapping[str, Any]
-Rows = Mapping[str, pd.DataFrame]
+from bestarm_lab.experiments.experiment import Experiment
+from bestarm_lab.study import load_study
+from bestarm_studies.dpp_bbo.candidate_arms import STUDY
+from bestarm_studies.dpp_bbo.gp_draws import gp_draw_instance
+from bestarm_studies.dpp_bbo.values import SMALLEST, batch_of, floors
 
 
-def lipschitz_errors(test: Test, rows: Rows) -> Decision:
-    """Compare LP-UCB's estimates of the Lipschitz constant with the largest slope, on the robot and elsewhere."""
-    slopes, errors = rows["slopes"].groupby("series")["slope"], {}
-    for objective, experiment in test["of"].items():
-        ratios = lipschitz_ratios(rows[experiment], slopes.get_group(objective))
-        errors[objective] = float(np.abs(np.log(ratios)).median())
-    robot = errors["robot"]
-    others = [error for objective, error in errors.items() if objective != "robot"]
-    text = ", ".join(f"{name}: a factor of {np.exp(error):.2f}" for name, error in errors.items())
-    return Decision(robot < min(others), f"median error in the second half of the batches, {text}")
+@cache
+def floors_of(experiment: str) -> FloatArray:
+    """Return how far the best candidate of each run of an experiment is below f(x*), shape (R,), or one 0.
+
+    It is 0 where the candidates are all that there is: of drawn functions, and of data, which nobody needs for that.
+    """
+    found = load_study(STUDY).experiments.get(experiment)
+    if not isinstance(found, Experiment) or found.problem.func is gp_draw_instance or not found.has_data():
+        return np.zeros(1)
+    return floors(found.problem())
 
 
-def precision_range(test: Test, rows: Rows) -> Decision:
-    """Take the range of the precision at 1 over the grid, and the share of its variance that each setting explains."""
-    ranges, texts = [], []
-    for name in test["experiments"]:
-        ranges.append(float(rows[name]["p1"].max() - rows[name]["p1"].min()))
-        shares = variance_shares(rows[name])
-        first = max(HYPER_PARAMETERS, key=lambda h: shares[h])
-        texts.append(f"{name}: {ranges[-1]:.3f}, of which {first} alone explains {shares[first]:.0%} of the variance")
-    return Decision(min(ranges) > test["above"], "; ".join(texts))
+def immediate_regrets(cell: pd.DataFrame) -> pd.Series:
+    """Return f(x*) minus f at the recommended arm: to the regret among the candidates it adds the run's floor."""
+    found = cell["candidate_regret"].astype(np.float64)
+    for experiment, runs in cell.groupby("experiment")["replication"]:
+        floor = floors_of(str(experiment))
+        found[runs.index] += floor[runs % len(floor)]
+    return found
 
 
-CHECKS: dict[str, Check] = {
-    "lipschitz_errors": Check(lipschitz_errors, {"experiments": "experiments", "of": "any"}),
-    "precision_range": Check(precision_range, {"experiments": "experiments", "above": "number"}),
-    **THEORY_CHECKS,
-}
+def log_regret(cell: pd.DataFrame, test: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the mean of log10(f(x*) - f + 10^-6) over the rows of each run (rows) and series (columns)."""
+    return _mean_log(cell, immediate_regrets(cell))
+
+
+def log_candidate_regret(cell: pd.DataFrame, test: Mapping[str, Any]) -> pd.DataFrame:
+    """Return `log_regret` from the best candidate in the place of the maximum of the domain."""
+    return _mean_log(cell, cell["candidate_regret"])
+
+
+def log_observed_regret(cell: pd.DataFrame, test: Mapping[str, Any]) -> pd.DataFrame:
+    """Return `log_candidate_regret` of the observed arm with the largest posterior mean."""
+    return _mean_log(cell, cell["by_observed_mean"])
+
+
+def distance_to(cell: pd.DataFrame, test: Mapping[str, Any]) -> pd.DataFrame:
+    """Return how far the regret of each run (rows) and series (columns) is from that of the same run of another."""
+    table = cell.groupby(["replication", "series"], sort=False)["candidate_regret"].mean().unstack("series")
+    return table.sub(table[test["to"]], axis=0).abs()
+
+
+def _mean_log(cell: pd.DataFrame, regrets: pd.Series) -> pd.DataFrame:
+    logs = pd.Series(np.log10(regrets.astype(np.float64) + SMALLEST), index=cell.index)
+    return logs.groupby([cell["replication"], cell["series"]], sort=False).mean().unstack("series")
+
+
 VALUES: dict[str, Value] = {
     "batch": Value("batch", of=batch_of),
     "distance_to": Value("distance from the regret of another search", of=distance_to, needs={"to": "text"}),

@@ -1,18 +1,19 @@
-r"""Functions drawn from the prior of the search's own model: where the theorems of the paper hold.
-
-References
-----------
-.. [1] Kathuria, Deshpande, Kohli. "Batched Gaussian Process Bandit Optimization via Determinantal Point Processes".
-   NIPS 2016. Sections 3 and 6.
-"""
+"""Functions drawn from the prior of the search's own model, where the paper's theorems hold, and their kernels."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from bestarm.interface import FloatArray
+from bestarm.streams import Streams
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
+
+# Functions drawn from the model itself, in the plane, with known hyper-parameters.
+DRAWN = {"lengthscale": 0.15, "sigma": 0.1}
 
 
 def kernel_matrix(x: FloatArray, lengthscale: float) -> FloatArray:
@@ -66,3 +67,22 @@ def gp_draw_instance(
     normal = [np.random.default_rng([seed, n_arms, n_features, r]).standard_normal(n_arms) for r in range(replications)]
     label = f"GP draws |X|={n_arms} d={n_features} l={lengthscale:g} sigma={sigma:g}"
     return CandidateArms(label, x, np.stack(normal) @ root.T, sigma)
+
+
+FUNCTIONS = partial(gp_draw_instance, n_arms=400, lengthscale=DRAWN["lengthscale"], sigma=DRAWN["sigma"])
+BLOCK = 125  # replications that are searched together; the rows do not depend on it
+
+
+def blocks(problem: CandidateArms, replications: int, seed: int) -> Iterator[tuple[CandidateArms, Streams]]:
+    """Yield parts of a problem with their random numbers."""
+    for start in range(0, replications, BLOCK):
+        rows = np.arange(start, min(start + BLOCK, replications))
+        yield problem.take(rows), Streams(seed, problem.label, rows)
+
+
+def batch_kernel(n: int, noise: float, seed: int, item: int, lengthscale: float = 0.3, n_known: int = 3) -> FloatArray:
+    """Return the DPP kernel I + K / noise of random points in the plane, of which a few neighbours were observed."""
+    x = np.random.default_rng([seed, item, n]).random((n + n_known, 2))
+    prior = kernel_matrix(x, lengthscale)
+    cross, own = prior[n:, :n], prior[n:, n:] + noise * np.eye(n_known)
+    return np.asarray(np.eye(n) + (prior[:n, :n] - cross.T @ np.linalg.solve(own, cross)) / noise)

@@ -12,11 +12,11 @@ import pandas as pd
 
 from bestarm_lab.claims.choices import Choice, StandIn
 from bestarm_lab.experiments.one_change import name_of_change
-from bestarm_studies.dpp_bbo.experiments import PROBLEMS
 from bestarm_studies.dpp_bbo.values import EVERYBODY
 
 MAXIMUM, SAMPLE = "UCB-DPP-MAX", "UCB-DPP-SAMPLE"
 BOTH = (MAXIMUM, SAMPLE)
+PANELS = ("fig1_branin", "fig1_hartmann", "fig2_bibtex", "fig2_robot", "fig3_cosines", "fig4_abalone", "fig5_delicious")
 # The recommendation is not in these: distances of arms, and the regret of Abalone's observed snails.
 RECOMMENDED = ("log_regret", "log_candidate_regret", "candidate_regret", "distance_to")
 
@@ -32,7 +32,7 @@ def _changed(
     beside: Collection[str] = (),
     functions: Collection[str] = ("branin", "hartmann"),
 ) -> Choice:
-    """Return a choice of `bestarm_studies.dpp_bbo.series.choices`, and the searches that do not depend on it."""
+    """Return one of the choices of `synthetic.experiments`, and the searches that do not depend on it."""
     names = {name: name_of_change(name, change) for name in series}
     stands = {f"fig1_{f}_b5": StandIn(f"choices_{f}", names, beside, same="round") for f in functions}
     return Choice(words, stands)
@@ -48,7 +48,7 @@ def _recommends(words: str, column: str) -> Choice:
     def by(rows: pd.DataFrame) -> pd.DataFrame:
         return rows.assign(candidate_regret=rows[column])
 
-    names = [f"{name}_b{batch}" for _, name, _, _ in PROBLEMS.values() for batch in (5, 10)]
+    names = [f"{panel}_b{batch}" for panel in PANELS for batch in (5, 10)]
     return Choice(words, {name: StandIn(name, change=by) for name in names}, RECOMMENDED)
 
 
@@ -59,8 +59,7 @@ CHOICES = (
     _recommends("recommends the best observed mean", "by_observed_mean"),
     _recommends("recommends the best observed reward", "by_observed_reward"),
     Choice(
-        "the walker around a gait",
-        {f"fig2_robot_b{batch}": StandIn(f"nominal_robot_b{batch}") for batch in (5, 10)},
+        "the walker around a gait", {f"fig2_robot_b{batch}": StandIn(f"nominal_robot_b{batch}") for batch in (5, 10)}
     ),
     _noise("0"),
     _noise("0.1"),

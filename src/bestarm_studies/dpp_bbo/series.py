@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bestarm.models.gp_hyper import GammaPriors
 from bestarm.policies.batch_gp import BatchGP, b_est, gp_bucb, lp_ucb, thompson
 from bestarm.policies.batch_rules import (
     Acquisition,
     Anywhere,
     DownUp,
     EstimatedMaximum,
-    Exchange,
     GreedyMap,
     Hallucinate,
     KDpp,
@@ -22,13 +20,12 @@ from bestarm.policies.batch_rules import (
     UpperBound,
 )
 from bestarm.policies.gp_state import GPModel
-from bestarm_lab.experiments.experiment import Series
 from bestarm_lab.experiments.one_change import name_of_change
+from bestarm_studies.dpp_bbo.gp_draws import DRAWN
 
 ROUNDS = {5: 30, 10: 20, 20: 10}  # batches by their size; the paper does not say how many it ran
 ACQUISITIONS: dict[str, Acquisition] = {"UCB": UpperBound(), "EST": EstimatedMaximum()}
 SAMPLERS: dict[str, RegionSampler] = {"MAX": GreedyMap(), "SAMPLE": DownUp(), "UNIFORM": Uniform()}
-
 # The most probable hyper-parameters given 500 random evaluations: length-scales, signal and noise variance of the
 # function less an offset, over a scale. The offset and the scale also stand for those of fewer than five rewards.
 OFFLINE: dict[str, dict[str, Any]] = {
@@ -110,56 +107,6 @@ def controls(batch: int, model: GPModel) -> dict[str, BatchGP]:
     }
 
 
-def choices(objective: str, *, exchange: bool) -> dict[str, Any]:
-    """Return what the paper leaves open, one change at a time, in batches of five.
-
-    The paper's own chain (``exchange``) takes thousands of times the steps, and is run 20 times only.
-    """
-    base = published(5, learned(objective))
-    sample, penalty = base["UCB-DPP-SAMPLE"], base["LP-UCB"]
-    est, bucb, best = (base[name] for name in ("EST-DPP-SAMPLE", "GP-BUCB", "B-EST"))
-
-    def fitted(policy: BatchGP, **settings: Any) -> BatchGP:
-        return replace(policy, model=learned(objective, **settings))
-
-    def ruled(policy: BatchGP, **parts: Any) -> BatchGP:
-        return replace(policy, rule=replace(policy.rule, **parts))
-
-    found: dict[str, Any] = {name: base[name] for name in ("UCB-DPP-SAMPLE", "UCB-DPP-MAX")}
-    for name, policy in list(found.items()):
-        changes = {
-            "β over 5": ruled(policy, acquisition=UpperBound(beta_scale=0.2)),
-            "region of Contal's code": ruled(policy, region="as_coded"),
-            "first arm left out": ruled(policy, exclude_first=True),
-            "mean of zero": fitted(policy, constant=0.0),
-            "fits after every batch": fitted(policy, growth=1.0),
-            "flat priors": fitted(policy, priors=GammaPriors.uninformative()),
-            "slice sampling": fitted(policy, fit="slice"),
-            "ten first arms": replace(policy, first=10),
-        }
-        found |= {name_of_change(name, change): made for change, made in changes.items()}
-    if exchange:
-        found[name_of_change("UCB-DPP-SAMPLE", "exchange chain")] = Series(
-            ruled(sample, sampler=Exchange()), replications=20
-        )
-    by_integral = EstimatedMaximum("ESTn")
-    found |= {
-        "EST-DPP-SAMPLE": est,
-        name_of_change("EST-DPP-SAMPLE", "ESTn"): ruled(est, acquisition=by_integral),
-        "B-EST": best,
-        name_of_change("B-EST", "ESTn"): ruled(best, acquisition=by_integral),
-        "GP-BUCB": bucb,
-        name_of_change("GP-BUCB", "t counts batches"): ruled(bucb, by_evaluations=False),
-        name_of_change("GP-BUCB", "two stages"): ruled(bucb, two_stage=True, inflation=1.6487),
-        "LP-UCB": penalty,
-        name_of_change("LP-UCB", "width of UCB"): ruled(penalty, penalty_width=UpperBound()),
-        name_of_change("LP-UCB", "penalty of GPyOpt"): ruled(penalty, penalty_as_coded=True),
-    }
-    return found
-
-
-# Functions drawn from the model itself, in the plane, with known hyper-parameters.
-DRAWN = {"lengthscale": 0.15, "sigma": 0.1}
 KNOWN = GPModel.frozen(DRAWN["lengthscale"], 1.0, DRAWN["sigma"] ** 2)
 DRAW_ROUNDS = 20
 
@@ -176,3 +123,6 @@ def on_draws() -> dict[str, BatchGP]:
         rule = KDpp(EstimatedMaximum("ESTn"), SAMPLERS[sampler])
         found[name_of_change(f"EST-DPP-{sampler}", "ESTn")] = replace(found[f"EST-DPP-{sampler}"], rule=rule)
     return found
+
+
+EXPLORES = replace(on_draws()["UCB-DPP-MAX"], rule=KDpp(UpperBound(), GreedyMap(repeats=True)))

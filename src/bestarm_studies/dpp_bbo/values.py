@@ -1,4 +1,4 @@
-"""Values of the DPP-BBO paper's figures: regrets batch by batch, differences of searches, and what tables depend on."""
+"""Values of the DPP-BBO paper's figures: regrets batch by batch, differences of searches, and tables of both."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm_lab.claims.cells import best_by_halves
 from bestarm_lab.figures.values import Lines, paired_effects, summarise
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
-from bestarm_studies.dpp_bbo.fastxml_table import HYPER_PARAMETERS
 
 SMALLEST = 1e-6  # added to a regret before its logarithm is taken
 SEARCHES = ("GP-BUCB", "B-EST", "UCB-DPP-MAX", "EST-DPP-MAX", "UCB-DPP-SAMPLE", "EST-DPP-SAMPLE", "LP-UCB")
@@ -71,36 +69,6 @@ def differences(panels: Mapping[str, pd.DataFrame], lines: Lines, column: str, p
     return pd.concat(found, ignore_index=True)
 
 
-def leads_of_sampling(panels: Mapping[str, Mapping[str, pd.DataFrame]], profile: str) -> pd.DataFrame:
-    """Return by how much the better SAMPLE search is ahead of the best of the paper's others, with 95% intervals.
-
-    The best of each side is chosen in one half of the runs and judged in the other, and the reverse.
-
-    Parameters
-    ----------
-    panels : mapping
-        Groups of headings to rows of `with_batches`.
-    profile : str
-        Scale.
-
-    Returns
-    -------
-    DataFrame
-        Columns of a figure's CSV: paired differences of the mean log10 regret; the series is the group, x the heading.
-    """
-    sides = {"SAMPLE": [name for name in SEARCHES if "SAMPLE" in name], "others": list(RIVALS)}
-    found = []
-    for group, named in panels.items():
-        for heading, rows in named.items():
-            runs = rows.groupby(["replication", "series"])["log_regret"].mean().unstack("series")
-            best = pd.DataFrame({side: -best_by_halves(-runs[names].dropna()) for side, names in sides.items()})
-            judged = best.melt(ignore_index=False, var_name="series", value_name="lowest").reset_index()
-            judged["data"] = rows["data"].iloc[0]
-            lines = {group: {heading: ("SAMPLE", "others")}}
-            found.append(paired_effects(judged, "lowest", statistic="difference", profile=profile, lines=lines))
-    return pd.concat(found, ignore_index=True)
-
-
 def end_table(panels: Mapping[str, pd.DataFrame], order: Sequence[str], column: str) -> pd.DataFrame:
     """Return the median of a column after the last batch as text, a line for each search."""
     found: dict[str, list[str]] = {"search": list(order)}
@@ -110,23 +78,21 @@ def end_table(panels: Mapping[str, pd.DataFrame], order: Sequence[str], column: 
     return pd.DataFrame(found)
 
 
-def lipschitz_ratios(rows: pd.DataFrame, slopes: pd.Series) -> pd.Series:
-    """Return LP-UCB's estimates of the Lipschitz constant over the largest slope, in the second half of the batches.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Of a search with its ``lipschitz`` in units of the model, and the model's unit ``scale``.
-    slopes : Series
-        Norms of the gradient of the objective at random points.
-    """
-    mine = rows[(rows["series"] == "LP-UCB") & rows["lipschitz"].notna()]
-    late = mine[batch_of(mine) > batch_of(mine).max() / 2]
-    return late["lipschitz"] * late["scale"] / slopes.max()
+def of_statistic(values: pd.DataFrame, statistic: str) -> pd.DataFrame:
+    """Return the plotted values of one statistic."""
+    return values[values["statistic"] == statistic]
 
 
-def variance_shares(table: pd.DataFrame, column: str = "p1") -> pd.Series:
-    """Return the share of the variance over a full grid that each hyper-parameter explains alone."""
-    total = table[column].var(ddof=0)
-    alone = {h: table.groupby(h)[column].mean().var(ddof=0) / total for h in HYPER_PARAMETERS}
-    return pd.Series(alone)
+def wide_table(values: pd.DataFrame, entry: str = "{value:.3f}", *, index: Sequence[str] = ("series",)) -> pd.DataFrame:
+    """Return plotted values as a table of texts, with a column for each statistic."""
+    shown = values.dropna(subset="value")
+    texts = [entry.format(**{str(k): v for k, v in line.items()}) for line in shown.to_dict("records")]
+    table = shown.assign(text=texts).pivot(index=list(index), columns="statistic", values="text")
+    order = shown.set_index(list(index)).index.unique()
+    table = table.reindex(order, columns=shown["statistic"].unique()).fillna("")
+    return table.rename_axis(columns=None).reset_index()
+
+
+Test = Mapping[str, Any]
+Rows = Mapping[str, pd.DataFrame]
+ROUNDING = 1e-8

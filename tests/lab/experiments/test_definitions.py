@@ -5,7 +5,7 @@ import shutil
 import sys
 import textwrap
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -23,14 +23,14 @@ from bestarm_lab.experiments.experiment import Series
 from bestarm_lab.experiments.keys import describe
 from bestarm_lab.experiments.names import LOOSE, WHOLE, Definition
 from bestarm_lab.metrics import correct
+from bestarm_lab.study import load_study
 from bestarm_studies.linear_topm.observer import GifaObserver
 
 STUDIES = ("linear_topm", "gpoo", "gse", "oae", "dpp_bbo")
 
 
-@cache
 def experiments(study: str):
-    return import_module(f"bestarm_studies.{study}.experiments").EXPERIMENTS
+    return load_study(study).experiments
 
 
 def what_runs(one, series=None) -> list:

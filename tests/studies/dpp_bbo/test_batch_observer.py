@@ -11,12 +11,14 @@ from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_studies.dpp_bbo.batch_observer import BatchObserver
 from bestarm_studies.dpp_bbo.candidate_arms import candidate_regret
+from bestarm_studies.dpp_bbo.checks import floors_of, log_candidate_regret, log_observed_regret, log_regret
+from bestarm_studies.dpp_bbo.fastxml.table import variance_shares
 from bestarm_studies.dpp_bbo.gp_draws import gp_draw_instance, kernel_matrix
-from bestarm_studies.dpp_bbo.regrets import floors_of, log_candidate_regret, log_observed_regret, log_regret
-from bestarm_studies.dpp_bbo.series import KNOWN, choices, frozen, learned, published
-from bestarm_studies.dpp_bbo.slopes import gradient_norms
-from bestarm_studies.dpp_bbo.synthetic import synthetic_instance
-from bestarm_studies.dpp_bbo.values import floors, lipschitz_ratios, variance_shares, with_batches
+from bestarm_studies.dpp_bbo.series import KNOWN, frozen, learned, published
+from bestarm_studies.dpp_bbo.synthetic.experiments import choices
+from bestarm_studies.dpp_bbo.synthetic_functions import synthetic_instance
+from bestarm_studies.dpp_bbo.values import floors, with_batches
+from bestarm_studies.dpp_bbo.walker.lipschitz import gradient_norms, lipschitz_ratios
 
 RUNS, ROUNDS = 3, 4
 

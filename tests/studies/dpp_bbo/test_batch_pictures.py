@@ -14,9 +14,12 @@ from bestarm.policies.gp_state import GPModel
 from bestarm.streams import Streams
 from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.values import COLUMNS
-from bestarm_studies.dpp_bbo import batch_pictures, batch_values
+from bestarm_studies.dpp_bbo.batches.laws import chain_values, mixture_values, volume_values
+from bestarm_studies.dpp_bbo.batches.plane import places_of, plane_figure, plane_values, surface_of, variance_rows
+from bestarm_studies.dpp_bbo.gp_bandits.bounds import bounds_figure, bounds_values, filling_figure, penalty_values
 from bestarm_studies.dpp_bbo.gp_draws import gp_draw_instance, kernel_matrix
-from bestarm_studies.dpp_bbo.synthetic import synthetic_instance
+from bestarm_studies.dpp_bbo.moments import CODE, TEXT, following, moment, moment_rows, regions, search_rows
+from bestarm_studies.dpp_bbo.synthetic_functions import synthetic_instance
 
 LENGTHSCALE, NOISE = 0.15, 0.01
 MODEL = GPModel.frozen(LENGTHSCALE, 1.0, NOISE)
@@ -44,12 +47,12 @@ def one(problem, make, *args, replication=0, **settings):
     """A search of one replication, and its problem and streams."""
     which = np.array([replication])
     alone, streams = problem.take(which), STREAMS.take(which)
-    return batch_values.moment(make(*args, **GIVEN | settings), alone, streams), alone, streams
+    return moment(make(*args, **GIVEN | settings), alone, streams), alone, streams
 
 
 @pytest.mark.parametrize("make", [gp_bucb, b_est])
 def test_a_moment_is_the_dense_posterior_with_hallucinated_arms(make):
-    now = batch_values.moment(make(3, 2, **GIVEN), PLANE, STREAMS)
+    now = moment(make(3, 2, **GIVEN), PLANE, STREAMS)
     for r in range(3):
         seen, rewards = known(now, r)
         for b in range(4):
@@ -67,25 +70,25 @@ def test_a_moment_is_the_dense_posterior_with_hallucinated_arms(make):
 
 
 def test_widths_are_the_formulas():
-    ucb = batch_values.moment(gp_bucb(3, 2, inflation=1.5, **GIVEN), PLANE, STREAMS)
-    est = batch_values.moment(b_est(3, 2, estimate="ESTn", **GIVEN), PLANE, STREAMS)
+    ucb = moment(gp_bucb(3, 2, inflation=1.5, **GIVEN), PLANE, STREAMS)
+    est = moment(b_est(3, 2, estimate="ESTn", **GIVEN), PLANE, STREAMS)
     for b in range(3):
         beta = 2 * np.log(40 * (b + 1) ** 2 * np.pi**2 / (6 * 0.05))
         assert ucb.width(b) == pytest.approx(1.5 * np.sqrt(beta))
         mean, deviations = est.posterior(b, 1)
         hoped = est.state.log[1, 1]
         assert est.width(b, 1) == pytest.approx(((hoped - mean) / deviations).min())
-    later = batch_values.following(ucb, PLANE, STREAMS)
+    later = following(ucb, PLANE, STREAMS)
     assert later.width(2) == pytest.approx(1.5 * np.sqrt(2 * np.log(40 * 6**2 * np.pi**2 / 0.3)))
     assert later.state.n_known.tolist() == [7, 7, 7]
     assert later.pulled.sum(axis=1).tolist() == [7, 7, 7]
-    first = batch_values.moment(gp_bucb(3, 2, model=MODEL, first=0), PLANE, STREAMS)
+    first = moment(gp_bucb(3, 2, model=MODEL, first=0), PLANE, STREAMS)
     assert first.state.n_known.tolist() == [0, 0, 0]
     assert first.width(1) == pytest.approx(np.sqrt(2 * np.log(40 * 4 * np.pi**2 / 0.3)))
 
 
 def test_policies_share_their_first_arms_and_rewards():
-    left, right = (batch_values.moment(m(3, 1, **GIVEN), PLANE, STREAMS) for m in (ucb_dpp_max, ucb_dpp_sample))
+    left, right = (moment(m(3, 1, **GIVEN), PLANE, STREAMS) for m in (ucb_dpp_max, ucb_dpp_sample))
     for r in range(3):
         np.testing.assert_array_equal(known(left, r), known(right, r))
     np.testing.assert_array_equal(left.batch[:, 0], right.batch[:, 0])
@@ -94,24 +97,24 @@ def test_policies_share_their_first_arms_and_rewards():
 @pytest.mark.parametrize("make", [ucb_dpp_max, est_dpp_max])
 def test_regions_by_a_loop_over_the_arms(make):
     policy = make(3, 1, **GIVEN | ({} if make is ucb_dpp_max else {"estimate": "ESTn"}))
-    now = batch_values.moment(policy, PLANE, STREAMS)
+    now = moment(policy, PLANE, STREAMS)
     for r in range(3):
         mean, deviations = now.posterior(0, r)
         width = now.state.log[r, 0]
         after = np.sqrt(2 * np.log(40 * 4 * np.pi**2 / 0.3)) if make is ucb_dpp_max else width
         lowest = max(m - width * d for m, d in zip(mean, deviations, strict=True))
-        found = batch_values.regions(now, r)
-        for name, reach in ((batch_values.TEXT, 2 * after), (batch_values.CODE, width)):
+        found = regions(now, r)
+        for name, reach in ((TEXT, 2 * after), (CODE, width)):
             wanted = [i for i in range(40) if mean[i] + reach * deviations[i] >= lowest]
             assert found[name].tolist() == wanted
-        assert len(found[batch_values.TEXT]) == now.state.log[r, 2]  # the policy's own region
+        assert len(found[TEXT]) == now.state.log[r, 2]  # the policy's own region
 
 
 def test_bounds_are_those_that_choose_the_next_arm():
     now, problem, _ = one(LINE, b_est, 3, 1, estimate="ESTn")
     seen, rewards = known(now, 0)
     x = problem.features[:, 0]
-    values = batch_values.bounds_values(now, problem, "p", "smoke", 2)
+    values = bounds_values(now, problem, "p", "smoke", 2)
     assert list(values.columns) == COLUMNS
     mean, cov = naive_posterior(problem.features, seen, rewards, now.batch[0, :2])
     order = np.argsort(x)
@@ -128,9 +131,9 @@ def test_bounds_are_those_that_choose_the_next_arm():
     np.testing.assert_allclose(table["chosen"]["x"], x[now.batch[0, :2]])
     np.testing.assert_allclose(np.sort(table["observation"]["value"]), np.sort(rewards))
     np.testing.assert_allclose(table["f"]["value"], problem.means[0, order])
-    assert batch_values.TEXT not in table
-    first = batch_values.bounds_values(now, problem, "p", "smoke")
-    inside = first[first["statistic"] == batch_values.CODE]
+    assert TEXT not in table
+    first = bounds_values(now, problem, "p", "smoke")
+    inside = first[first["statistic"] == CODE]
     band = first[first["statistic"] == "mean"]
     np.testing.assert_allclose(inside["value"], band["low"].max())
     wanted = band.loc[band["high"] >= band["low"].max(), "x"]
@@ -139,7 +142,7 @@ def test_bounds_are_those_that_choose_the_next_arm():
 
 def test_penalties_by_the_formula():
     now, problem, _ = one(LINE, lp_ucb, 3, 1)
-    values = batch_values.penalty_values(now, problem, 3, "smoke")
+    values = penalty_values(now, problem, 3, "smoke")
     seen, rewards = known(now, 0)
     x, order = problem.features[:, 0], np.argsort(problem.features[:, 0])
     mean, cov = naive_posterior(problem.features, seen, rewards)
@@ -162,9 +165,9 @@ def test_penalties_by_the_formula():
 def test_planes_hold_coordinates_deviations_and_places():
     grid = synthetic_instance("Cosines", 36, replications=1, design="grid")
     streams = STREAMS.take(np.array([0]))
-    now = batch_values.moment(ucb_dpp_max(4, 1, **GIVEN), grid, streams)
-    values = batch_values.plane_values(now, "p", "smoke", 2, so_far=True, coordinates=True)
-    table = batch_pictures.surface_of(values, batch_pictures.places_of(values))
+    now = moment(ucb_dpp_max(4, 1, **GIVEN), grid, streams)
+    values = plane_values(now, "p", "smoke", 2, so_far=True, coordinates=True)
+    table = surface_of(values, places_of(values))
     deviations = now.posterior(2)[1]
     for arm, (across, up) in enumerate(grid.features):
         assert table.loc[up, across] == pytest.approx(deviations[arm])
@@ -175,26 +178,26 @@ def test_planes_hold_coordinates_deviations_and_places():
     counts = np.bincount(known(now, 0)[0], minlength=36)
     np.testing.assert_array_equal(seen["x"], np.flatnonzero(counts))
     np.testing.assert_array_equal(seen["value"], counts[counts > 0])
-    whole = batch_values.plane_values(now, "q", "smoke")
+    whole = plane_values(now, "q", "smoke")
     assert set(whole["statistic"]) == {"observed", "place"}
     assert (whole["statistic"] == "place").sum() == 4
 
 
 def test_rows_of_searches_and_of_batches():
     searches = {"EST": est_dpp_sample(3, 4, estimate="ESTn", **GIVEN), "UCB": gp_bucb(3, 4, **GIVEN)}
-    rows = batch_values.search_rows(searches, PLANE, STREAMS)
+    rows = search_rows(searches, PLANE, STREAMS)
     assert rows.groupby("series")["batch"].unique().map(list).tolist() == [[1, 2, 3, 4]] * 2
     est = rows[rows["series"] == "EST"]
     best = PLANE.means.max(axis=1)[est["replication"]]
     np.testing.assert_allclose(est["excess"], est["maximum"] - best, atol=1e-6)
     assert (est["not_below"] == (est["maximum"] >= best)).all()
     assert rows.loc[rows["series"] == "UCB", "not_below"].isna().all()
-    now = {name: batch_values.moment(policy, PLANE, STREAMS) for name, policy in searches.items()}
-    logs = batch_values.moment_rows(now)
+    now = {name: moment(policy, PLANE, STREAMS) for name, policy in searches.items()}
+    logs = moment_rows(now)
     first = est[est["batch"] == 1].set_index("replication")
     mine = logs[logs["series"] == "EST"].set_index("replication")
     np.testing.assert_allclose(mine["width"], first["width"], rtol=1e-3)  # findings keep four digits
-    left = batch_values.variance_rows(now).set_index(["series", "replication", "arm"])
+    left = variance_rows(now).set_index(["series", "replication", "arm"])
     for r in range(3):
         seen, rewards = known(now["UCB"], r)
         before = np.diag(naive_posterior(PLANE.features, seen, rewards)[1]).max()
@@ -205,7 +208,7 @@ def test_rows_of_searches_and_of_batches():
 
 
 def small_kernel():
-    now = batch_values.moment(ucb_dpp_max(3, 1, **GIVEN), PLANE, STREAMS)
+    now = moment(ucb_dpp_max(3, 1, **GIVEN), PLANE, STREAMS)
     return now.kernel(np.arange(0, 40, 5))
 
 
@@ -217,7 +220,7 @@ def enumerated(kernel, k):
 def test_volumes_have_the_means_of_enumeration():
     kernel, n_draws = small_kernel(), 4000
     sets, dets = enumerated(kernel, 3)
-    values = batch_values.volume_values(kernel, 3, Streams.first(n_draws, seed=2), "p", "smoke")
+    values = volume_values(kernel, 3, Streams.first(n_draws, seed=2), "p", "smoke")
     means = values[values["statistic"] == "mean"].set_index("series")["value"]
     logs = np.log(dets)
     for label, law in (("UCB-DPP-SAMPLE", dets / dets.sum()), ("UCB-UNIFORM", np.full(len(sets), 1 / len(sets)))):
@@ -237,7 +240,7 @@ def test_the_law_of_j_by_enumeration():
         for j in range(k + 1):
             weights[j] += sum(np.linalg.det(m[np.ix_(t, t)]) if t else 1.0 for t in combinations(s, j))
     assert weights.sum() == pytest.approx(enumerated(kernel, k)[1].sum())
-    values = batch_values.mixture_values(kernel, k, "p", "s", "smoke")
+    values = mixture_values(kernel, k, "p", "s", "smoke")
     law = values[values["statistic"] == "probability"]
     np.testing.assert_allclose(law["value"], weights / weights.sum(), rtol=1e-6)
     mean = values.loc[values["statistic"] == "mean", "value"].item()
@@ -256,7 +259,7 @@ def test_chains_by_powers_of_a_matrix_made_by_hand():
                 moves["down-up"][a, b] = law[b] / k / sum(law[c] for c in range(n) if kept in sets[c])
                 moves["exchange"][a, b] = 0.5 * min(1.0, law[b] / law[a]) / (k * (6 - k))
     greedy = sets.index(tuple(np.sort(greedy_map(kernel, k)[0]).tolist()))
-    values = batch_values.chain_values(kernel, k, {"down-up": 4, "exchange": 7}, "smoke")
+    values = chain_values(kernel, k, {"down-up": 4, "exchange": 7}, "smoke")
     for chain, most in (("down-up", 4), ("exchange", 7)):
         move = moves[chain] + np.diag(1 - moves[chain].sum(axis=1))
         np.testing.assert_allclose(law @ move, law, atol=1e-12)
@@ -282,20 +285,20 @@ def drawn(figure):
 @pytest.mark.usefixtures("style")
 def test_pictures_of_bounds_draw_every_arm_of_the_regions():
     now, problem, streams = one(LINE, gp_bucb, 3, 2)
-    values = [batch_values.bounds_values(now, problem, "before", "smoke")]
-    values.append(batch_values.bounds_values(now, problem, "after two", "smoke", 2))
-    sizes = [len(arms) for arms in batch_values.regions(now).values()]
-    figure = drawn(batch_pictures.bounds_figure(pd.concat(values), title="T", regions=True))
+    values = [bounds_values(now, problem, "before", "smoke")]
+    values.append(bounds_values(now, problem, "after two", "smoke", 2))
+    sizes = [len(arms) for arms in regions(now).values()]
+    figure = drawn(bounds_figure(pd.concat(values), title="T", regions=True))
     before, after = figure.axes
     ticks = [line for line in before.lines if line.get_marker() == "|"]
     assert [len(line.get_xdata()) for line in ticks] == sizes
     top, foot = (set(line.get_ydata()) for line in ticks)
     assert max(foot) < min(top) < values[0]["low"].min()
     assert [len(line.get_xdata()) for line in after.lines if line.get_marker() == "o"] == [2]
-    later = batch_values.following(now, problem, streams)
-    values.append(batch_values.bounds_values(later, problem, "rewards", "smoke"))
-    values.append(batch_values.bounds_values(later, problem, "one more", "smoke", 1))
-    figure = drawn(batch_pictures.bounds_figure(pd.concat(values), title="T"))
+    later = following(now, problem, streams)
+    values.append(bounds_values(later, problem, "rewards", "smoke"))
+    values.append(bounds_values(later, problem, "one more", "smoke", 1))
+    figure = drawn(bounds_figure(pd.concat(values), title="T"))
     assert len(figure.axes) == 4
     assert not [line for axis in figure.axes for line in axis.lines if line.get_marker() == "|"]
     crosses = [line for line in figure.axes[2].lines if line.get_marker() == "x"]
@@ -305,16 +308,16 @@ def test_pictures_of_bounds_draw_every_arm_of_the_regions():
 @pytest.mark.usefixtures("style")
 def test_pictures_of_planes_number_the_arms_of_a_batch():
     grid = synthetic_instance("Branin-Hoo", 36, replications=1, design="grid")
-    now = batch_values.moment(ucb_dpp_max(4, 1, **GIVEN), grid, STREAMS.take(np.array([0])))
+    now = moment(ucb_dpp_max(4, 1, **GIVEN), grid, STREAMS.take(np.array([0])))
     values = pd.concat(
         [
-            batch_values.plane_values(now, "whole", "smoke", 0, coordinates=True),
-            batch_values.plane_values(now, "on the first", "smoke"),
-            batch_values.plane_values(now, "two", "smoke", 2, so_far=True),
+            plane_values(now, "whole", "smoke", 0, coordinates=True),
+            plane_values(now, "on the first", "smoke"),
+            plane_values(now, "two", "smoke", 2, so_far=True),
         ]
     )
     rows = {"": {"whole": "A", "on the first": "B", "two": "C"}}
-    figure = drawn(batch_pictures.plane_figure(values, rows, title="T"))
+    figure = drawn(plane_figure(values, rows, title="T"))
     for axis, count in zip(figure.axes, (4, 4, 2), strict=False):
         numbers = [text.get_text() for text in axis.texts]
         assert numbers == [str(b + 1) for b in range(count)]
@@ -330,10 +333,10 @@ def test_pictures_of_planes_number_the_arms_of_a_batch():
 @pytest.mark.usefixtures("style")
 def test_pictures_of_filling_have_a_panel_for_each_moment_and_arm():
     now, problem, _ = one(LINE, gp_bucb, 3, 2)
-    bounds = [batch_values.bounds_values(now, problem, name, "smoke", b) for name, b in (("before", 0), ("after", 2))]
+    bounds = [bounds_values(now, problem, name, "smoke", b) for name, b in (("before", 0), ("after", 2))]
     now, problem, _ = one(LINE, lp_ucb, 3, 1)
-    values = batch_values.penalty_values(now, problem, 3, "smoke")
-    figure = drawn(batch_pictures.filling_figure(pd.concat(bounds), values, title="T"))
+    values = penalty_values(now, problem, 3, "smoke")
+    figure = drawn(filling_figure(pd.concat(bounds), values, title="T"))
     names = ["before", "after", "arm 1", "arm 2", "arm 3"]
     assert [axis.get_title(loc="left") for axis in figure.axes] == names
     top = values.loc[values["statistic"] == "acquisition", "value"].max()

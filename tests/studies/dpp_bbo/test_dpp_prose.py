@@ -13,11 +13,12 @@ from prose import prose, quote
 from bestarm_lab.claims.choices import KINDS, stands
 from bestarm_lab.paths import FIGURES, NOTEBOOKS
 from bestarm_lab.results import committed_rows, read_choices, read_verdicts
-from bestarm_studies.dpp_bbo import theory
-from bestarm_studies.dpp_bbo.regrets import floors_of
-from bestarm_studies.dpp_bbo.theory_values import two_stage_bounds
-from bestarm_studies.dpp_bbo.values import RIVALS, SEARCHES, SMALLEST, differences, variance_shares, with_batches
-from bestarm_studies.dpp_bbo.walker import BEST_SPEED
+from bestarm_objectives.walker.walking import BEST_SPEED
+from bestarm_studies.dpp_bbo.checks import floors_of
+from bestarm_studies.dpp_bbo.fastxml.table import variance_shares
+from bestarm_studies.dpp_bbo.theory.lemmas import independent_batch, lemma_6_4_violated
+from bestarm_studies.dpp_bbo.theory.two_stage import two_stage_bounds
+from bestarm_studies.dpp_bbo.values import RIVALS, SEARCHES, SMALLEST, differences, with_batches
 
 STUDY, SAMPLE, ESTN = "dpp_bbo", "UCB-DPP-SAMPLE", "EST (ESTn)"
 Title = partial(titles.Title, STUDY)
@@ -326,11 +327,11 @@ def test_the_lemmas():
 def test_lemmas_on_independent_arms():
     """The numbers by hand in notebook 07, and that the ledger's arms are the same ones in other units."""
     arms = np.repeat([1, 1 / 4, 1 / 400], [1, 1, 400])
-    first, after, law = theory.independent_batch(arms, 1 / 4)
+    first, after, law = independent_batch(arms, 1 / 4)
     assert first == 0
     np.testing.assert_allclose((1 + 4 * after)[:3], [1.8, 2.0, 1.01])
     assert law[2:].sum() == pytest.approx(404 / 407.8)
-    violates = [theory.lemma_6_4_violated(c * arms, c / 4, 0.05) for c in (1, 4)]
+    violates = [lemma_6_4_violated(c * arms, c / 4, 0.05) for c in (1, 4)]
     np.testing.assert_allclose(violates, 404 / 407.8, atol=1e-9)
     assert "with probability $404/407.8$" in prose(STUDY, "07_theory")
     assert after[0] == pytest.approx(1 / 5)  # of the next first arm, at least, after a small arm; at most, after b

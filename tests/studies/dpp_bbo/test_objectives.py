@@ -1,21 +1,33 @@
-"""Synthetic objectives and Abalone: known optima, candidates of each replication, regrets, what is refused."""
+"""Instances: known optima, candidates of each replication, regrets, tables that are searched, what is refused."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bestarm.policies.batch_search import RandomBatch
 from bestarm.problems.box import unit_points
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
-from bestarm_lab.datasets.registry import available
-from bestarm_studies.dpp_bbo.abalone import (
-    abalone_instance,
-    high_rings_regret,
-    read_abalone,
-    stand_in_abalone_instance,
+from bestarm_lab.datasets.registry import DataUnavailable, available
+from bestarm_lab.experiments.store import write_rows
+from bestarm_lab.study import project_seed
+from bestarm_objectives.fastxml.grid import HYPER_PARAMETERS, fastxml_rows, forest_rows
+from bestarm_objectives.fastxml.points import read_split
+from bestarm_objectives.walker.walking import BEST_SPEED, NOMINAL, walking_speeds
+from bestarm_studies.dpp_bbo.abalone.snails import abalone_instance, read_abalone, stand_in_abalone_instance
+from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms, candidate_regret, stored_table
+from bestarm_studies.dpp_bbo.fastxml.table import fastxml_instance, stand_in_fastxml_instance
+from bestarm_studies.dpp_bbo.synthetic_functions import OBJECTIVES, synthetic_instance
+from bestarm_studies.dpp_bbo.values import floors
+from bestarm_studies.dpp_bbo.walker.nominal import (
+    INPUTS,
+    NOMINAL_TABLE,
+    around_nominal,
+    nominal_instance,
+    nominal_rows,
+    stand_in_nominal_instance,
 )
-from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms, candidate_regret, immediate_regret, recommended_value
-from bestarm_studies.dpp_bbo.synthetic import OBJECTIVES, synthetic_instance
+from bestarm_studies.dpp_bbo.walker.robot import stand_in_walker_instance, walker_instance, walker_rows
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES.values(), ids=lambda o: o.name)
@@ -59,11 +71,9 @@ def test_replications_have_candidates_of_their_own_whatever_their_number():
 def test_regrets_to_both_optima():
     """Regret to x* exceeds that to the best candidate by what discretisation costs, 0 if x* is a candidate."""
     problem = synthetic_instance("Branin-Hoo", 256, 4)
-    recommended = np.array([[0], [1], [2], [3]])
-    floor = immediate_regret(problem, recommended) - candidate_regret(problem, recommended)
-    np.testing.assert_allclose(floor, problem.optimum - problem.means.max(axis=1))
-    assert (floor > 0).all()
-    np.testing.assert_array_equal(recommended_value(problem, recommended), problem.means[range(4), range(4)])
+    regret = candidate_regret(problem, np.array([[0], [1], [2], [3]]))
+    np.testing.assert_allclose(regret, problem.means.max(axis=1) - problem.means[range(4), range(4)])
+    assert (floors(problem) > 0).all()
     exact = synthetic_instance("Branin-Hoo", 256, 4, with_optimum=True)
     np.testing.assert_allclose(exact.means.max(axis=1), exact.optimum, atol=1e-8)
 
@@ -76,10 +86,9 @@ def test_a_random_search_runs_on_every_objective():
             RandomBatch("Random", 8, 8),
             problem,
             Streams.first(3, instance=problem.label),
-            metrics={"regret": candidate_regret, "immediate": immediate_regret},
+            metrics={"regret": candidate_regret},
         )
         np.testing.assert_allclose(rows["regret"], 0.0, atol=1e-12)  # all 64 are seen
-        assert (rows["immediate"] > 0).all()
 
 
 def test_what_is_refused():
@@ -130,9 +139,79 @@ def test_abalone_is_the_table_of_the_paper():
     rings = problem.means[0] * 3.2238 + 9.9337
     assert (rings > 28.5).sum() == 1
     assert (rings > 24.5).sum() == 5
-    best = np.array([[int(problem.means[0].argmax())]])
-    assert immediate_regret(problem, best)[0] == 0
-    assert high_rings_regret(problem, best)[0] == 0
+    assert floors(problem).tolist() == [0.0]
     part = abalone_instance(500)
     assert part.features.shape == (500, 8)
     assert part.optimum == problem.optimum
+
+
+def test_a_table_of_fastxml_is_searched(tmp_path, monkeypatch):
+    """Values are means over forests, features are ranks of levels, a part keeps the best, the label has a digest."""
+    monkeypatch.setattr("bestarm_objectives.fastxml.grid.available", lambda *names: False)
+    rows = fastxml_rows("Bibtex", 2, (1, 3), (0.0, 1.0), (1.0, 10.0), (2, 20), (2, 10))
+    assert len(rows) == 2 * 32
+    assert set(rows["data"]) == {"stand-in"}
+    file = tmp_path / "fastxml_bibtex.parquet"
+    write_rows(rows.assign(data="real"), file, "dpp_bbo/fastxml_bibtex@laptop")
+    problem = fastxml_instance("Bibtex", None, file=file)
+    assert problem.features.shape == (32, 5)
+    assert set(problem.features.ravel()) == {0.0, 1.0}
+    assert problem.optimum == pytest.approx(rows.groupby(list(HYPER_PARAMETERS))["p1"].mean().max())
+    assert problem.sigma > 0
+    part = fastxml_instance("Bibtex", 10, file=file)
+    assert part.features.shape == (10, 5)
+    assert part.optimum == problem.optimum
+    write_rows(rows.assign(data="real", p1=0.9 * rows["p1"]), file, "dpp_bbo/fastxml_bibtex@laptop")
+    assert fastxml_instance("Bibtex", None, file=file).label != problem.label
+    stand_in = stand_in_fastxml_instance("Delicious", 64)
+    assert stand_in.data == "stand-in"
+    assert stand_in.features.shape == (64, 5)
+
+
+def test_a_table_of_walks_is_searched(tmp_path):
+    """Candidates of each replication are walks of the table; other walks make another label."""
+    rows = walker_rows(1, 256).assign(data="synthetic")
+    write_rows(rows, tmp_path / "walker_table.parquet", "dpp_bbo/walker_table@laptop")
+    problem = walker_instance(64, 3, file=tmp_path / "walker_table.parquet")
+    assert problem.features.shape == (3, 64, 8)
+    np.testing.assert_allclose(walking_speeds(problem.features[1, :5]), problem.means[1, :5], atol=0.51e-7)
+    assert problem.optimum == BEST_SPEED
+    write_rows(rows.assign(speed=rows["speed"] / 2), tmp_path / "walker_table.parquet", "dpp_bbo/walker_table@laptop")
+    assert walker_instance(64, 3, file=tmp_path / "walker_table.parquet").label != problem.label
+    with pytest.raises(DataUnavailable):
+        walker_instance(64, 3, file=tmp_path / "absent.parquet")
+    assert stand_in_walker_instance(32, 2).data == "stand-in"
+
+
+def test_a_quarter_of_the_walkers_around_the_gait_fall():
+    """The second reading of the robot; its middle is the gait of the book, which walks."""
+    middle = walking_speeds(around_nominal(np.full((1, 8), 0.5)))
+    assert middle == pytest.approx(walking_speeds(np.array([NOMINAL])))
+    assert middle[0] > 0
+    table = nominal_rows(1, 512)
+    assert 0.2 < (table["speed"] == 0).mean() < 0.3
+    assert walking_speeds(around_nominal(table[list(INPUTS)].to_numpy()[:9])) == pytest.approx(table["speed"][:9])
+    made = stand_in_nominal_instance(n_arms=64, replications=2)
+    assert made.features.shape == (2, 64, 8)
+    assert made.data == "stand-in"
+
+
+def test_the_walker_around_the_gait_is_searched_on_its_table(tmp_path):
+    file = tmp_path / "table.parquet"
+    table = nominal_rows(1, 128)
+    write_rows(table.assign(data="synthetic", key="k"), file, f"dpp_bbo/{NOMINAL_TABLE}@laptop")
+    problem = nominal_instance(64, 3, file=file)
+    assert problem.optimum == table["speed"].max()
+    assert problem.features.shape == (3, 64, 8)
+    np.testing.assert_array_equal(nominal_instance(64, 2, file=file).means, problem.means[:2])
+    with pytest.raises(ValueError, match="n_arms must be between 2 and the 128 walks"):
+        nominal_instance(200, file=file)
+
+
+@pytest.mark.skipif(not available("bibtex-train", "bibtex-test"), reason="nobody has Bibtex")
+def test_the_kept_table_is_that_of_the_present_code():
+    """A rebuild does not grow its forests again: two trees at the settings of their authors are those of the table."""
+    table, _ = stored_table("fastxml_bibtex")
+    mine = table.query("trees <= 2 and bias == 1 and cost == 1")[[*HYPER_PARAMETERS, "p1", "p3", "p5"]]
+    grown = forest_rows(*read_split("Bibtex"), bias=1.0, cost=1.0, trees=(1, 2), forest=1_000_003 * project_seed())
+    pd.testing.assert_frame_equal(grown, mine.reset_index(drop=True), check_dtype=False, check_exact=True)

@@ -13,7 +13,7 @@ from bestarm.policies.batch_gp import ucb_dpp_sample
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.metrics import simple_regret
-from bestarm_studies.dpp_bbo.peer import QLogNEI
+from bestarm_studies.dpp_bbo.theory.peer import QLogNEI
 
 needs_botorch = pytest.mark.skipif(
     find_spec("botorch") is None, reason="BoTorch is not installed; pip install botorch runs these tests"

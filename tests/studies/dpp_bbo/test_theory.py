@@ -14,23 +14,97 @@ from bestarm.policies.gp_acquisition import relevance_region, ucb_width
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.figures.values import COLUMNS
-from bestarm_studies.dpp_bbo import theory, theory_checks, theory_figures
-from bestarm_studies.dpp_bbo import theory_values as tv
+from bestarm_lab.study import load_study
 from bestarm_studies.dpp_bbo.asked_batch import before_batch, relevance_regions
-from bestarm_studies.dpp_bbo.batch_rows import BatchIntervals, coverage_rows, entropy_rows, maximum_rows
+from bestarm_studies.dpp_bbo.batches.exploration import exploration_is_greedy
 from bestarm_studies.dpp_bbo.checks import VALUES
-from bestarm_studies.dpp_bbo.event_rows import lemma_rows, watch
-from bestarm_studies.dpp_bbo.gp_draws import gp_draw_instance, kernel_matrix
+from bestarm_studies.dpp_bbo.gp_bandits.checks import est_is_ucb
+from bestarm_studies.dpp_bbo.gp_draws import batch_kernel, gp_draw_instance, kernel_matrix
 from bestarm_studies.dpp_bbo.series import KNOWN
-from bestarm_studies.dpp_bbo.theory_experiments import THEORY
-from bestarm_studies.dpp_bbo.theory_rows import batch_kernel, chain_rows, sampling_times, set_rows
+from bestarm_studies.dpp_bbo.theory.bounds import GREEDY, draw_information, greedy_information, regret_bound, ucb_beta
+from bestarm_studies.dpp_bbo.theory.chain_rule import chain_rule
+from bestarm_studies.dpp_bbo.theory.confidence import (
+    BatchIntervals,
+    confidence_figure,
+    coverage_rows,
+    coverage_values,
+    estimate_above,
+    hidden_arms,
+    maximum_rows,
+    maximum_values,
+)
+from bestarm_studies.dpp_bbo.theory.entropy import (
+    entropy_form,
+    entropy_rows,
+    entropy_values,
+    enumeration,
+    mean_below_greedy,
+    sample_bound,
+    set_rows,
+    set_values,
+    three_points,
+)
+from bestarm_studies.dpp_bbo.theory.information import (
+    information_gain,
+    information_rate,
+    kernel_eigenvalues,
+    local_slopes,
+    operator_eigenvalues,
+    rate_figure,
+    rate_values,
+)
+from bestarm_studies.dpp_bbo.theory.lemmas import (
+    chosen_arms_inside,
+    confidence_misses,
+    first_batch_violates,
+    independent_batch,
+    lemma_6_4_violated,
+    lemma_figure,
+    lemma_rows,
+    lemma_values,
+    never_above,
+    sample_violates,
+    share_values,
+    watch,
+)
+from bestarm_studies.dpp_bbo.theory.regret import (
+    bound_runs,
+    bound_values,
+    curve_values,
+    first_step,
+    first_step_excess,
+    horizon,
+    regret_within,
+    theorems_figure,
+)
+from bestarm_studies.dpp_bbo.theory.sampling import (
+    batch_time_values,
+    chain_rows,
+    chain_table,
+    chain_values,
+    chains_mix,
+    cost_figure,
+    cost_values,
+    sampling_cost,
+    sampling_speed,
+    sampling_times,
+)
+from bestarm_studies.dpp_bbo.theory.two_stage import (
+    constants,
+    constants_table,
+    first_stage,
+    inflation_of,
+    needed_inflation,
+    two_stage_bounds,
+)
+from bestarm_studies.dpp_bbo.values import wide_table
 
 SMALL = partial(gp_draw_instance, n_arms=40, lengthscale=0.15, sigma=0.1)
 NOISE = 0.01
 
 
 def smoke(name):
-    computation = THEORY[name]
+    computation = load_study("dpp_bbo").experiments[name]
     return computation.rows.func(**computation.settings_at("smoke"), seed=5)
 
 
@@ -49,73 +123,73 @@ def posterior(problem, r, arms, rewards):
 
 def test_eigenvalues_are_those_of_the_operator():
     """They sum to k(x, x) = 1, and the largest agree with a dense quadrature; products in two dimensions."""
-    found = theory.kernel_eigenvalues(0.2)
+    found = kernel_eigenvalues(0.2)
     nodes, weights = np.polynomial.legendre.leggauss(100)
     matrix = np.sqrt(np.outer(weights, weights)) / 2 * np.exp(-0.5 * (np.subtract.outer(nodes, nodes) / 0.4) ** 2)
     np.testing.assert_allclose(found[:12], np.linalg.eigvalsh(matrix)[::-1][:12], rtol=1e-7)
     assert found.sum() == pytest.approx(1.0)
-    both = theory.operator_eigenvalues(0.2, 2)
+    both = operator_eigenvalues(0.2, 2)
     assert both.sum() == pytest.approx(1.0)
     np.testing.assert_allclose(both[:2], [found[0] ** 2, found[0] * found[1]])
 
 
 def test_slopes_of_the_information_pass_d():
     """On the interval with length-scale 0.2 they rise through 1.06 and 1.28, see the specification of the check."""
-    eigenvalues = theory.operator_eigenvalues(0.2, 1)
+    eigenvalues = operator_eigenvalues(0.2, 1)
     for top, slope in ((1e4, 1.06), (1e7, 1.28), (1e12, 1.42)):
         sizes = np.array([top / 10, top])
-        gains = theory.information_gain(eigenvalues, sizes, NOISE)
-        assert theory.local_slopes(sizes, gains)[0] == pytest.approx(slope, abs=0.01)
+        gains = information_gain(eigenvalues, sizes, NOISE)
+        assert local_slopes(sizes, gains)[0] == pytest.approx(slope, abs=0.01)
 
 
 def test_greedy_information_and_its_bound():
     """Gains are those of determinants, never rise, and e/(e - 1) times their sum covers the best set."""
     kernel = kernel_matrix(np.random.default_rng(1).random((10, 2)), 0.3)
-    greedy = theory.greedy_information(kernel, NOISE, 3)
+    greedy = greedy_information(kernel, NOISE, 3)
     assert (np.diff(np.diff(greedy, prepend=0.0)) <= 1e-12).all()
     sets = np.array(list(combinations(range(10), 3)))
     best = 0.5 * log_determinants(np.eye(10) + kernel / NOISE, sets).max()
-    assert greedy[2] <= best + 1e-12 <= theory.GREEDY * greedy[2]
-    one = theory.greedy_information(np.ones((1, 1)), 0.5, 4)  # repeats of one arm: half log(1 + n / noise)
+    assert greedy[2] <= best + 1e-12 <= GREEDY * greedy[2]
+    one = greedy_information(np.ones((1, 1)), 0.5, 4)  # repeats of one arm: half log(1 + n / noise)
     np.testing.assert_allclose(one, 0.5 * np.log1p(np.arange(1, 5) / 0.5))
 
 
 def test_first_stage_leaves_at_most_the_level():
     kernel = kernel_matrix(np.random.default_rng(1).random((30, 1)), 0.4)
-    n = theory.first_stage(kernel, 0.1, 4, 0.5)
-    gains = np.diff(theory.greedy_information(kernel, 0.1, n + 4), prepend=0.0)
-    assert theory.GREEDY * gains[n : n + 3].sum() <= 0.5 < theory.GREEDY * gains[n - 1 : n + 2].sum()
-    assert theory.first_stage(kernel, 0.1, 4, 1e-9, most=10) == -1
+    n = first_stage(kernel, 0.1, 4, 0.5)
+    gains = np.diff(greedy_information(kernel, 0.1, n + 4), prepend=0.0)
+    assert GREEDY * gains[n : n + 3].sum() <= 0.5 < GREEDY * gains[n - 1 : n + 2].sum()
+    assert first_stage(kernel, 0.1, 4, 1e-9, most=10) == -1
 
 
 def test_first_step_against_draws():
     """The probability that the maximum of 50 normal values is the bound above the first of them."""
     draws = np.random.default_rng(0).standard_normal((40_000, 50))
-    bound = np.sqrt(theory.ucb_beta(50, 1, 0.1))
+    bound = np.sqrt(ucb_beta(50, 1, 0.1))
     share = (draws.max(axis=1) - draws[:, 0] > bound).mean()
-    found = theory.first_step_excess(50, 0.1, 2.0)
+    found = first_step_excess(50, 0.1, 2.0)
     assert abs(share - found) < 4 * np.sqrt(found / 40_000)
-    assert theory.first_step_excess(400, 0.05, 2.0) > 0.05 > theory.first_step_excess(400, 0.05, 8.0)
+    assert first_step_excess(400, 0.05, 2.0) > 0.05 > first_step_excess(400, 0.05, 8.0)
 
 
 def test_widths_and_constants():
-    assert np.sqrt(theory.ucb_beta(400, 7, 0.05)) == pytest.approx(ucb_width(400, 7, 0.05, 1.0))
-    assert theory.inflation_of(1) == pytest.approx((4 / np.e) ** 2)
-    table = theory.constants_table([1, 2], 5, 20, 400, 0.05)
-    ucb, est = theory.needed_inflation(5, 20, 400, 0.05)
+    assert np.sqrt(ucb_beta(400, 7, 0.05)) == pytest.approx(ucb_width(400, 7, 0.05, 1.0))
+    assert inflation_of(1) == pytest.approx((4 / np.e) ** 2)
+    table = constants_table([1, 2], 5, 20, 400, 0.05)
+    ucb, est = needed_inflation(5, 20, 400, 0.05)
     for c, name in ((ucb, "log10_ucb"), (est, "log10_est")):
         np.testing.assert_allclose(table[name], table["log10_C"] - np.log10(c))
     assert est == pytest.approx(np.sqrt(18.0))
     noise = 0.3  # Theorem 3.3 at one evaluation of a single arm with the largest information
-    bound = theory.regret_bound(36.0, 1, 2.0, 0.5 * np.log1p(1 / noise), noise)
+    bound = regret_bound(36.0, 1, 2.0, 0.5 * np.log1p(1 / noise), noise)
     assert bound == pytest.approx(np.sqrt(18.0) * 2.0)
 
 
 def test_the_region_of_the_independent_arms_has_all_of_them():
     """So that the law of `independent_batch` is that of a batch of UCB-DPP-SAMPLE, which draws from the region."""
     variances, noise = np.repeat([1, 1 / 4, 1 / 400], [1, 1, 400]), 1 / 4
-    first, _, law = theory.independent_batch(variances, noise)
-    widths = [np.sqrt(theory.ucb_beta(402, t, 0.05)) for t in (1, 2)]
+    first, _, law = independent_batch(variances, noise)
+    widths = [np.sqrt(ucb_beta(402, t, 0.05)) for t in (1, 2)]
     region = relevance_region(np.zeros(402), variances, widths[0], 2 * widths[1])
     np.testing.assert_array_equal(region, np.arange(402))
     assert len(law) == 402
@@ -124,7 +198,7 @@ def test_the_region_of_the_independent_arms_has_all_of_them():
 
 
 def test_three_points_in_which_a_random_pair_beats_the_greedy_one():
-    pairs = theory.three_points(0.01, 0.1, 0.3, 0.5)
+    pairs = three_points(0.01, 0.1, 0.3, 0.5)
     assert pairs["probability"].sum() == pytest.approx(1.0)
     assert (pairs["probability"] * pairs["log det"]).sum() > pairs["log det"].iloc[0]
 
@@ -204,7 +278,7 @@ def test_lemma_6_1_is_a_sum_of_normal_tails():
     delta = 0.5
     widths = np.sqrt(2 * np.log(np.pi**2 * np.arange(1, 31) ** 2 / (6 * delta)))
     outside = (np.abs(np.random.default_rng(0).standard_normal((4000, 30))) > widths).mean(axis=0).sum()
-    bound = theory.confidence_misses(delta)
+    bound = confidence_misses(delta)
     assert bound <= delta
     assert outside == pytest.approx(bound, abs=4 * np.sqrt(bound / 4000))
 
@@ -212,7 +286,7 @@ def test_lemma_6_1_is_a_sum_of_normal_tails():
 def test_samples_of_independent_arms_violate_lemma_6_4():
     """Arms of variance 4, 1 and, 400 times, 0.01: the sample is a small arm, and the next first arm never is."""
     variances, noise = np.repeat([4.0, 1.0, 0.01], [1, 1, 400]), 1.0
-    rng, runs, width = np.random.default_rng(1), 2000, np.sqrt(theory.ucb_beta(402, 2, 0.05))
+    rng, runs, width = np.random.default_rng(1), 2000, np.sqrt(ucb_beta(402, 2, 0.05))
     after = variances.copy()
     after[0] = 0.8
     violated = 0
@@ -224,22 +298,22 @@ def test_samples_of_independent_arms_violate_lemma_6_4():
         posterior = 1.0 / (1.0 / variances + counts / noise)
         following = int(np.argmax(posterior * sums + width * np.sqrt(posterior)))
         violated += int(np.sqrt(posterior[following]) > np.sqrt(after[second]))
-    exact = theory.lemma_6_4_violated(variances, noise, 0.05)
+    exact = lemma_6_4_violated(variances, noise, 0.05)
     assert exact == pytest.approx(404 / 407.8, abs=1e-9)
     assert violated / runs == pytest.approx(exact, abs=4 * np.sqrt(0.01 / runs))
     settings = {"variances": [[4, 1], [1, 1], [0.01, 400]], "noise": 1, "delta": 0.05}
-    assert theory_checks.sample_violates(settings | {"at_least": 0.99}).holds
-    assert not theory_checks.sample_violates(settings | {"at_least": 0.995}).holds
-    assert theory.lemma_6_4_violated(np.ones(50), noise, 0.05) == 0.0  # of equal arms none is small
+    assert sample_violates(settings | {"at_least": 0.99}).holds
+    assert not sample_violates(settings | {"at_least": 0.995}).holds
+    assert lemma_6_4_violated(np.ones(50), noise, 0.05) == 0.0  # of equal arms none is small
 
 
 def test_the_first_batch_violates_lemmas_6_5_and_6_7():
     """After one batch: 2 > (2 + 1) / 2 and 4 > 1, for MAX's later arm and for any other; equal arms keep both."""
     given = {"variances": [[4, 1], [1, 1]], "noise": 1}
-    found = theory_checks.first_batch_violates(given)
+    found = first_batch_violates(given)
     assert found.holds
     assert found.text == "6.5: left side 2, right side at most 1.5; 6.7: left side 4, right side at most 1"
-    assert not theory_checks.first_batch_violates(given | {"variances": [[1, 3]]}).holds
+    assert not first_batch_violates(given | {"variances": [[1, 3]]}).holds
 
 
 def test_intervals_with_rewards_at_once_are_those_of_the_posterior():
@@ -306,13 +380,13 @@ def test_joint_draws_have_the_posterior_s_maximum():
 
 def test_small_sets_obey_the_identities_and_chains_reach_them():
     rows = set_rows(5, [(7, 3)], [0.1], seed=1)
-    decision = theory_checks.enumeration({"experiments": ["a"]}, {"a": rows})
+    decision = enumeration({"experiments": ["a"]}, {"a": rows})
     assert decision.holds
-    assert not theory_checks.entropy_form({"experiments": ["a"]}, {"a": rows}).holds
-    assert not theory_checks.enumeration({"experiments": ["a"]}, {"a": rows.assign(identity=0.1)}).holds
+    assert not entropy_form({"experiments": ["a"]}, {"a": rows}).holds
+    assert not enumeration({"experiments": ["a"]}, {"a": rows.assign(identity=0.1)}).holds
     chains = chain_rows(2, 6, [2], 0.1, 50, seed=1)
-    assert theory_checks.chains_mix({"experiments": ["a"]}, {"a": chains}).holds
-    assert not theory_checks.chains_mix({"experiments": ["a"]}, {"a": chains.assign(stated=1)}).holds
+    assert chains_mix({"experiments": ["a"]}, {"a": chains}).holds
+    assert not chains_mix({"experiments": ["a"]}, {"a": chains.assign(stated=1)}).holds
     start = chains[chains["step"] == 0]
     assert (start["from_greedy"] <= start["from_worst"]).all()
     kernel = batch_kernel(30, 0.1, 1, 0)
@@ -324,74 +398,74 @@ def test_times_are_positive_and_one_for_each_cell():
     assert rows["series"].tolist() == ["exact", "exchange chain", "down-up chain"]
     assert (rows["seconds"] > 0).all()
     fast = rows.assign(seconds=[3.0, 1.0, 1.0])
-    assert theory_checks.sampling_speed({"experiments": ["a"], "factor": 2.0}, {"a": fast}).holds
-    assert not theory_checks.sampling_speed({"experiments": ["a"], "factor": 4.0}, {"a": fast}).holds
+    assert sampling_speed({"experiments": ["a"], "factor": 2.0}, {"a": fast}).holds
+    assert not sampling_speed({"experiments": ["a"], "factor": 4.0}, {"a": fast}).holds
 
 
 def test_determinants_of_batches_and_their_opposites():
     """Pure exploration is greedy and sums are log determinants; a gain or a sum that is off refutes them."""
     test = {"experiments": ["e"]}
     gains, sums = smoke("theory_exploration"), smoke("theory_chain_rule")
-    assert theory_checks.exploration_is_greedy(test, {"e": gains}).holds
-    assert not theory_checks.exploration_is_greedy(test, {"e": gains.assign(beyond=0.1)}).holds
-    assert not theory_checks.exploration_is_greedy(test, {"e": gains.assign(repeats=True)}).informative
-    assert theory_checks.chain_rule(test, {"e": sums}).holds
-    assert not theory_checks.chain_rule(test, {"e": sums.assign(run_error=0.1)}).holds
+    assert exploration_is_greedy(test, {"e": gains}).holds
+    assert not exploration_is_greedy(test, {"e": gains.assign(beyond=0.1)}).holds
+    assert not exploration_is_greedy(test, {"e": gains.assign(repeats=True)}).informative
+    assert chain_rule(test, {"e": sums}).holds
+    assert not chain_rule(test, {"e": sums.assign(run_error=0.1)}).holds
 
 
 def test_exact_statements_that_need_no_rows():
-    identity = theory_checks.est_is_ucb({"posteriors": 50})
+    identity = est_is_ucb({"posteriors": 50})
     assert identity.holds
     assert not identity.informative
-    assert theory_checks.chosen_arms_inside({"deltas": [0.05, 0.1]}).holds
+    assert chosen_arms_inside({"deltas": [0.05, 0.1]}).holds
     printed = {"n_arms": 400, "deltas": [0.1, 0.05]}
-    assert not theory_checks.first_step(printed | {"factor": 2}).holds
-    assert theory_checks.first_step(printed | {"factor": 8}).holds
-    assert not theory_checks.information_rate({"kernels": [[1, 0.2]], "largest": 1e4}).holds
-    assert theory_checks.information_rate({"kernels": [[1, 0.2]], "largest": 100}).holds
+    assert not first_step(printed | {"factor": 2}).holds
+    assert first_step(printed | {"factor": 8}).holds
+    assert not information_rate({"kernels": [[1, 0.2]], "largest": 1e4}).holds
+    assert information_rate({"kernels": [[1, 0.2]], "largest": 100}).holds
     given = {"dimensions": [1, 2], "batch": 5, "rounds": 20, "n_arms": 400, "delta": 0.05}
-    assert theory_checks.constants(given).holds
-    assert not theory_checks.constants(given | {"batch": 1, "dimensions": [0]}).holds
+    assert constants(given).holds
+    assert not constants(given | {"batch": 1, "dimensions": [0]}).holds
     cost = {"sizes": [250, 4000], "ks": [9]}
-    assert theory_checks.sampling_cost(cost | {"factor": 100}).holds
-    assert not theory_checks.sampling_cost(cost | {"factor": 1000}).holds
-    assert not theory_checks.hidden_arms({"sizes": [256, 8192]}).holds
+    assert sampling_cost(cost | {"factor": 100}).holds
+    assert not sampling_cost(cost | {"factor": 1000}).holds
+    assert not hidden_arms({"sizes": [256, 8192]}).holds
 
 
 def test_decisions_on_rows_can_go_either_way():
     rows = pd.DataFrame({"series": ["A", "A", "B"], "value": [0.4, 0.9, 1.2]})
     test = {"experiments": ["a"], "column": "value", "level": 1.0}
-    assert theory_checks.never_above(test | {"series": ["A"]}, {"a": rows}).holds
-    assert not theory_checks.never_above(test | {"series": ["A", "B"]}, {"a": rows}).holds
+    assert never_above(test | {"series": ["A"]}, {"a": rows}).holds
+    assert not never_above(test | {"series": ["A", "B"]}, {"a": rows}).holds
     rarely = pd.DataFrame({"series": ["A"] * 20 + ["B"] * 20, "value": [2.0] + [0.0] * 37 + [2.0] * 2})
-    found = theory_checks.never_above(test | {"series": ["A"], "delta": 0.05}, {"a": rarely})
+    found = never_above(test | {"series": ["A"], "delta": 0.05}, {"a": rarely})
     assert found.holds
     assert not found.checked  # a run is beyond: nobody may read "no violation"
-    assert not theory_checks.never_above(test | {"series": ["A", "B"], "delta": 0.05}, {"a": rarely}).holds
+    assert not never_above(test | {"series": ["A", "B"], "delta": 0.05}, {"a": rarely}).holds
     missing = rows.assign(value=np.nan)
-    assert not theory_checks.never_above(test | {"series": ["A"]}, {"a": missing}).informative
+    assert not never_above(test | {"series": ["A"]}, {"a": missing}).informative
     sets = pd.DataFrame({"greedy": [2.0, 3.0], "expected": [1.5, 3.5]})
     test_of_sets = {"experiments": ["a"]}
-    assert theory_checks.mean_below_greedy(test_of_sets, {"a": sets.iloc[:1]}).holds
-    assert not theory_checks.mean_below_greedy(test_of_sets, {"a": sets}).holds
+    assert mean_below_greedy(test_of_sets, {"a": sets.iloc[:1]}).holds
+    assert not mean_below_greedy(test_of_sets, {"a": sets}).holds
     estimates = pd.DataFrame({"series": "ESTn", "estimate": [2.0, 1.0], "joint": [1.9, 1.1], "error": 0.05})
     test = {"experiments": ["a"], "series": "ESTn", "column": "joint"}
-    assert theory_checks.estimate_above(test | {"errors": 3}, {"a": estimates}).holds
-    assert not theory_checks.estimate_above(test, {"a": estimates}).holds
+    assert estimate_above(test | {"errors": 3}, {"a": estimates}).holds
+    assert not estimate_above(test, {"a": estimates}).holds
 
 
 def test_bounds_of_runs_and_what_they_say():
     """A bound above the regret of the worst arms is not informative; one below it is."""
     base = {"series": "UCB-DPP-MAX", "replication": [0, 1], "regret": [100.0, 5000.0], "width": 5.0, "trivial": 400.0}
     test = {"experiments": ["a"], "series": ["UCB-DPP-MAX"], "theorem": "3.3", "delta": 0.05}
-    runs = tv.bound_runs(pd.DataFrame(base))
-    expected = np.sqrt(36 / np.log(101) * 100 * theory.ucb_beta(400, 20, 0.05) * tv.draw_information(100)[-1])
+    runs = bound_runs(pd.DataFrame(base))
+    expected = np.sqrt(36 / np.log(101) * 100 * ucb_beta(400, 20, 0.05) * draw_information(100)[-1])
     np.testing.assert_allclose(runs["bound"], expected)
-    decision = theory_checks.regret_within(test, {"a": pd.DataFrame(base)})
+    decision = regret_within(test, {"a": pd.DataFrame(base)})
     assert not decision.holds
     assert not decision.informative
     lower = pd.DataFrame(base | {"regret": [100.0, 200.0], "trivial": 1e4})
-    decision = theory_checks.regret_within(test, {"a": lower})
+    decision = regret_within(test, {"a": lower})
     assert decision.holds
     assert decision.informative
 
@@ -405,23 +479,23 @@ def test_a_first_stage_leaves_little_and_its_bound_is_theorem_3_2():
     assert (rows["regret"] < rows["trivial"]).all()
     same = rows.pivot(index="replication", columns="series", values="first_regret")
     np.testing.assert_array_equal(same["GP-BUCB"], same["B-EST"])
-    bounds = tv.two_stage_bounds(rows)["bound"]
+    bounds = two_stage_bounds(rows)["bound"]
     n = int(rows["evaluations"][0])
-    sequential = np.sqrt(8 / np.log(101) * n * tv.draw_information(n)[-1] * theory.ucb_beta(400, n, 0.05))
+    sequential = np.sqrt(8 / np.log(101) * n * draw_information(n)[-1] * ucb_beta(400, n, 0.05))
     expected = np.exp(2.0) * sequential + 2.0 * rows["largest"][0] * rows["first_stage"][0]
     assert bounds[0] == pytest.approx(expected)
     test = {"experiments": ["a"], "series": ["GP-BUCB", "B-EST"], "theorem": "3.2", "delta": 0.05}
-    assert theory_checks.regret_within(test, {"a": rows}).holds
-    assert not theory_checks.regret_within(test, {"a": rows.assign(regret=1e9)}).holds
+    assert regret_within(test, {"a": rows}).holds
+    assert not regret_within(test, {"a": rows.assign(regret=1e9)}).holds
 
 
 def test_times_of_a_batch_have_a_line_for_each_search_and_cell():
     rows = smoke("batch_times")
     assert {"UCB-DPP-MAX", "UCB-DPP-SAMPLE", "LP-UCB"} <= set(rows["series"])
     assert (rows[["fit", "choice"]] > 0).all(axis=None)
-    values = tv.batch_time_values(rows, "smoke")
-    samples = tv.cost_values(smoke("sampling_times"), (30,), (4, 9), "smoke")
-    theory_figures.cost_figure(samples, values, title="a")
+    values = batch_time_values(rows, "smoke")
+    samples = cost_values(smoke("sampling_times"), (30,), (4, 9), "smoke")
+    cost_figure(samples, values, title="a")
     first = rows.iloc[0]
     found = values.set_index(["series", "panel"])["value"][first["series"], first["grows"]]
     assert found == pytest.approx(first["fit"] + first["choice"])
@@ -429,9 +503,9 @@ def test_times_of_a_batch_have_a_line_for_each_search_and_cell():
 
 def test_theorem_3_4_is_refuted_by_entropies_alone():
     rows = pd.DataFrame({"replication": 0, "batch": np.arange(1, 21), "log_z": 20.0, "log_det": 0.0, "regret": 1.0})
-    assert not theory_checks.sample_bound({"experiments": ["a"]}, {"a": rows}).holds
-    assert theory_checks.sample_bound({"experiments": ["a"]}, {"a": rows.assign(log_z=5.0)}).holds
-    values = tv.entropy_values(rows, "laptop").set_index(["series", "x"])["value"]
+    assert not sample_bound({"experiments": ["a"]}, {"a": rows}).holds
+    assert sample_bound({"experiments": ["a"]}, {"a": rows.assign(log_z=5.0)}).holds
+    values = entropy_values(rows, "laptop").set_index(["series", "x"])["value"]
     assert values["sum of entropies", 20] == pytest.approx(400.0)
     both = values["bracket as proved", 20] - values["bracket as printed", 20]
     assert both == pytest.approx((20 * 4 - 5) * np.log(400))
@@ -441,30 +515,30 @@ def test_every_figure_and_table_is_made_from_smoke_rows():
     lemmas = smoke("theory_lemmas")
     order = ["UCB-DPP-MAX", "UCB-DPP-SAMPLE"]
     made = {
-        "lemmas": tv.lemma_values(lemmas, order, "smoke"),
-        "bounds": tv.bound_values(lemmas, "smoke"),
-        "steps": tv.share_values(lemmas, {"step": "step", "above": "above"}, order, "smoke"),
-        "sets": tv.set_values(smoke("theory_sets"), "smoke"),
-        "entropy": tv.entropy_values(smoke("theory_entropy"), "smoke"),
-        "coverage": tv.coverage_values(smoke("theory_coverage"), "smoke"),
-        "maximum": tv.maximum_values(smoke("theory_maximum"), "smoke"),
-        "chains": tv.chain_values(smoke("theory_chains"), "smoke"),
-        "rate": tv.rate_values("smoke", {1: 16}, most=256),
-        "cost": tv.cost_values(smoke("sampling_times"), (30,), (4, 9), "smoke"),
+        "lemmas": lemma_values(lemmas, order, "smoke"),
+        "bounds": bound_values(lemmas, "smoke"),
+        "steps": share_values(lemmas, {"step": "step", "above": "above"}, order, "smoke"),
+        "sets": set_values(smoke("theory_sets"), "smoke"),
+        "entropy": entropy_values(smoke("theory_entropy"), "smoke"),
+        "coverage": coverage_values(smoke("theory_coverage"), "smoke"),
+        "maximum": maximum_values(smoke("theory_maximum"), "smoke"),
+        "chains": chain_values(smoke("theory_chains"), "smoke"),
+        "rate": rate_values("smoke", {1: 16}, most=256),
+        "cost": cost_values(smoke("sampling_times"), (30,), (4, 9), "smoke"),
     }
     for name, values in made.items():
         assert list(values.columns) == COLUMNS, name
         assert values["value"].notna().all(), name
-    theory_figures.lemma_figure(made["lemmas"], order, title="a")
-    theory_figures.confidence_figure(made["coverage"], made["maximum"], title="a")
-    theory_figures.rate_figure(made["rate"], title="a")
+    lemma_figure(made["lemmas"], order, title="a")
+    confidence_figure(made["coverage"], made["maximum"], title="a")
+    rate_figure(made["rate"], title="a")
     curve = pd.DataFrame({"series": "UCB-DPP-MAX", "replication": [0, 1], "round": 5, "total_regret": [3.0, 4.0]})
-    values = tv.curve_values(curve, order, "smoke")
+    values = curve_values(curve, order, "smoke")
     assert set(values["series"]) == {"UCB-DPP-MAX", "Theorem 3.3", "worst arms"}
-    theory_figures.theorems_figure(values, order, made["entropy"], title="a")
-    table = tv.wide_table(made["bounds"], "{value:.3g}", index=("series", "x"))
+    theorems_figure(values, order, made["entropy"], title="a")
+    table = wide_table(made["bounds"], "{value:.3g}", index=("series", "x"))
     assert table["mean regret"].notna().all()
-    assert tv.horizon(1e9) <= 10
+    assert horizon(1e9) <= 10
 
 
 def test_steps_of_chains_are_the_first_that_are_near_enough():
@@ -472,7 +546,7 @@ def test_steps_of_chains_are_the_first_that_are_near_enough():
     far = [{**line, "x": x, "value": v} for x, v in ((1, 0.5), (2, 0.02), (3, 0.009), (4, 0.001))]
     far += [{**line, "statistic": "worst set", "x": x, "value": v} for x, v in ((3, 0.02), (4, 0.01))]
     far += [{**line, "statistic": "stated", "x": 21, "value": 0.01}]
-    assert tv.chain_table(pd.DataFrame(far)).to_numpy().tolist() == [["k = 2", "down-up chain", "3", "4", "21"]]
+    assert chain_table(pd.DataFrame(far)).to_numpy().tolist() == [["k = 2", "down-up chain", "3", "4", "21"]]
 
 
 def test_distances_to_another_search_are_taken_run_by_run():

@@ -1,0 +1,1 @@
+"""A planar walker of three links: its mechanics, and its walks."""

@@ -1,0 +1,1 @@
+"""k-DPPs, and batches that are sampled or maximised by a determinant."""

@@ -1,0 +1,1 @@
+"""Searches for the best hyper-parameters of FastXML in tables of its precision."""

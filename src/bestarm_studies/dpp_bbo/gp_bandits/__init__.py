@@ -1,0 +1,1 @@
+"""Bounds of UCB and EST, relevance regions, and batches whose rewards are not known."""

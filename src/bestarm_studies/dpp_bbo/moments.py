@@ -1,0 +1,130 @@
+r"""Searches between two batches: posteriors before and within the next batch, and what searches log.
+
+A *moment* is a search between two batches, with the next batch chosen: its rewards are hallucinated, so the rows of the
+model hold the arms of the batch one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from bestarm.interface import Ask, FloatArray, IntArray
+from bestarm.policies.batch_gp import BatchGP
+from bestarm.policies.batch_rules import Hallucinate, UpperBound
+from bestarm.policies.gp_acquisition import est_width, ucb_width
+from bestarm.policies.gp_state import LOG, BatchGPState
+from bestarm.simulate import simulate
+from bestarm.streams import Streams
+from bestarm_studies.dpp_bbo.asked_batch import dpp_kernel, relevance_regions
+from bestarm_studies.dpp_bbo.batch_observer import BatchObserver
+from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
+
+TEXT, CODE = "as written", "Contal's software"  # two relevance regions
+_WIDTH, _MAXIMUM = LOG.index("width"), LOG.index("maximum")
+
+
+class Moment(NamedTuple):
+    """A search between two batches, with the next one chosen.
+
+    Attributes
+    ----------
+    policy : BatchGP
+        What searches; its hyper-parameters are known.
+    state : BatchGPState
+        Its state; the rows of each replication are the arms with rewards, then the batch.
+    batch : ndarray of int64, shape (R, B)
+        The batch.
+    pulled : ndarray of int64, shape (R, n_arms)
+        How often each arm has been evaluated.
+    """
+
+    policy: BatchGP
+    state: BatchGPState
+    batch: IntArray
+    pulled: IntArray
+
+    def posterior(self, n_arms: int = 0, replication: int = 0) -> tuple[FloatArray, FloatArray]:
+        """Return means and standard deviations given the rewards and the first arms of the batch, each (n_arms,)."""
+        state, r = self.state, replication
+        rows = state.rows[r, : state.n_known[r] + n_arms]
+        variances = state.signal[r] + state.constant - (rows**2).sum(axis=0)
+        return state.means[r], np.sqrt(np.maximum(variances, 0.0))
+
+    def kernel(self, region: IntArray, b: int = 1, replication: int = 0) -> FloatArray:
+        r"""Return :math:`L=I+\sigma^{-2}k_{t,b}` of a region after the first b arms of the batch, shape (n, n)."""
+        return dpp_kernel(self.state, replication, region, b)
+
+    def width(self, b: int = 0, replication: int = 0) -> float:
+        """Return the deviations that the arm after the first b of the batch is chosen by (Algorithm 1).
+
+        A rule that fills its batch from a region has a width for the first arm alone, and it is returned.
+        """
+        policy, known = self.policy, float(self.state.log[replication, _WIDTH])
+        rule = policy.rule
+        if b == 0 or not isinstance(rule, Hallucinate):
+            return known
+        means, deviations = self.posterior(b, replication)
+        if not isinstance(rule.acquisition, UpperBound):
+            maximum = self.state.log[replication, _MAXIMUM]
+            return rule.inflation * float(est_width(means, deviations**2, maximum))
+        turn = self.state.round + (policy.first == 0)
+        t = (turn - 1) * policy.batch + b + 1 if rule.by_evaluations else turn
+        return rule.inflation * float(ucb_width(len(means), t, rule.acquisition.delta, rule.acquisition.beta_scale))
+
+
+def moment(policy: BatchGP, problem: CandidateArms, streams: Streams) -> Moment:
+    """Return a search at its first batch; all policies with as many first arms share them and their rewards."""
+    state = policy.start(problem.arms, streams)
+    first, pulled = policy.ask(state), problem.arms.no_pulls(len(streams.replications))
+    if policy.first:
+        policy.tell(state, first, problem.rewards(first, pulled, streams))
+        return Moment(policy, state, policy.ask(state).arms, pulled)
+    return Moment(policy, state, first.arms, pulled)
+
+
+def following(now: Moment, problem: CandidateArms, streams: Streams) -> Moment:
+    """Update the search with the rewards of its batch, and return it with its next batch; ``now`` must not be used."""
+    asked = Ask(now.batch, np.ones_like(now.batch))
+    now.policy.tell(now.state, asked, problem.rewards(asked, now.pulled, streams))
+    return now._replace(batch=now.policy.ask(now.state).arms)
+
+
+def regions(now: Moment, replication: int = 0) -> dict[str, IntArray]:
+    r"""Return the arms of two relevance regions: of the paper, :math:`2\beta_{t+1}^{1/2}`, and of Contal's software."""
+    forms = {TEXT: False, CODE: True}
+    return {
+        name: np.flatnonzero(relevance_regions(now.policy, now.state, as_coded)[replication])
+        for name, as_coded in forms.items()
+    }
+
+
+def moment_rows(now: Mapping[str, Moment]) -> pd.DataFrame:
+    """Return what searches log of their batch: ``series, replication`` and `bestarm.policies.gp_state.LOG`."""
+    frames = [
+        pd.DataFrame(m.state.log, columns=list(LOG)).assign(series=label, replication=m.state.replications)
+        for label, m in now.items()
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def search_rows(searches: Mapping[str, BatchGP], problem: CandidateArms, streams: Streams) -> pd.DataFrame:
+    """Return what `BatchObserver` finds of every batch: ``series, replication, batch`` and its columns.
+
+    ``excess`` is the estimated maximum minus the largest value of a candidate, in units of the reward, for searches
+    whose offset and scale stay; ``not_below`` is 1 where it is at least 0, else 0. Both are NaN without an estimate.
+    """
+    best = pd.Series(np.broadcast_to(problem.means.max(axis=1), len(streams.replications)), index=streams.replications)
+    frames = []
+    for label, policy in searches.items():
+        observer = BatchObserver(policy, problem)
+        simulate(observer, problem, streams, metrics={})
+        rows = observer.findings(streams.replications)
+        rows = rows.assign(series=label, batch=rows["round"] - int(policy.first > 0))
+        estimated = policy.model.offset + policy.model.scale * rows["maximum"].astype(np.float64)
+        rows["excess"] = estimated - rows["replication"].map(best)
+        frames.append(rows[rows["batch"] > 0])
+    found = pd.concat(frames, ignore_index=True)
+    return found.assign(not_below=(found["excess"] >= 0).astype(np.float64).where(found["excess"].notna()))

@@ -1,0 +1,1 @@
+"""Searches of the three synthetic functions, their controls, and what the paper leaves open."""

@@ -1,0 +1,110 @@
+"""The computations behind the checks of the analysis, and searches of functions drawn from the model."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from bestarm.policies.batch_gp import b_est, gp_bucb
+from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.experiment import Experiment
+from bestarm_lab.experiments.scale import Scale
+from bestarm_studies.dpp_bbo.experiments import computed, search
+from bestarm_studies.dpp_bbo.gp_draws import DRAWN, FUNCTIONS
+from bestarm_studies.dpp_bbo.series import DRAW_ROUNDS, EXPLORES, KNOWN, on_draws, sequential
+from bestarm_studies.dpp_bbo.synthetic_functions import synthetic_instance
+from bestarm_studies.dpp_bbo.theory.chain_rule import chain_rule_rows
+from bestarm_studies.dpp_bbo.theory.confidence import coverage_rows, maximum_rows
+from bestarm_studies.dpp_bbo.theory.entropy import entropy_rows, set_rows
+from bestarm_studies.dpp_bbo.theory.lemmas import lemma_rows
+from bestarm_studies.dpp_bbo.theory.sampling import batch_times, chain_rows, sampling_times
+from bestarm_studies.dpp_bbo.theory.two_stage import two_stage_rows
+
+EVALUATIONS = 5 * DRAW_ROUNDS
+SEQUENTIAL = sequential(EVALUATIONS, KNOWN)
+# What grows in the times of a batch: candidates, B and rewards (of T - 1 batches and the first arm).
+GROWTH = {
+    "candidates": {n: (n, 5, 76) for n in (512, 1024, 2048, 4096, 8192)},
+    "B": {b: (2048, b, 76) for b in (2, 5, 10, 20)},
+    "T": {t: (2048, 5, 5 * t - 4) for t in (5, 10, 20, 40)},
+}
+EXPERIMENTS: dict[str, Experiment | Computation] = {
+    "gp_draws": search(
+        "Functions drawn from the model",
+        on_draws(),
+        FUNCTIONS,
+        profiles={"smoke": Scale(3, settings={"rounds": 3}), "laptop": Scale(500)},
+        every=5,
+        block=125,
+    ),
+    "theory_lemmas": computed(
+        "The statements of the proofs in every run",
+        500,
+        lemma_rows,
+        searches=on_draws()
+        | {"UCB-DPP-MAX | repeats allowed": EXPLORES}
+        | {policy.label: policy for policy in SEQUENTIAL},
+        problem=FUNCTIONS,
+    ),
+    "theory_coverage": computed(
+        "Intervals of GP-BUCB by position in the batch",
+        250,
+        coverage_rows,
+        problem=FUNCTIONS,
+        searches={size: gp_bucb(size, EVALUATIONS // size, model=KNOWN) for size in (5, 10, 20)},
+    ),
+    "theory_entropy": computed(
+        "The terms of Theorem 3.4",
+        50,
+        entropy_rows,
+        policy=on_draws()["UCB-DPP-SAMPLE"],
+        problem=FUNCTIONS,
+        smoke={"problem": partial(FUNCTIONS, n_arms=60)},
+    ),
+    "theory_maximum": computed(
+        "Estimates of the maximum",
+        100,
+        maximum_rows,
+        policy=on_draws()["EST-DPP-SAMPLE | ESTn"],
+        problem=FUNCTIONS,
+        batches=(1, 2, 3, 5, 10, 20),
+        n_draws=200,
+        smoke={"n_draws": 20},
+    ),
+    "theory_two_stage": computed(
+        "Theorem 3.2 after the first stage that it needs",
+        100,
+        two_stage_rows,
+        searches=[make(5, DRAW_ROUNDS, model=KNOWN) for make in (gp_bucb, partial(b_est, estimate="ESTa"))],
+        problem=FUNCTIONS,
+        level=0.5,
+        smoke={"problem": partial(FUNCTIONS, n_arms=60), "level": 2.0},
+    ),
+    "theory_sets": computed(
+        "k-DPPs by enumeration", 300, set_rows, sizes=((9, 2), (9, 4), (12, 4)), noises=(1.0, 0.1, 0.01)
+    ),
+    "theory_chain_rule": computed(
+        "Log determinants of batches and of runs",
+        10,
+        chain_rule_rows,
+        policy=on_draws()["UCB-DPP-SAMPLE"],
+        problem=FUNCTIONS,
+    ),
+    "theory_chains": computed(
+        "Chains and their k-DPP, step by step", 12, chain_rows, n=9, ks=(2, 3, 4), noise=DRAWN["sigma"] ** 2, n_steps=60
+    ),
+    "sampling_times": Computation(
+        "Seconds of one sample of a k-DPP",
+        partial(sampling_times, sizes=(250, 500, 1000, 2000, 4000), ks=(4, 9), noise=DRAWN["sigma"] ** 2),
+        profiles={"smoke": {"replications": 2, "sizes": (30,)}, "laptop": {"replications": 3}},
+        measured=True,
+    ),
+    "batch_times": Computation(
+        "Seconds of one batch",
+        partial(batch_times, problem=partial(synthetic_instance, name="Branin-Hoo"), cells=GROWTH),
+        profiles={
+            "smoke": {"replications": 1, "cells": {"candidates": {64: (64, 3, 7)}}},
+            "laptop": {"replications": 3},
+        },
+        measured=True,
+    ),
+}

@@ -1,0 +1,117 @@
+"""Theorem 6.8: how fast the information of the squared-exponential kernel grows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from bestarm.interface import FloatArray
+from bestarm_lab.claims.records import Check
+from bestarm_lab.claims.verdicts import Decision
+from bestarm_lab.figures.figures import draw_lines, headed, legend_below, wide
+from bestarm_lab.figures.styles import DOTS, Style
+from bestarm_lab.figures.values import as_values
+from bestarm_studies.dpp_bbo.gp_draws import kernel_matrix
+from bestarm_studies.dpp_bbo.theory.bounds import NOISE, greedy_information
+from bestarm_studies.dpp_bbo.values import Test
+
+
+def kernel_eigenvalues(lengthscale: float, n_nodes: int = 400, n_terms: int = 400) -> FloatArray:
+    r"""Return the eigenvalues of the squared-exponential kernel's operator on [0, 1] with the uniform law.
+
+    By Gauss and Legendre's quadrature. With x from the middle, :math:`k(x,y)=\sum_n\phi_n(x)\phi_n(y)` and
+    :math:`\phi_n(x)=e^{-x^2/2\ell^2}(x/\ell)^n/\sqrt{n!}`, so that they are squared singular values of
+    :math:`\sqrt{w_i}\phi_n(x_i)`, right down to the square of the rounding.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
+    x = 0.5 * nodes / lengthscale
+    features = np.empty((n_nodes, n_terms))
+    features[:, 0] = np.exp(-0.5 * x**2)
+    for n in range(1, n_terms):
+        features[:, n] = features[:, n - 1] * x / np.sqrt(n)
+    return np.asarray(np.linalg.svd(np.sqrt(0.5 * weights)[:, None] * features, compute_uv=False) ** 2)
+
+
+def information_gain(eigenvalues: FloatArray, sizes: FloatArray, noise: float) -> FloatArray:
+    r"""Return :math:`\frac12\sum_i\log(1+\sigma^{-2}S\lambda_i)` for each S: the rate of :math:`\gamma_S`."""
+    return np.array([0.5 * np.log1p(s * eigenvalues / noise).sum() for s in sizes])
+
+
+def operator_eigenvalues(lengthscale: float, dimension: int, floor: float = 1e-22) -> FloatArray:
+    """Return the eigenvalues above ``floor`` of the operator on the cube: products of those on [0, 1]."""
+    one = kernel_eigenvalues(lengthscale)
+    found = one = one[one > floor]
+    for _ in range(dimension - 1):
+        found = np.outer(found, one).ravel()
+        found = found[found > floor]
+    return np.sort(found)[::-1]
+
+
+def local_slopes(sizes: FloatArray, information: FloatArray) -> FloatArray:
+    r"""Return the slope of :math:`\log\gamma` against :math:`\log\log S` between neighbouring sizes."""
+    return np.asarray(np.diff(np.log(information)) / np.diff(np.log(np.log(sizes))))
+
+
+def rate_values(profile: str, grids: Mapping[int, int], most: int = 4096) -> pd.DataFrame:
+    r"""Return local slopes of :math:`\log\gamma_S` against :math:`\log\log S`, by eigenvalues and by greedy sets.
+
+    ``grids`` maps dimensions to the points on a side of the grid from which greedy sets of up to ``most`` are taken.
+    """
+    sizes, frames = 10.0 ** np.arange(1.0, 13.0, 0.5), []
+    for dimension, lengthscale in ((1, 0.2), (2, 0.2), (2, 0.05)):
+        gains = information_gain(operator_eigenvalues(lengthscale, dimension), sizes, NOISE)
+        middle = np.sqrt(sizes[1:] * sizes[:-1])
+        line = pd.DataFrame({"x": middle, "value": local_slopes(np.asarray(sizes), gains)})
+        frames.append(line.assign(panel=f"d = {dimension}", series=f"eigenvalues, length-scale {lengthscale:g}"))
+    powers = 2.0 ** np.arange(6, int(np.log2(most)) + 1)
+    for dimension, side in grids.items():
+        axes = np.meshgrid(*[np.linspace(0.0, 1.0, side)] * dimension)
+        gains = greedy_information(kernel_matrix(np.stack([a.ravel() for a in axes], axis=1), 0.2), NOISE, most)
+        slopes = local_slopes(np.asarray(powers), gains[powers.astype(int) - 1])
+        line = pd.DataFrame({"x": np.sqrt(powers[1:] * powers[:-1]), "value": slopes})
+        frames.append(line.assign(panel=f"d = {dimension}", series="greedy sets, length-scale 0.2"))
+    return as_values(pd.concat(frames), statistic="slope", profile=profile)
+
+
+RATE_STYLES = {
+    "eigenvalues, length-scale 0.2": Style("#0072B2", ""),
+    "eigenvalues, length-scale 0.05": Style("#882255", "", "--"),
+    "greedy sets, length-scale 0.2": Style("#C17C00", "o", DOTS),
+}
+
+
+def rate_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
+    """Return local slopes of the information's logarithm with the claimed slope d and the older one, d + 1."""
+    panels = list(dict.fromkeys(values["panel"]))
+    figure, axes = plt.subplots(1, len(panels), figsize=wide(1, 2.8))
+    for axis, panel in zip(axes, panels, strict=True):
+        draw_lines(axis, values[values["panel"] == panel], list(RATE_STYLES), marks="none", styles=RATE_STYLES)
+        d = int(panel.split()[-1])
+        axis.axhline(d, color="0.2", ls="--", lw=1.0, label="d: Theorem 6.8", zorder=1)
+        axis.axhline(d + 1, color="0.5", ls="-.", lw=1.0, label="d + 1: the older rate", zorder=1)
+        axis.set(title=panel, xlabel="S", xscale="log", ylim=(0.5 * d, d + 1.15))
+    axes[0].set_ylabel("local slope of log γ in log log S")
+    legend_below(figure)
+    return headed(figure, title, setting)
+
+
+def information_rate(test: Test) -> Decision:
+    """Check that the slope of log γ in log log S is at most d just below ``largest``, by the operator's eigenvalues."""
+    found = {}
+    for dimension, lengthscale in test["kernels"]:
+        sizes = np.array([test["largest"] / 10.0, test["largest"]])
+        gains = information_gain(operator_eigenvalues(lengthscale, dimension), sizes, NOISE)
+        found[dimension, lengthscale] = float(local_slopes(sizes, gains)[0])
+    words = [f"slope {slope:.2f} for d = {d}, length-scale {scale:g}" for (d, scale), slope in found.items()]
+    return Decision(
+        all(slope <= d for (d, _), slope in found.items()), f"at S = {test['largest']:.0e}: {', '.join(words)}"
+    )
+
+
+CHECKS = {
+    "information_rate": Check(information_rate, {"kernels": "any", "largest": "number"}),
+}

@@ -1,0 +1,323 @@
+r"""Samples of a k-DPP by chains: how many steps they need, and what a sample and a batch cost."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from importlib.util import find_spec
+from typing import Any, get_args
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from bestarm.designs.k_dpp import greedy_map, subset_law
+from bestarm.designs.k_dpp_chains import sample_chain
+from bestarm.designs.k_dpp_exact import sample_exact
+from bestarm.designs.k_dpp_mixing import Chain, down_up_steps, exchange_steps, greedy_deficit, transition_matrix
+from bestarm.policies.batch_gp import lp_ucb, ucb_dpp_max, ucb_dpp_sample
+from bestarm.streams import Streams
+from bestarm_lab.claims.records import Check
+from bestarm_lab.claims.verdicts import Decision
+from bestarm_lab.figures.figures import line_panels
+from bestarm_lab.figures.styles import Style
+from bestarm_lab.figures.values import as_values, summarise
+from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
+from bestarm_studies.dpp_bbo.gp_draws import batch_kernel
+from bestarm_studies.dpp_bbo.stacked import stacked
+from bestarm_studies.dpp_bbo.theory.peer import QLogNEI
+from bestarm_studies.dpp_bbo.values import Rows, Test
+
+_CHAIN_NAMES = {"down-up": "down-up chain", "exchange": "exchange chain"}
+
+
+def chain_rows(
+    replications: int, n: int, ks: Sequence[int], noise: float, n_steps: int, *, seed: int = 0, workers: int = 1
+) -> pd.DataFrame:
+    r"""Return how far both chains are from their k-DPP after every number of steps, by transition matrices.
+
+    Returns
+    -------
+    DataFrame
+        ``convention, series`` (the chain), ``replication, k, step``; ``from_greedy`` and ``from_worst``, distances in
+        total variation; ``stated``, steps that suffice for 0.01 from the greedy set by the bounds of
+        `bestarm.designs.k_dpp_mixing`; ``stationary``, the largest entry of :math:`\pi P-\pi`.
+    """
+    frames = []
+    for item in range(replications):
+        kernel = batch_kernel(n, noise, seed, item)
+        for k in ks:
+            deficit = greedy_deficit(n, k)
+            stated = {"down-up": down_up_steps(deficit, k, 0.01), "exchange": exchange_steps(deficit, n, k, 0.01)}
+            greedy = np.sort(greedy_map(kernel, k)[0])
+            for chain in get_args(Chain):
+                moves, law = transition_matrix(kernel, k, chain)
+                start = int(np.flatnonzero((subset_law(kernel, k)[0] == greedy).all(axis=1))[0])
+                after, away = np.eye(len(law)), np.empty((n_steps + 1, 2))
+                for t in range(n_steps + 1):
+                    distance = 0.5 * np.abs(after - law).sum(axis=1)
+                    away[t] = distance[start], distance.max()
+                    after = after @ moves
+                frames.append(
+                    pd.DataFrame(
+                        {
+                            "series": _CHAIN_NAMES[chain],
+                            "replication": item,
+                            "k": k,
+                            "step": np.arange(n_steps + 1),
+                            "from_greedy": away[:, 0],
+                            "from_worst": away[:, 1],
+                            "stated": stated[chain],
+                            "stationary": float(np.abs(law @ moves - law).max()),
+                        }
+                    )
+                )
+    return pd.concat(frames, ignore_index=True).assign(convention="as_written")
+
+
+def sampling_times(
+    replications: int, sizes: Sequence[int], ks: Sequence[int], noise: float, *, seed: int = 0, workers: int = 1
+) -> pd.DataFrame:
+    r"""Return the processor seconds of one sample of a k-DPP whose kernel is given, whatever ``workers``.
+
+    Exactly by eigen-decomposition, and by both chains from the greedy set with as many steps as their bounds ask for
+    at a distance of 0.01. Each is timed on other points in every replication, after one that compiles.
+
+    Returns
+    -------
+    DataFrame
+        ``convention, series, replication, points, k, seconds``.
+    """
+    samplers: dict[str, Callable[..., Any]] = {
+        "exact": sample_exact,
+        "exchange chain": sample_chain,
+        "down-up chain": sample_chain,
+    }
+    given = {"exchange chain": {"chain": "exchange"}, "down-up chain": {"chain": "down-up"}}
+    lines = []
+    for n in (16, *sizes):
+        for item in range(1 if n == 16 else replications):
+            kernel = batch_kernel(n, noise, seed, item)
+            streams = Streams(seed, "times", np.array([item]))
+            for k in ks:
+                for series, sampler in samplers.items():
+                    began = time.process_time()
+                    sampler(kernel, k, streams, **given.get(series, {}))
+                    seconds = time.process_time() - began
+                    lines.append({"series": series, "replication": item, "points": n, "k": k, "seconds": seconds})
+    rows = pd.DataFrame(lines)
+    return rows[rows["points"] > 16].reset_index(drop=True).assign(convention="as_written")
+
+
+PEER = "qLogNEI"
+
+
+def _searches(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the searches that are timed, by series; BoTorch's where it is installed."""
+    found: dict[str, Any] = {
+        "UCB-DPP-MAX": ucb_dpp_max(**given),
+        "UCB-DPP-SAMPLE": ucb_dpp_sample(**given),
+        "LP-UCB": lp_ucb(**given),
+    }
+    if find_spec("botorch") is not None:
+        found[PEER] = QLogNEI(PEER, **given)
+    else:
+        print(f"{PEER} is left out of the times of a batch: BoTorch is not installed.", file=sys.stderr)
+    return found
+
+
+def batch_times(
+    replications: int,
+    problem: partial[CandidateArms],
+    cells: Mapping[str, Mapping[int, tuple[int, int, int]]],
+    *,
+    seed: int = 0,
+    workers: int = 1,
+) -> pd.DataFrame:
+    r"""Return the processor seconds of one batch: fitting the hyper-parameters, and choosing the arms.
+
+    A search is given rewards of random arms; the fit to them and the choice of the next batch are timed, on other
+    candidates in every replication, after one that compiles or imports. One processor, whatever ``workers``.
+
+    Returns
+    -------
+    DataFrame
+        ``convention, series, replication, grows, x, arms, batch, rewards, fit, choice``; the last two in seconds.
+    """
+    lines = []
+    for grows, values in cells.items():
+        for x, (n_arms, batch, n_rewards) in values.items():
+            functions = problem(n_arms=n_arms, replications=replications)
+            for series, policy in _searches({"batch": batch, "rounds": 1, "first": n_rewards}).items():
+                for item in [0, *range(replications)]:
+                    row = np.array([item])
+                    part = functions.take(row)
+                    state = policy.start(part.arms, Streams(seed, "times", row))
+                    asked = policy.ask(state)
+                    rewards = part.rewards(asked, part.arms.no_pulls(1), Streams(seed, "times", row))
+                    began = time.process_time()
+                    policy.tell(state, asked, rewards)
+                    fitted = time.process_time()
+                    policy.ask(state)
+                    seconds = {"fit": fitted - began, "choice": time.process_time() - fitted}
+                    where = {"grows": grows, "x": x, "arms": n_arms, "batch": batch, "rewards": n_rewards}
+                    lines.append({"series": series, "replication": item, **where, **seconds})
+    rows = pd.DataFrame(lines)
+    # The first of each cell compiles or imports.
+    later = rows.duplicated(["series", "grows", "x", "replication"]) | (rows["replication"] > 0)
+    return rows[later].reset_index(drop=True).assign(convention="as_written")
+
+
+def sampling_operations(n: int, k: int, epsilon: float) -> dict[str, float]:
+    r"""Return the multiplications behind one sample of a k-DPP of size n, within ``epsilon`` in total variation.
+
+    Exact: an eigen-decomposition with all vectors, counted as :math:`9n^3`, the table of elementary symmetric
+    polynomials nk, and k projections, :math:`2nk^2`. A step of the exchange chain factors a k by k matrix and solves
+    with it twice, :math:`k^3/6+k^2`; a step of the down-up chain does the same once for all n points,
+    :math:`k^3/6+nk^2/2`. Both start at the greedy set, :math:`nk^2/2`.
+    """
+    deficit, greedy = greedy_deficit(n, k), 0.5 * n * k**2
+    return {
+        "exact": 9.0 * n**3 + n * k + 2.0 * n * k**2,
+        "exchange chain": greedy + exchange_steps(deficit, n, k, epsilon) * (k**3 / 6.0 + k**2),
+        "down-up chain": greedy + down_up_steps(deficit, k, epsilon) * (k**3 / 6.0 + 0.5 * n * k**2),
+    }
+
+
+def chain_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return the largest distance of any kernel by chain, size and step, from the greedy set and the worst one."""
+    groups = rows[rows["step"] > 0].groupby(["series", "k", "step"], sort=False)
+    frames = []
+    for column, start in (("from_greedy", "greedy set"), ("from_worst", "worst set")):
+        table = groups[column].max().rename("value").reset_index().rename(columns={"step": "x"})
+        frames.append(table.assign(statistic=start, panel=[f"k = {k}" for k in table["k"]]))
+    stated = rows.groupby(["series", "k"], sort=False)["stated"].first().rename("x").reset_index()
+    frames.append(stated.assign(statistic="stated", value=0.01, panel=[f"k = {k}" for k in stated["k"]]))
+    return as_values(pd.concat(frames), n=rows["replication"].nunique(), profile=profile)
+
+
+def chain_table(values: pd.DataFrame, distance: float = 0.01) -> pd.DataFrame:
+    """Return by size and chain the steps after which no kernel is farther than ``distance``, and the stated steps.
+
+    ``values`` are those of `chain_values`; a start from which the distance is not reached has no number.
+    """
+    reached = values[values["value"] <= distance].groupby(["panel", "series", "statistic"], sort=False)["x"].min()
+    table = reached.astype(int).astype(str).unstack("statistic", fill_value="")[["greedy set", "worst set", "stated"]]
+    heads = {"greedy set": "steps from the greedy set", "worst set": "from the worst set", "stated": "stated steps"}
+    return table.rename(columns=heads).rename_axis(columns=None).reset_index(names=["sets", "chain"])
+
+
+def cost_values(times: pd.DataFrame, sizes: Sequence[int], ks: Sequence[int], profile: str) -> pd.DataFrame:
+    """Return counted multiplications and measured seconds of one sample within 0.01 of its k-DPP."""
+    lines = [
+        {"panel": f"k = {k}: multiplications", "series": series, "x": n, "value": count}
+        for k in ks
+        for n in sizes
+        for series, count in sampling_operations(n, k, 0.01).items()
+    ]
+    counted = as_values(pd.DataFrame(lines), statistic="cost", profile=profile)
+    measured = summarise(times, {"cost": ("seconds", "median")}, x="points", panel="k = {k}: seconds", profile=profile)
+    return pd.concat([counted, measured], ignore_index=True)
+
+
+def batch_time_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return medians of the measured seconds of one batch, its fit included, by what grows."""
+    timed = rows.assign(seconds=rows["fit"] + rows["choice"])
+    return summarise(timed, {"seconds": ("seconds", "median")}, x="x", panel="{grows}", profile=profile)
+
+
+SAMPLER_STYLES = {
+    "exact": Style("0.2", "o"),
+    "exchange chain": Style("#D55E00", "s", "--"),
+    "down-up chain": Style("#0072B2", "^", "-."),
+}
+TIMED = ("qLogNEI", "LP-UCB", "UCB-DPP-MAX", "UCB-DPP-SAMPLE")
+
+
+def cost_figure(samples: pd.DataFrame, batches: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
+    """Return counted multiplications and measured seconds of one sample against the number of points, and below them
+    measured seconds of one batch against the candidates, its size and the batches so far.
+    """
+    kinds = list(dict.fromkeys(samples["panel"]))
+    names = {"B": "arms of a batch, B", "T": "batch T"}
+
+    def above(part: Any) -> None:
+        line_panels(
+            samples,
+            list(SAMPLER_STYLES),
+            figure=part,
+            statistic="cost",
+            titles={panel: panel.replace(": ", "\n") for panel in kinds},
+            log="xy",
+            styles=SAMPLER_STYLES,
+            marks="none",
+            x="points n",
+            wrap=4,
+            share_y=False,
+            title="",
+        )
+        for axis in part.axes:
+            axis.set_xticks([250, 1000, 4000], ["250", "1000", "4000"])
+
+    def below(part: Any) -> None:
+        panels = list(dict.fromkeys(batches["panel"]))
+        line_panels(
+            batches,
+            TIMED,
+            figure=part,
+            statistic="seconds",
+            titles=dict.fromkeys(panels, "one batch"),
+            log="xy",
+            marks="none",
+            x={panel: names.get(panel, panel) for panel in panels},
+            y="seconds",
+            title="",
+        )
+
+    return stacked([(2.6, above), (2.6, below)], title=title, setting=setting)
+
+
+def chains_mix(test: Test, rows: Rows) -> Decision:
+    """Check that both chains are within 0.01 of their k-DPP after the stated steps, from the greedy set."""
+    frame = rows[test["experiments"][0]]
+    near = frame[frame["from_greedy"] <= 0.01]
+    needed = near.groupby(["series", "k", "replication"])["step"].min()
+    stated = frame.groupby(["series", "k", "replication"])["stated"].first()
+    whole = bool(needed.index.equals(stated.index)) and bool((needed <= stated).all())
+    still = float(frame["stationary"].max())
+    words = [f"{name} {part.min()}-{part.max()} steps" for name, part in needed.groupby(level="series")]
+    limits = [f"{part.min()}-{part.max()}" for _, part in stated.groupby(level="series")]
+    text = ", ".join(f"{word} of {limit} stated" for word, limit in zip(words, limits, strict=True))
+    return Decision(whole and still < 1e-12, text, checked=f"{len(stated)} chains")
+
+
+def sampling_cost(test: Test) -> Decision:
+    """Check that the exchange chain takes at least ``factor`` times fewer multiplications than the exact sampler."""
+    words, holds = [], True
+    for k in test["ks"]:
+        counts = [sampling_operations(n, k, 0.01) for n in test["sizes"]]
+        ratios = [c["exact"] / c["exchange chain"] for c in counts]
+        slope = np.polyfit(np.log(test["sizes"]), np.log([c["exchange chain"] for c in counts]), 1)[0]
+        holds &= ratios[-1] >= test["factor"]
+        words.append(f"k = {k}: {ratios[0]:.3g} to {ratios[-1]:.3g} times fewer, growing like n^{slope:.2f}")
+    return Decision(holds, f"n = {test['sizes'][0]} to {test['sizes'][-1]}; {'; '.join(words)}")
+
+
+def sampling_speed(test: Test, rows: Rows) -> Decision:
+    """Check that at the most points the exchange chain is at least ``factor`` times faster than the exact sampler."""
+    seconds = rows[test["experiments"][0]].groupby(["k", "points", "series"])["seconds"].median().unstack("series")
+    ratios = (seconds["exact"] / seconds["exchange chain"]).unstack("points")
+    words = [
+        f"k = {k}: {', '.join(f'{ratio:.2g} (n = {n})' for n, ratio in line.items())}" for k, line in ratios.iterrows()
+    ]
+    holds = bool((ratios.iloc[:, -1] >= test["factor"]).all())
+    return Decision(holds, f"seconds of exact over exchange, {'; '.join(words)}")
+
+
+CHECKS = {
+    "chains_mix": Check(chains_mix, {"experiments": "experiments"}),
+    "sampling_cost": Check(sampling_cost, {"ks": "numbers", "sizes": "numbers", "factor": "number"}),
+    "sampling_speed": Check(sampling_speed, {"experiments": "experiments", "factor": "number"}),
+}

@@ -1,0 +1,1 @@
+"""All claims together, and the lead of SAMPLE in the panels of the paper's figures."""

@@ -1,0 +1,150 @@
+r"""The objective `robot`: walking speed as a function of the eight coefficients of a walker's controller.
+
+References
+----------
+.. [2] Westervelt, Grizzle, Chevallereau, Choi, Morris. "Feedback Control of Dynamic Bipedal Robot Locomotion". 2007.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from bestarm.interface import FloatArray
+from bestarm.problems.box import unit_points
+from bestarm_objectives.walker.walking import BEST_SPEED, COEFFICIENTS, walking_speeds
+from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms, stored_table
+
+SIGMA = 0.1
+TABLE = "walker_table"
+# Integration differs between processors by up to 2e-12. The digest of a table decides what noise its searches get, and
+# rounded tables are the same on all of them.
+DECIMALS = 7
+
+
+def walker_rows(replications: int, n_points: int = 16384, *, seed: int = 0, workers: int = 1) -> pd.DataFrame:
+    """Return the walking speed at points of a scrambled Sobol sequence in [0, 1]^8: rows of a Computation.
+
+    Returns
+    -------
+    DataFrame
+        ``replication, point``, the coefficients, ``speed`` in metres a second and ``graded``, in which a walker that
+        falls gets its way over 13 seconds.
+    """
+    return walks(replications, n_points, COEFFICIENTS, lambda points: points, ("speed", "graded"), seed)
+
+
+def walks(
+    replications: int,
+    n_points: int,
+    columns: tuple[str, ...],
+    controllers: Callable[[FloatArray], FloatArray],
+    speeds: tuple[str, ...],
+    seed: int,
+) -> pd.DataFrame:
+    """Return ``replication, point``, the points of scrambled Sobol sequences in [0, 1]^8 and their rounded speeds."""
+    frames = []
+    for replication in range(replications):
+        points = unit_points(n_points, len(columns), "sobol", 1_000_003 * seed + replication).astype(np.float32)
+        frame = pd.DataFrame({"replication": replication, "point": np.arange(n_points)})
+        frame[list(columns)] = points
+        for name in speeds:
+            speed = walking_speeds(controllers(points.astype(np.float64)), graded=name == "graded")
+            frame[name] = np.round(speed, DECIMALS)
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True)
+
+
+def walks_as_arms(
+    label: str,
+    rows: pd.DataFrame,
+    columns: tuple[str, ...],
+    speed: str,
+    n_arms: int,
+    replications: int,
+    sigma: float,
+    seed: int,
+    best: float = -np.inf,
+    data: str = "synthetic",
+) -> CandidateArms:
+    """Return candidates that are a random part of a table of walks for each replication; 1 is one set for all.
+
+    Raises
+    ------
+    ValueError
+        If the table has fewer walks.
+    """
+    if not 2 <= n_arms <= len(rows) or replications < 1:
+        raise ValueError(
+            f"n_arms must be between 2 and the {len(rows)} walks of the table, replications at least 1, got {n_arms} "
+            f"and {replications}."
+        )
+    points, speeds = rows[list(columns)].to_numpy(dtype=np.float64), rows[speed].to_numpy(dtype=np.float64)
+    chosen = np.stack([np.random.default_rng([seed, r]).permutation(len(rows))[:n_arms] for r in range(replications)])
+    features = points[chosen] if replications > 1 else points[chosen[0]]
+    return CandidateArms(label, features, speeds[chosen], sigma, data=data, optimum=max(float(speeds.max()), best))
+
+
+def walker_instance(
+    n_arms: int = 2048,
+    replications: int = 50,
+    sigma: float = SIGMA,
+    graded: bool = False,
+    seed: int = 0,
+    table: str = TABLE,
+    file: Path | None = None,
+) -> CandidateArms:
+    r"""Return the walker on candidates of :math:`[0,1]^8`, a random part of the table of walks for each replication.
+
+    The paper gives the domain and the noise, and nothing else. The coefficients are taken without rescaling, and the
+    speed is that of five steps, 0 after a fall.
+
+    Parameters
+    ----------
+    n_arms : int
+        Candidates.
+    replications : int
+        Sets of candidates, that of replication r being the same whatever this number; 1 is one set for all.
+    sigma : float
+        Standard deviation of the noise, 0.1 in the paper.
+    graded : bool
+        A fall is worth the way until then.
+    seed : int
+        Of the candidates.
+    table : str
+        Computation of this study that walks, see `walker_rows`.
+    file : Path, optional
+        Its rows, by default those committed.
+
+    Raises
+    ------
+    ValueError
+        If the table has fewer walks.
+    DataUnavailable
+        If the table has not been computed.
+    """
+    rows, digest = stored_table(table, file)
+    rows = rows[rows["replication"] == 0]
+    label = f"walker {digest} |X|={n_arms} sigma={sigma:g}{' graded' * graded}"
+    speed = "graded" if graded else "speed"
+    return walks_as_arms(label, rows, COEFFICIENTS, speed, n_arms, replications, sigma, seed, BEST_SPEED)
+
+
+def stand_in_walker_instance(
+    n_arms: int = 2048,
+    replications: int = 50,
+    sigma: float = SIGMA,
+    graded: bool = False,
+    seed: int = 0,
+    table: str = TABLE,
+    file: Path | None = None,
+) -> CandidateArms:
+    """Return the walker on at most 256 candidates, walked on the spot."""
+    n, speed = min(n_arms, 256), "graded" if graded else "speed"
+    rows = walker_rows(1, n, seed=seed)
+    return walks_as_arms(
+        "walker stand-in", rows, COEFFICIENTS, speed, n, replications, sigma, seed, BEST_SPEED, "stand-in"
+    )
