@@ -24,9 +24,8 @@ from bestarm.models.mlp_fit import FitData, Training
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.streams import Streams
 from bestarm_studies.oae.drawn_arms import DrawnArms
-from bestarm_studies.oae.uci import DATA_FILES as UCI_FILES
-from bestarm_studies.oae.uci import stand_in_uci_instance, uci_instance
-from bestarm_studies.oae.uci_tables import standard
+from bestarm_studies.oae.uci_sets import DATA_FILES as UCI_FILES
+from bestarm_studies.oae.uci_sets import stand_in_uci_instance, standard, uci_instance
 
 DATA_FILES = UCI_FILES
 _ATTEMPTS = 10
@@ -112,7 +111,7 @@ def fitted_instance(name: str, hidden: Sequence[int], steps: int = 5000, learnin
     Parameters
     ----------
     name : str
-        One of `bestarm_studies.oae.uci.UCI_SETS`.
+        One of `bestarm_studies.oae.uci_sets.UCI_SETS`.
     hidden : sequence of int
         Units of the teachers' hidden layers.
     steps, learning_rate

@@ -9,7 +9,7 @@ from typing import Any
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.metrics import arm_count, rank, relative_regret
 from bestarm_studies.oae.batch_observer import BatchObserver
-from bestarm_studies.oae.claim_values import LEAST_BATCHES
+from bestarm_studies.oae.checks import LEAST_BATCHES
 from bestarm_studies.oae.first_hits import SMALLEST_TAU
 from bestarm_studies.oae.fitted_response import (
     fitted_instance,
@@ -18,21 +18,25 @@ from bestarm_studies.oae.fitted_response import (
     stand_in_one_teacher_instance,
 )
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
-from bestarm_studies.oae.series import CUT, ROUNDS, RUNS, VANILLA, Group, Hidden, scales
-from bestarm_studies.oae.tried_observer import TriedObserver
-from bestarm_studies.oae.uci import stand_in_uci_instance, uci_instance
+from bestarm_studies.oae.series import (
+    CUT,
+    ROUNDS,
+    RUNS,
+    VANILLA,
+    Group,
+    Hidden,
+    scales,
+)
+from bestarm_studies.oae.uci_sets import stand_in_uci_instance, uci_instance
 
 BATCH = 3
 BICYCLES = ("BikeSharingDay", "BikeSharingHour")
 BLOG_POSTS = 52396
-
 FOUND = partial(BatchObserver, until=SMALLEST_TAU)
-TRIED = partial(TriedObserver, until=SMALLEST_TAU)
 # searches whose rewards are drawn over all batches, or whose batches are measured
 REWARDED = partial(BatchObserver, until=SMALLEST_TAU, whole=tuple(VANILLA))
 MEASURED = partial(BatchObserver, until=SMALLEST_TAU, least=LEAST_BATCHES)
 BOTH = partial(BatchObserver, until=SMALLEST_TAU, least=LEAST_BATCHES, whole=tuple(VANILLA))
-
 _search = partial(Experiment, metrics=(rank, arm_count, relative_regret), every=1, block=25)
 
 

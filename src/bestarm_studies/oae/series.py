@@ -16,12 +16,10 @@ from bestarm_lab.experiments.series import Series
 
 Group = dict[str, Any]
 Hidden = tuple[int, ...]
-
 LINEAR: Hidden = ()
 SMALL: Hidden = (10, 5)
 MIDDLE: Hidden = (100, 10)
 LARGE: Hidden = (300, 100)
-
 # the paper's own scale
 STEPS, ROUNDS, MEMBERS, RUNS = 5000, 150, 10, 25
 # what the profile laptop cuts of it for all but the smallest networks
@@ -30,9 +28,7 @@ CUT: dict[str, Any] = {"steps": 200, "members": 5}
 MANY_RUNS = 100
 # searches with a linear class are the most alike, and the cheapest
 LINEAR_RUNS = 200
-
 OPTIMISM = (0.001, 0.01, 0.1)
-
 RANDOM: Group = {"RandomBatch": partial(RandomBatch)}
 VANILLA: Group = {
     **RANDOM,
@@ -64,7 +60,6 @@ SEQUENTIAL: Group = {
     "Ensemble-SeqB": partial(EnsembleSeqB),
     "Ensemble-SeqB-NoiseY": partial(EnsembleSeqB, label_noise=1.0),
 }
-
 LONG = 1000  # steps from which on a fit is a long one
 
 

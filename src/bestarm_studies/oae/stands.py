@@ -26,9 +26,9 @@ from bestarm_lab.claims.verdicts import LEVEL
 from bestarm_lab.paths import RESULTS
 from bestarm_lab.results import current_rows
 from bestarm_lab.study import load_study
-from bestarm_studies.oae.claim_values import RANDOM
+from bestarm_studies.oae.checks import RANDOM
 from bestarm_studies.oae.first_hits import random_mean
-from bestarm_studies.oae.open_design import CHOICES, N_ARMS, N_DRAWS, OPEN_DESIGN, QUANTILES, drawn_levels
+from bestarm_studies.oae.open_choices.open_design import CHOICES, N_ARMS, N_DRAWS, OPEN_DESIGN, QUANTILES, drawn_levels
 from bestarm_studies.oae.searches import BATCH
 
 # which rows of the design stand for an experiment

@@ -13,22 +13,19 @@ from bestarm_lab.datasets.registry import DataUnavailable, available
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.results import committed_rows, read_verdicts
 from bestarm_lab.study import load_study
+from bestarm_objectives.autoencoder.training import Coding, scaled, train
 from bestarm_studies.oae.cell_lines import contexts, gctx, official, simulator
-from bestarm_studies.oae.cell_lines.autoencoder import Coding, embedding, train
-from bestarm_studies.oae.cell_lines.batch_fits import batch_fit_rows, fit_errors, random_orders
-from bestarm_studies.oae.cell_lines.claim_values import held_out, misfit_and_gain, own_misfit, permuted_correlation
 from bestarm_studies.oae.cell_lines.contexts import GROUPS, arms_of_group, chosen_groups, r_squared, without_missing
-from bestarm_studies.oae.cell_lines.experiments import CELL_LINES
-from bestarm_studies.oae.cell_lines.figures import earned_table, earned_values, gain_values, group_values
 from bestarm_studies.oae.cell_lines.kept_arrays import kept
-from bestarm_studies.oae.cell_lines.proliferation import GENES, proliferation, scaled
-from bestarm_studies.oae.cell_lines.simulator import (
+from bestarm_studies.oae.cell_lines.misfit import held_out, misfit_and_gain, own_misfit, permuted_correlation
+from bestarm_studies.oae.cell_lines.official import GENES, LINES, SIZES, embedding, proliferation
+from bestarm_studies.oae.embedding.batch_fits import batch_fit_rows, fit_errors, random_orders
+from bestarm_studies.oae.embedding.experiments import EXPERIMENTS as CELL_LINES
+from bestarm_studies.oae.embedding.simulator import (
     HAIRPINS,
     LIKENESS,
-    LINES,
     N_PROLIFERATION,
     SCALE,
-    SIZES,
     Likeness,
     arms_of,
     expression,
@@ -36,6 +33,7 @@ from bestarm_studies.oae.cell_lines.simulator import (
     simulated_reward,
     world,
 )
+from bestarm_studies.oae.transfer.figures import earned_table, earned_values, gain_values, group_values
 
 SMALL = Coding((12, 8, 4), learning_rate=0.01, minibatch=16, epochs=40, patience=40)
 SEARCHES = {name: e for name, e in CELL_LINES.items() if isinstance(e, Experiment)}

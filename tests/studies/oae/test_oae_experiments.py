@@ -15,19 +15,19 @@ from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.run import make_rows
 from bestarm_studies.oae.batch_observer import BatchObserver
-from bestarm_studies.oae.cell_lines.experiments import CELL_LINES
-from bestarm_studies.oae.checks import CHECKS
-from bestarm_studies.oae.claim_values import LEAST_BATCHES
+from bestarm_studies.oae.checks import LEAST_BATCHES
+from bestarm_studies.oae.embedding.experiments import EXPERIMENTS as CELL_LINES
 from bestarm_studies.oae.experiments import EXPERIMENTS
 from bestarm_studies.oae.first_hits import SMALLEST_TAU, TAUS
-from bestarm_studies.oae.genedisco.experiments import GENEDISCO
+from bestarm_studies.oae.genedisco.experiments import EXPERIMENTS as GENEDISCO
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
-from bestarm_studies.oae.network_counts import networks_per_batch
 from bestarm_studies.oae.network_fits import fit_rows
-from bestarm_studies.oae.open_design import OPEN_DESIGN
+from bestarm_studies.oae.open_choices.open_design import OPEN_DESIGN
+from bestarm_studies.oae.sequential.network_counts import networks_per_batch
 from bestarm_studies.oae.series import VANILLA
-from bestarm_studies.oae.sphere_arms import CloneArms, SphereArms
-from bestarm_studies.oae.uci import UCI_SETS
+from bestarm_studies.oae.theory.checks import CHECKS
+from bestarm_studies.oae.theory.sphere_arms import CloneArms, SphereArms
+from bestarm_studies.oae.uci_sets import UCI_SETS
 
 OTHERS = {**CELL_LINES, **GENEDISCO, **OPEN_DESIGN}  # tested elsewhere
 SEARCHES = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Experiment) and name not in OTHERS}

@@ -8,8 +8,9 @@ from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_studies.oae.experiments import EXPERIMENTS
 from bestarm_studies.oae.figures import scale_words
-from bestarm_studies.oae.values import by_set, verdict_counts
+from bestarm_studies.oae.values import by_set
 from bestarm_studies.oae.variants import ledger_verdicts, without_series
+from bestarm_studies.oae.verdicts.figures import verdict_counts
 
 
 def test_rows_of_a_set_take_a_series_from_the_first_table_that_has_it():

@@ -16,9 +16,9 @@ from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.run import make_rows
 from bestarm_lab.results import committed_rows, current_rows
 from bestarm_lab.study import load_study
-from bestarm_studies.oae.claim_values import first_hit
+from bestarm_studies.oae.checks import first_hit
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
-from bestarm_studies.oae.open_design import (
+from bestarm_studies.oae.open_choices.open_design import (
     CHOICES,
     N_ARMS,
     N_DRAWS,
@@ -28,7 +28,7 @@ from bestarm_studies.oae.open_design import (
     drawn_levels,
     run_lines,
 )
-from bestarm_studies.oae.open_landscapes import HILLS, open_landscape
+from bestarm_studies.oae.open_choices.open_landscapes import HILLS, open_landscape
 from bestarm_studies.oae.stands import (
     DESIGNED,
     STANDS,

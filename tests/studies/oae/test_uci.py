@@ -20,13 +20,16 @@ from bestarm_studies.oae import uci as uci_module
 from bestarm_studies.oae.experiments import EXPERIMENTS
 from bestarm_studies.oae.fitted_response import stand_in_fitted_instance, teacher_responses
 from bestarm_studies.oae.landscapes import HOLES, LANDSCAPES, four_hills, landscape, one_hill
-from bestarm_studies.oae.uci import UCI_SETS, read_uci, stand_in_uci_instance, uci_instance
-from bestarm_studies.oae.uci_tables import (
+from bestarm_studies.oae.uci_sets import (
+    UCI_SETS,
     read_adult,
     read_bank_marketing,
     read_bike_sharing,
     read_blog_feedback,
+    read_uci,
+    stand_in_uci_instance,
     standard,
+    uci_instance,
 )
 
 BIKES = """instant,dteday,season,temp,casual,registered,cnt

@@ -7,7 +7,15 @@ import pytest
 from titles import Title
 
 from bestarm_lab.paths import FIGURES, NOTEBOOKS, ROOT
-from bestarm_studies.oae.what_to_use import CASES, SCREENS, ahead, chosen, ranked, read, summary
+from bestarm_studies.oae.what_to_use import (
+    CASES,
+    SCREENS,
+    ahead,
+    chosen,
+    ranked,
+    read,
+    summary,
+)
 
 FOLDER = FIGURES / "oae" / "what_to_use"
 BARREL = pd.read_csv(FOLDER / "tab_barrel.csv")

@@ -1,0 +1,1 @@
+"""What other contexts tell of a group or a line."""

@@ -1,0 +1,1 @@
+"""What the paper leaves open, one choice at a time and all drawn together."""

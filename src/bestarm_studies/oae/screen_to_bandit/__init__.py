@@ -1,0 +1,1 @@
+"""From a screen of cell lines to a bandit."""
