@@ -7,9 +7,9 @@ from html import escape
 
 import pandas as pd
 
+from benchmarks import what_to_use_comparison as what_to_use
 from bestarm_lab.paths import ROOT
 from bestarm_site.cards import raw
-from bestarm_studies.oae import what_to_use
 
 FOLDER = ROOT / "benchmarks"
 NO_BENCHMARKS = {"__init__", "__main__"}
@@ -25,7 +25,7 @@ def scores(table: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     table : DataFrame
-        Of `bestarm_studies.oae.what_to_use.Measured.table`.
+        Of `benchmarks.what_to_use_comparison.Measured.table`.
 
     Returns
     -------

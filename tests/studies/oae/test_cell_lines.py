@@ -14,11 +14,12 @@ from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.results import committed_rows, read_verdicts
 from bestarm_lab.study import load_study
 from bestarm_objectives.autoencoder.training import Coding, scaled, train
-from bestarm_studies.oae.cell_lines import contexts, gctx, official, simulator
+from bestarm_studies.oae.cell_lines import contexts, gctx, official
 from bestarm_studies.oae.cell_lines.contexts import GROUPS, arms_of_group, chosen_groups, r_squared, without_missing
 from bestarm_studies.oae.cell_lines.kept_arrays import kept
 from bestarm_studies.oae.cell_lines.misfit import held_out, misfit_and_gain, own_misfit, permuted_correlation
 from bestarm_studies.oae.cell_lines.official import GENES, LINES, SIZES, embedding, proliferation
+from bestarm_studies.oae.embedding import simulator
 from bestarm_studies.oae.embedding.batch_fits import batch_fit_rows, fit_errors, random_orders
 from bestarm_studies.oae.embedding.experiments import EXPERIMENTS as CELL_LINES
 from bestarm_studies.oae.embedding.simulator import (

@@ -16,7 +16,7 @@ from bestarm_lab.datasets import registry
 from bestarm_lab.datasets.registry import DataDamaged, DataUnavailable, fetch
 from bestarm_lab.experiments.run import make_rows
 from bestarm_studies.oae import fitted_response
-from bestarm_studies.oae import uci as uci_module
+from bestarm_studies.oae import uci_sets as uci_module
 from bestarm_studies.oae.experiments import EXPERIMENTS
 from bestarm_studies.oae.fitted_response import stand_in_fitted_instance, teacher_responses
 from bestarm_studies.oae.landscapes import HOLES, LANDSCAPES, four_hills, landscape, one_hill

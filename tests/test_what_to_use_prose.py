@@ -6,8 +6,7 @@ import pandas as pd
 import pytest
 from titles import Title
 
-from bestarm_lab.paths import FIGURES, NOTEBOOKS, ROOT
-from bestarm_studies.oae.what_to_use import (
+from benchmarks.what_to_use_comparison import (
     CASES,
     SCREENS,
     ahead,
@@ -16,6 +15,7 @@ from bestarm_studies.oae.what_to_use import (
     read,
     summary,
 )
+from bestarm_lab.paths import FIGURES, NOTEBOOKS, ROOT
 
 FOLDER = FIGURES / "oae" / "what_to_use"
 BARREL = pd.read_csv(FOLDER / "tab_barrel.csv")

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bestarm_lab.claims.statistics import mean_of
-from bestarm_studies.oae.what_to_use import (
+from benchmarks.what_to_use_comparison import (
     CASES,
     FIFTHS,
     GOALS,
@@ -26,6 +25,7 @@ from bestarm_studies.oae.what_to_use import (
     ranked,
     summary,
 )
+from bestarm_lab.claims.statistics import mean_of
 
 
 def made(means: dict[str, float], n: int = 12, seed: int = 0) -> Measured:

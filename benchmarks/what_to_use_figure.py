@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from benchmarks.what_to_use_comparison import CASES
 from bestarm_lab.figures.figures import WIDTH, headed, runs_text
-from bestarm_studies.oae.what_to_use import CASES
 
 CHANCE = "chance (exact)"
 _OURS, _OTHERS = ("o", "#0072B2"), ("D", "#D55E00")  # marker and colour
