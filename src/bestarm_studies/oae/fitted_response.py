@@ -1,12 +1,7 @@
 """UCI arms whose response is a network's fit to the real one, so that a class of networks contains the truth.
 
 Each run has a network of its own, its teacher: runs stay independent, and an interval over runs covers the teacher.
-This is the one kind of problem that needs a model: its response is one.
-
-References
-----------
-.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Appendices
-   E.1.2 and G.2.
+This is the one kind of problem that needs a model: its response is one. Of the paper: Appendices E.1.2 and G.2.
 """
 
 from __future__ import annotations
@@ -106,7 +101,7 @@ class OneTeacher(FittedArms):
 
 
 def fitted_instance(name: str, hidden: Sequence[int], steps: int = 5000, learning_rate: float = 0.01) -> FittedArms:
-    """Return a UCI table whose response is a network's fit to the real response ([1]_, Appendix E.1.2).
+    """Return a UCI table whose response is a network's fit to the real response (Appendix E.1.2).
 
     Parameters
     ----------

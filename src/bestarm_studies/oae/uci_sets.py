@@ -1,10 +1,4 @@
-"""Rows of UCI tables as arms, whose largest response is sought; each is seen without noise, once.
-
-References
-----------
-.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Appendix
-   E.1.
-"""
+"""Rows of UCI tables as arms, whose largest response is sought; each is seen without noise, once (Appendix E.1)."""
 
 from __future__ import annotations
 
@@ -65,7 +59,7 @@ def _arm_table(features: pd.DataFrame, target: FloatArray) -> ArmTable:
 
 @says_which_file
 def read_bike_sharing(path: Path, *, parts_of_target: bool = False) -> ArmTable:
-    """Read days or hours of a bicycle hire ([1]_); the target is the number of bicycles, calendar words stay numbers.
+    """Read days or hours of a bicycle hire; the target is the number of bicycles, calendar words stay numbers.
 
     Parameters
     ----------
@@ -134,7 +128,7 @@ DATA_FILES = ("adult", "bank-marketing", "bike-sharing-day", "bike-sharing-hour"
 
 @dataclass(frozen=True)
 class UciSet:
-    """One of the paper's data sets: its file, the rows kept, and the size printed in [1]_."""
+    """One of the paper's data sets: its file, the rows kept, and the size printed in the paper."""
 
     file: str
     n_rows: int
@@ -193,7 +187,7 @@ def uci_instance(name: str, parts_of_target: bool = False, n_arms: int | None = 
     parts_of_target : bool
         Keep the two columns of the bicycle sets whose sum is the response.
     n_arms : int, optional
-        A random subset; by default as many as [1]_ prints.
+        A random subset; by default as many as the paper prints.
     seed : int
         Of the subset.
 

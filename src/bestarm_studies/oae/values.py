@@ -1,8 +1,6 @@
 """Rows of batch searches to plotted values: batches until a top arm, share of runs that found one, rewards, tables.
 
-References
-----------
-.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Appendix E.1.
+Of the paper: Appendix E.1.
 """
 
 from __future__ import annotations

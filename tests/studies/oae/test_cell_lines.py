@@ -1,5 +1,6 @@
 """Cell lines: official files are read in parts; groups of DepMap as arms; the simulator does what it says."""
 
+import re
 from functools import partial
 
 import h5py
@@ -21,7 +22,6 @@ from bestarm_studies.oae.cell_lines.misfit import held_out, misfit_and_gain, own
 from bestarm_studies.oae.cell_lines.official import GENES, LINES, SIZES, embedding, proliferation
 from bestarm_studies.oae.embedding import simulator
 from bestarm_studies.oae.embedding.batch_fits import batch_fit_rows, fit_errors, random_orders
-from bestarm_studies.oae.embedding.experiments import EXPERIMENTS as CELL_LINES
 from bestarm_studies.oae.embedding.simulator import (
     HAIRPINS,
     LIKENESS,
@@ -37,6 +37,7 @@ from bestarm_studies.oae.embedding.simulator import (
 from bestarm_studies.oae.transfer.figures import earned_table, earned_values, gain_values, group_values
 
 SMALL = Coding((12, 8, 4), learning_rate=0.01, minibatch=16, epochs=40, patience=40)
+CELL_LINES = {n: e for n, e in load_study("oae").experiments.items() if re.match("cmap|contexts|simulated", n)}
 SEARCHES = {name: e for name, e in CELL_LINES.items() if isinstance(e, Experiment)}
 
 

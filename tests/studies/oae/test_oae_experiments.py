@@ -1,5 +1,6 @@
 """The experiments of the OAE paper: its own scale, what profiles cut, and what a batch costs."""
 
+import re
 from dataclasses import replace
 from functools import partial
 
@@ -14,28 +15,25 @@ from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.run import make_rows
+from bestarm_lab.study import load_study
 from bestarm_studies.oae.batch_observer import BatchObserver
 from bestarm_studies.oae.checks import LEAST_BATCHES
-from bestarm_studies.oae.embedding.experiments import EXPERIMENTS as CELL_LINES
-from bestarm_studies.oae.experiments import EXPERIMENTS
 from bestarm_studies.oae.first_hits import SMALLEST_TAU, TAUS
-from bestarm_studies.oae.genedisco.experiments import EXPERIMENTS as GENEDISCO
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.network_fits import fit_rows
-from bestarm_studies.oae.open_choices.open_design import OPEN_DESIGN
 from bestarm_studies.oae.sequential.network_counts import networks_per_batch
 from bestarm_studies.oae.series import VANILLA
-from bestarm_studies.oae.theory.checks import CHECKS
 from bestarm_studies.oae.theory.sphere_arms import CloneArms, SphereArms
 from bestarm_studies.oae.uci_sets import UCI_SETS
 
-OTHERS = {**CELL_LINES, **GENEDISCO, **OPEN_DESIGN}  # tested elsewhere
-SEARCHES = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Experiment) and name not in OTHERS}
+EXPERIMENTS, CHECKS = load_study("oae").experiments, load_study("oae").checks
+ELSEWHERE = re.compile("simulated|contexts|cmap|genedisco|design")  # tested in files of their own
+SEARCHES = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Experiment) and not ELSEWHERE.match(name)}
 MORE_RUNS = {
     **dict.fromkeys(("synthetic_10_5", "objectives_10_5", "sequential_10_5", "synthetic_100_10"), 100),
     **dict.fromkeys(("bikes_linear", "blogs_linear"), 200),
 }
-COMPUTATIONS = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Computation)}
+COMPUTATIONS = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Computation) and not ELSEWHERE.match(name)}
 
 
 @pytest.mark.parametrize("name", SEARCHES)

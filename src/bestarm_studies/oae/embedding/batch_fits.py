@@ -1,9 +1,4 @@
-"""Plain fits to the rewards of random batches of arms, and of simulated lines.
-
-References
-----------
-.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Figure 1.
-"""
+"""Plain fits to the rewards of random batches of arms, and of simulated lines (Figure 1)."""
 
 from __future__ import annotations
 
@@ -111,7 +106,7 @@ def batch_fit_rows(
     *,
     workers: int = 1,
 ) -> pd.DataFrame:
-    """Return how well a class predicts each line after some numbers of random batches ([1]_).
+    """Return how well a class predicts each line after some numbers of random batches.
 
     Parameters
     ----------

@@ -13,11 +13,7 @@ Nothing of it is a statement about biology.
 
 An eighth of the paper's arms are simulated. Features are the codes of VCAP's signatures by the autoencoder; training it
 magnifies a last bit to other codes, so that codes were made once (`made_codes`) and are a file, the same everywhere.
-
-References
-----------
-.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Section 5
-   for the sizes; Figures 1 and 4 for what (rho, eta) were calibrated to.
+Of the paper: Section 5 for the sizes; Figures 1 and 4 for what (rho, eta) were calibrated to.
 """
 
 from __future__ import annotations

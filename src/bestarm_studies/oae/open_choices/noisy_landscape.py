@@ -1,12 +1,7 @@
 """The landscapes with noise, each arm of a batch evaluated several times: Algorithm 4 of the paper.
 
 Algorithm 4 is Algorithm 1 with noisy responses. The paper says that repeated evaluation brings it back to the case
-without noise, and has no experiment on it.
-
-References
-----------
-.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Section 3,
-   Appendix D, Algorithm 4.
+without noise, and has no experiment on it. Of the paper: Section 3, Appendix D, Algorithm 4.
 """
 
 from __future__ import annotations
@@ -46,7 +41,7 @@ class NoisyLandscape(Landscape):
 
 
 def noisy_landscape(name: str, sigma: float, evaluations: int = 1, n_arms: int = 1000) -> NoisyLandscape:
-    """Return one of the four landscapes with noisy responses ([1]_, Algorithm 4).
+    """Return one of the four landscapes with noisy responses (Algorithm 4).
 
     Parameters
     ----------

@@ -1,8 +1,6 @@
 """The course of a search by MeanOpt on a line: its model, the arms it has pulled, and the hills it has seen.
 
-References
-----------
-.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Figure 7.
+Of the paper: Figure 7.
 """
 
 from __future__ import annotations
@@ -171,10 +169,7 @@ def evolution_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> 
     return headed(figure, title, setting)
 
 
-Tables = Mapping[str, pd.DataFrame]  # experiment to its rows
-
-
-def hills_seen(test: Mapping[str, Any], tables: Tables) -> Decision:
+def hills_seen(test: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Decision:
     """Check that the median number of hills on which an arm was pulled reaches four."""
     (name,) = test["experiments"]
     rows = tables[name]

@@ -1,10 +1,4 @@
-"""Counts of the networks that a search trains for each batch.
-
-References
-----------
-.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Appendix
-   E.2.2.
-"""
+"""Counts of the networks that a search trains for each batch (Appendix E.2.2)."""
 
 from __future__ import annotations
 
@@ -20,7 +14,6 @@ from bestarm.policies.oae import NetworkSearch
 from bestarm.streams import Streams
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_studies.oae.landscapes import landscape
-from bestarm_studies.oae.problem.evolution import Tables
 
 
 def networks_per_batch(policy: NetworkSearch) -> int:
@@ -61,7 +54,7 @@ def network_rows(
     return pd.DataFrame({"series": list(counts), "replication": 0, "networks": list(counts.values())})
 
 
-def cost_of_sequence(test: Mapping[str, Any], tables: Tables) -> Decision:
+def cost_of_sequence(test: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Decision:
     """Check that a sequential batch trains at least ``at_least`` times as many networks as a plain one.
 
     ``pairs`` names for each sequential series a plain one.

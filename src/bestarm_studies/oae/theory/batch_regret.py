@@ -1,9 +1,6 @@
 """Theorem 4.1 and Proposition D.4: regret of linear batch searches whose model is exact, and arms of large width.
 
-References
-----------
-.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Section 4.3,
-   Theorem 4.1, Proposition D.4.
+Of the paper: Section 4.3, Theorem 4.1, Proposition D.4.
 """
 
 from __future__ import annotations
@@ -95,7 +92,7 @@ def burn_in_rows(
     epsilons: Sequence[float] = (),
     workers: int = 1,
 ) -> pd.DataFrame:
-    r"""Return the regret of 2d batches on exactly linear instances ([1]_, Theorem 4.1 without misspecification).
+    r"""Return the regret of 2d batches on exactly linear instances (Theorem 4.1 without misspecification).
 
     Parameters
     ----------

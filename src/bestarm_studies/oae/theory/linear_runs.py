@@ -1,9 +1,6 @@
 """Runs of exact linear searches, an observer of their regret and promises, and bootstrap means over replications.
 
-References
-----------
-.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Section 4.3,
-   Appendix D.
+Of the paper: Section 4.3, Appendix D.
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
 """Theorem 4.1 where the model is wrong by a known error: growth of the regret of exact linear OAE.
 
-References
-----------
-.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Section 4.3,
-   Theorem 4.1.
+Of the paper: Section 4.3, Theorem 4.1.
 """
 
 from __future__ import annotations

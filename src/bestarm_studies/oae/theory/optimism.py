@@ -1,9 +1,4 @@
-"""Optimism of linear models on their batches, and what a regularised one adds arm by arm.
-
-References
-----------
-.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Lemma D.3.
-"""
+"""Optimism of linear models on their batches, and what a regularised one adds arm by arm (Lemma D.3)."""
 
 from __future__ import annotations
 
@@ -113,7 +108,7 @@ def optimism_rows(
     omegas: Sequence[float] = (0.0,),
     workers: int = 1,
 ) -> pd.DataFrame:
-    r"""Return how often an optimistic linear model promises less than the best batch is worth ([1]_, Lemma D.3).
+    r"""Return how often an optimistic linear model promises less than the best batch is worth (Lemma D.3).
 
     Parameters
     ----------

@@ -1,9 +1,4 @@
-"""Queries that learners need until an arm is nearly optimal, in the linear and in the Lipschitz class.
-
-References
-----------
-.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Lemma D.1.
-"""
+"""Queries that learners need until an arm is nearly optimal, in the linear and in the Lipschitz class (Lemma D.1)."""
 
 from __future__ import annotations
 
@@ -140,7 +135,7 @@ def query_rows(
     *,
     workers: int = 1,
 ) -> pd.DataFrame:
-    r"""Return how many queries learners need until one is :math:`\epsilon`-optimal ([1]_, Lemma D.1).
+    r"""Return how many queries learners need until one is :math:`\epsilon`-optimal (Lemma D.1).
 
     Parameters
     ----------

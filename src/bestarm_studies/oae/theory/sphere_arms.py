@@ -1,8 +1,6 @@
 r"""Arms with linear responses, drawn anew for each replication: random unit arms, and copies of the unit vectors.
 
-References
-----------
-.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Section 4.3.
+Of the paper: Section 4.3.
 """
 
 from __future__ import annotations
