@@ -16,6 +16,7 @@ from bestarm_studies.oae.series import (
     DEFAULT_STEP_SIZES,
     DIVERSE,
     DIVERSE_KERNELS,
+    FEW_RUNS,
     LANDSCAPE_ENSEMBLES,
     LARGE,
     MANY_RUNS,
@@ -33,6 +34,7 @@ def landscape_searches(**choice: Any) -> dict[str, Experiment]:
     NN 10-5 has the paper's scale at the profile laptop, too; the profile paper has `MANY_RUNS` where 25 leave a main
     comparison undecided.
     """
+    choice = {"laptop_runs": FEW_RUNS, **choice}
     cut = {**CUT, **choice}
     more = {**choice, "runs": MANY_RUNS}
     return {

@@ -20,6 +20,7 @@ from bestarm_studies.oae.fitted_response import (
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.series import (
     CUT,
+    FEW_RUNS,
     ROUNDS,
     RUNS,
     VANILLA,
@@ -88,6 +89,7 @@ def on_bikes(
     runs: int = RUNS,
     observe: Any = FOUND,
     subsets: Sequence[int] = (),
+    laptop_runs: int = RUNS,
     **problem: Any,
 ) -> Experiment:
     """Return searches of the two bicycle tables, or of other subsets of them.
@@ -103,12 +105,21 @@ def on_bikes(
         settings={"batch": BATCH, "rounds": ROUNDS, "hidden": hidden},
         series=series,
         observe=observe,
-        profiles=scales(hidden, rounds=rounds, runs=runs, smoke={"name": ["BikeSharingDay"]}, **CUT),
+        profiles=scales(
+            hidden, rounds=rounds, runs=runs, laptop_runs=laptop_runs, smoke={"name": ["BikeSharingDay"]}, **CUT
+        ),
     )
 
 
 def on_blogs(
-    title: str, hidden: Hidden, series: Group, *, rounds: int, runs: int = RUNS, observe: Any = FOUND
+    title: str,
+    hidden: Hidden,
+    series: Group,
+    *,
+    rounds: int,
+    runs: int = RUNS,
+    laptop_runs: int = RUNS,
+    observe: Any = FOUND,
 ) -> Experiment:
     """Return searches of the blog posts, of which the profiles smoke and laptop take a random subset."""
     return _search(
@@ -123,6 +134,7 @@ def on_blogs(
             hidden,
             rounds=rounds,
             runs=runs,
+            laptop_runs=laptop_runs,
             smoke={"n_arms": [300]},
             smoke_rounds=3,
             laptop={"n_arms": [5000]},
@@ -156,5 +168,5 @@ def on_fitted(
         settings={"batch": BATCH, "rounds": ROUNDS, "hidden": hidden},
         series=series,
         observe=FOUND,
-        profiles=scales(hidden, **scale),
+        profiles=scales(hidden, laptop_runs=FEW_RUNS, **scale),
     )

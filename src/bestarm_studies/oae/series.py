@@ -26,6 +26,8 @@ STEPS, ROUNDS, MEMBERS, RUNS = 5000, 150, 10, 25
 CUT: dict[str, Any] = {"steps": 200, "members": 5}
 # with 25 runs two methods that are equal cannot be shown to be within a tenth of each other, nor close ones be ordered
 MANY_RUNS = 100
+# of dear searches at the profile laptop, a check of their rows; figures and verdicts have the rows of the profile paper
+FEW_RUNS = 5
 # searches with a linear class are the most alike, and the cheapest
 LINEAR_RUNS = 200
 OPTIMISM = (0.001, 0.01, 0.1)
@@ -93,12 +95,13 @@ def scales(
     laptop: Mapping[str, Sequence[Any]] | None = None,
     smoke_rounds: int = 4,
     step_sizes: StepSizes = STEP_SIZES,
+    laptop_runs: int = RUNS,
 ) -> dict[Profile, Scale]:
     """Return what each profile cuts of a search with one class of networks.
 
     The paper's own scale is 25 runs of 150 batches, with 5000 steps a fit and ensembles of 10. The profile laptop has
-    25 runs, too, and cuts steps, members and batches of all but the smallest networks, so that all series of all
-    figures take about a quarter of an hour. Methods are compared over the batches and runs that both have.
+    25 runs, too, or `FEW_RUNS` where they are dear, and cuts steps, members and batches of all but the smallest
+    networks. Methods are compared over the batches and runs that both have.
 
     Parameters
     ----------
@@ -116,6 +119,8 @@ def scales(
         Batches at the profile smoke.
     step_sizes : StepSizes
         Of Adam.
+    laptop_runs : int
+        Runs at the profile laptop.
     """
     short, long = step_sizes.short[hidden], step_sizes.long[hidden]
     few = {"steps": 10, "rounds": smoke_rounds, "members": 2, "learning_rate": short}
@@ -123,6 +128,6 @@ def scales(
     cut = {"steps": steps, "rounds": rounds, "members": members, "learning_rate": rate} | dict(fixed or {})
     return {
         "smoke": Scale(2, settings=few, vary=smoke or {}),
-        "laptop": Scale(RUNS, settings=cut, vary=laptop or {}),
+        "laptop": Scale(laptop_runs, settings=cut, vary=laptop or {}),
         "paper": Scale(runs, settings={"learning_rate": long} | dict(fixed or {})),
     }

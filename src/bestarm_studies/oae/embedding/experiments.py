@@ -87,7 +87,7 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
         settings={"batch": BATCH, "rounds": ROUNDS, "hidden": MIDDLE},
         series=VANILLA,
         observe=FOUND,
-        profiles=scales(MIDDLE, "HA1E"),
+        profiles=scales(MIDDLE, "HA1E", RUNS),
     ),
     "contexts_fits": Computation(title="Training error on groups", **_fits(_GROUPS, _FEW), data_files=DATA_FILES),
     "contexts_batches": Computation(

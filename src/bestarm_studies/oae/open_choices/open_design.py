@@ -28,7 +28,7 @@ from bestarm_studies.oae.first_hits import first_hits
 from bestarm_studies.oae.landscapes import LANDSCAPES
 from bestarm_studies.oae.open_choices.open_landscapes import open_landscape
 from bestarm_studies.oae.searches import BATCH, FOUND
-from bestarm_studies.oae.series import ENSEMBLES, RUNS, SMALL, Group, Hidden
+from bestarm_studies.oae.series import ENSEMBLES, FEW_RUNS, RUNS, SMALL, Group, Hidden
 
 N_DRAWS, DESIGN_ROUNDS, N_ARMS = 60, 50, 1000
 QUANTILES = {"first_5": 0.05, "first_1": 0.01, "first_02": 0.002}
@@ -234,7 +234,8 @@ def _searches(title: str, hidden: Hidden, series: Group) -> RandomDesign:
         block=RUNS,
         profiles={
             "smoke": Scale(2, settings=few, vary={"draw": range(2), "name": LANDSCAPES[-1:]}),
-            "laptop": Scale(RUNS, settings={"rounds": DESIGN_ROUNDS}),
+            "laptop": Scale(FEW_RUNS, settings={"rounds": DESIGN_ROUNDS}),
+            "paper": Scale(RUNS, settings={"rounds": DESIGN_ROUNDS}),  # what figures and tables have
         },
         n_draws=N_DRAWS,
     )

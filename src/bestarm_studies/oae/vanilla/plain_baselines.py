@@ -17,7 +17,7 @@ from bestarm.policies.model_batches import ForestBatches, GaussianBatches, Model
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_studies.oae.searches import on_bikes, on_blogs, on_lines
-from bestarm_studies.oae.series import LINEAR, ROUNDS, Group
+from bestarm_studies.oae.series import FEW_RUNS, LINEAR, ROUNDS, Group
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,14 @@ PLAIN: Group = {
     "Neighbours": partial(ModelSearch, model=NeighbourBatches("neighbours", 1, 1)),
 }
 PLAIN_BASELINES: dict[str, Experiment | Computation] = {
-    "plain_lines": on_lines("Landscapes, searches without networks", LINEAR, PLAIN),
+    "plain_lines": on_lines("Landscapes, searches without networks", LINEAR, PLAIN, laptop_runs=FEW_RUNS),
     "plain_days": replace(
         on_bikes("Days of bicycle hires, searches without networks", LINEAR, PLAIN, rounds=ROUNDS),
         vary={"name": ["BikeSharingDay"]},
     ),
     "plain_hours": replace(
-        on_bikes("Hours of bicycle hires, searches without networks", LINEAR, PLAIN),
+        on_bikes("Hours of bicycle hires, searches without networks", LINEAR, PLAIN, laptop_runs=FEW_RUNS),
         vary={"name": ["BikeSharingHour"]},
     ),
-    "plain_blogs": on_blogs("Blog posts, searches without networks", LINEAR, PLAIN, rounds=50),
+    "plain_blogs": on_blogs("Blog posts, searches without networks", LINEAR, PLAIN, rounds=50, laptop_runs=FEW_RUNS),
 }
