@@ -33,7 +33,7 @@ MORE_RUNS = {
     **dict.fromkeys(("synthetic_10_5", "objectives_10_5", "sequential_10_5", "synthetic_100_10"), 100),
     **dict.fromkeys(("bikes_linear", "blogs_linear"), 200),
 }
-COMPUTATIONS = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Computation) and not ELSEWHERE.match(name)}
+COMPUTATIONS = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Computation)}
 
 
 @pytest.mark.parametrize("name", SEARCHES)

@@ -12,8 +12,8 @@ from bestarm_lab.figures.styles import Style
 from bestarm_lab.figures.values import as_values, summarise
 from bestarm_studies.oae.cell_lines.misfit import CLASSES
 from bestarm_studies.oae.cell_lines.official import LINES
+from bestarm_studies.oae.cell_lines.searches import BATCH
 from bestarm_studies.oae.first_hits import SMALLEST_TAU
-from bestarm_studies.oae.transfer.figures import BATCH, LAW_STYLES
 from bestarm_studies.oae.values import RANDOM_LAW, batches_until_top
 
 WIDE_STYLES = {"NN 1500-300, other arms": Style("#310A4C", "D")}
@@ -66,7 +66,7 @@ def simulator_figure(values: pd.DataFrame, order: Sequence[str], *, title: str, 
         spread="95% bootstrap intervals",
         log={errors: "y", searches: ""},
         possible={errors: None, searches: (0.0, None)},
-        styles={**LAW_STYLES, **WIDE_STYLES},
+        styles=WIDE_STYLES,
         highlight=[s for one in series.values() for s in one],
         height=3.0,
     )

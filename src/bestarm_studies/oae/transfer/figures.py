@@ -12,15 +12,12 @@ from matplotlib.figure import Figure
 from bestarm_lab.experiments.experiment import Experiment, settings_of
 from bestarm_lab.experiments.scale import Profile
 from bestarm_lab.figures.figures import line_panels
-from bestarm_lab.figures.styles import DOTS, Style
 from bestarm_lab.figures.values import as_values, paired_effects
 from bestarm_studies.oae.cell_lines.misfit import chosen_hits
-from bestarm_studies.oae.cell_lines.searches import R_SQUARED, STAND_IN
+from bestarm_studies.oae.cell_lines.searches import BATCH, R_SQUARED, STAND_IN
 from bestarm_studies.oae.first_hits import SMALLEST_TAU
-from bestarm_studies.oae.values import RANDOM_LAW, batches_until_top, bootstrap_interval
+from bestarm_studies.oae.values import batches_until_top, bootstrap_interval
 
-BATCH = 50
-LAW_STYLES = {RANDOM_LAW: Style("0.35", "", DOTS)}
 _PAPER = {"steps": 5000, "rounds": 20, "members": 10}
 
 
@@ -79,7 +76,6 @@ def group_figure(
         "y": "batches until a top-0.2% arm\n(mean)",
         "spread": "95% bootstrap intervals",
         "possible": (0.0, None),
-        "styles": LAW_STYLES,
     }
     every = [s for one in order.values() for s in one] if isinstance(order, Mapping) else list(order)
     return line_panels(
