@@ -138,8 +138,6 @@ def hits_figure(
         `bestarm_studies.oae.values.batches_until_top` and `share_found`, together.
     columns : mapping of str to sequence of str
         Heading of a group to its series; at most three columns in all.
-    title, setting : str
-        The finding; where and how.
     parts : sequence of str
         "share": the share of runs that have found one, batch by batch; "batches": the paper's plot over quantiles.
     height : float
@@ -183,8 +181,6 @@ def networks_figure(
         `bestarm_studies.oae.values.search_values` with panels that are named "class: set".
     order : sequence of str
         Series; the exact law of random batches is drawn in any case.
-    title, setting : str
-        The finding; where and how.
     part : {"batches", "share"}
         As in `hits_figure`.
     height : float

@@ -131,8 +131,6 @@ def fit_rows(
         The same for problems on real data, where nobody has them.
     bias : float, default=0.0
         Initial biases, see `bestarm.models.mlp_batch.Mlp.xavier`.
-    workers : int, default=1
-        Processes; the rows do not depend on it.
 
     Returns
     -------
@@ -166,8 +164,6 @@ def fit_values(rows: pd.DataFrame, profile: str, rates: dict[str, float]) -> pd.
     ----------
     rows : DataFrame
         Rows of `bestarm_studies.oae.network_fits.fit_rows`.
-    profile : str
-        Scale.
     rates : dict
         The step size of each class; rows of others are left out.
     """

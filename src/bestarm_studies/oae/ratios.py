@@ -24,8 +24,6 @@ def batch_ratios(sets: Mapping[str, pd.DataFrame], pairs: Pairs, profile: str, *
     pairs : mapping of str to (str, str)
         Heading to the series on the left and on the right of a ratio; pairs that a set does not have are left out.
         Random batches stand in a ratio with their exact law.
-    profile, panel : str
-        Scale; class of networks, or kernel.
     """
     found = []
     for name, rows in sets.items():

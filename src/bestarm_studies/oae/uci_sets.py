@@ -188,8 +188,6 @@ def uci_instance(name: str, parts_of_target: bool = False, n_arms: int | None = 
         Keep the two columns of the bicycle sets whose sum is the response.
     n_arms : int, optional
         A random subset; by default as many as the paper prints.
-    seed : int
-        Of the subset.
 
     Raises
     ------

@@ -69,8 +69,6 @@ def batches_until_top(
     rows : DataFrame
         Rows of one problem, with the columns of `first_hits`, ``convention`` and ``data``; batches and runs that
         not every series has are left out.
-    panel, profile : str
-        The panel's name; the scale of the run.
     batch : int
         Arms in a batch, for the exact law of random batches.
     taus : sequence of float

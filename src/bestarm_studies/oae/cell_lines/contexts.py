@@ -137,11 +137,6 @@ def r_squared(features: FloatArray, rewards: FloatArray) -> float:
 def likeness_rows(replications: int, seed: int, *, workers: int = 1) -> pd.DataFrame:
     """Return how well the other groups tell of each group.
 
-    Parameters
-    ----------
-    replications, seed, workers : int
-        Not used; nothing is drawn.
-
     Returns
     -------
     DataFrame

@@ -39,8 +39,6 @@ def fit_errors(
         The class and its training.
     known : ndarray of int64, shape (R, n_known)
         Arms whose rewards are known.
-    seed : int
-        Of the project.
 
     Returns
     -------
@@ -118,10 +116,6 @@ def batch_fit_rows(
         Arms in a batch.
     at : sequence of int
         Numbers of batches; those that would use up the arms are left out.
-    replications, seed : int
-        Orders of the arms; seed of the project.
-    workers : int, default=1
-        Processes; the rows do not depend on it.
 
     Returns
     -------
@@ -154,8 +148,6 @@ def simulated_fit_rows(
         Classes that are fitted to all arms.
     n_known, replications, seed : int
         Arms; fits of each; seed of the project.
-    workers : int, default=1
-        Processes; the rows do not depend on it.
 
     Returns
     -------

@@ -60,8 +60,6 @@ def objectives_figure(values: pd.DataFrame, *, title: str, setting: str = "") ->
     ----------
     values : DataFrame
         `bestarm_studies.oae.ensembles.figures.objective_ratios`.
-    title, setting : str
-        The finding; where and how.
     """
     figure = line_panels(
         values,

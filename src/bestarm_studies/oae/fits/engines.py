@@ -48,8 +48,6 @@ def engine_rows(
         How many arms were seen.
     steps, replications, seed : int
         Steps of a fit; networks of each class, landscape and strength; seed of the project.
-    workers : int, default=1
-        Not used.
 
     Returns
     -------

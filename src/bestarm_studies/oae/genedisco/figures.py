@@ -125,8 +125,6 @@ def gains(rows: pd.DataFrame, groups: Mapping[str, Sequence[str]], over: str, pr
         Heading to series.
     over : str
         The series that they are compared with; its own hit ratio is the heading's line.
-    profile : str
-        Scale.
     """
     frames = []
     last = last_rows(rows)
@@ -190,8 +188,6 @@ def hit_curves(values: pd.DataFrame, order: Sequence[str], *, title: str, settin
         `bestarm_studies.oae.genedisco.figures.curve_values`.
     order : sequence of str
         Searches; the law comes last.
-    title, setting : str
-        The finding; where and how.
     """
     law = values["series"] == LAW
     drawn = values.assign(low=values["low"].mask(law), high=values["high"].mask(law))

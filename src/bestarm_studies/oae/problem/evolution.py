@@ -63,12 +63,8 @@ def evolution_rows(
         What searches it, for as many rounds as are wanted.
     at : sequence of int
         Rounds that are noted.
-    replications, seed : int
-        Runs; seed of the project.
     steps : int, optional
         Steps of a fit, in place of the policy's.
-    workers : int
-        Not used: all runs are one computation.
 
     Returns
     -------
@@ -122,8 +118,6 @@ def evolution_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     ----------
     rows : DataFrame
         Rows of `bestarm_studies.oae.problem.evolution.evolution_rows`.
-    profile : str
-        Scale.
 
     Returns
     -------

@@ -30,8 +30,6 @@ def spread_values(own: pd.DataFrame, one: pd.DataFrame, profile: str) -> pd.Data
     ----------
     own, one : DataFrame
         Rows of searches with a teacher for each run, and with one teacher for all.
-    profile : str
-        Scale of the runs.
 
     Returns
     -------

@@ -98,10 +98,6 @@ def burn_in_rows(
     ----------
     series : mapping
         Label to the constructor of a batch search, or a partial of it, that still wants ``label, batch, rounds``.
-    replications : int
-        Runs of each cell.
-    seed : int
-        Seed of the project.
     instances : mapping
         ``sphere`` (`SphereArms`) or ``clones`` (`CloneArms` with 4b copies) to ``{dimensions: [...], batches: [...]}``.
     n_arms : int

@@ -70,10 +70,6 @@ def misspecified_rows(
     ----------
     omegas : sequence of float
         :math:`\omega`; the algorithm is given it.
-    replications : int
-        Runs of each cell.
-    seed : int
-        Seed of the project.
     dimensions, batches, rounds : sequence of int
         d, b, and the T at which regret is recorded.
     n_arms, starts : int

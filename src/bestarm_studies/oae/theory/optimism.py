@@ -118,10 +118,6 @@ def optimism_rows(
     bonus : mapping
         ``{n_arms, dimensions, per_feature, optimism, batch}``: what the regularised model with intercept adds after
         ``per_feature * (d + 1)`` random or exploiting queries; see `bonuses`.
-    replications : int
-        Runs of each cell.
-    seed : int
-        Seed of the project.
     omegas : sequence of float
         Misspecification of the runs.
 

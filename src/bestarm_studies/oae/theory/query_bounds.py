@@ -144,10 +144,6 @@ def query_rows(
     lipschitz : mapping
         ``{dimensions: [...], epsilons: [...]}``: a bump :math:`(2\epsilon-\|z-x\|)_+` at a uniform point of a packing.
         ``Cover`` queries in `cover_order`, ``Points`` the points of the packing in random order.
-    replications : int
-        Trials of each cell.
-    seed : int
-        Seed of the project.
 
     Returns
     -------

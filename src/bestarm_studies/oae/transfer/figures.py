@@ -46,8 +46,6 @@ def group_values(searches: Mapping[str, Sequence[pd.DataFrame]], likeness: pd.Da
         Panel to the rows of its experiments.
     likeness : DataFrame
         Of `bestarm_studies.oae.cell_lines.contexts.likeness_rows`.
-    profile : str
-        Scale.
 
     Returns
     -------

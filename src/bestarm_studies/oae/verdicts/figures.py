@@ -36,8 +36,6 @@ def ratios_of_claims(comparisons: pd.DataFrame, identities: Mapping[str, str], p
         `bestarm_lab.results.read_comparisons`.
     identities : mapping of str to str
         Claim to what is added to the names of its sets.
-    profile : str
-        Scale.
     """
     mine = comparisons[comparisons["id"].isin(list(identities)) & (comparisons["convention"] == "as_written")]
     parts = mine["comparison"].str.extract(_COMPARED)
