@@ -136,7 +136,6 @@ def on_blogs(
             runs=runs,
             laptop_runs=laptop_runs,
             smoke={"n_arms": [300]},
-            smoke_rounds=3,
             laptop={"n_arms": [5000]},
             **CUT,
         ),

@@ -93,7 +93,6 @@ def scales(
     fixed: Mapping[str, Any] | None = None,
     smoke: Mapping[str, Sequence[Any]] | None = None,
     laptop: Mapping[str, Sequence[Any]] | None = None,
-    smoke_rounds: int = 4,
     step_sizes: StepSizes = STEP_SIZES,
     laptop_runs: int = RUNS,
 ) -> dict[Profile, Scale]:
@@ -115,15 +114,13 @@ def scales(
         Settings of every policy at the profiles laptop and paper, in the place of those chosen for the class.
     smoke, laptop : mapping, optional
         Settings of the problem that these profiles vary.
-    smoke_rounds : int
-        Batches at the profile smoke.
     step_sizes : StepSizes
         Of Adam.
     laptop_runs : int
         Runs at the profile laptop.
     """
     short, long = step_sizes.short[hidden], step_sizes.long[hidden]
-    few = {"steps": 10, "rounds": smoke_rounds, "members": 2, "learning_rate": short}
+    few = {"steps": 10, "rounds": 4, "members": 2, "learning_rate": short}
     rate = long if steps >= LONG else short
     cut = {"steps": steps, "rounds": rounds, "members": members, "learning_rate": rate} | dict(fixed or {})
     return {

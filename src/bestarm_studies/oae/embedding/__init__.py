@@ -1,1 +1,1 @@
-"""What other contexts tell of a group or a line."""
+"""Fits to groups and lines: the share that other contexts tell of them."""

@@ -1,1 +1,1 @@
-"""What the paper leaves open, one choice at a time and all drawn together."""
+"""Choices that the paper leaves open, one at a time and all drawn together."""

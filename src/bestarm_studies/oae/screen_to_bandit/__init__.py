@@ -1,1 +1,1 @@
-"""From a screen of cell lines to a bandit."""
+"""A screen of cell lines as a bandit."""

@@ -1,4 +1,4 @@
-"""How well other groups tell of a group."""
+"""Likeness of each group to the others."""
 
 from functools import partial
 
