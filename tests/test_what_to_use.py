@@ -5,13 +5,13 @@ import argparse
 import pandas as pd
 
 from benchmarks.what_to_use import POLICIES
+from benchmarks.what_to_use_comparison import SCREENS, chosen, goals_table, page_table, read, summary
 from bestarm.search.arguments import DEFAULT
 from bestarm.search.choices import Choice
 from bestarm.search.parser import add_commands
 from bestarm.search.search import Search
 from bestarm_lab.notebooks.section import markdown_table
 from bestarm_lab.paths import ROOT
-from bestarm_studies.oae.what_to_use import SCREENS, chosen, goals_table, page_table, read, summary
 
 MEASURED = read()
 TABLE = summary(MEASURED.runs, MEASURED.data)

@@ -7,12 +7,12 @@ from html import escape
 
 import pandas as pd
 
+from benchmarks import what_to_use_comparison as what_to_use
 from bestarm_lab.paths import ROOT
 from bestarm_site.cards import raw
-from bestarm_studies.oae import what_to_use
 
 FOLDER = ROOT / "benchmarks"
-NO_BENCHMARKS = {"__init__", "__main__"}
+NO_BENCHMARKS = {"__init__", "__main__", "what_to_use_comparison", "what_to_use_figure"}
 HOW_TO_READ = (
     "What a policy finds, as a share of what chance leaves, on average over runs: 0 is chance, 1 is all that could be "
     "found. Seconds are of the processor, for one run on each data set; with a star, on those that were run."
@@ -25,7 +25,7 @@ def scores(table: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     table : DataFrame
-        Of `bestarm_studies.oae.what_to_use.Measured.table`.
+        Of `benchmarks.what_to_use_comparison.Measured.table`.
 
     Returns
     -------

@@ -31,8 +31,8 @@ from bestarm_studies.gpoo.functions import reward_function
 from bestarm_studies.gse.algorithms import SIGMA
 from bestarm_studies.gse.instances import adaptive_instance
 from bestarm_studies.linear_topm.settings import HARD, PAPER
-from bestarm_studies.oae.evolution import CENTRES, Sketch
 from bestarm_studies.oae.landscapes import landscape
+from bestarm_studies.oae.problem.evolution import CENTRES, Sketch
 
 FOLDER = Path(__file__).parents[1] / "replays"
 

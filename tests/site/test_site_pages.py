@@ -15,13 +15,13 @@ from bestarm_site.narrow_figures import narrow_of
 from bestarm_site.records import controls, figure_of, number, of_study, plain, records, told
 
 import bestarm
+from benchmarks import what_to_use_comparison as what_to_use
 from bestarm_lab.claims.records import Exact
 from bestarm_lab.claims.report import queries
 from bestarm_lab.notebooks.runner import notebooks_of
 from bestarm_lab.notebooks.score import disagreements
 from bestarm_lab.paths import ROOT
 from bestarm_lab.study import claim_ids, load_study, study_names
-from bestarm_studies.oae import what_to_use
 
 HTML = ROOT / "build" / "site" / "html"
 

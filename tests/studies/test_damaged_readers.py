@@ -29,7 +29,7 @@ from bestarm_studies.linear_topm.drug.files import (
 from bestarm_studies.linear_topm.drug.rein_model import read_edges, read_model, read_observations, read_rules
 from bestarm_studies.linear_topm.drug.simulation_log import read_simulation_log
 from bestarm_studies.linear_topm.lastfm_files import read_linear_representation
-from bestarm_studies.oae.uci_tables import read_adult, read_bank_marketing, read_bike_sharing, read_blog_feedback
+from bestarm_studies.oae.uci_sets import read_adult, read_bank_marketing, read_bike_sharing, read_blog_feedback
 
 
 def table(header: str, rows: list[list[object]], separator: str = ",") -> str:

@@ -1,11 +1,7 @@
 """An observer of batch searches: what a batch was worth, how spread out it was, and whether its model was optimistic.
 
 It can also end a run that has found what every figure counts, so that the batches after it need not be searched.
-
-References
-----------
-.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Appendices
-   D.2 and E.1.
+Of the paper: Appendices D.2 and E.1.
 """
 
 from __future__ import annotations

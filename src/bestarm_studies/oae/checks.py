@@ -1,8 +1,6 @@
-r"""Checks behind the claims of the OAE paper: counts, its theory, and the values that its statistical claims compare.
+"""The values that claims of several sections compare, one for each run and series of a cell.
 
-References
-----------
-.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023.
+Runs in which a fit broke down enter no value; sides are compared over the batches that both have.
 """
 
 from __future__ import annotations
@@ -13,108 +11,78 @@ from typing import Any
 
 import pandas as pd
 
-from bestarm_lab.claims.cells import Value
-from bestarm_lab.claims.records import Check
-from bestarm_lab.claims.verdicts import Decision
-from bestarm_studies.oae.cell_lines.claim_values import held_out, misfit_explains_gain, own_misfit
-from bestarm_studies.oae.claim_values import (
-    batch_limit,
-    comparable,
-    first_hit,
-    first_tried,
-    gain,
-    mean_distance,
-    mean_reward,
-    misfit,
-    regret_area,
-)
-from bestarm_studies.oae.genedisco.values import GENEDISCO_VALUES
-from bestarm_studies.oae.theory_checks import (
-    batch_factor,
-    linear_burn_in,
-    linear_optimism,
-    lipschitz_bound,
-    misspecification,
-    query_bound,
-    wide_arms,
-)
-from bestarm_studies.oae.uci import UCI_SETS
+from bestarm_lab.claims.cells import Value, side_values
+from bestarm_studies.oae.divergence import without_broken
+from bestarm_studies.oae.first_hits import MAIN_TAU, first_hits, random_mean, shared_rounds, until_found, whole_runs
 
-Tables = Mapping[str, pd.DataFrame]  # experiment to its rows
+LEAST_BATCHES = 20  # no search is ended before
+RANDOM = "RandomBatch"
+Test = Mapping[str, Any]
+comparable = shared_rounds
 
 
-def uci_sizes(test: Mapping[str, Any], tables: Tables) -> Decision:
-    """Compare the numbers of points, or of attributes, with the printed ones."""
-    (name,) = test["experiments"]
-    found = tables[name].set_index("series")[test["of"]]
-    side = ("points", "attributes").index(test["of"])
-    printed = {series: about.printed[side] for series, about in UCI_SETS.items()}
-    texts = [f"{series}: {found[series]} (printed {number})" for series, number in printed.items()]
-    return Decision(all(found[series] == number for series, number in printed.items()), "; ".join(texts))
+def first_hit(rows: pd.DataFrame, test: Test, tau: float = MAIN_TAU) -> pd.DataFrame:
+    """Return the batches until an arm of the top share ``tau``, one more than there are where none was found.
 
-
-def hills_seen(test: Mapping[str, Any], tables: Tables) -> Decision:
-    """Check that the median number of hills on which an arm was pulled reaches four."""
-    (name,) = test["experiments"]
-    rows = tables[name]
-    hills = rows[rows["statistic"] == "hills"]
-    median = hills.groupby("round")["value"].median()
-    share = float((hills[hills["round"] == median.index.max()]["value"] == 4).mean())
-    texts = ", ".join(f"{value:g} by round {number}" for number, value in median.items())
-    return Decision(bool(median.iloc[-1] == 4), f"median hills: {texts}; all four in {share:.0%} of the runs")
-
-
-def cost_of_sequence(test: Mapping[str, Any], tables: Tables) -> Decision:
-    """Check that a sequential batch trains at least ``at_least`` times as many networks as a plain one.
-
-    ``pairs`` names for each sequential series a plain one.
+    Those of random batches are their mean by the exact law, in every run.
     """
-    (name,) = test["experiments"]
-    counts = tables[name].set_index("series")["networks"]
-    holds, texts = True, []
-    for series, base in test["pairs"].items():
-        many, few = counts[series], counts[base]
-        holds &= bool(many >= test["at_least"] * few)
-        texts.append(f"{series} trains {many} networks a batch, {base} {few}")
-    return Decision(holds, "; ".join(texts))
+    table = first_hits(without_broken(until_found(rows)), tau)["first"].unstack("series")
+    if RANDOM in table:
+        first = rows[rows["round"] == 1].iloc[0]
+        table[RANDOM] = random_mean(int(first["arm_count"]), tau, int(first["pulls"]), int(rows["round"].max()))
+    return table
 
 
-CHECKS: dict[str, Check] = {
-    "uci_sizes": Check(uci_sizes, {"experiments": "experiments", "of": "points|attributes"}),
-    "hills_seen": Check(hills_seen, {"experiments": "experiments"}),
-    "cost_of_sequence": Check(cost_of_sequence, {"experiments": "experiments", "pairs": "any", "at_least": "number"}),
-    "linear_burn_in": Check(
-        linear_burn_in,
-        {"experiments": "experiments", "instance": "text", "series": "series", "slack": "number", "late": "number"},
-        may={"attained": "flag"},
-    ),
-    "wide_arms": Check(wide_arms, {"experiments": "experiments", "constant": "number"}),
-    "misspecification": Check(
-        misspecification,
-        {"experiments": "experiments"},
-        may={"ratio": "number", "proportional": "flag", "slack": "number"},
-    ),
-    "batch_factor": Check(
-        batch_factor,
-        {
-            "experiments": "experiments",
-            "instance": "text",
-            "vanilla": "series",
-            "spread": "series",
-            "slack": "number",
-            "most": "number",
-        },
-        may={"n_features": "numbers"},
-    ),
-    "query_bound": Check(
-        query_bound,
-        {"experiments": "experiments", "bound": "printed|squared"},
-        may={"part": "small|large", "series": "series"},
-    ),
-    "lipschitz_bound": Check(lipschitz_bound, {"experiments": "experiments", "bound": "printed|quarter"}),
-    "linear_optimism": Check(linear_optimism, {"experiments": "experiments"}, may={"model": "constrained|regularised"}),
-    "misfit_explains_gain": Check(misfit_explains_gain, {"experiments": "experiments"}),
-}
+def first_tried(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
+    """Return the batches until a top-1% arm was tried, whether it looked best or, with noise, did not."""
+    if "tried" not in rows:  # without noise what was tried is known
+        return first_hit(rows, test)
+    best = rows.sort_values("round").groupby(["series", "replication"], sort=False)["tried"].cummin()
+    return first_hit(rows.assign(rank=best), test)
+
+
+def batch_limit(rows: pd.DataFrame) -> float:
+    """Return what `first_hit` is of a run that found none: one more than there are batches."""
+    return float(rows["round"].max()) + 1.0
+
+
+def _mean(rows: pd.DataFrame, column: str, after: int) -> pd.DataFrame:
+    kept = whole_runs(without_broken(rows))
+    kept = kept[kept["round"] > after]
+    return kept.groupby(["replication", "series"], sort=False)[column].mean().unstack("series").astype(float)
+
+
+def regret_area(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
+    """Return the relative regret of the best arm so far, in the mean over all batches."""
+    return _mean(rows, "relative_regret", 0)
+
+
+def mean_reward(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
+    """Return the reward in the mean over all batches but the first, which is random."""
+    return _mean(rows, "reward", 1)
+
+
+def mean_distance(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
+    """Return the distance of two arms of a batch in the mean over the first batches but one, which every run has."""
+    return _mean(rows[rows["round"] <= LEAST_BATCHES], "distance", 1)
+
+
+def gain(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
+    """Return by run, to first order, how much fewer batches ``of`` needs than ``over``: 1 minus the ratio of means."""
+    table = first_hit(rows, test)
+    left, right = (side_values(table, test[side]).iloc[:, 0].dropna() for side in ("of", "over"))
+    both = left.index.intersection(right.index)
+    left, right = left[both], right[both]
+    ratio = left.mean() / right.mean()
+    return (1.0 - ratio - (left - ratio * right) / right.mean()).to_frame("gain")
+
+
+def misfit(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
+    """Return the training error after the last step over the variance of the responses."""
+    last = rows[rows["x"] == rows["x"].max()].assign(misfit=lambda r: r["mse"] / r["var"])
+    return last.pivot(index="replication", columns="series", values="misfit").astype(float)
+
+
 VALUES: dict[str, Value] = {
     "first_hit": Value("batches until a top-1% arm", first_hit, comparable, limit=batch_limit),
     "first_hit_5": Value("batches until a top-5% arm", partial(first_hit, tau=0.05), comparable, limit=batch_limit),
@@ -127,7 +95,4 @@ VALUES: dict[str, Value] = {
         "gain on another method in batches until a top-1% arm", gain, comparable, needs={"of": "side", "over": "side"}
     ),
     "misfit": Value("training error over variance", misfit),
-    "own_misfit": Value("training error over variance, each class with its step size", own_misfit),
-    "held_out": Value("error on arms that were not seen", held_out),
-    **GENEDISCO_VALUES,
 }

@@ -14,18 +14,14 @@ from matplotlib.ticker import NullLocator
 
 from bestarm_lab.experiments.experiment import Experiment, settings_of
 from bestarm_lab.experiments.scale import Profile
-from bestarm_lab.figures.figures import draw_lines, headed, legend_below, line_panels, runs_text, wide
-from bestarm_lab.figures.styles import DOTS, Style, display_label, style_of
+from bestarm_lab.figures.figures import draw_lines, headed, legend_below, runs_text, wide
+from bestarm_lab.figures.styles import DOTS, display_label, style_of
 from bestarm_studies.oae.divergence import BEYOND
 from bestarm_studies.oae.first_hits import MAIN_TAU
 from bestarm_studies.oae.values import RANDOM_LAW
 
-CLASSES = ["linear", "NN 10-5", "NN 100-10", "NN 300-100"]
 _PAPER = {"steps": 5000, "rounds": 150, "members": 10}
-OBJECTIVES = {"MaxOpt": Style("#B7340A", "o", "-."), "HingePNorm": Style("#6057B2", "s", DOTS)}
-SIMILAR = (0.8, 1.25)  # ratios that a claim of similarity allows
 PARTS = {"share": f"share of runs with a top-{100 * MAIN_TAU:g}% arm", "batches": "batches until a top arm (mean)"}
-
 SHORT_PARTS = {"share": "share of runs", "batches": "batches until\na top arm"}
 
 
@@ -142,8 +138,6 @@ def hits_figure(
         `bestarm_studies.oae.values.batches_until_top` and `share_found`, together.
     columns : mapping of str to sequence of str
         Heading of a group to its series; at most three columns in all.
-    title, setting : str
-        The finding; where and how.
     parts : sequence of str
         "share": the share of runs that have found one, batch by batch; "batches": the paper's plot over quantiles.
     height : float
@@ -187,8 +181,6 @@ def networks_figure(
         `bestarm_studies.oae.values.search_values` with panels that are named "class: set".
     order : sequence of str
         Series; the exact law of random batches is drawn in any case.
-    title, setting : str
-        The finding; where and how.
     part : {"batches", "share"}
         As in `hits_figure`.
     height : float
@@ -251,54 +243,3 @@ def _mark_diverged(figure: Figure, beyond: Collection[str]) -> None:
     for text in figure.legends[0].get_texts():
         if text.get_text() in labels:
             text.set_text(f"{text.get_text()} †")
-
-
-def fits_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
-    """Return a panel for each set of arms: training error over variance against the step, a line for each class."""
-    return line_panels(
-        values,
-        CLASSES,
-        title=title,
-        setting=setting,
-        statistic="median MSE / variance",
-        x="step of Adam",
-        y="training MSE / variance\n(median)",
-        spread="quartiles",
-        log="xy",
-        reference=1.0,
-        reference_label="a constant",
-        marks="band",
-    )
-
-
-def objectives_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
-    """Return batches of other objectives over those of MeanOpt, against the strength; shaded is what counts as similar.
-
-    Parameters
-    ----------
-    values : DataFrame
-        `bestarm_studies.oae.values.objective_ratios`.
-    title, setting : str
-        The finding; where and how.
-    """
-    figure = line_panels(
-        values,
-        list(OBJECTIVES),
-        titles=two_lines(values),
-        title=title,
-        setting=setting,
-        statistic="ratio of batches",
-        x="strength of optimism λ",
-        y="batches over MeanOpt's",
-        places="even",
-        log="y",
-        reference=1.0,
-        reference_label="MeanOpt with the same λ",
-        styles=OBJECTIVES,
-        wrap=4,
-        height=1.9,
-    )
-    for axis in figure.axes:
-        axis.axhspan(*SIMILAR, color="0.9", lw=0, zorder=0)
-        _log_ticks(axis, (0.5, 1, 2, 5, 10))
-    return figure

@@ -1,8 +1,6 @@
 """Rows of batch searches: when a run first sees a top arm, which batches and runs compare, random batches' exact law.
 
-References
-----------
-.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Appendix E.1.
+Of the paper: Appendix E.1.
 """
 
 from __future__ import annotations

@@ -1,12 +1,7 @@
 """UCI arms whose response is a network's fit to the real one, so that a class of networks contains the truth.
 
 Each run has a network of its own, its teacher: runs stay independent, and an interval over runs covers the teacher.
-This is the one kind of problem that needs a model: its response is one.
-
-References
-----------
-.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Appendices
-   E.1.2 and G.2.
+This is the one kind of problem that needs a model: its response is one. Of the paper: Appendices E.1.2 and G.2.
 """
 
 from __future__ import annotations
@@ -24,9 +19,8 @@ from bestarm.models.mlp_fit import FitData, Training
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.streams import Streams
 from bestarm_studies.oae.drawn_arms import DrawnArms
-from bestarm_studies.oae.uci import DATA_FILES as UCI_FILES
-from bestarm_studies.oae.uci import stand_in_uci_instance, uci_instance
-from bestarm_studies.oae.uci_tables import standard
+from bestarm_studies.oae.uci_sets import DATA_FILES as UCI_FILES
+from bestarm_studies.oae.uci_sets import stand_in_uci_instance, standard, uci_instance
 
 DATA_FILES = UCI_FILES
 _ATTEMPTS = 10
@@ -107,12 +101,12 @@ class OneTeacher(FittedArms):
 
 
 def fitted_instance(name: str, hidden: Sequence[int], steps: int = 5000, learning_rate: float = 0.01) -> FittedArms:
-    """Return a UCI table whose response is a network's fit to the real response ([1]_, Appendix E.1.2).
+    """Return a UCI table whose response is a network's fit to the real response (Appendix E.1.2).
 
     Parameters
     ----------
     name : str
-        One of `bestarm_studies.oae.uci.UCI_SETS`.
+        One of `bestarm_studies.oae.uci_sets.UCI_SETS`.
     hidden : sequence of int
         Units of the teachers' hidden layers.
     steps, learning_rate

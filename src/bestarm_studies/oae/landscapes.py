@@ -2,11 +2,7 @@ r"""Four landscapes on a line: one hill or four, with or without the arms around
 
 The paper draws them and gives no formula. Those here keep what it says: arms uniform on [-10, 10]; one hill with its
 top at 3, or four local maxima of which three mislead; around the global one of the "Hole" sets no arm is left.
-
-References
-----------
-.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Appendix
-   E.1.1, Figure 7.
+Of the paper: Appendix E.1.1, Figure 7.
 """
 
 from __future__ import annotations
@@ -102,7 +98,7 @@ class Landscape(DrawnArms):
 def landscape(
     name: str, n_arms: int = 1000, hole: str = "interval", width: float = 0.9, scale: float = 1.0, seed: int = 0
 ) -> Landscape:
-    """Return one of the four landscapes ([1]_, Figure 7).
+    """Return one of the four landscapes (Figure 7).
 
     Parameters
     ----------

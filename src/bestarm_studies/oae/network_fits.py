@@ -8,6 +8,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import torch
+from matplotlib.figure import Figure
 
 from bestarm.models.fused_fit import fit_fused as fit_networks
 from bestarm.models.fused_predict import predict_fused as predict
@@ -15,6 +16,8 @@ from bestarm.models.mlp_fit import FitData, Training
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.streams import Streams
 from bestarm_lab.datasets.registry import DataUnavailable
+from bestarm_lab.figures.figures import line_panels
+from bestarm_lab.figures.values import summarise
 from bestarm_studies.oae.landscapes import Landscape
 
 Maker = Callable[[], NoiselessArms | Landscape]
@@ -128,8 +131,6 @@ def fit_rows(
         The same for problems on real data, where nobody has them.
     bias : float, default=0.0
         Initial biases, see `bestarm.models.mlp_batch.Mlp.xavier`.
-    workers : int, default=1
-        Processes; the rows do not depend on it.
 
     Returns
     -------
@@ -154,3 +155,39 @@ def fit_rows(
         joblib.delayed(_fits)(*cell, steps, at, seed, bias) for cell in cells
     )
     return pd.concat(frames, ignore_index=True).assign(convention="as_written")
+
+
+def fit_values(rows: pd.DataFrame, profile: str, rates: dict[str, float]) -> pd.DataFrame:
+    """Return the median training error over the variance of the response, with its quartiles, step by step.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of `bestarm_studies.oae.network_fits.fit_rows`.
+    rates : dict
+        The step size of each class; rows of others are left out.
+    """
+    mine = rows[rows["learning_rate"] == rows["series"].map(rates)]
+    mine = mine.assign(ratio=mine["mse"] / mine["var"])
+    return summarise(mine, {"median MSE / variance": ("ratio", "median")}, x="x", panel="{panel}", profile=profile)
+
+
+CLASSES = ["linear", "NN 10-5", "NN 100-10", "NN 300-100"]
+
+
+def fits_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
+    """Return a panel for each set of arms: training error over variance against the step, a line for each class."""
+    return line_panels(
+        values,
+        CLASSES,
+        title=title,
+        setting=setting,
+        statistic="median MSE / variance",
+        x="step of Adam",
+        y="training MSE / variance\n(median)",
+        spread="quartiles",
+        log="xy",
+        reference=1.0,
+        reference_label="a constant",
+        marks="band",
+    )

@@ -9,14 +9,9 @@ import pandas as pd
 
 from bestarm_lab.claims.statistics import log_ratio
 from bestarm_lab.figures.values import as_values
-from bestarm_studies.oae.claim_values import first_hit
+from bestarm_studies.oae.checks import first_hit
 
 Pairs = Mapping[str, tuple[str, str]]
-_CLASSES = {"10_5": "NN 10-5", "100_10": "NN 100-10", "300_100": "NN 300-100", "linear": "linear"}
-_MADE = {"synthetic": "synthetic", "fitted": "fitted"}  # responses that are not those of a table
-_COMPARED = (
-    r"(?P<experiment>\w+?_(?P<hidden>10_5|100_10|300_100|linear))(?:: name = (?P<set>\w+))?, .* against (?P<rival>\w+)"
-)
 
 
 def batch_ratios(sets: Mapping[str, pd.DataFrame], pairs: Pairs, profile: str, *, panel: str = "") -> pd.DataFrame:
@@ -29,8 +24,6 @@ def batch_ratios(sets: Mapping[str, pd.DataFrame], pairs: Pairs, profile: str, *
     pairs : mapping of str to (str, str)
         Heading to the series on the left and on the right of a ratio; pairs that a set does not have are left out.
         Random batches stand in a ratio with their exact law.
-    profile, panel : str
-        Scale; class of networks, or kernel.
     """
     found = []
     for name, rows in sets.items():
@@ -44,26 +37,3 @@ def batch_ratios(sets: Mapping[str, pd.DataFrame], pairs: Pairs, profile: str, *
                 line = {"series": heading, "x": name, "value": value, "low": low, "high": high, "n": estimate.n}
                 found.append(line | {"data": data})
     return as_values(pd.DataFrame(found), panel=panel, statistic="ratio", profile=profile)
-
-
-def ratios_of_claims(comparisons: pd.DataFrame, identities: Mapping[str, str], profile: str) -> pd.DataFrame:
-    """Return the ratios that some claims have compared: x is the set, the series the class, the panel the rival.
-
-    Parameters
-    ----------
-    comparisons : DataFrame
-        `bestarm_lab.results.read_comparisons`.
-    identities : mapping of str to str
-        Claim to what is added to the names of its sets.
-    profile : str
-        Scale.
-    """
-    mine = comparisons[comparisons["id"].isin(list(identities)) & (comparisons["convention"] == "as_written")]
-    parts = mine["comparison"].str.extract(_COMPARED)
-    sets = parts["set"].fillna("BlogFeedback") + mine["id"].map(identities)
-    rivals = parts["rival"].replace("RandomBatch", "random batches")
-    data = parts["experiment"].str.split("_").str[0].map(_MADE).fillna("real")
-    table = mine[["low", "high", "n"]].assign(value=mine["effect"], x=sets, panel=rivals, data=data)
-    table = table.assign(series=pd.Categorical(parts["hidden"].map(_CLASSES), list(_CLASSES.values())))
-    table = table.sort_values("series", kind="stable").astype({"series": str})
-    return as_values(table, statistic="ratio", profile=profile)

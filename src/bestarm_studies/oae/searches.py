@@ -9,7 +9,7 @@ from typing import Any
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.metrics import arm_count, rank, relative_regret
 from bestarm_studies.oae.batch_observer import BatchObserver
-from bestarm_studies.oae.claim_values import LEAST_BATCHES
+from bestarm_studies.oae.checks import LEAST_BATCHES
 from bestarm_studies.oae.first_hits import SMALLEST_TAU
 from bestarm_studies.oae.fitted_response import (
     fitted_instance,
@@ -18,21 +18,26 @@ from bestarm_studies.oae.fitted_response import (
     stand_in_one_teacher_instance,
 )
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
-from bestarm_studies.oae.series import CUT, ROUNDS, RUNS, VANILLA, Group, Hidden, scales
-from bestarm_studies.oae.tried_observer import TriedObserver
-from bestarm_studies.oae.uci import stand_in_uci_instance, uci_instance
+from bestarm_studies.oae.series import (
+    CUT,
+    FEW_RUNS,
+    ROUNDS,
+    RUNS,
+    VANILLA,
+    Group,
+    Hidden,
+    scales,
+)
+from bestarm_studies.oae.uci_sets import stand_in_uci_instance, uci_instance
 
 BATCH = 3
 BICYCLES = ("BikeSharingDay", "BikeSharingHour")
 BLOG_POSTS = 52396
-
 FOUND = partial(BatchObserver, until=SMALLEST_TAU)
-TRIED = partial(TriedObserver, until=SMALLEST_TAU)
 # searches whose rewards are drawn over all batches, or whose batches are measured
 REWARDED = partial(BatchObserver, until=SMALLEST_TAU, whole=tuple(VANILLA))
 MEASURED = partial(BatchObserver, until=SMALLEST_TAU, least=LEAST_BATCHES)
 BOTH = partial(BatchObserver, until=SMALLEST_TAU, least=LEAST_BATCHES, whole=tuple(VANILLA))
-
 _search = partial(Experiment, metrics=(rank, arm_count, relative_regret), every=1, block=25)
 
 
@@ -84,6 +89,7 @@ def on_bikes(
     runs: int = RUNS,
     observe: Any = FOUND,
     subsets: Sequence[int] = (),
+    laptop_runs: int = RUNS,
     **problem: Any,
 ) -> Experiment:
     """Return searches of the two bicycle tables, or of other subsets of them.
@@ -99,12 +105,21 @@ def on_bikes(
         settings={"batch": BATCH, "rounds": ROUNDS, "hidden": hidden},
         series=series,
         observe=observe,
-        profiles=scales(hidden, rounds=rounds, runs=runs, smoke={"name": ["BikeSharingDay"]}, **CUT),
+        profiles=scales(
+            hidden, rounds=rounds, runs=runs, laptop_runs=laptop_runs, smoke={"name": ["BikeSharingDay"]}, **CUT
+        ),
     )
 
 
 def on_blogs(
-    title: str, hidden: Hidden, series: Group, *, rounds: int, runs: int = RUNS, observe: Any = FOUND
+    title: str,
+    hidden: Hidden,
+    series: Group,
+    *,
+    rounds: int,
+    runs: int = RUNS,
+    laptop_runs: int = RUNS,
+    observe: Any = FOUND,
 ) -> Experiment:
     """Return searches of the blog posts, of which the profiles smoke and laptop take a random subset."""
     return _search(
@@ -119,8 +134,8 @@ def on_blogs(
             hidden,
             rounds=rounds,
             runs=runs,
+            laptop_runs=laptop_runs,
             smoke={"n_arms": [300]},
-            smoke_rounds=3,
             laptop={"n_arms": [5000]},
             **CUT,
         ),
@@ -152,5 +167,5 @@ def on_fitted(
         settings={"batch": BATCH, "rounds": ROUNDS, "hidden": hidden},
         series=series,
         observe=FOUND,
-        profiles=scales(hidden, **scale),
+        profiles=scales(hidden, laptop_runs=FEW_RUNS, **scale),
     )

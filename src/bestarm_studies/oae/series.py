@@ -16,23 +16,21 @@ from bestarm_lab.experiments.series import Series
 
 Group = dict[str, Any]
 Hidden = tuple[int, ...]
-
 LINEAR: Hidden = ()
 SMALL: Hidden = (10, 5)
 MIDDLE: Hidden = (100, 10)
 LARGE: Hidden = (300, 100)
-
 # the paper's own scale
 STEPS, ROUNDS, MEMBERS, RUNS = 5000, 150, 10, 25
 # what the profile laptop cuts of it for all but the smallest networks
 CUT: dict[str, Any] = {"steps": 200, "members": 5}
 # with 25 runs two methods that are equal cannot be shown to be within a tenth of each other, nor close ones be ordered
 MANY_RUNS = 100
+# of dear searches at the profile laptop, a check of their rows; figures and verdicts have the rows of the profile paper
+FEW_RUNS = 5
 # searches with a linear class are the most alike, and the cheapest
 LINEAR_RUNS = 200
-
 OPTIMISM = (0.001, 0.01, 0.1)
-
 RANDOM: Group = {"RandomBatch": partial(RandomBatch)}
 VANILLA: Group = {
     **RANDOM,
@@ -64,7 +62,6 @@ SEQUENTIAL: Group = {
     "Ensemble-SeqB": partial(EnsembleSeqB),
     "Ensemble-SeqB-NoiseY": partial(EnsembleSeqB, label_noise=1.0),
 }
-
 LONG = 1000  # steps from which on a fit is a long one
 
 
@@ -96,14 +93,14 @@ def scales(
     fixed: Mapping[str, Any] | None = None,
     smoke: Mapping[str, Sequence[Any]] | None = None,
     laptop: Mapping[str, Sequence[Any]] | None = None,
-    smoke_rounds: int = 4,
     step_sizes: StepSizes = STEP_SIZES,
+    laptop_runs: int = RUNS,
 ) -> dict[Profile, Scale]:
     """Return what each profile cuts of a search with one class of networks.
 
     The paper's own scale is 25 runs of 150 batches, with 5000 steps a fit and ensembles of 10. The profile laptop has
-    25 runs, too, and cuts steps, members and batches of all but the smallest networks, so that all series of all
-    figures take about a quarter of an hour. Methods are compared over the batches and runs that both have.
+    25 runs, too, or `FEW_RUNS` where they are dear, and cuts steps, members and batches of all but the smallest
+    networks. Methods are compared over the batches and runs that both have.
 
     Parameters
     ----------
@@ -117,17 +114,17 @@ def scales(
         Settings of every policy at the profiles laptop and paper, in the place of those chosen for the class.
     smoke, laptop : mapping, optional
         Settings of the problem that these profiles vary.
-    smoke_rounds : int
-        Batches at the profile smoke.
     step_sizes : StepSizes
         Of Adam.
+    laptop_runs : int
+        Runs at the profile laptop.
     """
     short, long = step_sizes.short[hidden], step_sizes.long[hidden]
-    few = {"steps": 10, "rounds": smoke_rounds, "members": 2, "learning_rate": short}
+    few = {"steps": 10, "rounds": 4, "members": 2, "learning_rate": short}
     rate = long if steps >= LONG else short
     cut = {"steps": steps, "rounds": rounds, "members": members, "learning_rate": rate} | dict(fixed or {})
     return {
         "smoke": Scale(2, settings=few, vary=smoke or {}),
-        "laptop": Scale(RUNS, settings=cut, vary=laptop or {}),
+        "laptop": Scale(laptop_runs, settings=cut, vary=laptop or {}),
         "paper": Scale(runs, settings={"learning_rate": long} | dict(fixed or {})),
     }

@@ -24,11 +24,11 @@ from bestarm_lab.claims.layout import Part
 from bestarm_lab.claims.records import Claim
 from bestarm_lab.claims.verdicts import LEVEL
 from bestarm_lab.paths import RESULTS
-from bestarm_lab.results import current_rows
+from bestarm_lab.results import published
 from bestarm_lab.study import load_study
-from bestarm_studies.oae.claim_values import RANDOM
+from bestarm_studies.oae.checks import RANDOM
 from bestarm_studies.oae.first_hits import random_mean
-from bestarm_studies.oae.open_design import CHOICES, N_ARMS, N_DRAWS, OPEN_DESIGN, QUANTILES, drawn_levels
+from bestarm_studies.oae.open_choices.open_design import CHOICES, N_ARMS, N_DRAWS, OPEN_DESIGN, QUANTILES, drawn_levels
 from bestarm_studies.oae.searches import BATCH
 
 # which rows of the design stand for an experiment
@@ -268,7 +268,7 @@ def _shares(verdicts: pd.Series) -> str:
 
 def write_stands() -> None:
     """Decide every claim on the committed rows of the design; commit all readings, and `stands`."""
-    rows = {name: current_rows("oae", name, "laptop") for name in OPEN_DESIGN}
+    rows = {name: published("oae", name)[1] for name in OPEN_DESIGN}
     if stale := [name for name, frame in rows.items() if frame is None]:
         raise ValueError(f"no current rows of {', '.join(stale)}; make them by bestarm rows oae --experiment NAME.")
     found = readings(load_study("oae").claims, {n: frame for n, frame in rows.items() if frame is not None})

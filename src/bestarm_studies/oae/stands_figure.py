@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from bestarm_lab.figures.figures import headed, wide
 from bestarm_lab.figures.values import as_values
-from bestarm_studies.oae.open_design import CHOICES
+from bestarm_studies.oae.open_choices.open_design import CHOICES
 from bestarm_studies.oae.stands import QUANTILE, VERDICTS, deciding_choices, differences
 
 _COLOURS = {"confirmed": "#009E73", "open": "0.85", "refuted": "#E69F00"}

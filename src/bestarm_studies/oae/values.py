@@ -1,8 +1,6 @@
 """Rows of batch searches to plotted values: batches until a top arm, share of runs that found one, rewards, tables.
 
-References
-----------
-.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Appendix E.1.
+Of the paper: Appendix E.1.
 """
 
 from __future__ import annotations
@@ -14,9 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import FloatArray
-from bestarm.problems.noiseless_arms import NoiselessArms
-from bestarm_lab.claims.verdicts import VERDICTS
-from bestarm_lab.figures.values import as_values, paired_effects, share_interval, summarise
+from bestarm_lab.figures.values import as_values, share_interval
 from bestarm_studies.oae.divergence import BEYOND, marked_runs, without_broken
 from bestarm_studies.oae.first_hits import (
     MAIN_TAU,
@@ -25,14 +21,10 @@ from bestarm_studies.oae.first_hits import (
     first_hits,
     random_mean,
     random_survival,
-    shared_rounds,
     until_found,
-    whole_runs,
 )
-from bestarm_studies.oae.uci import UCI_SETS
 
 RANDOM_LAW = "RandomBatch, exact law"
-BLOCK_ENDS = (5, 10, 20, 50, 100, 150)
 _RESAMPLES = 4000
 
 
@@ -77,8 +69,6 @@ def batches_until_top(
     rows : DataFrame
         Rows of one problem, with the columns of `first_hits`, ``convention`` and ``data``; batches and runs that
         not every series has are left out.
-    panel, profile : str
-        The panel's name; the scale of the run.
     batch : int
         Arms in a batch, for the exact law of random batches.
     taus : sequence of float
@@ -154,102 +144,6 @@ def share_found(rows: pd.DataFrame, panel: str, profile: str, *, batch: int, tau
     return made.assign(data=rows["data"].iloc[0])
 
 
-def reward_values(rows: pd.DataFrame, panel: str, profile: str) -> pd.DataFrame:
-    """Return the mean reward of each batch and the mean relative regret of the best arm so far, with 95% t-intervals.
-
-    x is the number of the batch; statistics ``reward`` and ``relative regret``; of `whole_runs`.
-    """
-    kept = whole_runs(without_broken(rows))
-    kinds = {"reward": ("reward", "mean"), "relative regret": ("relative_regret", "mean")}
-    return summarise(kept[kept["round"] > 0], kinds, x="round", panel=panel, profile=profile)
-
-
-def reward_gains(
-    rows: pd.DataFrame, panel: str, profile: str, *, over: str = "Greedy", ends: Sequence[int] = BLOCK_ENDS
-) -> pd.DataFrame:
-    """Return how much more a batch earns than one of ``over`` in the same run, in the mean over blocks of batches.
-
-    x is the last batch of a block, which begins after the one before; the first batch is random and left out. Paired
-    differences with 95% t-intervals, of `whole_runs`.
-    """
-    kept = whole_runs(without_broken(rows))
-    frames = []
-    for before, end in zip((1, *ends), ends, strict=False):
-        block = kept[(kept["round"] > before) & (kept["round"] <= end)]
-        if not block.empty:
-            lines = {str(series): {"": (str(series), over)} for series in block["series"].unique() if series != over}
-            found = paired_effects(
-                block, "reward", statistic="gain in reward", profile=profile, panel=panel, lines=lines
-            )
-            frames.append(found.assign(x=end))
-    return pd.concat(frames, ignore_index=True)
-
-
-def objective_ratios(
-    sets: Mapping[str, pd.DataFrame], objectives: Sequence[str], strengths: Sequence[float], profile: str
-) -> pd.DataFrame:
-    """Return the batches until a top-1% arm with an objective over those of MeanOpt with the same strength.
-
-    Ratios of means over the runs that both have, with 95% intervals by the delta method; x is the strength.
-    """
-    frames = []
-    for panel, rows in sets.items():
-        (rows,) = shared_rounds(rows)
-        hits = first_hits(without_broken(until_found(rows)))["first"].reset_index().assign(data=rows["data"].iloc[0])
-        for strength in strengths:
-            lines = {name: {"": (f"{name} {strength:g}", f"MeanOpt {strength:g}")} for name in objectives}
-            found = paired_effects(
-                hits, "first", statistic="ratio of batches", profile=profile, panel=panel, log=True, lines=lines
-            )
-            frames.append(found.assign(x=strength))
-    return pd.concat(frames, ignore_index=True)
-
-
-def fit_values(rows: pd.DataFrame, profile: str, rates: dict[str, float]) -> pd.DataFrame:
-    """Return the median training error over the variance of the response, with its quartiles, step by step.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Rows of `bestarm_studies.oae.network_fits.fit_rows`.
-    profile : str
-        Scale.
-    rates : dict
-        The step size of each class; rows of others are left out.
-    """
-    mine = rows[rows["learning_rate"] == rows["series"].map(rates)]
-    mine = mine.assign(ratio=mine["mse"] / mine["var"])
-    return summarise(mine, {"median MSE / variance": ("ratio", "median")}, x="x", panel="{panel}", profile=profile)
-
-
-def fitted_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
-    """Return `search_values` of responses that a fitted network made; these are not called real data."""
-    values = search_values({f"{name}, fitted": mine for name, mine in by_set(rows).items()}, profile)
-    return values.assign(data=values["data"].replace("real", "fitted"))
-
-
-def optimistic_shares(sets: Mapping[str, pd.DataFrame], profile: str) -> pd.DataFrame:
-    """Return in which share of the rounds the model promised for its batch at least what the best batch was worth.
-
-    Statistic ``optimistic``; x is missing, n the number of rounds of all runs, each until it has found an arm of the
-    smallest quantile.
-    """
-    frames = []
-    for name, rows in sets.items():
-        known = until_found(rows).dropna(subset="optimistic").assign(optimistic=lambda r: r["optimistic"].astype(float))
-        frames.append(summarise(known, {"optimistic": ("optimistic", "mean")}, panel=name, profile=profile))
-    return pd.concat(frames, ignore_index=True).assign(low=np.nan, high=np.nan)
-
-
-def hills_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
-    """Return how many runs had tried arms on 1, 2, 3 and 4 hills after each noted batch; x is the batch."""
-    hills = rows[rows["statistic"] == "hills"]
-    counts = hills.pivot_table(index="round", columns="value", values="replication", aggfunc="count", fill_value=0)
-    counts = counts.reindex(columns=range(1, 5), fill_value=0).rename(columns="{:g} of 4 hills".format)
-    table = counts.melt(ignore_index=False, var_name="series").reset_index(names="x")
-    return as_values(table, statistic="runs", n=hills["replication"].nunique(), profile=profile)
-
-
 def hits_table(values: pd.DataFrame, tau: float = MAIN_TAU, *, sets_as_rows: bool = False) -> pd.DataFrame:
     """Return mean batches with their intervals, and censored runs, as text: series by panels.
 
@@ -278,22 +172,3 @@ def hits_table(values: pd.DataFrame, tau: float = MAIN_TAU, *, sets_as_rows: boo
         lines.setdefault(str(line["series"]), {})[str(line["panel"])] = text
     table = pd.DataFrame(lines) if sets_as_rows else pd.DataFrame(lines).T
     return table.rename_axis("set" if sets_as_rows else "series").reset_index().fillna("")
-
-
-def size_table(problems: Mapping[str, NoiselessArms]) -> pd.DataFrame:
-    """Return the printed and the actual numbers of rows and columns of some UCI sets, as text."""
-    lines = []
-    for name, problem in problems.items():
-        printed, here = (" x ".join(map(str, size)) for size in (UCI_SETS[name].printed, problem.features.shape))
-        lines.append({"set": name, "printed": printed, "here": here, "data": problem.data})
-    return pd.DataFrame(lines)
-
-
-def verdict_counts(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Return how many of the paper's own claims have each verdict, by what they were decided on."""
-    theirs = verdicts[verdicts["ours"].fillna("") == ""]
-    scales = {"paper": "at the paper's own scale", "laptop": "at the reduced scale"}
-    on = theirs["scale"].map(scales).where(theirs["kind"] == "test", "exactly (arithmetic, theorems)")
-    on = on.mask(theirs["verdict"] == "not run", "not at all")
-    counts = pd.crosstab(on, theirs["verdict"]).reindex(columns=[v for v in VERDICTS if v in set(theirs["verdict"])])
-    return counts.rename_axis(columns=None).rename_axis("decided").reset_index()

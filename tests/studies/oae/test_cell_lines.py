@@ -1,5 +1,6 @@
 """Cell lines: official files are read in parts; groups of DepMap as arms; the simulator does what it says."""
 
+import re
 from functools import partial
 
 import h5py
@@ -13,22 +14,19 @@ from bestarm_lab.datasets.registry import DataUnavailable, available
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.results import committed_rows, read_verdicts
 from bestarm_lab.study import load_study
-from bestarm_studies.oae.cell_lines import contexts, gctx, official, simulator
-from bestarm_studies.oae.cell_lines.autoencoder import Coding, embedding, train
-from bestarm_studies.oae.cell_lines.batch_fits import batch_fit_rows, fit_errors, random_orders
-from bestarm_studies.oae.cell_lines.claim_values import held_out, misfit_and_gain, own_misfit, permuted_correlation
+from bestarm_objectives.autoencoder.training import Coding, scaled
+from bestarm_studies.oae.cell_lines import contexts, gctx, official
 from bestarm_studies.oae.cell_lines.contexts import GROUPS, arms_of_group, chosen_groups, r_squared, without_missing
-from bestarm_studies.oae.cell_lines.experiments import CELL_LINES
-from bestarm_studies.oae.cell_lines.figures import earned_table, earned_values, gain_values, group_values
 from bestarm_studies.oae.cell_lines.kept_arrays import kept
-from bestarm_studies.oae.cell_lines.proliferation import GENES, proliferation, scaled
-from bestarm_studies.oae.cell_lines.simulator import (
+from bestarm_studies.oae.cell_lines.misfit import held_out, misfit_and_gain, own_misfit, permuted_correlation
+from bestarm_studies.oae.cell_lines.official import GENES, LINES, SIZES, embedding, proliferation
+from bestarm_studies.oae.embedding import simulator
+from bestarm_studies.oae.embedding.batch_fits import batch_fit_rows, fit_errors, random_orders
+from bestarm_studies.oae.embedding.simulator import (
     HAIRPINS,
     LIKENESS,
-    LINES,
     N_PROLIFERATION,
     SCALE,
-    SIZES,
     Likeness,
     arms_of,
     expression,
@@ -36,8 +34,11 @@ from bestarm_studies.oae.cell_lines.simulator import (
     simulated_reward,
     world,
 )
+from bestarm_studies.oae.series import FEW_RUNS
+from bestarm_studies.oae.transfer.figures import earned_table, earned_values, gain_values, group_values
 
 SMALL = Coding((12, 8, 4), learning_rate=0.01, minibatch=16, epochs=40, patience=40)
+CELL_LINES = {n: e for n, e in load_study("oae").experiments.items() if re.match("cmap|contexts|simulated", n)}
 SEARCHES = {name: e for name, e in CELL_LINES.items() if isinstance(e, Experiment)}
 
 
@@ -262,30 +263,8 @@ def test_parameters_out_of_their_range_are_refused():
         simulated_line("HeLa")
 
 
-def low_rank(n=120, n_genes=30, seed=0):
-    rng = np.random.default_rng(seed)
-    return rng.standard_normal((n, 3)) @ rng.standard_normal((3, n_genes)) + 0.1 * rng.standard_normal((n, n_genes))
-
-
-def test_an_autoencoder_reconstructs_and_repeats_itself():
-    """Three directions explain the signatures, so that four codes leave far less than the genes' means."""
-    signatures = low_rank()
-    one, two = train(signatures, SMALL), train(signatures, SMALL)
-    np.testing.assert_array_equal(one.codes, two.codes)
-    assert one.codes.shape == (120, 4)
-    np.testing.assert_allclose(one.codes.mean(axis=0), 0.0, atol=1e-5)
-    assert one.errors[:, 1].min() < 0.5
-    assert one.errors[one.best, 1] == one.errors[:, 1].min()
-
-
-def test_training_ends_when_the_validation_error_no_longer_falls():
-    noise = np.random.default_rng(0).standard_normal((60, 30))
-    found = train(noise, Coding((12, 4), minibatch=16, epochs=200, patience=3))
-    assert len(found.errors) == found.best + 4 < 200
-
-
 def test_embeddings_are_kept(store):
-    signatures = low_rank(30)
+    signatures = np.random.default_rng(0).standard_normal((30, 30))
     first = embedding(signatures, SMALL)
     (file,) = store.iterdir()
     stamp = file.stat().st_mtime_ns
@@ -342,7 +321,7 @@ def test_the_papers_scale(name):
         assert getattr(cell.policy, "steps", 5000) == 5000
         assert getattr(cell.policy, "members", 10) == 10
     for cell in SEARCHES[name].cells("laptop"):
-        assert (cell.replications, cell.policy.batch) == (25, 50)
+        assert (cell.replications, cell.policy.batch) == (25 if name == "simulated_100_10" else FEW_RUNS, 50)
 
 
 def test_misfit_and_gain_of_lines():

@@ -20,6 +20,7 @@ from bestarm_studies.oae.genedisco.acquisitions import (
     soft_weights,
     spread_seeds,
 )
+from bestarm_studies.oae.genedisco.checks import GENES, GENES_CODED, chance
 from bestarm_studies.oae.genedisco.descriptors import (
     ACHILLES_PATH,
     achilles_file,
@@ -49,7 +50,6 @@ from bestarm_studies.oae.genedisco.gene_searches import (
     training_part,
 )
 from bestarm_studies.oae.genedisco.screens import SCREENS, screen_target
-from bestarm_studies.oae.genedisco.values import GENES, GENES_CODED, chance
 
 RUNS = np.arange(3)
 real = pytest.mark.skipif(not available(*DATA_FILES), reason="the screens or the group effects are not here")

@@ -9,8 +9,8 @@ from prose import CODED, WRITTEN, quote
 
 from bestarm_lab.datasets.registry import available
 from bestarm_lab.paths import FIGURES, RESULTS, ROOT
+from bestarm_studies.oae.genedisco.figures import LAW
 from bestarm_studies.oae.genedisco.gene_screen import DATA_FILES
-from bestarm_studies.oae.genedisco.values import LAW
 
 FOLDER = FIGURES / "oae" / "12_genedisco"
 TABLE = FOLDER / "tab05.csv"

@@ -4,20 +4,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bestarm_studies.oae.genedisco.experiments import GENEDISCO
-from bestarm_studies.oae.genedisco.figures import hit_curves
-from bestarm_studies.oae.genedisco.values import (
+from bestarm_studies.oae.genedisco.checks import (
     GENES,
-    LAW,
     PRINTED,
     SUITE,
     SUITE_MEAN,
     chance,
-    curve_values,
-    fault_values,
     final_hit_ratio,
     from_printed,
+)
+from bestarm_studies.oae.genedisco.experiments import EXPERIMENTS as GENEDISCO
+from bestarm_studies.oae.genedisco.figures import (
+    LAW,
+    curve_values,
+    fault_values,
     gains,
+    hit_curves,
     hits_table,
     size_table,
     size_values,

@@ -6,8 +6,8 @@ from prose import prose
 from scipy.stats import ttest_1samp
 
 from bestarm_lab.results import current_rows
-from bestarm_studies.oae.engines import engine_rows, engine_table, engine_values
 from bestarm_studies.oae.first_hits import first_hits
+from bestarm_studies.oae.fits.engines import engine_rows, engine_table, engine_values
 
 N_ARMS, BATCH, STEPS, RATE, OPTIMISM, MINIBATCH = 1000, 3, 5000, 0.003, 0.1, 10
 HORIZON, RUNS = 20, 25

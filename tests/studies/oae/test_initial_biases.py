@@ -10,14 +10,7 @@ from prose import prose
 from bestarm_lab.paths import RESULTS
 from bestarm_lab.study import load_study
 from bestarm_studies.oae.experiments import SYNTHETIC, ZERO_BIASES
-from bestarm_studies.oae.initial_biases import (
-    BIASES,
-    PREFIX,
-    bias_table,
-    bias_values,
-    rows_of_both,
-    under_biases,
-)
+from bestarm_studies.oae.initial_biases import BIASES, PREFIX, bias_table, bias_values, rows_of_both, under_biases
 from bestarm_studies.oae.landscapes import LANDSCAPES
 from bestarm_studies.oae.series import (
     DEFAULT_BIAS,

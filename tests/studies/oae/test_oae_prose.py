@@ -8,7 +8,7 @@ import pytest
 from prose import quote
 
 from bestarm_lab.paths import FIGURES, RESULTS
-from bestarm_studies.oae.teacher_spread import FACTOR, SEARCHES
+from bestarm_studies.oae.realizable.teacher_spread import FACTOR, SEARCHES
 
 VERDICTS = RESULTS / "oae" / "verdicts.csv"
 SMALL = FIGURES / "oae" / "04_ensembles" / "tab_objectives.csv"

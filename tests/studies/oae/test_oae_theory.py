@@ -19,31 +19,28 @@ from bestarm.policies.linear_oae import (
 )
 from bestarm.streams import Streams
 from bestarm_lab.datasets.registry import DataUnavailable
-from bestarm_studies.oae.checks import CHECKS
-from bestarm_studies.oae.eluder_dimension import (
+from bestarm_studies.oae.theory.batch_regret import burn_in_rows, slopes, wide_counts
+from bestarm_studies.oae.theory.checks import CHECKS
+from bestarm_studies.oae.theory.eluder_dimension import (
     eluder_bounds,
     independent_sequence,
     least_independent,
     longest_possible,
 )
-from bestarm_studies.oae.linear_optimism import bonuses, optimism_rows
-from bestarm_studies.oae.linear_regret import burn_in_rows, misspecified_rows, observed_run
-from bestarm_studies.oae.query_complexity import (
+from bestarm_studies.oae.theory.linear_runs import largest_promise, observed_run
+from bestarm_studies.oae.theory.misspecification import misspecified_rows
+from bestarm_studies.oae.theory.optimism import bonuses, optimism_rows
+from bestarm_studies.oae.theory.query_bounds import (
     COMMIT,
     MIXING,
     TRACE,
     bump_packing,
     cover_order,
     linear_queries,
+    query_bounds,
     query_rows,
 )
-from bestarm_studies.oae.regret_observer import largest_promise
-from bestarm_studies.oae.sphere_arms import CloneArms, SphereArms, unit_vectors
-from bestarm_studies.oae.theory_checks import (
-    query_bounds,
-    slopes,
-    wide_counts,
-)
+from bestarm_studies.oae.theory.sphere_arms import CloneArms, SphereArms, unit_vectors
 
 ROWS = np.arange(6)
 SEARCHES = (LinearOae, EllipsoidOae, LinearGreedy, LinearSeq, LinearDiverse, LinearLogDet)

@@ -10,7 +10,7 @@ from prose import prose
 
 from bestarm_lab.paths import FIGURES
 from bestarm_lab.results import current_rows
-from bestarm_studies.oae.values import fit_values
+from bestarm_studies.oae.network_fits import fit_values
 
 Title = partial(titles.Title, "oae")
 LAW = "RandomBatch, exact law"

@@ -13,29 +13,27 @@ from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.values import share_interval
 from bestarm_lab.paths import RESULTS
 from bestarm_studies.oae.batch_observer import n_good
-from bestarm_studies.oae.claim_values import batch_limit, first_hit, first_tried
-from bestarm_studies.oae.divergence import divergence_table, divergence_values, marked_runs, without_broken
-from bestarm_studies.oae.evolution_figure import evolution_figure
-from bestarm_studies.oae.figures import _apart, fits_figure, hits_figure, networks_figure, objectives_figure, two_lines
+from bestarm_studies.oae.checks import batch_limit, first_hit, first_tried
+from bestarm_studies.oae.divergence import marked_runs, without_broken
+from bestarm_studies.oae.ensembles.figures import objective_ratios, objectives_figure, optimistic_shares
+from bestarm_studies.oae.figures import _apart, hits_figure, networks_figure, two_lines
 from bestarm_studies.oae.first_hits import first_hits, random_mean, random_survival, whole_runs
+from bestarm_studies.oae.fits.step_sizes import chosen_rates, rate_table, rates_after
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
-from bestarm_studies.oae.network_fits import class_name, fit_rows
+from bestarm_studies.oae.network_fits import class_name, fit_rows, fit_values, fits_figure
+from bestarm_studies.oae.problem.evolution import evolution_figure
+from bestarm_studies.oae.realizable.teacher_spread import FACTOR, SEARCHES, spread_table, spread_values
 from bestarm_studies.oae.series import DEFAULT_STEP_SIZES, STEP_SIZES
-from bestarm_studies.oae.step_sizes import chosen_rates, rate_table, rates_after
-from bestarm_studies.oae.teacher_spread import FACTOR, SEARCHES, spread_table, spread_values
+from bestarm_studies.oae.uci.figures import reward_values
 from bestarm_studies.oae.values import (
     RANDOM_LAW,
     batches_until_top,
     bootstrap_interval,
-    fit_values,
     hits_table,
-    objective_ratios,
-    optimistic_shares,
-    reward_gains,
-    reward_values,
     search_values,
     share_found,
 )
+from bestarm_studies.oae.vanilla.figures import divergence_table, divergence_values, reward_gains
 
 
 def made_rows(first: dict[str, list[int]], rounds: int = 10, name: str = "set") -> pd.DataFrame:

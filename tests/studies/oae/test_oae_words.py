@@ -6,10 +6,11 @@ import pandas as pd
 from bestarm_lab.claims.claims_file import read_ledger
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
-from bestarm_studies.oae.experiments import EXPERIMENTS
+from bestarm_lab.study import load_study
 from bestarm_studies.oae.figures import scale_words
-from bestarm_studies.oae.values import by_set, verdict_counts
+from bestarm_studies.oae.values import by_set
 from bestarm_studies.oae.variants import ledger_verdicts, without_series
+from bestarm_studies.oae.verdicts.figures import verdict_counts
 
 
 def test_rows_of_a_set_take_a_series_from_the_first_table_that_has_it():
@@ -26,7 +27,7 @@ def test_rows_of_a_set_take_a_series_from_the_first_table_that_has_it():
 
 
 def test_the_scale_names_only_what_the_series_have_and_every_cut():
-    large, small = EXPERIMENTS["synthetic_100_10"], EXPERIMENTS["sequential_100_10"]
+    large, small = load_study("oae").experiments["synthetic_100_10"], load_study("oae").experiments["sequential_100_10"]
     assert scale_words([(large, "paper")], ["Greedy"]) == "the paper's own scale: 5000 training steps, 150 batches"
     cut = "200 training steps (paper: 5000), 20 batches (paper: 150)"
     assert scale_words([(large, "laptop"), (small, "laptop")], ["MeanOpt 0.1", "SeqB 0.1"]) == cut

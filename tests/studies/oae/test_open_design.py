@@ -14,11 +14,11 @@ from bestarm_lab.claims.records import Claim
 from bestarm_lab.claims.statistics import Relation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.run import make_rows
-from bestarm_lab.results import committed_rows, current_rows
+from bestarm_lab.results import committed_rows, published
 from bestarm_lab.study import load_study
-from bestarm_studies.oae.claim_values import first_hit
+from bestarm_studies.oae.checks import first_hit
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
-from bestarm_studies.oae.open_design import (
+from bestarm_studies.oae.open_choices.open_design import (
     CHOICES,
     N_ARMS,
     N_DRAWS,
@@ -28,7 +28,7 @@ from bestarm_studies.oae.open_design import (
     drawn_levels,
     run_lines,
 )
-from bestarm_studies.oae.open_landscapes import HILLS, open_landscape
+from bestarm_studies.oae.open_choices.open_landscapes import HILLS, open_landscape
 from bestarm_studies.oae.stands import (
     DESIGNED,
     STANDS,
@@ -229,7 +229,7 @@ def test_committed_readings_are_those_of_the_committed_rows():
     """Two draws of two claims, and the table that is made of all of them."""
     committed = read_readings()
     pd.testing.assert_frame_equal(stands(committed), pd.read_csv(STANDS, keep_default_na=False), check_dtype=False)
-    rows = {name: current_rows("oae", name, "laptop") for name in DESIGNED.values()}
+    rows = {name: published("oae", name)[1] for name in DESIGNED.values()}
     assert all(frame is not None for frame in rows.values())
     few = {name: frame[frame["draw"] < 2] for name, frame in rows.items()}
     found = readings(load_study("oae").claims, few, ["OAE-C26", "OAE-C27"])
@@ -290,7 +290,7 @@ def test_no_claim_but_one_stands_under_most_draws():
 def test_the_design_has_rows_of_all_its_draws():
     """Rows are committed, each of 25 runs."""
     for name in OPEN_DESIGN:
-        rows = committed_rows("oae", name, "laptop")
+        rows = committed_rows("oae", name, "paper")
         assert rows is not None
         assert set(rows["draw"]) == set(range(N_DRAWS))
         assert (rows.groupby(["draw", "series", "name"])["replication"].nunique() == 25).all()

@@ -17,12 +17,12 @@ from bestarm_lab.metrics import rank
 from bestarm_lab.paths import ROOT
 from bestarm_lab.results import committed_rows, readable, stored_rows
 from bestarm_lab.study import load_study
-from bestarm_studies.oae.divergence import divergence_values
 from bestarm_studies.oae.first_hits import first_hits, until_found
 from bestarm_studies.oae.horizons import QUANTILES, at_quantiles, horizon_table, horizon_values
 from bestarm_studies.oae.landscapes import landscape
-from bestarm_studies.oae.plain_baselines import PLAIN, ModelSearch
 from bestarm_studies.oae.values import by_set
+from bestarm_studies.oae.vanilla.figures import divergence_values
+from bestarm_studies.oae.vanilla.plain_baselines import PLAIN, ModelSearch
 
 
 def searched(policy, replications):

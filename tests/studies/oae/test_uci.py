@@ -15,18 +15,21 @@ from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm_lab.datasets import registry
 from bestarm_lab.datasets.registry import DataDamaged, DataUnavailable, fetch
 from bestarm_lab.experiments.run import make_rows
+from bestarm_lab.study import load_study
 from bestarm_studies.oae import fitted_response
-from bestarm_studies.oae import uci as uci_module
-from bestarm_studies.oae.experiments import EXPERIMENTS
+from bestarm_studies.oae import uci_sets as uci_module
 from bestarm_studies.oae.fitted_response import stand_in_fitted_instance, teacher_responses
 from bestarm_studies.oae.landscapes import HOLES, LANDSCAPES, four_hills, landscape, one_hill
-from bestarm_studies.oae.uci import UCI_SETS, read_uci, stand_in_uci_instance, uci_instance
-from bestarm_studies.oae.uci_tables import (
+from bestarm_studies.oae.uci_sets import (
+    UCI_SETS,
     read_adult,
     read_bank_marketing,
     read_bike_sharing,
     read_blog_feedback,
+    read_uci,
+    stand_in_uci_instance,
     standard,
+    uci_instance,
 )
 
 BIKES = """instant,dteday,season,temp,casual,registered,cnt
@@ -454,7 +457,7 @@ def test_each_run_has_a_teacher_of_its_own():
 
 def test_searches_of_fitted_responses_do_not_depend_on_blocks(tmp_path):
     """Rows of two runs in one block and in two are equal; each run is judged by its own teacher."""
-    search = EXPERIMENTS["fitted_10_5"]
+    search = load_study("oae").experiments["fitted_10_5"]
     law = partial(stand_in_fitted_instance, hidden=(10, 5), steps=20)
     series = {name: search.series[name] for name in ("RandomBatch", "MeanOpt 0.1")}
     small = replace(search, problem=law, stand_in=None, series=series)

@@ -25,7 +25,7 @@ import pandas as pd
 from bestarm.interface import FloatArray
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm_lab.datasets.registry import available, fetch
-from bestarm_studies.oae.cell_lines.proliferation import scaled
+from bestarm_objectives.autoencoder.training import scaled
 
 DATA_FILES = ("depmap-group-effects",)
 LEAST_LINES = 20  # the effect in a group of fewer lines is mostly their noise
@@ -136,11 +136,6 @@ def r_squared(features: FloatArray, rewards: FloatArray) -> float:
 
 def likeness_rows(replications: int, seed: int, *, workers: int = 1) -> pd.DataFrame:
     """Return how well the other groups tell of each group.
-
-    Parameters
-    ----------
-    replications, seed, workers : int
-        Not used; nothing is drawn.
 
     Returns
     -------

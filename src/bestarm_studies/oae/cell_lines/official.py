@@ -14,8 +14,8 @@ References
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import ClassVar, NamedTuple
@@ -28,12 +28,39 @@ from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.paths import RAW_DATA, data_mirror
-from bestarm_studies.oae.cell_lines.autoencoder import Coding, embedding
+from bestarm_objectives.autoencoder.training import Coding, Embedding, scaled, train
 from bestarm_studies.oae.cell_lines.gctx import read_gctx
 from bestarm_studies.oae.cell_lines.kept_arrays import kept
-from bestarm_studies.oae.cell_lines.proliferation import proliferation, scaled
-from bestarm_studies.oae.cell_lines.simulator import SIZES
 from bestarm_studies.oae.drawn_arms import DrawnArms
+
+SIZES = {"VCAP": 14602, "HA1E": 10487, "MCF7": 6638, "A375": 10033}  # signatures of each line in [1]_
+LINES = tuple(SIZES)
+GENES = (
+    "AURKB", "BIRC5", "CCNB2", "CCNE2", "CDC20", "CDC45", "CDK1", "CENPE", "GMNN", "KIF2C", "LBR", "NCAPD2", "NUSAP1",
+    "PCNA", "PSRC1", "RFC2", "RPA2", "SMC4", "STMN1", "TOP2A", "UBE2C", "UBR7", "USP1",
+)  # fmt: skip
+
+
+def proliferation(signatures: FloatArray, symbols: Sequence[str]) -> FloatArray:
+    """Return the mean of the 23 genes of [1]_ in each signature, shape (n_arms,), in the units of the signatures.
+
+    Parameters
+    ----------
+    signatures : ndarray, shape (n_arms, n_genes)
+        Changes of expression.
+    symbols : sequence of str
+        Symbol of each gene.
+
+    Raises
+    ------
+    ValueError
+        If one of the 23 genes is missing.
+    """
+    place = {symbol: number for number, symbol in enumerate(symbols)}
+    if missing := [gene for gene in GENES if gene not in place]:
+        raise ValueError(f"the reward needs the genes of Appendix F; there is no {', '.join(missing)}.")
+    return np.asarray(signatures[:, [place[gene] for gene in GENES]].mean(axis=1, dtype=np.float64))
+
 
 DATA_FILES = ()  # none is in the registry
 ADDRESS = "https://ftp.ncbi.nlm.nih.gov/geo/series/GSE92nnn/GSE92742/suppl/"
@@ -222,3 +249,16 @@ class OfficialComputation(Computation):
         except DataUnavailable:
             return False
         return True
+
+
+def embedding(signatures: FloatArray, coding: Coding) -> Embedding:
+    """Return `train` of these signatures, computed once and kept in the store of this copy of the project."""
+    content = np.ascontiguousarray(signatures, dtype=np.float32)
+    key = hashlib.sha256(repr((content.shape, astuple(coding))).encode() + content.tobytes()).hexdigest()[:32]
+
+    def compute() -> dict[str, FloatArray]:
+        found = train(content, coding)  # type: ignore[arg-type]
+        return {"codes": found.codes, "errors": found.errors, "best": np.array(found.best)}
+
+    arrays = kept("embedding", key, (train.__module__,), compute)
+    return Embedding(arrays["codes"], arrays["errors"], int(arrays["best"]))

@@ -22,7 +22,6 @@ from bestarm_studies.oae.genedisco.dropout_network import Passes, SingleArray
 
 TEMPERATURE = 0.9
 _FLOOR = 1e-7
-
 K_MEANS_ROUNDS = 20
 BIM_CANDIDATES, BIM_STEP, BIM_REACH, BIM_STEPS, BIM_PASSES = 100, 0.05, 0.35, 1000, 100
 

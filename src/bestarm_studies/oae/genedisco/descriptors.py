@@ -22,7 +22,7 @@ import pandas as pd
 import bestarm_lab.datasets.registry as registry
 from bestarm_lab.datasets.registry import DataDamaged, DataUnavailable, fetch
 from bestarm_lab.paths import data_mirror
-from bestarm_studies.oae.genedisco.symbols import renamed
+from bestarm_studies.oae.genedisco.screens import renamed
 
 GROUPS_FILE = "depmap-group-effects"
 OLD_NAMES_FILE = "depmap-expression-19q2"

@@ -26,7 +26,6 @@ from bestarm.streams import philox, uniform
 
 MOST_UNITS = 32  # a pass draws one word of 32 bits
 _BETA_1, _BETA_2, _EPSILON = np.float32(0.9), np.float32(0.999), np.float32(1e-8)
-
 SingleArray = NDArray[np.float32]
 
 

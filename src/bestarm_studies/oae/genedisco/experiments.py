@@ -31,7 +31,6 @@ EVERY = 5  # batches between two records
 RUNS, MANY_RUNS = 12, 50  # the paper has 5
 FEW_RUNS, SOME_RUNS = 4, 20  # of what the paper does not show
 SIGNAL = ("IFNg", "IL2")  # where the descriptors say something
-
 _search = partial(GeneSearch, batch=BATCH, rounds=ROUNDS)
 TABLE = {
     "TopUncertain": _search("TopUncertain", acquisition="top_uncertain"),
@@ -83,8 +82,7 @@ def _scales(runs: int = RUNS, many: int = MANY_RUNS, laptop: Mapping[str, Any] |
 
 _on_screens = partial(Experiment, vary={"name": SCREENS}, metrics=METRICS, every=EVERY, block=4)
 _groups = partial(gene_screen, source="DepMap groups")
-
-GENEDISCO: dict[str, Experiment | Computation] = {
+EXPERIMENTS: dict[str, Experiment | Computation] = {
     "genedisco": _on_screens(
         title="GeneDisco on DepMap group effects: the paper's table, and controls",
         problem=_groups,

@@ -1,14 +1,182 @@
-"""The figure of GeneDisco: hits found against genes tried, a panel for each screen."""
+"""Rows of searches of screens to plotted values, tables and the curves of hits against genes tried."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 from matplotlib.figure import Figure
 
+from bestarm_lab.experiments.one_change import algorithm_and_change, name_of_change
 from bestarm_lab.figures.figures import line_panels
-from bestarm_studies.oae.genedisco.values import LAW
+from bestarm_lab.figures.printed import beside
+from bestarm_lab.figures.values import as_values, interval_text, paired_effects, summarise
+from bestarm_studies.oae.genedisco.checks import (
+    GENES,
+    OF_PAPER,
+    PRINTED,
+    RANDOM,
+    chance,
+    last_rows,
+    n_genes,
+)
+from bestarm_studies.oae.genedisco.gene_screen import SET_ASIDE, hit_count
+
+LAW = "Random, exact law"
+BUDGET = 800  # genes after the paper's 50 batches of 16
+
+
+def curve_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return the mean hit ratio against the number of genes, with 95% t-intervals, and the exact law of random genes.
+
+    Panels are screens, statistics ``hit ratio``; those of the law are its quantiles. The paper's own stand below.
+    """
+    kept = rows[rows["series"] != RANDOM]
+    found = summarise(kept, {"hit ratio": ("hit_ratio", "mean")}, x="pulls", panel="{name}", profile=profile)
+    table = []
+    for (name, convention), mine in kept.groupby(["name", "convention"], sort=False):
+        for pulls in sorted(mine["pulls"].unique()):
+            value, low, high = chance(str(name), str(convention), float(pulls))
+            line = {"panel": name, "convention": convention, "x": pulls, "value": value, "low": low, "high": high}
+            table.append(line | {"series": LAW, "n": 0})
+    law = as_values(pd.DataFrame(table), statistic="hit ratio", profile=profile, data=rows["data"].iloc[0])
+    return beside(pd.concat([found, law], ignore_index=True), OF_PAPER)
+
+
+def table_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return hit ratio, precision and signed recall after the last batch, the exact law, and the printed numbers.
+
+    Printed numbers are a series "OAE, printed" of the convention as coded, which the paper says that it ran.
+    """
+    kinds = {"hit ratio": ("hit_ratio", "mean"), "precision": ("precision", "mean")}
+    kinds |= {"one split": ("recall_one_split", "mean"), "two splits": ("recall_two_splits", "mean")}
+    kinds |= {"signed": ("recall_rising", "mean")}
+    kept = last_rows(rows)
+    found = summarise(kept[kept["series"] != RANDOM], kinds, panel="{name}", profile=profile)
+    table = []
+    for name, convention in kept[["name", "convention"]].drop_duplicates().itertuples(index=False):
+        pulls = float(kept["pulls"].max())
+        value, low, high = chance(str(name), str(convention), pulls)
+        line = {"panel": name, "convention": convention, "statistic": "hit ratio", "n": 0}
+        table.append(line | {"series": LAW, "value": value, "low": low, "high": high})
+        for series, printed in PRINTED.items():
+            if convention == "as_coded":
+                table.append(line | {"series": f"{series}, printed", "value": printed[str(name)], "n": 5})
+    exact = as_values(pd.DataFrame(table), profile=profile, data=rows["data"].iloc[0])
+    return pd.concat([found, exact], ignore_index=True)
+
+
+def hits_table(values: pd.DataFrame, order: Sequence[str], statistic: str = "hit ratio") -> pd.DataFrame:
+    """Return one statistic as text, series by screens, the conventions one below the other."""
+    lines = []
+    mine = values[values["statistic"] == statistic]
+    for convention in dict.fromkeys(mine["convention"]):
+        for series in order:
+            row = mine[(mine["convention"] == convention) & (mine["series"] == series)].set_index("panel")
+            if row.empty:
+                continue
+            texts = {p: _text(row.loc[p]) for p in dict.fromkeys(mine["panel"]) if p in row.index}
+            lines.append({"convention": str(convention).replace("_", " "), "series": series} | texts)
+    return pd.DataFrame(lines).fillna("")
+
+
+def today_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return the hit ratio of the benchmark as it runs today after the last batch, with 95% intervals over runs."""
+    return summarise(last_rows(rows), {"hit ratio": ("hit_ratio", "mean")}, panel="{name}", profile=profile)
+
+
+def today_table(values: pd.DataFrame, earlier: pd.DataFrame, order: Sequence[str]) -> pd.DataFrame:
+    """Return hit ratios as text: today's screens, what the paper prints, and what `earlier` values have as coded.
+
+    Parameters
+    ----------
+    values, earlier : DataFrame
+        Of `today_values`, and of `table_values` with rows as coded.
+    order : sequence of str
+        Series.
+    """
+    coded = earlier[(earlier["convention"] == "as_coded") & (earlier["statistic"] == "hit ratio")]
+    rows = {(str(line["series"]), str(line["panel"])): line for _, line in values.iterrows()}
+    before = {(str(line["series"]), str(line["panel"])): float(line["value"]) for _, line in coded.iterrows()}
+    lines = []
+    for panel in dict.fromkeys(values["panel"].astype(str)):
+        for series in order:
+            line = {"screen": panel, "search": series, "today": _text(rows[series, panel])}
+            line["as coded"] = f"{before[series, panel]:.3f}" if (series, panel) in before else ""
+            printed = PRINTED[series].get(panel)
+            lines.append(line | {"printed": "" if printed is None else f"{printed:.3f}"})
+    return pd.DataFrame(lines)
+
+
+def _text(line: pd.Series) -> str:
+    if pd.isna(line["low"]):
+        return f"{line['value']:.3f}"
+    return interval_text(float(line["value"]), float(line["low"]), float(line["high"]))
+
+
+def gains(rows: pd.DataFrame, groups: Mapping[str, Sequence[str]], over: str, profile: str) -> pd.DataFrame:
+    """Return what searches gain in hit ratio over one of them, paired by run, with 95% t-intervals; a panel a screen.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of experiments on the same screens.
+    groups : mapping of str to sequence of str
+        Heading to series.
+    over : str
+        The series that they are compared with; its own hit ratio is the heading's line.
+    """
+    frames = []
+    last = last_rows(rows)
+    for name, mine in last.groupby("name", sort=False):
+        there = set(mine["series"])
+        lines = {
+            heading: {"": (over, over)} | {series: (series, over) for series in named if series in there}
+            for heading, named in groups.items()
+        }
+        found = paired_effects(mine, "hit_ratio", statistic="gain", profile=profile, panel=str(name), lines=lines)
+        frames.append(found)
+    return pd.concat(frames, ignore_index=True)
+
+
+def fault_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return what each fault alone changes in the hit ratio, the second split of the hit list among them."""
+    last = last_rows(rows)
+    plain = last[[not algorithm_and_change(name)[1] for name in last["series"]]]
+    names = [name_of_change(name, "second split of the hits") for name in plain["series"]]
+    split = plain.assign(series=names, hit_ratio=plain["recall_two_splits"])
+    frames = [
+        paired_effects(mine, "hit_ratio", statistic="change", profile=profile, panel=str(name))
+        for name, mine in pd.concat([last, split], ignore_index=True).groupby("name", sort=False)
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def size_values(profile: str) -> pd.DataFrame:
+    """Return, for each screen, genes, hits, and the exact chance of both conventions after the paper's 800 genes."""
+    table = []
+    for convention in ("as_written", "as_coded"):
+        for name in GENES:
+            genes = n_genes(name, convention)
+            value, low, high = chance(name, convention, BUDGET)
+            line = {"panel": name, "series": "screen", "convention": convention}
+            table.append(line | {"statistic": "genes", "value": genes})
+            table.append(line | {"statistic": "pool", "value": genes - int(SET_ASIDE * genes)})
+            table.append(line | {"statistic": "hits", "value": hit_count(genes)})
+            table.append(line | {"statistic": "chance", "value": value, "low": low, "high": high})
+    return as_values(pd.DataFrame(table), profile=profile, data="real")
+
+
+def size_table(values: pd.DataFrame) -> pd.DataFrame:
+    """Return `size_values` as text, a row for each screen and convention."""
+    wide = values.pivot(index=["convention", "panel"], columns="statistic", values="value")
+    lines = []
+    for convention, panel in values[["convention", "panel"]].drop_duplicates().itertuples(index=False):
+        one = wide.loc[(convention, panel)]
+        texts = {name: f"{one[name]:.0f}" for name in ("genes", "pool", "hits")}
+        texts |= {"chance": f"{one['chance']:.4f}"}
+        lines.append({"convention": convention.replace("_", " "), "screen": panel} | texts)
+    return pd.DataFrame(lines)
 
 
 def hit_curves(values: pd.DataFrame, order: Sequence[str], *, title: str, setting: str) -> Figure:
@@ -17,11 +185,9 @@ def hit_curves(values: pd.DataFrame, order: Sequence[str], *, title: str, settin
     Parameters
     ----------
     values : DataFrame
-        `bestarm_studies.oae.genedisco.values.curve_values`.
+        `bestarm_studies.oae.genedisco.figures.curve_values`.
     order : sequence of str
         Searches; the law comes last.
-    title, setting : str
-        The finding; where and how.
     """
     law = values["series"] == LAW
     drawn = values.assign(low=values["low"].mask(law), high=values["high"].mask(law))

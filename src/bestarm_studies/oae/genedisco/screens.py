@@ -13,13 +13,26 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from bestarm.gene_symbols import approved_symbols
 from bestarm_lab.datasets.registry import fetch
-from bestarm_studies.oae.genedisco.symbols import SYMBOLS_FILE, renamed
+
+SYMBOLS_FILE = "hgnc-outdated-symbols"
+
+
+def renamed(symbols: Sequence[str]) -> list[str]:
+    """Return current symbols; a symbol that is in use is kept.
+
+    The benchmark goes further and renames symbols that are in use for one gene where they are an alias of another.
+    """
+    known = approved_symbols(fetch(SYMBOLS_FILE))
+    return [known.get(symbol, symbol) for symbol in symbols]
+
 
 SCREENS = ("IFNg", "IL2", "NK", "SARS-CoV-2")
 SCREEN_FILES = (

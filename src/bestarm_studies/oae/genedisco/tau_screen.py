@@ -12,7 +12,7 @@ import pandas as pd
 
 from bestarm_lab.datasets.registry import fetch
 from bestarm_studies.oae.genedisco.descriptors import GROUPS_FILE
-from bestarm_studies.oae.genedisco.symbols import SYMBOLS_FILE, renamed
+from bestarm_studies.oae.genedisco.screens import SYMBOLS_FILE, renamed
 from bestarm_studies.oae.genedisco.todays_screen import SOURCE, AlignedScreen, group_means
 
 TAU = "tau"

@@ -1,0 +1,1 @@
+"""An autoencoder whose bottleneck is an embedding."""

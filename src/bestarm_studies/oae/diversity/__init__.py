@@ -1,0 +1,1 @@
+"""Batches that are diverse by a determinant."""

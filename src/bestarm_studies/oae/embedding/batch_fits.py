@@ -1,0 +1,175 @@
+"""Plain fits to the rewards of random batches of arms, and of simulated lines (Figure 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import joblib
+import numpy as np
+import pandas as pd
+import torch
+
+from bestarm.interface import IntArray
+from bestarm.models.fused_fit import fit_fused
+from bestarm.models.fused_predict import predict_fused
+from bestarm.models.mlp_fit import FitData, Training
+from bestarm.problems.noiseless_arms import NoiselessArms
+from bestarm.streams import Streams
+from bestarm_studies.oae.cell_lines.official import LINES
+from bestarm_studies.oae.embedding.simulator import simulated_line
+from bestarm_studies.oae.network_fits import Maker, class_name
+
+
+def random_orders(label: str, replications: int, n_arms: int, seed: int) -> IntArray:
+    """Return the order in which random batches see the arms, shape (R, n_arms)."""
+    digits = [ord(character) for character in label]
+    return np.stack([np.random.default_rng([seed, r, *digits]).permutation(n_arms) for r in range(replications)])
+
+
+def fit_errors(
+    problem: NoiselessArms, hidden: Sequence[int], learning_rate: float, steps: int, known: IntArray, seed: int
+) -> pd.DataFrame:
+    """Return the errors of one plain fit in each replication to the arms that it knows.
+
+    Parameters
+    ----------
+    problem : NoiselessArms
+        Arms with one set of features and rewards.
+    hidden, learning_rate, steps
+        The class and its training.
+    known : ndarray of int64, shape (R, n_known)
+        Arms whose rewards are known.
+
+    Returns
+    -------
+    DataFrame
+        ``replication, series`` (the class), ``train`` and ``test``: mean squared errors of known and of other arms over
+        the variance of all rewards; ``test`` is missing where every arm is known.
+    """
+    n, n_known = known.shape
+    replications, rewards = np.arange(n, dtype=np.int64), problem.means[0]
+    data = FitData(
+        torch.tensor(problem.features, dtype=torch.float32)[None],
+        np.zeros(n, dtype=np.int64),
+        np.ascontiguousarray(known),
+        np.full(n, n_known),
+        np.zeros((n, 0), dtype=np.int64),
+        np.zeros(n, dtype=np.int64),
+        replications,
+        rewards[known],
+    )
+    training = Training(tuple(hidden), steps, learning_rate)
+    key = Streams.first(n, seed=seed, instance=problem.label).key(f"{class_name(hidden)} fit of {n_known}")
+    names = np.stack([replications, np.zeros(n, dtype=np.int64)], axis=1)
+    outputs = predict_fused(training, data, fit_fused(training, data, np.zeros(n), key, names))
+    errors = (outputs - rewards) ** 2 / rewards.var()
+    seen = np.zeros(errors.shape, dtype=np.bool_)
+    np.put_along_axis(seen, known, True, axis=1)
+    rest = np.maximum((~seen).sum(axis=1), 1)
+    test = np.where(seen.all(axis=1), np.nan, (errors * ~seen).sum(axis=1) / rest)
+    train = (errors * seen).sum(axis=1) / n_known
+    return pd.DataFrame({"replication": replications, "series": class_name(hidden), "train": train, "test": test})
+
+
+def _line(
+    name: str,
+    make: Maker,
+    hidden: Sequence[int],
+    rate: float,
+    steps: int,
+    n: int,
+    at: Sequence[int],
+    batch: int,
+    seed: int,
+) -> pd.DataFrame:
+    problem = make().take(np.arange(1, dtype=np.int64))
+    orders = random_orders(problem.label, n, problem.means.shape[1], seed)
+    found = [
+        fit_errors(problem, hidden, rate, steps, orders[:, : t * batch], seed).assign(x=t)
+        for t in at
+        if t * batch < problem.means.shape[1]
+    ]
+    return pd.concat(found).assign(panel=name, data=problem.data)
+
+
+def batch_fit_rows(
+    problems: Mapping[str, Maker],
+    hidden: Sequence[int],
+    learning_rate: float,
+    batch: int,
+    at: Sequence[int],
+    steps: int,
+    replications: int,
+    seed: int,
+    *,
+    workers: int = 1,
+) -> pd.DataFrame:
+    """Return how well a class predicts each line after some numbers of random batches.
+
+    Parameters
+    ----------
+    problems : mapping
+        Name of a line to what makes its arms.
+    hidden, learning_rate, steps
+        The class and its training.
+    batch : int
+        Arms in a batch.
+    at : sequence of int
+        Numbers of batches; those that would use up the arms are left out.
+
+    Returns
+    -------
+    DataFrame
+        Of `fit_errors`, with ``x`` (batches), ``panel`` (the line) and ``data``.
+    """
+    frames = joblib.Parallel(n_jobs=max(1, min(workers, len(problems))))(
+        joblib.delayed(_line)(name, make, hidden, learning_rate, steps, replications, at, batch, seed)
+        for name, make in problems.items()
+    )
+    return pd.concat(frames, ignore_index=True).assign(convention="as_written")
+
+
+def simulated_fit_rows(
+    wide: tuple[Sequence[int], float, int],
+    classes: Sequence[tuple[Sequence[int], float, int]],
+    n_known: int,
+    replications: int,
+    seed: int,
+    *,
+    workers: int = 1,
+) -> pd.DataFrame:
+    """Return the errors of plain fits to the simulated lines, what these were calibrated to.
+
+    Parameters
+    ----------
+    wide : (hidden, learning_rate, steps)
+        A class that is fitted to ``n_known`` random arms.
+    classes : sequence of (hidden, learning_rate, steps)
+        Classes that are fitted to all arms.
+    n_known, replications, seed : int
+        Arms; fits of each; seed of the project.
+
+    Returns
+    -------
+    DataFrame
+        Of `fit_errors`, with ``panel`` (the line) and ``data``.
+    """
+    found = joblib.Parallel(n_jobs=max(1, min(workers, len(LINES))))(
+        joblib.delayed(_simulated_line_fits)(name, wide, classes, n_known, replications, seed) for name in LINES
+    )
+    return pd.concat(found, ignore_index=True).assign(convention="as_written", data="simulated")
+
+
+def _simulated_line_fits(
+    name: str,
+    wide: tuple[Sequence[int], float, int],
+    classes: Sequence[tuple[Sequence[int], float, int]],
+    n_known: int,
+    replications: int,
+    seed: int,
+) -> pd.DataFrame:
+    problem = simulated_line(name)
+    orders = random_orders(problem.label, replications, problem.means.shape[1], seed)
+    found = [fit_errors(problem, *wide, orders[:, :n_known], seed)]
+    found += [fit_errors(problem, *one, orders, seed) for one in classes]
+    return pd.concat(found).assign(panel=name)

@@ -1,0 +1,1 @@
+"""Ensembles and other objectives."""

@@ -1,0 +1,1 @@
+"""Plain fits: step sizes, engines, and the sizes of the sets."""

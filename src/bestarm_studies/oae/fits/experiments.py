@@ -1,0 +1,92 @@
+"""Plain fits by every class of networks, with the engines that make them, and the sizes of the UCI sets."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.experiment import Experiment
+from bestarm_lab.experiments.scale import Profile
+from bestarm_studies.oae.fits.engines import engine_rows
+from bestarm_studies.oae.fits.set_sizes import size_rows
+from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
+from bestarm_studies.oae.network_fits import fit_rows
+from bestarm_studies.oae.searches import BICYCLES
+from bestarm_studies.oae.series import (
+    DEFAULT_BIAS,
+    LARGE,
+    LEARNING_RATE,
+    LINEAR,
+    MIDDLE,
+    RUNS,
+    SMALL,
+    STEPS,
+)
+from bestarm_studies.oae.uci_sets import UCI_SETS, stand_in_uci_instance, uci_instance
+
+LEARNING_RATES = (0.001, 0.003, 0.01)
+LOOKED_AT = (1, 3, 10, 30, 100, 200, 500, 1000, 2000, 3000, 4000, 5000)
+TABLES = (*BICYCLES, "BlogFeedback")
+WHOLE_FITS = {"replications": RUNS, "steps": STEPS}
+FIT_PROFILES: dict[Profile, dict[str, int]] = {
+    "smoke": {"replications": 2, "steps": 10},
+    "laptop": WHOLE_FITS,
+    "paper": WHOLE_FITS,
+}
+
+
+def landscape_fits(title: str, **start: Any) -> Computation:
+    """Return plain fits of the landscapes by every class; ``start`` are settings of the initial weights."""
+    return Computation(
+        title=title,
+        rows=partial(
+            fit_rows,
+            problems={name: partial(landscape, name=name) for name in LANDSCAPES},
+            classes=(LINEAR, SMALL, MIDDLE, LARGE),
+            learning_rates=LEARNING_RATES,
+            at=LOOKED_AT,
+            **start,
+        ),
+        profiles=FIT_PROFILES,
+    )
+
+
+EXPERIMENTS: dict[str, Experiment | Computation] = {
+    "fits_synthetic": landscape_fits(
+        "Training error on the four landscapes, by class and step size", bias=DEFAULT_BIAS
+    ),
+    "zero_fits_synthetic": landscape_fits(
+        "Training error on the four landscapes from biases of zero, by class and step size"
+    ),
+    "fits_uci": Computation(
+        title="Training error on three UCI sets, by class and step size",
+        rows=partial(
+            fit_rows,
+            problems={name: partial(uci_instance, name=name) for name in TABLES},
+            stand_ins={name: partial(stand_in_uci_instance, name=name) for name in TABLES},
+            classes=(LINEAR, SMALL, MIDDLE),
+            learning_rates=LEARNING_RATES,
+            at=LOOKED_AT,
+        ),
+        profiles=FIT_PROFILES,
+        data_files=[UCI_SETS[name].file for name in TABLES],
+    ),
+    "engines": Computation(
+        title="The same fits by both engines for networks",
+        rows=partial(
+            engine_rows,
+            landscapes=("OneHillValleyOneDim", "MultiValleyOneDim"),
+            classes=[(hidden, LEARNING_RATE[hidden]) for hidden in (SMALL, MIDDLE)],
+            strengths=(0.0, 0.1),
+            seen=60,
+        ),
+        profiles={"smoke": FIT_PROFILES["smoke"], "laptop": {"replications": 100, "steps": STEPS}},
+    ),
+    "uci_sizes": Computation(
+        title="Points and attributes of the UCI sets",
+        rows=partial(size_rows),
+        profiles={"smoke": {"replications": 1}, "laptop": {"replications": 1}},
+        data_files=[about.file for about in UCI_SETS.values()],
+    ),
+}

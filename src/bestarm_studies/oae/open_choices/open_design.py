@@ -1,0 +1,246 @@
+"""A random design over what the paper leaves open: in each draw every open choice has a level of its own.
+
+One choice at a time shows nothing of their interplay, and step size, biases and hills are where it matters. Here the
+levels of all choices are drawn together, balanced as in a Latin hypercube: in all draws each level of a choice occurs
+equally often, in an order of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bestarm.streams import Streams, uniform
+from bestarm_lab.experiments.definitions import code_digest
+from bestarm_lab.experiments.experiment import Cell, Experiment, with_settings
+from bestarm_lab.experiments.keys import digest
+from bestarm_lab.experiments.part import Part
+from bestarm_lab.experiments.scale import Profile, Scale
+from bestarm_lab.figures.values import as_values
+from bestarm_lab.metrics import arm_count, rank, relative_regret
+from bestarm_studies.oae.divergence import without_broken
+from bestarm_studies.oae.first_hits import first_hits
+from bestarm_studies.oae.landscapes import LANDSCAPES
+from bestarm_studies.oae.open_choices.open_landscapes import open_landscape
+from bestarm_studies.oae.searches import BATCH, FOUND
+from bestarm_studies.oae.series import ENSEMBLES, FEW_RUNS, RUNS, SMALL, Group, Hidden
+
+N_DRAWS, DESIGN_ROUNDS, N_ARMS = 60, 50, 1000
+QUANTILES = {"first_5": 0.05, "first_1": 0.01, "first_02": 0.002}
+QUANTILE_REASON = "The paper draws all quantiles and names none; every draw is read at each of these."
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Something that the paper leaves open.
+
+    Attributes
+    ----------
+    words : str
+        What it is.
+    levels : mapping of str to Any
+        Words of each level, and the setting's value; the first is what the other notebooks have, except for biases.
+    reason : str
+        Why these levels.
+    of_problem : bool
+        Whether it is a setting of the landscape, not of the policies.
+    """
+
+    words: str
+    levels: Mapping[str, Any]
+    reason: str
+    of_problem: bool = False
+
+
+CHOICES: dict[str, Choice] = {
+    "bias": Choice(
+        "initial biases",
+        {"zero": 0.0, "Torch's default": 1.0},
+        "The paper names Xavier's law for weights and is silent on biases; silence usually means the framework's own.",
+    ),
+    "learning_rate": Choice(
+        "step size of Adam",
+        {"0.01": 0.01, "0.003": 0.003, "0.001": 0.001},
+        "Adam's default is 0.001; 0.01 fits the landscapes best, 0.003 lies between. The same for every class.",
+    ),
+    "steps": Choice(
+        "steps of a fit",
+        {"1000": 1000, "500": 500, "2000": 2000},
+        "The paper has 5000, which 60 draws cannot have here; if the number mattered, the cut would decide.",
+    ),
+    "pool_minibatch": Choice(
+        "arms of the pool in a step",
+        {"10": 10, "100": 100},
+        "The paper's 10 is said of the data; of the arms in the regulariser a step may see as many, or far more.",
+    ),
+    "standardise": Choice(
+        "features",
+        {"standardised": True, "as drawn": False},
+        "Nothing is said of scaling; raw features run from -10 to 10.",
+    ),
+    "hole": Choice(
+        "arms missing around the summit",
+        {"interval": "interval", "island": "island"},
+        "The text can be read as a summit without arms, or as a summit whose surroundings have none.",
+        of_problem=True,
+    ),
+    "hills": Choice(
+        "drawing of the four hills",
+        {"highest at the right": "right", "highest inside": "inner", "rivals nearly as high": "rivals"},
+        "There is a picture and no formula: four maxima that trap a greedy search.",
+        of_problem=True,
+    ),
+    "width": Choice(
+        "width of the hills",
+        {"1": 1.0, "0.75": 0.75, "1.33": 4 / 3},
+        "There is a picture and no formula; a third narrower and wider than ours.",
+        of_problem=True,
+    ),
+    "scale": Choice(
+        "scale of the responses",
+        {"1": 1.0, "0.3": 0.3, "3": 3.0},
+        "Optimism and label noise are relative to it; standardised responses would be 2.3 to 3.6 times ours.",
+        of_problem=True,
+    ),
+}
+
+
+def drawn_levels(n_draws: int, choices: Mapping[str, Choice] = CHOICES) -> pd.DataFrame:
+    """Return the level of every choice in each draw, in words: a row for each draw, a column for each choice.
+
+    Parameters
+    ----------
+    n_draws : int
+        Number of draws; each level of a choice is in as many of them as any other, or in one more.
+    choices : mapping of str to Choice
+        What is drawn.
+    """
+    streams = Streams.first(1, instance="open design of the landscapes")
+    found = {}
+    for name, choice in choices.items():
+        key = streams.key(name)
+        order = np.argsort([uniform(key, 0, draw, 0) for draw in range(n_draws)])
+        levels = list(choice.levels)
+        column = np.empty(n_draws, dtype=object)
+        column[order] = [levels[place % len(levels)] for place in range(n_draws)]
+        found[name] = column
+    return pd.DataFrame(found, index=pd.RangeIndex(n_draws, name="draw"))
+
+
+def choice_table() -> pd.DataFrame:
+    """Return the choices with their levels and the reason for these, as text."""
+    lines = [
+        {"choice": choice.words, "levels": ", ".join(choice.levels), "why": choice.reason}
+        for choice in CHOICES.values()
+    ]
+    quantile = {"choice": "quantile that is counted", "levels": "5%, 1%, 0.2%", "why": QUANTILE_REASON}
+    return pd.DataFrame([*lines, quantile])
+
+
+def choice_values() -> pd.DataFrame:
+    """Return in how many draws each level of a choice occurs, in the columns of a figure's CSV."""
+    counts = drawn_levels(N_DRAWS).melt(var_name="panel", value_name="series").value_counts(sort=False)
+    return as_values(counts.rename("value").reset_index(), statistic="draws", n=N_DRAWS, profile="laptop")
+
+
+@dataclass(frozen=True)
+class RandomDesign(Experiment):
+    """Searches in which every draw has settings of its own, of the landscape and of all policies.
+
+    Rows have a column ``draw`` and are one for each run: what claims need of it, not every batch.
+
+    Parameters
+    ----------
+    n_draws : int
+        Number of draws; a profile cuts them by ``vary["draw"]``.
+    """
+
+    n_draws: int = 1
+
+    def cells(self, profile: Profile) -> list[Cell]:
+        """Return every series in every cell of each draw."""
+        levels, found = drawn_levels(self.n_draws), []
+        for draw in self.scale(profile).vary.get("draw", range(self.n_draws)):
+            chosen = {name: choice.levels[str(levels.at[draw, name])] for name, choice in CHOICES.items()}
+            landscape = {name: value for name, value in chosen.items() if CHOICES[name].of_problem}
+            policies = {name: value for name, value in chosen.items() if name not in landscape}
+            one = replace(
+                self,
+                problem=with_settings(self.problem, {**landscape, "seed": draw}),
+                settings={**self.settings, **policies},
+                draws=f"draw {draw}",
+            )
+            found += [replace(cell, where={"draw": draw, **cell.where}) for cell in Experiment.cells(one, profile)]
+        return found
+
+    def parts(self, profile: Profile, seed: int, workers: int = 1) -> list[Part]:
+        """Return what has to be stored, a row for each run."""
+        code = code_digest(run_lines)
+        return [
+            replace(
+                part,
+                code=digest([part.code, code]),
+                compute=partial(_lines_of, part.compute),
+                wanted=("replication", "round", *QUANTILES, "regret", "broken"),
+            )
+            for part in super().parts(profile, seed, workers)
+        ]
+
+
+def _lines_of(compute: Any, start: int, stop: int) -> pd.DataFrame:
+    return run_lines(compute(start, stop))
+
+
+def run_lines(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each run of a series, from the rows of its batches.
+
+    Returns
+    -------
+    DataFrame
+        ``replication``; ``round``, the number of batches; ``first_5, first_1, first_02``, the batch with the first arm
+        of the top 5%, 1% and 0.2%, one more than there are where none was found; ``regret``, that of the best arm so
+        far in the mean over all batches (after a run ended, that with which it ended); ``broken``, whether a fit broke
+        down.
+    """
+    rows = rows.assign(series="")
+    n_rounds = int(rows["round"].max())
+    hits = {name: first_hits(rows, tau)["first"].droplevel("series") for name, tau in QUANTILES.items()}
+    runs = rows[rows["round"] > 0].sort_values("round").groupby("replication")
+    known = runs["round"].transform(lambda r: r.shift(-1, fill_value=n_rounds + 1) - r)  # batches that a row stands for
+    seen = rows.loc[known.index, "relative_regret"] * known
+    table = pd.DataFrame(hits).astype(np.uint8)
+    table["regret"] = (seen.groupby(rows["replication"]).sum() / n_rounds).astype(np.float32)
+    table["broken"] = ~table.index.isin(without_broken(rows)["replication"])
+    return table.assign(round=np.uint8(n_rounds)).rename_axis("replication").reset_index()
+
+
+def _searches(title: str, hidden: Hidden, series: Group) -> RandomDesign:
+    """Return the searches of the landscapes in every draw, with one class of networks."""
+    few = {"steps": 10, "rounds": 4, "members": 2}
+    return RandomDesign(
+        title=title,
+        problem=partial(open_landscape),
+        vary={"name": LANDSCAPES},
+        settings={"batch": BATCH, "hidden": hidden},
+        series=series,
+        observe=FOUND,
+        metrics=(rank, arm_count, relative_regret),
+        every=1,
+        block=RUNS,
+        profiles={
+            "smoke": Scale(2, settings=few, vary={"draw": range(2), "name": LANDSCAPES[-1:]}),
+            "laptop": Scale(FEW_RUNS, settings={"rounds": DESIGN_ROUNDS}),
+            "paper": Scale(RUNS, settings={"rounds": DESIGN_ROUNDS}),  # what figures and tables have
+        },
+        n_draws=N_DRAWS,
+    )
+
+
+OPEN_DESIGN: dict[str, Experiment] = {
+    "design_10_5": _searches("Landscapes with every open choice drawn, NN 10-5", SMALL, ENSEMBLES),
+}

@@ -1,0 +1,1 @@
+"""The problem: landscapes, and a search round by round."""

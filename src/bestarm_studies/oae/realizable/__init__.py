@@ -1,0 +1,1 @@
+"""Responses that the class contains: fits to tables."""

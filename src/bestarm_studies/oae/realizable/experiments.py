@@ -1,0 +1,32 @@
+"""Searches of tables whose response is a fit of the class that searches."""
+
+from __future__ import annotations
+
+from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.experiment import Experiment
+from bestarm_studies.oae.searches import on_fitted
+from bestarm_studies.oae.series import CUT, ENSEMBLES, LEARNING_RATE, MIDDLE, SMALL
+
+# each run has a teacher of its own, fitted with the step size of the class
+EXPERIMENTS: dict[str, Experiment | Computation] = {
+    "fitted_10_5": on_fitted(
+        "Fitted responses, NN 10-5", SMALL, ENSEMBLES, names=["BikeSharingDay", "Adult"], scale={}
+    ),
+    "fitted_100_10": on_fitted(
+        "Fitted responses, NN 100-10",
+        MIDDLE,
+        ENSEMBLES,
+        names=["BikeSharingHour", "Bank"],
+        scale={"rounds": 30, **CUT},
+        learning_rate=LEARNING_RATE[MIDDLE],
+    ),
+    # what one teacher in all runs hides: how much teachers differ
+    "one_teacher_10_5": on_fitted(
+        "Fitted responses, NN 10-5, one teacher",
+        SMALL,
+        ENSEMBLES,
+        names=["BikeSharingDay", "Adult"],
+        scale={},
+        one_teacher=True,
+    ),
+}

@@ -1,0 +1,1 @@
+"""A screen of cell lines as a bandit."""

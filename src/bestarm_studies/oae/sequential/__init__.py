@@ -1,0 +1,1 @@
+"""Batches chosen arm by arm."""

@@ -1,0 +1,1 @@
+"""Theorems and lemmas, each in its module, on exact linear searches."""

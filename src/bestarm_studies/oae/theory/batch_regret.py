@@ -1,0 +1,337 @@
+"""Theorem 4.1 and Proposition D.4: regret of linear batch searches whose model is exact, and arms of large width.
+
+Of the paper: Section 4.3, Theorem 4.1, Proposition D.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from bestarm.interface import IntArray
+from bestarm.policies.batch_search import BatchSearch
+from bestarm_lab.claims.verdicts import Decision
+from bestarm_lab.datasets.registry import DataUnavailable
+from bestarm_lab.figures.figures import line_panels
+from bestarm_lab.figures.values import as_values, summarise
+from bestarm_studies.oae.theory.eluder_dimension import eluder_bounds
+from bestarm_studies.oae.theory.linear_runs import (
+    ORDER,
+    Law,
+    Tables,
+    observed_run,
+    replication_blocks,
+    resampled_means,
+    rows_as_written,
+    rows_in_parallel,
+)
+from bestarm_studies.oae.theory.sphere_arms import CloneArms, SphereArms
+
+
+def _instance(name: str, n_arms: int, d: int, batch: int, seed: int) -> Law:
+    return SphereArms(n_arms, d, seed=seed) if name == "sphere" else CloneArms(d, 4 * batch, seed=seed)
+
+
+def _burn_in_block(
+    label: str,
+    search: Callable[..., BatchSearch],
+    instance: str,
+    n_arms: int,
+    d: int,
+    batch: int,
+    epsilons: Sequence[float],
+    rows: IntArray,
+    seed: int,
+) -> pd.DataFrame:
+    law = _instance(instance, n_arms, d, batch, seed)
+    policy = search(label=label, batch=batch, rounds=2 * d)
+    observer, _ = observed_run(policy, law, rows, seed, epsilons=epsilons)
+    regret, known = observer.table("regret"), observer.table("known")
+    needed = np.where(np.isnan(known[0]), np.nan, (known == 0.0).sum(axis=0))  # rounds begun without full knowledge
+    found = {
+        "series": label,
+        "instance": instance,
+        "n_features": d,
+        "batch": batch,
+        "replication": rows,
+        "regret": regret.sum(axis=0),
+        "late_regret": regret[d + d // 2 :].sum(axis=0),
+        "rounds_needed": needed,
+    }
+    wide = observer.table("wide").sum(axis=0)
+    return pd.DataFrame(found | {f"wide_{epsilon:g}": wide[:, i] for i, epsilon in enumerate(epsilons)})
+
+
+def _eluder_block(
+    instance: str, n_arms: int, d: int, batches: Sequence[int], epsilons: Sequence[float], rows: IntArray, seed: int
+) -> pd.DataFrame:
+    bounds: dict[Law, IntArray] = {}  # random arms are the same for every size of a batch
+    frames = []
+    for batch in batches:
+        law = _instance(instance, n_arms, d, batch, seed)
+        if law not in bounds:
+            bounds[law] = np.array([eluder_bounds(x, epsilons) for x in law.take(rows).features])
+        found = {"instance": instance, "n_features": d, "batch": batch, "replication": rows}
+        for i, epsilon in enumerate(epsilons):
+            found |= {f"eluder_low_{epsilon:g}": bounds[law][:, 0, i], f"eluder_high_{epsilon:g}": bounds[law][:, 1, i]}
+        frames.append(pd.DataFrame(found))
+    return pd.concat(frames, ignore_index=True)
+
+
+def burn_in_rows(
+    series: Mapping[str, Callable[..., BatchSearch]],
+    replications: int,
+    seed: int,
+    *,
+    instances: Mapping[str, Mapping[str, Sequence[int]]],
+    n_arms: int = 2000,
+    epsilons: Sequence[float] = (),
+    workers: int = 1,
+) -> pd.DataFrame:
+    r"""Return the regret of 2d batches on exactly linear instances (Theorem 4.1 without misspecification).
+
+    Parameters
+    ----------
+    series : mapping
+        Label to the constructor of a batch search, or a partial of it, that still wants ``label, batch, rounds``.
+    instances : mapping
+        ``sphere`` (`SphereArms`) or ``clones`` (`CloneArms` with 4b copies) to ``{dimensions: [...], batches: [...]}``.
+    n_arms : int
+        Random arms of ``sphere``.
+    epsilons : sequence of float
+        :math:`\epsilon` of Proposition D.4.
+
+    Returns
+    -------
+    DataFrame
+        ``convention, series, instance, n_features, batch, replication``; ``regret``, against the best batch of what was
+        left in each round; ``late_regret``, of the last quarter of the rounds; ``rounds_needed`` until all directions
+        are known; for each :math:`\epsilon`, ``wide_0.1``, pulls of arms at which plausible functions differed by more
+        (NaN for a policy that keeps no basis), and ``eluder_low_0.1``, ``eluder_high_0.1``, bounds on the eluder
+        dimension of all arms.
+
+    Raises
+    ------
+    ValueError
+        For an unknown instance.
+    """
+    if unknown := sorted(set(instances) - {"sphere", "clones"}):
+        raise ValueError(f"instances must be sphere or clones, got {', '.join(unknown)}.")
+    jobs = [
+        (label, search, instance, n_arms, int(d), int(batch), list(epsilons), rows, seed)
+        for instance, grid in instances.items()
+        for label, search in series.items()
+        for d in grid["dimensions"]
+        for batch in grid["batches"]
+        for rows in replication_blocks(replications)
+    ]
+    found = rows_in_parallel(_burn_in_block, jobs, workers)
+    if not epsilons:
+        return found
+    arms = [
+        (instance, n_arms, int(d), list(grid["batches"]), list(epsilons), rows, seed)
+        for instance, grid in instances.items()
+        for d in grid["dimensions"]
+        for rows in np.array_split(np.arange(replications), min(4, replications))
+    ]
+    bounds = rows_in_parallel(_eluder_block, arms, workers).drop(columns=["convention", "data"])
+    return found.merge(
+        bounds, how="left", on=["instance", "n_features", "batch", "replication"], validate="many_to_one"
+    )
+
+
+def slopes(rows: pd.DataFrame, factors: Sequence[str], value: str = "regret") -> pd.DataFrame:
+    """Return the slopes of the logarithm of a mean in logarithms of factors, with 95% bootstrap intervals.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        With ``replication``; the same replications in each cell.
+    factors : sequence of str
+        Columns that make the cells; those with one value get no slope.
+    value : str
+        Whose mean it is; cells with a mean that is not positive are left out.
+
+    Returns
+    -------
+    DataFrame
+        ``slope, low, high`` for each factor.
+    """
+    varied = [f for f in factors if rows[f].nunique() > 1]
+    cells, means = resampled_means(rows, varied, value)
+    kept = means[0] > 0.0
+    design = np.column_stack([np.ones(int(kept.sum())), np.log(cells.loc[kept, varied].to_numpy(dtype=np.float64))])
+    found = np.linalg.pinv(design)[1:] @ np.log(np.maximum(means[:, kept], 1e-12)).T
+    low, high = np.quantile(found[:, 1:], [0.025, 0.975], axis=1)
+    return pd.DataFrame({"slope": found[:, 0], "low": low, "high": high}, index=varied)
+
+
+def _slope_text(found: pd.DataFrame, factor: str) -> str:
+    line = found.T[factor]
+    return f"{line['slope']:.2f} [{line['low']:.2f}, {line['high']:.2f}]"
+
+
+def linear_burn_in(test: Mapping[str, Any], tables: Tables) -> Decision:
+    """Check that regret without misspecification is flat in the end and grows at most like d and like b.
+
+    Flat: the last quarter of the rounds has at most the share ``late`` of it. The exponents may exceed 1 by ``slack``.
+    With ``attained`` they may not fall short of it by more, either.
+    """
+    rows = rows_as_written(test, tables)
+    rows = rows[rows["instance"] == test["instance"]]
+    mine = rows[rows["series"] == test["series"]]
+    found, late = slopes(mine, ["n_features", "batch"]), mine["late_regret"].sum() / mine["regret"].sum()
+    names = {"n_features": "d", "batch": "b"}
+    text = ", ".join(f"{_slope_text(found, str(f))} in {names[str(f)]}" for f in found.index)
+    largest = rows[(rows["n_features"] == rows["n_features"].max()) & (rows["batch"] == rows["batch"].max())]
+    mean = largest.groupby("series", sort=False)["regret"].mean()
+    others = ", ".join(f"{name} {value:.3g}" for name, value in mean.items())
+    where = f"d = {largest['n_features'].iloc[0]}, b = {largest['batch'].iloc[0]}"
+    text = f"exponents {text}; {100 * late:.1f}% of it in the last quarter of the rounds; at {where}: {others}"
+    holds = bool((found["high"] <= 1.0 + test["slack"]).all() and late <= test["late"])
+    if test.get("attained", False):
+        holds &= bool((found["low"] >= 1.0 - test["slack"]).all())
+    return Decision(holds, text)
+
+
+def wide_counts(rows: pd.DataFrame) -> pd.DataFrame:
+    r"""Return the pulls at which plausible functions differed by more than :math:`\epsilon`, a row for each of them.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of `bestarm_studies.oae.theory.batch_regret.burn_in_rows` with ``epsilons``.
+
+    Returns
+    -------
+    DataFrame
+        ``instance, series, n_features, batch, replication, epsilon, wide``; ``low`` and ``high``, bounds on the eluder
+        dimension; ``ratio``, of ``wide`` to b times ``low``. Policies that keep no basis have no rows.
+
+    Raises
+    ------
+    DataUnavailable
+        For rows made without ``epsilons``, as those stored before there were any.
+    """
+    run = ["instance", "series", "n_features", "batch", "replication"]
+    frames = []
+    for name in [str(c) for c in rows if str(c).startswith("wide_")]:
+        epsilon = name.removeprefix("wide_")
+        columns = {name: "wide", f"eluder_low_{epsilon}": "low", f"eluder_high_{epsilon}": "high"}
+        frame = rows[[*run, *columns]].rename(columns=columns).assign(epsilon=float(epsilon))
+        frames.append(frame[frame["wide"].notna()])
+    if not frames:
+        raise DataUnavailable("the rows have no counts of wide arms; run their experiment again, with epsilons")
+    found = pd.concat(frames, ignore_index=True)
+    return found.assign(ratio=found["wide"] / (found["batch"] * found["low"]))
+
+
+def wide_arms(test: Mapping[str, Any], tables: Tables) -> Decision:
+    r"""Check that in no run more than a constant times b times the eluder dimension arms have a large width.
+
+    Large: the plausible functions differ by more than :math:`\epsilon` when the arm is pulled (Proposition D.4 with
+    :math:`\gamma_t=0`). The dimension is replaced by its lower bound, which makes the statement no weaker.
+    """
+    found = wide_counts(rows_as_written(test, tables))
+    broken = found[found["wide"] > test["constant"] * found["batch"] * found["low"]]
+    worst = found.sort_values("ratio", kind="stable", na_position="first").iloc[-1]
+    dimensions = (found["low"] / found["n_features"]).groupby(found["instance"], sort=False)
+    text = f"more than {test['constant']} b dim in {len(broken)} of {len(found)} counts; "
+    text += f"at most {worst['ratio']:.2f} b dim ({worst['series']}, {worst['instance']}, "
+    text += f"d = {worst['n_features']}, b = {worst['batch']}, ε = {worst['epsilon']:g}); dim at least "
+    text += ", ".join(f"{low.min():.1f} d to {low.max():.1f} d on {name}" for name, low in dimensions)
+    return Decision(broken.empty, text, informative=len(found) > 0, checked=f"{len(found):,} counts")
+
+
+def batch_factor(test: Mapping[str, Any], tables: Tables) -> Decision:
+    """Check that on clones vanilla OAE's regret grows like b and that of batches that spread out does not.
+
+    Only cells with b at most d count: a larger batch cannot consist of new directions.
+    """
+    rows = rows_as_written(test, tables)
+    rows = rows[(rows["instance"] == test["instance"]) & (rows["batch"] <= rows["n_features"])]
+    rows = rows[rows["n_features"].isin(test.get("n_features", rows["n_features"].unique()))]
+    holds, texts = True, []
+    for name in [test["vanilla"], *test["spread"]]:
+        found = slopes(rows[rows["series"] == name], ["n_features", "batch"])
+        line = found.T["batch"]
+        if name == test["vanilla"]:
+            holds &= bool(line["low"] >= 1.0 - test["slack"] and line["high"] <= 1.0 + test["slack"])
+        else:
+            holds &= bool(line["high"] <= test["most"])
+        texts.append(f"{name} {_slope_text(found, 'batch')}")
+    return Decision(holds, f"exponent of b: {'; '.join(texts)}")
+
+
+def regret_values(rows: Mapping[str, pd.DataFrame], profile: str) -> pd.DataFrame:
+    """Return the mean regret of exact linear searches, with 95% t-intervals, for each instance, d and b (x)."""
+    panel, kinds = "{instance}, d = {n_features}", {"regret": ("regret", "mean")}
+    return pd.concat(
+        [summarise(frame, kinds, x="batch", panel=panel, profile=profile) for frame in rows.values()], ignore_index=True
+    )
+
+
+def largest_panels(values: pd.DataFrame) -> list[str]:
+    """Return the panel of the largest d of each instance, from `regret_values`."""
+    found = values["panel"].drop_duplicates().str.extract(r"(?P<panel>(?P<instance>.*), d = (?P<d>\d+))")
+    last = found.assign(d=found["d"].astype(int)).groupby("instance", sort=False)["d"].idxmax()
+    return list(found.loc[last, "panel"])
+
+
+def slope_values(rows: Mapping[str, pd.DataFrame], series: Sequence[str], profile: str) -> pd.DataFrame:
+    """Return the exponents of d and b (x) in the mean regret of some searches, with 95% bootstrap intervals."""
+    frames = []
+    for frame in rows.values():
+        for name in series:
+            mine = frame[frame["series"] == name]
+            found = slopes(mine, ["n_features", "batch"]).rename(columns={"slope": "value"})
+            found = found.assign(x=found.index.map({"n_features": "d", "batch": "b"}), series=name)
+            frames.append(found.assign(panel=mine["instance"].iloc[0], n=mine["replication"].nunique()))
+    return as_values(pd.concat(frames, ignore_index=True), statistic="exponent", profile=profile)
+
+
+def wide_table(rows: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return, for each instance, d and epsilon, the most pulls of wide arms over b and both bounds on the dimension."""
+    counts = wide_counts(pd.concat(rows.values(), ignore_index=True))
+    counts = counts.assign(over=counts["wide"] / counts["batch"])
+    cells = counts.groupby(["instance", "n_features", "epsilon"], sort=False)
+    table = cells.agg(wide=("over", "max"), low=("low", "min"), high=("high", "max"), ratio=("ratio", "max"))
+    table = table.reset_index()
+    cell = [
+        f"{i}, d = {d}, ε = {e:g}" for i, d, e in table[["instance", "n_features", "epsilon"]].itertuples(index=False)
+    ]
+    names = {
+        "wide": "most wide pulls / b",
+        "low": "dimension, at least",
+        "high": "dimension, at most",
+        "ratio": "ratio",
+    }
+    return (
+        table[list(names)]
+        .rename(columns=names)
+        .astype(float)
+        .round(2)
+        .assign(cell=cell)
+        .set_index("cell")
+        .reset_index()
+    )
+
+
+def regret_figure(values: pd.DataFrame, panels: list[str], *, title: str, setting: str = "") -> Figure:
+    """Return regret against the size of a batch, both logarithmic, a panel for each instance and dimension."""
+    return line_panels(
+        values,
+        ORDER,
+        title=title,
+        setting=setting,
+        statistic="regret",
+        x="batch size b",
+        y="regret (mean)",
+        log="xy",
+        titles={panel: panel for panel in panels},
+        height=3.0,
+    )

@@ -1,0 +1,1 @@
+"""Searches of groups of lines and of the official lines."""

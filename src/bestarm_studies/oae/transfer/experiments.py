@@ -1,0 +1,98 @@
+"""Searches of the official lines, where somebody has them, and of groups of lines of DepMap.
+
+``cmap_*`` are the paper's. ``contexts_*`` are the same searches for what a group of lines needs more than others
+(`bestarm_studies.oae.cell_lines.contexts`), which are real and decide no claim about CMAP.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from bestarm_lab.experiments.experiment import Experiment
+from bestarm_studies.oae.batch_observer import BatchObserver
+from bestarm_studies.oae.cell_lines.contexts import GROUPS, group_arms, stand_in_group
+from bestarm_studies.oae.cell_lines.official import LINES, official_line
+from bestarm_studies.oae.cell_lines.searches import BATCH, FOUND, ROUNDS, scales, search
+from bestarm_studies.oae.first_hits import SMALLEST_TAU
+from bestarm_studies.oae.series import (
+    DIVERSE,
+    ENSEMBLES,
+    LINEAR,
+    MIDDLE,
+    OBJECTIVES,
+    SEQUENTIAL,
+    SMALL,
+    VANILLA,
+    Group,
+    Hidden,
+)
+
+WHOLE = partial(BatchObserver)
+REWARDED = partial(BatchObserver, until=SMALLEST_TAU, whole=tuple(VANILLA))
+# the sequential methods bring what they are compared with, at their own reduced scale
+SEQUENTIAL_PAIRS: Group = {**{name: series for name, series in ENSEMBLES.items() if name != "Greedy"}, **SEQUENTIAL}
+MEAN_PAIRS: Group = {
+    name: series for name, series in SEQUENTIAL_PAIRS.items() if name.startswith(("Random", "MeanOpt", "SeqB"))
+}
+
+
+def on_official(title: str, hidden: Hidden, series: Group, *, observe: Any = FOUND) -> Experiment:
+    """Return searches of the official lines; nobody's rows are in the project."""
+    return search(
+        title=title,
+        problem=partial(official_line),
+        stand_in=partial(stand_in_group),
+        vary={"name": LINES},
+        settings={"batch": BATCH, "rounds": ROUNDS, "hidden": hidden},
+        series=series,
+        observe=observe,
+        profiles=scales(hidden, "HA1E"),
+    )
+
+
+def on_groups(title: str, hidden: Hidden, series: Group, *, observe: Any = FOUND, **cut: Any) -> Experiment:
+    """Return searches of groups of lines for what they need more than others; ``cut`` is of the profile laptop."""
+    return search(
+        title=f"{title}, groups of DepMap",
+        problem=partial(group_arms),
+        stand_in=partial(stand_in_group),
+        vary={"name": GROUPS},
+        settings={"batch": BATCH, "rounds": ROUNDS, "hidden": hidden},
+        series=series,
+        observe=observe,
+        profiles=scales(hidden, GROUPS[0], **cut),
+    )
+
+
+# what each figure searches on the official lines: title, class, series, observer
+SEARCHES: dict[str, tuple[str, Hidden, Group, Any]] = {
+    "100_10": ("Cell lines, NN 100-10", MIDDLE, ENSEMBLES, REWARDED),
+    "10_5": ("Cell lines, NN 10-5", SMALL, ENSEMBLES, REWARDED),
+    "linear": ("Cell lines, linear class", LINEAR, VANILLA, REWARDED),
+    "diverse_10_5": ("Cell lines, NN 10-5, DetD", SMALL, DIVERSE, FOUND),
+    "diverse_100_10": ("Cell lines, NN 100-10, DetD", MIDDLE, DIVERSE, FOUND),
+    "objectives_10_5": ("Cell lines, NN 10-5, other objectives", SMALL, OBJECTIVES, FOUND),
+    "objectives_100_10": ("Cell lines, NN 100-10, other objectives", MIDDLE, OBJECTIVES, FOUND),
+    "sequential_10_5": ("Cell lines, NN 10-5, sequential batches", SMALL, SEQUENTIAL_PAIRS, FOUND),
+    "sequential_100_10": ("Cell lines, NN 100-10, sequential batches", MIDDLE, MEAN_PAIRS, FOUND),
+}
+
+EXPERIMENTS: dict[str, Experiment] = {
+    "contexts_100_10": on_groups("NN 100-10", MIDDLE, ENSEMBLES),
+    "contexts_10_5": on_groups("NN 10-5", SMALL, ENSEMBLES),
+    "contexts_linear": on_groups("Linear class", LINEAR, VANILLA),
+    "contexts_objectives_10_5": on_groups("NN 10-5, other objectives", SMALL, OBJECTIVES),
+    "contexts_objectives_100_10": on_groups("NN 100-10, other objectives", MIDDLE, OBJECTIVES),
+    "contexts_diverse_10_5": on_groups("NN 10-5, DetD", SMALL, DIVERSE),
+    "contexts_diverse_100_10": on_groups("NN 100-10, DetD", MIDDLE, DIVERSE),
+    "contexts_sequential_10_5": on_groups("NN 10-5, sequential batches", SMALL, SEQUENTIAL_PAIRS, steps=200),
+    "contexts_sequential_100_10": on_groups("NN 100-10, sequential batches", MIDDLE, MEAN_PAIRS, steps=200),
+    "contexts_whole_linear": on_groups("Linear class, whole runs", LINEAR, VANILLA, observe=WHOLE),
+    "contexts_whole_10_5": on_groups("NN 10-5, whole runs", SMALL, ENSEMBLES, observe=WHOLE),
+    "contexts_whole_100_10": on_groups("NN 100-10, whole runs", MIDDLE, VANILLA, observe=WHOLE),
+    **{
+        f"cmap_{key}": on_official(title, hidden, series, observe=observe)
+        for key, (title, hidden, series, observe) in SEARCHES.items()
+    },
+}

@@ -1,0 +1,149 @@
+"""Searches of groups of lines against how well other groups tell of them; each figure says that it is not on CMAP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from bestarm_lab.experiments.experiment import Experiment, settings_of
+from bestarm_lab.experiments.scale import Profile
+from bestarm_lab.figures.figures import line_panels
+from bestarm_lab.figures.values import as_values, paired_effects
+from bestarm_studies.oae.cell_lines.misfit import chosen_hits
+from bestarm_studies.oae.cell_lines.searches import BATCH, R_SQUARED, STAND_IN
+from bestarm_studies.oae.first_hits import SMALLEST_TAU
+from bestarm_studies.oae.values import batches_until_top, bootstrap_interval
+
+_PAPER = {"steps": 5000, "rounds": 20, "members": 10}
+
+
+def scale_words(experiment: Experiment, profile: Profile, series: Sequence[str]) -> str:
+    """Return in words at what scale some series were searched, and what the paper's is."""
+    known = {k for s in series if s in experiment.series for k in settings_of(_policy(experiment.series[s]))}
+    settings = _PAPER | dict(experiment.scale(profile).settings)
+    words = [f"batches of {BATCH}"]
+    for name, text in (("steps", "{} training steps"), ("rounds", "{} batches"), ("members", "ensembles of {}")):
+        if name in known:
+            cut = settings[name]
+            words.append(text.format(cut) + (f" (paper: {_PAPER[name]})" if cut < _PAPER[name] else ""))
+    return ", ".join(words)
+
+
+def _policy(series: Any) -> Any:
+    return getattr(series, "policy", series)
+
+
+def group_values(searches: Mapping[str, Sequence[pd.DataFrame]], likeness: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return the mean batches until a top-0.2% arm against a group's R2, x.
+
+    Parameters
+    ----------
+    searches : mapping of str to sequence of DataFrame
+        Panel to the rows of its experiments.
+    likeness : DataFrame
+        Of `bestarm_studies.oae.cell_lines.contexts.likeness_rows`.
+
+    Returns
+    -------
+    DataFrame
+        Of `bestarm_studies.oae.values.batches_until_top`, with the column ``group``.
+    """
+    at = likeness.set_index("panel")["value"]
+    frames = []
+    for panel, tables in searches.items():
+        seen: set[tuple[str, str]] = set()
+        for rows in tables:
+            for name, mine in rows.groupby("name", sort=False):
+                values = batches_until_top(mine, panel, profile, batch=BATCH, taus=(SMALLEST_TAU,))
+                values = values[[(name, s) not in seen for s in values["series"]]]
+                seen |= {(str(name), str(s)) for s in values["series"]}
+                values = values[values["statistic"].isin(["batches", "censored"])]
+                frames.append(values.assign(x=round(float(at[name]), 3), group=name))
+    return pd.concat(frames, ignore_index=True)
+
+
+def group_figure(
+    values: pd.DataFrame, order: Any, *, title: str, setting: str, statistic: str = "batches", **style: Any
+) -> Figure:
+    """Return batches until a top arm against how well other groups tell of a group, a panel for each class."""
+    given: dict[str, Any] = {
+        "y": "batches until a top-0.2% arm\n(mean)",
+        "spread": "95% bootstrap intervals",
+        "possible": (0.0, None),
+    }
+    every = [s for one in order.values() for s in one] if isinstance(order, Mapping) else list(order)
+    return line_panels(
+        values,
+        order,
+        title=title,
+        setting=f"{STAND_IN}; six groups of lines, 17,786 genes; {setting}",
+        statistic=statistic,
+        x=R_SQUARED,
+        highlight=list(dict.fromkeys(every)),
+        **(given | style),
+    )
+
+
+def gain_values(searches: Mapping[str, pd.DataFrame], likeness: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return the share of batches that MeanOpt saves on random batches and on Greedy; a class is a series.
+
+    x is the group's R2. MeanOpt takes in each half of the runs the strength that is best in the other half; 95%
+    bootstrap intervals over runs, that choice held.
+    """
+    at = likeness.set_index("panel")["value"]
+    lines = []
+    for name, rows in searches.items():
+        for group, mine in rows.groupby("name", sort=False):
+            hits = chosen_hits(mine)
+            for over, panel in (("RandomBatch", "on random batches"), ("Greedy", "on Greedy")):
+                ratio = hits["MeanOpt"].mean() / hits[over].mean()
+                linear = 1.0 - ratio - (hits["MeanOpt"] - ratio * hits[over]) / hits[over].mean()
+                low, high = bootstrap_interval(linear.to_numpy(dtype=np.float64))
+                line = {"panel": panel, "series": name, "x": round(float(at[group]), 3), "group": group}
+                lines.append(line | {"value": 1.0 - ratio, "low": low, "high": high, "n": len(hits)})
+    data = next(iter(searches.values()))["data"].iloc[0]
+    return as_values(pd.DataFrame(lines), statistic="gain", profile=profile).assign(
+        group=[str(line["group"]) for line in lines], data=data
+    )
+
+
+def earned_values(searches: Mapping[str, pd.DataFrame], likeness: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return what a batch earns after the first, which is random, in the mean over whole runs; a class is a panel.
+
+    x is the group's R2, with the column ``group``. Statistics are ``reward``, the mean reward of a gene that is chosen,
+    and ``gain in reward``, the paired difference to Greedy; 95% t-intervals over runs.
+    """
+    at = likeness.set_index("panel")["value"]
+    frames = []
+    for panel, rows in searches.items():
+        later = rows[rows["round"] > 1]
+        for name, mine in later.groupby("name", sort=False):
+            series = [str(s) for s in mine["series"].unique()]
+            kinds = {"reward": {s: (s, s) for s in series}, "gain in reward": {s: (s, "Greedy") for s in series}}
+            for statistic, lines in kinds.items():
+                found = paired_effects(
+                    mine, "reward", statistic=statistic, profile=profile, panel=panel,
+                    lines={s: {"": pair} for s, pair in lines.items() if statistic == "reward" or s != "Greedy"},
+                )  # fmt: skip
+                frames.append(found.assign(x=round(float(at[name]), 3), group=name))
+    return pd.concat(frames, ignore_index=True)
+
+
+def earned_table(values: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean rewards of `earned_values` as text, a row for each class and group."""
+    lines = []
+    for (panel, group), mine in values.groupby(["panel", "group"], sort=False):
+        line = {"class": panel, "group": group, "R²": f"{mine['x'].iloc[0]:.2f}"}
+        levels = mine[mine["statistic"] == "reward"]
+        shown = levels[["series", "value", "low", "high"]].itertuples(index=False)
+        lines.append(line | {str(name): _with_interval(*numbers) for name, *numbers in shown})
+    return pd.DataFrame(lines).fillna("")
+
+
+def _with_interval(value: float, low: float, high: float) -> str:
+    value, low, high = (round(number, 2) + 0.0 for number in (value, low, high))  # no -0.00
+    return f"{value:.2f} [{low:.2f}, {high:.2f}]"

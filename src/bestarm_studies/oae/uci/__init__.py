@@ -1,0 +1,1 @@
+"""Searches of UCI tables with their own responses."""

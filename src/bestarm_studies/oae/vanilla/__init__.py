@@ -1,0 +1,1 @@
+"""Greedy and MeanOpt against random batches and plain baselines."""

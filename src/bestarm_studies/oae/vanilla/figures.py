@@ -1,0 +1,76 @@
+"""Gains in reward by blocks of batches, and how often fits diverge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from bestarm_lab.figures.values import as_values, paired_effects
+from bestarm_studies.oae.divergence import without_broken
+from bestarm_studies.oae.first_hits import until_found, whole_runs
+
+
+def divergence_values(sets: Mapping[str, pd.DataFrame], profile: str) -> pd.DataFrame:
+    """Return which share of the fits had outputs beyond 10^4, in how many runs, and when the last of them was.
+
+    Rounds of all runs count, each until it has found an arm of the smallest quantile. Statistics ``share of fits``,
+    ``runs`` and ``last round``, the batches before the last of them; x is missing, n the number of fits (of rounds,
+    where several networks are fitted in one).
+    """
+    table: list[dict[str, Any]] = []
+    for name, rows in sets.items():
+        searched = until_found(rows)
+        searched = searched[
+            (searched["round"] > 1) & searched["diverged"].notna() & (searched["series"] != "RandomBatch")
+        ]
+        for series, mine in searched.groupby("series", sort=False):
+            beyond = mine["diverged"] > 0
+            line = {"panel": name, "series": series, "n": len(mine)}
+            table.append(line | {"statistic": "share of fits", "value": float(beyond.mean())})
+            table.append(line | {"statistic": "runs", "value": mine.loc[beyond, "replication"].nunique()})
+            last = int(mine.loc[beyond, "round"].max()) - 1 if beyond.any() else 0
+            table.append(line | {"statistic": "last round", "value": last})
+    return as_values(pd.DataFrame(table), profile=profile)
+
+
+def divergence_table(values: pd.DataFrame) -> pd.DataFrame:
+    """Return `divergence_values` as text, series by panels: share of fits, their runs, batches before the last."""
+    wide = values.pivot(index="series", columns=["statistic", "panel"], values="value")
+    found = {
+        panel: [
+            f"{100 * share:.2g}% in {runs:.0f} {'run' if runs == 1 else 'runs'}, last after {last:.0f}"
+            if share
+            else "none"
+            for share, runs, last in zip(
+                *(wide[s][panel] for s in ("share of fits", "runs", "last round")), strict=True
+            )
+        ]
+        for panel in dict.fromkeys(values["panel"])
+    }
+    return pd.DataFrame(found, index=wide.index).rename_axis("series").reset_index()
+
+
+BLOCK_ENDS = (5, 10, 20, 50, 100, 150)
+
+
+def reward_gains(
+    rows: pd.DataFrame, panel: str, profile: str, *, over: str = "Greedy", ends: Sequence[int] = BLOCK_ENDS
+) -> pd.DataFrame:
+    """Return how much more a batch earns than one of ``over`` in the same run, in the mean over blocks of batches.
+
+    x is the last batch of a block, which begins after the one before; the first batch is random and left out. Paired
+    differences with 95% t-intervals, of `whole_runs`.
+    """
+    kept = whole_runs(without_broken(rows))
+    frames = []
+    for before, end in zip((1, *ends), ends, strict=False):
+        block = kept[(kept["round"] > before) & (kept["round"] <= end)]
+        if not block.empty:
+            lines = {str(series): {"": (str(series), over)} for series in block["series"].unique() if series != over}
+            found = paired_effects(
+                block, "reward", statistic="gain in reward", profile=profile, panel=panel, lines=lines
+            )
+            frames.append(found.assign(x=end))
+    return pd.concat(frames, ignore_index=True)

@@ -1,0 +1,1 @@
+"""All verdicts, counted and drawn."""

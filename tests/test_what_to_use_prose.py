@@ -1,0 +1,132 @@
+"""Titles and numbers in the notebook and on the page on what to use are those of the runs."""
+
+import json
+
+import pandas as pd
+import pytest
+from titles import Title
+
+from benchmarks.what_to_use_comparison import (
+    CASES,
+    SCREENS,
+    ahead,
+    chosen,
+    ranked,
+    read,
+    summary,
+)
+from bestarm_lab.paths import FIGURES, NOTEBOOKS, ROOT
+
+FOLDER = FIGURES / "oae" / "what_to_use"
+BARREL = pd.read_csv(FOLDER / "tab_barrel.csv")
+COST = pd.read_csv(ROOT / "benchmarks" / "what_to_use_cost.csv").set_index("policy")
+CELLS = json.loads((NOTEBOOKS / "oae" / "what_to_use.ipynb").read_text(encoding="utf-8"))["cells"]
+TEXT = " ".join(" ".join("".join(c["source"]).split()) for c in CELLS if c["cell_type"] == "markdown")
+PAGE = " ".join((ROOT / "docs" / "what_to_use.md").read_text(encoding="utf-8").split())
+MEASURED = read()
+TABLE = summary(MEASURED.runs, MEASURED.data)
+GP = "gp, 0.5 deviations"
+OURS = list(dict.fromkeys(MEASURED.runs["policy"]))
+
+
+def networks_are_first_and_last(values: pd.DataFrame) -> bool:
+    """Among all policies, those of other libraries with them; a sentence of the page says the same."""
+    means = values[~values["series"].str.startswith("chance")].set_index("series")
+    order = {case: mine["value"].sort_values(ascending=False).index for case, mine in means.groupby("panel")}
+    return set(order["Crossed barrel"][:2]) == {"mean_opt", "greedy"} == set(order["IL2"][-2:])
+
+
+def ahead_of_gp(values: pd.DataFrame) -> bool:
+    """On Crossed barrel two."""
+    better = values[values["low"] > 0].groupby("panel")["series"].agg(set)
+    barrel = better.get("Crossed barrel") == {"mean_opt", "greedy"}
+    return barrel and not set(SCREENS) & set(better.index) and set(SCREENS) < set(values["panel"])
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        Title(
+            "oae",
+            "what_to_use",
+            "found",
+            "mean_opt and greedy find most on Crossed barrel and least on IL2",
+            networks_are_first_and_last,
+        ),
+        Title(
+            "oae",
+            "what_to_use",
+            "differences",
+            "On screens no policy is shown to find more than gp; on Crossed barrel two do",
+            ahead_of_gp,
+        ),
+    ],
+    ids=lambda title: title.file,
+)
+def test_titles_are_true(title):
+    title.check()
+
+
+def test_what_the_verdicts_say():
+    found = ahead(MEASURED, GP, [p for p in MEASURED.policies() if p in OURS and p != GP])
+    assert found.index[found["low"] >= 1].tolist() == ["mean_opt", "greedy"]
+    assert found["low"].max() == 1
+    assert found.loc[["mean_opt", "greedy"], "most"].max() == 3
+    assert found.loc["linear", "most"] == 1
+    may = ["forest", "neighbours", "hits", "gp, 1 deviation", "gp, 2 deviations"]
+    assert found.loc[may, "most"].min() > len(CASES) / 2
+
+
+def test_policies_below_chance():
+    by_rule = ranked(TABLE)
+    assert set(by_rule.index[by_rule["below chance"] > 0]) == {"linear", "gp_bucb", "greedy"}
+    assert ranked(TABLE, ["AutoAM"]).query("`below chance` > 0").index.tolist() == ["linear", "gp_bucb"]
+    assert ranked(TABLE, ["Carnevale"]).query("`below chance` > 0").index.tolist() == ["greedy"]
+
+
+def test_the_choice_is_fragile():
+    by_rule = ranked(TABLE)
+    best, taken = by_rule.loc["forest"], by_rule.loc[GP]
+    assert by_rule[by_rule["data sets"] == len(CASES)].index[0] == "forest"
+    assert chosen(TABLE, OURS, CASES) == GP
+    assert f"score of `forest`, {best['score']:.3f}, is larger by less" in TEXT
+    assert f"standard error, {best['error']:.3f}, and a run" in TEXT
+    assert best["score"] - taken["score"] < best["error"] < 1.5 * (best["score"] - by_rule.loc["neighbours", "score"])
+    assert taken["seconds"] < best["seconds"]
+    on_screens = ranked(TABLE, SCREENS)
+    assert chosen(TABLE, OURS, SCREENS) == "hits"
+    rivals = on_screens.loc[["hits", *(p for p in OURS if p.startswith("gp, "))]]
+    assert (rivals["score"].max() - rivals["score"] < rivals.loc[rivals["score"].idxmax(), "error"]).all()
+    cheaper = (rivals["seconds"].drop("hits") - rivals.loc["hits", "seconds"]) / 5  # of a round
+    assert 0 < cheaper.min() < 0.05
+
+
+def test_numbers_on_crossed_barrel():
+    last = BARREL[BARREL["x"] == 100].set_index("series")
+    recorded = last.loc["recorded: GP, Matérn 5/2"]
+    says = "The recorded runs find {:.1f}, `gp` {:.1f} and `neighbours` {:.1f}."
+    assert says.format(recorded["value"], *last.loc[[GP, "neighbours"], "value"]) in TEXT
+    assert last.loc["forest", "high"] < recorded["low"]
+    assert last.loc["neighbours", "low"] < recorded["value"] < last.loc["neighbours", "high"]
+    assert (last.loc[[p for p in OURS if p.startswith("gp, ")], "low"] > recorded["value"]).all()
+    for x in (20, 40, 60):
+        assert BARREL[BARREL["x"] == x].set_index("series")["value"].idxmax() == "BayBE"
+
+
+def test_numbers_on_other_libraries():
+    for text in (TEXT, PAGE):
+        assert f"BoTorch needs {COST.loc['BoTorch, qLogEI', 'batch']:.1f}" in text
+        assert f"BayBE {COST.loc['BayBE', 'start']:.1f} to read the list" in text
+    peers = MEASURED.peers[MEASURED.peers["data"] == "AutoAM"].groupby("policy")["found 5/5"]
+    assert peers.get_group("BayBE").tolist() == [5, 5, 5]
+    assert sorted(peers.get_group("BoTorch, qLogEI")) == [0, 0, 5]
+    counts = MEASURED.peers[~MEASURED.peers["policy"].str.startswith("recorded")].groupby(["policy", "data"]).size()
+    assert set(counts) == {2, 3}
+
+
+def test_runs_are_as_many_as_is_said():
+    screens = TABLE[TABLE["data"].isin(CASES[:3])].set_index("policy")["runs"]
+    dear = [p for p in OURS if p.startswith("gp, ") or p in ("hits", "forest")]
+    assert set(screens[dear]) == {20}
+    assert set(screens[["neighbours", "linear", "greedy", "mean_opt"]]) == {50}
+    assert not {"thompson", "gp_bucb"} & set(screens.index)
