@@ -21,8 +21,8 @@ from bestarm.models.regression import design, factorise, solve_lower
 from bestarm.observe import Observed
 from bestarm.policies.elimination import EliminationState, by_arm
 from bestarm.streams import Streams
-from bestarm_studies.gse.logistic_bandit import LogisticBandit
-from bestarm_studies.gse.theory import gaps, smallest_slopes, variance
+from bestarm_studies.gse.logistic_instances import LogisticBandit
+from bestarm_studies.gse.theory.bounds import gaps, smallest_slopes, variance
 
 N_STAGES = 3  # of eight arms
 

@@ -1,4 +1,4 @@
-r"""The bounds of the GSE paper and the instances on which they are checked: Theorems 4.1 and 5.1.
+r"""The printed bounds, the instances on which they are checked, and what runs can say about a bound.
 
 References
 ----------
@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit
+from statsmodels.stats.proportion import proportion_confint
 
 from bestarm.interface import FloatArray
 from bestarm.problems.linear_bandit import LinearBandit
-from bestarm_studies.gse.logistic_bandit import LogisticBandit
+from bestarm_studies.gse.logistic_instances import LogisticBandit
 
 
 def theory_instance(model: str, n_arms: int, n_features: int, sigma: float, signal: float) -> Any:
@@ -65,3 +66,8 @@ def smallest_slopes(problem: LogisticBandit, scores: FloatArray, live: Any) -> F
     largest = np.maximum(np.abs(problem.features @ problem.theta)[None, :], np.abs(scores))
     slopes = expit(largest) * expit(-largest)
     return np.asarray(np.where(live, slopes, np.inf).min(axis=1))
+
+
+def high_without_error(n: Any) -> Any:
+    """Return the upper end of Wilson's 95% interval where nothing was seen in n runs: no bound below can be tested."""
+    return proportion_confint(np.zeros_like(np.asarray(n)), np.asarray(n), method="wilson")[1]

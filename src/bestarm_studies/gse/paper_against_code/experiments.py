@@ -45,7 +45,6 @@ _ELLIPSOID: Settings = {"allocation": "published-ellipsoid"}
 _EXACT: Settings = {"exact": True}
 _ONE_BEST: dict[str, Settings] = {"duplicates of the best are errors": {"only_first_best": True}}  # of the problem
 _FOUR: dict[str, Settings] = {"dimension 4": {"n_features": 4}}  # of the problem
-
 _ELIMINATION: dict[str, Settings] = {
     "three columns": _COLUMNS,
     "remainder to the last stages": _REMAINDER,
@@ -170,7 +169,6 @@ _ON_TABLES: dict[str, Any] = {
     "BayesGap-Lin": partial(BayesGap, sigma=TABLE_SIGMA, kernel="linear"),
 }
 _SMALL: dict[str, Any] = {"vary": {"n_arms": [8, 16, 32]}, "budgets": PerArm((20,)), "paper": Scale(4000)}
-
 AUDIT = {
     "audit_adaptive": search(
         "Audit: adaptive instance",
@@ -250,3 +248,4 @@ AUDIT = {
         **_SMALL,
     ),
 }
+EXPERIMENTS = AUDIT

@@ -1,64 +1,24 @@
-r"""Claims on bounds of the GSE paper that need no run of GSE: a logistic lemma, Corollary 2, Appendix D, bandits.
+r"""The bound of GSE beside those of BayesGap, Peace and OD-LinBAI, and beside a lower bound.
 
 Logarithms are to the base :math:`\eta=2` except where the text nests them; :math:`\sigma=1`.
 
 References
 ----------
 .. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022.
-   Sections 4 and 7, Appendices B, C and D.
-.. [2] Kumar, Yildirim. "Minimum-Volume Enclosing Ellipsoids and Core Sets". Journal of Optimization Theory and
-   Applications 2005.
+   Sections 4 and 7, Appendix D.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from statsmodels.stats.proportion import proportion_confint
 
 from bestarm.interface import FloatArray
-from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
-
-Test = Mapping[str, Any]
-Rows = Mapping[str, pd.DataFrame]
+from bestarm_studies.gse.checks import Test
 
 _GAP = 0.1  # of Appendix D, where a number is needed
-
-
-def glm_lemma_1(test: Test, rows: Rows) -> Decision:
-    """Decide the logistic form of Lemma 1 on random instances, by how often an arm overtakes the best."""
-    (name,) = test["experiments"]
-    shares, bounds = (rows[name][column].to_numpy() for column in ("share", "bound"))
-    instances, runs = rows[name]["replication"].nunique(), int(rows[name]["runs"].iloc[0])
-    low, high = proportion_confint(np.round(shares * runs), runs, method="wilson")
-    beyond = (low > bounds) & (shares > 0.0)
-    telling = (bounds < 1.0) & (high_without_error(runs) < bounds)
-    text = f"beyond in {beyond.sum()} of {len(bounds)} pairs of arms; {telling.sum()} of the bounds can be tested"
-    if telling.any():
-        text += f", there the probability is at most {(high / bounds)[telling].max():.2f} times the bound"
-    return Decision(not beyond.any(), text, bool(telling.any()), f"{instances} instances of {runs} runs")
-
-
-def high_without_error(n: Any) -> Any:
-    """Return the upper end of Wilson's 95% interval where nothing was seen in n runs: no bound below can be tested."""
-    return proportion_confint(np.zeros_like(np.asarray(n)), np.asarray(n), method="wilson")[1]
-
-
-def corollary_2(test: Test, rows: Rows) -> Decision:
-    """Decide that at most d log(log(d)) steps, on average, bring every leverage below 2d, for few arms and many."""
-    (name,) = test["experiments"]
-    holds, texts = True, []
-    means = rows[name].groupby(["n_features", "per_dimension"])["steps"].mean().unstack("per_dimension")
-    for d, mine in zip(means.index.to_list(), means.to_numpy(), strict=True):
-        allowed = d * np.log(np.log(d))
-        holds &= bool(mine.max() <= allowed)
-        texts.append(f"d = {d}: {' and '.join(f'{m:.1f}' for m in mine)}, allowed {allowed:.1f}")
-    sizes = " and ".join(f"{k}d" for k in means)
-    return Decision(holds, f"mean steps with {sizes} arms: {'; '.join(texts)}")
 
 
 def log_bounds_of_peace(d: int, log_arms: float, x: FloatArray, constant: float, extra: float) -> Any:
@@ -112,6 +72,20 @@ def log_bounds_of_od(d: int, log_arms: float, budget: FloatArray, start: float) 
     return ours, prefix + (start - budget) * _GAP**2 / (32.0 * d * np.log2(d))
 
 
+def against_od(test: Test) -> Decision:
+    """Decide whether, for K = d^q, the exponent of GSE's bound is the larger one: 1/(4q) against 1/32."""
+    failed = [q for q in test["exponents"] if not 1.0 / (4.0 * q) > 1.0 / 32.0]
+    crossings = []
+    for d in test["dimensions"]:
+        budget = np.array([10.0**p for p in range(2, 9)])
+        ours = 4 * 2 * np.log2(d) * np.exp(-budget * 0.01 / (4 * d * 2 * np.log2(d)))
+        theirs = (4 * d + 3 * np.log2(d)) * np.exp((d**2 - budget) * 0.01 / (32 * d * np.log2(d)))
+        ahead = budget[(ours < theirs) & (ours < 1)]
+        crossings.append(f"d = {d}: {ahead[0]:.0e}" if len(ahead) else f"d = {d}: never")
+    text = f"it is so for q < 8, not for q = {', '.join(map(str, failed))}" if failed else "it is so for all of them"
+    return Decision(not failed, f"{text}; K = d^2, Δ = 0.1: ahead and below 1 from B = {'; '.join(crossings)}")
+
+
 def against_od_few_arms(test: Test) -> Decision:
     """Decide whether OD-LinBAI's bound is below GSE's where K < d(d+1)/2 ([1]_, D.3; Δ = 0.1)."""
     budget, ours_lower, checked = 10.0 ** np.linspace(2, 8, 121), 0, 0
@@ -144,6 +118,24 @@ def od_corner_cases(test: Test) -> Decision:
     return Decision(lower == len(cases), f"{text}, and below 1 only for {' and '.join(below_one) or 'none of them'}")
 
 
+def against_bayes_gap(test: Test) -> Decision:
+    """Decide whether GSE's bound is below BayesGap's wherever either says anything (Δ = 0.1, σ = 1)."""
+    failed, checked = [], 0
+    for n_arms in test["arms"]:
+        for d in test["dimensions"]:
+            if d > n_arms:
+                continue
+            budget = np.array([10.0**p for p in np.linspace(2, 8, 25)])
+            ours = 4 * np.log2(n_arms) * np.exp(-budget * 0.01 / (4 * d * np.log2(n_arms)))
+            theirs = n_arms * budget * np.exp(-budget * 0.01 / (32 * n_arms))
+            telling = np.minimum(ours, theirs) < 1
+            checked += int(telling.sum())
+            if (ours[telling] > theirs[telling]).any():
+                failed.append(f"K = {n_arms}, d = {d}")
+    text = f"{checked} budgets compared; theirs is lower for {'; '.join(failed) if failed else 'none of them'}"
+    return Decision(not failed, text)
+
+
 def near_optimal(test: Test) -> Decision:
     """Decide whether, with d = K, Equation 3 has a lower bound's exponent up to a constant times log K ([1]_, 4.1).
 
@@ -158,16 +150,3 @@ def near_optimal(test: Test) -> Decision:
             holds &= factor <= test["constant"] * (1.0 + 1e-9)
         texts.append(f"{factor:,.0f} log K with {name}")
     return Decision(holds, f"the exponents differ by a factor of {' and '.join(texts)} at K = {n_arms}")
-
-
-BOUND_CHECKS: dict[str, Check] = {
-    "glm_lemma_1": Check(glm_lemma_1, {"experiments": "experiments"}),
-    "corollary_2": Check(corollary_2, {"experiments": "experiments"}),
-    "against_peace": Check(against_peace, {"dimensions": "numbers", "exponents": "numbers", "constant": "number"}),
-    "against_peace_g_optimal": Check(
-        against_peace_g_optimal, {"dimensions": "numbers", "exponents": "numbers", "constant": "number"}
-    ),
-    "against_od_few_arms": Check(against_od_few_arms, {"dimensions": "numbers"}),
-    "od_corner_cases": Check(od_corner_cases),
-    "near_optimal": Check(near_optimal, {"arms": "numbers", "constant": "number"}),
-}

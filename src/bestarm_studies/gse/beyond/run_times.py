@@ -12,6 +12,8 @@ import pandas as pd
 
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
+from bestarm_lab.claims.verdicts import Decision
+from bestarm_studies.gse.checks import Rows, Test
 
 
 def run_times(
@@ -79,3 +81,19 @@ def peace_operations(n_arms: int, delta: float = 0.8, *, kronecker: bool) -> flo
         total += gradients * (d**6 if kronecker else n * d**2 + d**3)
         n //= 2
     return float(total)
+
+
+def peace_cost(test: Test, rows: Rows) -> Decision:
+    """Decide whether Peace takes so much longer than GSE-Lin-FWG at K = 16, and its time grows so much to K = 32."""
+    (name,) = test["experiments"]
+    runs = rows[name].assign(milliseconds=rows[name]["microseconds"] * rows[name]["budget"] / 1000.0)
+    time = runs.groupby(["series", "n_arms"])["milliseconds"].mean()
+    ratio, growth = time["Peace", 16] / time["GSE-Lin-FWG", 16], time["Peace", 32] / time["Peace", 16]
+    closed, solved = (
+        peace_operations(32, kronecker=kronecker) / peace_operations(16, kronecker=kronecker)
+        for kronecker in (False, True)
+    )
+    holds = bool(ratio >= test["at_least"] and growth >= test["growth"])
+    text = f"{ratio:.0f} times GSE-Lin-FWG at K = 16, {growth:.1f} times itself at K = 32"
+    text += f"; multiplications grow {closed:.1f} times, {solved:.0f} times with a linear system for every gradient"
+    return Decision(holds, f"{text}; {time['Peace', 32] / 10:.1f} s for 100 runs where the paper reports 14 h")

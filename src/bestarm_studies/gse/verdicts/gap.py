@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 from scipy import stats
 
 from bestarm_lab.claims.cells import Rows, side_values
 from bestarm_lab.claims.kinds import ClaimTest
 from bestarm_lab.claims.layout import Best, Side, Where
+from bestarm_lab.figures.figures import headed, legend_below, wide
 from bestarm_lab.figures.values import as_values, interval_text
 
 GROUPS = {"fig1": "static", "fig2": "adaptive", "fig3": "random", "fig5a": "cars", "fig5b_pm": "motor"}
@@ -178,3 +181,44 @@ def gap_table(values: pd.DataFrame) -> pd.DataFrame:
     table = shown.assign(text=texts, closes=names).pivot(index="closes", columns="panel", values="text")
     table = table.reindex(names.unique(), columns=shown["panel"].unique()).fillna("not run")
     return table.rename_axis(index="closed by", columns=None).reset_index()
+
+
+def closing_figure(
+    values: pd.DataFrame, titles: Mapping[str, str], *, names: Mapping[str, str], title: str, setting: str = ""
+) -> Figure:
+    """Return what changes close of a gap: a column for each panel, a line for each change; a band is the gap.
+
+    Parameters
+    ----------
+    values : DataFrame
+        As `bestarm_studies.gse.gap.gap_values` makes them.
+    titles : mapping of str to str
+        Panels from left to right, and their headings.
+    names : mapping of str to str
+        Changes from top to bottom, in words.
+    title, setting : str
+        The finding; where and how.
+    """
+    figure, axes = plt.subplots(1, len(titles), figsize=wide(1, 0.3 * len(names) + 1.2), sharex=True, sharey=True)
+    for axis, (panel, heading) in zip(np.atleast_1d(axes), titles.items(), strict=True):
+        mine = values[values["panel"] == panel]
+        gaps, closed = (
+            mine[mine["statistic"] == name].set_index("series")[["value", "low", "high"]] for name in ("gap", "closed")
+        )
+        gap, low, high = gaps[~gaps.index.isin(closed.index)].iloc[0]
+        axis.axvspan(low, high, color="#D55E00", alpha=0.25, lw=0)
+        axis.axvline(gap, color="#D55E00", lw=1.4, label="the gap to the best rival")
+        axis.axvline(0.0, color="0.3", ls="--", lw=1.0, label="nothing closed")
+        closed = closed.reindex(list(names))
+        places = range(len(names))
+        axis.hlines(places, closed["low"], closed["high"], color="0.25", lw=1.3, zorder=3)
+        axis.plot(closed["value"], places, "o", color="#0072B2", ms=3.5, label="closed by the change", zorder=4)
+        axis.set_title(f"{heading}\ngap {gap:.3f}")
+        axis.set_xlabel("accuracy")
+        axis.tick_params(axis="y", length=0)
+        axis.grid(axis="y", visible=False)
+        axis.grid(axis="x", visible=True)
+    axis.set_yticks(places, list(names.values()))
+    axis.set_ylim(len(names) - 0.4, -0.6)
+    legend_below(figure)
+    return headed(figure, title, "; ".join(filter(None, [setting, "bars and bands: 95% intervals"])))

@@ -112,3 +112,4 @@ TUNING = {
         smoke=Scale(2, budgets=[80], vary={"n_features": [5]}),
     ),
 }
+EXPERIMENTS = TUNING
