@@ -25,7 +25,7 @@ from bestarm_lab.paths import RESULTS
 from bestarm_lab.results import current_rows, read_choices
 from bestarm_lab.study import load_study
 from bestarm_studies.dpp_bbo.readings import CHOICES as OF_DPP
-from bestarm_studies.gse.readings import CHOICES as OF_GSE
+from bestarm_studies.gse.further_tables import CHOICES as OF_GSE
 
 RUNS = 40
 

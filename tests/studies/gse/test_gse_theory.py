@@ -14,35 +14,26 @@ from bestarm_lab.experiments.experiment import Series
 from bestarm_lab.experiments.run import make_rows
 from bestarm_lab.results import committed_rows
 from bestarm_lab.study import load_study, project_seed
-from bestarm_studies.gse.bound_checks import (
+from bestarm_studies.gse.beyond.clusters import clusters, example_leverages, leverage_rows
+from bestarm_studies.gse.beyond.run_times import peace_cost, peace_operations, run_times
+from bestarm_studies.gse.instances import adaptive_instance
+from bestarm_studies.gse.problem.settings import best_settings
+from bestarm_studies.gse.theory.bounds import gaps, high_without_error, printed_bound, smallest_slopes, theory_instance
+from bestarm_studies.gse.theory.error_bounds import bound_values, error_below_bound, lemma_1, norms
+from bestarm_studies.gse.theory.experiments import THEORY
+from bestarm_studies.gse.theory.frank_wolfe_steps import corollary_2, step_rows
+from bestarm_studies.gse.theory.other_bounds import (
+    against_bayes_gap,
+    against_od,
     against_od_few_arms,
     against_peace,
     against_peace_g_optimal,
-    corollary_2,
-    glm_lemma_1,
-    high_without_error,
     log_bounds_of_od,
     near_optimal,
     od_corner_cases,
 )
-from bestarm_studies.gse.bound_rows import example_leverages, leverage_rows, overtaking_rows, step_rows
-from bestarm_studies.gse.checks import (
-    CHECKS,
-    against_bayes_gap,
-    against_od,
-    bound_values,
-    clusters,
-    error_below_bound,
-    lemma_1,
-    norms,
-    peace_cost,
-)
-from bestarm_studies.gse.experiments import EXPERIMENTS, THEORY
-from bestarm_studies.gse.instances import adaptive_instance
-from bestarm_studies.gse.run_times import peace_operations, run_times
-from bestarm_studies.gse.stage_observer import N_STAGES, ObservedStages
-from bestarm_studies.gse.theory import gaps, printed_bound, smallest_slopes, theory_instance
-from bestarm_studies.gse.values import best_settings
+from bestarm_studies.gse.theory.overtaking import glm_lemma_1, overtaking_rows
+from bestarm_studies.gse.theory.stage_observer import N_STAGES, ObservedStages
 
 INSTANCE = {"model": "linear", "n_arms": 6, "n_features": 3, "sigma": 1.0, "signal": 1.0}
 
@@ -89,7 +80,7 @@ def test_slopes_are_the_least_along_the_way():
 @pytest.mark.parametrize("name", THEORY)
 def test_rows_beside_the_bounds(name, tmp_path):
     """The best arm is lost in one stage or found; more pulls leave less uncertainty; no error is above a bound."""
-    rows = make_rows(EXPERIMENTS[name], "smoke", seed=1, store=tmp_path)
+    rows = make_rows(load_study("gse").experiments[name], "smoke", seed=1, store=tmp_path)
     assert len(rows) == 2 * 2 * 20
     lost = rows[[f"lost_{t}" for t in range(N_STAGES)]].sum(axis=1)
     np.testing.assert_array_equal(lost, rows["correct"] < 1)
@@ -209,7 +200,7 @@ def test_the_example_of_appendix_h():
 def test_every_check_is_used_by_a_claim():
     """No function decides what nobody claims."""
     tests = [test for claim in load_study("gse").claims.values() for test in claim.tests.values()]
-    assert set(CHECKS) == {test.name for test in tests if isinstance(test, Exact)}
+    assert set(load_study("gse").checks) == {test.name for test in tests if isinstance(test, Exact)}
 
 
 LINEAR = {"LinGapE": "δ", "LinGapE-Greedy": "δ", "LinUCB": "α", "BayesGap-exp": "ℓ"}
@@ -232,7 +223,7 @@ def test_the_figures_take_what_the_tuning_found(name):
     experiment, symbols = TUNED[name]
     fields = {"δ": "delta", "α": "alpha", "ℓ": "lengthscale"}
     for series, symbol in symbols.items():
-        policy = EXPERIMENTS[experiment].series[series]
+        policy = load_study("gse").experiments[experiment].series[series]
         taken = (policy.policy if isinstance(policy, Series) else policy).keywords[fields[symbol]]
         assert float(taken) == float(chosen[series].split("=")[1]), series
 
