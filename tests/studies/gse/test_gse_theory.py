@@ -12,7 +12,7 @@ from bestarm.streams import Streams
 from bestarm_lab.claims.records import Exact
 from bestarm_lab.experiments.experiment import Series
 from bestarm_lab.experiments.run import make_rows
-from bestarm_lab.results import committed_rows
+from bestarm_lab.results import published
 from bestarm_lab.study import load_study, project_seed
 from bestarm_studies.gse.beyond.clusters import clusters, example_leverages, leverage_rows
 from bestarm_studies.gse.beyond.run_times import peace_cost, peace_operations, run_times
@@ -217,7 +217,7 @@ TUNED = {
 @pytest.mark.parametrize("name", TUNED)
 def test_the_figures_take_what_the_tuning_found(name):
     """The first of the best settings, in the committed rows."""
-    rows = committed_rows("gse", name, "laptop")
+    rows = published("gse", name)[1]
     cells = [c for c in ("gap", "n_arms", "n_features", "budget") if c in rows]
     chosen = best_settings(rows, cells).query("chosen").drop_duplicates("series").set_index("series")["setting"]
     experiment, symbols = TUNED[name]
@@ -232,7 +232,7 @@ def test_no_run_as_written_spends_more_than_its_budget():
     """Every algorithm of every figure, in the committed rows; as coded some do."""
     over = 0
     for name in ("fig1", "fig2", "fig3", "fig4", "fig5a", "fig5b", "fig6", "fig7"):
-        rows = committed_rows("gse", name, "laptop")
+        rows = published("gse", name)[1]
         written = rows["convention"] == "as_written"
         assert (rows.loc[written, "pulls"] <= rows.loc[written, "budget"]).all(), name
         over += int((rows.loc[~written, "pulls"] > rows.loc[~written, "budget"]).sum())

@@ -9,7 +9,6 @@ from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import PerArm
 from bestarm_lab.experiments.series import Series
 from bestarm_studies.gse.algorithms import (
-    LAPTOP_4000,
     LINEAR_GSE,
     OD_LINBAI,
     PEACE,
@@ -48,6 +47,5 @@ EXPERIMENTS: dict[str, Experiment] = {
         as_coded=True,
         vary={"n_arms": [8, 16, 32, 64, 128]},
         budgets=PerArm((10, 20, 50)),
-        laptop=LAPTOP_4000,
     ),
 }

@@ -22,7 +22,6 @@ def _stages(problem: partial[Any]) -> dict[str, Any]:
         "series": one_change("GSE-Lin-FWG", FWG, {"η = 3": {"eta": 3}, "η = 4": {"eta": 4}, "η = K": {"eta": 1024}}),
         "vary": {"n_arms": [8, 16, 32]},
         "budgets": PerArm((10, 20, 50)),
-        "laptop": Scale(4000),
     }
 
 
@@ -49,8 +48,7 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
         ),
         vary={"n_arms": [8, 16, 32, 128]},
         budgets=PerArm((20,)),
-        laptop=Scale(4000, fewer={"n_arms": {128: 500}}),
-        paper=Scale(4000),
+        paper=Scale(4000, fewer={"n_arms": {128: 500}}),
     ),
     "eta_adaptive": search("Other η, adaptive instance", **_stages(partial(adaptive_instance))),
     "eta_sphere": search("Other η, random instances", **_stages(partial(sphere_instance))),

@@ -42,7 +42,6 @@ def _logistic(title: str, as_coded: bool, **settings: Any) -> Experiment:
         vary={"n_features": [5, 7, 10, 12]},
         budgets=[80, 160, 400],
         smoke=Scale(2, budgets=[80], vary={"n_features": [5]}),
-        laptop=Scale(4000),
     )
 
 

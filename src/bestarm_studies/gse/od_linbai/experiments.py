@@ -38,7 +38,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         vary={"n_arms": [8, 16, 32, 64]},
         budgets=[100, 200, 500],
         smoke=Scale(2, budgets=[100], vary={"n_arms": [8]}),
-        laptop=Scale(4096),
+        laptop=Scale(1000),
         paper=Scale(4096),
     ),
     "fig7": search(

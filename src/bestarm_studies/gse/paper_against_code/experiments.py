@@ -168,27 +168,27 @@ _ON_TABLES: dict[str, Any] = {
     "LinUCB": lin_ucb(2.53),
     "BayesGap-Lin": partial(BayesGap, sigma=TABLE_SIGMA, kernel="linear"),
 }
-_SMALL: dict[str, Any] = {"vary": {"n_arms": [8, 16, 32]}, "budgets": PerArm((20,)), "paper": Scale(4000)}
+_SMALL: dict[str, Any] = {"vary": {"n_arms": [8, 16, 32]}, "budgets": PerArm((20,))}
 AUDIT = {
     "audit_adaptive": search(
         "Audit: adaptive instance",
         partial(adaptive_instance),
         _eliminations(in_four=False, leaked=True),
-        laptop=Scale(2000),
+        paper=Scale(2000),
         **_SMALL,
     ),
     "audit_static": search(
         "Audit: static instance, gap 1",
         partial(static_instance, gap=1.0),
         _eliminations(in_four=False),
-        laptop=Scale(2000),
+        paper=Scale(2000),
         **_SMALL,
     ),
     "audit_sphere": search(
         "Audit: random instances",
         partial(sphere_instance),
         _eliminations(in_four=True),
-        laptop=Scale(2000),
+        paper=Scale(2000),
         **_SMALL,
     ),
     "audit_small_budget": search(
@@ -201,8 +201,7 @@ AUDIT = {
         vary={"n_arms": [8, 16, 32, 64]},
         budgets=[100],
         smoke=Scale(2, vary={"n_arms": [8]}),
-        laptop=Scale(2000),
-        paper=Scale(4000),
+        paper=Scale(2000),
     ),
     "audit_corner": search(
         "Audit: Figure 7",
@@ -215,8 +214,7 @@ AUDIT = {
         vary={"n_arms": [3, 6, 12, 24]},
         budgets=[25],
         smoke=Scale(2, vary={"n_arms": [6]}),
-        laptop=Scale(2000),
-        paper=Scale(4000),
+        paper=Scale(2000),
     ),
     "audit_cars": search(
         "Audit: cars, which rows count as the best",
@@ -230,21 +228,22 @@ AUDIT = {
         accuracy=correct_row,
         vary={"n_arms": [8, 16]},
         budgets=PerArm((20,)),
-        laptop=Scale(2000),
-        paper=Scale(4000),
+        paper=Scale(2000),
     ),
     "audit_baselines": search(
         "Audit: baselines, random instances",
         partial(sphere_instance),
         _baselines(),
-        laptop=Scale(1000),
+        laptop=Scale(250),
+        paper=Scale(1000),
         **_SMALL,
     ),
     "audit_baselines_adaptive": search(
         "Audit: baselines, adaptive instance",
         partial(adaptive_instance),
         _baselines(),
-        laptop=Scale(1000),
+        laptop=Scale(250),
+        paper=Scale(1000),
         **_SMALL,
     ),
 }

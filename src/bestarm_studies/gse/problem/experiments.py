@@ -60,7 +60,7 @@ def _logistic_grid() -> dict[str, Any]:
 
 
 def _tuning(place: str, problem: partial[Any], series: dict[str, Any], **settings: Any) -> Experiment:
-    laptop, paper = Scale(200), Scale(1000)
+    laptop, paper = Scale(50), Scale(200)
     return search(f"Tuning on {place}", problem, series, laptop=laptop, paper=paper, draws="tuning", **settings)
 
 

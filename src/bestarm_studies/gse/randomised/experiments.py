@@ -9,7 +9,6 @@ from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import PerArm, Scale
 from bestarm_studies.gse.algorithms import (
     FWG_AND_OD,
-    LAPTOP_4000,
     LINEAR_GSE,
     OD_LINBAI,
     PEACE,
@@ -57,7 +56,6 @@ EXPERIMENTS: dict[str, Experiment] = {
         as_coded=True,
         vary={"n_arms": [8, 16, 32, 64, 128]},
         budgets=PerArm((20, 50)),
-        laptop=LAPTOP_4000,
     ),
     "trend_budget": search(
         "Random instances, K = 16, budget varied",
@@ -74,5 +72,6 @@ EXPERIMENTS: dict[str, Experiment] = {
         vary={"n_arms": [32], "n_features": [5, 10, 20]},
         budgets=PerArm((20,)),
         smoke=Scale(2, vary={"n_features": [5]}),
+        laptop=Scale(1000),
     ),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from bestarm_lab.experiments.experiment import Experiment
-from bestarm_lab.experiments.scale import PerArm
+from bestarm_lab.experiments.scale import PerArm, Scale
 from bestarm_studies.gse.algorithms import (
     HALVING,
     LINEAR_GSE,
@@ -50,6 +50,7 @@ def _motor(target: str, as_coded: bool) -> Experiment:
         accuracy=correct_row,
         vary={"n_arms": [8, 16]},
         budgets=PerArm((10, 20, 50)),
+        paper=Scale(1000),
     )
 
 
@@ -73,6 +74,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         accuracy=correct_row,
         vary={"n_arms": [8, 16]},
         budgets=PerArm((10, 20, 50)),
+        paper=Scale(1000),
     ),
     "fig5b": _motor("motor_speed", as_coded=True),
     "fig5b_pm": _motor("pm", as_coded=False),

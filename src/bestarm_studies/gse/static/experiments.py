@@ -44,7 +44,6 @@ def _static(variance: float, alpha: float, as_coded: bool) -> Experiment:
         vary={"gap": [0.01, 0.03, 0.05, 0.1, 0.3, 1, 2, 3]},
         budgets=[320],
         smoke=Scale(2, vary={"gap": [1]}),
-        laptop=Scale(4000),
     )
 
 

@@ -191,7 +191,7 @@ def closing_figure(
     Parameters
     ----------
     values : DataFrame
-        As `bestarm_studies.gse.gap.gap_values` makes them.
+        As `gap_values` makes them.
     titles : mapping of str to str
         Panels from left to right, and their headings.
     names : mapping of str to str
