@@ -1,27 +1,17 @@
-"""Values of the GSE paper's figures: accuracies, their differences, designs, and errors beside the printed bounds."""
+"""Accuracies, their differences, and what changes add to them, as figures and tables of several sections show them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
-from bestarm.designs.optimal_design import DesignRule, optimal_design
-from bestarm.interface import FloatArray
-from bestarm_lab.experiments.one_change import algorithm_and_change
-from bestarm_lab.figures.values import as_values, summarise
+from bestarm_lab.figures.values import paired_effects, summarise
 
 ACCURACY = {
     "accuracy": ("correct", "share"),
     "simple regret": ("simple_regret", "mean"),
     "pulls": ("pulls", "mean"),
-}
-SOLVERS: dict[str, DesignRule] = {
-    "Algorithm 2, line search": DesignRule("frank-wolfe"),
-    "authors' line search": DesignRule("grid"),
-    "determinant, away steps": DesignRule("d-optimal", tolerance=1e-6),
-    "Wynn's steps": DesignRule("wynn", tolerance=1e-6),
 }
 
 
@@ -54,59 +44,32 @@ def differences_from(rows: pd.DataFrame, base: str, others: Sequence[str], **lay
     return pd.concat(parts, ignore_index=True)
 
 
-def best_settings(rows: pd.DataFrame, cells: Sequence[str]) -> pd.DataFrame:
-    """Return, for each algorithm, which of its settings has the highest accuracy on the average over the cells.
-
-    Series are called "A | setting"; the columns are ``series, setting, accuracy, chosen``.
-    """
-    means = rows.groupby(["series", *cells], sort=False)["correct"].mean().groupby("series", sort=False).mean()
-    found = means.rename("accuracy").reset_index()
-    found[["series", "setting"]] = [algorithm_and_change(name) for name in found["series"]]
-    found["chosen"] = found["accuracy"] == found.groupby("series")["accuracy"].transform("max")
-    return found[["series", "setting", "accuracy", "chosen"]]
-
-
-def allocation_values(x: FloatArray, designs: Mapping[str, FloatArray], profile: str) -> pd.DataFrame:
-    """Return the weights of designs over arms in the plane; the series is the arm, x its first coordinate."""
-    frames = []
-    for name, weights in designs.items():
-        inverse = np.linalg.inv((x.T * weights) @ x)
-        leverage = np.einsum("ki,ij,kj->k", x, inverse, x)
-        labels = [f"arm {i}" for i in range(len(x))]
-        for statistic, values in (("weight", weights), ("second coordinate", x[:, 1]), ("leverage", leverage)):
-            frames.append(
-                pd.DataFrame({"panel": name, "series": labels, "x": x[:, 0], "statistic": statistic, "value": values})
-            )
-    found = pd.concat(frames, ignore_index=True)
-    return as_values(found, profile=profile)
-
-
-def convergence_values(
-    n_arms: int, n_features: int, n_sets: int, steps: Sequence[int], profile: str, seed: int
+def accuracy_effects(
+    rows: pd.DataFrame, sizes: Sequence[int], *, name: str, profile: str, per_arm: int = 20, budget: int = 0
 ) -> pd.DataFrame:
-    """Return the largest leverage over the rank after some steps of each solver, mean and range over random sets."""
-    rng = np.random.default_rng([seed, n_arms, n_features])
-    x = rng.standard_normal((n_sets, n_arms, n_features))
-    x /= np.linalg.norm(x, axis=2, keepdims=True)
-    table = []
-    for name, rule in SOLVERS.items():
-        for n_steps in steps:
-            found = optimal_design(
-                x, np.ones(x.shape[:2], dtype=np.bool_), DesignRule(rule.steps, rule.start, rule.tolerance, n_steps)
-            )
-            ratio = found.leverage / found.rank
-            line = {"panel": f"K = {n_arms}, d = {n_features}", "series": name, "x": n_steps, "n": n_sets}
-            line |= {"value": ratio.mean(), "low": ratio.min(), "high": ratio.max()}
-            table.append(line | {"statistic": "largest leverage over rank"})
-    return as_values(pd.DataFrame(table), profile=profile)
+    """Return what each change adds to the accuracy, a panel for each K.
 
-
-def bound_plot_values(bounds: Mapping[str, pd.DataFrame], profile: str) -> pd.DataFrame:
-    """Return errors and bounds as plotted values; the keys of ``bounds`` are "panel: name of the bound"."""
+    Parameters
+    ----------
+    rows : DataFrame
+        Series "A" and "A | change".
+    sizes : sequence of int
+        K; those without rows are left out.
+    name : str
+        Start of the panels' names.
+    profile : str
+        Scale of the run.
+    per_arm, budget : int
+        The budget, or over K; where rows lack it (at the smoke profile), their largest.
+    """
     frames = []
-    for key, table in bounds.items():
-        panel, _, name = key.partition(": ")
-        base = table.assign(x=table["budget"], panel=panel, profile=profile, convention="as_written", data="synthetic")
-        frames.append(base.assign(statistic="error", value=base["error"]))
-        frames.append(base.assign(statistic=name, value=base["bound"], low=np.nan, high=np.nan))
-    return as_values(pd.concat(frames, ignore_index=True)).drop_duplicates()
+    for k in sizes:
+        mine = rows[rows["n_arms"] == k]
+        if mine.empty:
+            continue
+        wanted = budget or per_arm * k
+        cell = mine[mine["budget"] == (wanted if (mine["budget"] == wanted).any() else mine["budget"].max())]
+        panel = f"{name}, K = {k}"
+        frames.append(paired_effects(cell, "correct", statistic="accuracy", panel=panel, profile=profile))
+    found = pd.concat(frames, ignore_index=True)
+    return found.assign(x=found["x"].str.replace("published ", "authors' "))

@@ -22,10 +22,10 @@ from bestarm_lab.claims.layout import Best, Part
 from bestarm_lab.claims.records import Claim
 from bestarm_lab.claims.statistics import Relation
 from bestarm_lab.paths import RESULTS
-from bestarm_lab.results import current_rows, read_choices
+from bestarm_lab.results import published, read_choices
 from bestarm_lab.study import load_study
 from bestarm_studies.dpp_bbo.readings import CHOICES as OF_DPP
-from bestarm_studies.gse.readings import CHOICES as OF_GSE
+from bestarm_studies.gse.further_tables import CHOICES as OF_GSE
 
 RUNS = 40
 
@@ -156,7 +156,7 @@ def test_the_table_as_values_of_a_figure():
 def test_committed_choices_are_those_of_the_committed_rows(study, choices):
     """All of them; the words of choices are one for each."""
     assert len({choice.words for choice in choices}) == len(choices)
-    frames = {name: current_rows(study, name, "laptop") for name in experiments(choices)}
+    frames = {name: published(study, name)[1] for name in experiments(choices)}
     assert all(frame is not None for frame in frames.values())
     pd.testing.assert_frame_equal(readings(load_study(study).claims, choices, frames), read_choices(study))
 

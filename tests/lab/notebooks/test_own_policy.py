@@ -6,7 +6,7 @@ import sys
 import pandas as pd
 
 from bestarm_lab.paths import ROOT
-from bestarm_lab.results import committed_rows
+from bestarm_lab.results import published
 
 
 def test_the_page_runs_as_it_stands(capsys, tmp_path, monkeypatch):
@@ -23,7 +23,7 @@ def test_the_page_runs_as_it_stands(capsys, tmp_path, monkeypatch):
         sys.modules.pop("mypolicy", None)
     shown = capsys.readouterr().out
     assert re.search(r"^mine +0\.\d\d", shown, re.MULTILINE)
-    rows, own = found["rows"], committed_rows("gse", "fig2", "laptop")
+    rows, own = found["rows"], published("gse", "fig2")[1]
     assert len({len(mine) for _, mine in rows.groupby("series")}) == 1
     own = own[(own["convention"] == "as_written") & (own["replication"] < 200) & own["n_arms"].isin([8, 16])]
     theirs = rows[rows["series"] != "mine"]

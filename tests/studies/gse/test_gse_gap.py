@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from bestarm_lab.study import load_study
-from bestarm_studies.gse.gap import GROUPS, Cell, gap_cells, gap_table, gap_values, mean_over_cells
+from bestarm_studies.gse.verdicts.gap import GROUPS, Cell, gap_cells, gap_table, gap_values, mean_over_cells
 
 
 def cell(shares: dict[str, float], n: int = 100) -> Cell:

@@ -5,21 +5,14 @@ import pandas as pd
 import pytest
 
 from bestarm_lab.figures.values import COLUMNS
-from bestarm_studies.gse.experiments import FIGURES
-from bestarm_studies.gse.tables import (
-    accuracy_effects,
-    cluster_table,
-    cluster_values,
-    effects_by_arms,
-    instance_gaps,
-    largest_effects,
-    pulls_spent,
-    rounding_table,
-    rounding_values,
-    setting_curves,
-    setting_table,
-    setting_values,
-)
+from bestarm_lab.study import load_study
+from bestarm_studies.gse.beyond.clusters import cluster_table, cluster_values
+from bestarm_studies.gse.beyond.stages import effects_by_arms
+from bestarm_studies.gse.gse_and_designs.designs import rounding_table, rounding_values
+from bestarm_studies.gse.paper_against_code.effects import largest_effects, pulls_spent
+from bestarm_studies.gse.problem.gaps import instance_gaps
+from bestarm_studies.gse.problem.settings import setting_curves, setting_table, setting_values
+from bestarm_studies.gse.values import accuracy_effects
 
 
 def outcomes(series: dict[str, float], n_arms: int = 8, n: int = 50) -> pd.DataFrame:
@@ -83,7 +76,7 @@ def test_rounded_designs_and_clusters():
 
 def test_gaps_of_the_adaptive_instance():
     """1 - cos 0.1 over the root of ten."""
-    found = instance_gaps({"fig2": FIGURES["fig2"]}, "smoke")
+    found = instance_gaps({"fig2": load_study("gse").experiments["fig2"]}, "smoke")
     assert set(COLUMNS) == set(found.columns)
     line = found.set_index("statistic")["value"]
     assert line["smallest median"] == pytest.approx((1 - np.cos(0.1)) / np.sqrt(10))

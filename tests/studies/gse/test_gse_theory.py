@@ -12,37 +12,28 @@ from bestarm.streams import Streams
 from bestarm_lab.claims.records import Exact
 from bestarm_lab.experiments.experiment import Series
 from bestarm_lab.experiments.run import make_rows
-from bestarm_lab.results import committed_rows
+from bestarm_lab.results import published
 from bestarm_lab.study import load_study, project_seed
-from bestarm_studies.gse.bound_checks import (
+from bestarm_studies.gse.beyond.clusters import clusters, example_leverages, leverage_rows
+from bestarm_studies.gse.beyond.run_times import peace_cost, peace_operations, run_times
+from bestarm_studies.gse.instances import adaptive_instance
+from bestarm_studies.gse.problem.settings import best_settings
+from bestarm_studies.gse.theory.bounds import gaps, high_without_error, printed_bound, smallest_slopes, theory_instance
+from bestarm_studies.gse.theory.error_bounds import bound_values, error_below_bound, lemma_1, norms
+from bestarm_studies.gse.theory.experiments import THEORY
+from bestarm_studies.gse.theory.frank_wolfe_steps import corollary_2, step_rows
+from bestarm_studies.gse.theory.other_bounds import (
+    against_bayes_gap,
+    against_od,
     against_od_few_arms,
     against_peace,
     against_peace_g_optimal,
-    corollary_2,
-    glm_lemma_1,
-    high_without_error,
     log_bounds_of_od,
     near_optimal,
     od_corner_cases,
 )
-from bestarm_studies.gse.bound_rows import example_leverages, leverage_rows, overtaking_rows, step_rows
-from bestarm_studies.gse.checks import (
-    CHECKS,
-    against_bayes_gap,
-    against_od,
-    bound_values,
-    clusters,
-    error_below_bound,
-    lemma_1,
-    norms,
-    peace_cost,
-)
-from bestarm_studies.gse.experiments import EXPERIMENTS, THEORY
-from bestarm_studies.gse.instances import adaptive_instance
-from bestarm_studies.gse.run_times import peace_operations, run_times
-from bestarm_studies.gse.stage_observer import N_STAGES, ObservedStages
-from bestarm_studies.gse.theory import gaps, printed_bound, smallest_slopes, theory_instance
-from bestarm_studies.gse.values import best_settings
+from bestarm_studies.gse.theory.overtaking import glm_lemma_1, overtaking_rows
+from bestarm_studies.gse.theory.stage_observer import N_STAGES, ObservedStages
 
 INSTANCE = {"model": "linear", "n_arms": 6, "n_features": 3, "sigma": 1.0, "signal": 1.0}
 
@@ -89,7 +80,7 @@ def test_slopes_are_the_least_along_the_way():
 @pytest.mark.parametrize("name", THEORY)
 def test_rows_beside_the_bounds(name, tmp_path):
     """The best arm is lost in one stage or found; more pulls leave less uncertainty; no error is above a bound."""
-    rows = make_rows(EXPERIMENTS[name], "smoke", seed=1, store=tmp_path)
+    rows = make_rows(load_study("gse").experiments[name], "smoke", seed=1, store=tmp_path)
     assert len(rows) == 2 * 2 * 20
     lost = rows[[f"lost_{t}" for t in range(N_STAGES)]].sum(axis=1)
     np.testing.assert_array_equal(lost, rows["correct"] < 1)
@@ -209,7 +200,7 @@ def test_the_example_of_appendix_h():
 def test_every_check_is_used_by_a_claim():
     """No function decides what nobody claims."""
     tests = [test for claim in load_study("gse").claims.values() for test in claim.tests.values()]
-    assert set(CHECKS) == {test.name for test in tests if isinstance(test, Exact)}
+    assert set(load_study("gse").checks) == {test.name for test in tests if isinstance(test, Exact)}
 
 
 LINEAR = {"LinGapE": "δ", "LinGapE-Greedy": "δ", "LinUCB": "α", "BayesGap-exp": "ℓ"}
@@ -226,13 +217,13 @@ TUNED = {
 @pytest.mark.parametrize("name", TUNED)
 def test_the_figures_take_what_the_tuning_found(name):
     """The first of the best settings, in the committed rows."""
-    rows = committed_rows("gse", name, "laptop")
+    rows = published("gse", name)[1]
     cells = [c for c in ("gap", "n_arms", "n_features", "budget") if c in rows]
     chosen = best_settings(rows, cells).query("chosen").drop_duplicates("series").set_index("series")["setting"]
     experiment, symbols = TUNED[name]
     fields = {"δ": "delta", "α": "alpha", "ℓ": "lengthscale"}
     for series, symbol in symbols.items():
-        policy = EXPERIMENTS[experiment].series[series]
+        policy = load_study("gse").experiments[experiment].series[series]
         taken = (policy.policy if isinstance(policy, Series) else policy).keywords[fields[symbol]]
         assert float(taken) == float(chosen[series].split("=")[1]), series
 
@@ -241,7 +232,7 @@ def test_no_run_as_written_spends_more_than_its_budget():
     """Every algorithm of every figure, in the committed rows; as coded some do."""
     over = 0
     for name in ("fig1", "fig2", "fig3", "fig4", "fig5a", "fig5b", "fig6", "fig7"):
-        rows = committed_rows("gse", name, "laptop")
+        rows = published("gse", name)[1]
         written = rows["convention"] == "as_written"
         assert (rows.loc[written, "pulls"] <= rows.loc[written, "budget"]).all(), name
         over += int((rows.loc[~written, "pulls"] > rows.loc[~written, "budget"]).sum())

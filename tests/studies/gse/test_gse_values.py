@@ -9,15 +9,12 @@ from scipy import stats
 from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.values import as_values, summarise
 from bestarm_lab.study import load_styles
-from bestarm_studies.gse.figures import accuracy_with_difference, bound_figure, closing_figure, instance_figure
-from bestarm_studies.gse.values import (
-    ACCURACY,
-    accuracy_differences,
-    best_settings,
-    bound_plot_values,
-    differences_from,
-    per_arm,
-)
+from bestarm_studies.gse.adaptive.figures import accuracy_with_difference
+from bestarm_studies.gse.problem.gaps import instance_figure
+from bestarm_studies.gse.problem.settings import best_settings
+from bestarm_studies.gse.theory.error_bounds import bound_figure, bound_plot_values
+from bestarm_studies.gse.values import ACCURACY, accuracy_differences, differences_from, per_arm
+from bestarm_studies.gse.verdicts.gap import closing_figure
 
 
 def rows_with(accuracies: dict[tuple[str, int, int], float], n: int = 400, seed: int = 0) -> pd.DataFrame:

@@ -9,14 +9,8 @@ from scipy.special import expit
 
 from bestarm.interface import Ask
 from bestarm.streams import Streams
-from bestarm_studies.gse.instances import (
-    adaptive_instance,
-    corner_instance,
-    sphere_instance,
-    static_instance,
-)
-from bestarm_studies.gse.logistic_bandit import LogisticBandit
-from bestarm_studies.gse.logistic_instances import logistic_instance
+from bestarm_studies.gse.instances import adaptive_instance, corner_instance, sphere_instance, static_instance
+from bestarm_studies.gse.logistic_instances import LogisticBandit, logistic_instance
 
 FAMILIES = {
     "sphere": sphere_instance(12),

@@ -1,0 +1,1 @@
+"""The adaptive instance: Figure 2."""

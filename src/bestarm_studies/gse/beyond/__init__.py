@@ -1,0 +1,1 @@
+"""Designs, stages, times and clusters beyond the figures."""

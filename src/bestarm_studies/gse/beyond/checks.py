@@ -1,0 +1,12 @@
+"""What an example and times decide."""
+
+from __future__ import annotations
+
+from bestarm_lab.claims.records import Check
+from bestarm_studies.gse.beyond.clusters import clusters
+from bestarm_studies.gse.beyond.run_times import peace_cost
+
+CHECKS: dict[str, Check] = {
+    "clusters": Check(clusters, {"experiments": "experiments"}),
+    "peace_cost": Check(peace_cost, {"experiments": "experiments", "at_least": "number", "growth": "number"}),
+}

@@ -1,0 +1,92 @@
+"""Other designs and roundings, other η, times, and the example of clusters."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from bestarm.policies.peace import Peace
+from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.experiment import Experiment
+from bestarm_lab.experiments.one_change import one_change
+from bestarm_lab.experiments.scale import PerArm, Scale
+from bestarm_studies.gse.algorithms import FWG, LINEAR_GSE, OD_LINBAI, search
+from bestarm_studies.gse.beyond.clusters import leverage_rows
+from bestarm_studies.gse.beyond.run_times import run_times
+from bestarm_studies.gse.instances import adaptive_instance, sphere_instance
+
+
+def _stages(problem: partial[Any]) -> dict[str, Any]:
+    return {
+        "problem": problem,
+        "series": one_change("GSE-Lin-FWG", FWG, {"η = 3": {"eta": 3}, "η = 4": {"eta": 4}, "η = K": {"eta": 1024}}),
+        "vary": {"n_arms": [8, 16, 32]},
+        "budgets": PerArm((10, 20, 50)),
+    }
+
+
+EXPERIMENTS: dict[str, Experiment | Computation] = {
+    "designs": search(
+        "Designs and roundings on random instances",
+        partial(sphere_instance),
+        one_change(
+            "GSE-Lin-FWG",
+            FWG,
+            {
+                "line search of Algorithm 2": {"allocation": "frank-wolfe"},
+                "published line search": {"allocation": "published-grid"},
+                "Kumar-Yıldırım start": {"allocation": "kumar-yildirim"},
+                "Wynn's steps": {"allocation": "wynn"},
+                "Soare's greedy rule": {"allocation": "greedy"},
+                "clusters": {"allocation": "clusters"},
+                "uniform": {"allocation": "uniform"},
+                "rounded up": {"rounding": "ceiling"},
+                "multinomial": {"rounding": "multinomial"},
+                "Allen-Zhu's rounding": {"rounding": "allen-zhu"},
+                "all of the budget": {"spends_remainder": True},
+            },
+        ),
+        vary={"n_arms": [8, 16, 32, 128]},
+        budgets=PerArm((20,)),
+        paper=Scale(4000, fewer={"n_arms": {128: 500}}),
+    ),
+    "eta_adaptive": search("Other η, adaptive instance", **_stages(partial(adaptive_instance))),
+    "eta_sphere": search("Other η, random instances", **_stages(partial(sphere_instance))),
+    "growth_times": Computation(
+        "Time of a pull against K",
+        partial(
+            run_times,
+            series={**LINEAR_GSE, "OD-LinBAI": OD_LINBAI},
+            problem=partial(sphere_instance),
+            n_arms=[16, 64, 256, 1024],
+            per_arm=5,
+            n_pulls=25_600,
+        ),
+        profiles={
+            "smoke": {"replications": 2, "n_arms": [16], "n_pulls": 400},
+            "laptop": {"replications": 10},
+        },
+        measured=True,
+    ),
+    "peace_times": Computation(
+        "Time of a pull of Peace",
+        partial(
+            run_times,
+            series={"GSE-Lin-FWG": FWG, "Peace": partial(Peace)},
+            problem=partial(adaptive_instance),
+            n_arms=[16, 32],
+            per_arm=20,
+            n_pulls=25_600,
+        ),
+        profiles={
+            "smoke": {"replications": 2, "n_pulls": 1280},
+            "laptop": {"replications": 10},
+        },
+        measured=True,
+    ),
+    "bounds_clusters": Computation(
+        "Leverages of the example of Appendix H",
+        partial(leverage_rows, arms=(8, 16, 32, 64)),
+        profiles={"smoke": {"replications": 1, "arms": (8,)}, "laptop": {"replications": 1}},
+    ),
+}

@@ -1,0 +1,1 @@
+"""Designs: solvers and roundings."""

@@ -1,0 +1,1 @@
+"""Logistic rewards: Figure 4."""

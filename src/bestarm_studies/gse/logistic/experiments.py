@@ -1,0 +1,51 @@
+"""Logistic rewards, where the dimension varies with the budget: Figure 4."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from bestarm.policies.ucb_glm import UcbGlm
+from bestarm_lab.experiments.experiment import Experiment
+from bestarm_lab.experiments.scale import Scale
+from bestarm_studies.gse.algorithms import (
+    BINARY_SIGMA,
+    FWG,
+    LOGISTIC,
+    LOGISTIC_FWG,
+    SIGMA,
+    UNIFORM,
+    at_most,
+    bayes_gap,
+    search,
+    with_leak,
+)
+from bestarm_studies.gse.logistic_instances import logistic_instance
+
+
+def _logistic(title: str, as_coded: bool, **settings: Any) -> Experiment:
+    eliminations = {"GSE-Log": LOGISTIC, "GSE-Log-FWG": LOGISTIC_FWG, "GSE-Lin": UNIFORM, "GSE-Lin-FWG": FWG}
+    return search(
+        title,
+        partial(logistic_instance, **settings),
+        {
+            **with_leak(eliminations),
+            **at_most(
+                3000,
+                {
+                    "UCB-GLM": partial(UcbGlm),
+                    "BayesGap-M": bayes_gap(BINARY_SIGMA, "matern32", 10, {"sigma": SIGMA}),
+                },
+            ),
+        },
+        as_coded=as_coded,
+        vary={"n_features": [5, 7, 10, 12]},
+        budgets=[80, 160, 400],
+        smoke=Scale(2, budgets=[80], vary={"n_features": [5]}),
+    )
+
+
+EXPERIMENTS: dict[str, Experiment] = {
+    "fig4": _logistic("Figure 4: logistic rewards", as_coded=True),
+    "fig4_scale": _logistic("Figure 4 with standard deviation 3/d", as_coded=False, published_scale=True),
+}

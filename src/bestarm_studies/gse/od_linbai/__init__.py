@@ -1,0 +1,1 @@
+"""OD-LinBAI: Figures 6 and 7."""

@@ -1,0 +1,1 @@
+"""Paper against code: one difference at a time."""

@@ -1,0 +1,1 @@
+"""How hard the instances are, and the settings of the rivals."""

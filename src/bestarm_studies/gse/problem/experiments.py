@@ -1,0 +1,115 @@
+"""Grids for δ, α and kernels: the figures take the best of them, found on other instances and with other noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from bestarm.policies.bayes_gap import ArmKernel, BayesGap
+from bestarm.policies.budgeted import lingape, lingape_greedy
+from bestarm.policies.lin_ucb import LinUcb
+from bestarm.policies.ucb_glm import UcbGlm
+from bestarm_lab.experiments.experiment import Experiment
+from bestarm_lab.experiments.one_change import Settings, one_change
+from bestarm_lab.experiments.scale import PerArm, Scale
+from bestarm_studies.gse.algorithms import BINARY_SIGMA, SIGMA, TABLE_SIGMA, search
+from bestarm_studies.gse.instances import adaptive_instance, sphere_instance, static_instance
+from bestarm_studies.gse.logistic_instances import logistic_instance
+from bestarm_studies.gse.tabular import (
+    automobile_instance,
+    electric_motor_instance,
+    stand_in_automobile_instance,
+    stand_in_electric_motor_instance,
+)
+
+_DELTAS = (0.01, 0.05, 0.1, 0.4, 0.9)
+_LENGTHSCALES = (0.001, 0.1, 1, 10, 1000)
+_ALPHAS = (0.5, 1, 2, 3.16, 6.32, 12.6, 25.3)  # up to eight times the standard deviation of a reward
+_TABLE_ALPHAS = (0.05, 0.1, 0.2, 0.32, 0.63, 1.26, 2.53)
+
+
+def _alpha_grid(alphas: Sequence[float]) -> dict[str, Settings]:
+    return {f"α = {alpha:g}": {"alpha": alpha} for alpha in alphas}
+
+
+def _kernels(sigma: float) -> dict[str, Any]:
+    kernels: dict[str, ArmKernel] = {"BayesGap-exp": "exponential", "BayesGap-M": "matern32"}
+    lengths: dict[str, Settings] = {f"ℓ = {length:g}": {"lengthscale": length} for length in _LENGTHSCALES}
+    found: dict[str, Any] = {}
+    for name, kernel in kernels.items():
+        found |= one_change(name, partial(BayesGap, sigma=sigma, kernel=kernel), lengths, itself=False)
+    return found
+
+
+def _linear_grid(sigma: float, alphas: Sequence[float]) -> dict[str, Any]:
+    """Return the grids of all rivals for linear rewards."""
+    deltas: dict[str, Settings] = {f"δ = {delta:g}": {"delta": delta} for delta in _DELTAS}
+    return {
+        **one_change("LinGapE-Greedy", partial(lingape_greedy, sigma=sigma), deltas, itself=False),
+        **one_change("LinGapE", partial(lingape, sigma=sigma), deltas, itself=False),
+        **one_change("LinUCB", partial(LinUcb), _alpha_grid(alphas), itself=False),
+        **one_change("BayesGap", partial(BayesGap, sigma=sigma), {"linear": {"kernel": "linear"}}, itself=False),
+        **_kernels(sigma),
+    }
+
+
+def _logistic_grid() -> dict[str, Any]:
+    alphas = _alpha_grid((0.1, 0.5, 1, 2)) | {"α of the theory": {}}
+    return one_change("UCB-GLM", partial(UcbGlm), alphas, itself=False) | _kernels(BINARY_SIGMA)
+
+
+def _tuning(place: str, problem: partial[Any], series: dict[str, Any], **settings: Any) -> Experiment:
+    laptop, paper = Scale(50), Scale(200)
+    return search(f"Tuning on {place}", problem, series, laptop=laptop, paper=paper, draws="tuning", **settings)
+
+
+TUNING = {
+    "tune_static": _tuning(
+        "the static instance",
+        partial(static_instance, n_arms=16),
+        _linear_grid(SIGMA, _ALPHAS),
+        vary={"gap": [0.1, 0.3, 1, 3]},
+        budgets=[320],
+        smoke=Scale(2, vary={"gap": [1]}),
+    ),
+    "tune_adaptive": _tuning(
+        "the adaptive instance",
+        partial(adaptive_instance),
+        _linear_grid(SIGMA, _ALPHAS),
+        vary={"n_arms": [8, 16, 32]},
+        budgets=PerArm((10, 20, 50)),
+    ),
+    "tune_sphere": _tuning(
+        "random instances",
+        partial(sphere_instance, seed=1),
+        _linear_grid(SIGMA, _ALPHAS),
+        vary={"n_arms": [8, 16, 32]},
+        budgets=PerArm((20, 50)),
+    ),
+    "tune_automobile": _tuning(
+        "cars",
+        partial(automobile_instance, seed=1),
+        _linear_grid(TABLE_SIGMA, _TABLE_ALPHAS),
+        stand_in=partial(stand_in_automobile_instance, seed=1),
+        vary={"n_arms": [8, 16]},
+        budgets=PerArm((10, 20, 50)),
+    ),
+    "tune_motor": _tuning(
+        "the motor",
+        partial(electric_motor_instance, seed=1),
+        _linear_grid(TABLE_SIGMA, _TABLE_ALPHAS),
+        stand_in=partial(stand_in_electric_motor_instance, seed=1),
+        vary={"n_arms": [8, 16]},
+        budgets=PerArm((10, 20, 50)),
+    ),
+    "tune_logistic": _tuning(
+        "logistic instances",
+        partial(logistic_instance, seed=1),
+        _logistic_grid(),
+        vary={"n_features": [5, 7, 10, 12]},
+        budgets=[80, 160, 400],
+        smoke=Scale(2, budgets=[80], vary={"n_features": [5]}),
+    ),
+}
+EXPERIMENTS = TUNING

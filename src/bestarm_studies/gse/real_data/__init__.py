@@ -1,0 +1,1 @@
+"""Cars and a motor: Figure 5."""

@@ -1,0 +1,1 @@
+"""The static instance: Figure 1."""

@@ -1,0 +1,53 @@
+"""The static instance, where the gap varies: Figure 1, and the same with variance 1."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from bestarm_lab.experiments.experiment import Experiment
+from bestarm_lab.experiments.scale import Scale
+from bestarm_studies.gse.algorithms import (
+    LINEAR_GSE,
+    OD_LINBAI,
+    PEACE,
+    UNIFORM_AND_FWG,
+    at_most,
+    bayes_gap,
+    keeping,
+    lin_ucb,
+    lingapes,
+    search,
+)
+from bestarm_studies.gse.instances import static_instance
+
+
+def _static(variance: float, alpha: float, as_coded: bool) -> Experiment:
+    sigma = variance**0.5
+    return search(
+        f"Figure 1: static instance, variance {variance:g}",
+        partial(static_instance, n_arms=16, variance=variance),
+        {
+            **LINEAR_GSE,
+            **keeping(UNIFORM_AND_FWG),
+            **at_most(
+                1000,
+                {
+                    "LinUCB": lin_ucb(alpha),
+                    **lingapes(sigma, 0.4, 0.01),
+                    "BayesGap-exp": bayes_gap(sigma, "exponential", 0.001, {"lengthscale": 1000}),
+                    "Peace": PEACE,
+                },
+            ),
+            "OD-LinBAI": OD_LINBAI,
+        },
+        as_coded=as_coded,
+        vary={"gap": [0.01, 0.03, 0.05, 0.1, 0.3, 1, 2, 3]},
+        budgets=[320],
+        smoke=Scale(2, vary={"gap": [1]}),
+    )
+
+
+EXPERIMENTS: dict[str, Experiment] = {
+    "fig1": _static(10.0, alpha=6.32, as_coded=True),
+    "fig1_unit": _static(1.0, alpha=2, as_coded=False),
+}

@@ -1,0 +1,1 @@
+"""The analysis: a module a statement."""

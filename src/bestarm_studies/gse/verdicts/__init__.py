@@ -1,0 +1,1 @@
+"""The verdicts, and what explains the gap to the best rival."""

@@ -1,0 +1,224 @@
+"""The gap between GSE and its best rival: how much of it each change closes, on the same noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+from scipy import stats
+
+from bestarm_lab.claims.cells import Rows, side_values
+from bestarm_lab.claims.kinds import ClaimTest
+from bestarm_lab.claims.layout import Best, Side, Where
+from bestarm_lab.figures.figures import headed, legend_below, wide
+from bestarm_lab.figures.values import as_values, interval_text
+
+GROUPS = {"fig1": "static", "fig2": "adaptive", "fig3": "random", "fig5a": "cars", "fig5b_pm": "motor"}
+ALLOCATIONS = {
+    "uniform pulls alone": "GSE-Lin",
+    "G-optimal pulls alone": "GSE-Lin-FWG",
+    "greedy pulls alone": "GSE-Lin-Greedy",
+    "Wynn's pulls alone": "GSE-Lin-Wynn",
+}
+BEST_GSE = {"best GSE": Best("highest_by_halves", tuple(ALLOCATIONS.values()))}
+CHANGES: dict[str, Side] = {
+    "rewards kept": Best("highest_by_halves", ("GSE-Lin | rewards kept", "GSE-Lin-FWG | rewards kept")),
+    **ALLOCATIONS,
+    "LinUCB in its place": "LinUCB",
+    "LinGapE in its place": "LinGapE",
+    "BayesGap in its place": Best("highest_by_halves", ("BayesGap-Lin", "BayesGap-exp", "BayesGap-M")),
+}
+FWG = {"GSE-Lin-FWG": "GSE-Lin-FWG"}
+STAGES: dict[str, Side] = {
+    "rewards kept": "GSE-Lin-FWG | rewards kept",
+    "η = 3": "GSE-Lin-FWG | η = 3",
+    "η = 4": "GSE-Lin-FWG | η = 4",
+    "one stage": "GSE-Lin-FWG | η = K",
+    "all of the budget": "GSE-Lin-FWG | remainder to the last stages",
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a claim.
+
+    Attributes
+    ----------
+    group : str
+        The kind of instances.
+    data : str
+        What they are made of, as in the rows.
+    rival : Series
+        What the best rival got in each run.
+    table : DataFrame
+        What every series (columns) got in each run.
+    """
+
+    group: str
+    data: str
+    rival: pd.Series
+    table: pd.DataFrame
+
+    def ran(self, side: Side) -> bool:
+        """Return whether a series, or one of some, was run here."""
+        names = side.names if isinstance(side, Best) else (side,)
+        return any(name in self.table for name in names)
+
+    def of(self, side: Side) -> pd.Series:
+        """Return what a series, or the best of some, got in the runs that the best rival has, too."""
+        found: pd.Series = side_values(self.table, side).iloc[:, 0]
+        return found.reindex(self.rival.index).dropna()
+
+
+def gap_cells(test: ClaimTest, rows: Rows, more: Rows | None = None) -> list[Cell]:
+    """Return the cells of a claim that tell anything, as it counts them.
+
+    Parameters
+    ----------
+    test : ClaimTest
+        Of a claim whose right side is the best rival.
+    rows : mapping of str to DataFrame
+        Rows of its experiments; cells without rows as written are left out.
+    more : mapping of str to DataFrame, optional
+        For an experiment, rows of other series on the same instances and noise.
+    """
+    found = []
+    for part in test.parts:
+        for experiment, where in part.each_cell():
+            mine = rows[experiment][rows[experiment]["convention"] == "as_written"]
+            here = test.quantity.select(mine, where)
+            if here.empty:
+                continue
+            (sides,) = test.quantity.sides_in(part, experiment, where, {experiment: mine})
+            rival = sides.values()[1]
+            if rival is None or sides.guesses():
+                continue
+            table = test.quantity.measured(here, where)
+            if more is not None and experiment in more:
+                table = table.join(_others(test, more[experiment], where, table))
+            found.append(Cell(GROUPS[experiment], str(here["data"].iloc[0]), rival, table))
+    return found
+
+
+def _others(test: ClaimTest, rows: pd.DataFrame, where: Where, table: pd.DataFrame) -> pd.DataFrame:
+    here = test.quantity.select(rows[~rows["series"].isin(table.columns)], where)
+    return test.quantity.measured(here.drop_duplicates(["series", "replication"]), where)
+
+
+def mean_over_cells(differences: Sequence[pd.Series]) -> tuple[float, float, float]:
+    """Return the mean over cells of the mean over runs, with its 95% interval.
+
+    Replications of one number share instances and noise over budgets, so that all cells of a replication count as one
+    draw: the error is that of the sums over cells.
+
+    Parameters
+    ----------
+    differences : sequence of Series
+        For each cell the values of its runs, by replication.
+    """
+    means = [float(d.mean()) for d in differences]
+    parts = [(d - mean) / (len(differences) * len(d)) for d, mean in zip(differences, means, strict=True)]
+    error = float(np.sqrt((pd.concat(parts).groupby(level=0).sum() ** 2).sum()))
+    mean, reach = float(np.mean(means)), float(stats.norm.ppf(0.975)) * error
+    return mean, mean - reach, mean + reach
+
+
+def gap_values(
+    groups: Mapping[str, Sequence[Cell]], base: Mapping[str, Side], changes: Mapping[str, Side], profile: str
+) -> pd.DataFrame:
+    """Return the gap of an algorithm to the best rival, and what changes close of it.
+
+    Parameters
+    ----------
+    groups : mapping of str to sequence of Cell
+        Cells over which is averaged; groups without cells are left out, and so are changes that a cell has not run.
+    base : mapping of str to side
+        The algorithm, alone, by what it is called.
+    changes : mapping of str to side
+        What takes its place.
+    profile : str
+        Scale of the run.
+
+    Returns
+    -------
+    DataFrame
+        Columns of a figure's CSV; the panel is the group with its number of cells. ``gap`` is the accuracy of the best
+        rival minus that of the series, ``closed`` the accuracy of the series minus that of the base; n is the smallest
+        number of runs in a cell.
+    """
+    lines = []
+    ((name, side),) = base.items()
+    for group, cells in ((group, cells) for group, cells in groups.items() if cells):
+        constant = {"panel": f"{group} ({len(cells)})", "data": " and ".join(sorted({c.data for c in cells}))}
+        for series, changed in {name: side, **changes}.items():
+            if not all(cell.ran(changed) for cell in cells):
+                continue
+            found = {"gap": [(cell.rival - cell.of(changed)).dropna() for cell in cells]}
+            if series != name:
+                found["closed"] = [(cell.of(changed) - cell.of(side)).dropna() for cell in cells]
+            for statistic, differences in found.items():
+                value, low, high = mean_over_cells(differences)
+                line = {"series": series, "statistic": statistic, "value": value, "low": low, "high": high}
+                lines.append(constant | line | {"n": min(map(len, differences))})
+    return as_values(pd.DataFrame(lines), profile=profile)
+
+
+def gap_table(values: pd.DataFrame) -> pd.DataFrame:
+    """Return `gap_values` as texts: a line for the gap, and one for what each change closes, with its share."""
+    gaps = values[values["statistic"] == "gap"].groupby("panel", sort=False).first()
+    (base,) = gaps["series"].unique()
+    shown = values[(values["statistic"] == "closed") | (values["series"] == base)]
+    texts = []
+    for line in shown.to_dict("records"):
+        text = interval_text(line["value"], line["low"], line["high"])
+        gap = gaps.loc[line["panel"], "value"]
+        texts.append(f"{text}, {line['value'] / gap:.0%}" if line["statistic"] == "closed" and gap > 0 else text)
+    names = shown["series"].where(shown["statistic"] == "closed", f"gap of {base}")
+    table = shown.assign(text=texts, closes=names).pivot(index="closes", columns="panel", values="text")
+    table = table.reindex(names.unique(), columns=shown["panel"].unique()).fillna("not run")
+    return table.rename_axis(index="closed by", columns=None).reset_index()
+
+
+def closing_figure(
+    values: pd.DataFrame, titles: Mapping[str, str], *, names: Mapping[str, str], title: str, setting: str = ""
+) -> Figure:
+    """Return what changes close of a gap: a column for each panel, a line for each change; a band is the gap.
+
+    Parameters
+    ----------
+    values : DataFrame
+        As `gap_values` makes them.
+    titles : mapping of str to str
+        Panels from left to right, and their headings.
+    names : mapping of str to str
+        Changes from top to bottom, in words.
+    title, setting : str
+        The finding; where and how.
+    """
+    figure, axes = plt.subplots(1, len(titles), figsize=wide(1, 0.3 * len(names) + 1.2), sharex=True, sharey=True)
+    for axis, (panel, heading) in zip(np.atleast_1d(axes), titles.items(), strict=True):
+        mine = values[values["panel"] == panel]
+        gaps, closed = (
+            mine[mine["statistic"] == name].set_index("series")[["value", "low", "high"]] for name in ("gap", "closed")
+        )
+        gap, low, high = gaps[~gaps.index.isin(closed.index)].iloc[0]
+        axis.axvspan(low, high, color="#D55E00", alpha=0.25, lw=0)
+        axis.axvline(gap, color="#D55E00", lw=1.4, label="the gap to the best rival")
+        axis.axvline(0.0, color="0.3", ls="--", lw=1.0, label="nothing closed")
+        closed = closed.reindex(list(names))
+        places = range(len(names))
+        axis.hlines(places, closed["low"], closed["high"], color="0.25", lw=1.3, zorder=3)
+        axis.plot(closed["value"], places, "o", color="#0072B2", ms=3.5, label="closed by the change", zorder=4)
+        axis.set_title(f"{heading}\ngap {gap:.3f}")
+        axis.set_xlabel("accuracy")
+        axis.tick_params(axis="y", length=0)
+        axis.grid(axis="y", visible=False)
+        axis.grid(axis="x", visible=True)
+    axis.set_yticks(places, list(names.values()))
+    axis.set_ylim(len(names) - 0.4, -0.6)
+    legend_below(figure)
+    return headed(figure, title, "; ".join(filter(None, [setting, "bars and bands: 95% intervals"])))
