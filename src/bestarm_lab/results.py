@@ -12,14 +12,21 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 import pandas as pd
 
 from bestarm_lab.claims.choices import Choice, experiments, readings
-from bestarm_lab.claims.evaluation import adjust_p_values, comparison_table, sensitivity, verdict_lines
+from bestarm_lab.claims.evaluation import (
+    COLUMNS,
+    WITHOUT_DATA,
+    adjust_p_values,
+    comparison_table,
+    sensitivity,
+    verdict_lines,
+)
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.part import Part
 from bestarm_lab.experiments.run import make_rows, n_workers, stored_whole
@@ -229,12 +236,12 @@ def renew_results(study: str, only: Sequence[str] = ()) -> None:
     write_verdicts(loaded)
 
 
-def say_skipped(study: str, names: Sequence[str]) -> None:
-    """Say on a line of its own which experiments were left as they are, since nobody here has their data."""
+def say_skipped(study: str, names: Iterable[str]) -> None:
+    """Say on a line of its own which experiments or claims stay as they are, since nobody here has their data."""
     if sys.stderr.isatty():
         print(file=sys.stderr)  # progress may stand in the line
     print(
-        f"SKIPPED {', '.join(names)} of {study}: nobody here has the data. Committed rows stay; "
+        f"SKIPPED {', '.join(names)} of {study}: nobody here has the data. What is committed stays; "
         "data/registry.yaml says where the files come from.",
         file=sys.stderr,
         flush=True,
@@ -242,10 +249,13 @@ def say_skipped(study: str, names: Sequence[str]) -> None:
 
 
 def write_verdicts(study: Study) -> pd.DataFrame:
-    """Decide every claim of a study on its committed rows; write the verdicts and the comparisons behind them."""
+    """Decide every claim of a study on its committed rows; write the verdicts and the comparisons behind them.
+
+    Exact claims on data that nobody here has keep the verdict that is committed.
+    """
     rows, larger = verdict_rows(study)
     lines = verdict_lines(study, rows, larger)
-    verdicts = adjust_p_values(lines)
+    verdicts = _with_committed(study.name, adjust_p_values(lines))
     tables = {"verdicts": verdicts, "comparisons": comparison_table(lines), "sensitivity": sensitivity(lines, verdicts)}
     for name, table in tables.items():
         file = RESULTS / study.name / f"{name}.csv"
@@ -254,6 +264,20 @@ def write_verdicts(study: Study) -> pd.DataFrame:
         table.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n")
         os.replace(temporary, file)
     return verdicts
+
+
+def _with_committed(study: str, verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Return verdicts with the committed ones of the exact claims that ask the same and lack their data here."""
+    known, asked = read_verdicts(study), ["id", "convention", "test"]
+    if known is None or not (absent := verdicts["decided_by"].str.startswith(WITHOUT_DATA, na=False)).any():
+        return verdicts
+    verdicts, known = verdicts.set_index(asked), known.set_index(asked)
+    kept = verdicts.index[absent.to_numpy()].intersection(known.index)
+    found = ["verdict", "direction", "decided_by", "checked"]
+    verdicts.loc[kept, found] = known.loc[kept, found]
+    if len(kept):
+        say_skipped(study, kept.get_level_values("id"))
+    return verdicts.reset_index()[COLUMNS]
 
 
 def verdict_rows(study: Study) -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:

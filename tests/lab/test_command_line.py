@@ -70,7 +70,7 @@ def test_what_lacks_its_data_is_skipped_before_anything_is_simulated(monkeypatch
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     results.make_results("linear_topm", "laptop", [name])
     shown = capsys.readouterr().err
-    assert shown.startswith(f"\nSKIPPED {name} of linear_topm: nobody here has the data. Committed rows stay")
+    assert shown.startswith(f"\nSKIPPED {name} of linear_topm: nobody here has the data. What is committed stays")
     assert shown.endswith("\n")
     assert "\r" not in shown
 

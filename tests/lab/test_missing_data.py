@@ -1,18 +1,25 @@
-"""Without the data: committed rows stay, problems are stand-ins that say so, and cells that show them are skipped."""
+"""Without the data: what is committed stays, problems are stand-ins that say so, and cells that show them are skipped."""
 
+import ast
+import importlib
+import json
 import shutil
 import subprocess
 import sys
 
 import nbformat
+import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from bestarm_lab import results
 from bestarm_lab.datasets import registry
 from bestarm_lab.experiments import experiment as experiment_module
+from bestarm_lab.experiments.names import names_of
+from bestarm_lab.notebooks import runner
 from bestarm_lab.notebooks import section as section_module
 from bestarm_lab.notebooks.section import Section
-from bestarm_lab.paths import NOTEBOOKS
+from bestarm_lab.paths import NOTEBOOKS, RESULTS
 from bestarm_lab.results import committed_rows, current_rows
 from bestarm_lab.study import load_study
 from bestarm_studies.linear_topm.theory import bound_values
@@ -58,12 +65,12 @@ def test_a_problem_without_its_data_is_a_stand_in_that_says_so(no_data, section,
     """Its figures are not published, though the rows of the experiment are the real ones."""
     rows = section.rows(REAL)
     assert capsys.readouterr().out == ""
-    assert section._folder([REAL]).name == "published"
+    assert section._folder().name == "published"
     problem = section.problem(REAL)
     assert problem.data == "stand-in"
     assert capsys.readouterr().out.startswith(f"STAND-IN DATA in {REAL}: nobody here has the real data")
     assert (rows["data"] == "real").all()
-    assert "quick" in section._folder([REAL]).parts
+    assert "quick" in section._folder().parts
 
 
 def test_a_problem_that_needs_no_data_says_nothing(no_data, section, capsys):
@@ -77,6 +84,98 @@ def test_pulls_on_real_data_are_not_compared_with_the_bound_of_a_stand_in(no_dat
     rows, problems = {n: section.rows(n) for n in names}, {n: section.problem(n) for n in names}
     values = bound_values(rows, problems, ["m-LinGapE (largest var.)"], "laptop")
     assert set(values["panel"]) == {"bound_pi3"}
+
+
+def test_what_is_shown_after_a_stand_in_is_not_published_whatever_it_names(no_data, section, tmp_path):
+    """A figure that names no experiment, a table of other rows, a diagram; and data that belong to no experiment."""
+    values = pd.DataFrame({"series": ["a"], "value": [0.25]})
+    section.rows(REAL)
+    section.table("before", values, values, [REAL])
+    section.data("own", read_drugs, lambda: 1, ["drug-rewards"])
+    section.show("gaps", Figure(), values)
+    section.table("other", values, values, [REAL])
+    section.picture("diagram", Figure())
+    published = {file.stem for file in (tmp_path / "published").iterdir()}
+    quick = {file.stem for file in (tmp_path / "quick").rglob("*.*")}
+    assert (published, quick) == ({"before"}, {"gaps", "other", "diagram"})
+
+
+def read_drugs():
+    """Read a file that nobody has."""
+    return registry.fetch("drug-rewards")
+
+
+def test_a_notebook_in_which_data_stand_in_leaves_what_is_published(monkeypatch, tmp_path, capsys):
+    """Every figure, whatever wrote it into the notebook's folder, and the notebook with its outputs."""
+    settings = nbformat.v4.new_code_cell("profile = 'laptop'\noutput_dir = 'x'", metadata={"tags": ["parameters"]})
+    source = (
+        "import os, pathlib\n"
+        "pathlib.Path(os.environ['BESTARM_OUTPUT'], 'gaps.csv').write_text('made up')\n"
+        "print('STAND-IN DATA in x: nobody here has the real data.')"
+    )
+    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    cells = [settings, nbformat.v4.new_code_cell(source)]
+    path, figures = tmp_path / "notebooks" / "gse" / "01_tiny.ipynb", tmp_path / "figures" / "gse"
+    path.parent.mkdir(parents=True)
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), path)
+    published = figures / "01_tiny" / "gaps.csv"
+    published.parent.mkdir(parents=True)
+    published.write_text("real")
+    before = path.read_bytes()
+    monkeypatch.setattr(runner, "NOTEBOOKS", tmp_path / "notebooks")
+    monkeypatch.setattr(runner, "FIGURES", tmp_path / "figures")
+    assert runner.run_notebook("gse/01_tiny") == path
+    assert (published.read_text(), path.read_bytes()) == ("real", before)
+    assert [file.name for file in figures.rglob("*")] == ["01_tiny", "gaps.csv"]
+    assert "gse/01_tiny: kept as published, since some of its data are not here" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_verdicts_on_data_that_nobody_has_stay_as_they_are(no_data, monkeypatch, tmp_path, capsys):
+    """Exact claims that ask the same; one without a committed verdict is not run, without a path of the machine."""
+    study = tmp_path / "results" / "linear_topm"
+    shutil.copytree(RESULTS / "linear_topm", study)
+    monkeypatch.setattr(results, "RESULTS", study.parent)
+    lines = (study / "verdicts.csv").read_text(encoding="utf-8").splitlines()
+    (study / "verdicts.csv").write_text("\n".join(x for x in lines if "TOPM-C22b," not in x), encoding="utf-8")
+    results.write_verdicts(load_study("linear_topm"))
+    new = (study / "verdicts.csv").read_text(encoding="utf-8").splitlines()
+    different = [line for old, line in zip(lines, new, strict=True) if old != line]
+    assert [line.split(",")[:3] for line in different] == [["TOPM-C22b", "as_written", "not run"]]
+    assert "data unavailable: nobody here has 'epilepsy-network'," in different[0]
+    for name in ("comparisons", "sensitivity"):
+        assert (study / f"{name}.csv").read_bytes() == (RESULTS / "linear_topm" / f"{name}.csv").read_bytes()
+    assert "SKIPPED TOPM-C15 of linear_topm: nobody here has the data" in capsys.readouterr().err
+
+
+def test_no_notebook_takes_a_stand_in_without_saying_so():
+    """A function that looks whether data can be had is called by `Section.data` alone, which says what it found."""
+    faults, said = [], 0
+    for path in runner.notebooks_of():
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        trees = [ast.parse("".join(c["source"])) for c in cells if c["cell_type"] == "code"]
+        nodes = [node for tree in trees for node in ast.walk(tree)]
+        calls = [n for n in nodes if isinstance(n, ast.Call) and ast.unparse(n.func) == "section.data"]
+        inside = {part for call in calls for part in ast.walk(call)}
+        names = [n for n in nodes if isinstance(n, ast.Name)]
+        silent = {name for n in nodes if isinstance(n, ast.ImportFrom) for name in choosing(n)}
+        said += len(silent)
+        faults += [f"{path.parent.name}/{path.stem}: {n.id}" for n in names if n.id in silent and n not in inside]
+    assert not faults
+    assert said  # else the rule looks for what is no longer there
+
+
+def choosing(imported):
+    """Return the names that a statement imports of functions that choose between a file and a stand-in."""
+    if imported.module is None or not imported.module.startswith("bestarm_studies"):
+        return
+    for alias in imported.names:
+        value = getattr(importlib.import_module(imported.module), alias.name, None)
+        module = getattr(value, "__module__", None) or ""
+        known = names_of(module).statements.get(alias.name, []) if module.startswith("bestarm_studies") else []
+        calls = [n for statement in known for n in ast.walk(statement) if isinstance(n, ast.Call)]
+        if any(ast.unparse(call.func) in ("available", "registry.available") for call in calls):
+            yield alias.asname or alias.name
 
 
 @pytest.mark.slow

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COLUMNS", "Decision", "evaluate", "verdict_table"]
 
+WITHOUT_DATA = "data unavailable: "  # begins why an exact claim is not decided here
 SMALLEST_N = 12  # below it no paired test can decide a paper's claims
 COLUMNS = [
     "id", "convention", "verdict", "direction", "kind", "ours", "of", "level", "quantifier", "sentence", "comparisons",
@@ -240,7 +241,7 @@ def _exact(test: Exact, rows: Rows) -> dict[str, Any]:
     try:
         found = test.check(test.settings, rows)
     except DataUnavailable as error:
-        return {"verdict": "not run", "decided_by": f"data unavailable: {error}"}
+        return {"verdict": "not run", "decided_by": f"{WITHOUT_DATA}{error.args[0]}"}
     verdict = ("confirmed" if found.holds else "refuted") if found.informative else "not informative"
     return {"verdict": verdict, "decided_by": found.text, "checked": found.checked if found.holds else ""}
 

@@ -19,7 +19,13 @@ TIMEOUT_SECONDS = 20
 
 
 class DataUnavailable(FileNotFoundError):
-    """Nobody has the file: not ``data/raw``, not the mirror, not its official address."""
+    """Nobody has the file: not ``data/raw``, not the mirror, not its official address.
+
+    The first argument says what is missing, in words that a file may keep; a second, where this machine has looked.
+    """
+
+    def __str__(self) -> str:
+        return ": ".join(map(str, self.args))
 
 
 class DataDamaged(ValueError):
@@ -84,11 +90,15 @@ def fetch(name: str) -> Path:
                 return _checked(path, entry["sha256"], name)
     if "url" not in entry:
         raise DataUnavailable(
-            f"{name!r} is neither in {RAW_DATA} nor in {data_mirror()}, and it has no official address. "
-            f"It comes from: {entry['origin']}."
+            f"nobody here has {name!r}",
+            f"it is neither in {RAW_DATA} nor in {data_mirror()}, and it has no official address. "
+            f"It comes from: {entry['origin']}.",
         )
     if os.environ.get("BESTARM_OFFLINE"):
-        raise DataUnavailable(f"{name!r} is neither in {RAW_DATA} nor in {data_mirror()}, and BESTARM_OFFLINE is set.")
+        raise DataUnavailable(
+            f"nobody here has {name!r}",
+            f"it is neither in {RAW_DATA} nor in {data_mirror()}, and BESTARM_OFFLINE is set.",
+        )
     return _download(name, entry)
 
 
@@ -108,8 +118,9 @@ def _download(name: str, entry: dict[str, Any]) -> Path:
         )
     except requests.exceptions.RequestException as error:
         raise DataUnavailable(
-            f"{name!r} is neither in {RAW_DATA} nor in {data_mirror()}, and {entry['url']} did not answer "
-            f"({type(error).__name__}). Put the file at {target}, or set BESTARM_DATA to a folder that has it."
+            f"nobody here has {name!r}",
+            f"it is neither in {RAW_DATA} nor in {data_mirror()}, and {entry['url']} did not answer "
+            f"({type(error).__name__}). Put the file at {target}, or set BESTARM_DATA to a folder that has it.",
         ) from error
     except ValueError as error:  # pooch found another hash
         raise DataDamaged(

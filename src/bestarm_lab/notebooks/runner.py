@@ -67,6 +67,7 @@ def run_notebook(name: str, profile: str = PUBLISHED, **parameters: Any) -> Path
     At the published profile without other parameters the notebook file itself receives its text outputs, and its
     figures replace those in ``figures/<study>/<notebook>/``. Otherwise the executed copy and its figures go below
     ``_quick/<profile>/``, with changed parameters, given here or edited in the notebook, below ``_quick/changed/``.
+    Where data stand in, what is published stays as it is, figures and text.
 
     Parameters
     ----------
@@ -146,7 +147,10 @@ def run_notebook(name: str, profile: str = PUBLISHED, **parameters: Any) -> Path
     if not in_place:
         quick = QUICK / ("changed" if changed else profile)
         target, executed = quick / "figures" / study / path.stem, quick / "notebooks" / study / path.name
-    _publish(temporary, target, keep=not whole)
+    if in_place and not whole and target.is_dir():
+        shutil.rmtree(temporary)
+    else:
+        _publish(temporary, target)
     if in_place and not whole:
         print(f"{study}/{path.stem}: kept as published, since some of its data are not here", file=sys.stderr)
         return path
@@ -173,13 +177,8 @@ def _output(folder: Path) -> Iterator[None]:
             os.environ["BESTARM_OUTPUT"] = before
 
 
-def _publish(temporary: Path, target: Path, *, keep: bool) -> None:
-    """Put a folder of figures in place of the last one, so that none of an earlier run stays; or into it."""
-    if keep and target.is_dir():
-        for source in temporary.iterdir():
-            os.replace(source, target / source.name)
-        shutil.rmtree(temporary)
-        return
+def _publish(temporary: Path, target: Path) -> None:
+    """Put a folder of figures in place of the last one, so that none of an earlier run stays."""
     target.parent.mkdir(parents=True, exist_ok=True)
     old = target.with_name(f".{target.name}.{os.getpid()}.old")
     for attempt in range(100):  # another process may publish the same notebook between any two lines

@@ -64,7 +64,8 @@ class Section:
     changed: dict[str, Any] | None = None
     found: dict[str, pd.DataFrame] = field(default_factory=dict)
     scales: dict[str, Profile] = field(default_factory=dict)
-    other_data: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
+    other_data: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    stood_in: bool = False  # whether a stand-in was handed out: what is shown from then on is not published
     experiments: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -103,7 +104,6 @@ class Section:
         experiment = self.experiment(name)
         found = experiment.on_data()
         if found is not experiment:
-            self.other_data[name] = None
             self._say_stand_in(name)
         return found
 
@@ -172,8 +172,9 @@ class Section:
         self.found[name], self.scales[name] = readable(rows), scale
         return self.found[name]
 
-    def _say_stand_in(self, name: str) -> None:
-        print(f"STAND-IN DATA in {name}: nobody here has the real data; its figures are not published.")
+    def _say_stand_in(self, name: str, why: str = "nobody here has the real data") -> None:
+        self.stood_in = True
+        print(f"STAND-IN DATA in {name}: {why}; what it shows is not published.")
 
     def _announce(self, name: str, profile: Profile) -> None:
         seconds = costs().get((self.study, name, profile))
@@ -184,11 +185,10 @@ class Section:
         """Return data that no experiment holds, or their stand-in; figures name them as they name experiments."""
         try:
             found = real()
-            self.other_data[name] = tuple(files)
         except DataUnavailable as error:
-            found = stand_in()
-            self.other_data[name] = None
-            print(f"STAND-IN DATA for {name}: {error}")
+            self._say_stand_in(name, error.args[0])
+            return stand_in()
+        self.other_data[name] = tuple(files)
         return found
 
     def at(self, name: str) -> tuple[Any, Profile]:
@@ -197,7 +197,7 @@ class Section:
 
     def show(self, name: str, figure: Figure, values: pd.DataFrame, experiments: Sequence[str] = ()) -> None:
         """Save a figure as PNG and SVG, its values as CSV and their provenance as JSON; display and close it."""
-        folder = self._folder(experiments)
+        folder = self._folder()
         if self.changed:
             _head_anew(figure, f"Changed parameters: {self.words()}", runs_text(values["n"]) if "n" in values else "")
         _save_picture(folder, name, figure)
@@ -216,14 +216,14 @@ class Section:
         """
         if above := _above(figure):
             raise ValueError(f"the diagram {name!r} has the title {above[0].get_text()!r}; draw it without one.")
-        _save_picture(self._folder(()), name, figure)
+        _save_picture(self._folder(), name, figure)
         display(figure)
         self._save_narrow(name, figure)
         plt.close(figure)
 
     def table(self, name: str, table: pd.DataFrame, values: pd.DataFrame, experiments: Sequence[str] = ()) -> None:
         """Save a table as Markdown, its values as CSV and their provenance as JSON; display it."""
-        folder = self._folder(experiments)
+        folder = self._folder()
         (folder / f"{name}.md").write_text(markdown_table(table), encoding="utf-8")
         self._save_values(folder, name, values, experiments)
         display(Markdown(markdown_table(table)))
@@ -247,7 +247,7 @@ class Section:
         if "profile" in values:
             values = values.assign(profile=scale)
         values.to_csv(folder / f"{name}.csv", index=False, float_format="%.6g", lineterminator="\n")
-        files = {file for e in experiments for file in self.other_data.get(e) or ()}
+        files = {file for e in experiments for file in self.other_data.get(e, ())}
         for e in experiments:
             if e in self.found:
                 experiment = self.experiment(e)
@@ -273,16 +273,12 @@ class Section:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(light_svg(figure, letters="none"), encoding="utf-8")
 
-    def _folder(self, experiments: Sequence[str]) -> Path:
-        stand_in = any(
-            self.other_data[e] is None if e in self.other_data else (self.found[e]["data"] == "stand-in").any()
-            for e in experiments
-        )
+    def _folder(self) -> Path:
         published = os.environ.get("BESTARM_OUTPUT")
-        if published and not stand_in:
+        if published and not self.stood_in:
             folder = Path(published)
         else:
-            base = QUICK if stand_in and self.profile != "smoke" else ROOT / self.output_dir
+            base = QUICK if self.stood_in and self.profile != "smoke" else ROOT / self.output_dir
             if self.changed and base.resolve() == ROOT.resolve():
                 base = QUICK  # published figures are replaced by nothing else
             folder = base / "figures" / self.study / self.notebook

@@ -170,7 +170,7 @@ def test_a_section_falls_back_on_stand_in_data_and_says_so(data, capsys):
 
     section = Section("linear_topm", "05_drug_simulator", "laptop")
     assert section.data("drug_data", nobody_has_it, lambda: data, DATA_FILES) is data
-    assert "STAND-IN DATA for drug_data" in capsys.readouterr().out
-    assert section.other_data["drug_data"] is None
+    assert "STAND-IN DATA in drug_data: nobody has it" in capsys.readouterr().out
+    assert section.stood_in
     section.data("drug_data", lambda: data, nobody_has_it, DATA_FILES)
     assert section.other_data["drug_data"] == tuple(DATA_FILES)
