@@ -1,4 +1,4 @@
-# make setup | test | repro | bench | lint | pages | site | site-test | paper | manifests: each first sets up .venv from locks/requirements.lock
+# make setup | test | test-without-data | repro | bench | lint | pages | site | site-test | paper | manifests: each first sets up .venv from locks/requirements.lock
 # and locks/torch.lock; the site's own tools go to build/site-tools, from locks/site.lock.
 # In an environment of your own (conda): make test BIN="$CONDA_PREFIX/bin"
 # PIP_ARGS goes to pip, for example an index of CPU builds of Torch. STUDY limits a rebuild to one study.
@@ -12,8 +12,9 @@ export OPENBLAS_NUM_THREADS = 1
 export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
 RUN = PATH="$(abspath $(BIN)):$$PATH"
+WITHOUT = BESTARM_DATA="$(abspath build/no-data)" BESTARM_OFFLINE=1 $(RUN)
 
-.PHONY: setup repro test test-light bench lint pages site site-test paper manifests lock
+.PHONY: setup repro test test-without-data test-light bench lint pages site site-test paper manifests lock
 
 ifeq ($(BIN),$(VENV)/bin)
 setup: $(VENV)/ready
@@ -37,6 +38,11 @@ repro: setup
 test: setup
 	$(RUN) python -m pytest -n 2 --durations=20
 	$(RUN) python -m pytest --nbval-lax --nbval-cell-timeout=600 -n 2 --dist loadfile --durations=20 notebooks
+
+# Whatever reads data files or shows them, where none can be had: committed rows, tables and outputs must do.
+test-without-data: setup
+	$(WITHOUT) python -m pytest -n 2 tests/studies tests/objectives tests/lab/datasets tests/lab/test_missing_data.py
+	$(WITHOUT) python -m pytest --nbval-lax --nbval-cell-timeout=600 -n 2 --dist loadfile notebooks
 
 # Tests of the library alone, in an environment with bestarm[networks], pytest and hypothesis, such as that of an unpacked
 # source distribution; left out is what compares with GPy and statsmodels.

@@ -306,7 +306,7 @@ def read_sensitivity(study: str) -> pd.DataFrame | None:
 
 
 def write_choices(study: str, choices: Sequence[Choice]) -> None:
-    """Decide a study's claims on its `published` rows under each choice that the paper leaves open; commit the table."""
+    """Decide a study's claims on its `published` rows under each open choice; write the table."""
     rows = {name: published(study, name)[1] for name in experiments(choices)}
     found = readings(load_study(study).claims, choices, {n: frame for n, frame in rows.items() if frame is not None})
     found.to_csv(RESULTS / study / "choices.csv", index=False, lineterminator="\n")

@@ -1,4 +1,4 @@
-"""Without the data: what is committed stays, problems are stand-ins that say so, and cells that show them are skipped."""
+"""Without the data: what is committed stays, problems are stand-ins that say so, cells that show them are skipped."""
 
 import ast
 import importlib

@@ -50,7 +50,7 @@ def test_a_study_in_the_checkout_adds_its_lines(tmp_path, monkeypatch):
     assert 'toy = "bestarm_studies.toy"\n' in (tmp_path / "pyproject.toml").read_text()
     stages = (tmp_path / "dvc.yaml").read_text()
     assert "dpp_bbo, toy]" in stages
-    assert "src/bestarm_lab, src/bestarm_studies/toy, results/toy]" in stages
+    assert "src/bestarm_objectives, src/bestarm_studies/toy, results/toy]" in stages
     assert (tmp_path / "notebooks" / "toy" / "parameters.yaml").is_file()
     with pytest.raises(ValueError, match="is there already; move it away"):
         new_study("toy", None, known=[])

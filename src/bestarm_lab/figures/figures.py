@@ -176,8 +176,8 @@ def draw_lines(
             reach = np.nan_to_num(np.maximum([y - low, high - y], 0.0))
             axis.errorbar(x, y, yerr=reach, fmt="none", ecolor=colour, elinewidth=1.0, zorder=2.5)
         for theirs in printed.values():
-            own = theirs[theirs["series"] == label]
-            axis.plot(_places(own["x"], xs if even else None) + aside, own["value"], **_DIAMOND | {"mec": colour})
+            printed_here = theirs[theirs["series"] == label]
+            axis.plot(_places(printed_here["x"], xs if even else None) + aside, printed_here["value"], **_DIAMOND | {"mec": colour})
     for entry in printed:
         axis.plot([], [], **_DIAMOND, label=entry)
     _scales(axis, xs, even=even, words=words, log=log, possible=possible)
