@@ -177,7 +177,11 @@ def draw_lines(
             axis.errorbar(x, y, yerr=reach, fmt="none", ecolor=colour, elinewidth=1.0, zorder=2.5)
         for theirs in printed.values():
             printed_here = theirs[theirs["series"] == label]
-            axis.plot(_places(printed_here["x"], xs if even else None) + aside, printed_here["value"], **_DIAMOND | {"mec": colour})
+            axis.plot(
+                _places(printed_here["x"], xs if even else None) + aside,
+                printed_here["value"],
+                **_DIAMOND | {"mec": colour},
+            )
     for entry in printed:
         axis.plot([], [], **_DIAMOND, label=entry)
     _scales(axis, xs, even=even, words=words, log=log, possible=possible)
