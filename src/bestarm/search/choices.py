@@ -28,20 +28,24 @@ _GAUSSIAN: dict[str, Any] = {
 }
 # Module and function, imported when it is first used (networks need Torch), defaults, summary.
 _MAKERS: dict[str, tuple[str, dict[str, Any], str]] = {
-    "mean_opt": ("oae:mean_opt", _OPTIMISTIC, "a network rewarded for a large mean over the genes left"),
-    "max_opt": ("oae:max_opt", _OPTIMISTIC, "a network rewarded for a large maximum over the genes left"),
-    "hinge": ("oae:hinge_p_norm", _OPTIMISTIC, "a network rewarded for large positive values"),
-    "greedy": ("oae:greedy", _NETWORKS, "the largest predictions of one network"),
-    "det_d": ("oae:det_d", _OPTIMISTIC, "mean_opt, with genes of a batch unlike each other"),
-    "ensemble": ("oae_ensemble:ensemble", _NETWORKS, "the largest prediction of any of ten networks"),
+    "mean_opt": ("oae:MeanOpt", _OPTIMISTIC, "a network rewarded for a large mean over the genes left"),
+    "max_opt": ("oae:MaxOpt", _OPTIMISTIC, "a network rewarded for a large maximum over the genes left"),
+    "hinge": ("oae:HingePNorm", _OPTIMISTIC, "a network rewarded for large positive values"),
+    "greedy": ("oae:Greedy", _NETWORKS, "the largest predictions of one network"),
+    "det_d": ("oae:DetD", _OPTIMISTIC, "mean_opt, with genes of a batch unlike each other"),
+    "ensemble": ("oae_ensemble:Ensemble", _NETWORKS, "the largest prediction of any of ten networks"),
     "noisy_ensemble": (
-        "oae_ensemble:ensemble_noise_y",
+        "oae_ensemble:EnsembleNoiseY",
         _NETWORKS,
         "the same, each network told noisy phenotypes",
     ),
-    "seq_b": ("oae_sequential:seq_b", _OPTIMISTIC, "mean_opt gene after gene, with virtual phenotypes in between"),
+    "seq_b": (
+        "oae_sequential:MeanOptSeqB",
+        _OPTIMISTIC,
+        "mean_opt gene after gene, with virtual phenotypes in between",
+    ),
     "ensemble_seq_b": (
-        "oae_sequential:ensemble_seq_b",
+        "oae_sequential:PlainEnsembleSeqB",
         _NETWORKS,
         "ensembles gene after gene, with virtual phenotypes",
     ),
@@ -57,7 +61,7 @@ _MAKERS: dict[str, tuple[str, dict[str, Any], str]] = {
     ),
     "gp_bucb": ("batch_gp:gp_bucb", _GAUSSIAN, "upper bounds of a Gaussian process, with hallucinated phenotypes"),
     "thompson": ("batch_gp:thompson", _GAUSSIAN, "each gene maximises its own draw from a Gaussian process"),
-    "random": ("batch_search:random_batches", {}, "random genes, the baseline"),
+    "random": ("batch_search:RandomBatches", {}, "random genes, the baseline"),
 }
 NAMES = tuple(_MAKERS)
 SUMMARIES = {name: summary for name, (_, _, summary) in _MAKERS.items()}
