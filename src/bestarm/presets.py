@@ -34,9 +34,9 @@ def preset(cls: Class) -> Class:
             f"{cls.__name__} is no preset of {cls.__bases__[0].__name__}: it adds "
             f"{', '.join(sorted(own)) or 'a base'}; give fields of the base other defaults only."
         )
-    made = dataclass(frozen=True, kw_only=True)(cls)
-    made._is_preset = True
-    return made
+    dataclass(frozen=True, kw_only=True)(cls)
+    cls._is_preset = True
+    return cls
 
 
 def plain_class(cls: type[Any]) -> type[Any]:

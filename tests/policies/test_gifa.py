@@ -787,7 +787,7 @@ def test_authors_ugape_rule_costs_one_pull_more(drive):
         ({"n_best": 0}, "n_best must be at least 1, got 0"),
         ({"index": "pair"}, "index must be one of paired, individual, classical, classical_paired, got 'pair'"),
         ({"selection": "random"}, "selection must be one of largest_variance, both, greedy, optimised, got 'random'"),
-        ({"stop": "late"}, "stop must be one of Lucb, Ugape, got 'late'"),
+        ({"stop": "late"}, "stop must be one of lucb, ugape, got 'late'"),
         ({"threshold": "eq3"}, "threshold must be one of heuristic, eq2, lucb1, got 'eq3'"),
         ({"index": "classical", "selection": "greedy"}, "selection 'greedy' needs features"),
         ({"index": "classical_paired", "selection": "optimised"}, "selection 'optimised' needs features"),
