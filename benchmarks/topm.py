@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pandas as pd
 
-from bestarm.policies.gifa import Gifa, lingifa, lucb, m_lingape
+from bestarm.policies.gifa import Gifa, LinGifa, Lucb, MLinGape
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
@@ -66,7 +66,7 @@ def _seconds_per_pull(policy: Gifa, bandit: LinearBandit, n_replications: int, m
 
 def against_the_naive_loop() -> pd.DataFrame:
     """Return microseconds a pull of both for 1, 50 and 500 replications: interleaved medians, and their ratio."""
-    bandit, policy = classic_instance(4, 2, np.pi / 6), m_lingape(2)
+    bandit, policy = classic_instance(4, 2, np.pi / 6), MLinGape(2)
     _seconds_per_pull(policy, bandit, 2, 50)  # compile
     lines = []
     for n_replications in (1, 50, 500):
@@ -89,7 +89,7 @@ def growth() -> pd.DataFrame:
         "K = 10, N = 71": (stand_in_drug_instance(), 5),
     }
     for name, (bandit, m) in instances.items():
-        for policy in (m_lingape(m), m_lingape(m, selection="optimised"), lingifa(m), lucb(m)):
+        for policy in (MLinGape(m), MLinGape(m, selection="optimised"), LinGifa(m), Lucb(m)):
             _seconds_per_pull(policy, bandit, 2, 50)
             seconds = np.median([_seconds_per_pull(policy, bandit, 500, 1500) for _ in range(3)])
             lines.append(

@@ -13,7 +13,7 @@ from bestarm.policies.batch_search import RandomBatch
 from bestarm.policies.bayes_gap import BayesGap
 from bestarm.policies.budgeted import lingape, lingape_greedy
 from bestarm.policies.cell_search import CellSearch
-from bestarm.policies.gifa import Gifa, lingifa, lucb, m_lingape, ugape
+from bestarm.policies.gifa import Gifa, LinGifa, Lucb, MLinGape, Ugape
 from bestarm.policies.gp_state import GPModel
 from bestarm.policies.gp_tree import GpTree
 from bestarm.policies.gpoo import Gpoo
@@ -40,13 +40,13 @@ _batches: dict[str, Any] = {"batch": 2, "rounds": 3}
 _nets: dict[str, Any] = _batches | {"hidden": (4,), "steps": 5}
 
 EVERY: dict[str, Any] = {
-    "LUCB": lucb(2),
-    "UGapE": ugape(2),
-    "m-LinGapE": m_lingape(2, sigma=0.1),
-    "LinGIFA": lingifa(2, sigma=0.1),
-    "optimised": m_lingape(2, selection="optimised"),
+    "LUCB": Lucb(2),
+    "UGapE": Ugape(2),
+    "m-LinGapE": MLinGape(2, sigma=0.1),
+    "LinGIFA": LinGifa(2, sigma=0.1),
+    "optimised": MLinGape(2, selection="optimised"),
     "both": Gifa("both", 2, selection="both"),
-    "as coded": m_lingape(2).as_coded(),
+    "as coded": MLinGape(2).as_coded(),
     "LinGame": LinGame(),
     "LinGapE": lingape(40),
     "LinGapE-Greedy": lingape_greedy(40, stops_early=False),

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from bestarm.interface import Ask, shared, take_rows
-from bestarm.policies.gifa import lingifa, lucb, m_lingape, ugape
+from bestarm.policies.gifa import LinGifa, Lucb, MLinGape, Ugape
 from bestarm.policies.lingame import LinGame
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
@@ -112,7 +112,7 @@ def test_a_state_is_taken_apart_by_rows_except_what_is_shared():
 
 @pytest.mark.parametrize(
     "policy",
-    [lucb(2, threshold="heuristic"), m_lingape(2, selection="optimised"), lingifa(2).as_coded(), ugape(2), None],
+    [Lucb(2, threshold="heuristic"), MLinGape(2, selection="optimised"), LinGifa(2).as_coded(), Ugape(2), None],
     ids=["LUCB", "m-LinGapE", "LinGIFA", "UGapE", "LinGame"],
 )
 def test_compaction_changes_nothing(policy):
@@ -129,7 +129,7 @@ def test_compaction_keeps_the_arms_of_each_replication():
     """Problems with their own arms in each replication, or with shared arms and their own means, are compacted too."""
     rng = np.random.default_rng(3)
     features, theta = rng.standard_normal((10, 4, 3)), rng.standard_normal((10, 3))
-    streams, policy = Streams.first(10, seed=SEED, instance="own"), m_lingape(2, threshold="heuristic")
+    streams, policy = Streams.first(10, seed=SEED, instance="own"), MLinGape(2, threshold="heuristic")
     for x in (features, features[0]):
         together = simulate(policy, LinearBandit("own", x, theta), streams, metrics=METRICS, max_pulls=1000)
         for r in range(10):
@@ -140,7 +140,7 @@ def test_compaction_keeps_the_arms_of_each_replication():
 
 def test_a_cut_replication_is_marked_and_the_others_go_on():
     """No row spends more than ``max_pulls``; those that stop below it are as they would be without a cut."""
-    policy, streams = m_lingape(2), streams_of(40)
+    policy, streams = MLinGape(2), streams_of(40)
     free = simulate(policy, PROBLEM, streams, metrics=METRICS)
     limit = int(free["pulls"].median())
     cut = simulate(policy, PROBLEM, streams, metrics=METRICS, max_pulls=limit)
@@ -195,7 +195,7 @@ def test_a_cut_replication_is_told_nothing_more():
 @pytest.mark.parametrize("every", [1, 7])
 def test_records_on_the_way_add_rows_and_change_none(every):
     """One row each ``every`` rounds from the start, and the end; ordered by replication, then round."""
-    policy, streams = lucb(2, threshold="heuristic"), streams_of(12)
+    policy, streams = Lucb(2, threshold="heuristic"), streams_of(12)
     final = simulate(policy, PROBLEM, streams, metrics=METRICS)
     frame = simulate(policy, PROBLEM, streams, metrics=METRICS, every=every)
     assert frame.equals(frame.sort_values(["replication", "round"], ignore_index=True))
@@ -227,7 +227,7 @@ def test_impossible_limits_are_refused(settings, message):
 def test_a_policy_that_neither_asks_nor_finishes_is_stopped():
     """It would keep the loop busy for ever."""
 
-    class Idle(type(lucb(1))):
+    class Idle(type(Lucb(1))):
         """A policy whose every round is padding."""
 
         def ask(self, state):

@@ -244,11 +244,11 @@ class Pairs(Observed):
 
 def topm_run(number: int) -> tuple[list[dict[str, Any]], int | None]:
     """Return the rounds of one run, and the round in which the stale pair would have stopped it."""
-    from bestarm.policies.gifa import m_lingape
+    from bestarm.policies.gifa import MLinGape
 
     problem = HARD()
     streams = Streams.first(LAST, seed=project_seed(), instance=problem.label).take(np.array([number]))
-    watched = Pairs(m_lingape(1, selection="greedy", **PAPER))
+    watched = Pairs(MLinGape(1, selection="greedy", **PAPER))
     simulate(watched, problem, streams, metrics={})
     found = watched.rounds
     stale = next((i for i, r in enumerate(found) if i > 0 and r.get("stale", 1.0) <= PAPER["epsilon"]), None)

@@ -2,7 +2,7 @@
 
 The public names are here and are imported when they are first used: ``bestarm.Search`` for tables, ``bestarm.Arms``,
 ``bestarm.Partition`` and ``bestarm.Streams`` for arrays, and a constructor for each algorithm (``dir(bestarm)``). It
-stands beside its class in `bestarm.policies`; what it returns here checks what it is told (`bestarm.guards.protocol`).
+makes a class of `bestarm.policies` in guards, which check what the policy is told (`bestarm.guards.protocol`).
 For a policy of one's own there are ``bestarm.check_policy`` and ``bestarm.Guarded``.
 """
 
@@ -75,25 +75,27 @@ _PUBLIC = {
         "b_est est_dpp_max est_dpp_sample gp_bucb lp_ucb thompson ucb_dpp_max ucb_dpp_sample"
     ),
     "bestarm.policies.batch_rules": "DownUp Eigen Exchange UpperBound",
-    "bestarm.policies.batch_search": "random_batches",
-    "bestarm.policies.bayes_gap": "bayes_gap",
+    "bestarm.policies.batch_search": "random_batches=RandomBatches",
+    "bestarm.policies.bayes_gap": "bayes_gap=BayesGap",
     "bestarm.policies.budgeted": "lingape lingape_greedy",
-    "bestarm.policies.gifa": "lingifa lucb m_lingape ugape",
+    "bestarm.policies.gifa": "lingifa=LinGifa lucb=Lucb m_lingape=MLinGape ugape=Ugape",
     "bestarm.policies.gp_state": "GPModel",
-    "bestarm.policies.gp_tree": "gp_tree",
-    "bestarm.policies.gpoo": "gpoo",
-    "bestarm.policies.grid_search": "grid_search",
-    "bestarm.policies.gse": "gse_lin gse_log",
-    "bestarm.policies.lin_ucb": "lin_ucb",
-    "bestarm.policies.linear_oae": "linear_oae",
-    "bestarm.policies.lingame": "lin_game",
-    "bestarm.policies.oae": "det_d greedy hinge_p_norm max_opt mean_opt",
-    "bestarm.policies.oae_ensemble": "ensemble ensemble_noise_y",
-    "bestarm.policies.oae_sequential": "ensemble_seq_b ensemble_seq_b_noise_y seq_b",
-    "bestarm.policies.od_linbai": "od_linbai",
-    "bestarm.policies.peace": "peace",
-    "bestarm.policies.stooo": "ave_stooo stooo",
-    "bestarm.policies.ucb_glm": "ucb_glm",
+    "bestarm.policies.gp_tree": "gp_tree=NamedGpTree",
+    "bestarm.policies.gpoo": "gpoo=NamedGpoo",
+    "bestarm.policies.grid_search": "grid_search=NamedGrid",
+    "bestarm.policies.gse": "gse_lin=GseLin gse_log=GseLog",
+    "bestarm.policies.lin_ucb": "lin_ucb=LinUcb",
+    "bestarm.policies.linear_oae": "linear_oae=VanillaOae",
+    "bestarm.policies.lingame": "lin_game=LinGame",
+    "bestarm.policies.oae": "det_d=DetD greedy=Greedy hinge_p_norm=HingePNorm max_opt=MaxOpt mean_opt=MeanOpt",
+    "bestarm.policies.oae_ensemble": "ensemble=Ensemble ensemble_noise_y=EnsembleNoiseY",
+    "bestarm.policies.oae_sequential": (
+        "ensemble_seq_b=PlainEnsembleSeqB ensemble_seq_b_noise_y=EnsembleSeqBNoiseY seq_b=MeanOptSeqB"
+    ),
+    "bestarm.policies.od_linbai": "od_linbai=OdLinBai",
+    "bestarm.policies.peace": "peace=Peace",
+    "bestarm.policies.stooo": "ave_stooo=AveStooo stooo=MunosStooo",
+    "bestarm.policies.ucb_glm": "ucb_glm=UcbGlm",
     "bestarm.search.candidates": "Candidates",
     "bestarm.search.state_files": "load save",
     "bestarm.search.search": "Search",
@@ -102,28 +104,32 @@ _PUBLIC = {
 }
 
 _EXTRAS = {"torch": ("Torch", "networks"), "sklearn": ("scikit-learn", "sklearn")}  # what is not always installed
-_MODULES = {name: module for module, names in _PUBLIC.items() for name in names.split()}
-__all__ = [*_MODULES]
+_PLACES = {  # of each public name its module, and its name there
+    public: (module, own or public)
+    for module, names in _PUBLIC.items()
+    for public, _, own in (name.partition("=") for name in names.split())
+}
+__all__ = [*_PLACES]
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used; constructors of policies return guarded ones."""
-    if name not in _MODULES:
-        raise AttributeError(f"module 'bestarm' has no attribute {name!r}; it has: {', '.join(sorted(_MODULES))}.")
-    module = _MODULES[name]
+    if name not in _PLACES:
+        raise AttributeError(f"module 'bestarm' has no attribute {name!r}; it has: {', '.join(sorted(_PLACES))}.")
+    module, own = _PLACES[name]
     try:
-        value = getattr(import_module(module), name)
+        value = getattr(import_module(module), own)
     except ModuleNotFoundError as error:
         missing = str(error.name).partition(".")[0]
         if missing not in _EXTRAS:
             raise
         what, extra = _EXTRAS[missing]
         raise ImportError(f"{name} needs {what}: pip install 'bestarm[{extra}]'", name=missing) from None
-    if module.startswith("bestarm.policies.") and not isinstance(value, type):
-        value = import_module("bestarm.guards.protocol").guarded_constructor(value)
+    if module.startswith("bestarm.policies.") and name.islower():  # a constructor
+        value = import_module("bestarm.guards.protocol").guarded_constructor(value, name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_MODULES])
+    return sorted([*globals(), *_PLACES])

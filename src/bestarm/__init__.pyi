@@ -1,66 +1,118 @@
 # ruff: noqa: I001
 # The public names for editors and type checkers; at run time `__init__.py` imports each when it is first used.
-from bestarm.contract import check_policy as check_policy
-from bestarm.guards.protocol import (
-    EverythingFails as EverythingFails,
-    Guarded as Guarded,
-    NothingLearned as NothingLearned,
-    forget_asked as forget_asked,
-    waiting as waiting,
-)
-from bestarm.interface import Arms as Arms, Ask as Ask, Policy as Policy, State as State
-from bestarm.kernels import Stationary as Stationary
-from bestarm.partition import Partition as Partition
+from bestarm.contract import check_policy
+from bestarm.guards.protocol import EverythingFails, Guarded, NothingLearned, forget_asked, waiting
+from bestarm.interface import Arms, Ask, Policy, State
+from bestarm.kernels import Stationary
+from bestarm.partition import Partition
 from bestarm.policies.batch_gp import (
-    b_est as b_est,
-    est_dpp_max as est_dpp_max,
-    est_dpp_sample as est_dpp_sample,
-    gp_bucb as gp_bucb,
-    lp_ucb as lp_ucb,
-    thompson as thompson,
-    ucb_dpp_max as ucb_dpp_max,
-    ucb_dpp_sample as ucb_dpp_sample,
+    b_est,
+    est_dpp_max,
+    est_dpp_sample,
+    gp_bucb,
+    lp_ucb,
+    thompson,
+    ucb_dpp_max,
+    ucb_dpp_sample,
 )
-from bestarm.policies.batch_rules import (
-    DownUp as DownUp,
-    Eigen as Eigen,
-    Exchange as Exchange,
-    UpperBound as UpperBound,
-)
-from bestarm.policies.batch_search import random_batches as random_batches
-from bestarm.policies.bayes_gap import bayes_gap as bayes_gap
-from bestarm.policies.budgeted import lingape as lingape, lingape_greedy as lingape_greedy
-from bestarm.policies.gifa import lingifa as lingifa, lucb as lucb, m_lingape as m_lingape, ugape as ugape
-from bestarm.policies.gp_state import GPModel as GPModel
-from bestarm.policies.gp_tree import gp_tree as gp_tree
-from bestarm.policies.gpoo import gpoo as gpoo
-from bestarm.policies.grid_search import grid_search as grid_search
-from bestarm.policies.gse import gse_lin as gse_lin, gse_log as gse_log
-from bestarm.policies.lin_ucb import lin_ucb as lin_ucb
-from bestarm.policies.linear_oae import linear_oae as linear_oae
-from bestarm.policies.lingame import lin_game as lin_game
+from bestarm.policies.batch_rules import DownUp, Eigen, Exchange, UpperBound
+from bestarm.policies.batch_search import RandomBatches as random_batches
+from bestarm.policies.bayes_gap import BayesGap as bayes_gap
+from bestarm.policies.budgeted import lingape, lingape_greedy
+from bestarm.policies.gifa import LinGifa as lingifa, Lucb as lucb, MLinGape as m_lingape, Ugape as ugape
+from bestarm.policies.gp_state import GPModel
+from bestarm.policies.gp_tree import NamedGpTree as gp_tree
+from bestarm.policies.gpoo import NamedGpoo as gpoo
+from bestarm.policies.grid_search import NamedGrid as grid_search
+from bestarm.policies.gse import GseLin as gse_lin, GseLog as gse_log
+from bestarm.policies.lin_ucb import LinUcb as lin_ucb
+from bestarm.policies.linear_oae import VanillaOae as linear_oae
+from bestarm.policies.lingame import LinGame as lin_game
 from bestarm.policies.oae import (
-    det_d as det_d,
-    greedy as greedy,
-    hinge_p_norm as hinge_p_norm,
-    max_opt as max_opt,
-    mean_opt as mean_opt,
+    DetD as det_d,
+    Greedy as greedy,
+    HingePNorm as hinge_p_norm,
+    MaxOpt as max_opt,
+    MeanOpt as mean_opt,
 )
-from bestarm.policies.oae_ensemble import ensemble as ensemble, ensemble_noise_y as ensemble_noise_y
+from bestarm.policies.oae_ensemble import Ensemble as ensemble, EnsembleNoiseY as ensemble_noise_y
 from bestarm.policies.oae_sequential import (
-    ensemble_seq_b as ensemble_seq_b,
-    ensemble_seq_b_noise_y as ensemble_seq_b_noise_y,
-    seq_b as seq_b,
+    PlainEnsembleSeqB as ensemble_seq_b,
+    EnsembleSeqBNoiseY as ensemble_seq_b_noise_y,
+    MeanOptSeqB as seq_b,
 )
-from bestarm.policies.od_linbai import od_linbai as od_linbai
-from bestarm.policies.peace import peace as peace
-from bestarm.policies.stooo import ave_stooo as ave_stooo, stooo as stooo
-from bestarm.policies.ucb_glm import ucb_glm as ucb_glm
-from bestarm.search.candidates import Candidates as Candidates
-from bestarm.search.state_files import load as load, save as save
-from bestarm.search.search import Search as Search
-from bestarm.search.tuning import BatchSearchCV as BatchSearchCV
-from bestarm.streams import Streams as Streams
+from bestarm.policies.od_linbai import OdLinBai as od_linbai
+from bestarm.policies.peace import Peace as peace
+from bestarm.policies.stooo import AveStooo as ave_stooo, MunosStooo as stooo
+from bestarm.policies.ucb_glm import UcbGlm as ucb_glm
+from bestarm.search.candidates import Candidates
+from bestarm.search.state_files import load, save
+from bestarm.search.search import Search
+from bestarm.search.tuning import BatchSearchCV
+from bestarm.streams import Streams
 
 __version__: str
-__all__: list[str]
+__all__ = [
+    "Arms",
+    "Ask",
+    "BatchSearchCV",
+    "Candidates",
+    "DownUp",
+    "Eigen",
+    "EverythingFails",
+    "Exchange",
+    "GPModel",
+    "Guarded",
+    "NothingLearned",
+    "Partition",
+    "Policy",
+    "Search",
+    "State",
+    "Stationary",
+    "Streams",
+    "UpperBound",
+    "ave_stooo",
+    "b_est",
+    "bayes_gap",
+    "check_policy",
+    "det_d",
+    "ensemble",
+    "ensemble_noise_y",
+    "ensemble_seq_b",
+    "ensemble_seq_b_noise_y",
+    "est_dpp_max",
+    "est_dpp_sample",
+    "forget_asked",
+    "gp_bucb",
+    "gp_tree",
+    "gpoo",
+    "greedy",
+    "grid_search",
+    "gse_lin",
+    "gse_log",
+    "hinge_p_norm",
+    "lin_game",
+    "lin_ucb",
+    "linear_oae",
+    "lingape",
+    "lingape_greedy",
+    "lingifa",
+    "load",
+    "lp_ucb",
+    "lucb",
+    "m_lingape",
+    "max_opt",
+    "mean_opt",
+    "od_linbai",
+    "peace",
+    "random_batches",
+    "save",
+    "seq_b",
+    "stooo",
+    "thompson",
+    "ucb_dpp_max",
+    "ucb_dpp_sample",
+    "ucb_glm",
+    "ugape",
+    "waiting",
+]

@@ -14,7 +14,7 @@ from bestarm.interface import Arms, Ask, take_rows
 from bestarm.policies.bayes_gap import BayesGap
 from bestarm.policies.budgeted import Budgeted, explicit_radius, lingape, lingape_greedy
 from bestarm.policies.fixed_budget import largest, most_pulled
-from bestarm.policies.gifa import lingifa, lucb, m_lingape
+from bestarm.policies.gifa import LinGifa, Lucb, MLinGape
 from bestarm.policies.lin_ucb import LinUcb
 from bestarm.policies.ucb_glm import UcbGlm
 from bestarm.problems.linear_bandit import LinearBandit
@@ -411,7 +411,7 @@ def test_without_its_own_radius_and_a_large_budget_it_is_the_algorithm_itself(dr
     """Same pulls, same answer, same end as m-LinGapE for one arm."""
     problem = instance(4)
     streams = Streams.first(6, seed=SEED, instance=problem.label)
-    plain = m_lingape(1, sigma=SIGMA, delta=0.3)
+    plain = MLinGape(1, sigma=SIGMA, delta=0.3)
     limited, free = drive(Budgeted(plain, 10**6), problem, streams), drive(plain, problem, streams)
     assert limited.pulls == free.pulls
     assert limited.stopped.all()
@@ -488,7 +488,7 @@ def test_radius_of_the_authors_code():
 
 def test_a_round_that_exceeds_what_is_left_is_cut(drive):
     """LUCB pulls two arms a round; with an odd rest it pulls the first of them."""
-    policy = Budgeted(lucb(1, selection="both", sigma=SIGMA), 11)
+    policy = Budgeted(Lucb(1, selection="both", sigma=SIGMA), 11)
     run = drive(policy, instance(), Streams.first(6, seed=SEED, instance="odd"))
     assert {len(p) for p in run.pulls} == {11}
 
@@ -506,16 +506,16 @@ def test_answer_rests_on_the_last_reward_too():
 
 def test_a_rule_without_a_first_pass_takes_any_budget(drive):
     """LinGIFA starts without data, so a single pull will do."""
-    run = drive(Budgeted(lingifa(1, sigma=SIGMA), 1), instance(), Streams.first(3, seed=SEED))
+    run = drive(Budgeted(LinGifa(1, sigma=SIGMA), 1), instance(), Streams.first(3, seed=SEED))
     assert [len(p) for p in run.pulls] == [1, 1, 1]
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Budgeted(lucb(1), 20, radius="determinant"), "needs features"),
-        (lambda: Budgeted(m_lingape(1), 20, radius="widest"), "radius must be one of own, determinant, explicit"),
-        (lambda: Budgeted(m_lingape(1), 20, published_radius=True), "deviation of radius 'explicit'"),
+        (lambda: Budgeted(Lucb(1), 20, radius="determinant"), "needs features"),
+        (lambda: Budgeted(MLinGape(1), 20, radius="widest"), "radius must be one of own, determinant, explicit"),
+        (lambda: Budgeted(MLinGape(1), 20, published_radius=True), "deviation of radius 'explicit'"),
         (lambda: lingape(20, delta=1.5), r"delta must lie in \(0, 1\)"),
     ],
 )

@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 from bestarm.designs.l1_design import l1_design
 from bestarm.interface import Arms, Ask
 from bestarm.policies import gifa_round
-from bestarm.policies.gifa import Gifa, lingifa, lucb, m_lingape, ugape
+from bestarm.policies.gifa import Gifa, LinGifa, Lucb, MLinGape, Ugape
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
 from bestarm.streams import Streams, standard_normal, uniform
@@ -245,16 +245,16 @@ def test_every_mixture_pulls_the_same_arms_as_the_naive_algorithm(drive, index):
 
 
 PRESETS = {
-    "LUCB": lucb(2),
-    "LUCB both": lucb(2, selection="both"),
-    "UGapE": ugape(2),
-    "m-LinGapE largest variance": m_lingape(2, selection="largest_variance"),
-    "m-LinGapE greedy": m_lingape(2),
-    "m-LinGapE optimised": m_lingape(2, selection="optimised"),
-    "LinGIFA": lingifa(2),
-    "LinGIFA greedy": lingifa(2, selection="greedy"),
-    "LinGIFA tau^LUCB": lingifa(2, stop="lucb"),
-    "LinGIFA individual": lingifa(2, index="individual"),
+    "LUCB": Lucb(2),
+    "LUCB both": Lucb(2, selection="both"),
+    "UGapE": Ugape(2),
+    "m-LinGapE largest variance": MLinGape(2, selection="largest_variance"),
+    "m-LinGapE greedy": MLinGape(2),
+    "m-LinGapE optimised": MLinGape(2, selection="optimised"),
+    "LinGIFA": LinGifa(2),
+    "LinGIFA greedy": LinGifa(2, selection="greedy"),
+    "LinGIFA tau^LUCB": LinGifa(2, stop="lucb"),
+    "LinGIFA individual": LinGifa(2, index="individual"),
 }
 
 
@@ -269,14 +269,14 @@ def test_presets_agree_with_the_naive_algorithm_to_the_end(drive, name, conventi
 @pytest.mark.parametrize(
     ("policy", "problem"),
     [
-        (m_lingape(3, threshold="heuristic", selection="optimised"), published_random_instance()),
-        (lingifa(3, threshold="heuristic").as_coded(), published_random_instance()),
-        (m_lingape(8, threshold="heuristic"), published_random_instance()),
-        (lingifa(1, selection="greedy"), random_instance(4, 4, 2)),
-        (m_lingape(1).as_coded(), classic_instance(3, 1, np.pi / 6)),
-        (m_lingape(5, threshold="heuristic", selection="optimised"), random_instance(5, 10, 71)),
-        (lingifa(2, threshold="heuristic", epsilon=0.3), random_instance(6, 6, 4)),
-        (m_lingape(2, delta=0.3, sigma=0.8, norm_bound=3.0, regulariser=0.1), random_instance(7, 6, 4)),
+        (MLinGape(3, threshold="heuristic", selection="optimised"), published_random_instance()),
+        (LinGifa(3, threshold="heuristic").as_coded(), published_random_instance()),
+        (MLinGape(8, threshold="heuristic"), published_random_instance()),
+        (LinGifa(1, selection="greedy"), random_instance(4, 4, 2)),
+        (MLinGape(1).as_coded(), classic_instance(3, 1, np.pi / 6)),
+        (MLinGape(5, threshold="heuristic", selection="optimised"), random_instance(5, 10, 71)),
+        (LinGifa(2, threshold="heuristic", epsilon=0.3), random_instance(6, 6, 4)),
+        (MLinGape(2, delta=0.3, sigma=0.8, norm_bound=3.0, regulariser=0.1), random_instance(7, 6, 4)),
     ],
     ids=["random m=3", "random published", "random m=8", "m=1", "classic", "more features", "epsilon", "settings"],
 )
@@ -289,7 +289,7 @@ def test_features_of_each_replication_agree_with_the_naive_algorithm(drive):
     """Four replications, each with its own arms, optimised designs included."""
     rng = np.random.default_rng(8)
     problem = LinearBandit("own arms", rng.standard_normal((4, 5, 3)), rng.standard_normal((4, 3)), SIGMA)
-    for policy in (m_lingape(2, selection="optimised", threshold="heuristic"), lingifa(2, threshold="heuristic")):
+    for policy in (MLinGape(2, selection="optimised", threshold="heuristic"), LinGifa(2, threshold="heuristic")):
         assert_judged(drive, policy, problem, 4, 300)
 
 
@@ -297,7 +297,7 @@ def test_lingape_is_m_lingape_for_one_arm(drive):
     """LinGapE as Xu et al. write it: one best arm, its strongest challenger, the pull that best tells them apart."""
     problem = random_instance(2, 5, 3)
     streams = Streams.first(3, seed=SEED, instance=problem.label)
-    policy = m_lingape(1, regulariser=1.0, threshold="eq2")
+    policy = MLinGape(1, regulariser=1.0, threshold="eq2")
     fast = drive(policy, problem, streams, 400)
     x, mu = problem.features, problem.means[0]
     for r in range(3):
@@ -329,9 +329,9 @@ def test_canonical_features_without_regularisation_give_lucb(drive):
     """Orthogonal arms, rho towards 0, individual indices: the trajectory of LUCB, ties included."""
     problem = LinearBandit("canonical", np.eye(5), np.array([1.0, 0.8, 0.3, 0.0, -0.2]), SIGMA)
     streams = Streams.first(6, seed=SEED, instance=problem.label)
-    classical = drive(lucb(2, label="same"), problem, streams, 1500)
+    classical = drive(Lucb(2, label="same"), problem, streams, 1500)
     linear = drive(
-        m_lingape(
+        MLinGape(
             2, label="same", index="individual", selection="largest_variance", threshold="lucb1", regulariser=1e-8
         ),
         problem,
@@ -419,7 +419,7 @@ def test_one_request_for_n_pulls_teaches_as_much_as_n_requests(seed, n, uses_fea
 
 def test_padding_and_failed_evaluations_teach_nothing():
     """A count of 0 or a total of NaN leaves the state as it was; its neighbours in the round still count."""
-    policy, arms = m_lingape(1), Arms(np.random.default_rng(0).standard_normal((4, 2)))
+    policy, arms = MLinGape(1), Arms(np.random.default_rng(0).standard_normal((4, 2)))
     with_failures, without = (policy.start(arms, Streams.first(2, seed=1)) for _ in range(2))
     asked = Ask(np.array([[0, 1, 2], [1, 2, 3]]), np.array([[1, 0, 2], [1, 1, 1]]))
     policy.tell(with_failures, asked, np.array([[np.nan, 7.0, 1.0], [0.5, np.nan, np.nan]]))
@@ -429,7 +429,7 @@ def test_padding_and_failed_evaluations_teach_nothing():
         np.testing.assert_array_equal(getattr(with_failures, name), getattr(without, name))
 
 
-@pytest.mark.parametrize("policy", [m_lingape(2), lingifa(2, threshold="heuristic"), lucb(2), ugape(2)])
+@pytest.mark.parametrize("policy", [MLinGape(2), LinGifa(2, threshold="heuristic"), Lucb(2), Ugape(2)])
 def test_search_goes_on_when_evaluations_fail(drive, policy):
     """With every third evaluation lost, the first ones included, the right arms are found all the same."""
 
@@ -547,7 +547,7 @@ def test_lemma_9_bounds_the_mth_largest_index_of_an_arm_that_is_not_among_the_be
 def test_confidence_event_and_lemmas_4_and_5_on_whole_runs(drive):
     """With Eq. 2 every index bounds its gap at every round; then Lemma 4 holds, and Lemma 5 for largest variance."""
     problem = classic_instance(4, 2, np.pi / 3)
-    policy = m_lingape(2, selection="largest_variance")
+    policy = MLinGape(2, selection="largest_variance")
     mu = problem.means[0]
     gap = np.where(mu >= np.sort(mu)[-2], mu - np.sort(mu)[-3], np.sort(mu)[-2] - mu)
     n_rounds = 0
@@ -624,7 +624,7 @@ def test_optimised_designs_of_the_judge_are_optimal():
 def test_ties_are_broken_uniformly():
     """Equal arms before the first pull: all six pairs of candidates, b, c and the pulled arm are equally frequent."""
     n = 6000
-    policy = lingifa(2, threshold="heuristic")
+    policy = LinGifa(2, threshold="heuristic")
     state = policy.start(Arms.unstructured(4), Streams.first(n, seed=SEED, instance="ties"))
     asked = policy.ask(state)
     sets = np.sort(state.candidates, axis=1) @ [4, 1]
@@ -659,7 +659,7 @@ def rows(policy: Gifa, problem, streams: Streams, **settings):
     return simulate(policy, problem, streams, metrics={"correct": correct}, **settings)
 
 
-@pytest.mark.parametrize("policy", [lucb(2), ugape(2), m_lingape(2), lingifa(2, selection="optimised").as_coded()])
+@pytest.mark.parametrize("policy", [Lucb(2), Ugape(2), MLinGape(2), LinGifa(2, selection="optimised").as_coded()])
 def test_one_replication_equals_its_row_among_twenty(drive, policy):
     """R = 1 is the same algorithm: same pulls, same answer, equal bits."""
     streams = Streams.first(20, seed=SEED, instance=EASY.label)
@@ -679,7 +679,7 @@ def test_features_of_each_replication_equal_separate_runs(drive, threshold):
     features, theta = rng.standard_normal((6, 5, 3)) * np.arange(1, 7)[:, None, None], rng.standard_normal((6, 3))
     together = LinearBandit("own arms", features, theta, SIGMA)
     streams = Streams.first(6, seed=SEED, instance="own arms")
-    policy = m_lingape(2, threshold=threshold)
+    policy = MLinGape(2, threshold=threshold)
     frame = rows(policy, together, streams, max_pulls=3000)
     for r in range(6):
         alone = LinearBandit("own arms", features[r], theta[r], SIGMA)
@@ -690,7 +690,7 @@ def test_features_of_each_replication_equal_separate_runs(drive, threshold):
 def test_recommendation_is_valid_at_any_time_and_disturbs_nothing():
     """Before the first pull, between ask and tell, after the end: m different arms, and the search is the same."""
     streams = Streams.first(5, seed=SEED, instance=EASY.label)
-    for policy in (m_lingape(2), lingifa(2), lucb(2), ugape(2).as_coded(), lingifa(2, stop="lucb").as_coded()):
+    for policy in (MLinGape(2), LinGifa(2), Lucb(2), Ugape(2).as_coded(), LinGifa(2, stop="lucb").as_coded()):
         state = policy.start(EASY.arms, streams)
         pulled = np.zeros((5, 5), dtype=np.int64)
         quiet = rows(policy, EASY, streams)
@@ -714,7 +714,7 @@ def test_recommendation_is_valid_at_any_time_and_disturbs_nothing():
 
 def test_a_recommendation_is_kept_when_the_search_goes_on():
     """The array handed out does not change under its holder."""
-    policy, streams = lingifa(2, threshold="heuristic"), Streams.first(50, seed=SEED, instance=EASY.label)
+    policy, streams = LinGifa(2, threshold="heuristic"), Streams.first(50, seed=SEED, instance=EASY.label)
     state, pulled = policy.start(EASY.arms, streams), np.zeros((50, 5), dtype=np.int64)
     asked = policy.ask(state)
     early = policy.recommend(state)
@@ -736,36 +736,36 @@ def test_presets_are_the_rows_of_table_1():
     def parts(policy: Gifa) -> tuple:
         return (policy.index, policy.by_gap_index, policy.challenged_by_mth, policy.stop, policy.initialise)
 
-    assert parts(lucb(2)) == ("classical", False, False, "lucb", True)
-    assert parts(ugape(2)) == ("classical", True, False, "ugape", True)
-    assert parts(m_lingape(2)) == ("paired", False, False, "lucb", True)
-    assert parts(lingifa(2)) == ("paired", True, True, "ugape", False)
-    assert lingifa(2, label="x", stop="lucb").label == "x"
-    assert lingifa(2, label="x", stop="lucb").stop == "lucb"
-    assert [p(2).threshold for p in (lucb, ugape, m_lingape, lingifa)] == ["lucb1", "lucb1", "eq2", "eq2"]
+    assert parts(Lucb(2)) == ("classical", False, False, "lucb", True)
+    assert parts(Ugape(2)) == ("classical", True, False, "ugape", True)
+    assert parts(MLinGape(2)) == ("paired", False, False, "lucb", True)
+    assert parts(LinGifa(2)) == ("paired", True, True, "ugape", False)
+    assert LinGifa(2, label="x", stop="lucb").label == "x"
+    assert LinGifa(2, label="x", stop="lucb").stop == "lucb"
+    assert [p(2).threshold for p in (Lucb, Ugape, MLinGape, LinGifa)] == ["lucb1", "lucb1", "eq2", "eq2"]
 
 
 def test_as_coded_is_a_set_of_named_deviations():
     """Stale pair for all; regulariser 1 in V alone for the initialised linear one; time ahead without a first phase."""
-    for policy in (lucb(2), ugape(2), m_lingape(2), lingifa(2)):
+    for policy in (Lucb(2), Ugape(2), MLinGape(2), LinGifa(2)):
         assert policy.as_coded().stale_pair
         assert not policy.stale_pair
-    as_coded = m_lingape(2).as_coded()
+    as_coded = MLinGape(2).as_coded()
     assert (as_coded.regulariser, as_coded.threshold_regulariser) == (1.0, PAPER_REGULARISER)
     assert not as_coded.index_time_ahead
-    as_coded = lingifa(2).as_coded()
+    as_coded = LinGifa(2).as_coded()
     assert (as_coded.regulariser, as_coded.threshold_regulariser) == (None, None)
     assert as_coded.index_time_ahead
-    assert replace(lucb(2).as_coded(), stale_pair=False) == lucb(2)
-    for policy in (lucb(2), m_lingape(2), m_lingape(2, threshold_regulariser=0.1), lingifa(2)):
+    assert replace(Lucb(2).as_coded(), stale_pair=False) == Lucb(2)
+    for policy in (Lucb(2), MLinGape(2), MLinGape(2, threshold_regulariser=0.1), LinGifa(2)):
         assert policy.as_coded().as_coded() == policy.as_coded()
 
 
 def test_authors_ugape_rule_costs_one_pull_more(drive):
     """tau^UGapE is tested on the indices of before the pull: same answer, one pull later."""
     streams = Streams.first(10, seed=SEED, instance=EASY.label)
-    written = drive(ugape(2), EASY, streams)
-    as_coded = drive(ugape(2).as_coded(), EASY, streams)
+    written = drive(Ugape(2), EASY, streams)
+    as_coded = drive(Ugape(2).as_coded(), EASY, streams)
     for r in range(10):
         assert as_coded.pulls[r][:-1] == written.pulls[r]
     np.testing.assert_array_equal(np.sort(as_coded.recommended), np.sort(written.recommended))
@@ -804,7 +804,7 @@ def test_impossible_settings_are_refused(settings, message):
 def test_as_many_best_arms_as_arms_are_refused(n_best):
     """There must be an arm to leave out."""
     with pytest.raises(ValueError, match=f"n_best must be smaller than the number of arms 4, got {n_best}"):
-        m_lingape(n_best).start(Arms.unstructured(4), Streams.first(1))
+        MLinGape(n_best).start(Arms.unstructured(4), Streams.first(1))
 
 
 @pytest.mark.parametrize("n_replications", [2, 4])
@@ -812,7 +812,7 @@ def test_features_for_another_number_of_replications_are_refused(n_replications)
     """Three sets of features serve three replications, not fewer and not more."""
     arms = Arms(np.random.default_rng(0).standard_normal((3, 4, 2)))
     with pytest.raises(ValueError, match=f"3 .*{n_replications}"):
-        m_lingape(1).start(arms, Streams.first(n_replications))
+        MLinGape(1).start(arms, Streams.first(n_replications))
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -832,7 +832,7 @@ def test_best_arms_of_an_easy_instance_are_found(policy):
 def test_eq2_keeps_the_risk(delta):
     """m-LinGapE with the threshold of Theorem 1 on three close arms: errors over 400 runs compatible with delta."""
     problem = LinearBandit("close", np.array([[1.0], [0.9], [0.6]]), np.array([1.0]), SIGMA)
-    frame = rows(m_lingape(1, delta=delta), problem, Streams.first(400, seed=SEED, instance=problem.label))
+    frame = rows(MLinGape(1, delta=delta), problem, Streams.first(400, seed=SEED, instance=problem.label))
     assert frame["stopped"].all()
     errors = int((frame["correct"] == 0).sum())
     assert stats.binomtest(errors, 400, delta, alternative="greater").pvalue > 1e-3
@@ -844,7 +844,7 @@ def test_features_help_when_arms_share_them():
     streams = Streams.first(40, seed=SEED, instance=problem.label)
     linear, classical = (
         np.log(rows(policy, problem, streams)["pulls"])
-        for policy in (m_lingape(1, threshold="heuristic"), lucb(1, threshold="heuristic"))
+        for policy in (MLinGape(1, threshold="heuristic"), Lucb(1, threshold="heuristic"))
     )
     assert stats.ttest_rel(linear, classical, alternative="less").pvalue < 1e-3
 
@@ -852,6 +852,6 @@ def test_features_help_when_arms_share_them():
 def test_slack_ends_the_search_earlier():
     """With epsilon as large as the largest gap no arm is wrong, and the search ends sooner on the same noise."""
     streams = Streams.first(20, seed=SEED, instance=EASY.label)
-    strict, slack = (rows(m_lingape(2, epsilon=epsilon), EASY, streams)["pulls"] for epsilon in (0.0, 0.5))
+    strict, slack = (rows(MLinGape(2, epsilon=epsilon), EASY, streams)["pulls"] for epsilon in (0.0, 0.5))
     assert (slack <= strict).all()
     assert slack.sum() < strict.sum()

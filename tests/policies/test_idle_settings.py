@@ -3,7 +3,6 @@
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import fields
-from importlib import import_module
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -66,11 +65,9 @@ ROUNDING = {("bayes_gap", "general_eigenvectors")}  # the same matrix by another
 
 def constructors() -> Iterator[str]:
     """Yield the public functions that make a policy."""
-    for name, module in bestarm._MODULES.items():
-        if module.startswith("bestarm.policies."):
-            value = getattr(import_module(module), name)
-            if inspect.isfunction(value) and "label" in inspect.signature(value).parameters:
-                yield name
+    for name, (module, _) in bestarm._PLACES.items():
+        if module.startswith("bestarm.policies.") and name.islower():
+            yield name
 
 
 def settings() -> list[tuple[str, str]]:

@@ -18,14 +18,15 @@ import bestarm
 from bestarm.partition import Partition
 from bestarm.policies.batch_gp import BatchGP
 from bestarm.policies.budgeted import Budgeted
-from bestarm.policies.gifa import Gifa
+from bestarm.policies.gifa import Gifa, MLinGape
 from bestarm.policies.gp_state import GPModel
 from bestarm.policies.oae import Oae
+from bestarm.search.state_files import describe
 
 REQUIRED = {"n_best": 2, "budget": 40, "batch": 2, "rounds": 3, "optimism": 0.1, "sigma": 0.1}
 CONSTRUCTORS = sorted(
     name
-    for name, module in bestarm._MODULES.items()
+    for name, (module, _) in bestarm._PLACES.items()
     if module.startswith("bestarm.policies.") and inspect.isfunction(getattr(bestarm, name))
 )
 NAMES = pytest.mark.parametrize("name", CONSTRUCTORS)
@@ -83,15 +84,20 @@ def test_a_setting_that_is_not_there_is_refused_with_those_that_are(name):
 
 
 def test_constructors_make_the_algorithms_of_the_papers():
-    """The parts that the names stand for."""
-    assert made("lucb") == Gifa("LUCB", 2, index="classical", threshold="lucb1")
-    assert made("ugape") == Gifa("UGapE", 2, index="classical", by_gap_index=True, stop="ugape", threshold="lucb1")
-    assert made("m_lingape") == Gifa("m-LinGapE", 2, selection="greedy", threshold="eq2")
+    """The parts that the names stand for; a preset has the fields of its base."""
+    classical = {"index": "classical", "threshold": "lucb1"}
     gap = {"by_gap_index": True, "challenged_by_mth": True}
-    assert made("lingifa") == Gifa("LinGIFA", 2, **gap, stop="ugape", threshold="eq2", initialise=False)
+    for name, base in {
+        "lucb": Gifa("LUCB", 2, **classical),
+        "ugape": Gifa("UGapE", 2, **classical, by_gap_index=True, stop="ugape"),
+        "m_lingape": Gifa("m-LinGapE", 2, selection="greedy", threshold="eq2"),
+        "lingifa": Gifa("LinGIFA", 2, **gap, stop="ugape", threshold="eq2", initialise=False),
+    }.items():
+        assert describe(made(name)) == describe(base)
     parts = {"selection": "optimised", "regulariser": 1.0, "threshold": "eq2"}
-    assert made("lingape", stops_early=False) == Budgeted(Gifa("LinGapE", 1, **parts), 40, "determinant", False)
-    greedy = Gifa("LinGapE-Greedy", 1, **parts | {"selection": "greedy", "delta": 0.1})
+    optimised = MLinGape(1, label="LinGapE", **parts)
+    assert made("lingape", stops_early=False) == Budgeted(optimised, 40, "determinant", False)
+    greedy = MLinGape(1, label="LinGapE-Greedy", **parts | {"selection": "greedy", "delta": 0.1})
     assert made("lingape_greedy", delta=0.1) == Budgeted(greedy, 40, "determinant")
     networks = {"mean_opt": ("avg", None), "hinge_p_norm": ("hinge", None), "max_opt": ("softmax", None)}
     for name, (objective, diversity) in (networks | {"det_d": ("avg", 1.0)}).items():
@@ -111,7 +117,7 @@ def test_type_checkers_and_the_table_see_the_same_names():
     """The stub that only type checkers read has the names of the table, from the same modules."""
     tree = ast.parse(Path(bestarm.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
-    assert {a.name: node.module for node in imports for a in node.names if a.asname == a.name} == bestarm._MODULES
+    assert {a.asname or a.name: (node.module, a.name) for node in imports for a in node.names} == bestarm._PLACES
 
 
 @pytest.mark.parametrize("name", ["lucb", "gse_lin", "gpoo", "lin_ucb"])

@@ -1,4 +1,6 @@
-"""Settings that have a meaning with some values of another setting only, and are refused without them at the door.
+"""Settings that only apply with certain values of others.
+
+A public constructor refuses them with other values, where they would change nothing.
 
 In a study a whole form of an algorithm is set at once, so that its classes take these settings in silence.
 """

@@ -28,6 +28,7 @@ from bestarm.guards.memory import out_of_memory
 from bestarm.guards.rewards import as_arrays, check_rewards, note_outcomes
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, State, take_rows
 from bestarm.partition import Partition
+from bestarm.presets import help_of, signature_of
 from bestarm.streams import Streams
 
 Settings = ParamSpec("Settings")
@@ -260,25 +261,28 @@ def waiting(state: State) -> Ask | None:
     return guarded_state(state).request
 
 
-def guarded_constructor(preset: Callable[Settings, Made]) -> Callable[Settings, Made]:
-    """Return a constructor whose policies are guarded, and that names its settings where one is wrong or missing.
+def guarded_constructor(preset: Callable[Settings, Made], name: str) -> Callable[Settings, Made]:
+    """Return a public constructor of this name: its policies are guarded, its errors and its help name all settings.
 
-    To a reader of types its policies are those of the constructor itself, since `Guarded` lends their settings.
+    To a reader of types its policies are those of the class or function itself, since `Guarded` lends their settings.
     """
-    known = inspect.signature(preset)
-    required = [name for name, p in known.parameters.items() if p.default is inspect.Parameter.empty]
+    known = signature_of(preset)
+    required = [n for n, p in known.parameters.items() if p.default is inspect.Parameter.empty]
 
     @wraps(preset)
     def construct(*arguments: Settings.args, **settings: Settings.kwargs) -> Made:
-        if unknown := [name for name in settings if name not in known.parameters]:
-            raise TypeError(f"{preset.__name__} has no setting {unknown[0]}; it has: {', '.join(known.parameters)}.")
+        if unknown := [n for n in settings if n not in known.parameters]:
+            raise TypeError(f"{name} has no setting {unknown[0]}; it has: {', '.join(known.parameters)}.")
         try:
             given = known.bind(*arguments, **settings).arguments
         except TypeError as error:
-            raise TypeError(f"{preset.__name__}: {error}; it needs {', '.join(required)}.") from None
-        refuse_idle(preset.__name__, known, given)
-        return Guarded(preset(*arguments, **settings))  # type: ignore[return-value]
+            raise TypeError(f"{name}: {error}; it needs {', '.join(required)}.") from None
+        refuse_idle(name, known, given)
+        return Guarded(preset(**given))  # type: ignore[return-value, call-arg]
 
+    construct.__name__ = construct.__qualname__ = name
+    construct.__doc__ = help_of(preset)
+    construct.__signature__ = known  # type: ignore[attr-defined]
     return construct
 
 

@@ -65,8 +65,10 @@ class BatchGP:
     ----------
     label : str
         Name in the figures; keys the policy's own draws.
-    batch, rounds : int
-        B and T.
+    batch : int
+        B, arms of a batch.
+    rounds : int
+        T, batches.
     rule : Hallucinate, KDpp, Penalty, Draws or Anywhere
         How a batch is filled, a record of `bestarm.policies.batch_rules` with its acquisition and its sampler.
     model : GPModel
@@ -242,37 +244,9 @@ def gp_bucb(
     recommends: Recommendation = "mean",
     label: str = "GP-BUCB",
 ) -> BatchGP:
-    r"""Return GP-BUCB (Desautels et al. 2014): upper confidence bounds with hallucinated rewards.
+    """Return GP-BUCB (Desautels et al. 2014): upper confidence bounds with hallucinated rewards.
 
-    Parameters
-    ----------
-    batch : int
-        B, arms of a batch.
-    rounds : int
-        T, batches.
-    delta : float, default 0.05
-        :math:`\delta` of :math:`\beta_t=2\log(|X|t^2\pi^2/(6\delta))`, in (0, 1).
-    beta_scale : float, default 1.0
-        Factor of :math:`\beta_t`; one fifth is customary.
-    inflation : float, default 1.0
-        C', factor of the width.
-    two_stage : bool, default False
-        Whether batches of largest variance come first, at most five, until B - 1 more arms can tell no more
-        than 1/2 of information by the greedy bound.
-    by_evaluations : bool, default True
-        Whether t counts evaluations, as in the text, or batches, as in Contal's software.
-    model : GPModel, default GPModel()
-        The Gaussian process; the default learns its hyper-parameters, `GPModel.frozen` makes one that does not.
-    first : int, default 1
-        Random arms before the first batch.
-    recommends : {"mean", "observed mean", "observed reward"}, default 'mean'
-        The arm with the largest posterior mean, the same among those observed, or that of the largest reward.
-    label : str, default 'GP-BUCB'
-        Name in the figures; keys the policy's own draws.
-
-    Returns
-    -------
-    BatchGP
+    Settings as of `Hallucinate`, `UpperBound` and `BatchGP`.
     """
     rule = Hallucinate(UpperBound(delta, beta_scale), inflation, two_stage, by_evaluations)
     return BatchGP(label, batch, rounds, rule, model, first, recommends)
@@ -292,32 +266,7 @@ def b_est(
 ) -> BatchGP:
     """Return B-EST (Kathuria et al. 2016, Algorithm 1): an estimate of the maximum with hallucinated rewards.
 
-    Parameters
-    ----------
-    batch : int
-        B, arms of a batch.
-    rounds : int
-        T, batches.
-    estimate : {"ESTa", "ESTn"}, default 'ESTn'
-        Maximum by the approximate form, as the paper ran it, or by numerical integration. The width of the
-        approximate form has no bound: it reached 8e7 deviations where its tail vanishes in rounding.
-    inflation : float, default 1.0
-        C', factor of the width.
-    two_stage : bool, default False
-        Whether batches of largest variance come first, at most five, until B - 1 more arms can tell no more
-        than 1/2 of information by the greedy bound.
-    model : GPModel, default GPModel()
-        The Gaussian process; the default learns its hyper-parameters, `GPModel.frozen` makes one that does not.
-    first : int, default 1
-        Random arms before the first batch.
-    recommends : {"mean", "observed mean", "observed reward"}, default 'mean'
-        The arm with the largest posterior mean, the same among those observed, or that of the largest reward.
-    label : str, default 'B-EST'
-        Name in the figures; keys the policy's own draws.
-
-    Returns
-    -------
-    BatchGP
+    Settings as of `Hallucinate`, `EstimatedMaximum` and `BatchGP`.
     """
     rule = Hallucinate(EstimatedMaximum(estimate), inflation, two_stage)
     return BatchGP(label, batch, rounds, rule, model, first, recommends)
@@ -336,35 +285,9 @@ def ucb_dpp_max(
     recommends: Recommendation = "mean",
     label: str = "UCB-DPP-MAX",
 ) -> BatchGP:
-    r"""Return UCB-DPP-MAX (Kathuria et al. 2016, Algorithm 2), which is UCB-PE: others enlarge a determinant most.
+    """Return UCB-DPP-MAX (Kathuria et al. 2016, Algorithm 2), which is UCB-PE: others enlarge a determinant most.
 
-    Parameters
-    ----------
-    batch : int
-        B, arms of a batch.
-    rounds : int
-        T, batches.
-    delta : float, default 0.05
-        :math:`\delta` of :math:`\beta_t=2\log(|X|t^2\pi^2/(6\delta))`, in (0, 1).
-    beta_scale : float, default 1.0
-        Factor of :math:`\beta_t`; one fifth is customary.
-    region : {"as_written", "as_coded"}, default 'as_written'
-        Arms with mean plus :math:`2\beta_{t+1}^{1/2}` deviations at least the largest lower bound, or, as in
-        Contal's software, :math:`\beta_t^{1/2}` deviations.
-    exclude_first : bool, default False
-        Whether the others leave out the first arm of the batch.
-    model : GPModel, default GPModel()
-        The Gaussian process; the default learns its hyper-parameters, `GPModel.frozen` makes one that does not.
-    first : int, default 1
-        Random arms before the first batch.
-    recommends : {"mean", "observed mean", "observed reward"}, default 'mean'
-        The arm with the largest posterior mean, the same among those observed, or that of the largest reward.
-    label : str, default 'UCB-DPP-MAX'
-        Name in the figures; keys the policy's own draws.
-
-    Returns
-    -------
-    BatchGP
+    Settings as of `KDpp`, `UpperBound` and `BatchGP`.
     """
     rule = KDpp(UpperBound(delta, beta_scale), GreedyMap(), region, exclude_first)
     return BatchGP(label, batch, rounds, rule, model, first, recommends)
@@ -384,32 +307,7 @@ def est_dpp_max(
 ) -> BatchGP:
     """Return EST-DPP-MAX (Kathuria et al. 2016, Algorithm 2), which is EST-PE: others enlarge a determinant most.
 
-    Parameters
-    ----------
-    batch : int
-        B, arms of a batch.
-    rounds : int
-        T, batches.
-    estimate : {"ESTa", "ESTn"}, default 'ESTn'
-        Maximum by the approximate form, as the paper ran it, or by numerical integration. The width of the
-        approximate form has no bound: it reached 8e7 deviations where its tail vanishes in rounding.
-    region : {"as_written", "as_coded"}, default 'as_written'
-        Arms with mean plus two widths of deviations at least the largest lower bound, or, as in Contal's
-        software, one width.
-    exclude_first : bool, default False
-        Whether the others leave out the first arm of the batch.
-    model : GPModel, default GPModel()
-        The Gaussian process; the default learns its hyper-parameters, `GPModel.frozen` makes one that does not.
-    first : int, default 1
-        Random arms before the first batch.
-    recommends : {"mean", "observed mean", "observed reward"}, default 'mean'
-        The arm with the largest posterior mean, the same among those observed, or that of the largest reward.
-    label : str, default 'EST-DPP-MAX'
-        Name in the figures; keys the policy's own draws.
-
-    Returns
-    -------
-    BatchGP
+    Settings as of `KDpp`, `EstimatedMaximum` and `BatchGP`.
     """
     rule = KDpp(EstimatedMaximum(estimate), GreedyMap(), region, exclude_first)
     return BatchGP(label, batch, rounds, rule, model, first, recommends)
@@ -429,37 +327,9 @@ def ucb_dpp_sample(
     recommends: Recommendation = "mean",
     label: str = "UCB-DPP-SAMPLE",
 ) -> BatchGP:
-    r"""Return UCB-DPP-SAMPLE (Kathuria et al. 2016, Algorithm 2): others are a sample of a k-DPP.
+    """Return UCB-DPP-SAMPLE (Kathuria et al. 2016, Algorithm 2): others are a sample of a k-DPP.
 
-    Parameters
-    ----------
-    batch : int
-        B, arms of a batch.
-    rounds : int
-        T, batches.
-    delta : float, default 0.05
-        :math:`\delta` of :math:`\beta_t=2\log(|X|t^2\pi^2/(6\delta))`, in (0, 1).
-    beta_scale : float, default 1.0
-        Factor of :math:`\beta_t`; one fifth is customary.
-    sampler : DownUp, Exchange or Eigen, default DownUp(epsilon=0.01)
-        Chain of the k-DPP with provably few steps, that of the paper, or exact draws for small regions.
-    region : {"as_written", "as_coded"}, default 'as_written'
-        Arms with mean plus :math:`2\beta_{t+1}^{1/2}` deviations at least the largest lower bound, or, as in
-        Contal's software, :math:`\beta_t^{1/2}` deviations.
-    exclude_first : bool, default False
-        Whether the others leave out the first arm of the batch.
-    model : GPModel, default GPModel()
-        The Gaussian process; the default learns its hyper-parameters, `GPModel.frozen` makes one that does not.
-    first : int, default 1
-        Random arms before the first batch.
-    recommends : {"mean", "observed mean", "observed reward"}, default 'mean'
-        The arm with the largest posterior mean, the same among those observed, or that of the largest reward.
-    label : str, default 'UCB-DPP-SAMPLE'
-        Name in the figures; keys the policy's own draws.
-
-    Returns
-    -------
-    BatchGP
+    Settings as of `KDpp`, `UpperBound` and `BatchGP`.
     """
     check_part("sampler", sampler, Sampler)
     rule = KDpp(UpperBound(delta, beta_scale), sampler, region, exclude_first)
@@ -481,34 +351,7 @@ def est_dpp_sample(
 ) -> BatchGP:
     """Return EST-DPP-SAMPLE (Kathuria et al. 2016, Algorithm 2): others are a sample of a k-DPP.
 
-    Parameters
-    ----------
-    batch : int
-        B, arms of a batch.
-    rounds : int
-        T, batches.
-    estimate : {"ESTa", "ESTn"}, default 'ESTn'
-        Maximum by the approximate form, as the paper ran it, or by numerical integration. The width of the
-        approximate form has no bound: it reached 8e7 deviations where its tail vanishes in rounding.
-    sampler : DownUp, Exchange or Eigen, default DownUp(epsilon=0.01)
-        Chain of the k-DPP with provably few steps, that of the paper, or exact draws for small regions.
-    region : {"as_written", "as_coded"}, default 'as_written'
-        Arms with mean plus two widths of deviations at least the largest lower bound, or, as in Contal's
-        software, one width.
-    exclude_first : bool, default False
-        Whether the others leave out the first arm of the batch.
-    model : GPModel, default GPModel()
-        The Gaussian process; the default learns its hyper-parameters, `GPModel.frozen` makes one that does not.
-    first : int, default 1
-        Random arms before the first batch.
-    recommends : {"mean", "observed mean", "observed reward"}, default 'mean'
-        The arm with the largest posterior mean, the same among those observed, or that of the largest reward.
-    label : str, default 'EST-DPP-SAMPLE'
-        Name in the figures; keys the policy's own draws.
-
-    Returns
-    -------
-    BatchGP
+    Settings as of `KDpp`, `EstimatedMaximum` and `BatchGP`.
     """
     check_part("sampler", sampler, Sampler)
     rule = KDpp(EstimatedMaximum(estimate), sampler, region, exclude_first)
@@ -528,29 +371,7 @@ def lp_ucb(
 ) -> BatchGP:
     """Return LP-UCB (Gonzalez et al. 2016): upper bounds, penalised around the arms of the batch.
 
-    Parameters
-    ----------
-    batch : int
-        B, arms of a batch.
-    rounds : int
-        T, batches.
-    penalty_width : float or UpperBound, default 2.0
-        Standard deviations in the upper bound, or a bound that takes them from beta; GPyOpt has 2.
-    penalty_as_coded : bool, default False
-        *Deviation*: the noise counts in the deviations of the penalty, and their square root scales it
-        (GPyOpt).
-    model : GPModel, default GPModel()
-        The Gaussian process; the default learns its hyper-parameters, `GPModel.frozen` makes one that does not.
-    first : int, default 1
-        Random arms before the first batch.
-    recommends : {"mean", "observed mean", "observed reward"}, default 'mean'
-        The arm with the largest posterior mean, the same among those observed, or that of the largest reward.
-    label : str, default 'LP-UCB'
-        Name in the figures; keys the policy's own draws.
-
-    Returns
-    -------
-    BatchGP
+    Settings as of `Penalty` and `BatchGP`.
     """
     rule = Penalty(penalty_width, penalty_as_coded)
     return BatchGP(label, batch, rounds, rule, model, first, recommends)
@@ -568,26 +389,7 @@ def thompson(
 ) -> BatchGP:
     """Return Thompson: each arm maximises its own draw from the posterior.
 
-    Parameters
-    ----------
-    batch : int
-        B, arms of a batch.
-    rounds : int
-        T, batches.
-    n_features : int, default 256
-        Random Fourier features of a draw.
-    model : GPModel, default GPModel()
-        The Gaussian process; the default learns its hyper-parameters, `GPModel.frozen` makes one that does not.
-    first : int, default 1
-        Random arms before the first batch.
-    recommends : {"mean", "observed mean", "observed reward"}, default 'mean'
-        The arm with the largest posterior mean, the same among those observed, or that of the largest reward.
-    label : str, default 'Thompson'
-        Name in the figures; keys the policy's own draws.
-
-    Returns
-    -------
-    BatchGP
+    Settings as of `Draws` and `BatchGP`.
     """
     rule = Draws(n_features)
     return BatchGP(label, batch, rounds, rule, model, first, recommends)

@@ -90,7 +90,8 @@ class EstimatedMaximum:
     Parameters
     ----------
     estimate : {"ESTa", "ESTn"}
-        Maximum by the approximate form, or by numerical integration.
+        Maximum by the approximate form, as the paper ran it, or by numerical integration. The width of the approximate
+        form has no bound: it reached 8e7 deviations where its tail vanishes in rounding.
     """
 
     estimate: Estimate = "ESTa"

@@ -16,6 +16,7 @@ from numba import njit
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.device import check_device
 from bestarm.models.torch_or_numpy import torch
+from bestarm.presets import preset
 from bestarm.settings import check_settings
 from bestarm.streams import Streams, uniform
 
@@ -224,21 +225,10 @@ class RandomBatch(BatchSearch):
         return top_batch(order, state.available, order, size)
 
 
-def random_batches(
-    batch: int,
-    rounds: int,
-    *,
-    label: str = "RandomBatch",
-) -> RandomBatch:
-    """Random batches without replacement, the baseline.
+@preset
+class RandomBatches(RandomBatch):
+    """Random batches without replacement, the baseline."""
 
-    Parameters
-    ----------
-    batch : int
-        b, arms in a batch; the last batch is whatever is left.
-    rounds : int
-        N, number of batches.
-    label : str, default 'RandomBatch'
-        Name in results; keys the random choices.
-    """
-    return RandomBatch(**locals())
+    label: str = "RandomBatch"
+    standardise: bool = field(init=False, default=False)
+    device: str = field(init=False, default="cpu")

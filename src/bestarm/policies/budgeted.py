@@ -18,7 +18,7 @@ import numpy as np
 from bestarm.designs.l1_pairs import l1_pairs, nonnegative_design, related_arms
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.policies.fixed_budget import check_budget
-from bestarm.policies.gifa import Gifa, GifaState, Index, Selection, Stop, m_lingape
+from bestarm.policies.gifa import Gifa, GifaState, Index, MLinGape, Selection, Stop
 from bestarm.policies.thresholds import Threshold, ThresholdName
 from bestarm.settings import check_settings
 from bestarm.streams import Streams
@@ -256,46 +256,9 @@ def lingape(
     index_time_ahead: bool = False,
     label: str = "LinGapE",
 ) -> Budgeted:
-    r"""LinGapE ([2]_) with a budget: the best arm of a linear bandit, optimised pulls.
+    """LinGapE ([2]_) with a budget: the best arm of a linear bandit, optimised pulls.
 
-    Parameters
-    ----------
-    budget : int
-        B, at least the number of arms.
-    radius : {"own", "determinant", "explicit"}, default 'determinant'
-        Width of the confidence set, see `Budgeted`.
-    stops_early : bool, default True
-        Whether the algorithm's own rule may end the search before the budget does.
-    published_radius : bool, default False
-        *Deviation*: the explicit radius has :math:`\sigma^2` for :math:`\sigma`.
-    nonnegative_weights : bool, default False
-        *Deviation*: the linear program of the optimised pulls asks for weights of at least 0.
-    index : {"paired", "individual", "classical", "classical_paired"}, default 'paired'
-        How the width of a gap is bounded, see `Gifa`.
-    stop : {"lucb", "ugape"}, default 'lucb'
-        Stopping rule, :math:`\tau^{LUCB}` or :math:`\tau^{UGapE}`.
-    threshold : {"heuristic", "eq2", "lucb1"}, default 'eq2'
-        :math:`C_{t,\delta}`: "eq2" and "lucb1" are proven, "heuristic" stops earlier without a proof.
-    initialise : bool, default True
-        Pull every arm once first.
-    delta : float, default 0.05
-        Risk of a wrong answer, in (0, 1).
-    epsilon : float, default 0.0
-        Slack, at least 0, in units of reward.
-    sigma : float, default 0.5
-        Sub-Gaussian scale of the noise, in units of reward.
-    norm_bound : float, default 1.0
-        S in Eq. 2, a bound on the norm of the parameter.
-    regulariser : float, default 1.0
-        :math:`\rho` of the least squares.
-    threshold_regulariser : float, default None
-        :math:`\rho` in Eq. 2; by default ``regulariser``.
-    stale_pair : bool, default False
-        *Deviation*: stop by the pair chosen before the pull, as the authors' code does.
-    index_time_ahead : bool, default False
-        *Deviation*: without initialisation, evaluate :math:`C_t` at t + 1.
-    label : str, default 'LinGapE'
-        Name in results; keys the random ties.
+    Settings as of `Budgeted` and `Gifa`.
     """
     return _lingape("optimised", **locals())
 
@@ -320,44 +283,9 @@ def lingape_greedy(
     index_time_ahead: bool = False,
     label: str = "LinGapE-Greedy",
 ) -> Budgeted:
-    r"""LinGapE ([2]_) with a budget: the best arm of a linear bandit, greedy pulls.
+    """LinGapE ([2]_) with a budget: the best arm of a linear bandit, greedy pulls.
 
-    Parameters
-    ----------
-    budget : int
-        B, at least the number of arms.
-    radius : {"own", "determinant", "explicit"}, default 'determinant'
-        Width of the confidence set, see `Budgeted`.
-    stops_early : bool, default True
-        Whether the algorithm's own rule may end the search before the budget does.
-    published_radius : bool, default False
-        *Deviation*: the explicit radius has :math:`\sigma^2` for :math:`\sigma`.
-    index : {"paired", "individual", "classical", "classical_paired"}, default 'paired'
-        How the width of a gap is bounded, see `Gifa`.
-    stop : {"lucb", "ugape"}, default 'lucb'
-        Stopping rule, :math:`\tau^{LUCB}` or :math:`\tau^{UGapE}`.
-    threshold : {"heuristic", "eq2", "lucb1"}, default 'eq2'
-        :math:`C_{t,\delta}`: "eq2" and "lucb1" are proven, "heuristic" stops earlier without a proof.
-    initialise : bool, default True
-        Pull every arm once first.
-    delta : float, default 0.05
-        Risk of a wrong answer, in (0, 1).
-    epsilon : float, default 0.0
-        Slack, at least 0, in units of reward.
-    sigma : float, default 0.5
-        Sub-Gaussian scale of the noise, in units of reward.
-    norm_bound : float, default 1.0
-        S in Eq. 2, a bound on the norm of the parameter.
-    regulariser : float, default 1.0
-        :math:`\rho` of the least squares.
-    threshold_regulariser : float, default None
-        :math:`\rho` in Eq. 2; by default ``regulariser``.
-    stale_pair : bool, default False
-        *Deviation*: stop by the pair chosen before the pull, as the authors' code does.
-    index_time_ahead : bool, default False
-        *Deviation*: without initialisation, evaluate :math:`C_t` at t + 1.
-    label : str, default 'LinGapE-Greedy'
-        Name in results; keys the random ties.
+    Settings as of `Budgeted` and `Gifa`.
     """
     return _lingape("greedy", nonnegative_weights=False, **locals())
 
@@ -372,5 +300,5 @@ def _lingape(
     **settings: Any,
 ) -> Budgeted:
     """Return LinGapE with these settings of its own and those of `Gifa`."""
-    policy = m_lingape(1, selection=selection, **settings)
+    policy = MLinGape(1, selection=selection, **settings)
     return Budgeted(policy, budget, radius, stops_early, published_radius, nonnegative_weights)

@@ -42,7 +42,7 @@ class CellSearch:
     label : str
         Name in the paper; keys random choices.
     budget : int
-        Evaluations.
+        Number of evaluations.
     kernel : Kernel or dict
         Covariance function of f: `bestarm.kernels.Stationary`, its settings, or a GPy kernel.
     sigma : float
@@ -107,10 +107,10 @@ class DeltaSearch(CellSearch):
 
     Parameters
     ----------
-    label, budget, kernel, sigma
-        See `CellSearch`.
-    delta_scale, delta_ratio : float
-        c, in units of reward, and :math:`\rho`.
+    delta_scale : float
+        c of :math:`\delta(h)=c\rho^h`, how much f may vary in a cell of depth h, in units of reward.
+    delta_ratio : float
+        :math:`\rho`, in (0, 1); in d > 1 dimensions a side is halved once in d depths, so :math:`2^{-1/d}` is natural.
     max_depth : int
         Nodes down to this depth may be divided.
     """

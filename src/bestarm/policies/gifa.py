@@ -12,7 +12,7 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -21,6 +21,7 @@ from bestarm.designs.l1_design import l1_design
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
 from bestarm.policies import gifa_round
 from bestarm.policies.thresholds import Threshold, ThresholdName, make_threshold
+from bestarm.presets import preset
 from bestarm.settings import check_settings
 from bestarm.streams import Streams
 
@@ -71,7 +72,7 @@ class GifaState:
 class Gifa:
     r"""A gap-index focused algorithm for Top-m identification with fixed confidence ([1]_, Algorithm 1).
 
-    The presets `lucb`, `ugape`, `m_lingape` and `lingifa` fill in the parts of Table 1.
+    The presets below fill in the parts of Table 1.
 
     Parameters
     ----------
@@ -92,15 +93,17 @@ class Gifa:
     stop : {"lucb", "ugape"}
         :math:`\tau^{LUCB}` or :math:`\tau^{UGapE}` (Section 3.1).
     threshold : {"heuristic", "eq2", "lucb1"}
-        :math:`C_{t,\delta}`.
+        :math:`C_{t,\delta}`: "eq2" and "lucb1" are proven, "heuristic" stops earlier without a proof.
     initialise : bool
         Pull every arm once first.
-    delta, epsilon : float
-        Risk in (0, 1) and slack, at least 0, in units of reward.
+    delta : float
+        Risk of a wrong answer, in (0, 1).
+    epsilon : float
+        Slack, at least 0, in units of reward.
     sigma : float
         Sub-Gaussian scale of the noise, in units of reward.
     norm_bound : float
-        S in Eq. 2.
+        S in Eq. 2, a bound on the norm of the parameter.
     regulariser : float, optional
         :math:`\rho` in :math:`V=\rho I+\sum_a N_a x_a x_a^\top`; default :math:`(\sigma/20)^2`. The recursion in arm
         space keeps about :math:`10^{-16}/\rho` of absolute accuracy: below :math:`10^{-6}` it loses digits.
@@ -310,219 +313,49 @@ class Gifa:
         return np.stack([l1_design(state.features[s], int(b), int(c)) for s, b, c in pairs])
 
 
-def lucb(
-    n_best: int,
-    *,
-    index: Index = "classical",
-    selection: Selection = "largest_variance",
-    stop: Stop = "lucb",
-    threshold: ThresholdName = "lucb1",
-    delta: float = 0.05,
-    epsilon: float = 0.0,
-    sigma: float = 0.5,
-    norm_bound: float = 1.0,
-    regulariser: float | None = None,
-    threshold_regulariser: float | None = None,
-    stale_pair: bool = False,
-    index_time_ahead: bool = False,
-    label: str = "LUCB",
-) -> Gifa:
-    r"""LUCB ([1]_, Table 1): the m best arms with fixed confidence, without features.
+@preset
+class Lucb(Gifa):
+    """LUCB ([1]_, Table 1): the m best arms with fixed confidence, without features."""
 
-    Parameters
-    ----------
-    n_best : int
-        m, the number of arms to find.
-    index : {"paired", "individual", "classical", "classical_paired"}, default 'classical'
-        How the width of a gap is bounded, see `Gifa`.
-    selection : {"largest_variance", "both", "greedy", "optimised"}, default 'largest_variance'
-        Which arm to pull to tell the two candidates apart; "optimised" follows the solution of Eq. 1.
-    stop : {"lucb", "ugape"}, default 'lucb'
-        Stopping rule, :math:`\tau^{LUCB}` or :math:`\tau^{UGapE}`.
-    threshold : {"heuristic", "eq2", "lucb1"}, default 'lucb1'
-        :math:`C_{t,\delta}`: "eq2" and "lucb1" are proven, "heuristic" stops earlier without a proof.
-    delta : float, default 0.05
-        Risk of a wrong answer, in (0, 1).
-    epsilon : float, default 0.0
-        Slack, at least 0, in units of reward.
-    sigma : float, default 0.5
-        Sub-Gaussian scale of the noise, in units of reward.
-    norm_bound : float, default 1.0
-        S in Eq. 2, a bound on the norm of the parameter.
-    regulariser : float, default None
-        :math:`\rho` of the least squares; by default :math:`(\sigma/20)^2`.
-    threshold_regulariser : float, default None
-        :math:`\rho` in Eq. 2; by default ``regulariser``.
-    stale_pair : bool, default False
-        *Deviation*: stop by the pair chosen before the pull, as the authors' code does.
-    index_time_ahead : bool, default False
-        *Deviation*: without initialisation, evaluate :math:`C_t` at t + 1.
-    label : str, default 'LUCB'
-        Name in results; keys the random choices.
-    """
-    return Gifa(by_gap_index=False, challenged_by_mth=False, initialise=True, **locals())
+    label: str = "LUCB"
+    index: Index = "classical"
+    threshold: ThresholdName = "lucb1"
+    by_gap_index: bool = field(init=False, default=False)
+    challenged_by_mth: bool = field(init=False, default=False)
+    initialise: bool = field(init=False, default=True)
 
 
-def ugape(
-    n_best: int,
-    *,
-    index: Index = "classical",
-    selection: Selection = "largest_variance",
-    stop: Stop = "ugape",
-    threshold: ThresholdName = "lucb1",
-    delta: float = 0.05,
-    epsilon: float = 0.0,
-    sigma: float = 0.5,
-    norm_bound: float = 1.0,
-    regulariser: float | None = None,
-    threshold_regulariser: float | None = None,
-    stale_pair: bool = False,
-    index_time_ahead: bool = False,
-    label: str = "UGapE",
-) -> Gifa:
-    r"""UGapE ([1]_, Table 1): the m best arms with fixed confidence, without features.
+@preset
+class Ugape(Gifa):
+    """UGapE ([1]_, Table 1): the m best arms with fixed confidence, without features."""
 
-    Parameters
-    ----------
-    n_best : int
-        m, the number of arms to find.
-    index : {"paired", "individual", "classical", "classical_paired"}, default 'classical'
-        How the width of a gap is bounded, see `Gifa`.
-    selection : {"largest_variance", "both", "greedy", "optimised"}, default 'largest_variance'
-        Which arm to pull to tell the two candidates apart; "optimised" follows the solution of Eq. 1.
-    stop : {"lucb", "ugape"}, default 'ugape'
-        Stopping rule, :math:`\tau^{LUCB}` or :math:`\tau^{UGapE}`.
-    threshold : {"heuristic", "eq2", "lucb1"}, default 'lucb1'
-        :math:`C_{t,\delta}`: "eq2" and "lucb1" are proven, "heuristic" stops earlier without a proof.
-    delta : float, default 0.05
-        Risk of a wrong answer, in (0, 1).
-    epsilon : float, default 0.0
-        Slack, at least 0, in units of reward.
-    sigma : float, default 0.5
-        Sub-Gaussian scale of the noise, in units of reward.
-    norm_bound : float, default 1.0
-        S in Eq. 2, a bound on the norm of the parameter.
-    regulariser : float, default None
-        :math:`\rho` of the least squares; by default :math:`(\sigma/20)^2`.
-    threshold_regulariser : float, default None
-        :math:`\rho` in Eq. 2; by default ``regulariser``.
-    stale_pair : bool, default False
-        *Deviation*: stop by the pair chosen before the pull, as the authors' code does.
-    index_time_ahead : bool, default False
-        *Deviation*: without initialisation, evaluate :math:`C_t` at t + 1.
-    label : str, default 'UGapE'
-        Name in results; keys the random choices.
-    """
-    return Gifa(by_gap_index=True, challenged_by_mth=False, initialise=True, **locals())
+    label: str = "UGapE"
+    index: Index = "classical"
+    stop: Stop = "ugape"
+    threshold: ThresholdName = "lucb1"
+    by_gap_index: bool = field(init=False, default=True)
+    challenged_by_mth: bool = field(init=False, default=False)
+    initialise: bool = field(init=False, default=True)
 
 
-def m_lingape(
-    n_best: int,
-    *,
-    index: Index = "paired",
-    selection: Selection = "greedy",
-    stop: Stop = "lucb",
-    threshold: ThresholdName = "eq2",
-    initialise: bool = True,
-    delta: float = 0.05,
-    epsilon: float = 0.0,
-    sigma: float = 0.5,
-    norm_bound: float = 1.0,
-    regulariser: float | None = None,
-    threshold_regulariser: float | None = None,
-    stale_pair: bool = False,
-    index_time_ahead: bool = False,
-    label: str = "m-LinGapE",
-) -> Gifa:
-    r"""m-LinGapE ([1]_, Table 1): the m best arms of a linear bandit; LinGapE of [2]_ for m = 1.
+@preset
+class MLinGape(Gifa):
+    """m-LinGapE ([1]_, Table 1): the m best arms of a linear bandit; LinGapE of [2]_ for m = 1."""
 
-    Parameters
-    ----------
-    n_best : int
-        m, the number of arms to find.
-    index : {"paired", "individual", "classical", "classical_paired"}, default 'paired'
-        How the width of a gap is bounded, see `Gifa`.
-    selection : {"largest_variance", "both", "greedy", "optimised"}, default 'greedy'
-        Which arm to pull to tell the two candidates apart; "optimised" follows the solution of Eq. 1.
-    stop : {"lucb", "ugape"}, default 'lucb'
-        Stopping rule, :math:`\tau^{LUCB}` or :math:`\tau^{UGapE}`.
-    threshold : {"heuristic", "eq2", "lucb1"}, default 'eq2'
-        :math:`C_{t,\delta}`: "eq2" and "lucb1" are proven, "heuristic" stops earlier without a proof.
-    initialise : bool, default True
-        Pull every arm once first.
-    delta : float, default 0.05
-        Risk of a wrong answer, in (0, 1).
-    epsilon : float, default 0.0
-        Slack, at least 0, in units of reward.
-    sigma : float, default 0.5
-        Sub-Gaussian scale of the noise, in units of reward.
-    norm_bound : float, default 1.0
-        S in Eq. 2, a bound on the norm of the parameter.
-    regulariser : float, default None
-        :math:`\rho` of the least squares; by default :math:`(\sigma/20)^2`.
-    threshold_regulariser : float, default None
-        :math:`\rho` in Eq. 2; by default ``regulariser``.
-    stale_pair : bool, default False
-        *Deviation*: stop by the pair chosen before the pull, as the authors' code does.
-    index_time_ahead : bool, default False
-        *Deviation*: without initialisation, evaluate :math:`C_t` at t + 1.
-    label : str, default 'm-LinGapE'
-        Name in results; keys the random choices.
-    """
-    return Gifa(by_gap_index=False, challenged_by_mth=False, **locals())
+    label: str = "m-LinGapE"
+    selection: Selection = "greedy"
+    threshold: ThresholdName = "eq2"
+    by_gap_index: bool = field(init=False, default=False)
+    challenged_by_mth: bool = field(init=False, default=False)
 
 
-def lingifa(
-    n_best: int,
-    *,
-    index: Index = "paired",
-    selection: Selection = "largest_variance",
-    stop: Stop = "ugape",
-    threshold: ThresholdName = "eq2",
-    initialise: bool = False,
-    delta: float = 0.05,
-    epsilon: float = 0.0,
-    sigma: float = 0.5,
-    norm_bound: float = 1.0,
-    regulariser: float | None = None,
-    threshold_regulariser: float | None = None,
-    stale_pair: bool = False,
-    index_time_ahead: bool = False,
-    label: str = "LinGIFA",
-) -> Gifa:
-    r"""LinGIFA ([1]_, Table 1): the m best arms of a linear bandit with fixed confidence.
+@preset
+class LinGifa(Gifa):
+    """LinGIFA ([1]_, Table 1): the m best arms of a linear bandit with fixed confidence."""
 
-    Parameters
-    ----------
-    n_best : int
-        m, the number of arms to find.
-    index : {"paired", "individual", "classical", "classical_paired"}, default 'paired'
-        How the width of a gap is bounded, see `Gifa`.
-    selection : {"largest_variance", "both", "greedy", "optimised"}, default 'largest_variance'
-        Which arm to pull to tell the two candidates apart; "optimised" follows the solution of Eq. 1.
-    stop : {"lucb", "ugape"}, default 'ugape'
-        Stopping rule, :math:`\tau^{LUCB}` or :math:`\tau^{UGapE}`.
-    threshold : {"heuristic", "eq2", "lucb1"}, default 'eq2'
-        :math:`C_{t,\delta}`: "eq2" and "lucb1" are proven, "heuristic" stops earlier without a proof.
-    initialise : bool, default False
-        Pull every arm once first.
-    delta : float, default 0.05
-        Risk of a wrong answer, in (0, 1).
-    epsilon : float, default 0.0
-        Slack, at least 0, in units of reward.
-    sigma : float, default 0.5
-        Sub-Gaussian scale of the noise, in units of reward.
-    norm_bound : float, default 1.0
-        S in Eq. 2, a bound on the norm of the parameter.
-    regulariser : float, default None
-        :math:`\rho` of the least squares; by default :math:`(\sigma/20)^2`.
-    threshold_regulariser : float, default None
-        :math:`\rho` in Eq. 2; by default ``regulariser``.
-    stale_pair : bool, default False
-        *Deviation*: stop by the pair chosen before the pull, as the authors' code does.
-    index_time_ahead : bool, default False
-        *Deviation*: without initialisation, evaluate :math:`C_t` at t + 1.
-    label : str, default 'LinGIFA'
-        Name in results; keys the random choices.
-    """
-    return Gifa(by_gap_index=True, challenged_by_mth=True, **locals())
+    label: str = "LinGIFA"
+    stop: Stop = "ugape"
+    threshold: ThresholdName = "eq2"
+    initialise: bool = False
+    by_gap_index: bool = field(init=False, default=True)
+    challenged_by_mth: bool = field(init=False, default=True)

@@ -9,7 +9,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from bestarm.designs.partition_tree import LEAF
 from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
 from bestarm.partition import Partition
 from bestarm.policies.cell_search import (
-    RBF,
     CellSearch,
     DividedState,
     best_of,
@@ -28,6 +27,7 @@ from bestarm.policies.cell_search import (
     noise_of_average,
 )
 from bestarm.policies.gpoo import lemma1_beta, published_beta
+from bestarm.presets import preset
 from bestarm.streams import Streams
 
 Beta = Literal["budget", "published", "gpoo", "gpoo_published"]
@@ -51,14 +51,6 @@ class GpTree(CellSearch):
 
     Parameters
     ----------
-    label : str
-        Name in the paper; keys random ties.
-    budget : int
-        n, evaluations.
-    kernel : Kernel or dict
-        Covariance function of f.
-    sigma : float
-        Standard deviation of the noise of a reward.
     holder : float
         :math:`\alpha`, exponent of the canonical metric's modulus g.
     slope : float, optional
@@ -223,69 +215,8 @@ class GpTree(CellSearch):
         return cells_at(state, state.incumbent if self.first_divided else deepest_divided(state, state.means))
 
 
-def gp_tree(
-    budget: int,
-    *,
-    kernel: Any = RBF,
-    sigma: float = 0.1,
-    holder: float = 1.0,
-    slope: float | None = None,
-    cell_ratio: float | None = None,
-    cell_radius: float | None = None,
-    risk_exponent: float = 2.0,
-    c2: float = 1.0,
-    c3: float = 1.0,
-    metric_dimension: float = 1.0,
-    theta: float = 0.1,
-    beta: Beta = "budget",
-    model_noise_variance: float | None = None,
-    noise_in_width: bool = False,
-    root_evaluated_first: bool = False,
-    first_divided: bool = False,
-    exact_ties: bool = False,
-    label: str = "GPTree",
-) -> GpTree:
-    r"""GPTree: the best region of a box, from rewards of cells, with a Gaussian process.
+@preset
+class NamedGpTree(GpTree):
+    """GPTree: the best region of a box, from rewards of cells, with a Gaussian process."""
 
-    Parameters
-    ----------
-    budget : int
-        Number of evaluations.
-    kernel : Kernel or dict, default Stationary(family='rbf', variance=0.1, lengthscale=0.05)
-        Covariance function of f, or its settings ``family, variance, lengthscale``.
-    sigma : float, default 0.1
-        Standard deviation of the noise of a reward.
-    holder : float, default 1.0
-        :math:`\alpha`, exponent of the modulus of continuity.
-    slope : float, default None
-        Slope of that modulus; by default of a squared exponential kernel.
-    cell_ratio : float, default None
-        :math:`\rho`: cells of depth h lie in balls of radius :math:`v_1\rho^h`; by default 1/K.
-    cell_radius : float, default None
-        :math:`v_1`; by default half of the longest side.
-    risk_exponent : float, default 2.0
-        u: the analysis holds with probability :math:`1-e^{-u}`.
-    c2 : float, default 1.0
-        :math:`C_2` of the analysis.
-    c3 : float, default 1.0
-        :math:`C_3` of the analysis.
-    metric_dimension : float, default 1.0
-        :math:`D_1` of the analysis.
-    theta : float, default 0.1
-        Risk in :math:`\beta_n`, in (0, 1).
-    beta : {"budget", "published", "gpoo", "gpoo_published"}, default 'budget'
-        :math:`\beta_n`, see `GpTree`.
-    model_noise_variance : float, default None
-        Noise variance that the model believes; by default ``sigma**2``.
-    noise_in_width : bool, default False
-        *Deviation*: widths are those of a new reward.
-    root_evaluated_first : bool, default False
-        *Deviation*: the root is evaluated before anything is divided.
-    first_divided : bool, default False
-        *Deviation*: recommend the first node divided at the greatest depth.
-    exact_ties : bool, default False
-        *Deviation*: indices are compared bit by bit.
-    label : str, default 'GPTree'
-        Name in results; keys the random choices.
-    """
-    return GpTree(**locals())
+    label: str = "GPTree"

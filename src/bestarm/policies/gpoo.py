@@ -8,7 +8,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.cell_posterior import introduce
 from bestarm.partition import Partition
 from bestarm.policies.cell_search import (
-    RBF,
     CellState,
     DeltaSearch,
     best_of,
@@ -26,6 +25,7 @@ from bestarm.policies.cell_search import (
     learn,
     noise_of_average,
 )
+from bestarm.presets import preset
 from bestarm.streams import Streams
 
 Beta = Literal["lemma1", "published"]
@@ -74,19 +74,6 @@ class Gpoo(DeltaSearch):
 
     Parameters
     ----------
-    label : str
-        Name in the paper; keys random ties.
-    budget : int
-        N, evaluations.
-    kernel : Kernel or dict
-        Covariance function of f, known: `bestarm.kernels.Stationary`, its settings, or a GPy kernel.
-    sigma : float
-        Standard deviation of the noise of a reward.
-    delta_scale, delta_ratio : float
-        c and :math:`\rho` of :math:`\delta(h)=c\rho^h`, how much f may vary in a cell, in units of reward. In d > 1
-        dimensions a side is halved once in d depths, so :math:`\rho=2^{-1/d}` is natural.
-    max_depth : int
-        :math:`h_{\max}`; nodes down to this depth may be divided.
     theta : float
         Risk in (0, 1) of Lemma 1.
     beta : {"lemma1", "published"}
@@ -269,69 +256,8 @@ class Gpoo(DeltaSearch):
         state.live &= ~((state.status == EXPANDED) & (state.depths < state.deepest[:, None]))
 
 
-def gpoo(
-    budget: int,
-    *,
-    kernel: Any = RBF,
-    sigma: float = 0.1,
-    delta_scale: float = 14.0,
-    delta_ratio: float = 0.5,
-    max_depth: int = 10,
-    theta: float = 0.1,
-    beta: Beta = "lemma1",
-    constant_beta: bool = False,
-    model_noise_variance: float | None = None,
-    noise_in_width: bool = False,
-    root_divided_first: bool = False,
-    late_children: bool = False,
-    late_beta: bool = False,
-    recommendation: Recommendation = "deepest",
-    width_before: bool = False,
-    random_ties: bool = False,
-    independent_cells: bool = False,
-    label: str = "GPOO",
-) -> Gpoo:
-    r"""GPOO: the best region of a box, from averages over cells, with a Gaussian process.
+@preset
+class NamedGpoo(Gpoo):
+    """GPOO: the best region of a box, from averages over cells, with a Gaussian process."""
 
-    Parameters
-    ----------
-    budget : int
-        Number of evaluations.
-    kernel : Kernel or dict, default Stationary(family='rbf', variance=0.1, lengthscale=0.05)
-        Covariance function of f, or its settings ``family, variance, lengthscale``.
-    sigma : float, default 0.1
-        Standard deviation of the noise of a reward.
-    delta_scale : float, default 14.0
-        c of :math:`\delta(h)=c\rho^h`, how much f may vary in a cell of depth h, in units of reward.
-    delta_ratio : float, default 0.5
-        :math:`\rho` of :math:`\delta(h)=c\rho^h`, in (0, 1).
-    max_depth : int, default 10
-        Nodes down to this depth may be divided.
-    theta : float, default 0.1
-        Risk in (0, 1) of Lemma 1.
-    beta : {"lemma1", "published"}, default 'lemma1'
-        :math:`\beta_t`, as written or (*deviation*) as the authors' code has it.
-    constant_beta : bool, default False
-        *Ablation*: use :math:`\beta_N` in every round.
-    model_noise_variance : float, default None
-        Noise variance that the model believes; by default ``sigma**2``.
-    noise_in_width : bool, default False
-        *Deviation*: widths are those of a new reward.
-    root_divided_first : bool, default False
-        *Deviation*: the root is divided at once and each child evaluated once.
-    late_children : bool, default False
-        *Deviation*: children cannot be chosen in the round after their parent's division.
-    late_beta : bool, default False
-        *Deviation*: the index of round t has :math:`\beta_{t-1}`.
-    recommendation : {"deepest", "leaf", "lower_bound", "at_expansion"}, default 'deepest'
-        Which cell is recommended, see `Gpoo`.
-    width_before : bool, default False
-        Divide by the width before the evaluation, the other reading of Algorithm 1, line 6.
-    random_ties : bool, default False
-        Break ties at random, not in favour of the shallowest and then the first cell.
-    independent_cells : bool, default False
-        *Ablation*: no cell teaches anything of another.
-    label : str, default 'GPOO'
-        Name in results; keys the random choices.
-    """
-    return Gpoo(**locals())
+    label: str = "GPOO"

@@ -10,7 +10,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -18,8 +18,9 @@ from bestarm.designs.partition_tree import LEAF
 from bestarm.interface import Ask, FloatArray, IntArray
 from bestarm.models.cell_posterior import introduce
 from bestarm.partition import Partition
-from bestarm.policies.cell_search import RBF, CellSearch, CellState, best_of, cells_at, check_partition, learn
+from bestarm.policies.cell_search import CellSearch, CellState, best_of, cells_at, check_partition, learn
 from bestarm.policies.gpoo import lemma1_beta
+from bestarm.presets import preset
 from bestarm.streams import Streams, uniform
 
 Order = Literal["uniform", "random", "upper_bound"]
@@ -38,10 +39,6 @@ class GridSearch(CellSearch):
 
     Parameters
     ----------
-    label : str
-        Name in the figures; keys the random search's draws.
-    budget : int
-        N, evaluations.
     depth : int
         h; the cells have the same size.
     order : {"uniform", "random", "upper_bound"}
@@ -50,8 +47,8 @@ class GridSearch(CellSearch):
         :math:`\beta_t=2\log(|D|t^2\pi^2/6\theta)` ([1]_, Theorem 1).
     by_posterior : bool
         Recommend the largest posterior mean of all cells, else the largest empirical mean of the evaluated ones.
-    kernel, sigma, theta
-        The model, the noise of a reward and the risk.
+    theta : float
+        Risk of the upper bounds, in (0, 1).
 
     Raises
     ------
@@ -127,36 +124,8 @@ def _reversed_digits(n_cells: int, arity: int) -> IntArray:
     return order
 
 
-def grid_search(
-    budget: int,
-    *,
-    kernel: Any = RBF,
-    sigma: float = 0.1,
-    depth: int = 6,
-    order: Order = "uniform",
-    by_posterior: bool = True,
-    theta: float = 0.1,
-    label: str = "grid",
-) -> GridSearch:
-    """Search of the equal cells of one depth: evenly, at random, or by upper bounds.
+@preset
+class NamedGrid(GridSearch):
+    """Search of the equal cells of one depth: evenly, at random, or by upper bounds."""
 
-    Parameters
-    ----------
-    budget : int
-        Number of evaluations.
-    kernel : Kernel or dict, default Stationary(family='rbf', variance=0.1, lengthscale=0.05)
-        Covariance function of f, or its settings ``family, variance, lengthscale``.
-    sigma : float, default 0.1
-        Standard deviation of the noise of a reward.
-    depth : int, default 6
-        h; the cells have the same size.
-    order : {"uniform", "random", "upper_bound"}, default 'uniform'
-        Evenly over the cells, at random, or by upper confidence bounds.
-    by_posterior : bool, default True
-        Recommend the largest posterior mean of all cells, not the largest mean of those evaluated.
-    theta : float, default 0.1
-        Risk of the upper bounds, in (0, 1).
-    label : str, default 'grid'
-        Name in results; keys the random choices.
-    """
-    return GridSearch(**locals())
+    label: str = "grid"

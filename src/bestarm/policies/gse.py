@@ -9,7 +9,7 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -21,6 +21,7 @@ from bestarm.models.arm_estimates import least_squares_means, logistic_scores
 from bestarm.policies import elimination
 from bestarm.policies.elimination import EliminationState, StagePolicy
 from bestarm.policies.fixed_budget import check_budget
+from bestarm.presets import preset
 from bestarm.settings import check_settings
 from bestarm.streams import Streams
 
@@ -189,98 +190,18 @@ class Gse(StagePolicy):
         return logistic_scores(features, feature_set, live, counts, totals, self.ridge)
 
 
-def gse_lin(
-    budget: int,
-    *,
-    allocation: Allocation = "uniform",
-    rounding: RoundingMethod = "apportionment",
-    eta: int = 2,
-    spends_remainder: bool = False,
-    rounds_down: bool = False,
-    projection: str = "span",
-    ties_by_rank: bool = False,
-    blank_keeps_order: bool = False,
-    zero_arms_keep_weight: bool = False,
-    keeps_rewards: bool = False,
-    label: str = "GSE-Lin",
-) -> Gse:
-    """GSE-Lin: the best arm with a fixed budget, by elimination with least squares.
+@preset
+class GseLin(Gse):
+    """GSE-Lin: the best arm with a fixed budget, by elimination with least squares."""
 
-    Parameters
-    ----------
-    budget : int
-        B, at least the number of stages.
-    allocation : str, default 'uniform'
-        How the pulls of a stage are spread, see `bestarm.designs.allocation`.
-    rounding : {"apportionment", "ceiling", "multinomial", "allen-zhu"}, default 'apportionment'
-        From the design to whole numbers of pulls, see `bestarm.designs.rounding`.
-    eta : int, default 2
-        Each stage keeps one arm of so many.
-    spends_remainder : bool, default False
-        *Deviation*: the pulls that equal stages leave go to the last stages.
-    rounds_down : bool, default False
-        *Deviation*: round the number of arms that stay down, so that the last stages may never come.
-    projection : str, default 'span'
-        Onto the span of the live arms; "published" is a *deviation* of the authors' code.
-    ties_by_rank : bool, default False
-        *Deviation*: of equal estimates the arm stays that was ahead in the stage before.
-    blank_keeps_order : bool, default False
-        *Deviation*: a stage whose estimates are all 0 keeps the order of the stage before.
-    zero_arms_keep_weight : bool, default False
-        *Deviation*: designs that are solved for give weight to arms at the origin, too.
-    keeps_rewards : bool, default False
-        *Ablation*: fit the model to the rewards of all stages, not to those of the last one.
-    label : str, default 'GSE-Lin'
-        Name in results; keys the random choices.
-    """
-    return Gse(model="linear", **locals())
+    label: str = "GSE-Lin"
+    model: Model = field(init=False, default="linear")
+    ridge: float = field(init=False, default=1e-4)
 
 
-def gse_log(
-    budget: int,
-    *,
-    allocation: Allocation = "uniform",
-    rounding: RoundingMethod = "apportionment",
-    eta: int = 2,
-    ridge: float = 0.0001,
-    spends_remainder: bool = False,
-    rounds_down: bool = False,
-    projection: str = "span",
-    ties_by_rank: bool = False,
-    blank_keeps_order: bool = False,
-    zero_arms_keep_weight: bool = False,
-    keeps_rewards: bool = False,
-    label: str = "GSE-Log",
-) -> Gse:
-    """GSE-Log: the best arm with a fixed budget, by elimination, for rewards 0 and 1.
+@preset
+class GseLog(Gse):
+    """GSE-Log: the best arm with a fixed budget, by elimination, for rewards 0 and 1."""
 
-    Parameters
-    ----------
-    budget : int
-        B, at least the number of stages.
-    allocation : str, default 'uniform'
-        How the pulls of a stage are spread, see `bestarm.designs.allocation`.
-    rounding : {"apportionment", "ceiling", "multinomial", "allen-zhu"}, default 'apportionment'
-        From the design to whole numbers of pulls, see `bestarm.designs.rounding`.
-    eta : int, default 2
-        Each stage keeps one arm of so many.
-    ridge : float, default 0.0001
-        Penalty of the logistic model, which keeps it finite under separation.
-    spends_remainder : bool, default False
-        *Deviation*: the pulls that equal stages leave go to the last stages.
-    rounds_down : bool, default False
-        *Deviation*: round the number of arms that stay down, so that the last stages may never come.
-    projection : str, default 'span'
-        Onto the span of the live arms; "published" is a *deviation* of the authors' code.
-    ties_by_rank : bool, default False
-        *Deviation*: of equal estimates the arm stays that was ahead in the stage before.
-    blank_keeps_order : bool, default False
-        *Deviation*: a stage whose estimates are all 0 keeps the order of the stage before.
-    zero_arms_keep_weight : bool, default False
-        *Deviation*: designs that are solved for give weight to arms at the origin, too.
-    keeps_rewards : bool, default False
-        *Ablation*: fit the model to the rewards of all stages, not to those of the last one.
-    label : str, default 'GSE-Log'
-        Name in results; keys the random choices.
-    """
-    return Gse(model="logistic", **locals())
+    label: str = "GSE-Log"
+    model: Model = field(init=False, default="logistic")

@@ -189,35 +189,3 @@ class LinUcb:
     def recommend(self, state: LinUcbState) -> IntArray:
         """Return the most pulled arm, shape (R, 1)."""
         return most_pulled(state.pulls, self.ties_in_order, state.key, state.replications, state.spent, 1)
-
-
-def lin_ucb(
-    budget: int,
-    *,
-    alpha: float | None = None,
-    delta: float = 0.05,
-    regulariser: float = 1.0,
-    disjoint: bool = False,
-    ties_in_order: bool = False,
-    label: str = "LinUCB",
-) -> LinUcb:
-    r"""LinUCB ([2]_): the arm most pulled, by upper bounds of one least squares, until a budget is spent.
-
-    Parameters
-    ----------
-    budget : int
-        Pulls, at least 1.
-    alpha : float, default None
-        Exploration, in units of reward; by default :math:`1+\sqrt{\ln(2/\delta)/2}`.
-    delta : float, default 0.05
-        Risk in (0, 1) behind the default of ``alpha``.
-    regulariser : float, default 1.0
-        :math:`\rho` of the least squares.
-    disjoint : bool, default False
-        *Deviation*: one regression for each arm, so that no arm tells anything of another.
-    ties_in_order : bool, default False
-        *Deviation*: of equal arms take the first, as the authors' code does.
-    label : str, default 'LinUCB'
-        Name in results; keys the random choices.
-    """
-    return LinUcb(**locals())

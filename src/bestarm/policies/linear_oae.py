@@ -8,7 +8,7 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,7 +16,8 @@ from bestarm.designs.diverse_batch import Kernel, diverse_batch
 from bestarm.interface import FloatArray, IntArray
 from bestarm.policies.batch_search import BatchState
 from bestarm.policies.linear_batches import log_det_batches, optimistic_batches, sequential_batches
-from bestarm.policies.linear_search import First, LinearSearch, LinearState
+from bestarm.policies.linear_search import LinearSearch, LinearState
+from bestarm.presets import preset
 
 
 @dataclass(frozen=True)
@@ -195,30 +196,10 @@ class LinearLogDet(LinearSearch):
         )
 
 
-def linear_oae(
-    batch: int,
-    rounds: int,
-    *,
-    first: First = "random",
-    resolution: float = 0.0001,
-    starts: int = 50,
-    label: str = "OAE",
-) -> LinearOae:
-    """OAE with linear functions: the batch of which a plausible one promises most.
+@preset
+class VanillaOae(LinearOae):
+    """OAE with linear functions: the batch of which a plausible one promises most."""
 
-    Parameters
-    ----------
-    batch : int
-        b, arms in a batch; the last batch is whatever is left.
-    rounds : int
-        N, number of batches.
-    first : {"random", "chosen"}, default 'random'
-        The first batch: random, or by Equation 1 without data.
-    resolution : float, default 0.0001
-        An arm at most so far from the span of those pulled teaches no direction.
-    starts : int, default 50
-        Starts of the alternation that finds a batch.
-    label : str, default 'OAE'
-        Name in results; keys the random choices.
-    """
-    return LinearOae(**locals())
+    label: str = "OAE"
+    standardise: bool = field(init=False, default=False)
+    device: str = field(init=False, default="cpu")

@@ -84,8 +84,6 @@ class LinearSearch(BatchSearch):
 
     Parameters
     ----------
-    label, batch, rounds, standardise, device
-        As of `BatchSearch`.
     first : {"random", "chosen"}
         The first batch: random, as in Algorithm 1, or by Equation 1 without data, as the theorem allows.
     resolution : float

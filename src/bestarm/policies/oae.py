@@ -12,7 +12,7 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import get_args
 
 import numpy as np
@@ -23,6 +23,7 @@ from bestarm.models.fused_fit import fit_fused as fit_networks
 from bestarm.models.fused_predict import predict_fused as predict
 from bestarm.models.mlp_fit import FitData, Objective, Training, diverged
 from bestarm.policies.batch_search import BatchSearch, BatchState, top_batch
+from bestarm.presets import preset
 
 MOST_MEMBERS = 2**8
 NETWORKS_A_ROUND = 2**16
@@ -34,8 +35,6 @@ class NetworkSearch(BatchSearch):
 
     Parameters
     ----------
-    label, batch, rounds, standardise, device
-        As of `BatchSearch`.
     hidden, steps, learning_rate, minibatch, pool_minibatch, bias
         As of `Training`.
     """
@@ -170,236 +169,56 @@ class Oae(NetworkSearch):
         )
 
 
-def greedy(
-    batch: int,
-    rounds: int,
-    *,
-    standardise: bool = False,
-    device: str = "cpu",
-    hidden: tuple[int, ...] = (100, 10),
-    steps: int = 5000,
-    learning_rate: float = 0.01,
-    minibatch: int = 10,
-    bias: float = 0.0,
-    label: str = "Greedy",
-) -> Oae:
-    """Greedy: the batch of the largest outputs of one network.
+@preset
+class Greedy(Oae):
+    """Greedy: the batch of the largest outputs of one network."""
 
-    Parameters
-    ----------
-    batch : int
-        b, arms in a batch; the last batch is whatever is left.
-    rounds : int
-        N, number of batches.
-    standardise : bool, default False
-        Whether models see features with mean 0 and standard deviation 1 over the arms.
-    device : str, default 'cpu'
-        ``cpu`` or ``cuda``; changes rounding, nothing else.
-    hidden : tuple of int, default (100, 10)
-        Units of each hidden layer; none of them is the linear class.
-    steps : int, default 5000
-        Steps of Adam for each fit.
-    learning_rate : float, default 0.01
-        Step size.
-    minibatch : int, default 10
-        Observations in each step.
-    bias : float, default 0.0
-        Initial biases, see `bestarm.models.mlp_batch`.
-    label : str, default 'Greedy'
-        Name in results; keys the random choices.
-    """
-    return Oae(objective="avg", optimism=0.0, diversity=None, kernel="direction", **locals())
+    label: str = "Greedy"
+    objective: Objective = field(init=False, default="avg")
+    optimism: float = field(init=False, default=0.0)
+    pool_minibatch: int | None = field(init=False, default=None)
+    diversity: float | None = field(init=False, default=None)
+    kernel: Kernel = field(init=False, default="direction")
 
 
-def mean_opt(
-    batch: int,
-    rounds: int,
-    optimism: float,
-    *,
-    standardise: bool = False,
-    device: str = "cpu",
-    hidden: tuple[int, ...] = (100, 10),
-    steps: int = 5000,
-    learning_rate: float = 0.01,
-    minibatch: int = 10,
-    pool_minibatch: int | None = None,
-    bias: float = 0.0,
-    label: str = "MeanOpt",
-) -> Oae:
-    r"""MeanOpt: a network rewarded for a large mean over the arms left.
+@preset
+class MeanOpt(Oae):
+    """MeanOpt: a network rewarded for a large mean over the arms left."""
 
-    Parameters
-    ----------
-    batch : int
-        b, arms in a batch; the last batch is whatever is left.
-    rounds : int
-        N, number of batches.
-    optimism : float
-        :math:`\lambda_{reg}`, weight of the optimism.
-    standardise : bool, default False
-        Whether models see features with mean 0 and standard deviation 1 over the arms.
-    device : str, default 'cpu'
-        ``cpu`` or ``cuda``; changes rounding, nothing else.
-    hidden : tuple of int, default (100, 10)
-        Units of each hidden layer; none of them is the linear class.
-    steps : int, default 5000
-        Steps of Adam for each fit.
-    learning_rate : float, default 0.01
-        Step size.
-    minibatch : int, default 10
-        Observations in each step.
-    pool_minibatch : int, default None
-        Arms of the pool in each step; by default 10, and 256 for the soft maximum.
-    bias : float, default 0.0
-        Initial biases, see `bestarm.models.mlp_batch`.
-    label : str, default 'MeanOpt'
-        Name in results; keys the random choices.
-    """
-    return Oae(objective="avg", diversity=None, kernel="direction", **locals())
+    label: str = "MeanOpt"
+    optimism: float = field()
+    objective: Objective = field(init=False, default="avg")
+    diversity: float | None = field(init=False, default=None)
+    kernel: Kernel = field(init=False, default="direction")
 
 
-def hinge_p_norm(
-    batch: int,
-    rounds: int,
-    optimism: float,
-    *,
-    standardise: bool = False,
-    device: str = "cpu",
-    hidden: tuple[int, ...] = (100, 10),
-    steps: int = 5000,
-    learning_rate: float = 0.01,
-    minibatch: int = 10,
-    pool_minibatch: int | None = None,
-    bias: float = 0.0,
-    label: str = "HingePNorm",
-) -> Oae:
-    r"""HingePNorm: a network rewarded for the mean of max(0, f)^4 over the arms left.
+@preset
+class HingePNorm(Oae):
+    """HingePNorm: a network rewarded for the mean of max(0, f)^4 over the arms left."""
 
-    Parameters
-    ----------
-    batch : int
-        b, arms in a batch; the last batch is whatever is left.
-    rounds : int
-        N, number of batches.
-    optimism : float
-        :math:`\lambda_{reg}`, weight of the optimism.
-    standardise : bool, default False
-        Whether models see features with mean 0 and standard deviation 1 over the arms.
-    device : str, default 'cpu'
-        ``cpu`` or ``cuda``; changes rounding, nothing else.
-    hidden : tuple of int, default (100, 10)
-        Units of each hidden layer; none of them is the linear class.
-    steps : int, default 5000
-        Steps of Adam for each fit.
-    learning_rate : float, default 0.01
-        Step size.
-    minibatch : int, default 10
-        Observations in each step.
-    pool_minibatch : int, default None
-        Arms of the pool in each step; by default 10, and 256 for the soft maximum.
-    bias : float, default 0.0
-        Initial biases, see `bestarm.models.mlp_batch`.
-    label : str, default 'HingePNorm'
-        Name in results; keys the random choices.
-    """
-    return Oae(objective="hinge", diversity=None, kernel="direction", **locals())
+    label: str = "HingePNorm"
+    optimism: float = field()
+    objective: Objective = field(init=False, default="hinge")
+    diversity: float | None = field(init=False, default=None)
+    kernel: Kernel = field(init=False, default="direction")
 
 
-def max_opt(
-    batch: int,
-    rounds: int,
-    optimism: float,
-    *,
-    standardise: bool = False,
-    device: str = "cpu",
-    hidden: tuple[int, ...] = (100, 10),
-    steps: int = 5000,
-    learning_rate: float = 0.01,
-    minibatch: int = 10,
-    pool_minibatch: int | None = None,
-    bias: float = 0.0,
-    label: str = "MaxOpt",
-) -> Oae:
-    r"""MaxOpt: a network rewarded for a large soft maximum over the arms left.
+@preset
+class MaxOpt(Oae):
+    """MaxOpt: a network rewarded for a large soft maximum over the arms left."""
 
-    Parameters
-    ----------
-    batch : int
-        b, arms in a batch; the last batch is whatever is left.
-    rounds : int
-        N, number of batches.
-    optimism : float
-        :math:`\lambda_{reg}`, weight of the optimism.
-    standardise : bool, default False
-        Whether models see features with mean 0 and standard deviation 1 over the arms.
-    device : str, default 'cpu'
-        ``cpu`` or ``cuda``; changes rounding, nothing else.
-    hidden : tuple of int, default (100, 10)
-        Units of each hidden layer; none of them is the linear class.
-    steps : int, default 5000
-        Steps of Adam for each fit.
-    learning_rate : float, default 0.01
-        Step size.
-    minibatch : int, default 10
-        Observations in each step.
-    pool_minibatch : int, default None
-        Arms of the pool in each step; by default 10, and 256 for the soft maximum.
-    bias : float, default 0.0
-        Initial biases, see `bestarm.models.mlp_batch`.
-    label : str, default 'MaxOpt'
-        Name in results; keys the random choices.
-    """
-    return Oae(objective="softmax", diversity=None, kernel="direction", **locals())
+    label: str = "MaxOpt"
+    optimism: float = field()
+    objective: Objective = field(init=False, default="softmax")
+    diversity: float | None = field(init=False, default=None)
+    kernel: Kernel = field(init=False, default="direction")
 
 
-def det_d(
-    batch: int,
-    rounds: int,
-    optimism: float,
-    *,
-    standardise: bool = False,
-    device: str = "cpu",
-    hidden: tuple[int, ...] = (100, 10),
-    steps: int = 5000,
-    learning_rate: float = 0.01,
-    minibatch: int = 10,
-    pool_minibatch: int | None = None,
-    bias: float = 0.0,
-    diversity: float | None = 1.0,
-    kernel: Kernel = "direction",
-    label: str = "DetD",
-) -> Oae:
-    r"""DetD: MeanOpt with a batch that is spread out by a determinant.
+@preset
+class DetD(Oae):
+    """DetD: MeanOpt with a batch that is spread out by a determinant."""
 
-    Parameters
-    ----------
-    batch : int
-        b, arms in a batch; the last batch is whatever is left.
-    rounds : int
-        N, number of batches.
-    optimism : float
-        :math:`\lambda_{reg}`, weight of the optimism.
-    standardise : bool, default False
-        Whether models see features with mean 0 and standard deviation 1 over the arms.
-    device : str, default 'cpu'
-        ``cpu`` or ``cuda``; changes rounding, nothing else.
-    hidden : tuple of int, default (100, 10)
-        Units of each hidden layer; none of them is the linear class.
-    steps : int, default 5000
-        Steps of Adam for each fit.
-    learning_rate : float, default 0.01
-        Step size.
-    minibatch : int, default 10
-        Observations in each step.
-    pool_minibatch : int, default None
-        Arms of the pool in each step; by default 10, and 256 for the soft maximum.
-    bias : float, default 0.0
-        Initial biases, see `bestarm.models.mlp_batch`.
-    diversity : float, default 1.0
-        :math:`\lambda_{div}`, weight of the determinant.
-    kernel : {"direction", "affine", "rbf"}, default 'direction'
-        Of the determinant, see `bestarm.designs.diverse_batch`.
-    label : str, default 'DetD'
-        Name in results; keys the random choices.
-    """
-    return Oae(objective="avg", **locals())
+    label: str = "DetD"
+    optimism: float = field()
+    diversity: float | None = 1.0
+    objective: Objective = field(init=False, default="avg")

@@ -10,7 +10,7 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numba import njit
@@ -18,6 +18,7 @@ from numba import njit
 from bestarm.interface import FloatArray, IntArray
 from bestarm.policies.batch_search import BatchState, top_batch
 from bestarm.policies.oae import MOST_MEMBERS, NetworkSearch
+from bestarm.presets import preset
 from bestarm.streams import standard_normal
 
 
@@ -79,92 +80,19 @@ class EnsembleSearch(NetworkSearch):
         return top_batch(state.scores, state.available, self._draws(state, "ties"), size)
 
 
-def ensemble(
-    batch: int,
-    rounds: int,
-    *,
-    standardise: bool = False,
-    device: str = "cpu",
-    hidden: tuple[int, ...] = (100, 10),
-    steps: int = 5000,
-    learning_rate: float = 0.01,
-    minibatch: int = 10,
-    bias: float = 0.0,
-    members: int = 10,
-    label: str = "Ensemble",
-) -> EnsembleSearch:
-    """Ensemble: the largest outputs of any of several networks.
+@preset
+class Ensemble(EnsembleSearch):
+    """Ensemble: the largest outputs of any of several networks."""
 
-    Parameters
-    ----------
-    batch : int
-        b, arms in a batch; the last batch is whatever is left.
-    rounds : int
-        N, number of batches.
-    standardise : bool, default False
-        Whether models see features with mean 0 and standard deviation 1 over the arms.
-    device : str, default 'cpu'
-        ``cpu`` or ``cuda``; changes rounding, nothing else.
-    hidden : tuple of int, default (100, 10)
-        Units of each hidden layer; none of them is the linear class.
-    steps : int, default 5000
-        Steps of Adam for each fit.
-    learning_rate : float, default 0.01
-        Step size.
-    minibatch : int, default 10
-        Observations in each step.
-    bias : float, default 0.0
-        Initial biases, see `bestarm.models.mlp_batch`.
-    members : int, default 10
-        M, networks of the ensemble.
-    label : str, default 'Ensemble'
-        Name in results; keys the random choices.
-    """
-    return EnsembleSearch(label_noise=0.0, **locals())
+    label: str = "Ensemble"
+    label_noise: float = field(init=False, default=0.0)
+    pool_minibatch: int | None = field(init=False, default=None)
 
 
-def ensemble_noise_y(
-    batch: int,
-    rounds: int,
-    *,
-    standardise: bool = False,
-    device: str = "cpu",
-    hidden: tuple[int, ...] = (100, 10),
-    steps: int = 5000,
-    learning_rate: float = 0.01,
-    minibatch: int = 10,
-    bias: float = 0.0,
-    members: int = 10,
-    label_noise: float = 1.0,
-    label: str = "EnsembleNoiseY",
-) -> EnsembleSearch:
-    """EnsembleNoiseY: the largest outputs of several networks, told noisy labels.
+@preset
+class EnsembleNoiseY(EnsembleSearch):
+    """EnsembleNoiseY: the largest outputs of several networks, told noisy labels."""
 
-    Parameters
-    ----------
-    batch : int
-        b, arms in a batch; the last batch is whatever is left.
-    rounds : int
-        N, number of batches.
-    standardise : bool, default False
-        Whether models see features with mean 0 and standard deviation 1 over the arms.
-    device : str, default 'cpu'
-        ``cpu`` or ``cuda``; changes rounding, nothing else.
-    hidden : tuple of int, default (100, 10)
-        Units of each hidden layer; none of them is the linear class.
-    steps : int, default 5000
-        Steps of Adam for each fit.
-    learning_rate : float, default 0.01
-        Step size.
-    minibatch : int, default 10
-        Observations in each step.
-    bias : float, default 0.0
-        Initial biases, see `bestarm.models.mlp_batch`.
-    members : int, default 10
-        M, networks of the ensemble.
-    label_noise : float, default 1.0
-        Standard deviation of the noise on the labels, drawn anew for each member and round.
-    label : str, default 'EnsembleNoiseY'
-        Name in results; keys the random choices.
-    """
-    return EnsembleSearch(**locals())
+    label: str = "EnsembleNoiseY"
+    label_noise: float = 1.0
+    pool_minibatch: int | None = field(init=False, default=None)

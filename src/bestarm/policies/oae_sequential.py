@@ -8,14 +8,17 @@ References
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from bestarm.designs.diverse_batch import Kernel
 from bestarm.interface import FloatArray, IntArray
+from bestarm.models.mlp_fit import Objective
 from bestarm.policies.batch_search import BatchState, top_batch
 from bestarm.policies.oae import NetworkSearch, Oae
 from bestarm.policies.oae_ensemble import EnsembleSearch
+from bestarm.presets import preset
 
 # state with virtual labels, place in the batch, whether a virtual label is needed → optimistic and pessimistic outputs
 Prediction = Callable[[BatchState, int, bool], tuple[FloatArray, FloatArray]]
@@ -75,10 +78,8 @@ class Sequential(NetworkSearch):
 
     Parameters
     ----------
-    label, batch, rounds, standardise, device, hidden, steps, learning_rate, minibatch, pool_minibatch, bias
-        As of `NetworkSearch`.
     optimism_weight : float
-        Alpha of the virtual label.
+        Alpha of the virtual label: 1 takes the optimistic one, 0 the pessimistic one.
 
     Raises
     ------
@@ -96,17 +97,7 @@ class Sequential(NetworkSearch):
 
 @dataclass(frozen=True)
 class SeqB(Sequential, Oae):
-    """MeanOpt arm after arm: two networks a place, regularised towards optimism and towards pessimism.
-
-    Parameters
-    ----------
-    label, batch, rounds, standardise, device, hidden, steps, learning_rate, minibatch, pool_minibatch, bias
-        As of `NetworkSearch`.
-    objective, optimism
-        As of `Oae`.
-    optimism_weight : float
-        Alpha of the virtual label.
-    """
+    """MeanOpt arm after arm: two networks a place, regularised towards optimism and towards pessimism."""
 
     def choose(self, state: BatchState, size: int) -> IntArray:
         """Return a sequential batch."""
@@ -122,17 +113,7 @@ class SeqB(Sequential, Oae):
 
 @dataclass(frozen=True)
 class EnsembleSeqB(Sequential, EnsembleSearch):
-    """Ensemble-SeqB and Ensemble-SeqB-NoiseY: one ensemble a place, its maximum optimistic, its minimum pessimistic.
-
-    Parameters
-    ----------
-    label, batch, rounds, standardise, device, hidden, steps, learning_rate, minibatch, pool_minibatch, bias
-        As of `NetworkSearch`.
-    members, label_noise
-        As of `EnsembleSearch`.
-    optimism_weight : float
-        Alpha of the virtual label.
-    """
+    """Ensemble-SeqB and Ensemble-SeqB-NoiseY: one ensemble a place, its maximum optimistic, its minimum pessimistic."""
 
     def choose(self, state: BatchState, size: int) -> IntArray:
         """Return a sequential batch."""
@@ -144,148 +125,30 @@ class EnsembleSeqB(Sequential, EnsembleSearch):
         return sequential_batch(state, size, predict, self.optimism_weight, self._draws(state, "ties"))
 
 
-def seq_b(
-    batch: int,
-    rounds: int,
-    optimism: float,
-    *,
-    standardise: bool = False,
-    device: str = "cpu",
-    hidden: tuple[int, ...] = (100, 10),
-    steps: int = 5000,
-    learning_rate: float = 0.01,
-    minibatch: int = 10,
-    pool_minibatch: int | None = None,
-    bias: float = 0.0,
-    optimism_weight: float = 0.5,
-    label: str = "SeqB",
-) -> SeqB:
-    r"""SeqB: MeanOpt arm after arm, with virtual labels in between.
+@preset
+class MeanOptSeqB(SeqB):
+    """SeqB: MeanOpt arm after arm, with virtual labels in between."""
 
-    Parameters
-    ----------
-    batch : int
-        b, arms in a batch; the last batch is whatever is left.
-    rounds : int
-        N, number of batches.
-    optimism : float
-        :math:`\lambda_{reg}`, weight of the optimism.
-    standardise : bool, default False
-        Whether models see features with mean 0 and standard deviation 1 over the arms.
-    device : str, default 'cpu'
-        ``cpu`` or ``cuda``; changes rounding, nothing else.
-    hidden : tuple of int, default (100, 10)
-        Units of each hidden layer; none of them is the linear class.
-    steps : int, default 5000
-        Steps of Adam for each fit.
-    learning_rate : float, default 0.01
-        Step size.
-    minibatch : int, default 10
-        Observations in each step.
-    pool_minibatch : int, default None
-        Arms of the pool in each step; by default 10, and 256 for the soft maximum.
-    bias : float, default 0.0
-        Initial biases, see `bestarm.models.mlp_batch`.
-    optimism_weight : float, default 0.5
-        Alpha of the virtual label: 1 takes the optimistic one, 0 the pessimistic one.
-    label : str, default 'SeqB'
-        Name in results; keys the random choices.
-    """
-    return SeqB(objective="avg", diversity=None, kernel="direction", **locals())
+    label: str = "SeqB"
+    optimism: float = field()
+    objective: Objective = field(init=False, default="avg")
+    diversity: float | None = field(init=False, default=None)
+    kernel: Kernel = field(init=False, default="direction")
 
 
-def ensemble_seq_b(
-    batch: int,
-    rounds: int,
-    *,
-    standardise: bool = False,
-    device: str = "cpu",
-    hidden: tuple[int, ...] = (100, 10),
-    steps: int = 5000,
-    learning_rate: float = 0.01,
-    minibatch: int = 10,
-    bias: float = 0.0,
-    members: int = 10,
-    optimism_weight: float = 0.5,
-    label: str = "Ensemble-SeqB",
-) -> EnsembleSeqB:
-    """Ensemble-SeqB: an ensemble arm after arm, with virtual labels in between.
+@preset
+class PlainEnsembleSeqB(EnsembleSeqB):
+    """Ensemble-SeqB: an ensemble arm after arm, with virtual labels in between."""
 
-    Parameters
-    ----------
-    batch : int
-        b, arms in a batch; the last batch is whatever is left.
-    rounds : int
-        N, number of batches.
-    standardise : bool, default False
-        Whether models see features with mean 0 and standard deviation 1 over the arms.
-    device : str, default 'cpu'
-        ``cpu`` or ``cuda``; changes rounding, nothing else.
-    hidden : tuple of int, default (100, 10)
-        Units of each hidden layer; none of them is the linear class.
-    steps : int, default 5000
-        Steps of Adam for each fit.
-    learning_rate : float, default 0.01
-        Step size.
-    minibatch : int, default 10
-        Observations in each step.
-    bias : float, default 0.0
-        Initial biases, see `bestarm.models.mlp_batch`.
-    members : int, default 10
-        M, networks of the ensemble.
-    optimism_weight : float, default 0.5
-        Alpha of the virtual label: 1 takes the optimistic one, 0 the pessimistic one.
-    label : str, default 'Ensemble-SeqB'
-        Name in results; keys the random choices.
-    """
-    return EnsembleSeqB(label_noise=0.0, **locals())
+    label: str = "Ensemble-SeqB"
+    label_noise: float = field(init=False, default=0.0)
+    pool_minibatch: int | None = field(init=False, default=None)
 
 
-def ensemble_seq_b_noise_y(
-    batch: int,
-    rounds: int,
-    *,
-    standardise: bool = False,
-    device: str = "cpu",
-    hidden: tuple[int, ...] = (100, 10),
-    steps: int = 5000,
-    learning_rate: float = 0.01,
-    minibatch: int = 10,
-    bias: float = 0.0,
-    members: int = 10,
-    label_noise: float = 1.0,
-    optimism_weight: float = 0.5,
-    label: str = "Ensemble-SeqB-NoiseY",
-) -> EnsembleSeqB:
-    """Ensemble-SeqB-NoiseY: an ensemble told noisy labels, arm after arm.
+@preset
+class EnsembleSeqBNoiseY(EnsembleSeqB):
+    """Ensemble-SeqB-NoiseY: an ensemble told noisy labels, arm after arm."""
 
-    Parameters
-    ----------
-    batch : int
-        b, arms in a batch; the last batch is whatever is left.
-    rounds : int
-        N, number of batches.
-    standardise : bool, default False
-        Whether models see features with mean 0 and standard deviation 1 over the arms.
-    device : str, default 'cpu'
-        ``cpu`` or ``cuda``; changes rounding, nothing else.
-    hidden : tuple of int, default (100, 10)
-        Units of each hidden layer; none of them is the linear class.
-    steps : int, default 5000
-        Steps of Adam for each fit.
-    learning_rate : float, default 0.01
-        Step size.
-    minibatch : int, default 10
-        Observations in each step.
-    bias : float, default 0.0
-        Initial biases, see `bestarm.models.mlp_batch`.
-    members : int, default 10
-        M, networks of the ensemble.
-    label_noise : float, default 1.0
-        Standard deviation of the noise on the labels, drawn anew for each member and round.
-    optimism_weight : float, default 0.5
-        Alpha of the virtual label: 1 takes the optimistic one, 0 the pessimistic one.
-    label : str, default 'Ensemble-SeqB-NoiseY'
-        Name in results; keys the random choices.
-    """
-    return EnsembleSeqB(**locals())
+    label: str = "Ensemble-SeqB-NoiseY"
+    label_noise: float = 1.0
+    pool_minibatch: int | None = field(init=False, default=None)

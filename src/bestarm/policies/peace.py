@@ -173,38 +173,3 @@ class Peace(StagePolicy):
     def tell(self, state: EliminationState, asked: Ask, totals: FloatArray) -> None:
         """Fit the stage's rewards and eliminate; totals that are NaN (failed) teach nothing."""
         elimination.learn(state, asked, totals, least_squares_means, "span", self.ties_by_rank, self.blank_keeps_order)
-
-
-def peace(
-    budget: int,
-    *,
-    solver: Solver = "mirror",
-    shift: float = 1.0,
-    delta: float = 0.8,
-    inflated_average: bool = False,
-    ties_by_rank: bool = False,
-    blank_keeps_order: bool = False,
-    label: str = "Peace",
-) -> Peace:
-    """Peace with a fixed budget, as approximated in [2]_: the best arm of a linear bandit.
-
-    Parameters
-    ----------
-    budget : int
-        B, at least the number of stages.
-    solver : {"mirror", "optimised"}, default 'mirror'
-        Stochastic mirror descent, or exponentiated gradients, which reach the optimum.
-    shift : float, default 1.0
-        b, in units of reward.
-    delta : float, default 0.8
-        Sets the number of mirror steps.
-    inflated_average : bool, default False
-        *Deviation*: the sum of T + 1 iterates is divided by T, so a stage can overspend.
-    ties_by_rank : bool, default False
-        *Deviation*: of equal estimates the arm stays that was ahead in the stage before.
-    blank_keeps_order : bool, default False
-        *Deviation*: a stage whose estimates are all 0 keeps the order of the stage before.
-    label : str, default 'Peace'
-        Name in results; keys the random choices.
-    """
-    return Peace(**locals())

@@ -9,7 +9,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from bestarm.designs.partition_tree import LEAF
 from bestarm.interface import Ask, FloatArray, IntArray
 from bestarm.partition import Partition
 from bestarm.policies.cell_search import (
-    RBF,
     DeltaSearch,
     DividedState,
     best_of,
@@ -26,6 +25,7 @@ from bestarm.policies.cell_search import (
     divide,
     learn,
 )
+from bestarm.presets import preset
 from bestarm.streams import Streams
 
 Rule = Literal["munos", "average", "published"]
@@ -41,19 +41,11 @@ class Stooo(DeltaSearch):
 
     Parameters
     ----------
-    label : str
-        Name in the paper; keys random ties.
-    budget : int
-        n, evaluations.
     rule : {"munos", "average", "published"}
         Width w and the rewards T that a division takes: :math:`\sqrt{\log(n^2/\eta)/2T}` and
         :math:`\log(n^2/\eta)/2\delta(h)^2` ([1]_); :math:`\sqrt{2\log(t^2/\theta)/T}` and
         :math:`2\log(t^2/\theta)/\delta(h)^2` ([2]_); *deviation*: :math:`\log(n^2/\eta)/2T` and
         :math:`\sqrt{\log(n^2/\eta)/2}`, in which :math:`\delta` has no part.
-    delta_scale, delta_ratio : float
-        c and :math:`\rho` of :math:`\delta(h)=c\rho^h`.
-    max_depth : int
-        Nodes down to this depth may be divided.
     risk : float
         :math:`\eta` or :math:`\theta`, in (0, 1).
     recommendation : {"mean", "first_divided", "posterior"}
@@ -61,8 +53,10 @@ class Stooo(DeltaSearch):
         mean under ``kernel`` and ``sigma``, an ablation.
     one_evaluation_less : bool
         *Deviation*: spend (and put into the rule) one evaluation less than the budget.
-    kernel, sigma
-        For ``recommendation="posterior"``: covariance function of f, noise of a reward.
+    kernel : Kernel or dict
+        Covariance function of f, for ``recommendation="posterior"`` only.
+    sigma : float
+        Standard deviation of the noise of a reward, for ``recommendation="posterior"`` only.
 
     Raises
     ------
@@ -144,83 +138,16 @@ class Stooo(DeltaSearch):
         return cells_at(state, deepest_divided(state, values))
 
 
-def stooo(
-    budget: int,
-    *,
-    kernel: Any = RBF,
-    sigma: float = 0.1,
-    delta_scale: float = 14.0,
-    delta_ratio: float = 0.5,
-    max_depth: int = 10,
-    risk: float = 0.1,
-    recommendation: Recommendation = "mean",
-    one_evaluation_less: bool = False,
-    label: str = "StoOO",
-) -> Stooo:
-    r"""StoOO: the best region of a box, from rewards at the centres of cells.
+@preset
+class MunosStooo(Stooo):
+    """StoOO: the best region of a box, from rewards at the centres of cells."""
 
-    Parameters
-    ----------
-    budget : int
-        Number of evaluations.
-    kernel : Kernel or dict, default Stationary(family='rbf', variance=0.1, lengthscale=0.05)
-        Covariance function of f, for ``recommendation="posterior"`` only.
-    sigma : float, default 0.1
-        Standard deviation of the noise, for ``recommendation="posterior"`` only.
-    delta_scale : float, default 14.0
-        c of :math:`\delta(h)=c\rho^h`, how much f may vary in a cell of depth h, in units of reward.
-    delta_ratio : float, default 0.5
-        :math:`\rho` of :math:`\delta(h)=c\rho^h`, in (0, 1).
-    max_depth : int, default 10
-        Nodes down to this depth may be divided.
-    risk : float, default 0.1
-        Risk of the confidence bounds, in (0, 1).
-    recommendation : {"mean", "first_divided", "posterior"}, default 'mean'
-        Which of the deepest divided nodes is recommended, see `Stooo`.
-    one_evaluation_less : bool, default False
-        *Deviation*: spend one evaluation less than the budget.
-    label : str, default 'StoOO'
-        Name in results; keys the random choices.
-    """
-    return Stooo(rule="munos", **locals())
+    label: str = "StoOO"
 
 
-def ave_stooo(
-    budget: int,
-    *,
-    kernel: Any = RBF,
-    sigma: float = 0.1,
-    delta_scale: float = 14.0,
-    delta_ratio: float = 0.5,
-    max_depth: int = 10,
-    risk: float = 0.1,
-    recommendation: Recommendation = "mean",
-    one_evaluation_less: bool = False,
-    label: str = "AVE-StoOO",
-) -> Stooo:
-    r"""AVE-StoOO: the best region of a box, from averages over cells.
+@preset
+class AveStooo(Stooo):
+    """AVE-StoOO: the best region of a box, from averages over cells."""
 
-    Parameters
-    ----------
-    budget : int
-        Number of evaluations.
-    kernel : Kernel or dict, default Stationary(family='rbf', variance=0.1, lengthscale=0.05)
-        Covariance function of f, for ``recommendation="posterior"`` only.
-    sigma : float, default 0.1
-        Standard deviation of the noise, for ``recommendation="posterior"`` only.
-    delta_scale : float, default 14.0
-        c of :math:`\delta(h)=c\rho^h`, how much f may vary in a cell of depth h, in units of reward.
-    delta_ratio : float, default 0.5
-        :math:`\rho` of :math:`\delta(h)=c\rho^h`, in (0, 1).
-    max_depth : int, default 10
-        Nodes down to this depth may be divided.
-    risk : float, default 0.1
-        Risk of the confidence bounds, in (0, 1).
-    recommendation : {"mean", "first_divided", "posterior"}, default 'mean'
-        Which of the deepest divided nodes is recommended, see `Stooo`.
-    one_evaluation_less : bool, default False
-        *Deviation*: spend one evaluation less than the budget.
-    label : str, default 'AVE-StoOO'
-        Name in results; keys the random choices.
-    """
-    return Stooo(rule="average", **locals())
+    label: str = "AVE-StoOO"
+    rule: Rule = "average"

@@ -88,20 +88,18 @@ class _Named(NamedTuple):
 
 
 _POLICIES = {
-    "mean_opt": _Named("oae:mean_opt", _OPTIMISTIC, "a network rewarded for a large mean over the genes left"),
-    "max_opt": _Named("oae:max_opt", _OPTIMISTIC, "a network rewarded for a large maximum over the genes left"),
-    "hinge": _Named("oae:hinge_p_norm", _OPTIMISTIC, "a network rewarded for large positive values"),
-    "greedy": _Named("oae:greedy", _NETWORKS, "the largest predictions of one network"),
-    "det_d": _Named("oae:det_d", _OPTIMISTIC, "mean_opt, with genes of a batch unlike each other"),
-    "ensemble": _Named("oae_ensemble:ensemble", _NETWORKS, "the largest prediction of any of ten networks"),
-    "noisy_ensemble": _Named(
-        "oae_ensemble:ensemble_noise_y", _NETWORKS, "the same, each network told noisy phenotypes"
-    ),
+    "mean_opt": _Named("oae:MeanOpt", _OPTIMISTIC, "a network rewarded for a large mean over the genes left"),
+    "max_opt": _Named("oae:MaxOpt", _OPTIMISTIC, "a network rewarded for a large maximum over the genes left"),
+    "hinge": _Named("oae:HingePNorm", _OPTIMISTIC, "a network rewarded for large positive values"),
+    "greedy": _Named("oae:Greedy", _NETWORKS, "the largest predictions of one network"),
+    "det_d": _Named("oae:DetD", _OPTIMISTIC, "mean_opt, with genes of a batch unlike each other"),
+    "ensemble": _Named("oae_ensemble:Ensemble", _NETWORKS, "the largest prediction of any of ten networks"),
+    "noisy_ensemble": _Named("oae_ensemble:EnsembleNoiseY", _NETWORKS, "the same, each network told noisy phenotypes"),
     "seq_b": _Named(
-        "oae_sequential:seq_b", _OPTIMISTIC, "mean_opt gene after gene, with virtual phenotypes in between"
+        "oae_sequential:MeanOptSeqB", _OPTIMISTIC, "mean_opt gene after gene, with virtual phenotypes in between"
     ),
     "ensemble_seq_b": _Named(
-        "oae_sequential:ensemble_seq_b", _NETWORKS, "ensembles gene after gene, with virtual phenotypes"
+        "oae_sequential:PlainEnsembleSeqB", _NETWORKS, "ensembles gene after gene, with virtual phenotypes"
     ),
     "gp": _Named(_gaussian, {}, "upper bounds of a Gaussian process, with length-scales that are learned"),
     "hits": _Named(_hits, {}, "the largest probabilities of a hit by the same Gaussian process"),
@@ -115,7 +113,7 @@ _POLICIES = {
         "batch_gp:gp_bucb", _GAUSSIAN, "upper bounds of a Gaussian process, with hallucinated phenotypes"
     ),
     "thompson": _Named("batch_gp:thompson", _GAUSSIAN, "each gene maximises its own draw from a Gaussian process"),
-    "random": _Named("batch_search:random_batches", {}, "random genes, the baseline"),
+    "random": _Named("batch_search:RandomBatches", {}, "random genes, the baseline"),
 }
 NAMES = tuple(_POLICIES)
 SUMMARIES = {name: named.summary for name, named in _POLICIES.items()}

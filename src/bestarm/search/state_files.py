@@ -22,6 +22,7 @@ from bestarm.guards.protocol import Guarded, GuardedState, guarded_state, unguar
 from bestarm.interface import Arms, State
 from bestarm.models.cell_kernel import CellKernel
 from bestarm.models.finite_gp import FiniteGP
+from bestarm.presets import plain_class
 from bestarm.search.atomic_files import checked_path, write_atomically, writing
 from bestarm.streams import Streams
 
@@ -241,9 +242,9 @@ def describe(value: Any) -> Any:
         return value
     if isinstance(value, tuple):
         return {"tuple": [describe(part) for part in value]}
-    cls = type(value)
+    cls = plain_class(type(value))
     if is_dataclass(value) and cls.__module__.startswith("bestarm."):
-        settings = {f.name: describe(getattr(value, f.name)) for f in fields(value) if f.init}
+        settings = {f.name: describe(getattr(value, f.name)) for f in fields(cls) if f.init}
         return {"record": f"{cls.__module__}:{cls.__qualname__}", "settings": settings}
     raise ValueError(f"a {cls.__name__} cannot be saved; use plain settings, for a kernel bestarm.kernels.Stationary.")
 

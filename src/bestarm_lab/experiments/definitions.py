@@ -20,6 +20,7 @@ from dataclasses import fields, is_dataclass
 from functools import cache, partial
 from typing import Any, NamedTuple
 
+from bestarm.presets import plain_class
 from bestarm_lab.experiments.names import FUNCTIONS, LOOSE, WHOLE, Definition, locate, names_of, source_file
 
 _DEPTH = 6  # two definitions are the same if they, and what they call up to this depth, are spelled alike
@@ -294,7 +295,10 @@ def code_digest(*values: Any) -> str:
 
 
 def roots_of(value: Any) -> set[Definition]:
-    """Return the definitions of every function, class and record in some settings; installed packages have none."""
+    """Return the definitions of every function, class and record in some settings; installed packages have none.
+
+    A record made by a preset is one of its base: it has no method of its own, and `describe` tells all its values.
+    """
     if isinstance(value, partial):
         return roots_of([value.func, value.args, value.keywords])
     if isinstance(value, Mapping):
@@ -302,7 +306,7 @@ def roots_of(value: Any) -> set[Definition]:
     if isinstance(value, str | bytes):
         return set()
     if is_dataclass(value) and not isinstance(value, type):
-        return _root(type(value)) | roots_of(getattr(value, f.name) for f in fields(value))
+        return _root(plain_class(type(value))) | roots_of(getattr(value, f.name) for f in fields(value))
     if callable(value):
         return _root(value)
     if isinstance(value, Iterable) and not hasattr(value, "dtype"):

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from bestarm.presets import plain_class
+
 
 def qualified(value: Any) -> str:
     """Return the name of a function or class without its module: a move changes no key."""
@@ -23,11 +25,14 @@ def qualified(value: Any) -> str:
 
 
 def describe(value: Any) -> Any:
-    """Return settings in a form that JSON can hold and that does not depend on where their classes are defined."""
+    """Return settings in a form that JSON can hold and that does not depend on where their classes are defined.
+
+    A preset is its base with other defaults, so that it is described as that.
+    """
     if isinstance(value, partial):
         return [qualified(value.func), describe(value.args), describe(value.keywords)]
     if is_dataclass(value) and not isinstance(value, type):
-        return [type(value).__qualname__, {f.name: describe(getattr(value, f.name)) for f in fields(value)}]
+        return [qualified(plain_class(type(value))), {f.name: describe(getattr(value, f.name)) for f in fields(value)}]
     if isinstance(value, Mapping):
         return {str(k): describe(v) for k, v in value.items()}
     if isinstance(value, np.ndarray | list | tuple | range):

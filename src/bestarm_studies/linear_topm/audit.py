@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from bestarm.policies.gifa import Gifa, lingifa, lucb, m_lingape, ugape
+from bestarm.policies.gifa import Gifa, LinGifa, Lucb, MLinGape, Ugape
 from bestarm.policies.lingame import LinGame
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment, with_settings
@@ -63,13 +63,13 @@ def _algorithms(n_best: int, **settings: Any) -> dict[str, Gifa]:
     """Return the algorithms that are taken apart."""
     given = PAPER | {"n_best": n_best} | settings
     return {
-        LINGAPE: m_lingape(selection="greedy", **given),
-        LARGEST: m_lingape(selection="largest_variance", **given),
-        LINGIFA: lingifa(**given),
-        LINGIFA_GREEDY: lingifa(selection="greedy", **given),
-        LINGIFA_LUCB: lingifa(stop="lucb", selection="greedy", **given),
-        LUCB: lucb(**given),
-        "UGapE": ugape(**given),
+        LINGAPE: MLinGape(selection="greedy", **given),
+        LARGEST: MLinGape(selection="largest_variance", **given),
+        LINGIFA: LinGifa(**given),
+        LINGIFA_GREEDY: LinGifa(selection="greedy", **given),
+        LINGIFA_LUCB: LinGifa(stop="lucb", selection="greedy", **given),
+        LUCB: Lucb(**given),
+        "UGapE": Ugape(**given),
     }
 
 
@@ -191,7 +191,7 @@ AUDIT: dict[str, Experiment | Computation] = {
     "audit_lucb": _audit(
         _TITLE_B,
         HARD,
-        {"LUCB (sampling both arms)": lucb(1, selection="both", **PAPER), LUCB: _ONE[LUCB]},
+        {"LUCB (sampling both arms)": Lucb(1, selection="both", **PAPER), LUCB: _ONE[LUCB]},
         conventions=("as_coded",),
         profiles=_LARGE,
     ),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from bestarm.policies.gifa import Gifa, lingifa, lucb, m_lingape
+from bestarm.policies.gifa import Gifa, LinGifa, Lucb, MLinGape
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import Profile, Scale
@@ -24,9 +24,9 @@ LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)  # of misspecification, in units of rewa
 def _compared(**settings: Any) -> dict[str, Gifa]:
     given = PAPER | settings
     return {
-        "m-LinGapE (greedy)": m_lingape(selection="greedy", **given),
-        "LinGIFA (largest var.)": lingifa(**given),
-        "LUCB (largest var.)": lucb(**given),
+        "m-LinGapE (greedy)": MLinGape(selection="greedy", **given),
+        "LinGIFA (largest var.)": LinGifa(**given),
+        "LUCB (largest var.)": Lucb(**given),
     }
 
 
@@ -34,11 +34,11 @@ def _growing(n_arms: int) -> dict[str, Gifa]:
     """Return the algorithms that fit an instance: LUCB pulls every arm often, 100 000 times a run at K = 1000."""
     given = PAPER | {"n_best": N_BEST}
     linear = {
-        "m-LinGapE (greedy)": m_lingape(selection="greedy", **given),
-        "m-LinGapE (greedy, no initialisation)": m_lingape(selection="greedy", initialise=False, **given),
-        "LinGIFA (largest var.)": lingifa(**given),
+        "m-LinGapE (greedy)": MLinGape(selection="greedy", **given),
+        "m-LinGapE (greedy, no initialisation)": MLinGape(selection="greedy", initialise=False, **given),
+        "LinGIFA (largest var.)": LinGifa(**given),
     }
-    return linear | ({"LUCB (largest var.)": lucb(**given)} if n_arms < 1000 else {})
+    return linear | ({"LUCB (largest var.)": Lucb(**given)} if n_arms < 1000 else {})
 
 
 def _instance(n_arms: int, n_features: int) -> partial[Any]:
@@ -78,12 +78,12 @@ def _real(title: str, name: str, *, as_it_is: bool, **settings: Any) -> Experime
 
 def _each_m() -> Experiment:
     given, sizes = PAPER | HEURISTIC | {"epsilon": 0.01}, range(1, 10)
-    optimised = {f"m-LinGapE (optimized), m = {m}": m_lingape(m, selection="optimised", **given) for m in sizes}
+    optimised = {f"m-LinGapE (optimized), m = {m}": MLinGape(m, selection="optimised", **given) for m in sizes}
     profiles: dict[Profile, Scale] = {"smoke": Scale(2, max_pulls=5000), "laptop": Scale(40), "paper": Scale(500)}
     return experiment(
         "random linear instance, K = 10, N = 5, ε = 0.01, heuristic threshold",
         RANDOM,
-        optimised | {f"LinGIFA (largest var.), m = {m}": lingifa(m, **given) for m in sizes},
+        optimised | {f"LinGIFA (largest var.), m = {m}": LinGifa(m, **given) for m in sizes},
         profiles=profiles,
         block=40,
     )

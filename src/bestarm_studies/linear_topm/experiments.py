@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from bestarm.policies.gifa import lingifa, lucb, m_lingape
+from bestarm.policies.gifa import LinGifa, Lucb, MLinGape
 from bestarm.policies.lingame import LinGame
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
@@ -40,8 +40,8 @@ __all__ = ["COMPARISONS", "EXPERIMENTS", "POINTS", "RECORDED"]
 def _random(n_best: int) -> Experiment:
     given = PAPER | HEURISTIC | {"n_best": n_best}
     series = {
-        "LinGIFA (largest var.)": lingifa(**given),
-        "m-LinGapE (optimized)": m_lingape(selection="optimised", **given),
+        "LinGIFA (largest var.)": LinGifa(**given),
+        "m-LinGapE (optimized)": MLinGape(selection="optimised", **given),
     }
     return experiment("random linear instance, K = 10, N = 5", RANDOM, series, conventions=BOTH)
 
@@ -54,8 +54,8 @@ FIGURES: dict[str, Experiment | Computation] = {
         "hard classic instance, K = 3, m = 1, ω = 0.1",
         HARD,
         {
-            "m-LinGapE (greedy)": m_lingape(1, selection="greedy", **PAPER),
-            "LinGIFA (greedy)": lingifa(1, selection="greedy", **PAPER),
+            "m-LinGapE (greedy)": MLinGape(1, selection="greedy", **PAPER),
+            "LinGIFA (greedy)": LinGifa(1, selection="greedy", **PAPER),
             "LinGame": LinGame(delta=PAPER["delta"], sigma=SIGMA, norm_bound=PAPER["norm_bound"]),
         },
         conventions=BOTH,
@@ -64,12 +64,12 @@ FIGURES: dict[str, Experiment | Computation] = {
         "drug repurposing, K = 10, m = 5",
         DRUGS,
         {
-            "m-LinGapE (greedy)": m_lingape(selection="greedy", **_DRUG),
-            "m-LinGapE (optimized)": m_lingape(selection="optimised", **_DRUG),
-            "LinGIFA (largest var.)": lingifa(**_DRUG),
-            "LinGIFA (greedy)": lingifa(selection="greedy", **_DRUG),
-            "LUCB (sampling both arms)": lucb(selection="both", **_DRUG),
-            "LUCB (largest var.)": lucb(**_DRUG),
+            "m-LinGapE (greedy)": MLinGape(selection="greedy", **_DRUG),
+            "m-LinGapE (optimized)": MLinGape(selection="optimised", **_DRUG),
+            "LinGIFA (largest var.)": LinGifa(**_DRUG),
+            "LinGIFA (greedy)": LinGifa(selection="greedy", **_DRUG),
+            "LUCB (sampling both arms)": Lucb(selection="both", **_DRUG),
+            "LUCB (largest var.)": Lucb(**_DRUG),
         },
         stand_in=STAND_IN_DRUGS,
         conventions=BOTH,

@@ -10,7 +10,7 @@ from functools import partial
 from math import pi
 from typing import Any
 
-from bestarm.policies.gifa import Gifa, lingifa, lucb, m_lingape, ugape
+from bestarm.policies.gifa import Gifa, LinGifa, Lucb, MLinGape, Ugape
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.one_change import name_of_change, one_change
 from bestarm_lab.experiments.scale import Profile, Scale
@@ -48,15 +48,15 @@ def classic_series(**settings: Any) -> dict[str, Gifa]:
     """Return the nine algorithms of Figures 1(a) and 2, for m = 2."""
     given = PAPER | {"n_best": 2} | settings
     return {
-        "m-LinGapE (greedy)": m_lingape(selection="greedy", **given),
-        "m-LinGapE (optimized)": m_lingape(selection="optimised", **given),
-        "LinGIFA (largest var.)": lingifa(**given),
-        "LinGIFA (τ^LUCB, largest var.)": lingifa(stop="lucb", **given),
-        "LinGIFA (greedy)": lingifa(selection="greedy", **given),
-        "LinGIFA (τ^LUCB, greedy)": lingifa(stop="lucb", selection="greedy", **given),
-        "LinGIFA (individual indices)": lingifa(index="individual", **given),
-        "LUCB (largest var.)": lucb(**given),
-        "UGapE": ugape(**given),
+        "m-LinGapE (greedy)": MLinGape(selection="greedy", **given),
+        "m-LinGapE (optimized)": MLinGape(selection="optimised", **given),
+        "LinGIFA (largest var.)": LinGifa(**given),
+        "LinGIFA (τ^LUCB, largest var.)": LinGifa(stop="lucb", **given),
+        "LinGIFA (greedy)": LinGifa(selection="greedy", **given),
+        "LinGIFA (τ^LUCB, greedy)": LinGifa(stop="lucb", selection="greedy", **given),
+        "LinGIFA (individual indices)": LinGifa(index="individual", **given),
+        "LUCB (largest var.)": Lucb(**given),
+        "UGapE": Ugape(**given),
     }
 
 

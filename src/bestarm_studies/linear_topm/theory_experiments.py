@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from bestarm.policies.gifa import Gifa, lingifa, lucb, m_lingape
+from bestarm.policies.gifa import Gifa, LinGifa, Lucb, MLinGape
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_studies.linear_topm.instances import classic_instance
@@ -31,8 +31,8 @@ def _analysed(n_best: int, **settings: Any) -> dict[str, Gifa]:
     """Return the algorithms that Theorem 2 speaks of."""
     given = PAPER | {"n_best": n_best} | settings
     return {
-        "m-LinGapE (largest var.)": m_lingape(selection="largest_variance", **given),
-        "m-LinGapE (optimized)": m_lingape(selection="optimised", **given),
+        "m-LinGapE (largest var.)": MLinGape(selection="largest_variance", **given),
+        "m-LinGapE (optimized)": MLinGape(selection="optimised", **given),
     }
 
 
@@ -40,20 +40,20 @@ def _linear(n_best: int, **settings: Any) -> dict[str, Gifa]:
     """Return the algorithms of Section 3 that use features."""
     given = PAPER | {"n_best": n_best} | settings
     return _analysed(n_best, **settings) | {
-        "m-LinGapE (greedy)": m_lingape(selection="greedy", **given),
-        "LinGIFA (largest var.)": lingifa(**given),
-        "LinGIFA (τ^LUCB, largest var.)": lingifa(stop="lucb", **given),
+        "m-LinGapE (greedy)": MLinGape(selection="greedy", **given),
+        "LinGIFA (largest var.)": LinGifa(**given),
+        "LinGIFA (τ^LUCB, largest var.)": LinGifa(stop="lucb", **given),
     }
 
 
 def _growing_epsilon() -> dict[str, Gifa]:
     given = {k: v for k, v in (PAPER | HEURISTIC).items() if k != "epsilon"} | {"n_best": 3}
     largest = {
-        f"m-LinGapE (largest var.), ε = {e}": m_lingape(selection="largest_variance", epsilon=e, **given)
+        f"m-LinGapE (largest var.), ε = {e}": MLinGape(selection="largest_variance", epsilon=e, **given)
         for e in EPSILONS
     }
     return largest | {
-        f"LinGIFA (τ^LUCB, largest var.), ε = {e}": lingifa(stop="lucb", epsilon=e, **given) for e in EPSILONS
+        f"LinGIFA (τ^LUCB, largest var.), ε = {e}": LinGifa(stop="lucb", epsilon=e, **given) for e in EPSILONS
     }
 
 
@@ -76,8 +76,8 @@ THEORY: dict[str, Experiment | Computation] = {
         PI_6,
         _linear(2)
         | {
-            "LinGIFA (individual indices)": lingifa(2, index="individual", **PAPER),
-            "LUCB (largest var.)": lucb(2, **PAPER),
+            "LinGIFA (individual indices)": LinGifa(2, index="individual", **PAPER),
+            "LUCB (largest var.)": Lucb(2, **PAPER),
         },
     ),
     "theory_heuristic": _observed(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm.policies.gifa import lingifa, m_lingape
+from bestarm.policies.gifa import LinGifa, MLinGape
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.run import make_rows
@@ -29,7 +29,7 @@ def experiment(replications: int = 8, block: int = 4, **changes: Any) -> Experim
     settings: dict[str, Any] = {
         "title": "small",
         "problem": partial(bandit, n_arms=4),
-        "series": {"A": m_lingape(2, threshold="heuristic"), "B": lingifa(2, threshold="heuristic")},
+        "series": {"A": MLinGape(2, threshold="heuristic"), "B": LinGifa(2, threshold="heuristic")},
         "profiles": {"smoke": Scale(2), "laptop": Scale(replications)},
         "metrics": (correct, simple_regret),
         "conventions": ("as_written", "as_coded"),

@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 from small_experiments import SEED, bandit, blocks_made, experiment, rows_of
 
-from bestarm.policies.gifa import lucb
+from bestarm.policies.gifa import Lucb
 from bestarm_lab import command_line as cli
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.experiments.cluster import ClusterFailed
@@ -23,7 +23,7 @@ from bestarm_lab.study import load_study
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install bestarm[cluster]")
 
-ONE_POLICY = {"series": {"LUCB": lucb(2)}, "conventions": ("as_written",)}
+ONE_POLICY = {"series": {"LUCB": Lucb(2)}, "conventions": ("as_written",)}
 
 
 @pytest.fixture(scope="module")

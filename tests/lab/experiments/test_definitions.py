@@ -369,6 +369,60 @@ def test_a_policy_that_no_file_holds_is_refused():
         definitions.forget()
 
 
+# --- presets ----------------------------------------------------------------------------------------------------------
+
+PRESET = (
+    OWN
+    + """
+
+from bestarm.presets import preset
+
+
+@preset
+class Thrice(Evenly):
+    rounds: int = 3
+
+
+def runs(rounds):
+    return Thrice()
+"""
+)
+
+
+def test_a_preset_is_its_base_with_other_defaults(mine):
+    """Its records have the keys of the base's with the same values; what code makes by it follows its defaults."""
+    mine(PRESET, "own_preset", "Evenly")
+    own = import_module("own_preset")
+    preset, base = own.Thrice(), own.Evenly(rounds=3)
+    assert describe(preset) == describe(base) != describe(own.Evenly(rounds=4))
+    assert code_digest(preset) == code_digest(base)
+    assert describe(own.Thrice(rounds=4)) == describe(own.Evenly(rounds=4))
+    made = mine(PRESET, "own_preset", "runs")
+    assert (
+        mine(PRESET.replace("rounds: int = 3\n\n\ndef runs", "rounds: int = 4\n\n\ndef runs"), "own_preset", "runs")
+        != made
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("    def start(self, arms, streams):\n        return None", "Thrice is no preset of Evenly: it adds start;"),
+        ("    def __post_init__(self):\n        pass", "it adds __post_init__;"),
+        ("    other: int = 2", "it adds other;"),
+        ("    factor = 2", "it adds factor; give fields of the base other defaults only"),
+    ],
+)
+def test_a_class_that_adds_anything_is_no_preset(mine, line, message):
+    """So that nothing can hide behind the name of its base."""
+    with pytest.raises(TypeError, match=message):
+        mine(
+            PRESET.replace("    rounds: int = 3\n\n\ndef runs", f"    rounds: int = 3\n{line}\n\n\ndef runs"),
+            "own_preset",
+            "runs",
+        )
+
+
 # --- the code of the five studies -------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ import pytest
 from small_experiments import SEED, bandit, equal, experiment, rows_of
 
 from bestarm.observe import Observed
-from bestarm.policies.gifa import Gifa, lucb, m_lingape
+from bestarm.policies.gifa import Gifa, Lucb, MLinGape
 from bestarm.policies.gse import Gse
 from bestarm.policies.lin_ucb import LinUcb
 from bestarm_lab.datasets.registry import DataUnavailable
@@ -81,9 +81,9 @@ def test_rows_hold_the_cells_and_the_stated_numbers_of_runs(tmp_path):
 def test_series_have_labels_problems_policies_and_budgets_of_their_own():
     """The label is the name up to " | "; a policy for the second convention; settings of one problem."""
     series = {
-        "A": lucb(2),
-        "A | paired": lucb(2, index="classical_paired"),
-        "C": Series(m_lingape(2), coded=m_lingape(2, delta=0.2), label="D", problem={"gap": 2.0}),
+        "A": Lucb(2),
+        "A | paired": Lucb(2, index="classical_paired"),
+        "C": Series(MLinGape(2), coded=MLinGape(2, delta=0.2), label="D", problem={"gap": 2.0}),
         "E": Series(partial(Gse), budgets=[20, 30]),
     }
     whole = experiment(series=series, settings={"eta": 3}, budgets=None)
@@ -94,7 +94,7 @@ def test_series_have_labels_problems_policies_and_budgets_of_their_own():
         "C": "D",
     }
     coded = cells["C", "as_coded", None]
-    assert coded.policy == m_lingape(2, delta=0.2, label="D").as_coded()
+    assert coded.policy == MLinGape(2, delta=0.2, label="D").as_coded()
     assert coded.build().label == "plane K=4 gap=2.0"
     assert whole.instance(coded) == "plane K=4 gap=1.0"  # compared series share their noise
     assert [cells["E", "as_written", b].policy.budget for b in (20, 30)] == [20, 30]
@@ -124,9 +124,9 @@ def test_a_profile_cuts_settings_budgets_and_pulls():
         (lambda: experiment(series={}), "at least one series"),
         (lambda: Scale(0), "replications must be a whole number of at least 1, got 0"),
         (lambda: varied(vary={"n_armz": [3]}).cells("laptop"), "bandit has no setting n_armz; it has: n_arms, gap"),
-        (lambda: varied(series={"B": Series(lucb(1), within={"k": 3})}).cells("laptop"), "within names k"),
+        (lambda: varied(series={"B": Series(Lucb(1), within={"k": 3})}).cells("laptop"), "within names k"),
         (lambda: varied(vary={"gap": [1.0]}, problem=partial(bandit)).cells("laptop"), "per arm need a setting n_arms"),
-        (lambda: experiment(series={"A": lucb(0)}), "n_best must be at least 1"),
+        (lambda: experiment(series={"A": Lucb(0)}), "n_best must be at least 1"),
     ],
 )
 def test_what_fits_nothing_is_refused_before_anything_runs(spoil, words):
@@ -222,9 +222,9 @@ def other_metric(problem: Any, recommended: Any) -> Any:
         {"observe": GifaObserver},
         {"observe": Watched},
         {"observe": partial(Watched, step=2)},
-        {"series": {"A": m_lingape(2, threshold="heuristic", delta=0.06)}},
-        {"series": {"other": m_lingape(2, threshold="heuristic")}},
-        {"series": {"A": Series(m_lingape(2, threshold="heuristic"), problem={"gap": 3.0})}},
+        {"series": {"A": MLinGape(2, threshold="heuristic", delta=0.06)}},
+        {"series": {"other": MLinGape(2, threshold="heuristic")}},
+        {"series": {"A": Series(MLinGape(2, threshold="heuristic"), problem={"gap": 3.0})}},
     ],
     ids=lambda change: next(iter(change)),
 )

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from small_experiments import SEED, equal, experiment, rows_of
 
-from bestarm.policies.gifa import m_lingape
+from bestarm.policies.gifa import MLinGape
 
 HERE = Path(__file__).parent
 RUN = f"""
@@ -33,7 +33,7 @@ print("done", flush=True)
 
 def slow_experiment():
     """Return an experiment of 40 blocks, each some ten milliseconds long."""
-    return experiment(replications=40, block=2, series={"A": m_lingape(2, sigma=1.0), "B": m_lingape(2, sigma=0.9)})
+    return experiment(replications=40, block=2, series={"A": MLinGape(2, sigma=1.0), "B": MLinGape(2, sigma=0.9)})
 
 
 def run(store: Path, workers: int = 1) -> subprocess.Popen:

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from small_experiments import SEED, bandit, blocks_made, equal, experiment, rows_of
 
-from bestarm.policies.gifa import lucb, m_lingape
+from bestarm.policies.gifa import Lucb, MLinGape
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
@@ -91,8 +91,8 @@ def test_block_size_changes_no_row_and_more_replications_none_before(tmp_path):
 def test_one_more_series_computes_only_its_own_blocks(tmp_path):
     """And a series may be renamed if its label stays."""
     rows_of(experiment(), tmp_path)
-    policy = m_lingape(2, threshold="heuristic")
-    larger = experiment(series={**experiment().series, "C": lucb(2), "A | again": policy})
+    policy = MLinGape(2, threshold="heuristic")
+    larger = experiment(series={**experiment().series, "C": Lucb(2), "A | again": policy})
     assert blocks_made(partial(rows_of, larger, tmp_path)) == 4
     renamed = experiment(series={"new name": Series(policy, label="A")})
     assert blocks_made(partial(rows_of, renamed, tmp_path)) == 0
@@ -112,7 +112,7 @@ def test_arms_of_each_replication_stay_with_it_in_every_block(tmp_path):
 
 def test_equal_keys_are_computed_once_also_where_they_are_unequally_long(tmp_path):
     """A policy that has a version of its own for neither convention, and a series of fewer runs."""
-    policy = m_lingape(2, threshold="heuristic")
+    policy = MLinGape(2, threshold="heuristic")
     twice = experiment(series={"A": Series(policy.as_coded()), "A | short": Series(policy.as_coded(), replications=6)})
     frames = []
     assert blocks_made(lambda progress: frames.append(rows_of(twice, tmp_path / "a", progress=progress))) == 3
@@ -143,7 +143,7 @@ KILLED_RUN = """
 def long_experiment():
     """Return an experiment of four blocks."""
     problem = partial(bandit, n_arms=4, gap=0.3)
-    return experiment(40, 10, problem=problem, series={"LUCB": lucb(2)}, conventions=("as_written",))
+    return experiment(40, 10, problem=problem, series={"LUCB": Lucb(2)}, conventions=("as_written",))
 
 
 @pytest.mark.slow
@@ -247,7 +247,7 @@ def test_committed_rows_are_not_used_otherwise(tmp_path, spoil, recomputed):
 def test_committed_rows_are_looked_up_once_for_each_key(tmp_path):
     """A frame of 100 000 rows, 200 keys and 4 000 blocks, all there or all but one: seconds, not minutes."""
     grid = {"gap": [0.5 + k / 100 for k in range(200)]}
-    series = {"A": m_lingape(2, threshold="heuristic")}
+    series = {"A": MLinGape(2, threshold="heuristic")}
     large = experiment(500, 25, series=series, conventions=("as_written",), vary=grid, max_pulls=8)
     parts, rows = large.parts("laptop", SEED), rows_of(replace(large, profiles=ONE_RUN), tmp_path)
     places = [rows["gap"] == part.columns["gap"] for part in parts]

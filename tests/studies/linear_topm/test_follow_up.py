@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bestarm.policies.gifa import lucb, m_lingape
+from bestarm.policies.gifa import Lucb, MLinGape
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
@@ -103,7 +103,7 @@ def test_the_recorded_answers_are_those_of_the_instance():
 def test_lucb_of_the_follow_up_needs_twenty_times_the_pulls():
     """By its width: a plain loop with it is near the records, one with LUCB's own agrees with the library."""
     theirs = recorded("topm-follow-up-lucb")["complexity"]
-    own = pulls_of(lucb(M, threshold="heuristic", sigma=1.0, delta=DELTA), RUNS)
+    own = pulls_of(Lucb(M, threshold="heuristic", sigma=1.0, delta=DELTA), RUNS)
     found = [mean_and_error(p) for p in (theirs, plain_lucb(True), plain_lucb(False), own["pulls"])]
     numbers = said(
         rf"recorded {NUMBER} ± {NUMBER} pulls; a plain loop with this width needs {NUMBER} ± {NUMBER}, with its own "
@@ -122,7 +122,7 @@ def test_lucb_of_the_follow_up_needs_twenty_times_the_pulls():
 def test_m_lingape_needs_what_the_follow_up_recorded_to_two_errors():
     """The records are of 500 runs; the mean here is of 5,000."""
     theirs = mean_and_error(recorded("topm-follow-up-lingape")["complexity"])
-    own = pulls_of(m_lingape(M, regulariser=1.0, threshold="heuristic", sigma=1.0, delta=DELTA), 5000)
+    own = pulls_of(MLinGape(M, regulariser=1.0, threshold="heuristic", sigma=1.0, delta=DELTA), 5000)
     found = mean_and_error(own["pulls"])
     numbers = said(rf"needs {NUMBER} ± {NUMBER} pulls in 5,000 runs, LinGapE {NUMBER} ± {NUMBER} in the 500 recorded")
     np.testing.assert_allclose([found[0], theirs[0]], numbers[::2], rtol=0.01)

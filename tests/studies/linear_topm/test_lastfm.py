@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from bestarm.interface import Ask
-from bestarm.policies.gifa import lingifa, m_lingape
+from bestarm.policies.gifa import LinGifa, MLinGape
 from bestarm.streams import Streams
 from bestarm_lab.datasets.registry import available, registry
 from bestarm_lab.experiments.timing import microseconds_per_pull
@@ -101,7 +101,7 @@ def test_curves_average_each_point_with_its_interval():
         split_series(rows, "m")
 
 
-@pytest.mark.parametrize("policy", [m_lingape(3), lingifa(3)], ids=lambda p: p.label)
+@pytest.mark.parametrize("policy", [MLinGape(3), LinGifa(3)], ids=lambda p: p.label)
 def test_times_are_positive_and_one_per_repeat(policy):
     problem = equal_gap_instance(6, 3, 3, 0.1)
     found = microseconds_per_pull(policy, problem, seed=1, n_replications=2, n_rounds=4, n_repeats=3)

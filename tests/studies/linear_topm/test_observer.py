@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bestarm.policies.gifa import lingifa, lucb, m_lingape
+from bestarm.policies.gifa import LinGifa, Lucb, MLinGape
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
@@ -77,10 +77,10 @@ def naive_round(policy, problem, rewards, arms, threshold):
 @pytest.mark.parametrize(
     "policy",
     [
-        m_lingape(3, selection="largest_variance", threshold="heuristic"),
-        lingifa(3, epsilon=0.1, threshold="heuristic"),
-        lingifa(2, index="individual", stop="lucb"),
-        m_lingape(3, selection="both", delta=0.9, threshold="heuristic"),
+        MLinGape(3, selection="largest_variance", threshold="heuristic"),
+        LinGifa(3, epsilon=0.1, threshold="heuristic"),
+        LinGifa(2, index="individual", stop="lucb"),
+        MLinGape(3, selection="both", delta=0.9, threshold="heuristic"),
     ],
     ids=lambda p: f"{p.label}-{p.index}-{p.selection}-{p.stop}",
 )
@@ -128,7 +128,7 @@ def test_findings_are_those_of_a_naive_evaluation(policy):
 
 @pytest.mark.parametrize(
     "policy",
-    [m_lingape(2), lingifa(2), lucb(2, threshold="heuristic"), m_lingape(2).as_coded(), lingifa(2).as_coded()],
+    [MLinGape(2), LinGifa(2), Lucb(2, threshold="heuristic"), MLinGape(2).as_coded(), LinGifa(2).as_coded()],
     ids=lambda p: f"{p.label}{'-coded' * p.stale_pair}",
 )
 def test_an_observed_algorithm_does_what_it_does_alone(policy):
@@ -176,7 +176,7 @@ def test_the_two_stopping_rules_are_one_at_epsilon_zero(epsilon):
 
 def test_theory_holds_on_a_classic_instance():
     """Event, lemmas, bound and decision functions on thirty runs with Equation 2."""
-    problem, policy = classic_instance(4, 2, np.pi / 3), m_lingape(2, selection="largest_variance")
+    problem, policy = classic_instance(4, 2, np.pi / 3), MLinGape(2, selection="largest_variance")
     rows = {"e": observe(policy, problem, 30).assign(convention="as_written", series="lv")}
     constant, bound = theorem_2(problem, policy)
     assert constant == m_lingape_complexity(problem.means[0], 2, sigma=0.5)
@@ -190,15 +190,15 @@ def test_theory_holds_on_a_classic_instance():
     rows["e"].loc[3, "event_share"] = 1.01
     assert CHECKS["lemma_4"](test, rows).holds
     with pytest.raises(ValueError, match="Theorem 2 says nothing of 'greedy'"):
-        theorem_2(problem, m_lingape(2, label="greedy"))
+        theorem_2(problem, MLinGape(2, label="greedy"))
 
 
 def test_several_instances_at_once_are_refused():
     features = np.random.default_rng(0).standard_normal((3, 4, 2))
     problem = LinearBandit("three", features, np.ones((3, 2)))
     with pytest.raises(ValueError, match=r"means must have shape \(1, n_arms\), got \(3, 4\)"):
-        GifaObserver(m_lingape(1), problem)
-    observer = GifaObserver(m_lingape(1), problem.take(np.array([0])))
+        GifaObserver(MLinGape(1), problem)
+    observer = GifaObserver(MLinGape(1), problem.take(np.array([0])))
     with pytest.raises(ValueError, match="one set of features, got 3"):
         observer.start(problem.arms, streams(problem, 3))
 
