@@ -189,7 +189,7 @@ FIGURES = {
         laptop=LAPTOP_4000,
     ),
     "fig4": _logistic("Figure 4: logistic rewards", as_coded=True),
-    "fig4_scale": _logistic("Figure 4 with standard deviation 3/d", as_coded=False, published_scale=True),
+    "fig4_scale": _logistic("Figure 4 with standard deviation 3/d", as_coded=False, coded_scale=True),
     "fig5a": search(
         "Figure 5a: automobile prices",
         partial(automobile_instance),
@@ -264,7 +264,7 @@ BEYOND = {
             FWG,
             {
                 "line search of Algorithm 2": {"allocation": "frank-wolfe"},
-                "published line search": {"allocation": "published-grid"},
+                "published line search": {"allocation": "coded-grid"},
                 "Kumar-Yıldırım start": {"allocation": "kumar-yildirim"},
                 "Wynn's steps": {"allocation": "wynn"},
                 "Soare's greedy rule": {"allocation": "greedy"},
