@@ -149,8 +149,8 @@ def tree_replay() -> dict[str, Any]:
     x = np.linspace(0.0, 1.0, 257)
     streams = Streams.first(1, seed=project_seed(), instance=problem.label)
     runs: dict[str, Any] = {}
-    names: tuple[tuple[Literal["lemma1", "published"], Literal["budget", "published"]], ...]
-    names = (("lemma1", "budget"), ("published", "published"))  # of GPOO's β and of GPTree's
+    names: tuple[tuple[Literal["lemma1", "as_coded"], Literal["budget", "as_coded"]], ...]
+    names = (("lemma1", "budget"), ("as_coded", "as_coded"))  # of GPOO's β and of GPTree's
     for beta, of_tree in names:
         named: list[tuple[str, Any]] = [
             (f"GPTree|{beta}|{s:g}", GpTree("GPTree", EVALUATIONS, slope=s, beta=of_tree)) for s in SLOPES

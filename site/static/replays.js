@@ -141,7 +141,7 @@
       const scales = [...new Set(Object.keys(data.runs).filter((k) => k.startsWith("GPOO|lemma1")).map((k) => k.split("|")[2]))];
       const strength = { name: "slope", label: "Slope", slider: true, values: slopes, start: slopes.length - 1 };
       strength.changed = (now) => { strength.values = now.algorithm === 0 ? slopes : scales; strength.tell(); };
-      const run = (now) => data.runs[[["GPTree", "GPOO"][now.algorithm], ["lemma1", "published"][now.beta], (now.algorithm === 0 ? slopes : scales)[now.slope]].join("|")];
+      const run = (now) => data.runs[[["GPTree", "GPOO"][now.algorithm], ["lemma1", "as_coded"][now.beta], (now.algorithm === 0 ? slopes : scales)[now.slope]].join("|")];
       const depth = (cell) => Math.floor(Math.log2(cell + 1));
       const place = (cell) => { const h = depth(cell), i = cell + 1 - 2 ** h; return [h, i / 2 ** h, 1 / 2 ** h]; };
       function tree(now) {

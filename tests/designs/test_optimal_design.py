@@ -8,7 +8,7 @@ from scipy import optimize
 
 from bestarm.designs import design_steps
 from bestarm.designs.optimal_design import DesignRule, optimal_design
-from bestarm.designs.projection import published_coordinates, span_basis
+from bestarm.designs.projection import coded_coordinates, span_basis
 
 EXACT = DesignRule(tolerance=1e-4, max_steps=20000)
 
@@ -242,13 +242,13 @@ def test_the_basis_spans_the_arms(seed, n, d, rank):
 def test_the_authors_projection_keeps_three_columns():
     """Full rank: nothing happens; else three, of which an old one stays where the rank is lower."""
     full = unit_arms(0, 1, 6, 4)[0]
-    np.testing.assert_array_equal(published_coordinates(full), full)
+    np.testing.assert_array_equal(coded_coordinates(full), full)
     five = unit_arms(1, 1, 5, 7)[0]
-    kept = published_coordinates(five)
+    kept = coded_coordinates(five)
     assert kept.shape == (5, 3)
     assert np.linalg.svd(kept)[1] == pytest.approx(np.linalg.svd(five)[1][:3])
     two = unit_arms(2, 1, 2, 6)[0]
-    np.testing.assert_array_equal(published_coordinates(two)[:, 2], two[:, 2])
+    np.testing.assert_array_equal(coded_coordinates(two)[:, 2], two[:, 2])
 
 
 # ----------------------------------------------------------------------------------------------------------------------

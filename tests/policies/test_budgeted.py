@@ -217,7 +217,7 @@ def test_a_rotation_of_the_features_does_not_matter(drive, name):
     """Nor does an embedding into more dimensions."""
     problem, policy = problem_for(name, seed=9), EVERY_POLICY[name](40)
     if name == "LinGapE as coded":
-        policy = replace(policy, radius="determinant", published_radius=False)  # the explicit radius has d in it
+        policy = replace(policy, radius="determinant", coded_radius=False)  # the explicit radius has d in it
     basis = np.linalg.qr(np.random.default_rng(1).standard_normal((5, 3)))[0].T
     turned = type(problem)(problem.label, problem.features @ basis, problem.theta @ basis, SIGMA)
     streams = Streams.first(5, seed=SEED, instance="rotation")
@@ -308,7 +308,7 @@ def naive_radius(policy: Budgeted, A: np.ndarray, x: np.ndarray, t: int) -> floa
         case "determinant":
             ratio = np.sqrt(np.linalg.det(A)) / np.sqrt(np.linalg.det(rho * np.eye(d)))
             return sigma * np.sqrt(2 * np.log(n_arms**2 * ratio / delta)) + np.sqrt(rho) * S
-        case "explicit" if policy.published_radius:
+        case "explicit" if policy.coded_radius:
             return sigma**2 * np.sqrt(d * np.log(n_arms**2 * (1 + t) / (rho * delta))) + np.sqrt(rho) * S
         case "explicit":
             return sigma * np.sqrt(d * np.log(n_arms**2 * (1 + t * L**2) / (rho * delta))) + np.sqrt(rho) * S
@@ -371,7 +371,7 @@ LINGAPE = {
     "explicit": lingape_greedy(200, sigma=SIGMA, delta=0.4, radius="explicit"),
     "stale pair": lingape_greedy(150, sigma=SIGMA, delta=0.4, stale_pair=True),
     "own": lingape_greedy(90, sigma=SIGMA, delta=0.4, radius="own"),
-    "radius alone": replace(lingape_greedy(200, sigma=SIGMA, delta=0.4, radius="explicit"), published_radius=True),
+    "radius alone": replace(lingape_greedy(200, sigma=SIGMA, delta=0.4, radius="explicit"), coded_radius=True),
     "as coded": lingape_greedy(200, sigma=SIGMA, delta=0.4).as_coded(),
     "as coded, optimised": lingape(200, sigma=SIGMA, delta=0.4).as_coded(),
 }
@@ -470,10 +470,10 @@ def test_presets():
     assert lingape_greedy(50).policy.selection == "greedy"
     as_coded = written.as_coded()
     assert as_coded.policy.design_regulariser == 1e-8
-    assert (as_coded.radius, as_coded.published_radius, as_coded.stops_early) == ("explicit", True, False)
+    assert (as_coded.radius, as_coded.coded_radius, as_coded.stops_early) == ("explicit", True, False)
     assert as_coded.policy.norm_bound == 2.0
     assert as_coded.nonnegative_weights
-    own = {"radius": "determinant", "stops_early": True, "published_radius": False, "nonnegative_weights": False}
+    own = {"radius": "determinant", "stops_early": True, "coded_radius": False, "nonnegative_weights": False}
     assert replace(as_coded, policy=written.policy, **own) == written
 
 
@@ -515,7 +515,7 @@ def test_a_rule_without_a_first_pass_takes_any_budget(drive):
     [
         (lambda: Budgeted(Lucb(1), 20, radius="determinant"), "needs features"),
         (lambda: Budgeted(MLinGape(1), 20, radius="widest"), "radius must be one of own, determinant, explicit"),
-        (lambda: Budgeted(MLinGape(1), 20, published_radius=True), "deviation of radius 'explicit'"),
+        (lambda: Budgeted(MLinGape(1), 20, coded_radius=True), "deviation of radius 'explicit'"),
         (lambda: lingape(20, delta=1.5), r"delta must lie in \(0, 1\)"),
     ],
 )

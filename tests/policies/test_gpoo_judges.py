@@ -136,7 +136,7 @@ def naive_stooo(run, policy):
             width = {
                 "munos": np.sqrt(log / (2 * len(seen))),
                 "average": np.sqrt(2 * log / len(seen)),
-                "published": log / (2 * len(seen)),
+                "as_coded": log / (2 * len(seen)),
             }[policy.rule]
             values.append(np.mean(seen) + width + policy.delta_scale * 2.0 ** -int(partition.depth(np.array(cell))))
         unseen = [c for c, v in zip(leaves, values, strict=True) if np.isinf(v)]
@@ -144,7 +144,7 @@ def naive_stooo(run, policy):
         run.evaluate(cell)
         depth, count = int(partition.depth(np.array(cell))), len(rewards_of(cell))
         delta = policy.delta_scale * 2.0**-depth
-        needed = {"munos": log / (2 * delta**2), "average": 2 * log / delta**2, "published": np.sqrt(log / 2)}[
+        needed = {"munos": log / (2 * delta**2), "average": 2 * log / delta**2, "as_coded": np.sqrt(log / 2)}[
             policy.rule
         ]
         if count >= needed and depth <= policy.max_depth:
@@ -331,7 +331,7 @@ def test_gp_tree_is_its_algorithm(as_coded):
 
 
 DEVIATIONS = {
-    "beta": "published",
+    "beta": "as_coded",
     "model_noise_variance": 0.005,
     "noise_in_width": True,
     "root_divided_first": True,

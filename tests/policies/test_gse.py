@@ -303,7 +303,7 @@ def test_an_allocation_that_is_no_design_is_refused():
 def test_the_authors_projection_remembers_what_it_dropped():
     """From the second stage on three columns are left; an arm that became the origin stays there."""
     problem = LinearBandit("basis", np.eye(16), np.linspace(1, 0, 16), 1.0)
-    policy = Gse(16 * 40, projection="published", ties_by_rank=True)
+    policy = Gse(16 * 40, projection="as_coded", ties_by_rank=True)
     streams = Streams.first(3, instance=problem.label)
     state, pulled = policy.start(problem.arms, streams), problem.arms.no_pulls(3)
     assert (state.n_columns == 16).all()
@@ -322,7 +322,7 @@ def test_the_authors_projection_remembers_what_it_dropped():
 def test_features_that_span_everything_are_left_alone():
     """Below full elimination the projection of the authors' code changes nothing, arm by arm."""
     problem = sphere(9, 32, 3)
-    plain, as_coded = (run(Gse(320, projection=p), problem, 50) for p in ("span", "published"))
+    plain, as_coded = (run(Gse(320, projection=p), problem, 50) for p in ("span", "as_coded"))
     np.testing.assert_array_equal(plain["arm"], as_coded["arm"])
 
 
@@ -374,7 +374,7 @@ def test_zero_arms_keep_their_share_in_the_authors_design_alone():
     x, live = np.vstack([np.eye(3), np.zeros((5, 3))])[None], np.ones((1, 8), dtype=bool)
     where, key, rows = np.zeros(1, dtype=np.int64), np.uint64(0), np.zeros(1, dtype=np.int64)
     for zero_arms, expected in ((False, [1 / 3] * 3 + [0] * 5), (True, [1 / 8] * 8)):
-        rule = AllocationRule("published-grid", "ceiling", zero_arms)
+        rule = AllocationRule("coded-grid", "ceiling", zero_arms)
         np.testing.assert_allclose(rule.weights(x, where, live, key, rows)[0], expected)
     assert Gse(40, allocation="g-optimal").as_coded().zero_arms_keep_weight
     assert not Gse(40).as_coded().zero_arms_keep_weight
@@ -402,8 +402,8 @@ def test_kept_rewards_are_those_of_all_stages():
             np.testing.assert_allclose(state.means[r][before[r]], (x @ theta)[before[r]], atol=1e-9)
             assert (state.means[r][~before[r]] == 0).all()
         first = False
-    with pytest.raises(ValueError, match="keeps_rewards needs projection 'span' or 'none', got 'published'"):
-        Gse(40, projection="published", keeps_rewards=True)
+    with pytest.raises(ValueError, match="keeps_rewards needs projection 'span' or 'none', got 'as_coded'"):
+        Gse(40, projection="as_coded", keeps_rewards=True)
 
 
 @pytest.mark.parametrize("keeps_rewards", [False, True])
@@ -422,7 +422,7 @@ def test_means_without_features_are_least_squares_on_the_canonical_basis(keeps_r
 def test_on_the_adaptive_instance_projection_and_ties_together_favour_the_best_arm():
     """A fact of the authors' code: the duel of two nearly equal arms becomes a tie that the stage before decides."""
     problem = adaptive_instance(8)
-    alone = run(Gse(160, projection="published"), problem, 1500)["correct"].mean()
-    both = run(Gse(160, projection="published", ties_by_rank=True), problem, 1500)["correct"].mean()
+    alone = run(Gse(160, projection="as_coded"), problem, 1500)["correct"].mean()
+    both = run(Gse(160, projection="as_coded", ties_by_rank=True), problem, 1500)["correct"].mean()
     assert alone < 0.45
     assert both > alone + 4.5 * np.sqrt(0.5 / 1500)

@@ -23,32 +23,32 @@ Allocation = Literal[
     "uniform",
     "g-optimal",
     "frank-wolfe",
-    "published-grid",
+    "coded-grid",
     "kumar-yildirim",
     "wynn",
     "fedorov",
     "greedy",
-    "published-greedy",
-    "published-ellipsoid",
+    "coded-greedy",
+    "coded-ellipsoid",
     "clusters",
 ]
 
 DESIGNS: dict[str, DesignRule] = {
     "g-optimal": DesignRule("d-optimal"),
     "frank-wolfe": DesignRule("frank-wolfe", max_steps=200),
-    "published-grid": DesignRule("grid", max_steps=100),
+    "coded-grid": DesignRule("grid", max_steps=100),
     "kumar-yildirim": DesignRule("d-optimal", start="kumar-yildirim"),
     "wynn": DesignRule("wynn"),
     "fedorov": DesignRule("d-optimal", tolerance=1e-3),
-    "published-ellipsoid": DesignRule("d-optimal", start="kumar-yildirim", tolerance=1e-9, max_steps=5000),
+    "coded-ellipsoid": DesignRule("d-optimal", start="kumar-yildirim", tolerance=1e-9, max_steps=5000),
 }
 
 # allocation and rounding in the authors' code of [1]_
-PUBLISHED: dict[str, tuple[Allocation, RoundingMethod]] = {
-    "g-optimal": ("published-grid", "ceiling"),
-    "frank-wolfe": ("published-grid", "ceiling"),
+CODED: dict[str, tuple[Allocation, RoundingMethod]] = {
+    "g-optimal": ("coded-grid", "ceiling"),
+    "frank-wolfe": ("coded-grid", "ceiling"),
     "wynn": ("fedorov", "multinomial"),
-    "greedy": ("published-greedy", "apportionment"),
+    "greedy": ("coded-greedy", "apportionment"),
 }
 
 
@@ -60,11 +60,11 @@ class AllocationRule:
     ----------
     name : str
         "uniform"; an optimal design, by its solver: "g-optimal" (steps on the determinant with away steps, which reach
-        the optimum), "frank-wolfe" ([1]_, Algorithm 2 as printed), "published-grid" (its form in the authors' code),
+        the optimum), "frank-wolfe" ([1]_, Algorithm 2 as printed), "coded-grid" (its form in the authors' code),
         "kumar-yildirim" (their start, Appendix C), "wynn" (steps of 1, 1/2, 1/3, ...), "fedorov" (Wynn's method
-        in the authors' code), "published-ellipsoid" (as "kumar-yildirim", but solved until arms that the optimum can do
+        in the authors' code), "coded-ellipsoid" (as "kumar-yildirim", but solved until arms that the optimum can do
         without have no weight, as by the solver of ellipsoids that their OD-LinBAI calls); "greedy" (Soare et
-        al. 2014), "published-greedy" (with an intercept); "clusters" (Appendix H).
+        al. 2014), "coded-greedy" (with an intercept); "clusters" (Appendix H).
     rounding : {"apportionment", "ceiling", "multinomial", "allen-zhu"}
         From a design's weights to whole numbers; only optimal designs are rounded.
     zero_arms : bool
@@ -116,10 +116,10 @@ class AllocationRule:
             return uniform_counts(live, budget, key, replications, stage)
         if self.name == "clusters":
             return cluster_counts(features[feature_set], live, budget, key=key, replications=replications, time=stage)
-        if self.name in ("greedy", "published-greedy"):
+        if self.name in ("greedy", "coded-greedy"):
             first, same = _distinct(feature_set, live, budget)
             counts = greedy_counts(
-                features[feature_set[first]], live[first], budget[first], intercept=self.name == "published-greedy"
+                features[feature_set[first]], live[first], budget[first], intercept=self.name == "coded-greedy"
             )
             return counts[same]
         return round_design(

@@ -13,7 +13,7 @@ from numba import njit
 from bestarm.interface import BoolArray, FloatArray, IntArray
 
 _ROUNDING = 1e-9
-_PUBLISHED_COLUMNS = 3
+_CODED_COLUMNS = 3
 
 
 @njit(cache=True)
@@ -76,7 +76,7 @@ def span_basis(x: FloatArray) -> FloatArray:
 
 
 @njit(cache=True)
-def published_coordinates(x: FloatArray) -> FloatArray:
+def coded_coordinates(x: FloatArray) -> FloatArray:
     """Return the arms as the authors' code of [1]_ projects them: at most three columns are left.
 
     Where the rank is below the number of columns, the first columns become the coordinates along the singular
@@ -96,17 +96,17 @@ def published_coordinates(x: FloatArray) -> FloatArray:
         for k in range(rank):
             if abs(found[i, k]) <= _ROUNDING * s[0]:  # rounding errors, which a solver would take for features
                 found[i, k] = 0.0
-    return np.ascontiguousarray(found[:, : min(_PUBLISHED_COLUMNS, x.shape[1])])
+    return np.ascontiguousarray(found[:, : min(_CODED_COLUMNS, x.shape[1])])
 
 
 @njit(cache=True)
-def published_columns(
+def coded_columns(
     columns: FloatArray, n_columns: IntArray, live: BoolArray, seen: FloatArray, n_seen: IntArray
 ) -> None:
     """Write what another projection of the authors' code leaves of the columns of every replication's live arms."""
     for r in range(len(live)):
         arms = np.flatnonzero(live[r])
-        x = published_coordinates(np.ascontiguousarray(columns[r][arms][:, : n_columns[r]]))
+        x = coded_coordinates(np.ascontiguousarray(columns[r][arms][:, : n_columns[r]]))
         n_seen[r] = x.shape[1]
         seen[r] = 0.0
         for i in range(len(arms)):

@@ -25,7 +25,7 @@ _OWN_RADIUS, _BY_TIME = Needs("radius", ("own",)), Needs("radius", ("own", "expl
 _EQ2, _FEATURES = Needs("threshold", ("eq2",)), Needs("index", ("paired", "individual"))
 _DESIGN = Needs(
     "allocation",
-    ("g-optimal", "frank-wolfe", "published-grid", "kumar-yildirim", "wynn", "fedorov", "published-ellipsoid"),
+    ("g-optimal", "frank-wolfe", "coded-grid", "kumar-yildirim", "wynn", "fedorov", "coded-ellipsoid"),
 )
 
 _LINGAPE = {"threshold": _OWN_RADIUS, "index_time_ahead": _BY_TIME, "stop": Needs("stale_pair", (True,))}

@@ -102,7 +102,7 @@ class Budgeted:
         \sqrt\rho S/\sigma`; or `explicit_radius`.
     stops_early : bool
         Whether the algorithm's own rule may end the search before the budget does.
-    published_radius : bool
+    coded_radius : bool
         *Deviation*: the explicit radius has :math:`\sigma^2` for :math:`\sigma` and L = 1, as in the code of [1]_.
     nonnegative_weights : bool
         *Deviation*: the linear program of the optimised selection asks for weights of at least 0, as in the code of
@@ -118,7 +118,7 @@ class Budgeted:
     budget: int
     radius: Radius = "own"
     stops_early: bool = True
-    published_radius: bool = False
+    coded_radius: bool = False
     nonnegative_weights: bool = False
 
     def __post_init__(self) -> None:
@@ -130,8 +130,8 @@ class Budgeted:
             raise ValueError(
                 f"radius {self.radius!r} needs features: the index of the policy is {self.policy.index!r}."
             )
-        if self.published_radius and self.radius != "explicit":
-            raise ValueError(f"published_radius is a deviation of radius 'explicit', got radius {self.radius!r}.")
+        if self.coded_radius and self.radius != "explicit":
+            raise ValueError(f"coded_radius is a deviation of radius 'explicit', got radius {self.radius!r}.")
 
     @property
     def label(self) -> str:
@@ -149,7 +149,7 @@ class Budgeted:
             policy=policy,
             radius="explicit",
             stops_early=False,
-            published_radius=True,
+            coded_radius=True,
             nonnegative_weights=self.policy.selection == "optimised",
         )
 
@@ -170,7 +170,7 @@ class Budgeted:
         if self.radius == "explicit":
             policy = self.policy
             state.threshold = explicit_radius(
-                arms, policy.delta, policy.sigma, self._rho, policy.norm_bound, as_coded=self.published_radius
+                arms, policy.delta, policy.sigma, self._rho, policy.norm_bound, as_coded=self.coded_radius
             )
         return state
 
@@ -240,7 +240,7 @@ def lingape(
     *,
     radius: Radius = "determinant",
     stops_early: bool = True,
-    published_radius: bool = False,
+    coded_radius: bool = False,
     nonnegative_weights: bool = False,
     index: Index = "paired",
     stop: Stop = "lucb",
@@ -268,7 +268,7 @@ def lingape_greedy(
     *,
     radius: Radius = "determinant",
     stops_early: bool = True,
-    published_radius: bool = False,
+    coded_radius: bool = False,
     index: Index = "paired",
     stop: Stop = "lucb",
     threshold: ThresholdName = "eq2",
@@ -295,10 +295,10 @@ def _lingape(
     budget: int,
     radius: Radius,
     stops_early: bool,
-    published_radius: bool,
+    coded_radius: bool,
     nonnegative_weights: bool,
     **settings: Any,
 ) -> Budgeted:
     """Return LinGapE with these settings of its own and those of `Gifa`."""
     policy = MLinGape(1, selection=selection, **settings)
-    return Budgeted(policy, budget, radius, stops_early, published_radius, nonnegative_weights)
+    return Budgeted(policy, budget, radius, stops_early, coded_radius, nonnegative_weights)

@@ -15,12 +15,12 @@ from typing import Literal, get_args
 import numpy as np
 from numba import njit
 
-from bestarm.designs.projection import published_columns
+from bestarm.designs.projection import coded_columns
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
 from bestarm.policies.fixed_budget import largest
 from bestarm.streams import Streams, uniform
 
-Projection = Literal["span", "published", "none"]
+Projection = Literal["span", "as_coded", "none"]
 Estimator = Callable[[FloatArray, IntArray, BoolArray, IntArray, FloatArray], FloatArray]
 
 _EQUAL = 1e-10
@@ -107,14 +107,14 @@ def start(
         Keys the random choices.
     streams : Streams
         The replications.
-    projection : {"span", "published", "none"}
+    projection : {"span", "as_coded", "none"}
         Whose columns are to be remembered.
     keeps_rewards : bool
         Whether the rewards of all stages are to be remembered.
     """
     n_replications = len(streams.replications)
     features, feature_set = arms.feature_sets(n_replications)
-    columns = features[feature_set] if projection == "published" else np.zeros((n_replications, 0, 0))
+    columns = features[feature_set] if projection == "as_coded" else np.zeros((n_replications, 0, 0))
     n_kept = arms.n_arms if keeps_rewards else 0
     return EliminationState(
         live=np.ones((n_replications, arms.n_arms), dtype=np.bool_),
@@ -164,14 +164,14 @@ def seen_features(state: EliminationState, rows: IntArray, projection: str) -> t
     The projection of the authors' code depends on the live arms of all stages; otherwise designs and estimates
     project by themselves.
     """
-    if projection != "published":
+    if projection != "as_coded":
         return state.features, state.feature_set[rows]
-    return _published(state, rows)[0], np.arange(len(rows))
+    return _coded(state, rows)[0], np.arange(len(rows))
 
 
-def _published(state: EliminationState, rows: IntArray) -> tuple[FloatArray, IntArray]:
+def _coded(state: EliminationState, rows: IntArray) -> tuple[FloatArray, IntArray]:
     seen, n_seen = np.empty(state.columns[rows].shape), np.empty(len(rows), dtype=np.int64)
-    published_columns(state.columns[rows], state.n_columns[rows], state.live[rows], seen, n_seen)
+    coded_columns(state.columns[rows], state.n_columns[rows], state.live[rows], seen, n_seen)
     return seen, n_seen
 
 
@@ -193,8 +193,8 @@ def learn(
     going = np.flatnonzero(counts.any(axis=1))
     features, feature_set = seen_features(state, going, projection)
     live = state.live[going]
-    if projection == "published":
-        state.columns[going], state.n_columns[going] = _published(state, going)
+    if projection == "as_coded":
+        state.columns[going], state.n_columns[going] = _coded(state, going)
     if state.counts.shape[1] > 0:
         state.counts += np.where(np.isnan(sums), 0, counts)
         state.sums += np.where(np.isnan(sums), 0.0, sums)

@@ -26,11 +26,11 @@ from bestarm.policies.cell_search import (
     learn,
     noise_of_average,
 )
-from bestarm.policies.gpoo import lemma1_beta, published_beta
+from bestarm.policies.gpoo import coded_beta, lemma1_beta
 from bestarm.presets import preset
 from bestarm.streams import Streams
 
-Beta = Literal["budget", "published", "gpoo", "gpoo_published"]
+Beta = Literal["budget", "as_coded", "gpoo", "gpoo_as_coded"]
 
 
 def first_largest(values: FloatArray, among: BoolArray) -> IntArray:
@@ -65,7 +65,7 @@ class GpTree(CellSearch):
         :math:`C_2, C_3, D_1`.
     theta : float
         Risk in :math:`\beta_n`, as in Lemma 1 of [2]_.
-    beta : {"budget", "published", "gpoo", "gpoo_published"}
+    beta : {"budget", "as_coded", "gpoo", "gpoo_as_coded"}
         :math:`\beta_n=\sqrt{2\log(Mn^2\pi^2/6\theta)}`; *deviation*: :math:`0.25\sqrt{\log n+u}`; the square root of
         GPOO's growing :math:`\beta_t`, as written or as coded, an ablation.
     model_noise_variance : float, optional
@@ -126,7 +126,7 @@ class GpTree(CellSearch):
             slope=0.1,
             cell_ratio=0.5,
             cell_radius=1.0,
-            beta="gpoo_published" if self.beta == "gpoo" else "published",
+            beta="gpoo_as_coded" if self.beta == "gpoo" else "as_coded",
             model_noise_variance=0.005,
             noise_in_width=True,
             root_evaluated_first=True,
@@ -161,10 +161,10 @@ class GpTree(CellSearch):
         r"""Return what multiplies :math:`\sigma`, shape of ``n_rounds``."""
         depth = int(min(self.max_depth(partition), partition.deepest))
         t = np.maximum(n_rounds, 1)
-        if self.beta == "published":
+        if self.beta == "as_coded":
             return np.full(np.shape(t), 0.25 * np.sqrt(np.log(self.budget) + self.risk_exponent))
-        if self.beta == "gpoo_published":
-            return np.sqrt(published_beta(t))
+        if self.beta == "gpoo_as_coded":
+            return np.sqrt(coded_beta(t))
         t = np.full_like(t, self.budget) if self.beta == "budget" else t
         return np.sqrt(lemma1_beta(t, self.theta, partition.arity, depth))
 

@@ -28,7 +28,7 @@ from bestarm.policies.cell_search import (
 from bestarm.presets import preset
 from bestarm.streams import Streams
 
-Beta = Literal["lemma1", "published"]
+Beta = Literal["lemma1", "as_coded"]
 Recommendation = Literal["deepest", "leaf", "lower_bound", "at_expansion"]
 
 
@@ -38,7 +38,7 @@ def lemma1_beta(n_rounds: IntArray, theta: float, arity: int, max_depth: int) ->
     return 2.0 * np.log(n_cells * np.pi**2 * np.asarray(n_rounds, dtype=np.float64) ** 2 / (6.0 * theta))
 
 
-def published_beta(n_rounds: IntArray) -> FloatArray:
+def coded_beta(n_rounds: IntArray) -> FloatArray:
     r"""Return :math:`0.1\log(\pi^2t^2/0.6)`, which the authors' code has in place of Lemma 1's."""
     return 0.1 * np.log(np.pi**2 * np.asarray(n_rounds, dtype=np.float64) ** 2 / 0.6)
 
@@ -76,7 +76,7 @@ class Gpoo(DeltaSearch):
     ----------
     theta : float
         Risk in (0, 1) of Lemma 1.
-    beta : {"lemma1", "published"}
+    beta : {"lemma1", "as_coded"}
         :math:`\beta_t`. *Deviation*: the authors' code has :math:`0.1\log(\pi^2t^2/0.6)`.
     constant_beta : bool
         Use :math:`\beta_N` in every round; no algorithm of a paper, it isolates what GPTree is said to suffer from.
@@ -137,7 +137,7 @@ class Gpoo(DeltaSearch):
         """Return the algorithm with the named deviations of the authors' code."""
         return replace(
             self,
-            beta="published",
+            beta="as_coded",
             model_noise_variance=0.005,
             noise_in_width=True,
             root_divided_first=True,
@@ -149,7 +149,7 @@ class Gpoo(DeltaSearch):
     def beta_of(self, n_rounds: IntArray, arity: int) -> FloatArray:
         r"""Return :math:`\beta_t`."""
         t: IntArray = np.full_like(n_rounds, self.budget) if self.constant_beta else np.maximum(n_rounds, 1)
-        return published_beta(t) if self.beta == "published" else lemma1_beta(t, self.theta, arity, self.max_depth)
+        return coded_beta(t) if self.beta == "as_coded" else lemma1_beta(t, self.theta, arity, self.max_depth)
 
     def start(self, arms: Partition, streams: Streams) -> GpooState:
         """Return the state before the first evaluation."""

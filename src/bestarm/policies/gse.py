@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from bestarm.designs.allocation import PUBLISHED, Allocation, AllocationRule
+from bestarm.designs.allocation import CODED, Allocation, AllocationRule
 from bestarm.designs.rounding import RoundingMethod
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.arm_estimates import least_squares_means, logistic_scores
@@ -66,10 +66,10 @@ class Gse(StagePolicy):
         *Deviation*: the pulls that :math:`\lfloor B/s\rfloor` leaves go to the last stages, one each.
     rounds_down : bool
         *Deviation*: keep :math:`\lfloor|\mathcal A|/\eta\rfloor` arms, so that the last stages may never come.
-    projection : {"span", "published", "none"}
+    projection : {"span", "as_coded", "none"}
         Onto the span of the live arms. "none" leaves the features as they are; the shortest least squares solution and
-        the designs are the same. *Deviation* "published": a stage sees at most three features, see
-        `bestarm.designs.projection.published_coordinates`; the authors' code does so on synthetic instances only.
+        the designs are the same. *Deviation* "as_coded": a stage sees at most three features, see
+        `bestarm.designs.projection.coded_coordinates`; the authors' code does so on synthetic instances only.
     ties_by_rank : bool
         *Deviation*: of arms whose estimates agree to ten digits the one stays that was ahead in the stage before, in
         the first stage the one with the larger index; as written a random one.
@@ -115,10 +115,8 @@ class Gse(StagePolicy):
             raise ValueError(
                 f"ridge must be positive, got {self.ridge}: without it separated rewards have no estimate."
             )
-        if self.keeps_rewards and self.projection == "published":
-            raise ValueError(
-                "keeps_rewards needs projection 'span' or 'none', got 'published', which forgets features."
-            )
+        if self.keeps_rewards and self.projection == "as_coded":
+            raise ValueError("keeps_rewards needs projection 'span' or 'none', got 'as_coded', which forgets features.")
         self._rule  # noqa: B018  # refuses unknown names before anything runs
 
     @property
@@ -127,17 +125,17 @@ class Gse(StagePolicy):
 
     def as_coded(self) -> Gse:
         """Return the algorithm with the named deviations of the authors' code."""
-        allocation, rounding = PUBLISHED.get(self.allocation, (self.allocation, self.rounding))
+        allocation, rounding = CODED.get(self.allocation, (self.allocation, self.rounding))
         return replace(
             self,
             allocation=allocation,
             rounding=rounding,
             spends_remainder=True,
             rounds_down=True,
-            projection="published" if self.projection == "span" else self.projection,
+            projection="as_coded" if self.projection == "span" else self.projection,
             ties_by_rank=True,
             blank_keeps_order=True,
-            zero_arms_keep_weight=allocation == "published-grid",
+            zero_arms_keep_weight=allocation == "coded-grid",
         )
 
     def schedule(self, n_arms: int) -> tuple[IntArray, IntArray]:

@@ -22,7 +22,7 @@ from bestarm.policies.fixed_budget import check_budget, largest, most_pulled
 from bestarm.settings import check_settings
 from bestarm.streams import Streams
 
-_PUBLISHED_RISK = 0.001
+_CODED_RISK = 0.001
 
 
 @njit(cache=True)
@@ -139,7 +139,7 @@ class LinUcb:
 
     def as_coded(self) -> LinUcb:
         """Return the algorithm with the named deviations of the authors' code, and its alpha, about 0.513."""
-        alpha = 1.0 / float(np.sqrt(np.log(2.0 / _PUBLISHED_RISK) / 2.0))
+        alpha = 1.0 / float(np.sqrt(np.log(2.0 / _CODED_RISK) / 2.0))
         return replace(self, alpha=alpha, regulariser=1.0, disjoint=True, ties_in_order=True)
 
     def start(self, arms: Arms, streams: Streams) -> LinUcbState:

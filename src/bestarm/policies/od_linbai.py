@@ -78,9 +78,9 @@ class OdLinBai(StagePolicy):
         Solver of the design, see `bestarm.designs.allocation`; the default starts from few arms and so ends with few.
     exact : bool
         Spend :math:`\lfloor B/R\rfloor` in each stage by efficient apportionment, in place of the rule for m.
-    projection : {"span", "published", "none"}
+    projection : {"span", "as_coded", "none"}
         As in `bestarm.policies.gse.Gse`.
-    published_schedule : bool
+    coded_schedule : bool
         *Deviation*: see `schedule`.
     schedule_dimension : int, optional
         *Deviation*: the dimension that sets the number of stages and the arms that they leave, while m takes the rank.
@@ -94,7 +94,7 @@ class OdLinBai(StagePolicy):
     allocation: Allocation = "kumar-yildirim"
     exact: bool = False
     projection: str = "span"
-    published_schedule: bool = False
+    coded_schedule: bool = False
     schedule_dimension: int | None = None
     ties_by_rank: bool = False
     blank_keeps_order: bool = False
@@ -115,9 +115,9 @@ class OdLinBai(StagePolicy):
         """
         return replace(
             self,
-            allocation="published-ellipsoid" if self.allocation == "kumar-yildirim" else self.allocation,
-            projection="published" if self.projection == "span" else self.projection,
-            published_schedule=True,
+            allocation="coded-ellipsoid" if self.allocation == "kumar-yildirim" else self.allocation,
+            projection="as_coded" if self.projection == "span" else self.projection,
+            coded_schedule=True,
             ties_by_rank=True,
             blank_keeps_order=True,
         )
@@ -160,7 +160,7 @@ class OdLinBai(StagePolicy):
         return elimination.ask_for(counts)
 
     def _plan(self, n_arms: int, rank: int) -> tuple[float, list[int]]:
-        return schedule(n_arms, rank, self.budget, as_coded=self.published_schedule, dimension=self.schedule_dimension)
+        return schedule(n_arms, rank, self.budget, as_coded=self.coded_schedule, dimension=self.schedule_dimension)
 
     def tell(self, state: EliminationState, asked: Ask, totals: FloatArray) -> None:
         """Fit the stage's rewards and eliminate; totals that are NaN (failed) teach nothing."""

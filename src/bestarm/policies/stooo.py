@@ -28,7 +28,7 @@ from bestarm.policies.cell_search import (
 from bestarm.presets import preset
 from bestarm.streams import Streams
 
-Rule = Literal["munos", "average", "published"]
+Rule = Literal["munos", "average", "as_coded"]
 Recommendation = Literal["mean", "first_divided", "posterior"]
 
 
@@ -41,7 +41,7 @@ class Stooo(DeltaSearch):
 
     Parameters
     ----------
-    rule : {"munos", "average", "published"}
+    rule : {"munos", "average", "as_coded"}
         Width w and the rewards T that a division takes: :math:`\sqrt{\log(n^2/\eta)/2T}` and
         :math:`\log(n^2/\eta)/2\delta(h)^2` ([1]_); :math:`\sqrt{2\log(t^2/\theta)/T}` and
         :math:`2\log(t^2/\theta)/\delta(h)^2` ([2]_); *deviation*: :math:`\log(n^2/\eta)/2T` and
@@ -83,7 +83,7 @@ class Stooo(DeltaSearch):
     def as_coded(self) -> Stooo:
         """Return the algorithm with the named deviations of the authors' code, one class for both algorithms."""
         rule: Recommendation = "first_divided" if self.recommendation == "mean" else self.recommendation
-        return replace(self, rule="published", recommendation=rule, one_evaluation_less=True)
+        return replace(self, rule="as_coded", recommendation=rule, one_evaluation_less=True)
 
     def start(self, arms: Partition, streams: Streams) -> DividedState:
         """Return the state before the first evaluation."""
@@ -100,7 +100,7 @@ class Stooo(DeltaSearch):
         """Return the b-values, shape (R, capacity); infinite for a node without rewards."""
         logarithm = self._logarithm(state.n_rounds)[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
-            if self.rule == "published":
+            if self.rule == "as_coded":
                 width = logarithm / (2.0 * state.draws)
             else:
                 width = np.sqrt((2.0 if self.rule == "average" else 0.5) * logarithm / state.draws)
@@ -121,7 +121,7 @@ class Stooo(DeltaSearch):
         state.n_rounds += counts
         here = np.arange(len(counts)), state.chosen
         depths, draws = state.depths[here], state.draws[here]
-        if self.rule == "published":
+        if self.rule == "as_coded":
             enough = draws**2 >= logarithm / 2.0
         else:
             enough = draws >= (2.0 if self.rule == "average" else 0.5) * logarithm / self.delta(depths) ** 2

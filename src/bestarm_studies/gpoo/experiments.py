@@ -164,7 +164,7 @@ TREES = {
 }
 
 SHALLOW = partial(Gpoo, "GPOO", BUDGET, max_depth=6)
-CODE_BETA = partial(SHALLOW, beta="published")
+CODE_BETA = partial(SHALLOW, beta="as_coded")
 PRIOR = partial(prior_bandit)
 THEORY = {
     "theory_event": computed(

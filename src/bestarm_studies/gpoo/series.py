@@ -84,7 +84,7 @@ CHILDREN_AND_REPRESENTATIVES = {
 # Paper against code: each deviation alone, and all of them
 
 GPOO_DEVIATIONS: dict[str, dict[str, Any]] = {
-    "β of the code": {"beta": "published"},
+    "β of the code": {"beta": "as_coded"},
     "noise of the model": {"model_noise_variance": CODE_NOISE_VARIANCE},
     "noise in the width": {"noise_in_width": True},
     "root divided first": {"root_divided_first": True},
@@ -94,7 +94,7 @@ GPOO_DEVIATIONS: dict[str, dict[str, Any]] = {
 }
 GPTREE_DEVIATIONS: dict[str, dict[str, Any]] = {
     "constants of the code": {"holder": 0.5, "slope": 0.1, "cell_ratio": 0.5, "cell_radius": 1.0},
-    "β of the code": {"beta": "published"},
+    "β of the code": {"beta": "as_coded"},
     "noise of the model": {"model_noise_variance": CODE_NOISE_VARIANCE},
     "noise in the width": {"noise_in_width": True},
     "root evaluated first": {"root_evaluated_first": True},
@@ -102,7 +102,7 @@ GPTREE_DEVIATIONS: dict[str, dict[str, Any]] = {
     "exact comparisons": {"exact_ties": True},
 }
 STOOO_DEVIATIONS: dict[str, dict[str, Any]] = {
-    "rule of the code": {"rule": "published"},
+    "rule of the code": {"rule": "as_coded"},
     "first divided": {"recommendation": "first_divided"},
     "one evaluation less": {"one_evaluation_less": True},
 }
@@ -190,7 +190,7 @@ DELTA_SCALES = of_policy({f"c = {c}": partial(GPOO, delta_scale=float(c)) for c 
 BETAS = of_policy(
     {
         **{f"θ = {theta}": partial(GPOO, theta=theta) for theta in (0.01, 0.1, 0.5)},
-        "β of the code": partial(GPOO, beta="published"),
+        "β of the code": partial(GPOO, beta="as_coded"),
     }
 )
 LENGTHSCALES = of_policy(

@@ -117,7 +117,7 @@ class LogisticInstances:
         K and d.
     seed : int
         Another seed, other instances.
-    published_scale : bool
+    coded_scale : bool
         *Deviation*: the entries of :math:`\theta` have the standard deviation 3/d, in place of the variance 3/d.
     leaks : bool
         Whether, in the authors' code, the policies that run on these instances overwrite the dimension.
@@ -127,13 +127,13 @@ class LogisticInstances:
     n_arms: int
     n_features: int
     seed: int = 0
-    published_scale: bool = False
+    coded_scale: bool = False
     leaks: bool = False
 
     def as_coded(self) -> LogisticInstances:
         r"""Return the law of the authors' code: another scale of :math:`\theta`; with ``leaks``, four features."""
         d = _LEAKED_DIMENSION if self.leaks else self.n_features
-        return replace(self, published_scale=True, n_features=d)
+        return replace(self, coded_scale=True, n_features=d)
 
     @property
     def arms(self) -> Arms:
@@ -144,13 +144,13 @@ class LogisticInstances:
         """Return the instances of some replications, by their identities."""
         streams = Streams(self.seed, self.label, np.asarray(replications, dtype=np.int64))
         d, rows = self.n_features, streams.replications
-        scale = 3.0 / d if self.published_scale else np.sqrt(3.0 / d)
+        scale = 3.0 / d if self.coded_scale else np.sqrt(3.0 / d)
         features = _cube(streams.key("features"), rows, self.n_arms, d)
         return LogisticBandit(self.label, features, _normal(streams.key("theta"), rows, d, scale))
 
 
 def logistic_instance(
-    n_features: int, n_arms: int = 8, seed: int = 0, published_scale: bool = False, leaks: bool = False
+    n_features: int, n_arms: int = 8, seed: int = 0, coded_scale: bool = False, leaks: bool = False
 ) -> LogisticInstances:
     r"""Return arms uniform in :math:`[-1/2,1/2]^d` and :math:`\theta\sim N(0,\frac3dI_d)` ([1]_, Section 8.4).
 
@@ -158,9 +158,9 @@ def logistic_instance(
     ----------
     n_features, n_arms : int
         d and K.
-    seed, published_scale, leaks
+    seed, coded_scale, leaks
         See `LogisticInstances`.
     """
     check_sizes(n_arms, n_features, 1.0)
-    label = f"logistic K={n_arms} d={n_features}{' published scale' * published_scale}"
-    return LogisticInstances(label, n_arms, n_features, seed, published_scale, leaks)
+    label = f"logistic K={n_arms} d={n_features}{' published scale' * coded_scale}"
+    return LogisticInstances(label, n_arms, n_features, seed, coded_scale, leaks)

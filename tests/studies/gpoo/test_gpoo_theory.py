@@ -106,7 +106,7 @@ def _history(partition, cells, rewards):
 def test_event_rows_obey_the_lemmas_where_the_event_holds():
     """Forty drawn functions: Lemma 3 and the mended Lemma 4 hold; Lemma 4 as printed fails at the root."""
     policy, problem = partial(Gpoo, "GPOO", 40, max_depth=5), partial(prior_bandit)
-    rows = event_rows({"A": (policy, problem), "B": (partial(policy, beta="published"), problem)}, 40, 3)
+    rows = event_rows({"A": (policy, problem), "B": (partial(policy, beta="as_coded"), problem)}, 40, 3)
     held = rows[(rows["series"] == "A") & (rows["event_share"] <= 1.0)]
     assert len(held) >= 36
     assert held["optimality_share"].max() <= 1.0

@@ -29,7 +29,7 @@ from bestarm_studies.gse.peace_width import PeaceWidth
 from bestarm_studies.gse.tabular import automobile_instance, stand_in_automobile_instance
 from bestarm_studies.gse.tabular import correct as correct_row
 
-_COLUMNS: Settings = {"projection": "published"}
+_COLUMNS: Settings = {"projection": "as_coded"}
 _REMAINDER: Settings = {"spends_remainder": True}
 _DOWN: Settings = {"rounds_down": True}
 _IN_ORDER: Settings = {"ties_in_order": True}
@@ -37,11 +37,11 @@ _BY_RANK: Settings = {"ties_by_rank": True}
 _BLANK: Settings = {"blank_keeps_order": True}
 _ZERO_ARMS: Settings = {"zero_arms_keep_weight": True}
 _UP: Settings = {"rounding": "ceiling"}
-_LINE_SEARCH: Settings = {"allocation": "published-grid"}
-_INTERCEPT: Settings = {"allocation": "published-greedy"}
-_SCHEDULE: Settings = {"published_schedule": True}
+_LINE_SEARCH: Settings = {"allocation": "coded-grid"}
+_INTERCEPT: Settings = {"allocation": "coded-greedy"}
+_SCHEDULE: Settings = {"coded_schedule": True}
 _LEAKED: Settings = {"schedule_dimension": 4}
-_ELLIPSOID: Settings = {"allocation": "published-ellipsoid"}
+_ELLIPSOID: Settings = {"allocation": "coded-ellipsoid"}
 _EXACT: Settings = {"exact": True}
 _ONE_BEST: dict[str, Settings] = {"duplicates of the best are errors": {"only_first_best": True}}  # of the problem
 _FOUR: dict[str, Settings] = {"dimension 4": {"n_features": 4}}  # of the problem
@@ -126,7 +126,7 @@ def _baselines() -> dict[str, Any]:
         {
             "published radius": {
                 "radius": "explicit",
-                "published_radius": True,
+                "coded_radius": True,
                 "regulariser": 1e-8,
                 "threshold_regulariser": 1e-8,
                 "norm_bound": 2.0,
