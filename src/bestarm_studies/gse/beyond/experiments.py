@@ -34,7 +34,7 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
             FWG,
             {
                 "line search of Algorithm 2": {"allocation": "frank-wolfe"},
-                "published line search": {"allocation": "published-grid"},
+                "published line search": {"allocation": "coded-grid"},
                 "Kumar-Yıldırım start": {"allocation": "kumar-yildirim"},
                 "Wynn's steps": {"allocation": "wynn"},
                 "Soare's greedy rule": {"allocation": "greedy"},

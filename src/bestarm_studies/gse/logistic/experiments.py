@@ -47,5 +47,5 @@ def _logistic(title: str, as_coded: bool, **settings: Any) -> Experiment:
 
 EXPERIMENTS: dict[str, Experiment] = {
     "fig4": _logistic("Figure 4: logistic rewards", as_coded=True),
-    "fig4_scale": _logistic("Figure 4 with standard deviation 3/d", as_coded=False, published_scale=True),
+    "fig4_scale": _logistic("Figure 4 with standard deviation 3/d", as_coded=False, coded_scale=True),
 }
