@@ -31,6 +31,7 @@ COLUMNS = [
     "processor",
 ]
 EQUAL, CLOSE, MOVED, RENEWED = "equal", "within 1e-12", "moved", "renewed"
+RENAMED = "renamed"  # the code before, with names replaced in its syntax trees, has the hash of the code
 _NEAR = 1e-12  # relative to the largest number of a column
 
 
@@ -125,7 +126,7 @@ def add_lines(file: Path, lines: Sequence[dict[str, Any]]) -> None:
 
 def leads(lineage: pd.DataFrame, part: Part, name: str, code: str) -> bool:
     """Return whether lines of equal laptop rows of this series lead from some code to that of a part."""
-    of = lineage[(lineage["experiment"] == name) & (lineage["result"] == EQUAL)]
+    of = lineage[(lineage["experiment"] == name) & lineage["result"].isin((EQUAL, RENAMED))]
     for column in ("convention", "series"):
         of = of[of[column] == part.columns.get(column, "")]
     reached, waiting = {code}, [code]
