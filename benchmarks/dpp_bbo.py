@@ -27,8 +27,8 @@ from bestarm.designs.k_dpp_chains import Entries, explicit, run_chain
 from bestarm.designs.k_dpp_mixing import down_up_steps, sequential_deficit
 from bestarm.interface import FloatArray
 from bestarm.models.gp_hyper import GammaPriors, log_posterior, squared_differences
-from bestarm.policies.batch_gp import BatchGP, lp_ucb, ucb_dpp_max, ucb_dpp_sample
-from bestarm.policies.gp_state import GPModel
+from bestarm.policies.gaussian.batch_gp import BatchGP, lp_ucb, ucb_dpp_max, ucb_dpp_sample
+from bestarm.policies.gaussian.gp_state import GPModel
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.simulate import simulate
 from bestarm.streams import Streams

@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.linalg import cho_factor, cho_solve
 
 from bestarm.interface import Ask
-from bestarm.policies.gpoo import Gpoo, lemma1_beta
+from bestarm.policies.cells.gpoo import Gpoo, lemma1_beta
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_studies.gpoo.cell_bandit import CellBandit

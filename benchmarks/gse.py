@@ -16,8 +16,8 @@ import pandas as pd
 from scipy import optimize
 
 from bestarm.designs.optimal_design import DesignRule, optimal_design
-from bestarm.policies.gse import Gse, n_stages
-from bestarm.policies.peace import Peace
+from bestarm.policies.linear.gse import Gse, n_stages
+from bestarm.policies.linear.peace import Peace
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_studies.gse.instances import adaptive_instance, sphere_instance

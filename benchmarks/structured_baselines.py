@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import Ask, FloatArray, IntArray
-from bestarm.policies.bayes_gap import BayesGap
-from bestarm.policies.budgeted import lingape_greedy
-from bestarm.policies.lin_ucb import LinUcb
-from bestarm.policies.ucb_glm import UcbGlm
+from bestarm.policies.linear.bayes_gap import BayesGap
+from bestarm.policies.linear.budgeted import lingape_greedy
+from bestarm.policies.linear.lin_ucb import LinUcb
+from bestarm.policies.linear.ucb_glm import UcbGlm
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
 from bestarm.streams import Streams

@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pandas as pd
 
-from bestarm.policies.gifa import Gifa, LinGifa, Lucb, MLinGape
+from bestarm.policies.linear.gifa import Gifa, LinGifa, Lucb, MLinGape
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
 from bestarm.streams import Streams

@@ -8,27 +8,34 @@ import numpy as np
 from bestarm.guards.protocol import Guarded
 from bestarm.interface import Arms
 from bestarm.partition import Partition
-from bestarm.policies.batch_gp import gp_bucb, thompson, ucb_dpp_sample
 from bestarm.policies.batch_search import RandomBatch
-from bestarm.policies.bayes_gap import BayesGap
-from bestarm.policies.budgeted import lingape, lingape_greedy
-from bestarm.policies.cell_search import CellSearch
-from bestarm.policies.gifa import Gifa, LinGifa, Lucb, MLinGape, Ugape
-from bestarm.policies.gp_state import GPModel
-from bestarm.policies.gp_tree import GpTree
-from bestarm.policies.gpoo import Gpoo
-from bestarm.policies.grid_search import GridSearch
-from bestarm.policies.gse import Gse
-from bestarm.policies.lin_ucb import LinUcb
-from bestarm.policies.linear_oae import EllipsoidOae, LinearDiverse, LinearGreedy, LinearLogDet, LinearOae, LinearSeq
-from bestarm.policies.lingame import LinGame
-from bestarm.policies.oae import Oae
-from bestarm.policies.oae_ensemble import EnsembleSearch
-from bestarm.policies.oae_sequential import EnsembleSeqB, SeqB
-from bestarm.policies.od_linbai import OdLinBai
-from bestarm.policies.peace import Peace
-from bestarm.policies.stooo import Stooo
-from bestarm.policies.ucb_glm import UcbGlm
+from bestarm.policies.cells.cell_search import CellSearch
+from bestarm.policies.cells.gp_tree import GpTree
+from bestarm.policies.cells.gpoo import Gpoo
+from bestarm.policies.cells.grid_search import GridSearch
+from bestarm.policies.cells.stooo import Stooo
+from bestarm.policies.gaussian.batch_gp import gp_bucb, thompson, ucb_dpp_sample
+from bestarm.policies.gaussian.gp_state import GPModel
+from bestarm.policies.linear.bayes_gap import BayesGap
+from bestarm.policies.linear.budgeted import lingape, lingape_greedy
+from bestarm.policies.linear.gifa import Gifa, LinGifa, Lucb, MLinGape, Ugape
+from bestarm.policies.linear.gse import Gse
+from bestarm.policies.linear.lin_ucb import LinUcb
+from bestarm.policies.linear.linear_oae import (
+    EllipsoidOae,
+    LinearDiverse,
+    LinearGreedy,
+    LinearLogDet,
+    LinearOae,
+    LinearSeq,
+)
+from bestarm.policies.linear.lingame import LinGame
+from bestarm.policies.linear.od_linbai import OdLinBai
+from bestarm.policies.linear.peace import Peace
+from bestarm.policies.linear.ucb_glm import UcbGlm
+from bestarm.policies.networks.oae import Oae
+from bestarm.policies.networks.oae_ensemble import EnsembleSearch
+from bestarm.policies.networks.oae_sequential import EnsembleSeqB, SeqB
 from bestarm.streams import Streams
 from bestarm_studies.gse.peace_width import PeaceWidth
 

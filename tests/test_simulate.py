@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from bestarm.interface import Ask, shared, take_rows
-from bestarm.policies.gifa import LinGifa, Lucb, MLinGape, Ugape
-from bestarm.policies.lingame import LinGame
+from bestarm.policies.linear.gifa import LinGifa, Lucb, MLinGape, Ugape
+from bestarm.policies.linear.lingame import LinGame
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
 from bestarm.streams import Streams

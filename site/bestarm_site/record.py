@@ -18,12 +18,12 @@ import numpy as np
 from bestarm.designs.partition_tree import EXPANDED
 from bestarm.interface import Ask, FloatArray
 from bestarm.observe import Looking, Observed
-from bestarm.policies.bayes_gap import BayesGap
-from bestarm.policies.gifa_round import gap_index
-from bestarm.policies.gp_tree import GpTree
-from bestarm.policies.gpoo import Gpoo
-from bestarm.policies.gse import Gse
-from bestarm.policies.oae import Oae
+from bestarm.policies.cells.gp_tree import GpTree
+from bestarm.policies.cells.gpoo import Gpoo
+from bestarm.policies.linear.bayes_gap import BayesGap
+from bestarm.policies.linear.gifa_round import gap_index
+from bestarm.policies.linear.gse import Gse
+from bestarm.policies.networks.oae import Oae
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.study import project_seed
@@ -244,7 +244,7 @@ class Pairs(Observed):
 
 def topm_run(number: int) -> tuple[list[dict[str, Any]], int | None]:
     """Return the rounds of one run, and the round in which the stale pair would have stopped it."""
-    from bestarm.policies.gifa import MLinGape
+    from bestarm.policies.linear.gifa import MLinGape
 
     problem = HARD()
     streams = Streams.first(LAST, seed=project_seed(), instance=problem.label).take(np.array([number]))

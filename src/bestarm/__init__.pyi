@@ -1,11 +1,11 @@
 # ruff: noqa: I001
 # The public names for editors and type checkers; at run time `__init__.py` imports each when it is first used.
-from bestarm.contract import check_policy
+from bestarm.testing import check_policy
 from bestarm.guards.protocol import EverythingFails, Guarded, NothingLearned, forget_asked, waiting
 from bestarm.interface import Arms, Ask, Policy, State
 from bestarm.kernels import Stationary
 from bestarm.partition import Partition
-from bestarm.policies.batch_gp import (
+from bestarm.policies.gaussian.batch_gp import (
     b_est,
     est_dpp_max,
     est_dpp_sample,
@@ -15,36 +15,36 @@ from bestarm.policies.batch_gp import (
     ucb_dpp_max,
     ucb_dpp_sample,
 )
-from bestarm.policies.batch_rules import DownUp, Eigen, Exchange, UpperBound
+from bestarm.policies.gaussian.batch_rules import DownUp, Eigen, Exchange, UpperBound
 from bestarm.policies.batch_search import RandomBatches as random_batches
-from bestarm.policies.bayes_gap import BayesGap as bayes_gap
-from bestarm.policies.budgeted import lingape, lingape_greedy
-from bestarm.policies.gifa import LinGifa as lingifa, Lucb as lucb, MLinGape as m_lingape, Ugape as ugape
-from bestarm.policies.gp_state import GPModel
-from bestarm.policies.gp_tree import NamedGpTree as gp_tree
-from bestarm.policies.gpoo import NamedGpoo as gpoo
-from bestarm.policies.grid_search import NamedGrid as grid_search
-from bestarm.policies.gse import GseLin as gse_lin, GseLog as gse_log
-from bestarm.policies.lin_ucb import LinUcb as lin_ucb
-from bestarm.policies.linear_oae import VanillaOae as linear_oae
-from bestarm.policies.lingame import LinGame as lin_game
-from bestarm.policies.oae import (
+from bestarm.policies.linear.bayes_gap import BayesGap as bayes_gap
+from bestarm.policies.linear.budgeted import lingape, lingape_greedy
+from bestarm.policies.linear.gifa import LinGifa as lingifa, Lucb as lucb, MLinGape as m_lingape, Ugape as ugape
+from bestarm.policies.gaussian.gp_state import GPModel
+from bestarm.policies.cells.gp_tree import NamedGpTree as gp_tree
+from bestarm.policies.cells.gpoo import NamedGpoo as gpoo
+from bestarm.policies.cells.grid_search import NamedGrid as grid_search
+from bestarm.policies.linear.gse import GseLin as gse_lin, GseLog as gse_log
+from bestarm.policies.linear.lin_ucb import LinUcb as lin_ucb
+from bestarm.policies.linear.linear_oae import VanillaOae as linear_oae
+from bestarm.policies.linear.lingame import LinGame as lin_game
+from bestarm.policies.networks.oae import (
     DetD as det_d,
     Greedy as greedy,
     HingePNorm as hinge_p_norm,
     MaxOpt as max_opt,
     MeanOpt as mean_opt,
 )
-from bestarm.policies.oae_ensemble import Ensemble as ensemble, EnsembleNoiseY as ensemble_noise_y
-from bestarm.policies.oae_sequential import (
+from bestarm.policies.networks.oae_ensemble import Ensemble as ensemble, EnsembleNoiseY as ensemble_noise_y
+from bestarm.policies.networks.oae_sequential import (
     PlainEnsembleSeqB as ensemble_seq_b,
     EnsembleSeqBNoiseY as ensemble_seq_b_noise_y,
     MeanOptSeqB as seq_b,
 )
-from bestarm.policies.od_linbai import OdLinBai as od_linbai
-from bestarm.policies.peace import Peace as peace
-from bestarm.policies.stooo import AveStooo as ave_stooo, MunosStooo as stooo
-from bestarm.policies.ucb_glm import UcbGlm as ucb_glm
+from bestarm.policies.linear.od_linbai import OdLinBai as od_linbai
+from bestarm.policies.linear.peace import Peace as peace
+from bestarm.policies.cells.stooo import AveStooo as ave_stooo, MunosStooo as stooo
+from bestarm.policies.linear.ucb_glm import UcbGlm as ucb_glm
 from bestarm.search.candidates import Candidates
 from bestarm.search.state_files import load, save
 from bestarm.search.search import Search

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bestarm.policies import arm_space, bayes_gap, lin_ucb
-from bestarm.policies.arm_space import ArmSpace
-from bestarm.policies.bayes_gap import BayesGap
-from bestarm.policies.gifa_round import learn as learn_plainly
-from bestarm.policies.lin_ucb import LinUcb
+from bestarm.policies.linear import arm_space, bayes_gap, lin_ucb
+from bestarm.policies.linear.arm_space import ArmSpace
+from bestarm.policies.linear.bayes_gap import BayesGap
+from bestarm.policies.linear.gifa_round import learn as learn_plainly
+from bestarm.policies.linear.lin_ucb import LinUcb
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
 from bestarm.streams import Streams

@@ -10,7 +10,7 @@ from scipy import integrate, stats
 from bestarm.designs.k_dpp import greedy_map, log_determinants, max_determinant, subset_law
 from bestarm.designs.k_dpp_exact import informative
 from bestarm.interface import Arms, Ask
-from bestarm.policies.batch_gp import (
+from bestarm.policies.gaussian.batch_gp import (
     BatchGP,
     b_est,
     est_dpp_max,
@@ -21,7 +21,7 @@ from bestarm.policies.batch_gp import (
     ucb_dpp_max,
     ucb_dpp_sample,
 )
-from bestarm.policies.batch_rules import (
+from bestarm.policies.gaussian.batch_rules import (
     Anywhere,
     DownUp,
     Draws,
@@ -36,9 +36,15 @@ from bestarm.policies.batch_rules import (
     Uniform,
     UpperBound,
 )
-from bestarm.policies.gp_acquisition import est_width, estimate_maximum, maximum_by_integral, relevance_region
-from bestarm.policies.gp_state import LOG, GPModel, recommendations
-from bestarm.policies.local_penalty import lipschitz_constant, log_softplus, mean_gradient, mean_weights, penalise
+from bestarm.policies.gaussian.gp_acquisition import est_width, estimate_maximum, maximum_by_integral, relevance_region
+from bestarm.policies.gaussian.gp_state import LOG, GPModel, recommendations
+from bestarm.policies.gaussian.local_penalty import (
+    lipschitz_constant,
+    log_softplus,
+    mean_gradient,
+    mean_weights,
+    penalise,
+)
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.simulate import simulate
 from bestarm.streams import Streams

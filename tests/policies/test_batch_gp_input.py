@@ -14,7 +14,7 @@ from bestarm.guards.protocol import Guarded, forget_asked
 from bestarm.interface import Arms, Ask
 from bestarm.models.finite_gp import FiniteGP
 from bestarm.models.gp_hyper import GammaPriors
-from bestarm.policies.batch_gp import (
+from bestarm.policies.gaussian.batch_gp import (
     BatchGP,
     b_est,
     est_dpp_max,
@@ -24,7 +24,7 @@ from bestarm.policies.batch_gp import (
     ucb_dpp_max,
     ucb_dpp_sample,
 )
-from bestarm.policies.batch_rules import (
+from bestarm.policies.gaussian.batch_rules import (
     Anywhere,
     DownUp,
     Draws,
@@ -39,7 +39,7 @@ from bestarm.policies.batch_rules import (
     Uniform,
     UpperBound,
 )
-from bestarm.policies.gp_state import GPModel
+from bestarm.policies.gaussian.gp_state import GPModel
 from bestarm.problems.box import Choice, Interval
 from bestarm.problems.candidates import Candidates, latin_hypercube, maximise
 from bestarm.problems.noiseless_arms import NoiselessArms

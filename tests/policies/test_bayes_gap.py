@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from bestarm.policies.bayes_gap import BayesGap, prior_gram
-from bestarm.policies.bayes_gap_round import estimated_hardness, exploration, largest_of_the_others
+from bestarm.policies.linear.bayes_gap import BayesGap, prior_gram
+from bestarm.policies.linear.bayes_gap_round import estimated_hardness, exploration, largest_of_the_others
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.streams import Streams, standard_normal
 

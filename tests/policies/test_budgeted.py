@@ -11,12 +11,12 @@ from scipy import stats
 from bestarm.designs.l1_design import l1_design
 from bestarm.designs.l1_pairs import nonnegative_design
 from bestarm.interface import Arms, Ask, take_rows
-from bestarm.policies.bayes_gap import BayesGap
-from bestarm.policies.budgeted import Budgeted, explicit_radius, lingape, lingape_greedy
-from bestarm.policies.fixed_budget import largest, most_pulled
-from bestarm.policies.gifa import LinGifa, Lucb, MLinGape
-from bestarm.policies.lin_ucb import LinUcb
-from bestarm.policies.ucb_glm import UcbGlm
+from bestarm.policies.linear.bayes_gap import BayesGap
+from bestarm.policies.linear.budgeted import Budgeted, explicit_radius, lingape, lingape_greedy
+from bestarm.policies.linear.fixed_budget import largest, most_pulled
+from bestarm.policies.linear.gifa import LinGifa, Lucb, MLinGape
+from bestarm.policies.linear.lin_ucb import LinUcb
+from bestarm.policies.linear.ucb_glm import UcbGlm
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
 from bestarm.streams import Streams, standard_normal, uniform

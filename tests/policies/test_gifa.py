@@ -13,8 +13,8 @@ from scipy.optimize import linprog
 
 from bestarm.designs.l1_design import l1_design
 from bestarm.interface import Arms, Ask
-from bestarm.policies import gifa_round
-from bestarm.policies.gifa import Gifa, LinGifa, Lucb, MLinGape, Ugape
+from bestarm.policies.linear import gifa_round
+from bestarm.policies.linear.gifa import Gifa, LinGifa, Lucb, MLinGape, Ugape
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
 from bestarm.streams import Streams, standard_normal, uniform

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import log_ndtr
 
-from bestarm.policies.gp_acquisition import log_cdf
+from bestarm.policies.gaussian.gp_acquisition import log_cdf
 
 
 @pytest.mark.parametrize("z", [-1e4, -100.0, -40.0, -35.0 - 1e-9, -35.0 + 1e-9, -20.0, -1.0, 0.0, 1e-12, 3.0, 9.0])

@@ -7,10 +7,10 @@ import pytest
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from bestarm.interface import Ask
-from bestarm.policies.gp_tree import GpTree
-from bestarm.policies.gpoo import Gpoo
-from bestarm.policies.grid_search import GridSearch
-from bestarm.policies.stooo import Stooo
+from bestarm.policies.cells.gp_tree import GpTree
+from bestarm.policies.cells.gpoo import Gpoo
+from bestarm.policies.cells.grid_search import GridSearch
+from bestarm.policies.cells.stooo import Stooo
 from bestarm.streams import Streams
 from bestarm_studies.gpoo.functions import reward_function
 

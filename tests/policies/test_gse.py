@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from bestarm.designs.allocation import DESIGNS, AllocationRule
 from bestarm.interface import Arms, Ask
-from bestarm.policies import elimination
-from bestarm.policies.gse import Gse, n_stages
-from bestarm.policies.od_linbai import OdLinBai, schedule
+from bestarm.policies.linear import elimination
+from bestarm.policies.linear.gse import Gse, n_stages
+from bestarm.policies.linear.od_linbai import OdLinBai, schedule
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
 from bestarm.streams import Streams

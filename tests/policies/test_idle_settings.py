@@ -13,8 +13,8 @@ from bestarm.guards.idle import NEEDS
 from bestarm.interface import Arms
 from bestarm.kernels import Stationary
 from bestarm.partition import Partition
-from bestarm.policies.batch_rules import DownUp, Eigen, Exchange, UpperBound
-from bestarm.policies.gp_state import GPModel
+from bestarm.policies.gaussian.batch_rules import DownUp, Eigen, Exchange, UpperBound
+from bestarm.policies.gaussian.gp_state import GPModel
 from bestarm.streams import Streams
 
 ROUNDS = 40  # that are compared, of searches that end by themselves

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bestarm.policies.lin_ucb import LinUcb
+from bestarm.policies.linear.lin_ucb import LinUcb
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.streams import Streams, standard_normal
 

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp, softmax
 
 from bestarm.interface import Ask
-from bestarm.policies.lingame import LinGame, adahedge_gap, adahedge_weights, closest_alternative
+from bestarm.policies.linear.lingame import LinGame, adahedge_gap, adahedge_weights, closest_alternative
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
 from bestarm.streams import Streams, standard_normal, uniform

@@ -5,7 +5,13 @@ import pytest
 
 from bestarm.interface import Arms
 from bestarm.models.finite_gp import FiniteGP
-from bestarm.policies.local_penalty import lipschitz_constant, log_softplus, mean_gradient, mean_weights, penalise
+from bestarm.policies.gaussian.local_penalty import (
+    lipschitz_constant,
+    log_softplus,
+    mean_gradient,
+    mean_weights,
+    penalise,
+)
 from bestarm.streams import Streams
 
 LINE = np.linspace(0.0, 1.0, 401)[None]

@@ -13,10 +13,10 @@ from scipy import stats
 from bestarm.interface import Arms, Ask
 from bestarm.models import fused_fit, mlp_fit
 from bestarm.policies.batch_search import RandomBatch, random_order, top_batch
-from bestarm.policies.linear_oae import LinearGreedy, LinearOae
-from bestarm.policies.oae import Oae
-from bestarm.policies.oae_ensemble import EnsembleSearch, label_noise
-from bestarm.policies.oae_sequential import EnsembleSeqB, SeqB, sequential_batch
+from bestarm.policies.linear.linear_oae import LinearGreedy, LinearOae
+from bestarm.policies.networks.oae import Oae
+from bestarm.policies.networks.oae_ensemble import EnsembleSearch, label_noise
+from bestarm.policies.networks.oae_sequential import EnsembleSeqB, SeqB, sequential_batch
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
@@ -227,7 +227,7 @@ def test_virtual_labels_are_what_algorithm_3_says_and_are_forgotten():
 
 def test_seqb_hopes_and_fears(monkeypatch):
     """Two networks a place, of strengths lambda and minus lambda; at the last place the hopeful one alone."""
-    from bestarm.policies import oae
+    from bestarm.policies.networks import oae
 
     strengths, fit = [], oae.fit_networks
 
@@ -294,7 +294,7 @@ def test_virtual_labels_never_reach_the_next_round():
 
 def test_networks_of_a_batch(monkeypatch):
     """2b - 1 for SeqB, M b for its ensemble, M for an ensemble, one for MeanOpt; no name is used twice."""
-    from bestarm.policies import oae
+    from bestarm.policies.networks import oae
 
     names = []
 
@@ -314,7 +314,7 @@ def test_networks_of_a_batch(monkeypatch):
 
 def test_a_processor_without_the_kernel_searches_by_torch(monkeypatch, caplog):
     """The same batches as with Torch's own fits, and a line of the log for each of the two kernels."""
-    from bestarm.policies import oae
+    from bestarm.policies.networks import oae
 
     policy, problem = Oae("MeanOpt", **SMALL, optimism=0.1), line()
     with monkeypatch.context() as patched:
@@ -585,7 +585,7 @@ def test_runs_go_on_for_some_batches_and_where_rewards_are_drawn():
 
 def test_networks_are_fitted_for_the_runs_that_go_on(monkeypatch):
     """A run that has found costs no further network."""
-    from bestarm.policies import oae
+    from bestarm.policies.networks import oae
 
     fitted, fit = [], oae.fit_networks
 

@@ -7,7 +7,7 @@ from scipy import optimize
 from bestarm.designs.projection import span_basis
 from bestarm.designs.width_design import exponentiated_gradient, mirror_descent, mirror_step, normals, width
 from bestarm.interface import Ask
-from bestarm.policies.peace import Peace
+from bestarm.policies.linear.peace import Peace
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
 from bestarm.streams import Streams

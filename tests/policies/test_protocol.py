@@ -11,7 +11,7 @@ from every_policy import AT_THE_DOOR, CELLS, arms_for, rewards_of, rounds_of, st
 from bestarm import lin_ucb, m_lingape
 from bestarm.guards.protocol import EverythingFails, Guarded, GuardedState, NothingLearned, forget_asked, waiting
 from bestarm.interface import Arms, Ask, take_rows
-from bestarm.policies.lin_ucb import LinUcb
+from bestarm.policies.linear.lin_ucb import LinUcb
 from bestarm.streams import Streams
 
 POLICIES = pytest.mark.parametrize("policy", AT_THE_DOOR.values(), ids=AT_THE_DOOR.keys())

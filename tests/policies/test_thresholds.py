@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bestarm.interface import Arms
-from bestarm.policies.thresholds import heuristic_threshold, linear_threshold, lucb1_threshold, make_threshold
+from bestarm.policies.linear.thresholds import heuristic_threshold, linear_threshold, lucb1_threshold, make_threshold
 from bestarm_studies.linear_topm.instances import classic_instance
 
 REGULARISER = (0.5 / 20) ** 2

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from bestarm.interface import Ask
-from bestarm.policies.batch_gp import ucb_dpp_sample
 from bestarm.policies.batch_search import RandomBatch
-from bestarm.policies.linear_oae import LinearOae
+from bestarm.policies.gaussian.batch_gp import ucb_dpp_sample
+from bestarm.policies.linear.linear_oae import LinearOae
 from bestarm.problems.box import Choice, Interval, unit_points
 from bestarm.problems.candidates import Candidates, latin_hypercube, maximise
 

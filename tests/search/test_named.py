@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 import bestarm
 from bestarm.partition import Partition
-from bestarm.policies.batch_gp import BatchGP
-from bestarm.policies.budgeted import Budgeted
-from bestarm.policies.gifa import Gifa, MLinGape
-from bestarm.policies.gp_state import GPModel
-from bestarm.policies.oae import Oae
+from bestarm.policies.gaussian.batch_gp import BatchGP
+from bestarm.policies.gaussian.gp_state import GPModel
+from bestarm.policies.linear.budgeted import Budgeted
+from bestarm.policies.linear.gifa import Gifa, MLinGape
+from bestarm.policies.networks.oae import Oae
 from bestarm.search.state_files import describe
 
 REQUIRED = {"n_best": 2, "budget": 40, "batch": 2, "rounds": 3, "optimism": 0.1, "sigma": 0.1}

@@ -9,7 +9,7 @@ from every_policy import CELLS, EVERY, SAVED, arms_for
 
 import bestarm
 from bestarm.guards.protocol import Guarded
-from bestarm.policies.lin_ucb import LinUcb
+from bestarm.policies.linear.lin_ucb import LinUcb
 from bestarm.search.search import Search
 
 CANDIDATES = pd.DataFrame(

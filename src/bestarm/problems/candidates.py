@@ -213,7 +213,7 @@ def maximise(
 
     Examples
     --------
-    >>> from bestarm.policies.linear_oae import LinearOae
+    >>> from bestarm.policies.linear.linear_oae import LinearOae
     >>> from bestarm.problems.box import Interval
     >>> candidates = latin_hypercube({"x": Interval(-1, 1)}, 50)
     >>> best = maximise(lambda x: 3 * x, candidates, LinearOae("OAE", batch=5, rounds=3))

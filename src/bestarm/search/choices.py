@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bestarm.models.gp_hyper import GammaPriors
 from bestarm.models.smooth_gp import Family, SmoothGP
-from bestarm.policies.batch_gp import BatchGP
-from bestarm.policies.gp_state import GPModel
+from bestarm.policies.gaussian.batch_gp import BatchGP
+from bestarm.policies.gaussian.gp_state import GPModel
 from bestarm.policies.model_batches import ForestBatches, GaussianBatches, ModelBatches, NeighbourBatches
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _GAUSSIAN: dict[str, Any] = {
 
 def _linear(*, batch: int, rounds: int, omega: float = 1.0, ridge: float = 1.0, starts: int = 10) -> Any:
     """Return OAE with linear functions whose errors may be as large as the phenotypes' own spread."""
-    from bestarm.policies.linear_oae import EllipsoidOae
+    from bestarm.policies.linear.linear_oae import EllipsoidOae
 
     return EllipsoidOae("linear OAE", batch, rounds, omega=omega, ridge=ridge, starts=starts)
 
@@ -88,18 +88,22 @@ class _Named(NamedTuple):
 
 
 _POLICIES = {
-    "mean_opt": _Named("oae:MeanOpt", _OPTIMISTIC, "a network rewarded for a large mean over the genes left"),
-    "max_opt": _Named("oae:MaxOpt", _OPTIMISTIC, "a network rewarded for a large maximum over the genes left"),
-    "hinge": _Named("oae:HingePNorm", _OPTIMISTIC, "a network rewarded for large positive values"),
-    "greedy": _Named("oae:Greedy", _NETWORKS, "the largest predictions of one network"),
-    "det_d": _Named("oae:DetD", _OPTIMISTIC, "mean_opt, with genes of a batch unlike each other"),
-    "ensemble": _Named("oae_ensemble:Ensemble", _NETWORKS, "the largest prediction of any of ten networks"),
-    "noisy_ensemble": _Named("oae_ensemble:EnsembleNoiseY", _NETWORKS, "the same, each network told noisy phenotypes"),
+    "mean_opt": _Named("networks.oae:MeanOpt", _OPTIMISTIC, "a network rewarded for a large mean over the genes left"),
+    "max_opt": _Named("networks.oae:MaxOpt", _OPTIMISTIC, "a network rewarded for a large maximum over the genes left"),
+    "hinge": _Named("networks.oae:HingePNorm", _OPTIMISTIC, "a network rewarded for large positive values"),
+    "greedy": _Named("networks.oae:Greedy", _NETWORKS, "the largest predictions of one network"),
+    "det_d": _Named("networks.oae:DetD", _OPTIMISTIC, "mean_opt, with genes of a batch unlike each other"),
+    "ensemble": _Named("networks.oae_ensemble:Ensemble", _NETWORKS, "the largest prediction of any of ten networks"),
+    "noisy_ensemble": _Named(
+        "networks.oae_ensemble:EnsembleNoiseY", _NETWORKS, "the same, each network told noisy phenotypes"
+    ),
     "seq_b": _Named(
-        "oae_sequential:MeanOptSeqB", _OPTIMISTIC, "mean_opt gene after gene, with virtual phenotypes in between"
+        "networks.oae_sequential:MeanOptSeqB",
+        _OPTIMISTIC,
+        "mean_opt gene after gene, with virtual phenotypes in between",
     ),
     "ensemble_seq_b": _Named(
-        "oae_sequential:PlainEnsembleSeqB", _NETWORKS, "ensembles gene after gene, with virtual phenotypes"
+        "networks.oae_sequential:PlainEnsembleSeqB", _NETWORKS, "ensembles gene after gene, with virtual phenotypes"
     ),
     "gp": _Named(_gaussian, {}, "upper bounds of a Gaussian process, with length-scales that are learned"),
     "hits": _Named(_hits, {}, "the largest probabilities of a hit by the same Gaussian process"),
@@ -107,12 +111,16 @@ _POLICIES = {
     "neighbours": _Named(NeighbourBatches, {"label": "neighbours"}, "the mean phenotype of the nearest genes measured"),
     "linear": _Named(_linear, {}, "the batch of which a plausible linear function promises most"),
     "dpp_sample": _Named(
-        "batch_gp:ucb_dpp_sample", _GAUSSIAN, "one gene by the upper bound of a Gaussian process, others diverse"
+        "gaussian.batch_gp:ucb_dpp_sample",
+        _GAUSSIAN,
+        "one gene by the upper bound of a Gaussian process, others diverse",
     ),
     "gp_bucb": _Named(
-        "batch_gp:gp_bucb", _GAUSSIAN, "upper bounds of a Gaussian process, with hallucinated phenotypes"
+        "gaussian.batch_gp:gp_bucb", _GAUSSIAN, "upper bounds of a Gaussian process, with hallucinated phenotypes"
     ),
-    "thompson": _Named("batch_gp:thompson", _GAUSSIAN, "each gene maximises its own draw from a Gaussian process"),
+    "thompson": _Named(
+        "gaussian.batch_gp:thompson", _GAUSSIAN, "each gene maximises its own draw from a Gaussian process"
+    ),
     "random": _Named("batch_search:RandomBatches", {}, "random genes, the baseline"),
 }
 NAMES = tuple(_POLICIES)

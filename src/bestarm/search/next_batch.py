@@ -18,7 +18,7 @@ import numpy as np
 
 from bestarm.guards.memory import out_of_memory
 from bestarm.interface import Arms, Ask, FloatArray, IntArray
-from bestarm.policies.batch_gp import BatchGP
+from bestarm.policies.gaussian.batch_gp import BatchGP
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice
 from bestarm.search.rounds import Chunk, Round, Values, aim_of, chunks_of, reward

@@ -21,12 +21,12 @@ from numpy.random import Generator, Philox
 
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, Policy
 from bestarm.models.smooth_gp import SmoothGP
-from bestarm.policies.batch_gp import BatchGP
-from bestarm.policies.batch_rules import Draws, UpperBound
 from bestarm.policies.batch_search import BatchSearch, BatchState, RandomBatch, random_order, top_batch
-from bestarm.policies.gp_acquisition import ucb_width
-from bestarm.policies.gp_state import BatchGPState
-from bestarm.policies.linear_search import LinearSearch, LinearState
+from bestarm.policies.gaussian.batch_gp import BatchGP
+from bestarm.policies.gaussian.batch_rules import Draws, UpperBound
+from bestarm.policies.gaussian.gp_acquisition import ucb_width
+from bestarm.policies.gaussian.gp_state import BatchGPState
+from bestarm.policies.linear.linear_search import LinearSearch, LinearState
 from bestarm.streams import Streams
 
 MEMBERS = 5  # networks whose mean and spread explain a batch
@@ -153,8 +153,8 @@ class ScaledSearch(PoolPolicy):
 def explaining_ensemble(policy: Any) -> Any:
     """Return plain networks, trained as the policy's own where it has any, whose mean and spread explain a batch."""
     from bestarm.models.mlp_fit import Training
-    from bestarm.policies.oae import NetworkSearch
-    from bestarm.policies.oae_ensemble import EnsembleSearch
+    from bestarm.policies.networks.oae import NetworkSearch
+    from bestarm.policies.networks.oae_ensemble import EnsembleSearch
 
     training = policy.training() if isinstance(policy, NetworkSearch) else Training(steps=1000)
     return EnsembleSearch(
@@ -185,7 +185,7 @@ class PoolGPState:
 class PoolGP(PoolPolicy):
     r"""A batch policy with a Gaussian process that asks for no arm twice; the first batch is random.
 
-    The policies of `bestarm.policies.batch_gp` may ask for an arm again, since evaluations are noisy. In a screen each
+    The policies of `bestarm.policies.gaussian` may ask for an arm again, since evaluations are noisy. In a screen each
     gene is measured once (its replicates are averaged), so that genes asked for before are taken out of the choice;
     which also makes room for 20,000 genes, of which the most promising are looked at.
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 import zlib
 from dataclasses import fields, is_dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +29,7 @@ from bestarm.search.atomic_files import checked_path, write_atomically, writing
 from bestarm.streams import Streams
 
 FORMAT = 2
+_POLICIES, _FAMILIES = "bestarm.policies", ("linear", "gaussian", "networks", "cells")  # a file names no family
 _META, _FAILURES = "meta", "in_vain"  # as files of this format have them
 # of zipfile, zlib, NumPy and JSON on a file that is no NPZ, or one with any byte changed
 DAMAGED: tuple[type[Exception], ...] = (
@@ -137,7 +140,7 @@ def read(path: Path, policy: Any = None, content: bytes | None = None) -> tuple[
             f"format {FORMAT}; install that version."
         )
     policy = unguarded(policy)
-    if policy is not None and describe(policy) != meta["policy"]:
+    if policy is not None and describe(policy) != describe(restore(meta["policy"])):
         raise ValueError(
             f"{path} holds a search by {in_words(meta['policy'])}, not by {in_words(describe(policy))}; load it "
             "without a policy, or with that one."
@@ -245,7 +248,8 @@ def describe(value: Any) -> Any:
     cls = plain_class(type(value))
     if is_dataclass(value) and cls.__module__.startswith("bestarm."):
         settings = {f.name: describe(getattr(value, f.name)) for f in fields(cls) if f.init}
-        return {"record": f"{cls.__module__}:{cls.__qualname__}", "settings": settings}
+        module = re.sub(rf"^{_POLICIES}\.({'|'.join(_FAMILIES)})\.", f"{_POLICIES}.", cls.__module__)
+        return {"record": f"{module}:{cls.__qualname__}", "settings": settings}
     raise ValueError(f"a {cls.__name__} cannot be saved; use plain settings, for a kernel bestarm.kernels.Stationary.")
 
 
@@ -258,13 +262,22 @@ def restore(described: Any) -> Any:
     module, _, name = str(described.get("record")).partition(":")
     if not module.startswith("bestarm."):
         raise ValueError(f"a saved search holds records of bestarm only, got {module!r}; do not trust this file.")
+    package, _, last = module.rpartition(".")
+    places = [module, *(f"{_POLICIES}.{family}.{last}" for family in _FAMILIES if package == _POLICIES)]
     try:
-        cls = getattr(import_module(module), name)
+        cls = getattr(import_module(next(filter(find_spec, places), module)), name)
     except (ImportError, AttributeError):
         raise ValueError(f"this version of bestarm has no {name} in {module}; load the file with its own.") from None
     if not (isinstance(cls, type) and is_dataclass(cls)):
         raise ValueError(f"{name} in {module} is no record of settings; do not trust this file.")
-    return cls(**{key: restore(value) for key, value in described["settings"].items()})
+    return cls(**dict(_renamed(key, restore(value)) for key, value in described["settings"].items()))
+
+
+def _renamed(key: str, value: Any) -> tuple[str, Any]:
+    """Return a setting by its present name: versions up to 0.1 called the authors' code "published"."""
+    if isinstance(value, str) and key != "label":
+        value = re.sub(r"\bpublished-", "coded-", re.sub(r"(?<![^\W_])published$", "as_coded", value))
+    return key.replace("published_", "coded_"), value
 
 
 def in_words(described: Any) -> str:

@@ -6,10 +6,10 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from bestarm.interface import BoolArray, FloatArray, IntArray
-from bestarm.policies.batch_gp import BatchGP
-from bestarm.policies.batch_rules import UpperBound
-from bestarm.policies.gp_acquisition import ucb_width
-from bestarm.policies.gp_state import LOG, BatchGPState
+from bestarm.policies.gaussian.batch_gp import BatchGP
+from bestarm.policies.gaussian.batch_rules import UpperBound
+from bestarm.policies.gaussian.gp_acquisition import ucb_width
+from bestarm.policies.gaussian.gp_state import LOG, BatchGPState
 
 _ROUNDING = 1e-9
 _WIDTH = LOG.index("width")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bestarm.interface import Arms, Ask, FloatArray, IntArray
 from bestarm.observe import Observed
-from bestarm.policies.gp_state import LOG, BatchGPState, recommendations
+from bestarm.policies.gaussian.gp_state import LOG, BatchGPState, recommendations
 from bestarm.streams import Streams
 
 REFERENCE_SCALE = 0.2  # length-scale over the root of the dimension of the kernel by which all batches are compared
@@ -37,7 +37,7 @@ class BatchObserver(Observed):
         ``by_observed_reward``, the regrets of two other recommendations; ``distance``, mean distance of two arms of the
         batch; ``nearest``, mean distance of an arm to the nearest one tried before; ``volume``, log determinant of the
         batch's kernel matrix with one length-scale for all searches; ``noise`` and ``scale``, the model's noise
-        variance and unit; and what `bestarm.policies.gp_state.LOG` names. They are rounded to four digits.
+        variance and unit; and what `bestarm.policies.gaussian.gp_state.LOG` names. They are rounded to four digits.
     """
 
     columns: ClassVar[tuple[str, ...]] = (

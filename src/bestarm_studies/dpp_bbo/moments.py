@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import Ask, FloatArray, IntArray
-from bestarm.policies.batch_gp import BatchGP
-from bestarm.policies.batch_rules import Hallucinate, UpperBound
-from bestarm.policies.gp_acquisition import est_width, ucb_width
-from bestarm.policies.gp_state import LOG, BatchGPState
+from bestarm.policies.gaussian.batch_gp import BatchGP
+from bestarm.policies.gaussian.batch_rules import Hallucinate, UpperBound
+from bestarm.policies.gaussian.gp_acquisition import est_width, ucb_width
+from bestarm.policies.gaussian.gp_state import LOG, BatchGPState
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_studies.dpp_bbo.asked_batch import dpp_kernel, relevance_regions
@@ -102,7 +102,7 @@ def regions(now: Moment, replication: int = 0) -> dict[str, IntArray]:
 
 
 def moment_rows(now: Mapping[str, Moment]) -> pd.DataFrame:
-    """Return what searches log of their batch: ``series, replication`` and `bestarm.policies.gp_state.LOG`."""
+    """Return what searches log of their batch: ``series, replication`` and `bestarm.policies.gaussian.gp_state.LOG`."""
     frames = [
         pd.DataFrame(m.state.log, columns=list(LOG)).assign(series=label, replication=m.state.replications)
         for label, m in now.items()

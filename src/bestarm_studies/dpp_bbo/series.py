@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bestarm.policies.batch_gp import BatchGP, b_est, gp_bucb, lp_ucb, thompson
-from bestarm.policies.batch_rules import (
+from bestarm.policies.gaussian.batch_gp import BatchGP, b_est, gp_bucb, lp_ucb, thompson
+from bestarm.policies.gaussian.batch_rules import (
     Acquisition,
     Anywhere,
     DownUp,
@@ -19,7 +19,7 @@ from bestarm.policies.batch_rules import (
     Uniform,
     UpperBound,
 )
-from bestarm.policies.gp_state import GPModel
+from bestarm.policies.gaussian.gp_state import GPModel
 from bestarm_lab.experiments.one_change import name_of_change
 from bestarm_studies.dpp_bbo.gp_draws import DRAWN
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from bestarm.designs.partition_tree import EXPANDED
-from bestarm.policies.stooo import Stooo
+from bestarm.policies.cells.stooo import Stooo
 from bestarm_lab.experiments.watched import watched
 from bestarm_studies.gpoo.functions import DesignedBandit
 from bestarm_studies.gpoo.theory_rows import largest_slopes, lipschitz_scale, near_optimality, ranges

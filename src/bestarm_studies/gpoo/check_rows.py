@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from bestarm.designs.partition_tree import LEAF
-from bestarm.policies.gpoo import Gpoo
+from bestarm.policies.cells.gpoo import Gpoo
 from bestarm_lab.experiments.watched import watched
 from bestarm_studies.gpoo.functions import DesignedBandit
 from bestarm_studies.gpoo.theory_rows import largest_slopes

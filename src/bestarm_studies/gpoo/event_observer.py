@@ -15,8 +15,8 @@ from bestarm.interface import Ask, FloatArray
 from bestarm.models.cell_posterior import CellPosterior, introduce, new_posterior, observe
 from bestarm.observe import Observed
 from bestarm.partition import Partition
-from bestarm.policies.cell_search import noise_of_average
-from bestarm.policies.gpoo import Gpoo, GpooState
+from bestarm.policies.cells.cell_search import noise_of_average
+from bestarm.policies.cells.gpoo import Gpoo, GpooState
 from bestarm.streams import Streams
 from bestarm_studies.gpoo.cell_bandit import CellBandit
 

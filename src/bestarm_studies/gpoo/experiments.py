@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from bestarm.policies.gpoo import Gpoo
-from bestarm.policies.stooo import Stooo
+from bestarm.policies.cells.gpoo import Gpoo
+from bestarm.policies.cells.stooo import Stooo
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Convention, Experiment, Metric
 from bestarm_lab.experiments.scale import Profile, Scale

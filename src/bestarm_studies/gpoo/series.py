@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 from bestarm.kernels import Stationary
-from bestarm.policies.gp_tree import GpTree
-from bestarm.policies.gpoo import Gpoo
-from bestarm.policies.grid_search import GridSearch
-from bestarm.policies.stooo import Stooo
+from bestarm.policies.cells.gp_tree import GpTree
+from bestarm.policies.cells.gpoo import Gpoo
+from bestarm.policies.cells.grid_search import GridSearch
+from bestarm.policies.cells.stooo import Stooo
 from bestarm_lab.experiments.one_change import changed, name_of_change, one_change
 from bestarm_lab.experiments.series import Series
 

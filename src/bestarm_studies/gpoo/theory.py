@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import FloatArray
-from bestarm.policies.gpoo import Gpoo
+from bestarm.policies.cells.gpoo import Gpoo
 from bestarm_lab.figures.values import COLUMNS, QUANTILES, as_values
 from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.theory_rows import largest_slopes, near_optimality

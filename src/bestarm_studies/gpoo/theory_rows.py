@@ -17,7 +17,7 @@ import pandas as pd
 
 from bestarm.designs.partition_tree import EXPANDED
 from bestarm.interface import FloatArray
-from bestarm.policies.gpoo import Gpoo
+from bestarm.policies.cells.gpoo import Gpoo
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_studies.gpoo.cell_bandit import CellBandit

@@ -13,7 +13,7 @@ import pandas as pd
 
 from bestarm.designs.partition_tree import EXPANDED, LEAF
 from bestarm.models.cell_posterior import predict_points
-from bestarm.policies.gpoo import Gpoo
+from bestarm.policies.cells.gpoo import Gpoo
 from bestarm_lab.experiments.watched import Seen, watched
 from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.functions import DesignedBandit

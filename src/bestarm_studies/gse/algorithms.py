@@ -8,12 +8,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from bestarm.policies.bayes_gap import ArmKernel, BayesGap
-from bestarm.policies.budgeted import lingape, lingape_greedy
-from bestarm.policies.gse import Gse
-from bestarm.policies.lin_ucb import LinUcb
-from bestarm.policies.od_linbai import OdLinBai
-from bestarm.policies.peace import Peace
+from bestarm.policies.linear.bayes_gap import ArmKernel, BayesGap
+from bestarm.policies.linear.budgeted import lingape, lingape_greedy
+from bestarm.policies.linear.gse import Gse
+from bestarm.policies.linear.lin_ucb import LinUcb
+from bestarm.policies.linear.od_linbai import OdLinBai
+from bestarm.policies.linear.peace import Peace
 from bestarm_lab.experiments.experiment import Experiment, Metric
 from bestarm_lab.experiments.one_change import one_change
 from bestarm_lab.experiments.scale import PerArm, Scale

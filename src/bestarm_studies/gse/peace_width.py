@@ -18,8 +18,8 @@ from bestarm.designs.rounding import round_design
 from bestarm.designs.width_design import exponentiated_gradient, normals, width
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
 from bestarm.models.arm_estimates import least_squares_means
-from bestarm.policies.elimination import ask_for, best_live, by_arm
-from bestarm.policies.fixed_budget import check_budget
+from bestarm.policies.linear.elimination import ask_for, best_live, by_arm
+from bestarm.policies.linear.fixed_budget import check_budget
 from bestarm.settings import check_settings
 from bestarm.streams import Streams
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from bestarm.policies.gifa import Gifa, LinGifa, Lucb, MLinGape, Ugape
-from bestarm.policies.lingame import LinGame
+from bestarm.policies.linear.gifa import Gifa, LinGifa, Lucb, MLinGape, Ugape
+from bestarm.policies.linear.lingame import LinGame
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment, with_settings
 from bestarm_lab.experiments.one_change import name_of_change

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from bestarm.policies.gifa import Gifa, LinGifa, Lucb, MLinGape
+from bestarm.policies.linear.gifa import Gifa, LinGifa, Lucb, MLinGape
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import Profile, Scale

@@ -147,7 +147,7 @@ def sample_complexity_bound(
     constant : float
         H of the algorithm on the instance.
     threshold : callable
-        :math:`t \mapsto C_t`, non-decreasing, as in `bestarm.policies.thresholds`.
+        :math:`t \mapsto C_t`, non-decreasing, as in `bestarm.policies.linear.thresholds`.
     n_initial : int, default=0
         K if every arm is pulled once before the first round, else 0.
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from bestarm.policies.gifa import LinGifa, Lucb, MLinGape
-from bestarm.policies.lingame import LinGame
+from bestarm.policies.linear.gifa import LinGifa, Lucb, MLinGape
+from bestarm.policies.linear.lingame import LinGame
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_studies.linear_topm.audit import AUDIT, COMPARISONS

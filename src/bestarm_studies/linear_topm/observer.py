@@ -19,7 +19,7 @@ import pandas as pd
 
 from bestarm.interface import Arms, Ask, FiniteProblem, FloatArray, IntArray
 from bestarm.observe import Observed
-from bestarm.policies.gifa import Gifa, GifaState
+from bestarm.policies.linear.gifa import Gifa, GifaState
 from bestarm.streams import Streams
 from bestarm_studies.linear_topm.complexity import gaps
 from bestarm_studies.linear_topm.round_checks import ROUNDING, check_round

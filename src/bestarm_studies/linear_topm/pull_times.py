@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from bestarm.policies.gifa import Gifa
+from bestarm.policies.linear.gifa import Gifa
 from bestarm_lab.experiments.timing import microseconds_per_pull
 
 Cells = Mapping[float, tuple[partial[Any], Mapping[str, Gifa]]]

@@ -1,6 +1,6 @@
 r"""The inequalities of the Top-m paper at one round of one replication, compiled.
 
-``gram``, ``means`` and ``pulls`` are those of `bestarm.policies.gifa`; ``index`` and ``width`` are the matrices
+``gram``, ``means`` and ``pulls`` are those of `bestarm.policies.linear.gifa`; ``index`` and ``width`` are the matrices
 :math:`B_{i,j}(t)` and :math:`W_t(i,j)`; ``truth`` and ``gap`` are the true means and gaps.
 
 References

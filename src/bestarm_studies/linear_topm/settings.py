@@ -10,7 +10,7 @@ from functools import partial
 from math import pi
 from typing import Any
 
-from bestarm.policies.gifa import Gifa, LinGifa, Lucb, MLinGape, Ugape
+from bestarm.policies.linear.gifa import Gifa, LinGifa, Lucb, MLinGape, Ugape
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.one_change import name_of_change, one_change
 from bestarm_lab.experiments.scale import Profile, Scale

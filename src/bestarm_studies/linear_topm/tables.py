@@ -9,7 +9,7 @@ import pandas as pd
 from statsmodels.stats.multitest import multipletests
 
 from bestarm.designs.l1_design import l1_designs
-from bestarm.policies.gifa import Gifa
+from bestarm.policies.linear.gifa import Gifa
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm_lab.claims.kinds import Share
 from bestarm_lab.experiments.experiment import Experiment

@@ -17,7 +17,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from bestarm.designs.l1_design import l1_designs
 from bestarm.interface import FiniteProblem
-from bestarm.policies.gifa import Gifa
+from bestarm.policies.linear.gifa import Gifa
 from bestarm.streams import Streams
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.figures.values import COLUMNS, QUANTILES, mean_interval, summarise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from bestarm.policies.gifa import Gifa, LinGifa, Lucb, MLinGape
+from bestarm.policies.linear.gifa import Gifa, LinGifa, Lucb, MLinGape
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_studies.linear_topm.instances import classic_instance

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from bestarm.policies.batch_search import RandomBatch
-from bestarm.policies.oae import Oae
-from bestarm.policies.oae_ensemble import EnsembleSearch
-from bestarm.policies.oae_sequential import EnsembleSeqB, SeqB
+from bestarm.policies.networks.oae import Oae
+from bestarm.policies.networks.oae_ensemble import EnsembleSearch
+from bestarm.policies.networks.oae_sequential import EnsembleSeqB, SeqB
 from bestarm_lab.experiments.one_change import name_of_change
 from bestarm_lab.experiments.scale import Profile, Scale
 from bestarm_lab.experiments.series import Series

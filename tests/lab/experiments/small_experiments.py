@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm.policies.gifa import LinGifa, MLinGape
+from bestarm.policies.linear.gifa import LinGifa, MLinGape
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.run import make_rows

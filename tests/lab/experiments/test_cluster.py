@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 from small_experiments import SEED, bandit, blocks_made, experiment, rows_of
 
-from bestarm.policies.gifa import Lucb
+from bestarm.policies.linear.gifa import Lucb
 from bestarm_lab import command_line as cli
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.experiments.cluster import ClusterFailed

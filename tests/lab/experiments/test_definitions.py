@@ -475,7 +475,7 @@ def test_what_a_policy_reaches_is_found_through_other_modules():
     found = {f"{d.module}.{d.name}" for d in reached(experiments("linear_topm")["fig1a"].series["UGapE"])}
     expected = {"policies.gifa.Gifa", "policies.gifa_round.choose_pair", "streams.philox"}
     assert {f"bestarm.{name}" for name in expected} <= found
-    assert [name for name in found if name.startswith("bestarm.policies.thresholds.")]
+    assert [name for name in found if name.startswith("bestarm.policies.linear.thresholds.")]
     assert not [name for name in found if "lingame" in name or name.endswith("gifa.ugape")]
 
 
@@ -629,11 +629,11 @@ def test_moving_splitting_and_renaming_modules_changes_no_key(copied):
     """A module in another room, under another name; a definition in a module of its own."""
     searches = [what_runs(experiments(s)[e], x) for s, e, x in families()]
     before = digests(searches)
-    moved(copied, "bestarm.policies.gifa_round", "bestarm.designs.a_round")
+    moved(copied, "bestarm.policies.linear.gifa_round", "bestarm.designs.a_round")
     moved(copied, "bestarm.vector_functions", "bestarm.models.vectors")
-    moved(copied, "bestarm.policies.elimination", "bestarm.policies.stages")
+    moved(copied, "bestarm.policies.linear.elimination", "bestarm.policies.stages")
     moved(copied, "bestarm.designs.rounding", "bestarm.apportionment")
-    moved(copied, "bestarm.policies.cell_search", "bestarm.models.cells")
+    moved(copied, "bestarm.policies.cells.cell_search", "bestarm.models.cells")
     path = copied / "bestarm/partition.py"  # split: everything in another module, handed on by this one
     path.rename(copied / "bestarm/cells.py")
     bound = ", ".join(names.names_of("bestarm.partition").statements)

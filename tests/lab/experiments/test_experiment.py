@@ -10,9 +10,9 @@ import pytest
 from small_experiments import SEED, bandit, equal, experiment, rows_of
 
 from bestarm.observe import Observed
-from bestarm.policies.gifa import Gifa, Lucb, MLinGape
-from bestarm.policies.gse import Gse
-from bestarm.policies.lin_ucb import LinUcb
+from bestarm.policies.linear.gifa import Gifa, Lucb, MLinGape
+from bestarm.policies.linear.gse import Gse
+from bestarm.policies.linear.lin_ucb import LinUcb
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.experiments import computation as computation_module
 from bestarm_lab.experiments.computation import Computation

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from small_experiments import SEED, equal, experiment, rows_of
 
-from bestarm.policies.gifa import MLinGape
+from bestarm.policies.linear.gifa import MLinGape
 
 HERE = Path(__file__).parent
 RUN = f"""

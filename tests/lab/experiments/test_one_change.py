@@ -4,8 +4,8 @@ from functools import partial
 
 import pytest
 
-from bestarm.policies.gse import Gse
-from bestarm.policies.lin_ucb import LinUcb
+from bestarm.policies.linear.gse import Gse
+from bestarm.policies.linear.lin_ucb import LinUcb
 from bestarm_lab.experiments.one_change import algorithm_and_change, changed, name_of_change, one_change
 from bestarm_lab.experiments.series import Series, setting_of_each
 

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from small_experiments import SEED, bandit, blocks_made, equal, experiment, rows_of
 
-from bestarm.policies.gifa import Lucb, MLinGape
+from bestarm.policies.linear.gifa import Lucb, MLinGape
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
 from bestarm.streams import Streams

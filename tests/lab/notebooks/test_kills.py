@@ -43,7 +43,7 @@ from pathlib import Path
 from small_experiments import SEED, experiment
 from bestarm_lab.experiments.run import make_rows
 from bestarm_lab.experiments.store import write_rows
-from bestarm.policies.gifa import MLinGape
+from bestarm.policies.linear.gifa import MLinGape
 small = experiment(replications=20, block=2, series={{"A": MLinGape(2, sigma=1.0)}})
 rows = make_rows(small, "laptop", seed=SEED, store=Path("_store"))
 write_rows(rows, Path("results/rows.parquet"), "rows")

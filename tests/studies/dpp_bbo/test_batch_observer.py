@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bestarm.policies.batch_gp import ucb_dpp_sample
+from bestarm.policies.gaussian.batch_gp import ucb_dpp_sample
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_studies.dpp_bbo.batch_observer import BatchObserver

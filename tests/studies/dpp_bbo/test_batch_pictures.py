@@ -9,8 +9,16 @@ import pytest
 from scipy.stats import norm
 
 from bestarm.designs.k_dpp import greedy_map
-from bestarm.policies.batch_gp import b_est, est_dpp_max, est_dpp_sample, gp_bucb, lp_ucb, ucb_dpp_max, ucb_dpp_sample
-from bestarm.policies.gp_state import GPModel
+from bestarm.policies.gaussian.batch_gp import (
+    b_est,
+    est_dpp_max,
+    est_dpp_sample,
+    gp_bucb,
+    lp_ucb,
+    ucb_dpp_max,
+    ucb_dpp_sample,
+)
+from bestarm.policies.gaussian.gp_state import GPModel
 from bestarm.streams import Streams
 from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.values import COLUMNS

@@ -9,7 +9,7 @@ import pytest
 from hills import hills, run
 
 from bestarm.interface import Arms, Ask
-from bestarm.policies.batch_gp import ucb_dpp_sample
+from bestarm.policies.gaussian.batch_gp import ucb_dpp_sample
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.metrics import simple_regret

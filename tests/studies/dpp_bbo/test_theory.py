@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from bestarm.designs.k_dpp import log_determinants, subset_law
-from bestarm.policies.batch_gp import BatchGP, est_dpp_sample, gp_bucb, ucb_dpp_sample
-from bestarm.policies.batch_rules import EstimatedMaximum, GreedyMap, KDpp, UpperBound
-from bestarm.policies.gp_acquisition import relevance_region, ucb_width
+from bestarm.policies.gaussian.batch_gp import BatchGP, est_dpp_sample, gp_bucb, ucb_dpp_sample
+from bestarm.policies.gaussian.batch_rules import EstimatedMaximum, GreedyMap, KDpp, UpperBound
+from bestarm.policies.gaussian.gp_acquisition import relevance_region, ucb_width
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.figures.values import COLUMNS

@@ -9,8 +9,8 @@ import pytest
 from bestarm.interface import Ask
 from bestarm.kernels import Stationary
 from bestarm.partition import Partition
-from bestarm.policies.gpoo import Gpoo
-from bestarm.policies.stooo import Stooo
+from bestarm.policies.cells.gpoo import Gpoo
+from bestarm.policies.cells.stooo import Stooo
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_studies.gpoo.aggregated_gp import AggregatedGP, average_cells

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from bestarm.policies.gpoo import Gpoo
+from bestarm.policies.cells.gpoo import Gpoo
 from bestarm.streams import Streams
 from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.values import COLUMNS

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bestarm.policies.gse import Gse
+from bestarm.policies.linear.gse import Gse
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.claims.records import Exact

@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bestarm.designs.l1_design import l1_designs
-from bestarm.policies.thresholds import heuristic_threshold, lucb1_threshold
+from bestarm.policies.linear.thresholds import heuristic_threshold, lucb1_threshold
 from bestarm_studies.linear_topm.checks import no_worse
 from bestarm_studies.linear_topm.complexity import (
     Cell,

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bestarm.policies.gifa import Lucb, MLinGape
+from bestarm.policies.linear.gifa import Lucb, MLinGape
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
 from bestarm.streams import Streams

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from bestarm.interface import Ask
-from bestarm.policies.gifa import LinGifa, MLinGape
+from bestarm.policies.linear.gifa import LinGifa, MLinGape
 from bestarm.streams import Streams
 from bestarm_lab.datasets.registry import available, registry
 from bestarm_lab.experiments.timing import microseconds_per_pull

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bestarm.policies.gifa import LinGifa, Lucb, MLinGape
+from bestarm.policies.linear.gifa import LinGifa, Lucb, MLinGape
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
 from bestarm.streams import Streams

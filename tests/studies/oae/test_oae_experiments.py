@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bestarm.policies.oae import Oae
-from bestarm.policies.oae_ensemble import EnsembleSearch
-from bestarm.policies.oae_sequential import EnsembleSeqB, SeqB
+from bestarm.policies.networks.oae import Oae
+from bestarm.policies.networks.oae_ensemble import EnsembleSearch
+from bestarm.policies.networks.oae_sequential import EnsembleSeqB, SeqB
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment

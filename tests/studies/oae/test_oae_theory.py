@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import beta
 
 from bestarm.policies.batch_search import RandomBatch
-from bestarm.policies.linear_batches import log_det_batches, optimistic_batches, sequential_batches
-from bestarm.policies.linear_oae import (
+from bestarm.policies.linear.linear_batches import log_det_batches, optimistic_batches, sequential_batches
+from bestarm.policies.linear.linear_oae import (
     EllipsoidOae,
     LinearDiverse,
     LinearGreedy,

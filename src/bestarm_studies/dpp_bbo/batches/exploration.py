@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm.policies.batch_gp import BatchGP
-from bestarm.policies.gp_state import BatchGPState
+from bestarm.policies.gaussian.batch_gp import BatchGP
+from bestarm.policies.gaussian.gp_state import BatchGPState
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.experiments.watched import watched
 from bestarm_studies.dpp_bbo.asked_batch import dpp_kernel, hallucinated, relevance_regions

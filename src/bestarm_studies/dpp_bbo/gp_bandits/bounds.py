@@ -15,8 +15,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bestarm.policies.batch_rules import Penalty, UpperBound
-from bestarm.policies.local_penalty import N_TRIED, lipschitz_constant, log_softplus, mean_weights, penalise
+from bestarm.policies.gaussian.batch_rules import Penalty, UpperBound
+from bestarm.policies.gaussian.local_penalty import N_TRIED, lipschitz_constant, log_softplus, mean_weights, penalise
 from bestarm_lab.figures.figures import headed, legend_below, wide
 from bestarm_lab.figures.styles import DOTS, Style
 from bestarm_lab.figures.values import as_values

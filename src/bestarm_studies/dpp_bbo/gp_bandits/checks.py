@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bestarm.policies.gp_acquisition import est_width
+from bestarm.policies.gaussian.gp_acquisition import est_width
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_studies.dpp_bbo.values import Test

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from bestarm.models.gp_hyper import GammaPriors
-from bestarm.policies.batch_gp import BatchGP
-from bestarm.policies.batch_rules import EstimatedMaximum, Exchange, UpperBound
+from bestarm.policies.gaussian.batch_gp import BatchGP
+from bestarm.policies.gaussian.batch_rules import EstimatedMaximum, Exchange, UpperBound
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment, Series
 from bestarm_lab.experiments.one_change import name_of_change

@@ -20,9 +20,9 @@ from matplotlib.figure import Figure
 
 from bestarm.interface import Arms, Ask, FloatArray, IntArray
 from bestarm.observe import Observed
-from bestarm.policies.batch_gp import BatchGP
-from bestarm.policies.gp_acquisition import maximum_by_approximation, maximum_by_integral, ucb_width
-from bestarm.policies.gp_state import BatchGPState
+from bestarm.policies.gaussian.batch_gp import BatchGP
+from bestarm.policies.gaussian.gp_acquisition import maximum_by_approximation, maximum_by_integral, ucb_width
+from bestarm.policies.gaussian.gp_state import BatchGPState
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.claims.records import Check

@@ -13,8 +13,8 @@ from scipy.special import gammaln, logsumexp
 from bestarm.designs.k_dpp import greedy_map, log_determinants, subset_law
 from bestarm.designs.k_dpp_exact import log_elementary
 from bestarm.interface import FloatArray
-from bestarm.policies.batch_gp import BatchGP
-from bestarm.policies.gp_state import BatchGPState
+from bestarm.policies.gaussian.batch_gp import BatchGP
+from bestarm.policies.gaussian.gp_state import BatchGPState
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.experiments.watched import watched

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from bestarm.policies.batch_gp import b_est, gp_bucb
+from bestarm.policies.gaussian.batch_gp import b_est, gp_bucb
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import Scale

@@ -15,9 +15,9 @@ from scipy.special import ndtr
 
 from bestarm.interface import BoolArray, FloatArray
 from bestarm.observe import Looking
-from bestarm.policies.batch_gp import BatchGP
-from bestarm.policies.batch_rules import EstimatedMaximum, KDpp, UpperBound
-from bestarm.policies.gp_state import BatchGPState
+from bestarm.policies.gaussian.batch_gp import BatchGP
+from bestarm.policies.gaussian.batch_rules import EstimatedMaximum, KDpp, UpperBound
+from bestarm.policies.gaussian.gp_state import BatchGPState
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.claims.records import Check

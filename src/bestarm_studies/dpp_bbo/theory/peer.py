@@ -70,7 +70,7 @@ class QLogNEI:
     squared-exponential kernel with one length-scale a feature and a prior that grows with their number, and the noise
     learned. Each arm of a batch maximises the acquisition over all arms given those chosen before it, and no arm is
     twice in a batch, BoTorch's default. One replication is searched after the other. The first arms are those of
-    `bestarm.policies.batch_gp.BatchGP` in the same replication. Features should lie in [0, 1].
+    `bestarm.policies.gaussian.batch_gp.BatchGP` in the same replication. Features should lie in [0, 1].
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from bestarm.designs.k_dpp import greedy_map, subset_law
 from bestarm.designs.k_dpp_chains import sample_chain
 from bestarm.designs.k_dpp_exact import sample_exact
 from bestarm.designs.k_dpp_mixing import Chain, down_up_steps, exchange_steps, greedy_deficit, transition_matrix
-from bestarm.policies.batch_gp import lp_ucb, ucb_dpp_max, ucb_dpp_sample
+from bestarm.policies.gaussian.batch_gp import lp_ucb, ucb_dpp_max, ucb_dpp_sample
 from bestarm.streams import Streams
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision

@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import Ask, FloatArray
-from bestarm.policies.batch_gp import BatchGP
-from bestarm.policies.batch_rules import Hallucinate
-from bestarm.policies.gp_state import LOG
+from bestarm.policies.gaussian.batch_gp import BatchGP
+from bestarm.policies.gaussian.batch_rules import Hallucinate
+from bestarm.policies.gaussian.gp_state import LOG
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from bestarm.policies.od_linbai import OdLinBai
+from bestarm.policies.linear.od_linbai import OdLinBai
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import PerArm
 from bestarm_lab.experiments.series import Series

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from bestarm.policies.ucb_glm import UcbGlm
+from bestarm.policies.linear.ucb_glm import UcbGlm
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import Scale
 from bestarm_studies.gse.algorithms import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from bestarm.policies.bayes_gap import BayesGap
-from bestarm.policies.budgeted import lingape, lingape_greedy
-from bestarm.policies.peace import Peace
+from bestarm.policies.linear.bayes_gap import BayesGap
+from bestarm.policies.linear.budgeted import lingape, lingape_greedy
+from bestarm.policies.linear.peace import Peace
 from bestarm_lab.experiments.one_change import Settings, name_of_change, one_change
 from bestarm_lab.experiments.scale import PerArm, Scale
 from bestarm_lab.experiments.series import Series

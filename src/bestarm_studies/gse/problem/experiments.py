@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from bestarm.policies.bayes_gap import ArmKernel, BayesGap
-from bestarm.policies.budgeted import lingape, lingape_greedy
-from bestarm.policies.lin_ucb import LinUcb
-from bestarm.policies.ucb_glm import UcbGlm
+from bestarm.policies.linear.bayes_gap import ArmKernel, BayesGap
+from bestarm.policies.linear.budgeted import lingape, lingape_greedy
+from bestarm.policies.linear.lin_ucb import LinUcb
+from bestarm.policies.linear.ucb_glm import UcbGlm
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.one_change import Settings, one_change
 from bestarm_lab.experiments.scale import PerArm, Scale

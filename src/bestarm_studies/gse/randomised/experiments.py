@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from bestarm.policies.budgeted import lingape_greedy
+from bestarm.policies.linear.budgeted import lingape_greedy
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import PerArm, Scale
 from bestarm_studies.gse.algorithms import (

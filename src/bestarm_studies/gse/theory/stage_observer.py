@@ -19,7 +19,7 @@ from bestarm.designs.projection import span_basis
 from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.regression import design, factorise, solve_lower
 from bestarm.observe import Observed
-from bestarm.policies.elimination import EliminationState, by_arm
+from bestarm.policies.linear.elimination import EliminationState, by_arm
 from bestarm.streams import Streams
 from bestarm_studies.gse.logistic_instances import LogisticBandit
 from bestarm_studies.gse.theory.bounds import gaps, smallest_slopes, variance

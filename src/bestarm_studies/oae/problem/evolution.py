@@ -18,7 +18,7 @@ from matplotlib.ticker import MultipleLocator
 from bestarm.interface import Ask, BoolArray, FloatArray
 from bestarm.observe import Observed
 from bestarm.policies.batch_search import BatchState
-from bestarm.policies.oae import NetworkSearch
+from bestarm.policies.networks.oae import NetworkSearch
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.claims.verdicts import Decision

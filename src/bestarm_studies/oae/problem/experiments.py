@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from bestarm.policies.oae import Oae
+from bestarm.policies.networks.oae import Oae
 from bestarm_lab.experiments.computation import Computation
 from bestarm_studies.oae.landscapes import landscape
 from bestarm_studies.oae.problem.evolution import evolution_rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from bestarm.policies.oae import NetworkSearch
+from bestarm.policies.networks.oae import NetworkSearch
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_studies.oae.experiments import SYNTHETIC

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import FloatArray
-from bestarm.policies.oae import NetworkSearch
+from bestarm.policies.networks.oae import NetworkSearch
 from bestarm.streams import Streams
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_studies.oae.landscapes import landscape

@@ -17,8 +17,8 @@ import pandas as pd
 from bestarm.interface import Arms, Ask, FiniteProblem, FloatArray, IntArray
 from bestarm.observe import Observed
 from bestarm.policies.batch_search import BatchSearch, BatchState
-from bestarm.policies.linear_oae import LinearOae
-from bestarm.policies.linear_search import LinearSearch, LinearState
+from bestarm.policies.linear.linear_oae import LinearOae
+from bestarm.policies.linear.linear_search import LinearSearch, LinearState
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
@@ -93,7 +93,7 @@ def largest_promise(centre: FloatArray, widths: FloatArray, state: BatchState, s
     Parameters
     ----------
     centre, widths : ndarray, shapes (R, d) and (R, d, d)
-        The plausible parameters, see `bestarm.policies.linear_batches`.
+        The plausible parameters, see `bestarm.policies.linear.linear_batches`.
     state : BatchState
         Whose available arms are meant.
     size : int

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import IntArray
-from bestarm.policies.linear_oae import EllipsoidOae
+from bestarm.policies.linear.linear_oae import EllipsoidOae
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.figures.values import as_values
 from bestarm_studies.oae.theory.linear_runs import (

@@ -10,7 +10,7 @@ import pandas as pd
 
 from bestarm.interface import FloatArray, IntArray
 from bestarm.policies.batch_search import random_order
-from bestarm.policies.linear_oae import EllipsoidOae, LinearOae
+from bestarm.policies.linear.linear_oae import EllipsoidOae, LinearOae
 from bestarm.streams import Streams
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.figures.values import summarise

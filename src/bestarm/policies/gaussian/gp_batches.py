@@ -23,7 +23,7 @@ from bestarm.designs.k_dpp_exact import choose_vectors, elementary, project
 from bestarm.designs.k_dpp_mixing import down_up_steps, exchange_steps, greedy_deficit, sequential_deficit
 from bestarm.interface import FloatArray, IntArray
 from bestarm.models.finite_gp import condition_row, prior_column
-from bestarm.policies.fixed_budget import largest
+from bestarm.policies.linear.fixed_budget import largest
 from bestarm.streams import standard_normal, uniform
 from bestarm.vector_functions import cosines
 

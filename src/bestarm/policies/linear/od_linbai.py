@@ -17,9 +17,9 @@ from bestarm.designs.allocation import DESIGNS, Allocation, AllocationRule
 from bestarm.designs.projection import span_basis
 from bestarm.interface import Arms, Ask, FloatArray
 from bestarm.models.arm_estimates import least_squares_means
-from bestarm.policies import elimination
-from bestarm.policies.elimination import EliminationState, StagePolicy
-from bestarm.policies.fixed_budget import check_budget
+from bestarm.policies.linear import elimination
+from bestarm.policies.linear.elimination import EliminationState, StagePolicy
+from bestarm.policies.linear.fixed_budget import check_budget
 from bestarm.settings import check_settings
 from bestarm.streams import Streams
 
@@ -79,14 +79,14 @@ class OdLinBai(StagePolicy):
     exact : bool
         Spend :math:`\lfloor B/R\rfloor` in each stage by efficient apportionment, in place of the rule for m.
     projection : {"span", "as_coded", "none"}
-        As in `bestarm.policies.gse.Gse`.
+        As in `bestarm.policies.linear.gse.Gse`.
     coded_schedule : bool
         *Deviation*: see `schedule`.
     schedule_dimension : int, optional
         *Deviation*: the dimension that sets the number of stages and the arms that they leave, while m takes the rank.
         In the code of [2]_ it is what the run before has left behind, 4 for the adaptive instance.
     ties_by_rank, blank_keeps_order : bool
-        *Deviations*: see `bestarm.policies.gse.Gse`.
+        *Deviations*: see `bestarm.policies.linear.gse.Gse`.
     """
 
     budget: int

@@ -19,8 +19,8 @@ import numpy as np
 
 from bestarm.designs.l1_design import l1_design
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
-from bestarm.policies import gifa_round
-from bestarm.policies.thresholds import Threshold, ThresholdName, make_threshold
+from bestarm.policies.linear import gifa_round
+from bestarm.policies.linear.thresholds import Threshold, ThresholdName, make_threshold
 from bestarm.presets import preset
 from bestarm.settings import check_settings
 from bestarm.streams import Streams

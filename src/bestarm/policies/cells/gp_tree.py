@@ -16,7 +16,7 @@ import numpy as np
 from bestarm.designs.partition_tree import LEAF
 from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
 from bestarm.partition import Partition
-from bestarm.policies.cell_search import (
+from bestarm.policies.cells.cell_search import (
     CellSearch,
     DividedState,
     best_of,
@@ -26,7 +26,7 @@ from bestarm.policies.cell_search import (
     learn,
     noise_of_average,
 )
-from bestarm.policies.gpoo import coded_beta, lemma1_beta
+from bestarm.policies.cells.gpoo import coded_beta, lemma1_beta
 from bestarm.presets import preset
 from bestarm.streams import Streams
 

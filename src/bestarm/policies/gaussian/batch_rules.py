@@ -1,6 +1,6 @@
 r"""Acquisitions, samplers and rules that a batched Gaussian process search is made of.
 
-Each part is a frozen record with the settings that matter to it and no others; `bestarm.policies.batch_gp.BatchGP` is
+Each part is a frozen record with the settings that matter to it and no others; `BatchGP` of `batch_gp` is
 made of them, such as ``KDpp(UpperBound(beta_scale=0.2), DownUp(0.01))``.
 
 References
@@ -22,7 +22,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bestarm.policies import gp_batches, gp_choice
+from bestarm.policies.gaussian import gp_batches, gp_choice
 from bestarm.settings import check_settings, is_number
 
 Estimate = Literal["ESTa", "ESTn"]

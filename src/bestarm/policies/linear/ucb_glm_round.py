@@ -1,6 +1,6 @@
 """One round of UCB-GLM, compiled, over replications: the maximum likelihood estimate and the optimistic arm.
 
-Arrays and rules are those of `bestarm.policies.ucb_glm`. Everything is computed from the counts and totals of the arms,
+Arrays and rules are those of `ucb_glm`. Everything is computed from the counts and totals of the arms,
 O(K d^2) a round; x are the features of one replication in coordinates of their span, shape (K, d).
 
 References
@@ -15,7 +15,7 @@ from numba import njit
 
 from bestarm.interface import BoolArray, FloatArray, IntArray
 from bestarm.models.regression import design, factorise, fit_logistic, linear_predictor, solve_lower
-from bestarm.policies.fixed_budget import largest
+from bestarm.policies.linear.fixed_budget import largest
 from bestarm.streams import uniform
 
 _ROUNDING = 1e-9

@@ -21,9 +21,9 @@ import numpy as np
 
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
 from bestarm.kernels import Stationary
-from bestarm.policies import arm_space, bayes_gap_round
-from bestarm.policies.arm_space import ArmSpace
-from bestarm.policies.fixed_budget import check_budget
+from bestarm.policies.linear import arm_space, bayes_gap_round
+from bestarm.policies.linear.arm_space import ArmSpace
+from bestarm.policies.linear.fixed_budget import check_budget
 from bestarm.settings import check_settings
 from bestarm.streams import Streams
 

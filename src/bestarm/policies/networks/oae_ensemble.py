@@ -17,7 +17,7 @@ from numba import njit
 
 from bestarm.interface import FloatArray, IntArray
 from bestarm.policies.batch_search import BatchState, top_batch
-from bestarm.policies.oae import MOST_MEMBERS, NetworkSearch
+from bestarm.policies.networks.oae import MOST_MEMBERS, NetworkSearch
 from bestarm.presets import preset
 from bestarm.streams import standard_normal
 

@@ -15,8 +15,8 @@ import numpy as np
 from bestarm.designs.diverse_batch import Kernel, diverse_batch
 from bestarm.interface import FloatArray, IntArray
 from bestarm.policies.batch_search import BatchState
-from bestarm.policies.linear_batches import log_det_batches, optimistic_batches, sequential_batches
-from bestarm.policies.linear_search import LinearSearch, LinearState
+from bestarm.policies.linear.linear_batches import log_det_batches, optimistic_batches, sequential_batches
+from bestarm.policies.linear.linear_search import LinearSearch, LinearState
 from bestarm.presets import preset
 
 

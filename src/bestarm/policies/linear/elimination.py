@@ -17,7 +17,7 @@ from numba import njit
 
 from bestarm.designs.projection import coded_columns
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
-from bestarm.policies.fixed_budget import largest
+from bestarm.policies.linear.fixed_budget import largest
 from bestarm.streams import Streams, uniform
 
 Projection = Literal["span", "as_coded", "none"]

@@ -18,9 +18,9 @@ from bestarm.designs.allocation import CODED, Allocation, AllocationRule
 from bestarm.designs.rounding import RoundingMethod
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.arm_estimates import least_squares_means, logistic_scores
-from bestarm.policies import elimination
-from bestarm.policies.elimination import EliminationState, StagePolicy
-from bestarm.policies.fixed_budget import check_budget
+from bestarm.policies.linear import elimination
+from bestarm.policies.linear.elimination import EliminationState, StagePolicy
+from bestarm.policies.linear.fixed_budget import check_budget
 from bestarm.presets import preset
 from bestarm.settings import check_settings
 from bestarm.streams import Streams

@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from bestarm.interface import FloatArray, IntArray
-from bestarm.policies.gp_acquisition import log_cdf
+from bestarm.policies.gaussian.gp_acquisition import log_cdf
 from bestarm.streams import uniform
 from bestarm.vector_functions import exponentials
 

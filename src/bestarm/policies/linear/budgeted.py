@@ -17,9 +17,9 @@ import numpy as np
 
 from bestarm.designs.l1_pairs import l1_pairs, nonnegative_design, related_arms
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
-from bestarm.policies.fixed_budget import check_budget
-from bestarm.policies.gifa import Gifa, GifaState, Index, MLinGape, Selection, Stop
-from bestarm.policies.thresholds import Threshold, ThresholdName
+from bestarm.policies.linear.fixed_budget import check_budget
+from bestarm.policies.linear.gifa import Gifa, GifaState, Index, MLinGape, Selection, Stop
+from bestarm.policies.linear.thresholds import Threshold, ThresholdName
 from bestarm.settings import check_settings
 from bestarm.streams import Streams
 

@@ -16,7 +16,7 @@ import numpy as np
 from bestarm.designs.partition_tree import LEAF
 from bestarm.interface import Ask, FloatArray, IntArray
 from bestarm.partition import Partition
-from bestarm.policies.cell_search import (
+from bestarm.policies.cells.cell_search import (
     DeltaSearch,
     DividedState,
     best_of,

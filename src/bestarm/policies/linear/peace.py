@@ -21,9 +21,9 @@ from bestarm.designs.rounding import random_order
 from bestarm.designs.width_design import exponentiated_gradient, mirror_descent
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.arm_estimates import least_squares_means
-from bestarm.policies import elimination
-from bestarm.policies.elimination import EliminationState, StagePolicy
-from bestarm.policies.fixed_budget import check_budget
+from bestarm.policies.linear import elimination
+from bestarm.policies.linear.elimination import EliminationState, StagePolicy
+from bestarm.policies.linear.fixed_budget import check_budget
 from bestarm.settings import check_settings
 from bestarm.streams import Streams
 
@@ -107,7 +107,7 @@ class Peace(StagePolicy):
     inflated_average : bool
         *Deviation*: the sum of T + 1 iterates is divided by T, as in the authors' code, so a stage can overspend.
     ties_by_rank, blank_keeps_order : bool
-        *Deviations*: see `bestarm.policies.gse.Gse`.
+        *Deviations*: see `bestarm.policies.linear.gse.Gse`.
 
     Raises
     ------

@@ -15,8 +15,8 @@ from typing import Literal, get_args
 import numpy as np
 
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
-from bestarm.policies import ucb_glm_round
-from bestarm.policies.fixed_budget import check_budget, most_pulled
+from bestarm.policies.linear import ucb_glm_round
+from bestarm.policies.linear.fixed_budget import check_budget, most_pulled
 from bestarm.settings import check_settings
 from bestarm.streams import Streams
 

@@ -16,7 +16,7 @@ from bestarm.designs.partition_tree import EXPANDED, LEAF, expand
 from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.cell_posterior import introduce
 from bestarm.partition import Partition
-from bestarm.policies.cell_search import (
+from bestarm.policies.cells.cell_search import (
     CellState,
     DeltaSearch,
     best_of,

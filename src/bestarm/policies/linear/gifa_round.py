@@ -1,6 +1,6 @@
 """One round of a gap-index focused algorithm, compiled, over replications.
 
-Arrays and rules are those of `bestarm.policies.gifa`, which says what they mean. ``scale`` is C sigma, shape (R,).
+Arrays and rules are those of `gifa`, which says what they mean. ``scale`` is C sigma, shape (R,).
 
 References
 ----------

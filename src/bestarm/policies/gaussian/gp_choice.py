@@ -1,4 +1,4 @@
-r"""The choice of a batch for all replications: the compiled loop behind `bestarm.policies.batch_gp.BatchGP`.
+r"""The choice of a batch for all replications: the compiled loop behind `bestarm.policies.gaussian.batch_gp.BatchGP`.
 
 References
 ----------
@@ -18,8 +18,8 @@ from numba import njit
 
 from bestarm.interface import BoolArray, FloatArray, IntArray
 from bestarm.models.finite_gp import forget
-from bestarm.policies.gp_acquisition import est_width, estimate_maximum, relevance_region, ucb_width
-from bestarm.policies.gp_batches import (
+from bestarm.policies.gaussian.gp_acquisition import est_width, estimate_maximum, relevance_region, ucb_width
+from bestarm.policies.gaussian.gp_batches import (
     DOWN_UP,
     MAX,
     View,
@@ -30,7 +30,7 @@ from bestarm.policies.gp_batches import (
     thompson,
     variance_greedy,
 )
-from bestarm.policies.local_penalty import N_TRIED, lipschitz_constant, log_softplus, mean_weights, penalise
+from bestarm.policies.gaussian.local_penalty import N_TRIED, lipschitz_constant, log_softplus, mean_weights, penalise
 from bestarm.streams import uniform
 
 HALLUCINATE, REGION, PENALISE, THOMPSON, RANDOM = 0, 1, 2, 3, 4
@@ -39,7 +39,7 @@ _MOST_FIRST = 5  # batches of the first stage
 
 
 class Rule(NamedTuple):
-    """What `bestarm.policies.batch_rules` compiles to; what a family does not use stays as it is here."""
+    """What `bestarm.policies.gaussian.batch_rules` compiles to; what a family does not use stays as it is here."""
 
     family: int
     est: bool = False

@@ -16,8 +16,8 @@ import numpy as np
 from numba import njit
 
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
-from bestarm.policies.gifa_round import learn, random_argmax
-from bestarm.policies.thresholds import Threshold, ThresholdName, make_threshold
+from bestarm.policies.linear.gifa_round import learn, random_argmax
+from bestarm.policies.linear.thresholds import Threshold, ThresholdName, make_threshold
 from bestarm.settings import check_settings
 from bestarm.streams import Streams
 

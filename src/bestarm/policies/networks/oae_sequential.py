@@ -16,8 +16,8 @@ from bestarm.designs.diverse_batch import Kernel
 from bestarm.interface import FloatArray, IntArray
 from bestarm.models.mlp_fit import Objective
 from bestarm.policies.batch_search import BatchState, top_batch
-from bestarm.policies.oae import NetworkSearch, Oae
-from bestarm.policies.oae_ensemble import EnsembleSearch
+from bestarm.policies.networks.oae import NetworkSearch, Oae
+from bestarm.policies.networks.oae_ensemble import EnsembleSearch
 from bestarm.presets import preset
 
 # state with virtual labels, place in the batch, whether a virtual label is needed → optimistic and pessimistic outputs

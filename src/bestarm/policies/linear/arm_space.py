@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from bestarm.interface import FloatArray, IntArray
-from bestarm.policies.gifa_round import learn as learn_plainly
+from bestarm.policies.linear.gifa_round import learn as learn_plainly
 
 _ROOM = 16
 _MANY = 48  # arms: with fewer the plain recursion is faster

@@ -21,8 +21,8 @@ from numba import njit
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.finite_gp import as_lengthscales
 from bestarm.models.gp_hyper import refit
-from bestarm.policies import gp_choice
-from bestarm.policies.batch_rules import (
+from bestarm.policies.gaussian import gp_choice
+from bestarm.policies.gaussian.batch_rules import (
     Acquisition,
     BatchRule,
     DownUp,
@@ -38,7 +38,7 @@ from bestarm.policies.batch_rules import (
     UpperBound,
     check_part,
 )
-from bestarm.policies.gp_state import LOG, BatchGPState, GPModel, Recommendation, check_wholes, recommendations
+from bestarm.policies.gaussian.gp_state import LOG, BatchGPState, GPModel, Recommendation, check_wholes, recommendations
 from bestarm.settings import check_settings
 from bestarm.streams import Streams, uniform
 
@@ -70,7 +70,7 @@ class BatchGP:
     rounds : int
         T, batches.
     rule : Hallucinate, KDpp, Penalty, Draws or Anywhere
-        How a batch is filled, a record of `bestarm.policies.batch_rules` with its acquisition and its sampler.
+        How a batch is filled, a record of `bestarm.policies.gaussian.batch_rules` with its acquisition and its sampler.
     model : GPModel
         The Gaussian process.
     first : int

@@ -16,9 +16,9 @@ import numpy as np
 from numba import njit
 
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
-from bestarm.policies import arm_space
-from bestarm.policies.arm_space import ArmSpace
-from bestarm.policies.fixed_budget import check_budget, largest, most_pulled
+from bestarm.policies.linear import arm_space
+from bestarm.policies.linear.arm_space import ArmSpace
+from bestarm.policies.linear.fixed_budget import check_budget, largest, most_pulled
 from bestarm.settings import check_settings
 from bestarm.streams import Streams
 

@@ -18,8 +18,8 @@ from bestarm.designs.partition_tree import LEAF
 from bestarm.interface import Ask, FloatArray, IntArray
 from bestarm.models.cell_posterior import introduce
 from bestarm.partition import Partition
-from bestarm.policies.cell_search import CellSearch, CellState, best_of, cells_at, check_partition, learn
-from bestarm.policies.gpoo import lemma1_beta
+from bestarm.policies.cells.cell_search import CellSearch, CellState, best_of, cells_at, check_partition, learn
+from bestarm.policies.cells.gpoo import lemma1_beta
 from bestarm.presets import preset
 from bestarm.streams import Streams, uniform
 

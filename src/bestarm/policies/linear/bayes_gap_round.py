@@ -1,4 +1,4 @@
-"""One round of BayesGap, compiled, over replications; arrays and rules are those of `bestarm.policies.bayes_gap`.
+"""One round of BayesGap, compiled, over replications; arrays and rules are those of `bayes_gap`.
 
 References
 ----------
@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from bestarm.interface import FloatArray, IntArray
-from bestarm.policies.fixed_budget import largest
+from bestarm.policies.linear.fixed_budget import largest
 
 _ROUNDING = 1e-10
 

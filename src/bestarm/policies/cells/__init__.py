@@ -1,0 +1,1 @@
+"""Optimistic optimisation of a continuous space by dividing it into cells."""

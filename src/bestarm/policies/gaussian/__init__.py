@@ -1,0 +1,1 @@
+"""Batches by a Gaussian process among finitely many arms, and the rules that fill them."""

@@ -1,0 +1,1 @@
+"""Optimistic arm elimination with networks and with ensembles of them."""
