@@ -12,12 +12,7 @@ import nbformat
 from bestarm_lab.paths import ROOT
 
 _FOLDER = Path(__file__).parent
-_MODULES = {
-    "experiments.py": "experiments.py",
-    "checks.py": "checks.py",
-    "claims.yaml": "claims.yaml",
-    "paper.yaml": "paper.yaml",
-}
+_SECTION = ("experiments.py", "checks.py", "claims.yaml")
 _PARAMS = "seed: 1\nprofile: laptop\n"
 _IGNORE = ".venv/\n__pycache__/\n*.egg-info/\n_quick/\n_store/\n_rebuild/\ndata/raw/\n.dvc/tmp/\n.dvc/cache/\n"
 
@@ -104,8 +99,10 @@ def _words(name: str, package: str, title: str) -> dict[str, str]:
 def _files(words: dict[str, str], test: str) -> dict[str, str]:
     """Return the files of the study itself, wherever it lives: package, notebook with its parameters, and test."""
     package, notebooks = f"src/{words['package'].replace('.', '/')}", f"notebooks/{words['name']}"
-    return {f"{package}/{target}": _text(part, words) for part, target in _MODULES.items()} | {
-        f"{package}/__init__.py": '"""A study for bestarm."""\n',
+    return {f"{package}/first/{part}": _text(part, words) for part in _SECTION} | {
+        f"{package}/first/__init__.py": '"""Elimination beside one uniform stage: Figure 1."""\n',
+        f"{package}/__init__.py": _text("study.py", words),
+        f"{package}/paper.yaml": _text("paper.yaml", words),
         test: _text("test_study.py", words),
         f"{notebooks}/01_first.ipynb": _notebook(words),
         f"{notebooks}/parameters.yaml": _text("parameters.yaml", words),
