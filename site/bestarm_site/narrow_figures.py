@@ -22,7 +22,9 @@ NARROW = ROOT / "build" / "narrow"
 
 def narrow_of(drawn: Path) -> Path:
     """Return the narrow variant of a committed figure; where it has no room for one there is no such file."""
-    return NARROW / drawn.resolve().relative_to(FIGURES).with_suffix(".svg")
+    drawn = drawn.resolve()
+    below = drawn.relative_to(FIGURES) if drawn.is_relative_to(FIGURES) else Path(drawn.name)
+    return NARROW / below.with_suffix(".svg")
 
 
 def state_of(notebook: Path) -> str:

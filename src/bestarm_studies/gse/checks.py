@@ -1,4 +1,4 @@
-"""What claims of all sections compare, and what their checks are given."""
+"""Values that claims of several sections compare, and the settings of their checks."""
 
 from __future__ import annotations
 

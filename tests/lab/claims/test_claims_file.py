@@ -9,16 +9,25 @@ from bestarm_lab.claims.claims_file import check_parents, expanded, read_claim, 
 from bestarm_lab.claims.names import check_names
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import CONVENTIONS, Decision
-from bestarm_lab.study import load_study, study_names
+from bestarm_lab.study import load_study, sections, study_names
 from bestarm_lab.yaml_keys import read_yaml
 
 
 def ledger(name):
-    """Return a committed ledger as it is written, its groups expanded."""
-    text = files(f"bestarm_studies.{name}").joinpath("claims.yaml").read_text(encoding="utf-8")
-    written = read_yaml(text, f"{name}/claims.yaml")
-    groups = written.get("groups", {})
-    return {i: {**entry, "test": expanded(entry["test"], groups)} for i, entry in written["claims"].items()}
+    """Return the committed claims of a study and its sections as they are written, groups expanded."""
+    places = {"": ""} | {notebook: f"{folder}/" for notebook, folder in sections(name).items()}
+    found, shared = {}, {}
+    for notebook, folder in places.items():
+        file = files(f"bestarm_studies.{name}").joinpath(f"{folder}claims.yaml")
+        if not file.is_file():
+            continue
+        written = read_yaml(file.read_text(encoding="utf-8"), f"{name}/{folder}claims.yaml")
+        groups = {**shared, **written.get("groups", {})}
+        shared = shared if notebook else groups
+        for identity, entry in written.get("claims", {}).items():
+            own = {"notebook": notebook} if notebook else {}
+            found[identity] = {**own, **entry, "test": expanded(entry["test"], groups)}
+    return found
 
 
 def misspelt(word):

@@ -13,11 +13,11 @@ def test_rows_of_the_paper_profile_come_before_those_of_laptop():
 
 
 def test_rows_of_laptop_are_at_the_papers_scale_where_that_profile_cuts_nothing():
-    scale, rows = published("oae", "diverse_10_5")
+    scale, rows = published("oae", "plain_days")
     assert scale == "paper"
-    assert rows.equals(committed_rows("oae", "diverse_10_5", "laptop"))
-    assert published("oae", "design_10_5")[0] == "laptop"
-    assert {"synthetic_10_5", "diverse_10_5"} <= set(verdict_rows(load_study("oae"))[1])
+    assert rows.equals(committed_rows("oae", "plain_days", "laptop"))
+    assert published("oae", "misspecified")[0] == "laptop"
+    assert {"synthetic_10_5", "plain_days"} <= set(verdict_rows(load_study("oae"))[1])
 
 
 def test_a_section_says_at_which_scale_its_rows_are():
@@ -32,7 +32,7 @@ def test_a_section_says_at_which_scale_its_rows_are():
 
 def test_experiments_that_are_compared_are_all_at_one_scale():
     section = Section("oae", "01_problem", "laptop")
-    section.together("synthetic_10_5", "design_10_5")
-    assert section.scales == {"synthetic_10_5": "laptop", "design_10_5": "laptop"}
-    section.together("synthetic_10_5", "diverse_10_5")
-    assert section.scales["synthetic_10_5"] == section.scales["diverse_10_5"] == "paper"
+    section.together("synthetic_10_5", "misspecified")
+    assert section.scales == {"synthetic_10_5": "laptop", "misspecified": "laptop"}
+    section.together("synthetic_10_5", "plain_days")
+    assert section.scales["synthetic_10_5"] == section.scales["plain_days"] == "paper"

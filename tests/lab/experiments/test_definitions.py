@@ -473,7 +473,7 @@ def test_what_makes_rows_reaches_no_figure_no_claim_and_no_guard_of_the_protocol
 def test_what_a_policy_reaches_is_found_through_other_modules():
     """A gap-index algorithm reaches its compiled round, its thresholds and the streams; no LinGame, no preset."""
     found = {f"{d.module}.{d.name}" for d in reached(experiments("linear_topm")["fig1a"].series["UGapE"])}
-    expected = {"policies.gifa.Gifa", "policies.gifa_round.choose_pair", "streams.philox"}
+    expected = {"policies.linear.gifa.Gifa", "policies.linear.gifa_round.choose_pair", "streams.philox"}
     assert {f"bestarm.{name}" for name in expected} <= found
     assert [name for name in found if name.startswith("bestarm.policies.linear.thresholds.")]
     assert not [name for name in found if "lingame" in name or name.endswith("gifa.ugape")]

@@ -1,4 +1,4 @@
-"""What an example and times decide."""
+"""Checks of the worked example and of the times."""
 
 from __future__ import annotations
 

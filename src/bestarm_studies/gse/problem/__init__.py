@@ -1,1 +1,1 @@
-"""How hard the instances are, and the settings of the rivals."""
+"""Hardness of the instances, and the settings of the rivals."""

@@ -1,4 +1,4 @@
-"""How large gaps are beside the noise."""
+"""Gaps of the instances beside their noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the settings of each rival are worth, on the instances of the tuning."""
+"""Accuracy of each rival by its settings, on the instances of the tuning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How linear the tables are."""
+"""Linearity of the tables."""
 
 from __future__ import annotations
 
