@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from bestarm.interface import Ask, shared, take_rows
-from bestarm.policies.linear.gifa import LinGifa, Lucb, MLinGape, Ugape
+from bestarm.policies.linear.gifa import Gifa, LinGifa, Lucb, MLinGape, Ugape
 from bestarm.policies.linear.lingame import LinGame
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
@@ -227,13 +227,13 @@ def test_impossible_limits_are_refused(settings, message):
 def test_a_policy_that_neither_asks_nor_finishes_is_stopped():
     """It would keep the loop busy for ever."""
 
-    class Idle(type(Lucb(1))):
+    class Idle(Gifa):
         """A policy whose every round is padding."""
 
         def ask(self, state):
             """Ask for nothing."""
             return Ask(np.zeros((1, 1), dtype=np.int64), np.zeros((1, 1), dtype=np.int64))
 
-    idle = Idle("idle", 1, index="classical", threshold="lucb1")
+    idle = Idle(label="idle", n_best=1, index="classical", threshold="lucb1")
     with pytest.raises(RuntimeError, match="idle asked for no pull in round 0"):
         simulate(idle, classic_instance(3, 1, 0.5), Streams.first(1), metrics={})

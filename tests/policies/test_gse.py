@@ -207,7 +207,7 @@ def test_recommendation_is_valid_at_any_time():
         ({"budget": 10, "model": "probit"}, "model must be one of linear, logistic, means, got 'probit'"),
         ({"budget": 10, "allocation": "best"}, "allocation must be one of uniform.*got 'best'"),
         ({"budget": 10, "rounding": "floor"}, "rounding must be one of apportionment.*got 'floor'"),
-        ({"budget": 10, "projection": "half"}, "projection must be one of span, published, none, got 'half'"),
+        ({"budget": 10, "projection": "half"}, "projection must be one of span, as_coded, none, got 'half'"),
         ({"budget": 10, "ridge": 0.0}, "ridge must be positive, got 0.0"),
     ],
 )
