@@ -433,8 +433,7 @@ def test_integrals_are_averages_with_the_noise_of_their_volume():
     policy = Gpoo("GPOO", 12, delta_scale=3.0)
     cells, _, state = trace(policy, bandit, n=1)
     partition = bandit.partition
-    from bestarm_studies.gpoo.aggregated_gp import AggregatedGP
-    from bestarm_studies.gpoo.cell_averages import observed_averages
+    from bestarm_studies.gpoo.aggregated_gp import AggregatedGP, observed_averages
 
     streams = Streams(7, bandit.label, np.arange(1))
     tally, rewards = partition.no_pulls(1), []

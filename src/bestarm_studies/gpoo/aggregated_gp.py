@@ -17,12 +17,16 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from bestarm.interface import FloatArray, IntArray
-from bestarm.kernels import Kernel
+from bestarm.kernels import Kernel, quadrature
 from bestarm.partition import Partition
 from bestarm.streams import Streams, standard_normal
 
 _AT_ONCE = 128  # averages that are predicted together, which bounds the covariances in memory
+
+
 _DISTINGUISHABLE = 1e-11  # a conditional variance under this share of the variance has lost its digits to rounding
+
+
 _JITTER = 1e-10  # share of the prior variance that is added before a draw: a posterior covariance may be singular
 
 
@@ -280,3 +284,23 @@ def _finite(values: FloatArray, name: str) -> FloatArray:
     if not np.isfinite(values).all():
         raise ValueError(f"{name} must be finite, got {values[~np.isfinite(values)][0]}.")
     return values
+
+
+def observed_averages(partition: Partition, cells: IntArray, lengthscale: float) -> tuple[FloatArray, FloatArray]:
+    """Return the points, shape (n, d), and the matrix A, shape (t, n), of the rewards of cells, shape (t,).
+
+    Averages over whole cells have the nodes and the weights of a quadrature that is exact to rounding for functions
+    that vary on the scale of ``lengthscale``; a row of A for an integral sums to the cell's volume.
+    """
+    cells = np.asarray(cells)
+    if partition.feedback == "representatives":
+        return average_cells(partition, cells)
+    lower, upper = partition.bounds(cells)
+    rules = [quadrature(low, high, lengthscale) for low, high in zip(lower, upper, strict=True)]
+    sizes = [len(weights) for _, weights in rules]
+    averaging, begin = np.zeros((len(cells), sum(sizes))), 0
+    volumes = (upper - lower).prod(axis=1) if partition.feedback == "integral" else np.ones(len(cells))
+    for row, (_, weights) in enumerate(rules):
+        averaging[row, begin : begin + len(weights)] = volumes[row] * weights
+        begin += len(weights)
+    return np.concatenate([nodes for nodes, _ in rules]), averaging

@@ -1,4 +1,4 @@
-"""Trees as rows: every node at chosen rounds, the posterior of f, and how trees grow over many runs."""
+"""Trees of searches: every node and the posterior of f at chosen rounds, growth over many runs, pictures."""
 
 from __future__ import annotations
 
@@ -10,15 +10,20 @@ from typing import Any
 import joblib
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 
 from bestarm.designs.partition_tree import EXPANDED, LEAF
 from bestarm.models.cell_posterior import predict_points
 from bestarm.policies.cells.gpoo import Gpoo
 from bestarm_lab.experiments.watched import Seen, watched
+from bestarm_lab.figures.values import (
+    as_values,
+)
 from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.functions import DesignedBandit
 
 N_POINTS = 401  # where the posterior of f is written down
+
 
 Searches = Mapping[str, tuple[Gpoo, partial[DesignedBandit]]]
 
@@ -201,51 +206,84 @@ def _growth_of(search: Search, replications: int, seed: int) -> pd.DataFrame:
     return search.watched(look, replications, seed)
 
 
-def pattern_rows(
-    searches: Searches,
-    replications: int,
-    seed: int,
-    *,
-    budgets: Sequence[int],
-    width: float,
-    conventions: Sequence[str] = ("as_written",),
-    workers: int = 1,
-) -> pd.DataFrame:
-    """Return how far the model's mean lies from f, and from f smoothed by a box, after some evaluations.
+_DRAWS = (
+    ("not evaluated", "#4A90D9", "o"),
+    ("evaluated once", "#009E73", "s"),
+    ("evaluated more than once", "#C00000", "^"),
+)
+
+
+_CURVES = (("mean", "posterior", "mean"), ("f", "posterior", "truth"), ("observation", "observation", "mean"))
+
+
+_NODE = ("depth", "leaf", "draws", "mean", "width", "delta", "bound", "truth", "chosen")
+
+
+def tree_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return trees as plotted values.
 
     Parameters
     ----------
-    budgets : sequence of int
-        After how many evaluations.
-    width : float
-        Of the box that smooths f; it is cut at the ends of the interval.
+    rows : DataFrame
+        Rows of `bestarm_studies.gpoo.trees.tree_rows`.
+    profile : str
+        Scale of the run.
 
     Returns
     -------
     DataFrame
-        ``convention, series, replication, budget``, and the root mean squared errors ``error`` and ``smoothed_error``
-        on 500 points.
+        Columns of a figure's CSV. The panel names the round and what it shows: for "tree" x is the centre of a cell,
+        low and high are its ends, and there is one row for each of ``depth, leaf, draws, mean, width, delta, bound,
+        truth, chosen``; for "posterior" the statistics are ``mean`` with the band's ends, ``f`` and ``observation``.
     """
-    return of_all(_pattern_of, searches, conventions, workers, replications, seed, budgets, width)
+    frames = []
+    nodes = rows[rows["kind"] == "node"]
+    base = ["convention", "series", "round"]
+    for name in _NODE:
+        part = nodes[[*base, "low", "high", "replication"]].assign(
+            statistic=name, value=nodes[name].astype(float), x=(nodes["low"] + nodes["high"]) / 2.0
+        )
+        frames.append(part.assign(panel="tree, t = " + part["round"].astype(str)))
+    for name, kind, column in _CURVES:
+        part = rows[rows["kind"] == kind]
+        if part.empty:
+            continue
+        found = part[base].assign(statistic=name, value=part[column], x=part["low"])
+        if name == "mean":
+            found = found.assign(low=part["mean"] - part["width"], high=part["mean"] + part["width"])
+        frames.append(found.assign(panel="posterior, t = " + found["round"].astype(str)))
+    return as_values(pd.concat(frames, ignore_index=True), profile=profile)
 
 
-def _pattern_of(search: Search, replications: int, seed: int, budgets: Sequence[int], width: float) -> pd.DataFrame:
-    bandit: Any = search.problem
-    x = np.linspace(bandit.partition.lower[0], bandit.partition.upper[0], 500)
-    truth = bandit.evaluate(x[:, None])
-    low = np.maximum(x - width / 2, bandit.partition.lower[0])
-    high = np.minimum(x + width / 2, bandit.partition.upper[0])
-    smooth = bandit.function.average(low[:, None], high[:, None])
+def nodes_of(values: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each node of a "tree" panel: ``x, low, high`` and its quantities."""
+    return values.pivot_table(index=["x", "low", "high"], columns="statistic", values="value").reset_index()
 
-    def look(state: Any, problem: CellBandit) -> dict[str, Any] | None:
-        if int(state.n_rounds[0]) not in budgets:
-            return None
-        means, _ = predict_points(state, x[:, None])
-        return {
-            "replication": state.replications,
-            "budget": int(state.n_rounds[0]),
-            "error": np.sqrt(((means - truth) ** 2).mean(axis=1)),
-            "smoothed_error": np.sqrt(((means - smooth) ** 2).mean(axis=1)),
-        }
 
-    return search.watched(look, replications, seed)
+def draw_tree(axis: Axes, values: pd.DataFrame) -> Axes:
+    """Draw a tree over its interval: depth downwards, the mark of a node by its evaluations."""
+    nodes = nodes_of(values)
+    for _, node in nodes[nodes["depth"] > 0].iterrows():
+        above = nodes[nodes["depth"] == node["depth"] - 1]
+        parent = above[(above["low"] <= node["x"]) & (above["high"] >= node["x"])].iloc[0]
+        axis.plot([parent["x"], node["x"]], [parent["depth"], node["depth"]], color="0.7", lw=0.7, zorder=1)
+    for k, (name, colour, marker) in enumerate(_DRAWS):
+        mine = nodes[nodes["draws"].clip(upper=2) == k]
+        look: dict[str, Any] = {"ls": "", "marker": marker, "color": colour, "mec": "black", "mew": 0.4, "ms": 4.5}
+        axis.plot(mine["x"], mine["depth"], label=name, **look)
+    deepest = int(nodes["depth"].max())
+    axis.set(xlim=(0, 1), ylabel="depth h")
+    axis.set_yticks(range(0, deepest + 1, 1 + deepest // 8))
+    axis.set_ylim(deepest + 0.5, -0.5)
+    return axis
+
+
+def draw_posterior(axis: Axes, values: pd.DataFrame) -> Axes:
+    """Draw f in red, the posterior mean with its band, and the observations at the centres of their cells."""
+    mean, truth, seen = (values[values["statistic"] == name].sort_values("x") for name in ("mean", "f", "observation"))
+    axis.fill_between(mean["x"].astype(float), mean["low"], mean["high"], color="#56B4E9", alpha=0.3, lw=0)
+    axis.plot(mean["x"].astype(float), mean["value"], color="#0072B2", label="posterior mean")
+    axis.plot(truth["x"].astype(float), truth["value"], color="#C00000", ls="--", lw=1.0, label="f")
+    axis.plot(seen["x"].astype(float), seen["value"], ls="", marker="x", color="black", ms=4, label="observations")
+    axis.set(xlim=(0, 1), xlabel="x", ylabel="f(x)")
+    return axis

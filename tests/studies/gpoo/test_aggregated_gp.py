@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from bestarm.kernels import Stationary, box_average, box_point_average
 from bestarm.partition import Partition
 from bestarm.streams import Streams
-from bestarm_studies.gpoo.aggregated_gp import AggregatedGP, average_cells
-from bestarm_studies.gpoo.cell_averages import observed_averages
-from bestarm_studies.gpoo.gpy_averages import averages_kernel, fit_hyperparameters
+from bestarm_studies.gpoo.aggregated_feedback.hyperparameters import averages_kernel, fit_hyperparameters
+from bestarm_studies.gpoo.aggregated_gp import AggregatedGP, average_cells, observed_averages
 
 RBF = Stationary("rbf", 0.1, 0.05)
 KERNELS = [RBF, Stationary("matern52", 0.7, 0.3), Stationary("exponential", 2.0, 0.2)]

@@ -2,7 +2,9 @@
 
 import pytest
 
-from bestarm_studies.gpoo.experiments import EXPERIMENTS
+from bestarm_lab.study import load_study
+
+EXPERIMENTS = load_study("gpoo").experiments
 
 
 @pytest.mark.parametrize("function", ["f1", "f2", "f3"])

@@ -10,7 +10,7 @@ from prose import CODED, WRITTEN, prose, quote
 
 from bestarm_lab.paths import FIGURES, RESULTS
 from bestarm_studies.gpoo.functions import reward_function
-from bestarm_studies.gpoo.theory_rows import ranges
+from bestarm_studies.gpoo.theory.assumptions import ranges
 
 MEAN = {"statistic": "mean"}
 AUDIT = {"panel": "f1", "series": "GPTree", "statistic": "mean over N = 10-80"}

@@ -14,14 +14,24 @@ from bestarm.policies.cells.stooo import Stooo
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_studies.gpoo.aggregated_gp import AggregatedGP, average_cells
-from bestarm_studies.gpoo.average_theory import average_bound_rows, mean_event_rows, theorem3_depth
 from bestarm_studies.gpoo.cell_bandit import CellBandit
-from bestarm_studies.gpoo.check_rows import cost_rows, envelope_rows, single_feedback_rows
-from bestarm_studies.gpoo.checks import CHECKS, VALUES, first_budget, gap_closed, gap_opened
-from bestarm_studies.gpoo.event_observer import EventObserver
+from bestarm_studies.gpoo.checks import VALUES
 from bestarm_studies.gpoo.functions import prior_bandit, reward_function
-from bestarm_studies.gpoo.theory import assumption_table, average_table, corollary_bounds, theorem_bound
-from bestarm_studies.gpoo.theory_rows import event_rows, largest_slopes, lipschitz_scale, near_optimality, ranges
+from bestarm_studies.gpoo.paper_against_code.causes import gap_closed, gap_opened
+from bestarm_studies.gpoo.regret.checks import first_budget
+from bestarm_studies.gpoo.theory.assumptions import assumption_table, largest_slopes, lipschitz_scale, ranges
+from bestarm_studies.gpoo.theory.average_feedback import (
+    average_bound_rows,
+    average_table,
+    mean_event_rows,
+    theorem3_depth,
+)
+from bestarm_studies.gpoo.theory.checks import CHECKS
+from bestarm_studies.gpoo.theory.cost import cost_rows
+from bestarm_studies.gpoo.theory.envelope import envelope_rows
+from bestarm_studies.gpoo.theory.event import EventObserver, event_rows
+from bestarm_studies.gpoo.theory.rate import corollary_bounds, near_optimality, theorem_bound
+from bestarm_studies.gpoo.theory.single_feedback import single_feedback_rows
 
 
 def parabola(curvature):

@@ -8,22 +8,14 @@ from scipy import stats
 
 from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.values import COLUMNS, summarise
-from bestarm_studies.gpoo.figures import grid_figure, regret_figure, settings_figure
+from bestarm_studies.gpoo.aggregation.children_and_representatives import grid_figure, log_regret_grid
 from bestarm_studies.gpoo.functions import reward_function
-from bestarm_studies.gpoo.values import (
-    REGRET,
-    audit_effects,
-    difference_values,
-    effects_table,
-    function_values,
-    log_regret_grid,
-    ranking_table,
-    ranking_values,
-    regret_of,
-    setting_effects,
-    setting_values,
-    slope_values,
-)
+from bestarm_studies.gpoo.paper_against_code.audit import audit_effects, effects_table
+from bestarm_studies.gpoo.paper_against_code.slopes import slope_values
+from bestarm_studies.gpoo.regret.figures import regret_figure
+from bestarm_studies.gpoo.values import difference_values, function_values, regret_of
+from bestarm_studies.gpoo.what_changes_when.ranking import ranking_table, ranking_values
+from bestarm_studies.gpoo.what_changes_when.settings import setting_effects, setting_values, settings_figure
 
 N = 40
 
@@ -48,7 +40,7 @@ def rows(levels: dict[str, float], budgets=(10, 20), seed: int = 0) -> pd.DataFr
 
 
 def test_regret_is_a_mean_with_its_interval_and_its_spread():
-    values = summarise(rows({"StoOO": 0.5}), REGRET, x="budget", panel="f1", profile="smoke")
+    values = summarise(rows({"StoOO": 0.5}), x="budget", panel="f1", profile="smoke")
     mine = rows({"StoOO": 0.5}).query("budget == 20")["aggregated_regret"]
     line = values[values["x"] == 20].set_index("statistic")
     low, high = stats.t.interval(0.95, N - 1, mine.mean(), stats.sem(mine))
@@ -60,7 +52,7 @@ def test_regret_is_a_mean_with_its_interval_and_its_spread():
 def test_functions_stand_over_their_regret():
     """One row of functions, one for each convention; each line at its own values."""
     both = pd.concat([rows({"StoOO": 0.5}), rows({"StoOO": 0.4}).assign(convention="as_coded")])
-    values = summarise(both, REGRET, x="budget", panel="f1", profile="smoke")
+    values = summarise(both, x="budget", panel="f1", profile="smoke")
     functions = {"f1": function_values(reward_function("f1"), "f1", "as_written", "smoke")}
     assert list(functions["f1"].columns) == COLUMNS
     for marks in ("band", "standard deviation"):

@@ -7,7 +7,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from bestarm_studies.gpoo.tree_figures import adaptive_tree_figure
+from bestarm_studies.gpoo.tree_and_gpoo.cells import adaptive_tree_figure
 
 
 def tree_stepper(values: pd.DataFrame, curve: pd.DataFrame) -> Any:

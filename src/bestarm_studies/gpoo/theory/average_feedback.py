@@ -1,4 +1,4 @@
-r"""The statements of AVE-StoOO's analysis, checked in runs: the event of its means, Lemma 6 and Theorem 3.
+r"""The analysis of AVE-StoOO: the event of its means, Lemma 6, Theorem 3, and Azuma's inequality.
 
 References
 ----------
@@ -13,12 +13,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from bestarm.designs.partition_tree import EXPANDED
 from bestarm.policies.cells.stooo import Stooo
+from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.experiments.watched import watched
+from bestarm_lab.figures.values import (
+    as_values,
+)
+from bestarm_studies.gpoo.checks import Test
 from bestarm_studies.gpoo.functions import DesignedBandit
-from bestarm_studies.gpoo.theory_rows import largest_slopes, lipschitz_scale, near_optimality, ranges
+from bestarm_studies.gpoo.theory.assumptions import largest_slopes, lipschitz_scale, ranges
+from bestarm_studies.gpoo.theory.rate import near_optimality
 
 
 def theorem3_depth(policy: Stooo, budget: int, dimension: float, constant: float, arity: int = 2) -> int:
@@ -157,3 +164,44 @@ def mean_event_rows(
         frames.append(largest.assign(convention="as_written", series=f"σ = {sigma:g}", budget=policy.budget))
     columns = ["convention", "series", "replication", "budget", "event_share"]
     return pd.concat(frames, ignore_index=True)[columns]
+
+
+def azuma(test: Test) -> Decision:
+    """Check the two-sided bound for martingales exactly, on sums of fair signs, whose steps have the range 2."""
+    largest, checked = 0.0, 0
+    for n in range(1, int(test["longest"]) + 1):
+        sums = 2 * np.arange(n + 1) - n
+        law = stats.binom.pmf(np.arange(n + 1), n, 0.5)
+        for reach in range(1, n + 1):
+            bound = 2.0 * np.exp(-2.0 * reach**2 / (n * test["range"] ** 2))
+            if bound < 1.0:
+                largest = max(largest, float(law[np.abs(sums) >= reach].sum() / bound))
+                checked += 1
+    text = f"the tail is at most {largest:.2f} times the bound in {checked} cases in which the bound is below 1"
+    return Decision(largest <= 1.0, text)
+
+
+def average_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return AVE-StoOO's regret and the bound of Theorem 3 against the budget, as plotted values.
+
+    ``rows`` are those of `bestarm_studies.gpoo.average_theory.average_bound_rows`. Statistics: "largest regret" over
+    runs, "bound", and "binds", 1 where the bound is less than f varies.
+    """
+    groups = rows.groupby(["series", "budget"], sort=False)
+    kinds = {"regret": "max", "bound": "first", "regret_binds": "first", "replication": "nunique"}
+    names = {"regret": "largest regret", "regret_binds": "binds", "replication": "n", "budget": "x"}
+    found = groups.agg(kinds).reset_index().rename(columns=names)
+    tidy = found.assign(binds=found["binds"].astype(float)).melt(
+        ["series", "x", "n"], ["largest regret", "bound", "binds"], var_name="statistic", value_name="value"
+    )
+    return as_values(tidy, panel="Theorem 3", profile=profile)
+
+
+def average_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return `average_values` as text, a line for each series and budget."""
+    table = average_values(rows, "").pivot(index=["series", "x"], columns="statistic", values="value")
+    numbers = {name: [f"{v:.3f}" for v in table[name]] for name in ("largest regret", "bound")}
+    says = np.where(table["binds"] > 0, "yes", "no")
+    lines = table.reset_index()
+    budgets = [f"{int(n):,}" for n in lines["x"]]
+    return pd.DataFrame({"series": lines["series"], "N": budgets, **numbers, "bound is below the range of f": says})

@@ -1,4 +1,4 @@
-"""Figures of three kinds of feedback (points, averages, integrals of cells): one posterior a panel."""
+"""Posteriors of three kinds of feedback (points, averages, integrals of cells), and what each says of a cell."""
 
 from __future__ import annotations
 
@@ -13,12 +13,17 @@ from bestarm.interface import Ask, IntArray
 from bestarm.kernels import Stationary
 from bestarm.partition import Partition
 from bestarm.streams import Streams
-from bestarm_lab.figures.figures import headed, legend_below, wide
-from bestarm_lab.figures.values import as_values
-from bestarm_studies.gpoo.aggregated_gp import AggregatedGP
-from bestarm_studies.gpoo.cell_averages import observed_averages
+from bestarm_lab.figures.figures import (
+    headed,
+    legend_below,
+    wide,
+)
+from bestarm_lab.figures.values import (
+    as_values,
+)
+from bestarm_studies.gpoo.aggregated_gp import AggregatedGP, observed_averages
 from bestarm_studies.gpoo.cell_bandit import CellBandit
-from bestarm_studies.gpoo.tree_figures import draw_posterior
+from bestarm_studies.gpoo.trees import draw_posterior
 
 
 def feedback_values(

@@ -1,0 +1,1 @@
+"""Points, averages and integrals as feedback."""

@@ -1,0 +1,1 @@
+"""Average feedback on f3: Figures 5 and 6."""

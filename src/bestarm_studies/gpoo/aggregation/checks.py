@@ -1,0 +1,12 @@
+"""Values that the claims on aggregation compare."""
+
+from __future__ import annotations
+
+from bestarm_lab.claims.cells import Value
+from bestarm_studies.gpoo.aggregation.children_and_representatives import setting_of
+
+VALUES: dict[str, Value] = {
+    "arity": Value("K, the arity of the tree", setting_of("arity")),
+    "size": Value("S, representatives of a cell", setting_of("n_representatives")),
+    "smoothed_error": Value("error of the model against f smoothed over a box"),
+}

@@ -1,0 +1,1 @@
+"""Regret of five searches: Figure 4."""

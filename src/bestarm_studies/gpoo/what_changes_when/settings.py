@@ -1,0 +1,181 @@
+"""Settings of GPOO and other readings of the text, each with single and with average feedback."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.figure import Figure
+
+from bestarm.kernels import Stationary
+from bestarm.policies.cells.gpoo import Gpoo
+from bestarm_lab.experiments.series import Series
+from bestarm_lab.figures.figures import (
+    draw_lines,
+    headed,
+    legend_below,
+    runs_text,
+    wide,
+)
+from bestarm_lab.figures.styles import CONVENTIONS, Style
+from bestarm_lab.figures.values import (
+    paired_effects,
+    summarise,
+)
+from bestarm_studies.gpoo.series import FEEDBACKS, GPOO, KERNEL_VARIANCE, gpoo
+
+
+def of_policy(readings: Mapping[str, partial[Gpoo]]) -> dict[str, Series]:
+    """Return each policy with single and with average feedback."""
+    return {f"S = {size}, {name}": gpoo(size, policy) for name, policy in readings.items() for size in FEEDBACKS}
+
+
+def of_problem(readings: Mapping[str, Mapping[str, Any]]) -> dict[str, Series]:
+    """Return GPOO on each problem, given by its settings, with single and with average feedback."""
+    return {f"S = {size}, {name}": gpoo(size, **problem) for name, problem in readings.items() for size in FEEDBACKS}
+
+
+DELTA_SCALES = of_policy({f"c = {c}": partial(GPOO, delta_scale=float(c)) for c in (1, 2, 4, 8, 14, 28)})
+
+
+BETAS = of_policy(
+    {
+        **{f"θ = {theta}": partial(GPOO, theta=theta) for theta in (0.01, 0.1, 0.5)},
+        "β of the code": partial(GPOO, beta="as_coded"),
+    }
+)
+
+
+LENGTHSCALES = of_policy(
+    {
+        f"ℓ = {lengthscale}": partial(GPOO, kernel=Stationary("rbf", KERNEL_VARIANCE, lengthscale))
+        for lengthscale in (0.01, 0.02, 0.05, 0.1)  # 0.01 is what makes f3
+    }
+)
+
+
+ORDERS = of_policy(
+    {
+        "as read here": GPOO,
+        "width before": partial(GPOO, width_before=True),
+        "ties at random": partial(GPOO, random_ties=True),
+    }
+)
+
+
+FUNCTION_READINGS = of_problem(
+    {
+        "variance 0.005": {},
+        "standard deviation 0.005": {"conditioning_variance": 0.000025},
+        "nine regions": {"n_regions": 9},
+    }
+)
+
+
+FEEDBACK_READINGS = of_problem(
+    {"representatives": {}, "whole cell": {"feedback": "average"}, "integral": {"feedback": "integral"}}
+)
+
+
+DELTA_RATIOS = {
+    f"S = {size}, K = {arity}, δ = 14·{base}^-h": gpoo(
+        size, partial(GPOO, delta_ratio=round(1 / base, 12)), arity=arity
+    )
+    for arity in (3, 4, 5)
+    for base in (2, arity)  # δ falls as written, or like the cells
+    for size in FEEDBACKS
+}
+
+
+def setting_values(
+    rows: pd.DataFrame, panel: str, profile: str, budgets: Sequence[int], metric: str = "aggregated_regret"
+) -> pd.DataFrame:
+    """Return mean regret with 95% intervals at some budgets; series are "S = s, setting", split into series and x.
+
+    The statistic is "N = budget".
+    """
+    mine = rows[rows["budget"].isin(budgets)]
+    found = summarise(mine, {"mean": (metric, "mean")}, panel="N = {budget}", profile=profile)
+    parts = found["series"].str.split(", ", n=1, expand=True)
+    return found.assign(statistic=found["panel"], panel=panel, series=parts[0], x=parts[1])
+
+
+def setting_effects(
+    found: Mapping[str, pd.DataFrame], references: Mapping[str, str], budget: int, panel: str, profile: str
+) -> pd.DataFrame:
+    """Return what each setting adds to GPOO's regret at one budget: paired differences with 95% intervals.
+
+    Parameters
+    ----------
+    found : mapping of str to DataFrame
+        What is varied to rows whose series are "S = s, setting".
+    references : mapping of str to str
+        What is varied to the setting that the others are compared with.
+    budget : int
+        Number of evaluations.
+    panel, profile : str
+        Function; scale.
+
+    Returns
+    -------
+    DataFrame
+        Columns of a figure's CSV: the series is "GPOO (S = s)", x the setting, and empty for the reference itself.
+    """
+    table = []
+    for varied, rows in found.items():
+        mine = rows[rows["budget"] == budget]
+        lines: dict[str, dict[str, tuple[str, str]]] = {}
+        for label in mine["series"].unique():
+            size, _, setting = label.partition(", ")
+            reference = f"{size}, {references[varied]}"
+            name = "" if label == reference else setting
+            lines.setdefault(f"GPOO ({size})", {})[name] = (label, reference)
+        statistic = f"N = {budget}"
+        table.append(
+            paired_effects(mine, "aggregated_regret", statistic=statistic, panel=panel, profile=profile, lines=lines)
+        )
+    effects = pd.concat(table, ignore_index=True)
+    return effects[~effects.duplicated(["series", "x", "convention"])]
+
+
+SIZE_STYLES = {"S = 1": Style("#0072B2", "s"), "S = 10": Style("#4B97E2", "o", "--")}
+
+
+def settings_figure(values: pd.DataFrame, *, title: str, setting: str = "", x: str = "") -> Figure:
+    """Return regret against a setting: a column for each function, a row for each convention.
+
+    A marker for each S, filled at the last budget and open at the first. Settings that are "name = number" stand on
+    a logarithmic axis, joined by lines; others are categories.
+    """
+    conventions = [c for c in CONVENTIONS if c in set(values["convention"])]
+    panels = list(dict.fromkeys(values["panel"]))
+    budgets = sorted(values["statistic"].unique(), key=lambda text: int(text.split()[-1]))
+    numbers = pd.to_numeric(values["x"].astype(str).str.extract(r"^\D*?([\d.]+)$")[0], errors="coerce")
+    continuous = bool(numbers.notna().all()) and values["x"].nunique() > 2
+    words = values["x"].astype(str).str.replace(r"14·(\d)\^-h", r"$14\\cdot\1^{-h}$", regex=True)
+    shown = values.assign(x=numbers if continuous else words)
+    shown = shown.assign(series=shown["series"] + ", " + shown["statistic"])
+    order = [f"{size}, {budget}" for size in SIZE_STYLES for budget in budgets]
+    styles = {
+        f"{size}, {budget}": Style(colour, marker, "-" if budget == budgets[-1] else "--")
+        for size, (colour, marker, _) in SIZE_STYLES.items()
+        for budget in budgets
+    }
+    figure, axes = plt.subplots(
+        len(conventions), len(panels), figsize=wide(len(conventions), 2.5), squeeze=False, sharey="row"
+    )
+    for row, convention in enumerate(conventions):
+        for axis, panel in zip(axes[row], panels, strict=True):
+            mine = shown[(shown["panel"] == panel) & (shown["convention"] == convention)]
+            draw_lines(axis, mine, order, styles=styles, log="x" * continuous, possible=(0.0, None))
+            for line in axis.lines:
+                if str(line.get_label()).endswith(budgets[0]) and len(budgets) > 1:
+                    line.set(markerfacecolor="white", markeredgecolor=line.get_color(), markeredgewidth=1.2)
+            axis.set_title(panel)
+            axis.set_xlabel(x if row == len(conventions) - 1 else "")
+        axes[row, 0].set_ylabel(f"{CONVENTIONS[convention]}\nmean regret")
+    legend_below(figure, order)
+    return headed(figure, title, "; ".join(filter(None, [runs_text(values["n"]), "bars: 95% intervals", setting])))
