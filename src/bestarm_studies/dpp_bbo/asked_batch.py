@@ -28,10 +28,8 @@ def before_batch(state: BatchGPState) -> FloatArray:
 
 def relevance_regions(policy: BatchGP, state: BatchGPState, as_coded: bool = False) -> BoolArray:
     r"""Return which arms the relevance region of the batch has, shape (R, n_arms).
-
     The paper's reaches up by :math:`2\beta_{t+1}^{1/2}`, with EST by twice the present width; that of Contal's software
-    (``as_coded``) by the present width.
-    """
+    (``as_coded``) by the present width."""
     deviations, means, width = np.sqrt(before_batch(state)), state.means, state.log[:, [_WIDTH]]
     reach = width if as_coded else 2.0 * width
     bound = policy.acquisition

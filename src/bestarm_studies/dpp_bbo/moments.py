@@ -27,19 +27,9 @@ _WIDTH, _MAXIMUM = LOG.index("width"), LOG.index("maximum")
 
 
 class Moment(NamedTuple):
-    """A search between two batches, with the next one chosen.
-
-    Attributes
-    ----------
-    policy : BatchGP
-        What searches; its hyper-parameters are known.
-    state : BatchGPState
-        Its state; the rows of each replication are the arms with rewards, then the batch.
-    batch : ndarray of int64, shape (R, B)
-        The batch.
-    pulled : ndarray of int64, shape (R, n_arms)
-        How often each arm has been evaluated.
-    """
+    """A search between two batches, with the next one chosen: its hyper-parameters are known. The rows of each
+    replication of ``state`` are the arms with rewards, then the ``batch``, shape (R, B); ``pulled``, shape (R, n_arms),
+    counts evaluations."""
 
     policy: BatchGP
     state: BatchGPState
@@ -59,9 +49,7 @@ class Moment(NamedTuple):
 
     def width(self, b: int = 0, replication: int = 0) -> float:
         """Return the deviations that the arm after the first b of the batch is chosen by (Algorithm 1).
-
-        A rule that fills its batch from a region has a width for the first arm alone, and it is returned.
-        """
+        A rule that fills its batch from a region has a width for the first arm alone, and it is returned."""
         policy, known = self.policy, float(self.state.log[replication, _WIDTH])
         rule = policy.rule
         if b == 0 or not isinstance(rule, Hallucinate):
@@ -112,10 +100,8 @@ def moment_rows(now: Mapping[str, Moment]) -> pd.DataFrame:
 
 def search_rows(searches: Mapping[str, BatchGP], problem: CandidateArms, streams: Streams) -> pd.DataFrame:
     """Return what `BatchObserver` finds of every batch: ``series, replication, batch`` and its columns.
-
     ``excess`` is the estimated maximum minus the largest value of a candidate, in units of the reward, for searches
-    whose offset and scale stay; ``not_below`` is 1 where it is at least 0, else 0. Both are NaN without an estimate.
-    """
+    whose offset and scale stay; ``not_below`` is 1 where it is at least 0, else 0. Both are NaN without an estimate."""
     best = pd.Series(np.broadcast_to(problem.means.max(axis=1), len(streams.replications)), index=streams.replications)
     frames = []
     for label, policy in searches.items():

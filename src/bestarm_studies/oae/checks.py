@@ -23,9 +23,7 @@ comparable = shared_rounds
 
 def first_hit(rows: pd.DataFrame, test: Test, tau: float = MAIN_TAU) -> pd.DataFrame:
     """Return the batches until an arm of the top share ``tau``, one more than there are where none was found.
-
-    Those of random batches are their mean by the exact law, in every run.
-    """
+    Those of random batches are their mean by the exact law, in every run."""
     table = first_hits(without_broken(until_found(rows)), tau)["first"].unstack("series")
     if RANDOM in table:
         first = rows[rows["round"] == 1].iloc[0]

@@ -30,10 +30,8 @@ from bestarm_studies.oae.series import (
 
 def landscape_searches(**choice: Any) -> dict[str, Experiment]:
     """Return all searches of the landscapes, with ``choice`` for `bestarm_studies.oae.searches.on_lines`.
-
     NN 10-5 has the paper's scale at the profile laptop, too; the profile paper has `MANY_RUNS` where 25 leave a main
-    comparison undecided.
-    """
+    comparison undecided."""
     choice = {"laptop_runs": FEW_RUNS, **choice}
     cut = {**CUT, **choice}
     more = {**choice, "runs": MANY_RUNS}

@@ -19,9 +19,7 @@ SMALLEST_TAU = min(TAUS)  # a search may end once it has found an arm of this qu
 
 def shared_rounds(*tables: pd.DataFrame) -> list[pd.DataFrame]:
     """Return each table's rows up to the last batch that every series of all of them has.
-
-    Methods that are given fewer batches would otherwise be counted as faster where they never find a top arm.
-    """
+    Methods that are given fewer batches would otherwise be counted as faster where they never find a top arm."""
     last = min(rows.groupby("series", sort=False)["round"].max().min() for rows in tables)
     return [rows[rows["round"] <= last] for rows in tables]
 
@@ -34,27 +32,9 @@ def comparable_runs(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def first_hits(rows: pd.DataFrame, tau: float = MAIN_TAU) -> pd.DataFrame:
-    """Return when each run first saw an arm of the top quantile.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Rows of one problem: ``series, replication, round, rank, arm_count``. Ranks of round 0 do not count: a search
-        just made, which the random design counts at once, has there that of an arm that nobody has seen.
-    tau : float
-        Quantile.
-
-    Returns
-    -------
-    DataFrame
-        Indexed by ``series`` and ``replication``: ``first``, the number of the batch, one more than there are where it
-        never was, and ``censored``, whether that is so.
-
-    Raises
-    ------
-    ValueError
-        For a quantile below the smallest, after which a search may have ended.
-    """
+    """Return ``first``, the batch in which each run (``series, replication``) first saw an arm of the top ``tau``. It
+    is one more than there are batches where it never was (``censored``). Ranks of round 0 do not count: a search just
+    made, which the random design counts at once, has there that of an arm that nobody has seen."""
     if not SMALLEST_TAU <= tau <= 1.0:
         raise ValueError(f"tau must be between {SMALLEST_TAU}, at which a search may end, and 1; got {tau}.")
     good = n_good(tau, float(rows["arm_count"].iloc[0]))
@@ -77,10 +57,8 @@ def until_found(rows: pd.DataFrame) -> pd.DataFrame:
 
 def whole_runs(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the runs that were searched to the last batch by design, not because they did not find.
-
     A series of which some runs ended counts with its first `WHOLE_RUNS`, if all of these were searched to the last
-    batch, and else not at all: the runs that go on by themselves are the slow ones.
-    """
+    batch, and else not at all: the runs that go on by themselves are the slow ones."""
     runs = [rows["series"], rows["replication"]]
     searched = rows["round"].where(rows["reward"].notna() & (rows["round"] > 0))
     whole = searched.groupby(runs, sort=False).transform("nunique") == rows["round"].max()

@@ -52,23 +52,9 @@ def on_lines(
     settings: Mapping[str, Any] | None = None,
     **scale: Any,
 ) -> Experiment:
-    """Return searches of the landscapes, whose features are scaled for each run's arms.
-
-    Parameters
-    ----------
-    title, hidden, series
-        As in a figure; the class of networks; the algorithms.
-    observe : partial
-        When a run is over, see `bestarm_studies.oae.batch_observer.BatchObserver`.
-    problem : partial, optional
-        Another landscape's constructor.
-    names : sequence of str
-        Which landscapes.
-    settings : mapping, optional
-        Other settings of every policy.
-    **scale
-        See `bestarm_studies.oae.series.scales`.
-    """
+    """Return searches of the landscapes, whose features are scaled for each run's arms. ``series`` are the algorithms;
+    ``observe`` says when a run is over, see `BatchObserver`; ``problem`` is another landscape's constructor;
+    ``settings`` are other settings of every policy; ``scale`` is for `bestarm_studies.oae.series.scales`."""
     return _search(
         title=title,
         problem=problem or partial(landscape),
@@ -93,9 +79,7 @@ def on_bikes(
     **problem: Any,
 ) -> Experiment:
     """Return searches of the two bicycle tables, or of other subsets of them.
-
-    ``subsets`` are seeds of `uci_instance`, ``problem`` its other settings.
-    """
+    ``subsets`` are seeds of `uci_instance`, ``problem`` its other settings."""
     seeds = {"seed": tuple(subsets)} if subsets else {}
     return _search(
         title=title,
@@ -153,10 +137,8 @@ def on_fitted(
     **teacher: Any,
 ) -> Experiment:
     """Return searches of tables whose response is a fit of the class that searches.
-
     Each run has a response of its own, or all have that of the first. ``scale`` is for
-    `bestarm_studies.oae.series.scales`; ``teacher`` says how a response is made.
-    """
+    `bestarm_studies.oae.series.scales`; ``teacher`` says how a response is made."""
     own, one = (fitted_instance, stand_in_fitted_instance), (one_teacher_instance, stand_in_one_teacher_instance)
     made, stand_in = one if one_teacher else own
     return _search(

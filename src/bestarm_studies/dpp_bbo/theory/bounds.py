@@ -1,11 +1,7 @@
-r"""Parts of all bounds of the analysis: widths, information, and their product, with those of the drawn functions.
+"""Parts of all bounds of the analysis: widths, information, and their product, with those of the drawn functions.
 
-References
-----------
-.. [2] Srinivas, Krause, Kakade, Seeger. "Information-Theoretic Regret Bounds for Gaussian Process Optimization in the
-   Bandit Setting". IEEE Transactions on Information Theory 2012.
-.. [4] Nemhauser, Wolsey, Fisher. "An Analysis of Approximations for Maximizing Submodular Set Functions". Mathematical
-   Programming 1978.
+Beside the paper: Srinivas, Krause, Kakade and Seeger, IEEE Transactions on Information Theory 2012; submodular
+maximisation, Nemhauser, Wolsey and Fisher, Mathematical Programming 1978.
 """
 
 from __future__ import annotations
@@ -18,7 +14,7 @@ import numpy as np
 from bestarm.interface import FloatArray
 from bestarm_studies.dpp_bbo.gp_draws import DRAWN, FUNCTIONS, kernel_matrix
 
-GREEDY = float(np.e / (np.e - 1.0))  # the largest information is at most so many times the greedy one ([4]_)
+GREEDY = float(np.e / (np.e - 1.0))  # the largest information is at most so many times the greedy one (Nemhauser)
 
 
 def ucb_beta(n_arms: float, t: Any, delta: float) -> Any:
@@ -32,15 +28,13 @@ def zeta(t: Any, delta: float, divisor: float) -> Any:
 
 
 def per_information(factor: float, noise: float) -> float:
-    r"""Return :math:`c/\log(1+\sigma^{-2})`: c is 2 in Theorem 2.1, 8 in [2]_, 36 in Theorems 3.3 and 3.4."""
+    r"""Return :math:`c/\log(1+\sigma^{-2})`: c is 2 in Theorem 2.1, 8 in Srinivas, 36 in Theorems 3.3 and 3.4."""
     return float(factor / np.log1p(1.0 / noise))
 
 
 def greedy_information(kernel: FloatArray, noise: float, n: int) -> FloatArray:
-    r"""Return :math:`\frac12\log\det(I+\sigma^{-2}K_A)` of the greedy sets of 1, ..., n arms, which may repeat.
-
-    Every arm is the one with the largest variance given those before. Time is O(n m^2) for m arms.
-    """
+    r"""Return :math:`\frac12\log\det(I+\sigma^{-2}K_A)` of the greedy sets of 1, ..., n arms, which may repeat. Every
+    arm is the one with the largest variance given those before. Time is O(n m^2) for m arms."""
     covariance, found = np.array(kernel, dtype=np.float64), np.empty(n)
     for t in range(n):
         pick = int(np.argmax(np.diagonal(covariance)))

@@ -22,11 +22,9 @@ from bestarm_studies.dpp_bbo.values import Test
 
 def kernel_eigenvalues(lengthscale: float, n_nodes: int = 400, n_terms: int = 400) -> FloatArray:
     r"""Return the eigenvalues of the squared-exponential kernel's operator on [0, 1] with the uniform law.
-
     By Gauss and Legendre's quadrature. With x from the middle, :math:`k(x,y)=\sum_n\phi_n(x)\phi_n(y)` and
     :math:`\phi_n(x)=e^{-x^2/2\ell^2}(x/\ell)^n/\sqrt{n!}`, so that they are squared singular values of
-    :math:`\sqrt{w_i}\phi_n(x_i)`, right down to the square of the rounding.
-    """
+    :math:`\sqrt{w_i}\phi_n(x_i)`, right down to the square of the rounding."""
     nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
     x = 0.5 * nodes / lengthscale
     features = np.empty((n_nodes, n_terms))
@@ -58,9 +56,7 @@ def local_slopes(sizes: FloatArray, information: FloatArray) -> FloatArray:
 
 def rate_values(profile: str, grids: Mapping[int, int], most: int = 4096) -> pd.DataFrame:
     r"""Return local slopes of :math:`\log\gamma_S` against :math:`\log\log S`, by eigenvalues and by greedy sets.
-
-    ``grids`` maps dimensions to the points on a side of the grid from which greedy sets of up to ``most`` are taken.
-    """
+    ``grids`` maps dimensions to the points on a side of the grid from which greedy sets of up to ``most`` are taken."""
     sizes, frames = 10.0 ** np.arange(1.0, 13.0, 0.5), []
     for dimension, lengthscale in ((1, 0.2), (2, 0.2), (2, 0.05)):
         gains = information_gain(operator_eigenvalues(lengthscale, dimension), sizes, NOISE)

@@ -36,10 +36,8 @@ from bestarm_studies.dpp_bbo.values import Rows, Test
 
 def first_step_excess(n_arms: int, delta: float, factor: float) -> float:
     r"""Return the probability that UCB's first regret exceeds Theorem 2.1's bound, where arms are independent.
-
     For the kernel :math:`k(x,x')=1[x=x']` and T = 1 the bound is :math:`\sqrt{c\beta_1/2}` whatever the noise, since
-    :math:`\gamma_1=\frac12\log(1+\sigma^{-2})`, and the regret is the maximum of all arms less any one of them.
-    """
+    :math:`\gamma_1=\frac12\log(1+\sigma^{-2})`, and the regret is the maximum of all arms less any one of them."""
     bound = np.sqrt(0.5 * factor * ucb_beta(n_arms, 1, delta))
     nodes, weights = np.polynomial.hermite_e.hermegauss(120)
     beyond = -np.expm1((n_arms - 1) * np.log(ndtr(nodes + bound)))
@@ -47,13 +45,7 @@ def first_step_excess(n_arms: int, delta: float, factor: float) -> float:
 
 
 def bound_runs(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return for each run the bounds that the theorems give for it, beside its regret and that of the worst arms.
-
-    Returns
-    -------
-    DataFrame
-        ``series, theorem, replication, regret, bound, trivial``.
-    """
+    """Return for each run the ``bound`` that a theorem gives for it, beside its regret and that of the worst arms."""
     n, rounds = 100, 20
     information = float(draw_information(n)[-1])
     frames = []
@@ -100,11 +92,9 @@ def bound_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
 
 
 def curve_values(rows: pd.DataFrame, order: Sequence[str], profile: str) -> pd.DataFrame:
-    r"""Return the mean cumulative regret of searches against their batches T, with Theorem 3.3's bound for UCB.
-
+    """Return the mean cumulative regret of searches against their batches T, with Theorem 3.3's bound for UCB.
     ``rows`` are those of the experiment ``gp_draws``; the regret has that of the random first arm in it. ``worst arms``
-    is what TB of the worst arms cost on average.
-    """
+    is what TB of the worst arms cost on average."""
     mine = rows[rows["series"].isin(order) & (rows["round"] > 1)]
     mine = mine.assign(T=mine["round"] - 1)
     regret = summarise(mine, {"regret": ("total_regret", "mean")}, x="T", panel="regret", profile=profile)
@@ -123,9 +113,7 @@ def curve_values(rows: pd.DataFrame, order: Sequence[str], profile: str) -> pd.D
 
 def horizon(spread: float) -> int:
     r"""Return an n before which Theorem 3.3's bound for UCB exceeds ``spread`` for every evaluation.
-
-    The information is that of n evaluations spread evenly over the candidates, which is at most :math:`\gamma_n`.
-    """
+    The information is that of n evaluations spread evenly over the candidates, which is at most :math:`\gamma_n`."""
     eigenvalues = np.linalg.eigvalsh(draw_kernel()) / N_ARMS
     sizes = np.unique(np.round(np.geomspace(10, 1e6, 400) / BATCH).astype(np.int64)) * BATCH
     information = information_gain(np.maximum(eigenvalues, 0.0), sizes.astype(np.float64), NOISE)
@@ -136,9 +124,7 @@ def horizon(spread: float) -> int:
 
 def regret_within(test: Test, rows: Rows) -> Decision:
     """Check that regrets stay within a ``theorem``'s bound in a share of 1 - delta of the runs of each of some series.
-
-    A bound above the regret of the worst arms cannot be exceeded, and says nothing.
-    """
+    A bound above the regret of the worst arms cannot be exceeded, and says nothing."""
     found = rows[test["experiments"][0]]
     runs = two_stage_bounds(found) if "first_stage" in found else bound_runs(found)
     mine = runs[runs["series"].isin(test["series"]) & (runs["theorem"] == test["theorem"])]
@@ -169,8 +155,7 @@ def theorems_figure(
     regrets: pd.DataFrame, order: Sequence[str], entropies: pd.DataFrame, *, title: str, setting: str = ""
 ) -> Figure:
     """Return what two theorems say against the number of batches: above, the mean cumulative regret below Theorem 3.3's
-    bound, on a logarithmic axis; below, the terms of Theorem 3.4's bracket and the bracket itself.
-    """
+    bound, on a logarithmic axis; below, the terms of Theorem 3.4's bracket and the bracket itself."""
 
     def above(part: Any) -> None:
         line_panels(

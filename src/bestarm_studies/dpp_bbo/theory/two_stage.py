@@ -1,11 +1,7 @@
-r"""Theorem 3.2: GP-BUCB and B-EST after a first stage of arms of largest variance, and how large their C' is.
+"""Theorem 3.2: GP-BUCB and B-EST after a first stage of arms of largest variance, and how large their C' is.
 
-References
-----------
-.. [3] Desautels, Krause, Burdick. "Parallelizing Exploration-Exploitation Tradeoffs in Gaussian Process Bandit
-   Optimization". JMLR 2014. The two-stage form; its Table 1 is quoted from other works, not checked in the text.
-.. [4] Nemhauser, Wolsey, Fisher. "An Analysis of Approximations for Maximizing Submodular Set Functions". Mathematical
-   Programming 1978.
+The two-stage form is that of Desautels, Krause and Burdick, JMLR 2014; its Table 1 is quoted from other works, not
+checked in the text. Greedy sets: Nemhauser, Wolsey and Fisher, Mathematical Programming 1978.
 """
 
 from __future__ import annotations
@@ -50,18 +46,12 @@ def two_stage_rows(
     seed: int = 0,
     workers: int = 1,
 ) -> pd.DataFrame:
-    r"""Return the full cumulative regret of searches after a first stage as long as the theorem needs it.
-
-    The first stage evaluates arms of largest variance, in batches, until B - 1 more can tell at most ``level`` of
-    information about any other; then widths are inflated by :math:`C'=e^C` with C that level.
-
-    Returns
-    -------
-    DataFrame
-        ``convention, series, replication``; ``first_stage`` and ``evaluations``, those of the first stage and of both;
-        ``first_regret`` and ``regret``, the same of the regret; ``width``, the largest in the second stage, without
-        ``inflation``, which is C'; ``largest``, :math:`\|f\|_\infty`; ``trivial``, the regret of worst arms alone.
-    """
+    r"""Return the full cumulative regret of searches after a first stage as long as the theorem needs it. The first
+    stage evaluates arms of largest variance, in batches, until B - 1 more can tell at most ``level`` of information
+    about any other; then widths are inflated by :math:`C'=e^C` with C that level (``inflation``). ``first_stage`` and
+    ``evaluations`` are those of the first stage and of both; ``first_regret`` and ``regret`` the same of the regret;
+    ``width`` the largest in the second stage, not inflated; ``largest`` is :math:`\|f\|_\infty`, ``trivial`` the regret
+    of worst arms alone."""
     functions, frames = problem(replications=replications), []
     for search in searches:
         prior = kernel_matrix(functions.features, float(np.ravel(search.model.lengthscale)[0]))
@@ -110,10 +100,8 @@ def two_stage_rows(
 
 
 def first_stage(kernel: FloatArray, noise: float, batch: int, level: float, most: int = 1000) -> int:
-    r"""Return how many greedy arms must come first until B - 1 more tell at most ``level`` of information.
-
-    What they can tell is bounded by e/(e - 1) times what the next greedy arms tell ([4]_).
-    """
+    """Return how many greedy arms must come first until B - 1 more tell at most ``level`` of information. What they can
+    tell is bounded by e/(e - 1) times what the next greedy arms tell (Nemhauser and others)."""
     gains = np.diff(greedy_information(kernel, noise, most + batch - 1), prepend=0.0)
     left = GREEDY * np.convolve(gains, np.ones(batch - 1), mode="valid")
     enough = np.flatnonzero(left <= level)
@@ -121,22 +109,16 @@ def first_stage(kernel: FloatArray, noise: float, batch: int, level: float, most
 
 
 def inflation_of(dimension: int) -> float:
-    r"""Return :math:`\log C'` for the squared-exponential kernel, :math:`((2d+2)/e)^{d+1}` ([3]_, Table 1)."""
+    r"""Return :math:`\log C'` for the squared-exponential kernel, :math:`((2d+2)/e)^{d+1}` (Desautels, Table 1)."""
     return float(((2.0 * dimension + 2.0) / np.e) ** (dimension + 1))
 
 
 def constants_table(dimensions: Sequence[int], batch: int, rounds: int, n_arms: int, delta: float) -> pd.DataFrame:
-    r"""Return by dimension how much larger the bounds of GP-BUCB and B-EST are than those of DPP-MAX.
-
-    Both have the same :math:`\gamma_{TB}`. What remains is :math:`C'\sqrt{8\beta_{TB}/(36\beta_T)}` for UCB, and for
-    EST, with the same largest width and leaving out :math:`\zeta`, :math:`C'\sqrt{2/36}`: the proof of
-    Lemma 6.2 needs no more than 2. The regret of the first stage is left out, which favours GP-BUCB.
-
-    Returns
-    -------
-    DataFrame
-        ``d, log10_C, log10_growth`` (of the paper's :math:`e^{d^d}`), ``log10_ucb, log10_est`` (the ratios).
-    """
+    r"""Return by dimension how much larger the bounds of GP-BUCB and B-EST are than those of DPP-MAX. Both have the
+    same :math:`\gamma_{TB}`. What remains is :math:`C'\sqrt{8\beta_{TB}/(36\beta_T)}` for UCB, and for EST, with the
+    same largest width and leaving out :math:`\zeta`, :math:`C'\sqrt{2/36}`: the proof of Lemma 6.2 needs no more than
+    2. The regret of the first stage is left out, which favours GP-BUCB. ``log10_growth`` is that of the paper's
+    :math:`e^{d^d}`."""
     ucb = np.sqrt(8.0 * ucb_beta(n_arms, rounds * batch, delta) / (36.0 * ucb_beta(n_arms, rounds, delta)))
     ten = np.log(10.0)
     lines = []
@@ -162,10 +144,8 @@ def needed_inflation(batch: int, rounds: int, n_arms: int, delta: float) -> tupl
 
 def two_stage_bounds(rows: pd.DataFrame) -> pd.DataFrame:
     r"""Return what Theorem 3.2 gives for each run after its first stage, with the columns of `bound_runs`.
-
-    That is :math:`C'R^{seq}+2\|f\|_\infty T^{init}` with the bound of Theorem 2.1 for all evaluations in place of
-    the sequential regret; for GP-BUCB with twice its width, see `bound_runs`.
-    """
+    That is :math:`C'R^{seq}+2\|f\|_\infty T^{init}` with the bound of Theorem 2.1 for all evaluations in place of the
+    sequential regret; for GP-BUCB with twice its width, see `bound_runs`."""
     n = rows["evaluations"].to_numpy()
     information = draw_information(int(n.max()))[n - 1]
     ucb = 2.0 * np.sqrt(ucb_beta(N_ARMS, n, DELTA))

@@ -1,12 +1,9 @@
-r"""A second reading of the objective `robot`: coefficients around a gait that is known to walk.
+"""A second reading of the objective `robot`: coefficients around a gait that is known to walk.
 
-The paper gives the domain :math:`[0,1]^8` and not the map from there to a controller. `robot` takes the coefficients
-as they are. Here :math:`a=a^0+w(2x-1)`, with the gait of [1]_ in the middle and widths under which about a quarter of
-the walkers fall. It is a sensitivity of what is concluded on the other reading and decides no claim of the paper.
-
-References
-----------
-.. [1] Westervelt, Grizzle, Chevallereau, Choi, Morris. "Feedback Control of Dynamic Bipedal Robot Locomotion". 2007.
+The paper gives the domain :math:`[0,1]^8` and not the map from there to a controller. `robot` takes the coefficients as
+they are. Here :math:`a=a^0+w(2x-1)`, with the gait of Westervelt and others (2007) in the middle and widths under which
+about a quarter of the walkers fall. It is a sensitivity of what is concluded on the other reading and decides no claim
+of the paper.
 """
 
 from __future__ import annotations
@@ -34,28 +31,15 @@ def around_nominal(points: FloatArray) -> FloatArray:
 
 
 def nominal_rows(replications: int, n_points: int = 16384, *, seed: int = 0, workers: int = 1) -> pd.DataFrame:
-    """Return the walking speed around the nominal gait, at points of a scrambled Sobol sequence: rows of a Computation.
-
-    Returns
-    -------
-    DataFrame
-        ``replication, point``, the inputs ``x1`` to ``x8``, ``speed`` in metres a second, 0 after a fall.
-    """
+    """Return ``speed`` in metres a second, 0 after a fall, around the nominal gait, at points of a scrambled Sobol
+    sequence."""
     return walks(replications, n_points, INPUTS, around_nominal, ("speed",), seed)
 
 
 def nominal_instance(
     n_arms: int = 2048, replications: int = 50, sigma: float = SIGMA, seed: int = 0, file: Path | None = None
 ) -> CandidateArms:
-    """Return this walker on a random part of the table of walks for each replication.
-
-    Raises
-    ------
-    ValueError
-        If the table has fewer walks.
-    DataUnavailable
-        If the table has not been computed.
-    """
+    """Return this walker on a random part of the table of walks for each replication."""
     rows, digest = stored_table(NOMINAL_TABLE, file)
     rows = rows[rows["replication"] == 0]
     label = f"walker around a gait {digest} |X|={n_arms} sigma={sigma:g}"

@@ -1,8 +1,6 @@
-r"""The objective `robot`: walking speed as a function of the eight coefficients of a walker's controller.
+"""The objective `robot`: walking speed as a function of the eight coefficients of a walker's controller.
 
-References
-----------
-.. [2] Westervelt, Grizzle, Chevallereau, Choi, Morris. "Feedback Control of Dynamic Bipedal Robot Locomotion". 2007.
+Westervelt and others, "Feedback Control of Dynamic Bipedal Robot Locomotion", 2007.
 """
 
 from __future__ import annotations
@@ -26,14 +24,8 @@ DECIMALS = 7
 
 
 def walker_rows(replications: int, n_points: int = 16384, *, seed: int = 0, workers: int = 1) -> pd.DataFrame:
-    """Return the walking speed at points of a scrambled Sobol sequence in [0, 1]^8: rows of a Computation.
-
-    Returns
-    -------
-    DataFrame
-        ``replication, point``, the coefficients, ``speed`` in metres a second and ``graded``, in which a walker that
-        falls gets its way over 13 seconds.
-    """
+    """Return the walking speed at points of a scrambled Sobol sequence in [0, 1]^8, in metres a second. In ``graded`` a
+    walker that falls gets its way over 13 seconds."""
     return walks(replications, n_points, COEFFICIENTS, lambda points: points, ("speed", "graded"), seed)
 
 
@@ -70,13 +62,7 @@ def walks_as_arms(
     best: float = -np.inf,
     data: str = "synthetic",
 ) -> CandidateArms:
-    """Return candidates that are a random part of a table of walks for each replication; 1 is one set for all.
-
-    Raises
-    ------
-    ValueError
-        If the table has fewer walks.
-    """
+    """Return candidates that are a random part of a table of walks for each replication; 1 is one set for all."""
     if not 2 <= n_arms <= len(rows) or replications < 1:
         raise ValueError(
             f"n_arms must be between 2 and the {len(rows)} walks of the table, replications at least 1, got {n_arms} "
@@ -97,35 +83,11 @@ def walker_instance(
     table: str = TABLE,
     file: Path | None = None,
 ) -> CandidateArms:
-    r"""Return the walker on candidates of :math:`[0,1]^8`, a random part of the table of walks for each replication.
-
-    The paper gives the domain and the noise, and nothing else. The coefficients are taken without rescaling, and the
-    speed is that of five steps, 0 after a fall.
-
-    Parameters
-    ----------
-    n_arms : int
-        Candidates.
-    replications : int
-        Sets of candidates, that of replication r being the same whatever this number; 1 is one set for all.
-    sigma : float
-        Standard deviation of the noise, 0.1 in the paper.
-    graded : bool
-        A fall is worth the way until then.
-    seed : int
-        Of the candidates.
-    table : str
-        Computation of this study that walks, see `walker_rows`.
-    file : Path, optional
-        Its rows, by default those committed.
-
-    Raises
-    ------
-    ValueError
-        If the table has fewer walks.
-    DataUnavailable
-        If the table has not been computed.
-    """
+    """Return the walker on candidates of :math:`[0,1]^8`, a random part of the table of walks for each replication. The
+    paper gives the domain and the noise (0.1), and nothing else. The coefficients are taken without rescaling, and the
+    speed is that of five steps, 0 after a fall or, ``graded``, the way until then. The candidates of replication r are
+    the same whatever ``replications`` is; 1 is one set for all. ``table`` is the computation that walks, ``file`` its
+    rows, by default those committed."""
     rows, digest = stored_table(table, file)
     rows = rows[rows["replication"] == 0]
     label = f"walker {digest} |X|={n_arms} sigma={sigma:g}{' graded' * graded}"

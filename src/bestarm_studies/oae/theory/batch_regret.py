@@ -92,33 +92,13 @@ def burn_in_rows(
     epsilons: Sequence[float] = (),
     workers: int = 1,
 ) -> pd.DataFrame:
-    r"""Return the regret of 2d batches on exactly linear instances (Theorem 4.1 without misspecification).
-
-    Parameters
-    ----------
-    series : mapping
-        Label to the constructor of a batch search, or a partial of it, that still wants ``label, batch, rounds``.
-    instances : mapping
-        ``sphere`` (`SphereArms`) or ``clones`` (`CloneArms` with 4b copies) to ``{dimensions: [...], batches: [...]}``.
-    n_arms : int
-        Random arms of ``sphere``.
-    epsilons : sequence of float
-        :math:`\epsilon` of Proposition D.4.
-
-    Returns
-    -------
-    DataFrame
-        ``convention, series, instance, n_features, batch, replication``; ``regret``, against the best batch of what was
-        left in each round; ``late_regret``, of the last quarter of the rounds; ``rounds_needed`` until all directions
-        are known; for each :math:`\epsilon`, ``wide_0.1``, pulls of arms at which plausible functions differed by more
-        (NaN for a policy that keeps no basis), and ``eluder_low_0.1``, ``eluder_high_0.1``, bounds on the eluder
-        dimension of all arms.
-
-    Raises
-    ------
-    ValueError
-        For an unknown instance.
-    """
+    r"""Return the regret of 2d batches on exactly linear instances (Theorem 4.1 without misspecification). ``series``
+    construct batch searches that still want ``label, batch, rounds``. ``instances`` map ``sphere`` (`SphereArms` with
+    ``n_arms``) or ``clones`` (`CloneArms` with 4b copies) to ``{dimensions: [...], batches: [...]}``. Columns:
+    ``regret``, against the best batch of what was left in each round; ``late_regret``, of the last quarter of the
+    rounds; ``rounds_needed`` until all directions are known; for each :math:`\epsilon` of Proposition D.4,
+    ``wide_0.1``, pulls of arms at which plausible functions differed by more (NaN for a policy that keeps no basis),
+    and ``eluder_low_0.1``, ``eluder_high_0.1``, bounds on the eluder dimension of all arms."""
     if unknown := sorted(set(instances) - {"sphere", "clones"}):
         raise ValueError(f"instances must be sphere or clones, got {', '.join(unknown)}.")
     jobs = [
@@ -145,22 +125,9 @@ def burn_in_rows(
 
 
 def slopes(rows: pd.DataFrame, factors: Sequence[str], value: str = "regret") -> pd.DataFrame:
-    """Return the slopes of the logarithm of a mean in logarithms of factors, with 95% bootstrap intervals.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        With ``replication``; the same replications in each cell.
-    factors : sequence of str
-        Columns that make the cells; those with one value get no slope.
-    value : str
-        Whose mean it is; cells with a mean that is not positive are left out.
-
-    Returns
-    -------
-    DataFrame
-        ``slope, low, high`` for each factor.
-    """
+    """Return the slopes (``slope, low, high``) of the logarithm of a mean in logarithms of factors, with 95%
+    bootstraps. ``factors`` are columns that make the cells; those with one value get no slope, and cells with a mean
+    ``value`` that is not positive are left out. Each cell has the same replications."""
     varied = [f for f in factors if rows[f].nunique() > 1]
     cells, means = resampled_means(rows, varied, value)
     kept = means[0] > 0.0
@@ -177,10 +144,8 @@ def _slope_text(found: pd.DataFrame, factor: str) -> str:
 
 def linear_burn_in(test: Mapping[str, Any], tables: Tables) -> Decision:
     """Check that regret without misspecification is flat in the end and grows at most like d and like b.
-
     Flat: the last quarter of the rounds has at most the share ``late`` of it. The exponents may exceed 1 by ``slack``.
-    With ``attained`` they may not fall short of it by more, either.
-    """
+    With ``attained`` they may not fall short of it by more, either."""
     rows = rows_as_written(test, tables)
     rows = rows[rows["instance"] == test["instance"]]
     mine = rows[rows["series"] == test["series"]]
@@ -200,23 +165,8 @@ def linear_burn_in(test: Mapping[str, Any], tables: Tables) -> Decision:
 
 def wide_counts(rows: pd.DataFrame) -> pd.DataFrame:
     r"""Return the pulls at which plausible functions differed by more than :math:`\epsilon`, a row for each of them.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Of `bestarm_studies.oae.theory.batch_regret.burn_in_rows` with ``epsilons``.
-
-    Returns
-    -------
-    DataFrame
-        ``instance, series, n_features, batch, replication, epsilon, wide``; ``low`` and ``high``, bounds on the eluder
-        dimension; ``ratio``, of ``wide`` to b times ``low``. Policies that keep no basis have no rows.
-
-    Raises
-    ------
-    DataUnavailable
-        For rows made without ``epsilons``, as those stored before there were any.
-    """
+    ``low`` and ``high`` bound the eluder dimension; ``ratio`` is that of ``wide`` to b times ``low``. Policies that
+    keep no basis have no rows."""
     run = ["instance", "series", "n_features", "batch", "replication"]
     frames = []
     for name in [str(c) for c in rows if str(c).startswith("wide_")]:
@@ -232,10 +182,8 @@ def wide_counts(rows: pd.DataFrame) -> pd.DataFrame:
 
 def wide_arms(test: Mapping[str, Any], tables: Tables) -> Decision:
     r"""Check that in no run more than a constant times b times the eluder dimension arms have a large width.
-
     Large: the plausible functions differ by more than :math:`\epsilon` when the arm is pulled (Proposition D.4 with
-    :math:`\gamma_t=0`). The dimension is replaced by its lower bound, which makes the statement no weaker.
-    """
+    :math:`\gamma_t=0`). The dimension is replaced by its lower bound, which makes the statement no weaker."""
     found = wide_counts(rows_as_written(test, tables))
     broken = found[found["wide"] > test["constant"] * found["batch"] * found["low"]]
     worst = found.sort_values("ratio", kind="stable", na_position="first").iloc[-1]
@@ -249,9 +197,7 @@ def wide_arms(test: Mapping[str, Any], tables: Tables) -> Decision:
 
 def batch_factor(test: Mapping[str, Any], tables: Tables) -> Decision:
     """Check that on clones vanilla OAE's regret grows like b and that of batches that spread out does not.
-
-    Only cells with b at most d count: a larger batch cannot consist of new directions.
-    """
+    Only cells with b at most d count: a larger batch cannot consist of new directions."""
     rows = rows_as_written(test, tables)
     rows = rows[(rows["instance"] == test["instance"]) & (rows["batch"] <= rows["n_features"])]
     rows = rows[rows["n_features"].isin(test.get("n_features", rows["n_features"].unique()))]

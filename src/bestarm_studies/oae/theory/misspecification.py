@@ -64,23 +64,9 @@ def misspecified_rows(
     starts: int = 50,
     workers: int = 1,
 ) -> pd.DataFrame:
-    r"""Return the regret of vanilla OAE with :math:`\gamma_t=(t-1)b\omega^2` under misspecification.
-
-    Parameters
-    ----------
-    omegas : sequence of float
-        :math:`\omega`; the algorithm is given it.
-    dimensions, batches, rounds : sequence of int
-        d, b, and the T at which regret is recorded.
-    n_arms, starts : int
-        Random arms; starts of the alternation.
-
-    Returns
-    -------
-    DataFrame
-        ``convention, series, omega, n_features, batch, rounds, replication, regret``; ``pessimistic``, rounds in which
-        the batch promised less than the best one left minus :math:`b\omega`.
-    """
+    r"""Return the regret of vanilla OAE with :math:`\gamma_t=(t-1)b\omega^2` under misspecification, known to it.
+    ``rounds`` are the T at which regret is recorded; ``starts`` those of the alternation. ``pessimistic`` are rounds in
+    which the batch promised less than the best one left minus :math:`b\omega`."""
     jobs = [
         (float(omega), n_arms, int(d), int(batch), list(rounds), starts, rows, seed)
         for omega in omegas
@@ -92,14 +78,9 @@ def misspecified_rows(
 
 
 def misspecification_rates(rows: pd.DataFrame) -> pd.DataFrame:
-    r"""Return by how much regret grows a round because of misspecification, between the last two recorded rounds.
-
-    Returns
-    -------
-    DataFrame
-        ``omega, n_features, batch``; ``rate`` with ``low`` and ``high``, growth minus that at :math:`\omega=0`;
-        ``ratio`` with ``ratio_high``, over :math:`\omega b\sqrt d`.
-    """
+    r"""Return ``rate``, by how much regret grows a round because of :math:`\omega`, between the last two recorded
+    rounds. That is growth minus that at :math:`\omega=0`, with ``low`` and ``high``; ``ratio`` is over :math:`\omega
+    b\sqrt d`."""
     before, after = sorted(rows["rounds"].unique())[-2:]
     cell = ["n_features", "batch", "replication"]
     regret = rows.pivot_table(index=["omega", *cell], columns="rounds", values="regret")
@@ -115,10 +96,8 @@ def misspecification_rates(rows: pd.DataFrame) -> pd.DataFrame:
 
 def misspecification(test: Mapping[str, Any], tables: Tables) -> Decision:
     r"""Check that regret grows a round by at most a constant times :math:`\omega b\sqrt d`, or in proportion to it.
-
     With ``proportional`` the exponent of :math:`\omega` has to be 1 up to ``slack``; otherwise the ratio has to be at
-    most ``ratio``, which is all that the theorem says.
-    """
+    most ``ratio``, which is all that the theorem says."""
     rows = rows_as_written(test, tables)
     rates = misspecification_rates(rows)
     exponents = []

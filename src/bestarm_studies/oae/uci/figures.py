@@ -11,9 +11,7 @@ from bestarm_studies.oae.first_hits import whole_runs
 
 def reward_values(rows: pd.DataFrame, panel: str, profile: str) -> pd.DataFrame:
     """Return the mean reward of each batch and the mean relative regret of the best arm so far, with 95% t-intervals.
-
-    x is the number of the batch; statistics ``reward`` and ``relative regret``; of `whole_runs`.
-    """
+    x is the number of the batch; statistics ``reward`` and ``relative regret``; of `whole_runs`."""
     kept = whole_runs(without_broken(rows))
     kinds = {"reward": ("reward", "mean"), "relative regret": ("relative_regret", "mean")}
     return summarise(kept[kept["round"] > 0], kinds, x="round", panel=panel, profile=profile)
