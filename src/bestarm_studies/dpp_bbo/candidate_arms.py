@@ -20,9 +20,9 @@ STUDY = "dpp_bbo"
 
 @dataclass(frozen=True)
 class CandidateArms(NoiselessArms):
-    """Candidates at which a function may be evaluated, with Gaussian noise of standard deviation ``sigma``. ``means``
-    are the values of the function there; ``optimum`` is :math:`f(x^*)`, its maximum over the whole domain as far as it
-    is known, by default the largest value of a candidate."""
+    """Candidates at which a function may be evaluated, with Gaussian noise of standard deviation ``sigma``.
+    ``means`` are the values of the function there; ``optimum`` is :math:`f(x^*)`, its maximum over the whole domain as
+    far as it is known, by default the largest value of a candidate."""
 
     optimum: float = np.nan
 

@@ -27,9 +27,9 @@ _WIDTH, _MAXIMUM = LOG.index("width"), LOG.index("maximum")
 
 
 class Moment(NamedTuple):
-    """A search between two batches, with the next one chosen: its hyper-parameters are known. The rows of each
-    replication of ``state`` are the arms with rewards, then the ``batch``, shape (R, B); ``pulled``, shape (R, n_arms),
-    counts evaluations."""
+    """A search between two batches, with the next one chosen: its hyper-parameters are known.
+    The rows of each replication of ``state`` are the arms with rewards, then the ``batch``, shape (R, B); ``pulled``,
+    shape (R, n_arms), counts evaluations."""
 
     policy: BatchGP
     state: BatchGPState

@@ -31,8 +31,9 @@ _CENTRES = 1e-4 * np.array([
 
 @dataclass(frozen=True)
 class Objective:
-    """A function on a box, to be maximised: ``evaluate`` takes points (..., d) to values (...). ``optimum`` is its
-    largest value, taken at ``optimisers``; ``spread`` the standard deviation of the values over the box."""
+    """A function on a box, to be maximised: ``evaluate`` takes points (..., d) to values (...).
+    ``optimum`` is its largest value, taken at ``optimisers``; ``spread`` the standard deviation of the values over the
+    box."""
 
     name: str
     lower: tuple[float, ...]
@@ -108,11 +109,12 @@ def synthetic_instance(
     with_optimum: bool = False,
     seed: int = 0,
 ) -> CandidateArms:
-    """Return one of the objectives on candidates of :math:`[0,1]^d`, new ones for each replication. The paper says
-    neither how the box is discretised nor how large the noise is: ``noise`` is its standard deviation over that of the
-    function on its box, ``design`` that of `bestarm.problems.box.unit_points` (a grid is one set for all). The
-    candidates of replication r are the same whatever ``replications`` is; 1 is one set for all. ``with_optimum`` puts
-    the maximisers in place of the last candidates, so that no regret comes from the discretisation."""
+    """Return one of the objectives on candidates of :math:`[0,1]^d`, new ones for each replication.
+    The paper says neither how the box is discretised nor how large the noise is: ``noise`` is its standard deviation
+    over that of the function on its box, ``design`` that of `bestarm.problems.box.unit_points` (a grid is one set for
+    all). The candidates of replication r are the same whatever ``replications`` is; 1 is one set for all.
+    ``with_optimum`` puts the maximisers in place of the last candidates, so that no regret comes from the
+    discretisation."""
     if name not in OBJECTIVES:
         raise ValueError(f"name must be one of {', '.join(OBJECTIVES)}, got {name!r}.")
     if replications < 1 or not 0 <= noise < np.inf:

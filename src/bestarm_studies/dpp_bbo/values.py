@@ -48,8 +48,8 @@ def floors(problem: CandidateArms) -> np.ndarray:
 
 
 def curves(panels: Mapping[str, pd.DataFrame], column: str, profile: str, kind: str = "median") -> pd.DataFrame:
-    """Return the median of a column with the quartiles, or its mean with a 95% interval, batch by batch. ``panels``
-    maps headings to rows of `with_batches`."""
+    """Return the median of a column with the quartiles, or its mean with a 95% interval, batch by batch.
+    ``panels`` maps headings to rows of `with_batches`."""
     found = [
         summarise(rows, {kind: (column, kind)}, x="batch", panel=name, profile=profile) for name, rows in panels.items()
     ]

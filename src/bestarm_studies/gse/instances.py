@@ -33,8 +33,8 @@ def check_sizes(n_arms: int, n_features: int, variance: float) -> None:
 
 
 def static_instance(gap: float, n_arms: int = 16, variance: float = 10.0) -> LinearBandit:
-    r"""Return the canonical basis with :math:`\theta=(\Delta,0,\dots,0)` (Section 8.2): no structure at all. The gap is
-    in units of reward. The paper states no variance of a reward here; its code has 10."""
+    r"""Return the canonical basis with :math:`\theta=(\Delta,0,\dots,0)` (Section 8.2): no structure at all.
+    The gap is in units of reward. The paper states no variance of a reward here; its code has 10."""
     check_sizes(n_arms, n_arms, variance)
     if not 0 < gap < np.inf:
         raise ValueError(f"gap must be positive and finite, got {gap}: with 0 every arm is best.")
@@ -44,9 +44,9 @@ def static_instance(gap: float, n_arms: int = 16, variance: float = 10.0) -> Lin
 
 
 def adaptive_instance(n_arms: int, omega: float = 0.1, variance: float = 10.0) -> LinearBandit:
-    r"""Return the canonical basis and :math:`(\cos\omega,\sin\omega,0,\dots)`, :math:`\theta=e_1` (Section 8.1). K is
-    at least 3, and there are K - 1 features. The last arm is hard to tell from the first, and pulls of arm 2 tell them
-    apart."""
+    r"""Return the canonical basis and :math:`(\cos\omega,\sin\omega,0,\dots)`, :math:`\theta=e_1` (Section 8.1).
+    K is at least 3, and there are K - 1 features. The last arm is hard to tell from the first, and pulls of arm 2 tell
+    them apart."""
     check_sizes(n_arms, n_arms - 1, variance)
     if n_arms < 3:
         raise ValueError(f"n_arms must be at least 3, got {n_arms}: a basis of two and the disturbing arm.")
@@ -111,9 +111,9 @@ def _corner(key: np.uint64, replications: IntArray, n_arms: int, spread: float) 
 
 @dataclass(frozen=True)
 class LinearInstances:
-    """Linear bandits of one law, a new one for each replication; `take` draws those of some replications. An instance
-    is a function of the label, the seed and the replication alone. ``draw`` says how arms are drawn; ``leaks`` whether,
-    in the authors' code, the policies that run on these instances overwrite the dimension."""
+    """Linear bandits of one law, a new one for each replication; `take` draws those of some replications.
+    An instance is a function of the label, the seed and the replication alone. ``draw`` says how arms are drawn;
+    ``leaks`` whether, in the authors' code, the policies that run on these instances overwrite the dimension."""
 
     label: str
     n_arms: int
@@ -151,17 +151,17 @@ class LinearInstances:
 def sphere_instance(
     n_arms: int, n_features: int = 10, variance: float = 10.0, seed: int = 0, leaks: bool = False
 ) -> LinearInstances:
-    r"""Return random unit arms, :math:`\theta=x_i+0.01(x_j-x_i)` for the closest pair (Section 8.3). The variance of a
-    reward is 10 in Figure 3 by the code, 1 in Figure 6."""
+    r"""Return random unit arms, :math:`\theta=x_i+0.01(x_j-x_i)` for the closest pair (Section 8.3).
+    The variance of a reward is 10 in Figure 3 by the code, 1 in Figure 6."""
     check_sizes(n_arms, n_features, variance)
     label = f"sphere K={n_arms} d={n_features} variance={variance:g}"
     return LinearInstances(label, n_arms, n_features, variance**0.5, "sphere", seed, leaks)
 
 
 def corner_instance(n_arms: int, variance: float = 1.0, seed: int = 0) -> LinearInstances:
-    r"""Return the corner case of Yang and Tan in the plane (Appendix E.3). The best arm is :math:`e_1=\theta`; one lies
-    at the angle :math:`3\pi/4`, the others at :math:`\pi/4+\varphi` with :math:`\varphi\sim N(0,0.09^2)`. Most pulls of
-    a uniform allocation go where they tell least."""
+    r"""Return the corner case of Yang and Tan in the plane (Appendix E.3).
+    The best arm is :math:`e_1=\theta`; one lies at the angle :math:`3\pi/4`, the others at :math:`\pi/4+\varphi` with
+    :math:`\varphi\sim N(0,0.09^2)`. Most pulls of a uniform allocation go where they tell least."""
     check_sizes(n_arms, 2, variance)
     if n_arms < 3:
         raise ValueError(f"n_arms must be at least 3, got {n_arms}: the best arm, one near pi/4 and one at 3 pi/4.")

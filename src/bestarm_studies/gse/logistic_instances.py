@@ -32,8 +32,8 @@ def _successes(
 
 @dataclass(frozen=True)
 class LogisticBandit:
-    """Arms whose rewards are Bernoulli with a logistic mean; the label keys the noise. Features have shape (n_arms,
-    n_features), or (R, n_arms, n_features) with ``theta`` of shape (R, n_features)."""
+    """Arms whose rewards are Bernoulli with a logistic mean; the label keys the noise.
+    Features have shape (n_arms, n_features), or (R, n_arms, n_features) with ``theta`` of shape (R, n_features)."""
 
     label: str
     features: FloatArray
@@ -92,9 +92,9 @@ def _normal(key: np.uint64, replications: IntArray, d: int, scale: float) -> Flo
 
 @dataclass(frozen=True)
 class LogisticInstances:
-    r"""Random logistic bandits (Section 8.4), a new one for each replication; `take` draws them. ``coded_scale`` is a
-    *deviation*: the entries of :math:`\theta` have the standard deviation 3/d instead of the variance 3/d. ``leaks``:
-    in the authors' code, the policies that run on these instances overwrite the dimension."""
+    r"""Random logistic bandits (Section 8.4), a new one for each replication; `take` draws them.
+    ``coded_scale`` is a *deviation*: the entries of :math:`\theta` have the standard deviation 3/d instead of the
+    variance 3/d. ``leaks``: in the authors' code, the policies that run on these instances overwrite the dimension."""
 
     label: str
     n_arms: int

@@ -105,10 +105,10 @@ def _eliminate(
 
 @dataclass
 class PeaceWidthState:
-    """The state of the policy for R replications. ``live`` are arms not yet eliminated, ``means`` least squares on all
-    rewards so far, ``counts`` and ``sums`` successful pulls and the sums of their rewards, all of shape (R, K);
-    ``n_rounds`` those in all, ``spent`` pulls that were asked for, ``gamma`` the squared width of the live arms before
-    the round."""
+    """The state of the policy for R replications.
+    ``live`` are arms not yet eliminated, ``means`` least squares on all rewards so far, ``counts`` and ``sums``
+    successful pulls and the sums of their rewards, all of shape (R, K); ``n_rounds`` those in all, ``spent`` pulls that
+    were asked for, ``gamma`` the squared width of the live arms before the round."""
 
     live: BoolArray
     means: FloatArray
@@ -126,10 +126,10 @@ class PeaceWidthState:
 
 @dataclass(frozen=True)
 class PeaceWidth:
-    r"""Peace with a fixed budget: :math:`\lceil\max(\log_2\gamma,2)\rceil` rounds of equal budgets. A round pulls by
-    the design of *all* arms that makes the squared Gaussian width :math:`\gamma` of the live ones smallest, fits least
-    squares to all rewards so far, and keeps the longest prefix of the live arms, best first, whose width is at most
-    half as large. Two arms are never reduced to one before the end."""
+    r"""Peace with a fixed budget: :math:`\lceil\max(\log_2\gamma,2)\rceil` rounds of equal budgets.
+    A round pulls by the design of *all* arms that makes the squared Gaussian width :math:`\gamma` of the live ones
+    smallest, fits least squares to all rewards so far, and keeps the longest prefix of the live arms, best first, whose
+    width is at most half as large. Two arms are never reduced to one before the end."""
 
     budget: int
     label: str = "Peace"

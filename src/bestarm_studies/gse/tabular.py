@@ -66,10 +66,11 @@ def _rows(key: np.uint64, replications: IntArray, n_arms: int, n_rows: int, agai
 
 @dataclass(frozen=True)
 class TabularInstances:
-    """Bandits on random rows of a table, other rows for each replication; `take` draws them. The label keys the rows;
-    features, shape (n_rows, n_features), and the target are scaled to [0, 1]. ``with_replacement``: a row can be drawn
-    twice, as in the authors' code. Duplicates of the best row are as good as it is, except, a *deviation*, with
-    ``only_first_best``, by which only the first counts as correct, as in the authors' code."""
+    """Bandits on random rows of a table, other rows for each replication; `take` draws them.
+    The label keys the rows; features, shape (n_rows, n_features), and the target are scaled to [0, 1].
+    ``with_replacement``: a row can be drawn twice, as in the authors' code. Duplicates of the best row are as good as
+    it is, except, a *deviation*, with ``only_first_best``, by which only the first counts as correct, as in the
+    authors' code."""
 
     label: str
     features: FloatArray
@@ -140,8 +141,8 @@ def automobile_instance(
     seed: int = 0,
     only_first_best: bool = False,
 ) -> TabularInstances:
-    """Return cars: which is the most expensive (Figure 5a)? `stand_in_automobile_instance` has the same schema. The
-    price is scaled to [0, 1] with the features, as in the authors' code, so a variance of 0.1 is large."""
+    """Return cars: which is the most expensive (Figure 5a)? `stand_in_automobile_instance` has the same schema.
+    The price is scaled to [0, 1] with the features, as in the authors' code, so a variance of 0.1 is large."""
     table = read_automobile(fetch("automobile"))
     return _instances("automobile", table, n_arms, variance, with_replacement, only_first_best, seed, "real")
 
@@ -154,8 +155,8 @@ def electric_motor_instance(
     seed: int = 0,
     only_first_best: bool = False,
 ) -> TabularInstances:
-    """Return measurements of a motor: which has the highest speed, or temperature (Figure 5b)? The table is a sample of
-    about 1.5% of the rows; `stand_in_electric_motor_instance` has the same schema."""
+    """Return measurements of a motor: which has the highest speed, or temperature (Figure 5b)?
+    The table is a sample of about 1.5% of the rows; `stand_in_electric_motor_instance` has the same schema."""
     table = read_electric_motor(fetch("electric-motor-sample"), target)
     return _instances(
         f"electric motor {target}", table, n_arms, variance, with_replacement, only_first_best, seed, "real"

@@ -12,8 +12,8 @@ BEYOND = "runs beyond 10^4"  # statistic: runs with a fit whose outputs passed 1
 
 
 def marked_runs(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return which runs (``series, replication``) had a fit that diverged. ``beyond``: an output passed 10^4 in some
-    round; ``broken``: a batch was chosen by outputs that are no numbers."""
+    """Return which runs (``series, replication``) had a fit that diverged.
+    ``beyond``: an output passed 10^4 in some round; ``broken``: a batch was chosen by outputs that are no numbers."""
     beyond = rows["diverged"] > 0
     broken = beyond & rows["optimistic"].isna()
     flags = pd.DataFrame({"beyond": beyond, "broken": broken})

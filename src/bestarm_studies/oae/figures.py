@@ -124,10 +124,10 @@ def hits_figure(
     parts: Sequence[str] = ("share", "batches"),
     height: float = 2.3,
 ) -> Figure:
-    """Return when runs find a top arm: a row for each panel, a column for each group of series and part. ``columns``
-    maps the heading of a group to its series, at most three columns in all. Parts are "share", the share of runs that
-    have found one, batch by batch, and "batches", the paper's plot over quantiles. ``height`` is that of a row in
-    inches."""
+    """Return when runs find a top arm: a row for each panel, a column for each group of series and part.
+    ``columns`` maps the heading of a group to its series, at most three columns in all. Parts are "share", the share of
+    runs that have found one, batch by batch, and "batches", the paper's plot over quantiles. ``height`` is that of a
+    row in inches."""
     panels = list(dict.fromkeys(values["panel"]))
     places = [(heading, order, part) for heading, order in columns.items() for part in parts]
     n_columns = len(places) if len(places) > 1 else min(2, len(panels))
@@ -158,8 +158,8 @@ def networks_figure(
     part: str = "batches",
     height: float = 1.75,
 ) -> Figure:
-    """Return when runs find a top arm: a row for each class of networks, a column for each set of arms. Panels of
-    ``values`` are named "class: set"; the exact law of random batches is drawn in any case; ``part`` is as in
+    """Return when runs find a top arm: a row for each class of networks, a column for each set of arms.
+    Panels of ``values`` are named "class: set"; the exact law of random batches is drawn in any case; ``part`` is as in
     `hits_figure`."""
     names = [str(panel).split(": ") for panel in dict.fromkeys(values["panel"])]
     classes, sets = (list(dict.fromkeys(name[place] for name in names)) for place in (0, 1))

@@ -32,9 +32,9 @@ def comparable_runs(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def first_hits(rows: pd.DataFrame, tau: float = MAIN_TAU) -> pd.DataFrame:
-    """Return ``first``, the batch in which each run (``series, replication``) first saw an arm of the top ``tau``. It
-    is one more than there are batches where it never was (``censored``). Ranks of round 0 do not count: a search just
-    made, which the random design counts at once, has there that of an arm that nobody has seen."""
+    """Return ``first``, the batch in which each run (``series, replication``) first saw an arm of the top ``tau``.
+    It is one more than there are batches where it never was (``censored``). Ranks of round 0 do not count: a search
+    just made, which the random design counts at once, has there that of an arm that nobody has seen."""
     if not SMALLEST_TAU <= tau <= 1.0:
         raise ValueError(f"tau must be between {SMALLEST_TAU}, at which a search may end, and 1; got {tau}.")
     good = n_good(tau, float(rows["arm_count"].iloc[0]))

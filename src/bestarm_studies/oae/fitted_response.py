@@ -86,8 +86,8 @@ class OneTeacher(FittedArms):
 
 
 def fitted_instance(name: str, hidden: Sequence[int], steps: int = 5000, learning_rate: float = 0.01) -> FittedArms:
-    """Return a UCI table whose response is a network's fit to the real response (Appendix E.1.2). ``hidden``, ``steps``
-    and ``learning_rate`` are the teacher's; `stand_in_fitted_instance` has the same schema."""
+    """Return a UCI table whose response is a network's fit to the real response (Appendix E.1.2).
+    ``hidden``, ``steps`` and ``learning_rate`` are the teacher's; `stand_in_fitted_instance` has the same schema."""
     return FittedArms(uci_instance(name), Training(tuple(hidden), steps, learning_rate))
 
 

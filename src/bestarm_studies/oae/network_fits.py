@@ -113,10 +113,10 @@ def fit_rows(
     bias: float = 0.0,
     workers: int = 1,
 ) -> pd.DataFrame:
-    """Return ``mse``, the training error of plain fits to all arms, and ``var``, the variance of the response. x is the
-    step, of ``at``; the series is the class, the panel the problem. ``problems`` map names to functions without
-    arguments that make them; ``stand_ins`` are the same for real data, where nobody has them. ``bias`` is that of
-    `bestarm.models.mlp_batch.Mlp.xavier`."""
+    """Return ``mse``, the training error of plain fits to all arms, and ``var``, the variance of the response.
+    x is the step, of ``at``; the series is the class, the panel the problem. ``problems`` map names to functions
+    without arguments that make them; ``stand_ins`` are the same for real data, where nobody has them. ``bias`` is that
+    of `bestarm.models.mlp_batch.Mlp.xavier`."""
     cells = [
         (
             name,
@@ -137,8 +137,8 @@ def fit_rows(
 
 
 def fit_values(rows: pd.DataFrame, profile: str, rates: dict[str, float]) -> pd.DataFrame:
-    """Return the median training error over the variance of the response, with its quartiles, step by step. ``rates``
-    has the step size of each class; rows of others are left out."""
+    """Return the median training error over the variance of the response, with its quartiles, step by step.
+    ``rates`` has the step size of each class; rows of others are left out."""
     mine = rows[rows["learning_rate"] == rows["series"].map(rates)]
     mine = mine.assign(ratio=mine["mse"] / mine["var"])
     return summarise(mine, {"median MSE / variance": ("ratio", "median")}, x="x", panel="{panel}", profile=profile)

@@ -15,9 +15,9 @@ Pairs = Mapping[str, tuple[str, str]]
 
 
 def batch_ratios(sets: Mapping[str, pd.DataFrame], pairs: Pairs, profile: str, *, panel: str = "") -> pd.DataFrame:
-    """Return ratios of the mean batches until a top-1% arm, with the 95% intervals of the claims' own test. x is the
-    name of a set. ``pairs`` map headings to the series left and right of a ratio; those that a set does not have are
-    left out. Both sides are compared over the runs that both have; random batches count by their exact law."""
+    """Return ratios of the mean batches until a top-1% arm, with the 95% intervals of the claims' own test.
+    x is the name of a set. ``pairs`` map headings to the series left and right of a ratio; those that a set does not
+    have are left out. Both sides are compared over the runs that both have; random batches count by their exact law."""
     found = []
     for name, rows in sets.items():
         table = first_hit(rows, {})

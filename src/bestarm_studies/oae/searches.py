@@ -52,9 +52,10 @@ def on_lines(
     settings: Mapping[str, Any] | None = None,
     **scale: Any,
 ) -> Experiment:
-    """Return searches of the landscapes, whose features are scaled for each run's arms. ``series`` are the algorithms;
-    ``observe`` says when a run is over, see `BatchObserver`; ``problem`` is another landscape's constructor;
-    ``settings`` are other settings of every policy; ``scale`` is for `bestarm_studies.oae.series.scales`."""
+    """Return searches of the landscapes, whose features are scaled for each run's arms.
+    ``series`` are the algorithms; ``observe`` says when a run is over, see `BatchObserver`; ``problem`` is another
+    landscape's constructor; ``settings`` are other settings of every policy; ``scale`` is for
+    `bestarm_studies.oae.series.scales`."""
     return _search(
         title=title,
         problem=problem or partial(landscape),

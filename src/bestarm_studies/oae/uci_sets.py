@@ -84,8 +84,8 @@ def read_bank_marketing(path: Path) -> ArmTable:
 
 @says_which_file
 def read_blog_feedback(path: Path) -> ArmTable:
-    """Read blog posts; the target is the number of comments in the next 24 hours. The first row is left out: the paper
-    prints 52,396 rows of 52,397, which remain if it is taken for a header."""
+    """Read blog posts; the target is the number of comments in the next 24 hours.
+    The first row is left out: the paper prints 52,396 rows of 52,397, which remain if it is taken for a header."""
     table = _table(path, _BLOG_COLUMNS, words=False, header=None, skiprows=1)
     values = table.to_numpy(np.float64)
     names = tuple(f"attribute {i + 1}" for i in range(_BLOG_COLUMNS - 1))
@@ -132,9 +132,9 @@ def check_name(name: str, *, parts_of_target: bool) -> None:
 
 
 def uci_instance(name: str, parts_of_target: bool = False, n_arms: int | None = None, seed: int = 0) -> NoiselessArms:
-    """Return a UCI table as arms; the response has mean 0 and standard deviation 1 over all arms. ``parts_of_target``
-    keeps the two columns of the bicycle sets whose sum is the response; ``n_arms`` is a random subset, by default as
-    many as the paper prints. `stand_in_uci_instance` has the same schema."""
+    """Return a UCI table as arms; the response has mean 0 and standard deviation 1 over all arms.
+    ``parts_of_target`` keeps the two columns of the bicycle sets whose sum is the response; ``n_arms`` is a random
+    subset, by default as many as the paper prints. `stand_in_uci_instance` has the same schema."""
     table = read_uci(name, parts_of_target=parts_of_target)
     kept = UCI_SETS[name].n_rows if n_arms is None else n_arms
     if not 2 <= kept <= len(table.target):

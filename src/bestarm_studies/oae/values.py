@@ -29,8 +29,8 @@ _RESAMPLES = 4000
 
 
 def by_set(*tables: pd.DataFrame, series: Sequence[str] = ()) -> dict[str, pd.DataFrame]:
-    """Return the rows of each set of arms (``name``, or the blog posts); all ``series``, or those that are named. A
-    series that several tables have is taken from the first of them."""
+    """Return the rows of each set of arms (``name``, or the blog posts); all ``series``, or those that are named.
+    A series that several tables have is taken from the first of them."""
     found: dict[str, list[pd.DataFrame]] = {}
     for rows in tables:
         named = rows if "name" in rows else rows.assign(name="BlogFeedback")
@@ -110,8 +110,8 @@ def share_found(rows: pd.DataFrame, panel: str, profile: str, *, batch: int, tau
 
 
 def hits_table(values: pd.DataFrame, tau: float = MAIN_TAU, *, sets_as_rows: bool = False) -> pd.DataFrame:
-    """Return mean batches with their intervals, and censored runs, as text: series by panels, or ``sets_as_rows``. A
-    dagger says that some runs' fits passed 10^4."""
+    """Return mean batches with their intervals, and censored runs, as text: series by panels, or ``sets_as_rows``.
+    A dagger says that some runs' fits passed 10^4."""
     beyond = values[values["statistic"] == BEYOND].set_index(["panel", "series"]).index
     mine = values[np.isclose(values["x"].astype(float), tau)]
     censored = mine[mine["statistic"] == "censored"].set_index(["panel", "series"])["value"]

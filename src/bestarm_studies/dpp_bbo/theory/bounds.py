@@ -33,8 +33,8 @@ def per_information(factor: float, noise: float) -> float:
 
 
 def greedy_information(kernel: FloatArray, noise: float, n: int) -> FloatArray:
-    r"""Return :math:`\frac12\log\det(I+\sigma^{-2}K_A)` of the greedy sets of 1, ..., n arms, which may repeat. Every
-    arm is the one with the largest variance given those before. Time is O(n m^2) for m arms."""
+    r"""Return :math:`\frac12\log\det(I+\sigma^{-2}K_A)` of the greedy sets of 1, ..., n arms, which may repeat.
+    Every arm is the one with the largest variance given those before. Time is O(n m^2) for m arms."""
     covariance, found = np.array(kernel, dtype=np.float64), np.empty(n)
     for t in range(n):
         pick = int(np.argmax(np.diagonal(covariance)))

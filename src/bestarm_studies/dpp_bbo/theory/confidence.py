@@ -37,11 +37,11 @@ from bestarm_studies.dpp_bbo.values import ROUNDING, Rows, Test
 
 @dataclass
 class BatchIntervals(Observed):
-    r"""GP-BUCB under observation: its intervals at every position of a batch, and those with rewards at once. GP-BUCB's
-    interval at position b is :math:`\mu_{fb}\pm\beta_t^{1/2}\sigma_{t-1}` with the deviation given all arms before. If
-    the rewards of these arms came at once, the mean would move with them, and the deviation would be the same.
-    ``truth`` has the values of f, shape (R, n_arms); ``found`` arrays of shape (R,) for each batch, position and mean.
-    """
+    r"""GP-BUCB under observation: its intervals at every position of a batch, and those with rewards at once.
+    GP-BUCB's interval at position b is :math:`\mu_{fb}\pm\beta_t^{1/2}\sigma_{t-1}` with the deviation given all arms
+    before. If the rewards of these arms came at once, the mean would move with them, and the deviation would be the
+    same. ``truth`` has the values of f, shape (R, n_arms); ``found`` arrays of shape (R,) for each batch, position and
+    mean."""
 
     truth: FloatArray
     found: list[dict[str, Any]] = field(default_factory=list)
@@ -93,9 +93,9 @@ def coverage_rows(
     seed: int = 0,
     workers: int = 1,
 ) -> pd.DataFrame:
-    r"""Return how often GP-BUCB's intervals miss f, by position in the batch, beside those with rewards at once. Means
-    over the batches of a run: ``outside``, the share of arms whose f is out of its interval; ``missed``, the share of
-    batches with such an arm; ``squared``, the mean of :math:`((f-\mu)/\sigma)^2`, 1 for a right posterior;
+    r"""Return how often GP-BUCB's intervals miss f, by position in the batch, beside those with rewards at once.
+    Means over the batches of a run: ``outside``, the share of arms whose f is out of its interval; ``missed``, the
+    share of batches with such an arm; ``squared``, the mean of :math:`((f-\mu)/\sigma)^2`, 1 for a right posterior;
     ``inflation``, the largest :math:`\sigma_{fb}/\sigma_{t-1}` of an arm, which is :math:`e^C` with the C of Desautels
     and others."""
     functions = problem(replications=replications)
@@ -121,8 +121,8 @@ def maximum_rows(
     seed: int = 0,
     workers: int = 1,
 ) -> pd.DataFrame:
-    """Return both estimates of the maximum, before they are kept above the means, beside that of joint draws. Draws
-    from the posterior are draws from the prior, moved by what they would have predicted wrongly of the rewards
+    """Return both estimates of the maximum, before they are kept above the means, beside that of joint draws.
+    Draws from the posterior are draws from the prior, moved by what they would have predicted wrongly of the rewards
     (Matheron). By Slepian's inequality ESTn is at least the mean of their maximum, ``joint`` with its standard
     ``error``. ``maximum`` is that of f, ``best`` the largest reward."""
     functions = problem(replications=replications)

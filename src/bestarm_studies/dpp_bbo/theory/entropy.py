@@ -60,10 +60,10 @@ def three_points(noise: float, spacing: float, lengthscale: float, known: float)
 def set_rows(
     replications: int, sizes: Sequence[tuple[int, int]], noises: Sequence[float], *, seed: int = 0, workers: int = 1
 ) -> pd.DataFrame:
-    r"""Return the entropy of small k-DPPs by enumeration, with what Theorem 3.4 makes of it. ``expected``,
-    :math:`E\log\det L_S`; ``entropy``, H; ``log_sets``, :math:`\log\binom nk`; ``greedy`` and ``largest``, log
-    determinants of these sets; ``identity``, the error of :math:`E\log\det L_S=-H+\log Z`; ``sums``, the largest error
-    of :math:`\log Z` by :math:`e_k(\lambda(L))` and by :math:`\sum_je_j(M)\binom{n-j}{k-j}`."""
+    r"""Return the entropy of small k-DPPs by enumeration, with what Theorem 3.4 makes of it.
+    ``expected``, :math:`E\log\det L_S`; ``entropy``, H; ``log_sets``, :math:`\log\binom nk`; ``greedy`` and
+    ``largest``, log determinants of these sets; ``identity``, the error of :math:`E\log\det L_S=-H+\log Z`; ``sums``,
+    the largest error of :math:`\log Z` by :math:`e_k(\lambda(L))` and by :math:`\sum_je_j(M)\binom{n-j}{k-j}`."""
     lines = []
     for noise in noises:
         for item in range(replications):
@@ -96,9 +96,9 @@ def set_rows(
 def entropy_rows(
     policy: BatchGP, problem: partial[CandidateArms], replications: int, *, seed: int = 0, workers: int = 1
 ) -> pd.DataFrame:
-    r"""Return the terms of Theorem 3.4 in every batch of a search that samples its batches. ``region``, its points;
-    ``log_z``, :math:`\log\sum_S\det L_S` by the eigenvalues of the kernel; ``log_det`` of the sampled set, so that
-    ``log_z - log_det`` has the mean H; ``greedy``, log determinant of the greedy set; ``first``,
+    r"""Return the terms of Theorem 3.4 in every batch of a search that samples its batches.
+    ``region``, its points; ``log_z``, :math:`\log\sum_S\det L_S` by the eigenvalues of the kernel; ``log_det`` of the
+    sampled set, so that ``log_z - log_det`` has the mean H; ``greedy``, log determinant of the greedy set; ``first``,
     :math:`\log(1+\sigma^{-2}\sigma_{t-1}^2(x_{t,1}))`; ``regret`` of the batch."""
     k = policy.batch - 1
 

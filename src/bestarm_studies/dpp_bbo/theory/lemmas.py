@@ -129,10 +129,10 @@ def lemma_rows(
     seed: int = 0,
     workers: int = 1,
 ) -> pd.DataFrame:
-    r"""Return, for each run on a draw of the model, whether the statements of the analysis held. ``regret``, the full
-    cumulative regret of the T batches; ``trivial``, what it would be with the worst arm in every place;
-    ``information``, :math:`\frac12\sum\log(1+\sigma^{-2}\sigma_{t-1,b}^2)` of all evaluations; ``lemma_6_6``, the sum
-    of variances over its bound with that information; ``lemma_6_4``, share of t < T and b > 1 with
+    r"""Return, for each run on a draw of the model, whether the statements of the analysis held.
+    ``regret``, the full cumulative regret of the T batches; ``trivial``, what it would be with the worst arm in every
+    place; ``information``, :math:`\frac12\sum\log(1+\sigma^{-2}\sigma_{t-1,b}^2)` of all evaluations; ``lemma_6_6``,
+    the sum of variances over its bound with that information; ``lemma_6_4``, share of t < T and b > 1 with
     :math:`\sigma_t(x_{t+1,1})>\sigma_{t-1,b}(x_{t,b})`; ``lemma_6_5`` and ``lemma_6_7``, the left side of these
     inequalities over the right one; ``section_3_2``, share of batches with
     :math:`\sum_br_{t,b}>\sum_b\sigma_{t-1,b}^2`; ``step``, share of evaluations b > 1 with

@@ -22,11 +22,11 @@ from bestarm.streams import Streams, uniform
 
 @dataclass
 class PeerState:
-    """The state of a search by BoTorch; ``round`` counts batches told, the initial arms included. ``features`` (n_sets,
-    n_arms, d) are candidates, one set for all replications or one for each, ``point_set`` says which. ``arms`` and
-    ``rewards`` (R, room) are what was observed, the first ``n_known`` of each replication; ``n_failed`` evaluations
-    gave no number. ``parameters`` (R, d + 2) are the model's after its last fit, in BoTorch's own order and scale;
-    ``means`` (R, n_arms) those of the posterior in units of the reward, 0 before the first one."""
+    """The state of a search by BoTorch; ``round`` counts batches told, the initial arms included.
+    ``features`` (n_sets, n_arms, d) are candidates, one set for all replications or one for each, ``point_set`` says
+    which. ``arms`` and ``rewards`` (R, room) are what was observed, the first ``n_known`` of each replication;
+    ``n_failed`` evaluations gave no number. ``parameters`` (R, d + 2) are the model's after its last fit, in BoTorch's
+    own order and scale; ``means`` (R, n_arms) those of the posterior in units of the reward, 0 before the first one."""
 
     features: FloatArray = field(metadata={"shared": True})
     point_set: IntArray
@@ -44,11 +44,11 @@ class PeerState:
 
 @dataclass(frozen=True)
 class QLogNEI:
-    """Batches of largest log noisy expected improvement, chosen greedily among finitely many arms. The model is a
-    `SingleTaskGP` with all its defaults, fitted anew after every batch: standardised rewards, a squared-exponential
-    kernel with one length-scale a feature and a prior that grows with their number, and the noise learned. Each arm of
-    a batch maximises the acquisition over all arms given those chosen before it, and no arm is twice in a batch,
-    BoTorch's default. One replication is searched after the other. The ``first`` arms are those of
+    """Batches of largest log noisy expected improvement, chosen greedily among finitely many arms.
+    The model is a `SingleTaskGP` with all its defaults, fitted anew after every batch: standardised rewards, a
+    squared-exponential kernel with one length-scale a feature and a prior that grows with their number, and the noise
+    learned. Each arm of a batch maximises the acquisition over all arms given those chosen before it, and no arm is
+    twice in a batch, BoTorch's default. One replication is searched after the other. The ``first`` arms are those of
     `bestarm.policies.gaussian.batch_gp.BatchGP` in the same replication. Features should lie in [0, 1]."""
 
     label: str

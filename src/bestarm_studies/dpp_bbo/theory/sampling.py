@@ -75,9 +75,9 @@ def chain_rows(
 def sampling_times(
     replications: int, sizes: Sequence[int], ks: Sequence[int], noise: float, *, seed: int = 0, workers: int = 1
 ) -> pd.DataFrame:
-    """Return the processor seconds of one sample of a k-DPP whose kernel is given, whatever ``workers``. Exactly by
-    eigen-decomposition, and by both chains from the greedy set with as many steps as their bounds ask for at a distance
-    of 0.01. Each is timed on other points in every replication, after one that compiles."""
+    """Return the processor seconds of one sample of a k-DPP whose kernel is given, whatever ``workers``.
+    Exactly by eigen-decomposition, and by both chains from the greedy set with as many steps as their bounds ask for at
+    a distance of 0.01. Each is timed on other points in every replication, after one that compiles."""
     samplers: dict[str, Callable[..., Any]] = {
         "exact": sample_exact,
         "exchange chain": sample_chain,
@@ -124,9 +124,9 @@ def batch_times(
     seed: int = 0,
     workers: int = 1,
 ) -> pd.DataFrame:
-    """Return the processor seconds of one batch: ``fit`` of the hyper-parameters, and ``choice`` of the arms. A search
-    is given rewards of random arms; the fit to them and the choice of the next batch are timed, on other candidates in
-    every replication, after one that compiles or imports. One processor, whatever ``workers``."""
+    """Return the processor seconds of one batch: ``fit`` of the hyper-parameters, and ``choice`` of the arms.
+    A search is given rewards of random arms; the fit to them and the choice of the next batch are timed, on other
+    candidates in every replication, after one that compiles or imports. One processor, whatever ``workers``."""
     lines = []
     for grows, values in cells.items():
         for x, (n_arms, batch, n_rewards) in values.items():

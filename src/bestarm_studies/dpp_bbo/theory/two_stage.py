@@ -46,12 +46,12 @@ def two_stage_rows(
     seed: int = 0,
     workers: int = 1,
 ) -> pd.DataFrame:
-    r"""Return the full cumulative regret of searches after a first stage as long as the theorem needs it. The first
-    stage evaluates arms of largest variance, in batches, until B - 1 more can tell at most ``level`` of information
-    about any other; then widths are inflated by :math:`C'=e^C` with C that level (``inflation``). ``first_stage`` and
-    ``evaluations`` are those of the first stage and of both; ``first_regret`` and ``regret`` the same of the regret;
-    ``width`` the largest in the second stage, not inflated; ``largest`` is :math:`\|f\|_\infty`, ``trivial`` the regret
-    of worst arms alone."""
+    r"""Return the full cumulative regret of searches after a first stage as long as the theorem needs it.
+    The first stage evaluates arms of largest variance, in batches, until B - 1 more can tell at most ``level`` of
+    information about any other; then widths are inflated by :math:`C'=e^C` with C that level (``inflation``).
+    ``first_stage`` and ``evaluations`` are those of the first stage and of both; ``first_regret`` and ``regret`` the
+    same of the regret; ``width`` the largest in the second stage, not inflated; ``largest`` is :math:`\|f\|_\infty`,
+    ``trivial`` the regret of worst arms alone."""
     functions, frames = problem(replications=replications), []
     for search in searches:
         prior = kernel_matrix(functions.features, float(np.ravel(search.model.lengthscale)[0]))
@@ -100,8 +100,8 @@ def two_stage_rows(
 
 
 def first_stage(kernel: FloatArray, noise: float, batch: int, level: float, most: int = 1000) -> int:
-    """Return how many greedy arms must come first until B - 1 more tell at most ``level`` of information. What they can
-    tell is bounded by e/(e - 1) times what the next greedy arms tell (Nemhauser and others)."""
+    """Return how many greedy arms must come first until B - 1 more tell at most ``level`` of information.
+    What they can tell is bounded by e/(e - 1) times what the next greedy arms tell (Nemhauser and others)."""
     gains = np.diff(greedy_information(kernel, noise, most + batch - 1), prepend=0.0)
     left = GREEDY * np.convolve(gains, np.ones(batch - 1), mode="valid")
     enough = np.flatnonzero(left <= level)
@@ -114,11 +114,11 @@ def inflation_of(dimension: int) -> float:
 
 
 def constants_table(dimensions: Sequence[int], batch: int, rounds: int, n_arms: int, delta: float) -> pd.DataFrame:
-    r"""Return by dimension how much larger the bounds of GP-BUCB and B-EST are than those of DPP-MAX. Both have the
-    same :math:`\gamma_{TB}`. What remains is :math:`C'\sqrt{8\beta_{TB}/(36\beta_T)}` for UCB, and for EST, with the
-    same largest width and leaving out :math:`\zeta`, :math:`C'\sqrt{2/36}`: the proof of Lemma 6.2 needs no more than
-    2. The regret of the first stage is left out, which favours GP-BUCB. ``log10_growth`` is that of the paper's
-    :math:`e^{d^d}`."""
+    r"""Return by dimension how much larger the bounds of GP-BUCB and B-EST are than those of DPP-MAX.
+    Both have the same :math:`\gamma_{TB}`. What remains is :math:`C'\sqrt{8\beta_{TB}/(36\beta_T)}` for UCB, and for
+    EST, with the same largest width and leaving out :math:`\zeta`, :math:`C'\sqrt{2/36}`: the proof of Lemma 6.2 needs
+    no more than 2. The regret of the first stage is left out, which favours GP-BUCB. ``log10_growth`` is that of the
+    paper's :math:`e^{d^d}`."""
     ucb = np.sqrt(8.0 * ucb_beta(n_arms, rounds * batch, delta) / (36.0 * ucb_beta(n_arms, rounds, delta)))
     ten = np.log(10.0)
     lines = []

@@ -24,8 +24,8 @@ DECIMALS = 7
 
 
 def walker_rows(replications: int, n_points: int = 16384, *, seed: int = 0, workers: int = 1) -> pd.DataFrame:
-    """Return the walking speed at points of a scrambled Sobol sequence in [0, 1]^8, in metres a second. In ``graded`` a
-    walker that falls gets its way over 13 seconds."""
+    """Return the walking speed at points of a scrambled Sobol sequence in [0, 1]^8, in metres a second.
+    In ``graded`` a walker that falls gets its way over 13 seconds."""
     return walks(replications, n_points, COEFFICIENTS, lambda points: points, ("speed", "graded"), seed)
 
 
@@ -83,11 +83,11 @@ def walker_instance(
     table: str = TABLE,
     file: Path | None = None,
 ) -> CandidateArms:
-    """Return the walker on candidates of :math:`[0,1]^8`, a random part of the table of walks for each replication. The
-    paper gives the domain and the noise (0.1), and nothing else. The coefficients are taken without rescaling, and the
-    speed is that of five steps, 0 after a fall or, ``graded``, the way until then. The candidates of replication r are
-    the same whatever ``replications`` is; 1 is one set for all. ``table`` is the computation that walks, ``file`` its
-    rows, by default those committed."""
+    """Return the walker on candidates of :math:`[0,1]^8`, a random part of the table of walks for each replication.
+    The paper gives the domain and the noise (0.1), and nothing else. The coefficients are taken without rescaling, and
+    the speed is that of five steps, 0 after a fall or, ``graded``, the way until then. The candidates of replication r
+    are the same whatever ``replications`` is; 1 is one set for all. ``table`` is the computation that walks, ``file``
+    its rows, by default those committed."""
     rows, digest = stored_table(table, file)
     rows = rows[rows["replication"] == 0]
     label = f"walker {digest} |X|={n_arms} sigma={sigma:g}{' graded' * graded}"

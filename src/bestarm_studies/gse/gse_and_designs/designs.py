@@ -115,8 +115,8 @@ def convergence_figure(values: pd.DataFrame, *, title: str, setting: str = "") -
 
 
 def rounding_values(x: np.ndarray, pulls: Sequence[int], profile: str) -> pd.DataFrame:
-    """Return the pulls that roundings of the G-optimal design spend, and their n × largest leverage / d. n are the
-    ``pulls``; the median over the sets of arms, shape (R, K, d), is taken."""
+    """Return the pulls that roundings of the G-optimal design spend, and their n × largest leverage / d.
+    n are the ``pulls``; the median over the sets of arms, shape (R, K, d), is taken."""
     n_sets, n_arms, d = x.shape
     live, streams, lines = np.ones((n_sets, n_arms), dtype=np.bool_), Streams.first(n_sets), []
     weights, key, rows = optimal_design(x, live, DesignRule()).weights, streams.key("rounding"), streams.replications

@@ -17,9 +17,9 @@ _BERNOULLI_VARIANCE = 0.25  # a reward of 0 or 1 is 1/4-sub-Gaussian
 
 
 def overtaking(rng: np.random.Generator, runs: int) -> tuple[FloatArray, FloatArray]:
-    r"""Return how often each other arm overtakes the best in one logistic fit, and the bound on it, shape (K - 1,). The
-    bound is :math:`e^{-\Delta_i^2c^2/(8\sigma^2\|x_i\|^2)}+e^{-\Delta_i^2c^2/(8\sigma^2\|x_1\|^2)}` (Lemma 1) with the
-    smallest slope c of any run, on a random instance with random counts."""
+    r"""Return how often each other arm overtakes the best in one logistic fit, and the bound on it, shape (K - 1,).
+    The bound is :math:`e^{-\Delta_i^2c^2/(8\sigma^2\|x_i\|^2)}+e^{-\Delta_i^2c^2/(8\sigma^2\|x_1\|^2)}` (Lemma 1) with
+    the smallest slope c of any run, on a random instance with random counts."""
     n_arms, d = int(rng.integers(3, 7)), int(rng.integers(2, 4))
     x = rng.uniform(-1.0, 1.0, (n_arms, d))
     counts = rng.integers(50, 800, n_arms)

@@ -51,10 +51,10 @@ def uncertainties(
 
 @dataclass
 class ObservedStages(Observed):
-    """GSE under observation on one instance with eight arms; no replication stops before another. ``stages`` has for
-    each stage ``alive``, whether the best arm was live before; ``lost``, whether the stage eliminated it; ``live`` and
-    ``estimates``, shape (R, K); ``difference`` and ``norm``, the largest squared norms of :math:`x_i-x_1` and
-    :math:`x_i`."""
+    """GSE under observation on one instance with eight arms; no replication stops before another.
+    ``stages`` has for each stage ``alive``, whether the best arm was live before; ``lost``, whether the stage
+    eliminated it; ``live`` and ``estimates``, shape (R, K); ``difference`` and ``norm``, the largest squared norms of
+    :math:`x_i-x_1` and :math:`x_i`."""
 
     columns: ClassVar[tuple[str, ...]] = (
         "difference",

@@ -91,9 +91,9 @@ def _others(test: ClaimTest, rows: pd.DataFrame, where: Where, table: pd.DataFra
 
 
 def mean_over_cells(differences: Sequence[pd.Series]) -> tuple[float, float, float]:
-    """Return the mean over cells of the mean over runs, indexed by replication, with its 95% interval. Replications of
-    one number share instances and noise over budgets, so that all cells of a replication count as one draw: the error
-    is that of the sums over cells."""
+    """Return the mean over cells of the mean over runs, indexed by replication, with its 95% interval.
+    Replications of one number share instances and noise over budgets, so that all cells of a replication count as one
+    draw: the error is that of the sums over cells."""
     means = [float(d.mean()) for d in differences]
     parts = [(d - mean) / (len(differences) * len(d)) for d, mean in zip(differences, means, strict=True)]
     error = float(np.sqrt((pd.concat(parts).groupby(level=0).sum() ** 2).sum()))
@@ -104,10 +104,10 @@ def mean_over_cells(differences: Sequence[pd.Series]) -> tuple[float, float, flo
 def gap_values(
     groups: Mapping[str, Sequence[Cell]], base: Mapping[str, Side], changes: Mapping[str, Side], profile: str
 ) -> pd.DataFrame:
-    """Return the gap of an algorithm (``base``, alone) to the best rival, and what changes close of it. Groups without
-    cells are left out, and so are changes that a cell has not run. The panel is the group with its number of cells.
-    ``gap`` is the accuracy of the best rival minus that of the series, ``closed`` the accuracy of the series minus that
-    of the base; n is the smallest number of runs in a cell."""
+    """Return the gap of an algorithm (``base``, alone) to the best rival, and what changes close of it.
+    Groups without cells are left out, and so are changes that a cell has not run. The panel is the group with its
+    number of cells. ``gap`` is the accuracy of the best rival minus that of the series, ``closed`` the accuracy of the
+    series minus that of the base; n is the smallest number of runs in a cell."""
     lines = []
     ((name, side),) = base.items()
     for group, cells in ((group, cells) for group, cells in groups.items() if cells):

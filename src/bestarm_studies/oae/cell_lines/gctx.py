@@ -18,8 +18,8 @@ ROWS_AT_ONCE = 256
 
 
 def read_gctx(path: Path, signatures: Sequence[str], genes: Sequence[str]) -> NDArray[np.float32]:
-    """Return the values of some signatures and genes, shape (n_signatures, n_genes), in the order asked for. At most
-    256 signatures are in memory with all their genes: the file, uncompressed, may have tens of gigabytes."""
+    """Return the values of some signatures and genes, shape (n_signatures, n_genes), in the order asked for.
+    At most 256 signatures are in memory with all their genes: the file, uncompressed, may have tens of gigabytes."""
     import h5py
 
     try:

@@ -38,8 +38,8 @@ GENES = (
 
 
 def proliferation(signatures: FloatArray, symbols: Sequence[str]) -> FloatArray:
-    """Return the mean of the 23 genes of Subramanian and others in each signature, shape (n_arms,). ``signatures`` are
-    changes of expression, shape (n_arms, n_genes); ``symbols`` name their genes."""
+    """Return the mean of the 23 genes of Subramanian and others in each signature, shape (n_arms,).
+    ``signatures`` are changes of expression, shape (n_arms, n_genes); ``symbols`` name their genes."""
     place = {symbol: number for number, symbol in enumerate(symbols)}
     if missing := [gene for gene in GENES if gene not in place]:
         raise ValueError(f"the reward needs the genes of Appendix F; there is no {', '.join(missing)}.")

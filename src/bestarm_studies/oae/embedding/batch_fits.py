@@ -108,8 +108,9 @@ def simulated_fit_rows(
     *,
     workers: int = 1,
 ) -> pd.DataFrame:
-    """Return `fit_errors` of plain fits to the simulated lines (``panel``), what these were calibrated to. A class is
-    (hidden, learning_rate, steps): ``wide`` is fitted to ``n_known`` random arms, ``classes`` to all arms."""
+    """Return `fit_errors` of plain fits to the simulated lines (``panel``), what these were calibrated to.
+    A class is (hidden, learning_rate, steps): ``wide`` is fitted to ``n_known`` random arms, ``classes`` to all arms.
+    """
     found = joblib.Parallel(n_jobs=max(1, min(workers, len(LINES))))(
         joblib.delayed(_simulated_line_fits)(name, wide, classes, n_known, replications, seed) for name in LINES
     )

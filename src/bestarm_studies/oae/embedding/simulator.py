@@ -52,9 +52,9 @@ class Likeness:
 
 @dataclass(frozen=True)
 class World:
-    """What all lines of one simulation share. ``z``, shape (n_hairpins, 30), are latent programs; hairpins 3g, 3g + 1
-    and 3g + 2 are of gene g. ``weights``, shape (978, 30), is W; the first 23 genes are those of the reward, and the
-    mean of their rows has length 1."""
+    """What all lines of one simulation share.
+    ``z``, shape (n_hairpins, 30), are latent programs; hairpins 3g, 3g + 1 and 3g + 2 are of gene g. ``weights``, shape
+    (978, 30), is W; the first 23 genes are those of the reward, and the mean of their rows has length 1."""
 
     z: FloatArray
     weights: FloatArray

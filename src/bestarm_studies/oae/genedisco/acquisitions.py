@@ -45,8 +45,8 @@ def soft_weights(deviation: FloatArray) -> FloatArray:
 
 
 def sampled(weights: FloatArray, draws: FloatArray) -> IntArray:
-    """Return places drawn one after another without replacement, each with probability proportional to its weight. More
-    than ``len(draws)`` weights are positive; ``draws`` are uniform numbers."""
+    """Return places drawn one after another without replacement, each with probability proportional to its weight.
+    More than ``len(draws)`` weights are positive; ``draws`` are uniform numbers."""
     left = weights.astype(np.float64).copy()
     found = np.empty(len(draws), dtype=np.int64)
     for place, draw in enumerate(draws):
@@ -83,8 +83,8 @@ def spread_seeds(points: SingleArray, draws: FloatArray) -> IntArray:
 
 
 def cluster_members(points: SingleArray, draws: FloatArray) -> IntArray:
-    """Return the places nearest to the centres of as many clusters as draws (k-means), each place once. One start by
-    k-means++ seeding, of the ten that GeneDisco asks for, and at most 20 rounds of Lloyd's."""
+    """Return the places nearest to the centres of as many clusters as draws (k-means), each place once.
+    One start by k-means++ seeding, of the ten that GeneDisco asks for, and at most 20 rounds of Lloyd's."""
     size = len(draws)
     seeds = spread_seeds(points, draws)
     centres, weights = points[seeds].copy(), (points**2).sum(axis=1)

@@ -37,9 +37,9 @@ def achilles_file() -> Path:
 
 
 def read_achilles(path: Path, size: tuple[int, int] | None = ACHILLES_SIZE) -> pd.DataFrame:
-    """Return gene effects, genes by cell lines; a missing value is its cell line's mean. The file has a row for each
-    cell line, its identity in the first column, then columns such as ``A1BG (1)``; ``size`` is how many lines and genes
-    it must have."""
+    """Return gene effects, genes by cell lines; a missing value is its cell line's mean.
+    The file has a row for each cell line, its identity in the first column, then columns such as ``A1BG (1)``; ``size``
+    is how many lines and genes it must have."""
     table = pd.read_csv(path, index_col=0)
     if size is not None and table.shape != size:
         raise DataDamaged(
@@ -70,17 +70,17 @@ def current(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def shifted_rows(old: list[str], new: list[str]) -> dict[str, str]:
-    """Return, for each new symbol, the new symbol of the gene whose row it was given. Until June 2023 the benchmark
-    sorted the symbols again after the renaming and left the rows in their old order."""
+    """Return, for each new symbol, the new symbol of the gene whose row it was given.
+    Until June 2023 the benchmark sorted the symbols again after the renaming and left the rows in their old order."""
     pairs = dict(sorted(zip(old, new, strict=True)))
     rows = list(dict.fromkeys(pairs.values()))  # in the old order
     return dict(zip(sorted(rows), rows, strict=True))
 
 
 def descriptors(source: str, *, misaligned: bool = False) -> pd.DataFrame:
-    """Return descriptors of genes from "Achilles" or "DepMap groups", sorted by symbol. ``misaligned`` is the
-    benchmark's fault until June 2023, see `shifted_rows`. The groups have current symbols, whose order does not change:
-    they are shifted as a list of symbols of 2019 would be."""
+    """Return descriptors of genes from "Achilles" or "DepMap groups", sorted by symbol.
+    ``misaligned`` is the benchmark's fault until June 2023, see `shifted_rows`. The groups have current symbols, whose
+    order does not change: they are shifted as a list of symbols of 2019 would be."""
     if source not in ("Achilles", "DepMap groups"):
         raise ValueError(f"source must be 'Achilles' or 'DepMap groups', got {source!r}.")
     table = read_achilles(achilles_file()) if source == "Achilles" else group_effects()

@@ -339,8 +339,8 @@ def predict_dropout(
     key: np.uint64,
     names: IntArray,
 ) -> Passes:
-    """Return what random passes say of the ``available`` arms, shape (R, n_arms); minus infinity for the others. Every
-    arm and pass draws bits of its own; ``outputs`` are `hidden_outputs`, ``key`` and ``names`` as for the fit."""
+    """Return what random passes say of the ``available`` arms, shape (R, n_arms); minus infinity for the others.
+    Every arm and pass draws bits of its own; ``outputs`` are `hidden_outputs`, ``key`` and ``names`` as for the fit."""
     found = np.full((3, *available.shape), -np.inf, dtype=np.float32)
     for r, (replication, number) in enumerate(names):
         arms = np.flatnonzero(available[r])

@@ -38,10 +38,10 @@ class PoolArms(Arms):
 
 @dataclass(frozen=True)
 class ScreenRuns:
-    """A screen in some runs: ``features`` (n_genes, d), ``means`` (1, n_genes), effects seen without noise. ``pool``,
-    ``hits``, ``second_hits`` and ``rising``, shape (R, n_genes), are the genes that can be chosen; the largest absolute
-    effects of the pool, and of the pool that the authors' code draws for its hit list; the largest effects of the pool,
-    sign included. ``second_split``: the hit ratio is that of the authors' code."""
+    """A screen in some runs: ``features`` (n_genes, d), ``means`` (1, n_genes), effects seen without noise.
+    ``pool``, ``hits``, ``second_hits`` and ``rising``, shape (R, n_genes), are the genes that can be chosen; the
+    largest absolute effects of the pool, and of the pool that the authors' code draws for its hit list; the largest
+    effects of the pool, sign included. ``second_split``: the hit ratio is that of the authors' code."""
 
     label: str
     features: FloatArray
@@ -73,9 +73,9 @@ class ScreenRuns:
 
 @dataclass(frozen=True)
 class GeneScreen(DrawnArms):
-    """A screen whose split into pool and set aside is drawn anew for each run; `take` draws it. ``label`` keys the
-    splits; ``second_split``: the hit list has a split of its own, as in the authors' code; ``name`` and ``source`` say
-    which screen and which descriptors."""
+    """A screen whose split into pool and set aside is drawn anew for each run; `take` draws it.
+    ``label`` keys the splits; ``second_split``: the hit list has a split of its own, as in the authors' code; ``name``
+    and ``source`` say which screen and which descriptors."""
 
     label: str
     features: FloatArray
@@ -141,10 +141,10 @@ def gene_screen(
     seed: int = 0,
     data: str = "real",
 ) -> GeneScreen:
-    """Return one of the screens IFNg, IL2, NK and SARS-CoV-2 on `descriptors` of ``source``. ``fault`` says whose rows
-    are misaligned ("none", "descriptors", "targets", "both"), as they were in the benchmark's loaders until 2023 and
-    2022; ``second_split`` whether the hit list is drawn from a split of its own; ``seed`` is that of the splits;
-    ``data`` is "stand-in" where other descriptors are wanted than can be had."""
+    """Return one of the screens IFNg, IL2, NK and SARS-CoV-2 on `descriptors` of ``source``.
+    ``fault`` says whose rows are misaligned ("none", "descriptors", "targets", "both"), as they were in the benchmark's
+    loaders until 2023 and 2022; ``second_split`` whether the hit list is drawn from a split of its own; ``seed`` is
+    that of the splits; ``data`` is "stand-in" where other descriptors are wanted than can be had."""
     if fault not in FAULTS:
         raise ValueError(f"fault must be one of {', '.join(FAULTS)}, got {fault!r}.")
     features, target = joined(name, source, fault)

@@ -96,9 +96,9 @@ class LargestNorms(PoolSearch):
 
 @dataclass(frozen=True)
 class RidgeSearch(PoolSearch):
-    """A linear control: the genes with the largest prediction of a ridge regression. Descriptors are standardised over
-    all genes; the penalty is that of the smallest generalised cross-validation error, chosen anew for every batch.
-    ``absolute``: it is fitted to the absolute effects, of which the largest are hits."""
+    """A linear control: the genes with the largest prediction of a ridge regression.
+    Descriptors are standardised over all genes; the penalty is that of the smallest generalised cross-validation error,
+    chosen anew for every batch. ``absolute``: it is fitted to the absolute effects, of which the largest are hits."""
 
     absolute: bool = False
 
@@ -137,10 +137,10 @@ def ridge(x: FloatArray, y: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class GeneSearch(PoolSearch):
-    """Batches chosen from what a Bayesian network says, which is trained anew for each. ``acquisition`` is one of
-    ``ACQUISITIONS``; ``hidden``, ``epochs``, ``passes`` and ``broadcast_loss`` are those of `DropoutTraining`.
-    ``reset``: every batch draws the same random numbers, as in the authors' code, which sets all seeds anew in each
-    cycle: initial weights, order of the data, dropout, samples."""
+    """Batches chosen from what a Bayesian network says, which is trained anew for each.
+    ``acquisition`` is one of ``ACQUISITIONS``; ``hidden``, ``epochs``, ``passes`` and ``broadcast_loss`` are those of
+    `DropoutTraining`. ``reset``: every batch draws the same random numbers, as in the authors' code, which sets all
+    seeds anew in each cycle: initial weights, order of the data, dropout, samples."""
 
     acquisition: str = "optimistic"
     hidden: int = 32

@@ -95,8 +95,8 @@ def hills_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
 
 
 def evolution_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
-    """Return the plotted values of `evolution_rows`: statistics ``response``, ``model`` and ``pulled``. They are every
-    landscape's arms, and the first run's model and arms after each noted round."""
+    """Return the plotted values of `evolution_rows`: statistics ``response``, ``model`` and ``pulled``.
+    They are every landscape's arms, and the first run's model and arms after each noted round."""
     first = rows[(rows["statistic"] == "hills") & (rows["replication"] == 0)].set_index("round")["value"]
     frames = []
     for name in LANDSCAPES:

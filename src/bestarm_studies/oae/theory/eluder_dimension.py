@@ -24,11 +24,11 @@ _MARGIN = 1e-8  # a width counts as larger only by more than this share, so that
 def least_independent(
     squares: FloatArray, eigenvalues: FloatArray, epsilon: float, live: BoolArray
 ) -> tuple[int, float]:
-    r"""Return the arm with the smallest width above :math:`\epsilon` and that width; -1 if there is none. ``squares``
-    are squared coordinates of the arms along the eigenvectors of G, shape (n_arms, d), ``eigenvalues`` those of G; only
-    ``live`` arms may be chosen: those found dependent are struck, for more arms before them change nothing. Bisection
-    over t. Each t has a v that keeps both constraints, so that a width returned is one attained; v at the optimum has
-    both equal, or only one that binds."""
+    r"""Return the arm with the smallest width above :math:`\epsilon` and that width; -1 if there is none.
+    ``squares`` are squared coordinates of the arms along the eigenvectors of G, shape (n_arms, d), ``eigenvalues``
+    those of G; only ``live`` arms may be chosen: those found dependent are struck, for more arms before them change
+    nothing. Bisection over t. Each t has a v that keeps both constraints, so that a width returned is one attained; v
+    at the optimum has both equal, or only one that binds."""
     chosen, least = -1, np.inf
     for a in range(len(squares)):
         if not live[a]:

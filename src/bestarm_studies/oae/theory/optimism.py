@@ -25,10 +25,11 @@ from bestarm_studies.oae.theory.sphere_arms import ROUNDING, SphereArms
 
 
 def bonuses(x: FloatArray, queried: IntArray, optimism: float) -> FloatArray:
-    r"""Return what a regularised linear model with intercept adds to its fit, shape (R, n_arms). The minimiser of
-    :math:`\frac1n\sum(f(a)-y)^2-\lambda\frac1{|U|}\sum_Uf` is least squares plus :math:`\frac\lambda2[1+n(a-\bar
-    x)^\top S^{-1}(\mu_U-\bar x)]`, with mean and scatter of the n arms queried, shape (R, n), at least d + 1 in general
-    position, and the mean :math:`\mu_U` of the others; ``optimism`` is :math:`\lambda`."""
+    r"""Return what a regularised linear model with intercept adds to its fit, shape (R, n_arms).
+    The minimiser of :math:`\frac1n\sum(f(a)-y)^2-\lambda\frac1{|U|}\sum_Uf` is least squares plus
+    :math:`\frac\lambda2[1+n(a-\bar x)^\top S^{-1}(\mu_U-\bar x)]`, with mean and scatter of the n arms queried, shape
+    (R, n), at least d + 1 in general position, and the mean :math:`\mu_U` of the others; ``optimism`` is
+    :math:`\lambda`."""
     n_arms, n = x.shape[1], queried.shape[1]
     seen = np.take_along_axis(x, queried[:, :, None], axis=1)
     mean = seen.mean(axis=1, keepdims=True)
@@ -97,14 +98,14 @@ def optimism_rows(
     omegas: Sequence[float] = (0.0,),
     workers: int = 1,
 ) -> pd.DataFrame:
-    r"""Return how often an optimistic linear model promises less than the best batch is worth (Lemma D.3). ``runs`` and
-    ``enumeration`` are ``{n_arms, dimensions, batches, rounds}`` of vanilla OAE on random arms: ``pessimistic``, rounds
-    in which the batch promised less than the best one was worth minus :math:`b\omega`. With the few arms of
-    ``enumeration`` (14 at most, batches of 3) the alternation is compared with the most that any batch promises:
-    ``suboptimal``, rounds in which it missed that; ``pessimistic_exact``, those in which that, too, was too small.
-    ``bonus`` is ``{n_arms, dimensions, per_feature, optimism, batch}``: `bonuses` after ``per_feature * (d + 1)``
-    random or exploiting queries; ``negative`` and ``negative_top``, the shares with a negative bonus among the arms
-    left and among the best tenth of them; ``spread``, the standard deviation of the bonus in units of its constant
+    r"""Return how often an optimistic linear model promises less than the best batch is worth (Lemma D.3).
+    ``runs`` and ``enumeration`` are ``{n_arms, dimensions, batches, rounds}`` of vanilla OAE on random arms:
+    ``pessimistic``, rounds in which the batch promised less than the best one was worth minus :math:`b\omega`. With the
+    few arms of ``enumeration`` (14 at most, batches of 3) the alternation is compared with the most that any batch
+    promises: ``suboptimal``, rounds in which it missed that; ``pessimistic_exact``, those in which that, too, was too
+    small. ``bonus`` is ``{n_arms, dimensions, per_feature, optimism, batch}``: `bonuses` after ``per_feature * (d +
+    1)`` random or exploiting queries; ``negative`` and ``negative_top``, the shares with a negative bonus among the
+    arms left and among the best tenth of them; ``spread``, the standard deviation of the bonus in units of its constant
     part."""
     if enumeration["n_arms"] > 14 or max(enumeration["batches"]) > 3:
         raise ValueError("enumeration is for at most 14 arms and batches of at most 3.")

@@ -100,11 +100,11 @@ def query_rows(
     *,
     workers: int = 1,
 ) -> pd.DataFrame:
-    r"""Return how many queries learners need until one is :math:`\epsilon`-optimal (Lemma D.1). ``linear`` are pairs of
-    d and :math:`\epsilon`, see `linear_queries`. ``lipschitz`` is ``{dimensions: [...], epsilons: [...]}``: a bump
-    :math:`(2\epsilon-\|z-x\|)_+` at a uniform point of a packing. ``Cover`` queries in `cover_order`, ``Points`` the
-    points of the packing in random order; there ``met`` are queries until one meets the bump, which is what the proof
-    counts, and ``packing`` is the number of points."""
+    r"""Return how many queries learners need until one is :math:`\epsilon`-optimal (Lemma D.1).
+    ``linear`` are pairs of d and :math:`\epsilon`, see `linear_queries`. ``lipschitz`` is ``{dimensions: [...],
+    epsilons: [...]}``: a bump :math:`(2\epsilon-\|z-x\|)_+` at a uniform point of a packing. ``Cover`` queries in
+    `cover_order`, ``Points`` the points of the packing in random order; there ``met`` are queries until one meets the
+    bump, which is what the proof counts, and ``packing`` is the number of points."""
     del workers  # seconds in all
     rows, frames = np.arange(replications), []
     for n_features, accuracy in linear:
@@ -131,9 +131,9 @@ Z95 = 1.959964
 
 
 def query_bounds(d: FloatArray, epsilon: FloatArray, kind: str) -> FloatArray:
-    r"""Return lower bounds on the queries of a linear class, for dimensions and accuracies. "printed" is Lemma D.1: d
-    for :math:`\epsilon<1/d`, otherwise :math:`\lceil d(1-\epsilon)\rceil`; "squared" is :math:`d(1-\epsilon)^2`, when
-    the expected square of the best guess's value has reached :math:`(1-\epsilon)^2`."""
+    r"""Return lower bounds on the queries of a linear class, for dimensions and accuracies.
+    "printed" is Lemma D.1: d for :math:`\epsilon<1/d`, otherwise :math:`\lceil d(1-\epsilon)\rceil`; "squared" is
+    :math:`d(1-\epsilon)^2`, when the expected square of the best guess's value has reached :math:`(1-\epsilon)^2`."""
     if kind not in ("printed", "squared"):
         raise ValueError(f"kind must be 'printed' or 'squared', got {kind!r}.")
     if kind == "squared":

@@ -38,8 +38,8 @@ def _policy(series: Any) -> Any:
 
 
 def group_values(searches: Mapping[str, Sequence[pd.DataFrame]], likeness: pd.DataFrame, profile: str) -> pd.DataFrame:
-    """Return the mean batches until a top-0.2% arm against a group's R2, x, with the column ``group``. ``searches`` map
-    panels to the rows of their experiments; ``likeness`` is of `likeness_rows`."""
+    """Return the mean batches until a top-0.2% arm against a group's R2, x, with the column ``group``.
+    ``searches`` map panels to the rows of their experiments; ``likeness`` is of `likeness_rows`."""
     at = likeness.set_index("panel")["value"]
     frames = []
     for panel, tables in searches.items():

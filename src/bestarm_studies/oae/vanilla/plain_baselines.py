@@ -22,9 +22,9 @@ from bestarm_studies.oae.series import FEW_RUNS, LINEAR, ROUNDS, Group
 
 @dataclass(frozen=True)
 class ModelSearch(BatchSearch):
-    """Batches by a model of the library, each replication by itself, among arms that may be drawn anew for each. The
-    first batch is that of every other search. Features are seen as searches with networks see them. The model's label,
-    batch and rounds give way to those of the search."""
+    """Batches by a model of the library, each replication by itself, among arms that may be drawn anew for each.
+    The first batch is that of every other search. Features are seen as searches with networks see them. The model's
+    label, batch and rounds give way to those of the search."""
 
     model: ModelBatches = NeighbourBatches("neighbours", 1, 1)
 
