@@ -135,11 +135,7 @@ def _instances(
 
 
 def automobile_instance(
-    n_arms: int,
-    variance: float = 0.1,
-    with_replacement: bool = True,
-    seed: int = 0,
-    only_first_best: bool = False,
+    n_arms: int, variance: float = 0.1, with_replacement: bool = True, seed: int = 0, only_first_best: bool = False
 ) -> TabularInstances:
     """Return cars: which is the most expensive (Figure 5a)? `stand_in_automobile_instance` has the same schema.
     The price is scaled to [0, 1] with the features, as in the authors' code, so a variance of 0.1 is large."""
@@ -171,11 +167,7 @@ def _stand_in(n_rows: int, names: tuple[str, ...]) -> ArmTable:
 
 
 def stand_in_automobile_instance(
-    n_arms: int,
-    variance: float = 0.1,
-    with_replacement: bool = True,
-    seed: int = 0,
-    only_first_best: bool = False,
+    n_arms: int, variance: float = 0.1, with_replacement: bool = True, seed: int = 0, only_first_best: bool = False
 ) -> TabularInstances:
     """Return random rows with a slightly quadratic target, of the schema of the cars."""
     table = _stand_in(205, tuple(CAR_FEATURES.values()))

@@ -8,11 +8,7 @@ import pandas as pd
 
 from bestarm_lab.figures.values import paired_effects, summarise
 
-ACCURACY = {
-    "accuracy": ("correct", "share"),
-    "simple regret": ("simple_regret", "mean"),
-    "pulls": ("pulls", "mean"),
-}
+ACCURACY = {"accuracy": ("correct", "share"), "simple regret": ("simple_regret", "mean"), "pulls": ("pulls", "mean")}
 
 
 def per_arm(rows: pd.DataFrame) -> pd.DataFrame:

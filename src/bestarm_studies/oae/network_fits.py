@@ -118,14 +118,7 @@ def fit_rows(
     without arguments that make them; ``stand_ins`` are the same for real data, where nobody has them. ``bias`` is that
     of `bestarm.models.mlp_batch.Mlp.xavier`."""
     cells = [
-        (
-            name,
-            make,
-            (stand_ins or {}).get(name),
-            hidden,
-            rate,
-            replications,
-        )
+        (name, make, (stand_ins or {}).get(name), hidden, rate, replications)
         for name, make in problems.items()
         for hidden in classes
         for rate in learning_rates

@@ -18,16 +18,7 @@ from bestarm_studies.oae.fitted_response import (
     stand_in_one_teacher_instance,
 )
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
-from bestarm_studies.oae.series import (
-    CUT,
-    FEW_RUNS,
-    ROUNDS,
-    RUNS,
-    VANILLA,
-    Group,
-    Hidden,
-    scales,
-)
+from bestarm_studies.oae.series import CUT, FEW_RUNS, ROUNDS, RUNS, VANILLA, Group, Hidden, scales
 from bestarm_studies.oae.uci_sets import stand_in_uci_instance, uci_instance
 
 BATCH = 3

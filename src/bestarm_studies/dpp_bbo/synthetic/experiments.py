@@ -77,9 +77,7 @@ for _objective, (_figure, _name, _problem) in FUNCTIONS.items():
     EXPERIMENTS |= panels(_figure, f"fig{_figure[-1]}_{_name}", _objective, _problem)
     EXPERIMENTS |= with_known(_name, _objective, _problem)
     EXPERIMENTS[f"b20_{_name}"] = search(
-        f"{_objective}, B = 20",
-        published(20, learned(_objective)) | controls(20, learned(_objective)),
-        _problem,
+        f"{_objective}, B = 20", published(20, learned(_objective)) | controls(20, learned(_objective)), _problem
     )
     EXPERIMENTS[f"sequential_{_name}"] = search(
         f"{_objective}, one at a time",

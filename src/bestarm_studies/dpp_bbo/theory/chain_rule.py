@@ -61,6 +61,4 @@ def chain_rule(test: Test, rows: Rows) -> Decision:
     return Decision(largest < ROUNDING * 100, text, informative=len(mine) > 0, checked=f"{len(mine)} batches")
 
 
-CHECKS = {
-    "chain_rule": Check(chain_rule, {"experiments": "experiments"}),
-}
+CHECKS = {"chain_rule": Check(chain_rule, {"experiments": "experiments"})}

@@ -108,6 +108,4 @@ def information_rate(test: Test) -> Decision:
     )
 
 
-CHECKS = {
-    "information_rate": Check(information_rate, {"kernels": "any", "largest": "number"}),
-}
+CHECKS = {"information_rate": Check(information_rate, {"kernels": "any", "largest": "number"})}

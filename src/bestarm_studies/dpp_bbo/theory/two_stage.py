@@ -170,5 +170,5 @@ CHECKS = {
     "constants": Check(
         constants,
         {"dimensions": "numbers", "batch": "number", "rounds": "number", "n_arms": "number", "delta": "number"},
-    ),
+    )
 }

@@ -129,10 +129,7 @@ def rounding_values(x: np.ndarray, pulls: Sequence[int], profile: str) -> pd.Dat
                 counts = round_design(weights, budget, cast(RoundingMethod, name), key, rows, n, x)
             information = np.einsum("rk,rki,rkj->rij", counts, x, x)
             leverage = np.einsum("rki,rij,rkj->rk", x, np.linalg.pinv(information), x).max(axis=1)
-            for statistic, value in (
-                ("leverage", np.median(leverage * n / d)),
-                ("spent", counts.sum(axis=1).mean()),
-            ):
+            for statistic, value in (("leverage", np.median(leverage * n / d)), ("spent", counts.sum(axis=1).mean())):
                 lines.append({"series": name, "x": n, "statistic": statistic, "value": value})
     return as_values(pd.DataFrame(lines), panel=f"K = {n_arms}, d = {d}", n=n_sets, profile=profile)
 

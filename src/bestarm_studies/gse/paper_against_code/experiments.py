@@ -87,9 +87,7 @@ def _eliminations(in_four: bool, leaked: bool = False) -> dict[str, Any]:
         },
     )
     wynn = one_change(
-        "GSE-Lin-Wynn",
-        WYNN,
-        {"Fedorov's step": {"allocation": "fedorov"}, "multinomial": {"rounding": "multinomial"}},
+        "GSE-Lin-Wynn", WYNN, {"Fedorov's step": {"allocation": "fedorov"}, "multinomial": {"rounding": "multinomial"}}
     )
     od = one_change(
         "OD-LinBAI",
@@ -183,11 +181,7 @@ AUDIT = {
         **_SMALL,
     ),
     "audit_sphere": search(
-        "Audit: random instances",
-        partial(sphere_instance),
-        _eliminations(in_four=True),
-        paper=Scale(2000),
-        **_SMALL,
+        "Audit: random instances", partial(sphere_instance), _eliminations(in_four=True), paper=Scale(2000), **_SMALL
     ),
     "audit_small_budget": search(
         "Audit: Figure 6 at B = 100",

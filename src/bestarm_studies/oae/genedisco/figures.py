@@ -11,15 +11,7 @@ from bestarm_lab.experiments.one_change import algorithm_and_change, name_of_cha
 from bestarm_lab.figures.figures import line_panels
 from bestarm_lab.figures.printed import beside
 from bestarm_lab.figures.values import as_values, interval_text, paired_effects, summarise
-from bestarm_studies.oae.genedisco.checks import (
-    GENES,
-    OF_PAPER,
-    PRINTED,
-    RANDOM,
-    chance,
-    last_rows,
-    n_genes,
-)
+from bestarm_studies.oae.genedisco.checks import GENES, OF_PAPER, PRINTED, RANDOM, chance, last_rows, n_genes
 from bestarm_studies.oae.genedisco.gene_screen import SET_ASIDE, hit_count
 
 LAW = "Random, exact law"
