@@ -1,7 +1,8 @@
 r"""Searches between two batches: posteriors before and within the next batch, and what searches log.
 
 A *moment* is a search between two batches, with the next batch chosen: its rewards are hallucinated, so the rows of the
-model hold the arms of the batch one after the other."""
+model hold the arms of the batch one after the other.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +11,58 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.spatial.distance import cdist
 
-from bestarm.interface import Ask, FloatArray, IntArray
+from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
 from bestarm.policies.gaussian.batch_gp import BatchGP
 from bestarm.policies.gaussian.batch_rules import Hallucinate, UpperBound
 from bestarm.policies.gaussian.gp_acquisition import est_width, ucb_width
 from bestarm.policies.gaussian.gp_state import LOG, BatchGPState
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
-from bestarm_studies.dpp_bbo.asked_batch import dpp_kernel, relevance_regions
 from bestarm_studies.dpp_bbo.batch_observer import BatchObserver
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 
+_ROUNDING = 1e-9
+_WIDTH = LOG.index("width")
+
+
+def hallucinated(state: BatchGPState) -> range:
+    """Return the rows of the batch that a state hallucinates: none before the first batch and after the last."""
+    return range(int(state.n_known[0]), int(state.n_rows[0]))
+
+
+def before_batch(state: BatchGPState) -> FloatArray:
+    """Return the variances given the known rewards alone, shape (R, n_arms)."""
+    batch = hallucinated(state)
+    return np.asarray(state.variances + (state.rows[:, batch.start : batch.stop] ** 2).sum(axis=1))
+
+
+def relevance_regions(policy: BatchGP, state: BatchGPState, as_coded: bool = False) -> BoolArray:
+    r"""Return which arms the relevance region of the batch has, shape (R, n_arms).
+    The paper's reaches up by :math:`2\beta_{t+1}^{1/2}`, with EST by twice the present width; that of Contal's software
+    (``as_coded``) by the present width."""
+    deviations, means, width = np.sqrt(before_batch(state)), state.means, state.log[:, [_WIDTH]]
+    reach = width if as_coded else 2.0 * width
+    bound = policy.acquisition
+    if isinstance(bound, UpperBound) and not as_coded:
+        turn = state.round + (policy.first == 0)
+        reach = np.array(2.0 * ucb_width(means.shape[1], turn + 1, bound.delta, bound.beta_scale))
+    lowest = (means - width * deviations).max(axis=1, keepdims=True)
+    return np.asarray(means + reach * deviations >= lowest - _ROUNDING)
+
+
+def dpp_kernel(state: BatchGPState, replication: int, region: IntArray, b: int = 1) -> FloatArray:
+    r"""Return :math:`L=I+\sigma^{-2}k_{t,b}` of a region after the first b arms of the batch, shape (n, n)."""
+    r = replication
+    points = (state.points[state.point_set[r]][:, region] / state.lengthscales[r][:, None]).T
+    rows = state.rows[r, : state.n_known[r] + b][:, region]
+    prior = state.constant + state.signal[r] * np.exp(-0.5 * cdist(points, points, "sqeuclidean"))
+    return np.asarray(np.eye(len(region)) + (prior - rows.T @ rows) / state.noise[r])
+
+
 TEXT, CODE = "as written", "Contal's software"  # two relevance regions
-_WIDTH, _MAXIMUM = LOG.index("width"), LOG.index("maximum")
+_MAXIMUM = LOG.index("maximum")
 
 
 class Moment(NamedTuple):

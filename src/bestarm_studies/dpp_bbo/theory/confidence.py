@@ -27,11 +27,11 @@ from bestarm_lab.experiments.watched import watched
 from bestarm_lab.figures.figures import line_panels, runs_text
 from bestarm_lab.figures.styles import DOTS, Style
 from bestarm_lab.figures.values import summarise
-from bestarm_studies.dpp_bbo.asked_batch import before_batch, hallucinated
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 from bestarm_studies.dpp_bbo.gp_draws import BLOCK, blocks, kernel_root
+from bestarm_studies.dpp_bbo.moments import before_batch, hallucinated
 from bestarm_studies.dpp_bbo.stacked import stacked
-from bestarm_studies.dpp_bbo.theory.bounds import ucb_beta
+from bestarm_studies.dpp_bbo.theory.information import ucb_beta
 from bestarm_studies.dpp_bbo.values import ROUNDING, Rows, Test
 
 

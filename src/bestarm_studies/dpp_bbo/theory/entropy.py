@@ -19,10 +19,10 @@ from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.experiments.watched import watched
 from bestarm_lab.figures.values import as_values, summarise
-from bestarm_studies.dpp_bbo.asked_batch import dpp_kernel, hallucinated, relevance_regions
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 from bestarm_studies.dpp_bbo.gp_draws import BLOCK, batch_kernel
-from bestarm_studies.dpp_bbo.theory.bounds import (
+from bestarm_studies.dpp_bbo.moments import dpp_kernel, hallucinated, relevance_regions
+from bestarm_studies.dpp_bbo.theory.information import (
     BATCH,
     DELTA,
     N_ARMS,

@@ -24,10 +24,10 @@ from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.figures.figures import draw_quantiles, headed, runs_text, wide
 from bestarm_lab.figures.values import QUANTILES, as_values, summarise
-from bestarm_studies.dpp_bbo.asked_batch import before_batch, hallucinated, relevance_regions
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 from bestarm_studies.dpp_bbo.gp_draws import blocks
-from bestarm_studies.dpp_bbo.theory.bounds import ucb_beta, zeta
+from bestarm_studies.dpp_bbo.moments import before_batch, hallucinated, relevance_regions
+from bestarm_studies.dpp_bbo.theory.information import ucb_beta, zeta
 from bestarm_studies.dpp_bbo.values import Rows, Test
 
 
