@@ -12,8 +12,15 @@ from typing import Any
 import pandas as pd
 
 from bestarm_lab.claims.cells import Value, side_values
-from bestarm_studies.oae.divergence import without_broken
-from bestarm_studies.oae.first_hits import MAIN_TAU, first_hits, random_mean, shared_rounds, until_found, whole_runs
+from bestarm_studies.oae.first_hits import (
+    MAIN_TAU,
+    first_hits,
+    random_mean,
+    shared_rounds,
+    until_found,
+    whole_runs,
+    without_broken,
+)
 
 LEAST_BATCHES = 20  # no search is ended before
 RANDOM = "RandomBatch"

@@ -16,8 +16,7 @@ from bestarm_lab.experiments.experiment import Experiment, settings_of
 from bestarm_lab.experiments.scale import Profile
 from bestarm_lab.figures.figures import draw_lines, headed, legend_below, runs_text, wide
 from bestarm_lab.figures.styles import DOTS, display_label, style_of
-from bestarm_studies.oae.divergence import BEYOND
-from bestarm_studies.oae.first_hits import MAIN_TAU
+from bestarm_studies.oae.first_hits import BEYOND, MAIN_TAU
 from bestarm_studies.oae.values import RANDOM_LAW
 
 _PAPER = {"steps": 5000, "rounds": 150, "members": 10}

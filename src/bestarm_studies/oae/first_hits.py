@@ -1,6 +1,7 @@
 """Rows of batch searches: when a run first sees a top arm, which batches and runs compare, random batches' exact law.
 
-Of the paper: Appendix E.1.
+Of the paper: Appendix E.1. An unbounded objective leads to outputs beyond any response, and fits that diverge: ten
+thousand is where a run is marked.
 """
 
 from __future__ import annotations
@@ -11,6 +12,27 @@ from scipy.special import gammaln
 
 from bestarm.interface import FloatArray
 from bestarm_studies.oae.batch_observer import WHOLE_RUNS, n_good
+
+BEYOND = "runs beyond 10^4"  # statistic: runs with a fit whose outputs passed 10^4
+
+
+def marked_runs(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return which runs (``series, replication``) had a fit that diverged.
+    ``beyond``: an output passed 10^4 in some round; ``broken``: a batch was chosen by outputs that are no numbers."""
+    beyond = rows["diverged"] > 0
+    broken = beyond & rows["optimistic"].isna()
+    flags = pd.DataFrame({"beyond": beyond, "broken": broken})
+    return flags.groupby([rows["series"], rows["replication"]], sort=False).any()
+
+
+def without_broken(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of one problem's runs without those in which a fit broke down; these enter no mean.
+    Runs whose outputs passed 10^4 stay: an unbounded objective leads there, and to leave them out would keep the runs
+    in which optimism happened to stay small."""
+    broken = marked_runs(rows)["broken"]
+    runs = pd.MultiIndex.from_frame(rows[["series", "replication"]])
+    return rows[~broken.reindex(runs).to_numpy(dtype=np.bool_)]
+
 
 TAUS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
 MAIN_TAU = 0.01

@@ -1,4 +1,4 @@
-"""Rows of batch searches to plotted values: batches until a top arm, share of runs that found one, rewards, tables.
+"""Rows of batch searches to plotted values: batches until a top arm and their ratios, share of runs that found one.
 
 Of the paper: Appendix E.1.
 """
@@ -12,16 +12,20 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import FloatArray
+from bestarm_lab.claims.statistics import log_ratio
 from bestarm_lab.figures.values import as_values, share_interval
-from bestarm_studies.oae.divergence import BEYOND, marked_runs, without_broken
+from bestarm_studies.oae.checks import first_hit
 from bestarm_studies.oae.first_hits import (
+    BEYOND,
     MAIN_TAU,
     TAUS,
     comparable_runs,
     first_hits,
+    marked_runs,
     random_mean,
     random_survival,
     until_found,
+    without_broken,
 )
 
 RANDOM_LAW = "RandomBatch, exact law"
@@ -126,3 +130,24 @@ def hits_table(values: pd.DataFrame, tau: float = MAIN_TAU, *, sets_as_rows: boo
         lines.setdefault(str(line["series"]), {})[str(line["panel"])] = text
     table = pd.DataFrame(lines) if sets_as_rows else pd.DataFrame(lines).T
     return table.rename_axis("set" if sets_as_rows else "series").reset_index().fillna("")
+
+
+Pairs = Mapping[str, tuple[str, str]]
+
+
+def batch_ratios(sets: Mapping[str, pd.DataFrame], pairs: Pairs, profile: str, *, panel: str = "") -> pd.DataFrame:
+    """Return ratios of the mean batches until a top-1% arm, with the 95% intervals of the claims' own test.
+    x is the name of a set. ``pairs`` map headings to the series left and right of a ratio; those that a set does not
+    have are left out. Both sides are compared over the runs that both have; random batches count by their exact law."""
+    found = []
+    for name, rows in sets.items():
+        table = first_hit(rows, {})
+        data = rows["data"].iloc[0]
+        for heading, (left, right) in pairs.items():
+            if left in table and right in table:
+                both = table[[left, right]].dropna()
+                estimate = log_ratio(both[left], both[right], paired=True)
+                value, (low, high) = np.exp(estimate.value), np.exp(estimate.interval(0.05))
+                line = {"series": heading, "x": name, "value": value, "low": low, "high": high, "n": estimate.n}
+                found.append(line | {"data": data})
+    return as_values(pd.DataFrame(found), panel=panel, statistic="ratio", profile=profile)

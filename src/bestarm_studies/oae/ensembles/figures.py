@@ -11,9 +11,8 @@ from matplotlib.figure import Figure
 from bestarm_lab.figures.figures import line_panels
 from bestarm_lab.figures.styles import DOTS, Style
 from bestarm_lab.figures.values import paired_effects, summarise
-from bestarm_studies.oae.divergence import without_broken
 from bestarm_studies.oae.figures import _log_ticks, two_lines
-from bestarm_studies.oae.first_hits import first_hits, shared_rounds, until_found
+from bestarm_studies.oae.first_hits import first_hits, shared_rounds, until_found, without_broken
 
 
 def objective_ratios(

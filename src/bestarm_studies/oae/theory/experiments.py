@@ -8,8 +8,7 @@ from typing import Any
 from bestarm.policies.batch_search import RandomBatch
 from bestarm.policies.linear.linear_oae import LinearDiverse, LinearGreedy, LinearLogDet, LinearOae, LinearSeq
 from bestarm_lab.experiments.computation import Computation
-from bestarm_studies.oae.theory.batch_regret import burn_in_rows
-from bestarm_studies.oae.theory.misspecification import misspecified_rows
+from bestarm_studies.oae.theory.batch_regret import burn_in_rows, misspecified_rows
 from bestarm_studies.oae.theory.optimism import optimism_rows
 from bestarm_studies.oae.theory.query_bounds import query_rows
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
-from bestarm_studies.oae.searches import REWARDED, on_bikes, on_blogs
+from bestarm_studies.oae.experiments import REWARDED, on_bikes, on_blogs
 from bestarm_studies.oae.series import ENSEMBLES, LINEAR, LINEAR_RUNS, MIDDLE, OBJECTIVES, VANILLA
 
 EXPERIMENTS: dict[str, Experiment | Computation] = {

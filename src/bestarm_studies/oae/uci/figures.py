@@ -5,8 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from bestarm_lab.figures.values import summarise
-from bestarm_studies.oae.divergence import without_broken
-from bestarm_studies.oae.first_hits import whole_runs
+from bestarm_studies.oae.first_hits import whole_runs, without_broken
 
 
 def reward_values(rows: pd.DataFrame, panel: str, profile: str) -> pd.DataFrame:

@@ -8,8 +8,7 @@ from typing import Any
 import pandas as pd
 
 from bestarm_lab.figures.values import as_values, paired_effects
-from bestarm_studies.oae.divergence import without_broken
-from bestarm_studies.oae.first_hits import until_found, whole_runs
+from bestarm_studies.oae.first_hits import until_found, whole_runs, without_broken
 
 
 def divergence_values(sets: Mapping[str, pd.DataFrame], profile: str) -> pd.DataFrame:

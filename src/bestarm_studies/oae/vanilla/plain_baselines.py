@@ -16,7 +16,7 @@ from bestarm.policies.batch_search import BatchSearch, BatchState
 from bestarm.policies.model_batches import ForestBatches, GaussianBatches, ModelBatches, ModelState, NeighbourBatches
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
-from bestarm_studies.oae.searches import on_bikes, on_blogs, on_lines
+from bestarm_studies.oae.experiments import on_bikes, on_blogs, on_lines
 from bestarm_studies.oae.series import FEW_RUNS, LINEAR, ROUNDS, Group
 
 
