@@ -20,21 +20,9 @@ STUDY = "dpp_bbo"
 
 @dataclass(frozen=True)
 class CandidateArms(NoiselessArms):
-    r"""Candidates at which a function may be evaluated, with Gaussian noise of standard deviation ``sigma``.
-
-    Parameters
-    ----------
-    label, features, means, sigma, evaluations, data
-        As of `NoiselessArms`; ``means`` are the values of the function at the candidates.
-    optimum : float
-        :math:`f(x^*)`, the maximum of the function over its whole domain as far as it is known; by default the largest
-        value of a candidate.
-
-    Raises
-    ------
-    ValueError
-        As of `NoiselessArms`, and if a candidate has a larger value than the optimum.
-    """
+    """Candidates at which a function may be evaluated, with Gaussian noise of standard deviation ``sigma``.
+    ``means`` are the values of the function there; ``optimum`` is :math:`f(x^*)`, its maximum over the whole domain as
+    far as it is known, by default the largest value of a candidate."""
 
     optimum: float = np.nan
 
@@ -64,23 +52,9 @@ def candidate_regret(problem: Any, recommended: IntArray) -> FloatArray:
 
 
 def stored_table(name: str, file: Path | None = None) -> tuple[pd.DataFrame, str]:
-    """Return the committed rows of a table of evaluations, and a short digest of their values.
-
+    """Return the rows (committed, or of ``file``) of the experiment ``name``, a table of evaluations, and their digest.
     The digest belongs into the label of an instance made from the table. The label is part of the key of every search
-    on it, so that other evaluations make other rows.
-
-    Parameters
-    ----------
-    name : str
-        Experiment of this study that computes the table.
-    file : Path, optional
-        In the place of the committed file.
-
-    Raises
-    ------
-    DataUnavailable
-        If the rows are not there or damaged; the computation makes them.
-    """
+    on it, so that other evaluations make other rows."""
     rows = read_rows(file or RESULTS / STUDY / f"{name}.parquet", f"{STUDY}/{name}@laptop")
     if rows is None:
         raise DataUnavailable(f"the table of evaluations {name!r} of {STUDY} is not there; compute its rows first.")

@@ -21,9 +21,7 @@ from bestarm_studies.dpp_bbo.values import SMALLEST, batch_of, floors
 @cache
 def floors_of(experiment: str) -> FloatArray:
     """Return how far the best candidate of each run of an experiment is below f(x*), shape (R,), or one 0.
-
-    It is 0 where the candidates are all that there is: of drawn functions, and of data, which nobody needs for that.
-    """
+    It is 0 where the candidates are all that there is: of drawn functions, and of data, which nobody needs for that."""
     found = load_study(STUDY).experiments.get(experiment)
     if not isinstance(found, Experiment) or found.problem.func is gp_draw_instance or not found.has_data():
         return np.zeros(1)

@@ -28,9 +28,7 @@ def search(
 
 def panels(figure: str, name: str, objective: str, *problem: partial[Any]) -> dict[str, Experiment]:
     """Return the panels of an objective in a figure of the paper, in batches of five and ten, with controls.
-
-    ``problem`` is its constructor, and that of its stand-in where it reads data.
-    """
+    ``problem`` is its constructor, and that of its stand-in where it reads data."""
     return {
         f"{name}_b{batch}": search(
             f"{figure}: {objective}, B = {batch}",

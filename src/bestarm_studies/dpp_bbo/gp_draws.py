@@ -35,28 +35,9 @@ def gp_draw_instance(
     replications: int = 500,
     seed: int = 0,
 ) -> CandidateArms:
-    r"""Return draws from a Gaussian process with a squared-exponential kernel, k(x, x) = 1, one for each replication.
-
-    All replications share the candidates, uniform in :math:`[0,1]^d`.
-
-    Parameters
-    ----------
-    n_arms, n_features : int
-        Candidates, and their dimension.
-    lengthscale : float
-        Of the kernel.
-    sigma : float
-        Standard deviation of the noise.
-    replications : int
-        Draws, that of replication r being the same whatever this number.
-    seed : int
-        Of candidates and draws.
-
-    Raises
-    ------
-    ValueError
-        If a size or the length-scale is not positive.
-    """
+    """Return draws from a Gaussian process with a squared-exponential kernel, k(x, x) = 1, one for each replication.
+    All replications share the candidates, uniform in :math:`[0,1]^d`; the draw of replication r is the same whatever
+    ``replications`` is."""
     if min(n_arms - 1, n_features, replications) < 1 or not lengthscale > 0:
         raise ValueError(
             f"at least 2 arms, 1 feature, 1 replication and a positive length-scale are needed, got n_arms={n_arms}, "

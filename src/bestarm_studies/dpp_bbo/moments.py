@@ -1,7 +1,8 @@
 r"""Searches between two batches: posteriors before and within the next batch, and what searches log.
 
 A *moment* is a search between two batches, with the next batch chosen: its rewards are hallucinated, so the rows of the
-model hold the arms of the batch one after the other."""
+model hold the arms of the batch one after the other.
+"""
 
 from __future__ import annotations
 
@@ -10,36 +11,64 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.spatial.distance import cdist
 
-from bestarm.interface import Ask, FloatArray, IntArray
+from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
 from bestarm.policies.gaussian.batch_gp import BatchGP
 from bestarm.policies.gaussian.batch_rules import Hallucinate, UpperBound
 from bestarm.policies.gaussian.gp_acquisition import est_width, ucb_width
 from bestarm.policies.gaussian.gp_state import LOG, BatchGPState
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
-from bestarm_studies.dpp_bbo.asked_batch import dpp_kernel, relevance_regions
 from bestarm_studies.dpp_bbo.batch_observer import BatchObserver
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 
+_ROUNDING = 1e-9
+_WIDTH = LOG.index("width")
+
+
+def hallucinated(state: BatchGPState) -> range:
+    """Return the rows of the batch that a state hallucinates: none before the first batch and after the last."""
+    return range(int(state.n_known[0]), int(state.n_rows[0]))
+
+
+def before_batch(state: BatchGPState) -> FloatArray:
+    """Return the variances given the known rewards alone, shape (R, n_arms)."""
+    batch = hallucinated(state)
+    return np.asarray(state.variances + (state.rows[:, batch.start : batch.stop] ** 2).sum(axis=1))
+
+
+def relevance_regions(policy: BatchGP, state: BatchGPState, as_coded: bool = False) -> BoolArray:
+    r"""Return which arms the relevance region of the batch has, shape (R, n_arms).
+    The paper's reaches up by :math:`2\beta_{t+1}^{1/2}`, with EST by twice the present width; that of Contal's software
+    (``as_coded``) by the present width."""
+    deviations, means, width = np.sqrt(before_batch(state)), state.means, state.log[:, [_WIDTH]]
+    reach = width if as_coded else 2.0 * width
+    bound = policy.acquisition
+    if isinstance(bound, UpperBound) and not as_coded:
+        turn = state.round + (policy.first == 0)
+        reach = np.array(2.0 * ucb_width(means.shape[1], turn + 1, bound.delta, bound.beta_scale))
+    lowest = (means - width * deviations).max(axis=1, keepdims=True)
+    return np.asarray(means + reach * deviations >= lowest - _ROUNDING)
+
+
+def dpp_kernel(state: BatchGPState, replication: int, region: IntArray, b: int = 1) -> FloatArray:
+    r"""Return :math:`L=I+\sigma^{-2}k_{t,b}` of a region after the first b arms of the batch, shape (n, n)."""
+    r = replication
+    points = (state.points[state.point_set[r]][:, region] / state.lengthscales[r][:, None]).T
+    rows = state.rows[r, : state.n_known[r] + b][:, region]
+    prior = state.constant + state.signal[r] * np.exp(-0.5 * cdist(points, points, "sqeuclidean"))
+    return np.asarray(np.eye(len(region)) + (prior - rows.T @ rows) / state.noise[r])
+
+
 TEXT, CODE = "as written", "Contal's software"  # two relevance regions
-_WIDTH, _MAXIMUM = LOG.index("width"), LOG.index("maximum")
+_MAXIMUM = LOG.index("maximum")
 
 
 class Moment(NamedTuple):
-    """A search between two batches, with the next one chosen.
-
-    Attributes
-    ----------
-    policy : BatchGP
-        What searches; its hyper-parameters are known.
-    state : BatchGPState
-        Its state; the rows of each replication are the arms with rewards, then the batch.
-    batch : ndarray of int64, shape (R, B)
-        The batch.
-    pulled : ndarray of int64, shape (R, n_arms)
-        How often each arm has been evaluated.
-    """
+    """A search between two batches, with the next one chosen: its hyper-parameters are known.
+    The rows of each replication of ``state`` are the arms with rewards, then the ``batch``, shape (R, B); ``pulled``,
+    shape (R, n_arms), counts evaluations."""
 
     policy: BatchGP
     state: BatchGPState
@@ -59,9 +88,7 @@ class Moment(NamedTuple):
 
     def width(self, b: int = 0, replication: int = 0) -> float:
         """Return the deviations that the arm after the first b of the batch is chosen by (Algorithm 1).
-
-        A rule that fills its batch from a region has a width for the first arm alone, and it is returned.
-        """
+        A rule that fills its batch from a region has a width for the first arm alone, and it is returned."""
         policy, known = self.policy, float(self.state.log[replication, _WIDTH])
         rule = policy.rule
         if b == 0 or not isinstance(rule, Hallucinate):
@@ -112,10 +139,8 @@ def moment_rows(now: Mapping[str, Moment]) -> pd.DataFrame:
 
 def search_rows(searches: Mapping[str, BatchGP], problem: CandidateArms, streams: Streams) -> pd.DataFrame:
     """Return what `BatchObserver` finds of every batch: ``series, replication, batch`` and its columns.
-
     ``excess`` is the estimated maximum minus the largest value of a candidate, in units of the reward, for searches
-    whose offset and scale stay; ``not_below`` is 1 where it is at least 0, else 0. Both are NaN without an estimate.
-    """
+    whose offset and scale stay; ``not_below`` is 1 where it is at least 0, else 0. Both are NaN without an estimate."""
     best = pd.Series(np.broadcast_to(problem.means.max(axis=1), len(streams.replications)), index=streams.replications)
     frames = []
     for label, policy in searches.items():

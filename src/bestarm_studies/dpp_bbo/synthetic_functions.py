@@ -1,9 +1,6 @@
-r"""The synthetic objectives of the paper: Branin-Hoo, Hartmann-6 and a mixture of cosines, to be maximised.
+"""The synthetic objectives of the paper: Branin-Hoo, Hartmann-6 and a mixture of cosines, to be maximised.
 
-References
-----------
-.. [2] Lizotte. "Practical Bayesian Optimization". PhD thesis, University of Alberta, 2008.
-.. [3] Anderson, Moore, Cohn. "A Nonparametric Approach to Noisy and Costly Optimization". ICML 2000.
+Sources: Lizotte, PhD thesis, University of Alberta, 2008; the mixture, Anderson, Moore and Cohn, ICML 2000.
 """
 
 from __future__ import annotations
@@ -34,23 +31,9 @@ _CENTRES = 1e-4 * np.array([
 
 @dataclass(frozen=True)
 class Objective:
-    """A function on a box, to be maximised.
-
-    Parameters
-    ----------
-    name : str
-        In the paper.
-    lower, upper : tuple of float
-        Box.
-    evaluate : callable
-        From points of the box, shape (..., d), to values, shape (...).
-    optimum : float
-        Largest value.
-    optimisers : tuple of tuple of float
-        Where it is taken.
-    spread : float
-        Standard deviation of the values over the box.
-    """
+    """A function on a box, to be maximised: ``evaluate`` takes points (..., d) to values (...).
+    ``optimum`` is its largest value, taken at ``optimisers``; ``spread`` the standard deviation of the values over the
+    box."""
 
     name: str
     lower: tuple[float, ...]
@@ -90,7 +73,7 @@ def hartmann_6(points: FloatArray) -> FloatArray:
 
 
 def cosines(points: FloatArray) -> FloatArray:
-    r"""Return :math:`1-\sum_j(u_j^2-0.3\cos3\pi u_j)` with :math:`u=1.6x-0.5` ([3]_)."""
+    r"""Return :math:`1-\sum_j(u_j^2-0.3\cos3\pi u_j)` with :math:`u=1.6x-0.5` (Anderson and others)."""
     u = 1.6 * points - 0.5
     return np.asarray(1.0 - (u**2 - 0.3 * np.cos(3 * np.pi * u)).sum(axis=-1))
 
@@ -126,32 +109,12 @@ def synthetic_instance(
     with_optimum: bool = False,
     seed: int = 0,
 ) -> CandidateArms:
-    r"""Return one of the objectives on candidates of :math:`[0,1]^d`, new ones for each replication.
-
-    The paper says neither how the box is discretised nor how large the noise is.
-
-    Parameters
-    ----------
-    name : str
-        One of ``OBJECTIVES``.
-    n_arms : int
-        Candidates.
-    replications : int
-        Sets of candidates, that of replication r being the same whatever this number; 1 is one set for all.
-    noise : float
-        Standard deviation of the noise over that of the function on its box.
-    design : {"sobol", "latin", "grid"}
-        See `bestarm.problems.box.unit_points`; a grid is one set for all.
-    with_optimum : bool
-        Put the maximisers in place of the last candidates, so that no regret comes from the discretisation.
-    seed : int
-        Of the candidates.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, or sizes that are not positive.
-    """
+    """Return one of the objectives on candidates of :math:`[0,1]^d`, new ones for each replication.
+    The paper says neither how the box is discretised nor how large the noise is: ``noise`` is its standard deviation
+    over that of the function on its box, ``design`` that of `bestarm.problems.box.unit_points` (a grid is one set for
+    all). The candidates of replication r are the same whatever ``replications`` is; 1 is one set for all.
+    ``with_optimum`` puts the maximisers in place of the last candidates, so that no regret comes from the
+    discretisation."""
     if name not in OBJECTIVES:
         raise ValueError(f"name must be one of {', '.join(OBJECTIVES)}, got {name!r}.")
     if replications < 1 or not 0 <= noise < np.inf:

@@ -33,10 +33,8 @@ def batch_of(rows: pd.DataFrame, test: Mapping[str, Any] | None = None) -> pd.Se
 
 def with_batches(rows: pd.DataFrame, problem: CandidateArms | None = None) -> pd.DataFrame:
     """Return the rows after each batch with the columns ``batch``, ``immediate_regret`` and ``log_regret``, its log10.
-
     The immediate regret is counted from the maximum over the whole domain: to the regret among the candidates it adds
-    how far the best candidate of the run is below that maximum. No problem is needed where all arms are candidates.
-    """
+    how far the best candidate of the run is below that maximum. No problem is needed where all arms are candidates."""
     rows = rows.assign(batch=batch_of(rows))
     rows = rows[rows["batch"] >= 1]
     floor = 0.0 if problem is None else floors(problem)[rows["replication"] % len(problem.means)]
@@ -51,9 +49,7 @@ def floors(problem: CandidateArms) -> np.ndarray:
 
 def curves(panels: Mapping[str, pd.DataFrame], column: str, profile: str, kind: str = "median") -> pd.DataFrame:
     """Return the median of a column with the quartiles, or its mean with a 95% interval, batch by batch.
-
-    ``panels`` maps headings to rows of `with_batches`.
-    """
+    ``panels`` maps headings to rows of `with_batches`."""
     found = [
         summarise(rows, {kind: (column, kind)}, x="batch", panel=name, profile=profile) for name, rows in panels.items()
     ]

@@ -29,12 +29,7 @@ FWG = partial(Gse, allocation="g-optimal")
 GREEDY = partial(Gse, allocation="greedy")
 WYNN = partial(Gse, allocation="wynn")
 OD_LINBAI = partial(OdLinBai)
-LINEAR_GSE: dict[str, Any] = {
-    "GSE-Lin": UNIFORM,
-    "GSE-Lin-FWG": FWG,
-    "GSE-Lin-Greedy": GREEDY,
-    "GSE-Lin-Wynn": WYNN,
-}
+LINEAR_GSE: dict[str, Any] = {"GSE-Lin": UNIFORM, "GSE-Lin-FWG": FWG, "GSE-Lin-Greedy": GREEDY, "GSE-Lin-Wynn": WYNN}
 
 LOGISTIC = partial(Gse, model="logistic", allocation="uniform")
 LOGISTIC_FWG = partial(Gse, model="logistic", allocation="g-optimal")

@@ -1,10 +1,7 @@
-r"""Linear instances of the GSE paper: two fixed ones, and two that are drawn anew for each replication.
+"""Linear instances of the GSE paper: two fixed ones, and two that are drawn anew for each replication.
 
-References
-----------
-.. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022.
-   Section 8, Appendix E.3.
-.. [2] Yang, Tan. "Minimax Optimal Fixed-Budget Best Arm Identification in Linear Bandits". NeurIPS 2022. Section 5.
+Sections and appendices are the paper's: Section 8, Appendix E.3; the corner case is that of Yang and Tan, "Minimax
+Optimal Fixed-Budget Best Arm Identification in Linear Bandits", NeurIPS 2022, Section 5.
 """
 
 from __future__ import annotations
@@ -36,17 +33,8 @@ def check_sizes(n_arms: int, n_features: int, variance: float) -> None:
 
 
 def static_instance(gap: float, n_arms: int = 16, variance: float = 10.0) -> LinearBandit:
-    r"""Return the canonical basis with :math:`\theta=(\Delta,0,\dots,0)` ([1]_, Section 8.2): no structure at all.
-
-    Parameters
-    ----------
-    gap : float
-        :math:`\Delta>0`, in units of reward.
-    n_arms : int
-        K, also the number of features.
-    variance : float
-        Of a reward. [1]_ states none here; its code has 10.
-    """
+    r"""Return the canonical basis with :math:`\theta=(\Delta,0,\dots,0)` (Section 8.2): no structure at all.
+    The gap is in units of reward. The paper states no variance of a reward here; its code has 10."""
     check_sizes(n_arms, n_arms, variance)
     if not 0 < gap < np.inf:
         raise ValueError(f"gap must be positive and finite, got {gap}: with 0 every arm is best.")
@@ -56,19 +44,9 @@ def static_instance(gap: float, n_arms: int = 16, variance: float = 10.0) -> Lin
 
 
 def adaptive_instance(n_arms: int, omega: float = 0.1, variance: float = 10.0) -> LinearBandit:
-    r"""Return the canonical basis and :math:`(\cos\omega,\sin\omega,0,\dots)`, :math:`\theta=e_1` ([1]_, Section 8.1).
-
-    The last arm is hard to tell from the first, and pulls of arm 2 tell them apart.
-
-    Parameters
-    ----------
-    n_arms : int
-        K, at least 3; there are K - 1 features.
-    omega : float
-        Angle in radians, in :math:`(0, \pi/2)`.
-    variance : float
-        Of a reward.
-    """
+    r"""Return the canonical basis and :math:`(\cos\omega,\sin\omega,0,\dots)`, :math:`\theta=e_1` (Section 8.1).
+    K is at least 3, and there are K - 1 features. The last arm is hard to tell from the first, and pulls of arm 2 tell
+    them apart."""
     check_sizes(n_arms, n_arms - 1, variance)
     if n_arms < 3:
         raise ValueError(f"n_arms must be at least 3, got {n_arms}: a basis of two and the disturbing arm.")
@@ -134,24 +112,8 @@ def _corner(key: np.uint64, replications: IntArray, n_arms: int, spread: float) 
 @dataclass(frozen=True)
 class LinearInstances:
     """Linear bandits of one law, a new one for each replication; `take` draws those of some replications.
-
-    An instance is a function of the label, the seed and the replication alone.
-
-    Parameters
-    ----------
-    label : str
-        Name of the law.
-    n_arms, n_features : int
-        K and d.
-    sigma : float
-        Standard deviation of a reward.
-    draw : {"sphere", "cube", "corner"}
-        How arms are drawn.
-    seed : int
-        Another seed, other instances.
-    leaks : bool
-        Whether, in the authors' code, the policies that run on these instances overwrite the dimension.
-    """
+    An instance is a function of the label, the seed and the replication alone. ``draw`` says how arms are drawn;
+    ``leaks`` whether, in the authors' code, the policies that run on these instances overwrite the dimension."""
 
     label: str
     n_arms: int
@@ -163,9 +125,7 @@ class LinearInstances:
 
     def as_coded(self) -> LinearInstances:
         """Return the law of the authors' code: a cube for the sphere; with ``leaks``, four features.
-
-        Its projection overwrites the dimension that the generator uses, with 4, in all replications but the first.
-        """
+        Its projection overwrites the dimension that the generator uses, with 4, in all replications but the first."""
         draw: Draw = "cube" if self.draw == "sphere" else self.draw
         d = _LEAKED_DIMENSION if self.leaks and self.draw != "corner" else self.n_features
         return replace(self, draw=draw, n_features=d)
@@ -191,28 +151,17 @@ class LinearInstances:
 def sphere_instance(
     n_arms: int, n_features: int = 10, variance: float = 10.0, seed: int = 0, leaks: bool = False
 ) -> LinearInstances:
-    r"""Return random unit arms, :math:`\theta=x_i+0.01(x_j-x_i)` for the closest pair ([1]_, Section 8.3).
-
-    Parameters
-    ----------
-    n_arms, n_features : int
-        K and d.
-    variance : float
-        Of a reward: 10 in Figure 3 by the code, 1 in Figure 6.
-    seed, leaks
-        See `LinearInstances`.
-    """
+    r"""Return random unit arms, :math:`\theta=x_i+0.01(x_j-x_i)` for the closest pair (Section 8.3).
+    The variance of a reward is 10 in Figure 3 by the code, 1 in Figure 6."""
     check_sizes(n_arms, n_features, variance)
     label = f"sphere K={n_arms} d={n_features} variance={variance:g}"
     return LinearInstances(label, n_arms, n_features, variance**0.5, "sphere", seed, leaks)
 
 
 def corner_instance(n_arms: int, variance: float = 1.0, seed: int = 0) -> LinearInstances:
-    r"""Return the corner case of [2]_ in the plane ([1]_, Appendix E.3).
-
+    r"""Return the corner case of Yang and Tan in the plane (Appendix E.3).
     The best arm is :math:`e_1=\theta`; one lies at the angle :math:`3\pi/4`, the others at :math:`\pi/4+\varphi` with
-    :math:`\varphi\sim N(0,0.09^2)`. Most pulls of a uniform allocation go where they tell least.
-    """
+    :math:`\varphi\sim N(0,0.09^2)`. Most pulls of a uniform allocation go where they tell least."""
     check_sizes(n_arms, 2, variance)
     if n_arms < 3:
         raise ValueError(f"n_arms must be at least 3, got {n_arms}: the best arm, one near pi/4 and one at 3 pi/4.")

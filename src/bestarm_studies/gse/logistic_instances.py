@@ -1,10 +1,4 @@
-r"""Logistic bandits, the random ones of the GSE paper, and those of its authors' code.
-
-References
-----------
-.. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022.
-   Section 8.4.
-"""
+"""Logistic bandits, the random ones of the GSE paper (Section 8.4), and those of its authors' code."""
 
 from __future__ import annotations
 
@@ -38,17 +32,8 @@ def _successes(
 
 @dataclass(frozen=True)
 class LogisticBandit:
-    """Arms whose rewards are Bernoulli with a logistic mean.
-
-    Parameters
-    ----------
-    label : str
-        Name of the instance; it keys the noise.
-    features : ndarray, shape (n_arms, n_features) or (R, n_arms, n_features)
-        Arm features.
-    theta : ndarray, shape (n_features,) or (R, n_features)
-        Parameter.
-    """
+    """Arms whose rewards are Bernoulli with a logistic mean; the label keys the noise.
+    Features have shape (n_arms, n_features), or (R, n_arms, n_features) with ``theta`` of shape (R, n_features)."""
 
     label: str
     features: FloatArray
@@ -107,21 +92,9 @@ def _normal(key: np.uint64, replications: IntArray, d: int, scale: float) -> Flo
 
 @dataclass(frozen=True)
 class LogisticInstances:
-    r"""Random logistic bandits ([1]_, Section 8.4), a new one for each replication; `take` draws them.
-
-    Parameters
-    ----------
-    label : str
-        Name of the law.
-    n_arms, n_features : int
-        K and d.
-    seed : int
-        Another seed, other instances.
-    coded_scale : bool
-        *Deviation*: the entries of :math:`\theta` have the standard deviation 3/d, in place of the variance 3/d.
-    leaks : bool
-        Whether, in the authors' code, the policies that run on these instances overwrite the dimension.
-    """
+    r"""Random logistic bandits (Section 8.4), a new one for each replication; `take` draws them.
+    ``coded_scale`` is a *deviation*: the entries of :math:`\theta` have the standard deviation 3/d instead of the
+    variance 3/d. ``leaks``: in the authors' code, the policies that run on these instances overwrite the dimension."""
 
     label: str
     n_arms: int
@@ -152,15 +125,7 @@ class LogisticInstances:
 def logistic_instance(
     n_features: int, n_arms: int = 8, seed: int = 0, coded_scale: bool = False, leaks: bool = False
 ) -> LogisticInstances:
-    r"""Return arms uniform in :math:`[-1/2,1/2]^d` and :math:`\theta\sim N(0,\frac3dI_d)` ([1]_, Section 8.4).
-
-    Parameters
-    ----------
-    n_features, n_arms : int
-        d and K.
-    seed, coded_scale, leaks
-        See `LogisticInstances`.
-    """
+    r"""Return arms uniform in :math:`[-1/2,1/2]^d` and :math:`\theta\sim N(0,\frac3dI_d)` (Section 8.4)."""
     check_sizes(n_arms, n_features, 1.0)
     label = f"logistic K={n_arms} d={n_features}{' published scale' * coded_scale}"
     return LogisticInstances(label, n_arms, n_features, seed, coded_scale, leaks)

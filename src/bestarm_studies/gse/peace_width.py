@@ -1,9 +1,7 @@
-r"""Peace with a fixed budget as its authors run it: rounds that halve the Gaussian width of the arms that are left.
+"""Peace with a fixed budget as its authors run it: rounds that halve the Gaussian width of the arms that are left.
 
-References
-----------
-.. [1] Katz-Samuels, Jain, Karnin, Jamieson. "An Empirical Process Approach to the Union Bound: Practical Algorithms for
-   Combinatorial and Linear Bandits". NeurIPS 2020. Theorem 7, and the authors' public script for a fixed budget.
+Katz-Samuels, Jain, Karnin and Jamieson, "An Empirical Process Approach to the Union Bound: Practical Algorithms for
+Combinatorial and Linear Bandits", NeurIPS 2020, Theorem 7, and their public script for a fixed budget.
 """
 
 from __future__ import annotations
@@ -31,9 +29,7 @@ def squared_width(
     z: FloatArray, arms: IntArray, key: np.uint64, replication: int, item: int, weights: FloatArray
 ) -> float:
     r"""Return :math:`\gamma=\min_\lambda(E\max_az_a^\top A(\lambda)^{-1/2}\xi)^2` for some arms; write the minimiser.
-
-    The design is over all arms; 64 common draws stand for the expectation.
-    """
+    The design is over all arms; 64 common draws stand for the expectation."""
     chosen = z[arms]
     weights[:] = exponentiated_gradient(z, chosen, key, replication, item, _N_DRAWS, _N_STEPS)
     xi = normals(key, replication, item, _N_DRAWS, z.shape[1])
@@ -110,20 +106,9 @@ def _eliminate(
 @dataclass
 class PeaceWidthState:
     """The state of the policy for R replications.
-
-    Attributes
-    ----------
-    live : ndarray of bool, shape (R, K)
-        Arms not yet eliminated.
-    means : ndarray, shape (R, K)
-        Least squares on all rewards so far.
-    counts, sums : ndarray, shape (R, K)
-        Successful pulls and the sums of their rewards.
-    n_rounds, spent : ndarray of int64, shape (R,)
-        Rounds in all; pulls that were asked for.
-    gamma : ndarray, shape (R,)
-        Squared width of the live arms before the round.
-    """
+    ``live`` are arms not yet eliminated, ``means`` least squares on all rewards so far, ``counts`` and ``sums``
+    successful pulls and the sums of their rewards, all of shape (R, K); ``n_rounds`` those in all, ``spent`` pulls that
+    were asked for, ``gamma`` the squared width of the live arms before the round."""
 
     live: BoolArray
     means: FloatArray
@@ -141,24 +126,10 @@ class PeaceWidthState:
 
 @dataclass(frozen=True)
 class PeaceWidth:
-    r"""Peace with a fixed budget ([1]_): :math:`\lceil\max(\log_2\gamma,2)\rceil` rounds of equal budgets.
-
+    r"""Peace with a fixed budget: :math:`\lceil\max(\log_2\gamma,2)\rceil` rounds of equal budgets.
     A round pulls by the design of *all* arms that makes the squared Gaussian width :math:`\gamma` of the live ones
     smallest, fits least squares to all rewards so far, and keeps the longest prefix of the live arms, best first, whose
-    width is at most half as large. Two arms are never reduced to one before the end.
-
-    Parameters
-    ----------
-    budget : int
-        B, at least the number of rounds.
-    label : str
-        Name; keys the random choices.
-
-    Raises
-    ------
-    ValueError
-        For a budget below the number of rounds.
-    """
+    width is at most half as large. Two arms are never reduced to one before the end."""
 
     budget: int
     label: str = "Peace"

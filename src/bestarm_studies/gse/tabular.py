@@ -1,9 +1,6 @@
 """Bandits whose arms are rows of a table, drawn anew for each replication; the target is only roughly linear.
 
-References
-----------
-.. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022.
-   Appendix E.2.
+Of the paper: Appendix E.2.
 """
 
 from __future__ import annotations
@@ -27,17 +24,8 @@ DATA_FILES = ("automobile", "electric-motor-sample")
 
 @dataclass(frozen=True)
 class TabularBandit(LinearBandit):
-    """A bandit with given means, whatever the features; ``theta`` plays no part.
-
-    Parameters
-    ----------
-    label, features, theta, sigma
-        As of `LinearBandit`; one set of features for each replication.
-    target : ndarray, shape (R, n_arms)
-        Expected rewards.
-    only_first_best : bool
-        Whether of several best arms only the first counts as correct.
-    """
+    """A bandit with given means ``target``, shape (R, n_arms), whatever the features; ``theta`` plays no part.
+    ``only_first_best``: of several best arms only the first counts as correct."""
 
     target: FloatArray | None = None
     only_first_best: bool = False
@@ -79,26 +67,10 @@ def _rows(key: np.uint64, replications: IntArray, n_arms: int, n_rows: int, agai
 @dataclass(frozen=True)
 class TabularInstances:
     """Bandits on random rows of a table, other rows for each replication; `take` draws them.
-
-    Parameters
-    ----------
-    label : str
-        Name of the law; it keys the rows.
-    features, target : ndarray, shapes (n_rows, n_features) and (n_rows,)
-        The table, scaled to [0, 1].
-    n_arms : int
-        K.
-    sigma : float
-        Standard deviation of a reward.
-    with_replacement : bool
-        Whether a row can be drawn twice, as in the authors' code. Duplicates of the best row are as good as it is.
-    only_first_best : bool
-        *Deviation*: of rows drawn twice that are best only the first counts as correct, as in the authors' code.
-    seed : int
-        Another seed, other rows.
-    data : {"real", "stand-in"}
-        Where the table comes from.
-    """
+    The label keys the rows; features, shape (n_rows, n_features), and the target are scaled to [0, 1].
+    ``with_replacement``: a row can be drawn twice, as in the authors' code. Duplicates of the best row are as good as
+    it is, except, a *deviation*, with ``only_first_best``, by which only the first counts as correct, as in the
+    authors' code."""
 
     label: str
     features: FloatArray
@@ -163,21 +135,10 @@ def _instances(
 
 
 def automobile_instance(
-    n_arms: int,
-    variance: float = 0.1,
-    with_replacement: bool = True,
-    seed: int = 0,
-    only_first_best: bool = False,
+    n_arms: int, variance: float = 0.1, with_replacement: bool = True, seed: int = 0, only_first_best: bool = False
 ) -> TabularInstances:
-    """Return cars: which is the most expensive? ([1]_, Figure 5a).
-
-    The price is scaled to [0, 1] with the features, as in the authors' code, so a variance of 0.1 is large.
-
-    Raises
-    ------
-    DataUnavailable
-        If the file cannot be found; `stand_in_automobile_instance` has the same schema.
-    """
+    """Return cars: which is the most expensive (Figure 5a)? `stand_in_automobile_instance` has the same schema.
+    The price is scaled to [0, 1] with the features, as in the authors' code, so a variance of 0.1 is large."""
     table = read_automobile(fetch("automobile"))
     return _instances("automobile", table, n_arms, variance, with_replacement, only_first_best, seed, "real")
 
@@ -190,15 +151,8 @@ def electric_motor_instance(
     seed: int = 0,
     only_first_best: bool = False,
 ) -> TabularInstances:
-    """Return measurements of a motor: which has the highest speed, or temperature? ([1]_, Figure 5b).
-
-    The table is a sample of about 1.5% of the rows.
-
-    Raises
-    ------
-    DataUnavailable
-        If the file cannot be found; `stand_in_electric_motor_instance` has the same schema.
-    """
+    """Return measurements of a motor: which has the highest speed, or temperature (Figure 5b)?
+    The table is a sample of about 1.5% of the rows; `stand_in_electric_motor_instance` has the same schema."""
     table = read_electric_motor(fetch("electric-motor-sample"), target)
     return _instances(
         f"electric motor {target}", table, n_arms, variance, with_replacement, only_first_best, seed, "real"
@@ -213,11 +167,7 @@ def _stand_in(n_rows: int, names: tuple[str, ...]) -> ArmTable:
 
 
 def stand_in_automobile_instance(
-    n_arms: int,
-    variance: float = 0.1,
-    with_replacement: bool = True,
-    seed: int = 0,
-    only_first_best: bool = False,
+    n_arms: int, variance: float = 0.1, with_replacement: bool = True, seed: int = 0, only_first_best: bool = False
 ) -> TabularInstances:
     """Return random rows with a slightly quadratic target, of the schema of the cars."""
     table = _stand_in(205, tuple(CAR_FEATURES.values()))

@@ -8,11 +8,7 @@ import pandas as pd
 
 from bestarm_lab.figures.values import paired_effects, summarise
 
-ACCURACY = {
-    "accuracy": ("correct", "share"),
-    "simple regret": ("simple_regret", "mean"),
-    "pulls": ("pulls", "mean"),
-}
+ACCURACY = {"accuracy": ("correct", "share"), "simple regret": ("simple_regret", "mean"), "pulls": ("pulls", "mean")}
 
 
 def per_arm(rows: pd.DataFrame) -> pd.DataFrame:
@@ -24,7 +20,6 @@ def accuracy_differences(
     rows: pd.DataFrame, left: str, right: str, *, x: str, panel: str, profile: str
 ) -> pd.DataFrame:
     """Return the accuracy of one algorithm minus another's on the same noise, with 95% t-intervals.
-
     ``x`` names a column and ``panel`` is a text with columns in braces, as in `bestarm_lab.figures.values.summarise`.
     """
     outcomes = {"series", "correct", "simple_regret", "pulls", "round", "stopped", "data", "key"}
@@ -37,9 +32,7 @@ def accuracy_differences(
 
 def differences_from(rows: pd.DataFrame, base: str, others: Sequence[str], **layout: str) -> pd.DataFrame:
     """Return the accuracies of some algorithms minus that of one, on the same noise; the series is the algorithm.
-
-    ``layout`` has ``x, panel`` and ``profile``, as `accuracy_differences` takes them.
-    """
+    ``layout`` has ``x, panel`` and ``profile``, as `accuracy_differences` takes them."""
     parts = [accuracy_differences(rows, name, base, **layout).assign(series=name) for name in others]
     return pd.concat(parts, ignore_index=True)
 
@@ -47,21 +40,9 @@ def differences_from(rows: pd.DataFrame, base: str, others: Sequence[str], **lay
 def accuracy_effects(
     rows: pd.DataFrame, sizes: Sequence[int], *, name: str, profile: str, per_arm: int = 20, budget: int = 0
 ) -> pd.DataFrame:
-    """Return what each change adds to the accuracy, a panel for each K.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Series "A" and "A | change".
-    sizes : sequence of int
-        K; those without rows are left out.
-    name : str
-        Start of the panels' names.
-    profile : str
-        Scale of the run.
-    per_arm, budget : int
-        The budget, or over K; where rows lack it (at the smoke profile), their largest.
-    """
+    """Return what each change adds to the accuracy (series "A" and "A | change"), a panel for each K that has rows.
+    Panels' names begin with ``name``. ``budget``, or ``per_arm`` times K, is the budget; where rows lack it (at the
+    smoke profile), their largest."""
     frames = []
     for k in sizes:
         mine = rows[rows["n_arms"] == k]

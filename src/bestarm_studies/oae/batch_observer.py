@@ -29,36 +29,13 @@ def n_good(tau: float, n_arms: float) -> int:
 
 @dataclass
 class BatchObserver(Observed):
-    """A batch search under observation; it makes the same choices.
-
-    Parameters
-    ----------
-    policy : BatchSearch
-        What searches; without ``until`` no replication may stop before another.
-    problem : FiniteProblem
-        What is searched.
-    until : float, optional
-        A run is over once its recommended arm is among this share of the arms, the smallest quantile that is counted;
-        by default it is searched to its last batch. Counts of batches until an arm of this quantile or of a larger one
-        are the same.
-    least : int
-        No run is over before so many batches.
-    whole : collection of str
-        Labels of policies whose first `WHOLE_RUNS` replications are searched to the end, since their rewards are drawn
-        over all batches.
-
-    Raises
-    ------
-    ValueError
-        If ``until`` is no share of the arms between 0 and 1, or ``least`` is negative.
-
-    Attributes
-    ----------
-    rounds : list of dict
-        For each round and replication: ``reward``, mean of the batch; ``distance``, mean distance of two of its arms in
-        standardised features; ``optimistic``, whether the model's outputs over the batch add up to at least the best
-        batch still to be had (NaN without a model); ``diverged``, whether a fit was.
-    """
+    """A batch search under observation, with the same choices; what may stop before another needs ``until``.
+    A run is over once its recommended arm is among the share ``until`` of the arms, the smallest quantile that is
+    counted (by default never), and ``least`` batches are done. Policies labelled in ``whole`` go on in their first
+    `WHOLE_RUNS` replications, since their rewards are drawn over all batches. ``rounds`` has for each round and
+    replication ``reward``, mean of the batch; ``distance``, mean distance of two of its arms in standardised features;
+    ``optimistic``, whether the model's outputs over the batch add up to at least the best batch still to be had (NaN
+    without a model); ``diverged``, whether a fit was."""
 
     columns: ClassVar[tuple[str, ...]] = ("reward", "distance", "optimistic", "diverged")
 
@@ -140,9 +117,7 @@ class BatchObserver(Observed):
 
     def closed(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return rows with one more for each run that ended once it had found: its last batch, with what is known.
-
-        Rank and regret are those with which the run ended; rewards of batches that were not searched are missing.
-        """
+        Rank and regret are those with which the run ended; rewards of batches that were not searched are missing."""
         if self.until is None:
             return rows
         last = rows.loc[rows.groupby("replication")["round"].idxmax()]

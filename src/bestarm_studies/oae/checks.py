@@ -12,8 +12,15 @@ from typing import Any
 import pandas as pd
 
 from bestarm_lab.claims.cells import Value, side_values
-from bestarm_studies.oae.divergence import without_broken
-from bestarm_studies.oae.first_hits import MAIN_TAU, first_hits, random_mean, shared_rounds, until_found, whole_runs
+from bestarm_studies.oae.first_hits import (
+    MAIN_TAU,
+    first_hits,
+    random_mean,
+    shared_rounds,
+    until_found,
+    whole_runs,
+    without_broken,
+)
 
 LEAST_BATCHES = 20  # no search is ended before
 RANDOM = "RandomBatch"
@@ -23,9 +30,7 @@ comparable = shared_rounds
 
 def first_hit(rows: pd.DataFrame, test: Test, tau: float = MAIN_TAU) -> pd.DataFrame:
     """Return the batches until an arm of the top share ``tau``, one more than there are where none was found.
-
-    Those of random batches are their mean by the exact law, in every run.
-    """
+    Those of random batches are their mean by the exact law, in every run."""
     table = first_hits(without_broken(until_found(rows)), tau)["first"].unstack("series")
     if RANDOM in table:
         first = rows[rows["round"] == 1].iloc[0]

@@ -1,4 +1,4 @@
-"""Searches of the landscapes, which most sections show; experiments of one section stand in its folder.
+"""Searches of landscapes, UCI tables and fitted responses; the landscapes, which most sections show, are run here.
 
 What a profile does not name is the paper's: 5000 steps of Adam, 150 batches, 10 members, 25 runs. A search ends once it
 has found an arm of the smallest quantile that is counted, except for series whose rewards are drawn over all batches.
@@ -6,10 +6,22 @@ has found an arm of the smallest quantile that is counted, except for series who
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from bestarm_lab.experiments.experiment import Experiment
-from bestarm_studies.oae.searches import BOTH, MEASURED, REWARDED, on_lines
+from bestarm_lab.metrics import arm_count, rank, relative_regret
+from bestarm_studies.oae.batch_observer import BatchObserver
+from bestarm_studies.oae.checks import LEAST_BATCHES
+from bestarm_studies.oae.first_hits import SMALLEST_TAU
+from bestarm_studies.oae.fitted_response import (
+    fitted_instance,
+    one_teacher_instance,
+    stand_in_fitted_instance,
+    stand_in_one_teacher_instance,
+)
+from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.series import (
     CUT,
     DEFAULT_BIAS,
@@ -22,18 +34,145 @@ from bestarm_studies.oae.series import (
     MANY_RUNS,
     MIDDLE,
     OBJECTIVES,
+    ROUNDS,
+    RUNS,
     SEQUENTIAL,
     SMALL,
     VANILLA,
+    Group,
+    Hidden,
+    scales,
 )
+from bestarm_studies.oae.uci_sets import stand_in_uci_instance, uci_instance
+
+BATCH = 3
+BICYCLES = ("BikeSharingDay", "BikeSharingHour")
+BLOG_POSTS = 52396
+FOUND = partial(BatchObserver, until=SMALLEST_TAU)
+# searches whose rewards are drawn over all batches, or whose batches are measured
+REWARDED = partial(BatchObserver, until=SMALLEST_TAU, whole=tuple(VANILLA))
+MEASURED = partial(BatchObserver, until=SMALLEST_TAU, least=LEAST_BATCHES)
+BOTH = partial(BatchObserver, until=SMALLEST_TAU, least=LEAST_BATCHES, whole=tuple(VANILLA))
+_search = partial(Experiment, metrics=(rank, arm_count, relative_regret), every=1, block=25)
+
+
+def on_lines(
+    title: str,
+    hidden: Hidden,
+    series: Group,
+    *,
+    observe: Any = FOUND,
+    problem: partial[Any] | None = None,
+    names: Sequence[str] = LANDSCAPES,
+    settings: Mapping[str, Any] | None = None,
+    **scale: Any,
+) -> Experiment:
+    """Return searches of the landscapes, whose features are scaled for each run's arms.
+    ``series`` are the algorithms; ``observe`` says when a run is over, see `BatchObserver`; ``problem`` is another
+    landscape's constructor; ``settings`` are other settings of every policy; ``scale`` is for
+    `bestarm_studies.oae.series.scales`."""
+    return _search(
+        title=title,
+        problem=problem or partial(landscape),
+        vary={"name": names},
+        settings={"batch": BATCH, "rounds": ROUNDS, "standardise": True, "hidden": hidden, **(settings or {})},
+        series=series,
+        observe=observe,
+        profiles=scales(hidden, smoke={"name": ["MultiValleyOneDimHole"]}, **scale),
+    )
+
+
+def on_bikes(
+    title: str,
+    hidden: Hidden,
+    series: Group,
+    *,
+    rounds: int = 50,
+    runs: int = RUNS,
+    observe: Any = FOUND,
+    subsets: Sequence[int] = (),
+    laptop_runs: int = RUNS,
+    **problem: Any,
+) -> Experiment:
+    """Return searches of the two bicycle tables, or of other subsets of them.
+    ``subsets`` are seeds of `uci_instance`, ``problem`` its other settings."""
+    seeds = {"seed": tuple(subsets)} if subsets else {}
+    return _search(
+        title=title,
+        problem=partial(uci_instance, **problem),
+        stand_in=partial(stand_in_uci_instance, **problem),
+        vary={"name": BICYCLES, **seeds},
+        settings={"batch": BATCH, "rounds": ROUNDS, "hidden": hidden},
+        series=series,
+        observe=observe,
+        profiles=scales(
+            hidden, rounds=rounds, runs=runs, laptop_runs=laptop_runs, smoke={"name": ["BikeSharingDay"]}, **CUT
+        ),
+    )
+
+
+def on_blogs(
+    title: str,
+    hidden: Hidden,
+    series: Group,
+    *,
+    rounds: int,
+    runs: int = RUNS,
+    laptop_runs: int = RUNS,
+    observe: Any = FOUND,
+) -> Experiment:
+    """Return searches of the blog posts, of which the profiles smoke and laptop take a random subset."""
+    return _search(
+        title=title,
+        problem=partial(uci_instance, name="BlogFeedback"),
+        stand_in=partial(stand_in_uci_instance, name="BlogFeedback"),
+        vary={"n_arms": [BLOG_POSTS]},
+        settings={"batch": BATCH, "rounds": ROUNDS, "hidden": hidden},
+        series=series,
+        observe=observe,
+        profiles=scales(
+            hidden,
+            rounds=rounds,
+            runs=runs,
+            laptop_runs=laptop_runs,
+            smoke={"n_arms": [300]},
+            laptop={"n_arms": [5000]},
+            **CUT,
+        ),
+    )
+
+
+def on_fitted(
+    title: str,
+    hidden: Hidden,
+    series: Group,
+    *,
+    names: Sequence[str],
+    scale: Mapping[str, Any],
+    one_teacher: bool = False,
+    **teacher: Any,
+) -> Experiment:
+    """Return searches of tables whose response is a fit of the class that searches.
+    Each run has a response of its own, or all have that of the first. ``scale`` is for
+    `bestarm_studies.oae.series.scales`; ``teacher`` says how a response is made."""
+    own, one = (fitted_instance, stand_in_fitted_instance), (one_teacher_instance, stand_in_one_teacher_instance)
+    made, stand_in = one if one_teacher else own
+    return _search(
+        title=title,
+        problem=partial(made, hidden=hidden, **teacher),
+        stand_in=partial(stand_in, hidden=hidden, **teacher),
+        vary={"name": names},
+        settings={"batch": BATCH, "rounds": ROUNDS, "hidden": hidden},
+        series=series,
+        observe=FOUND,
+        profiles=scales(hidden, laptop_runs=FEW_RUNS, **scale),
+    )
 
 
 def landscape_searches(**choice: Any) -> dict[str, Experiment]:
-    """Return all searches of the landscapes, with ``choice`` for `bestarm_studies.oae.searches.on_lines`.
-
+    """Return all searches of the landscapes, with ``choice`` for `bestarm_studies.oae.experiments.on_lines`.
     NN 10-5 has the paper's scale at the profile laptop, too; the profile paper has `MANY_RUNS` where 25 leave a main
-    comparison undecided.
-    """
+    comparison undecided."""
     choice = {"laptop_runs": FEW_RUNS, **choice}
     cut = {**CUT, **choice}
     more = {**choice, "runs": MANY_RUNS}

@@ -1,6 +1,7 @@
 """Rows of batch searches: when a run first sees a top arm, which batches and runs compare, random batches' exact law.
 
-Of the paper: Appendix E.1.
+Of the paper: Appendix E.1. An unbounded objective leads to outputs beyond any response, and fits that diverge: ten
+thousand is where a run is marked.
 """
 
 from __future__ import annotations
@@ -12,6 +13,27 @@ from scipy.special import gammaln
 from bestarm.interface import FloatArray
 from bestarm_studies.oae.batch_observer import WHOLE_RUNS, n_good
 
+BEYOND = "runs beyond 10^4"  # statistic: runs with a fit whose outputs passed 10^4
+
+
+def marked_runs(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return which runs (``series, replication``) had a fit that diverged.
+    ``beyond``: an output passed 10^4 in some round; ``broken``: a batch was chosen by outputs that are no numbers."""
+    beyond = rows["diverged"] > 0
+    broken = beyond & rows["optimistic"].isna()
+    flags = pd.DataFrame({"beyond": beyond, "broken": broken})
+    return flags.groupby([rows["series"], rows["replication"]], sort=False).any()
+
+
+def without_broken(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of one problem's runs without those in which a fit broke down; these enter no mean.
+    Runs whose outputs passed 10^4 stay: an unbounded objective leads there, and to leave them out would keep the runs
+    in which optimism happened to stay small."""
+    broken = marked_runs(rows)["broken"]
+    runs = pd.MultiIndex.from_frame(rows[["series", "replication"]])
+    return rows[~broken.reindex(runs).to_numpy(dtype=np.bool_)]
+
+
 TAUS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
 MAIN_TAU = 0.01
 SMALLEST_TAU = min(TAUS)  # a search may end once it has found an arm of this quantile
@@ -19,9 +41,7 @@ SMALLEST_TAU = min(TAUS)  # a search may end once it has found an arm of this qu
 
 def shared_rounds(*tables: pd.DataFrame) -> list[pd.DataFrame]:
     """Return each table's rows up to the last batch that every series of all of them has.
-
-    Methods that are given fewer batches would otherwise be counted as faster where they never find a top arm.
-    """
+    Methods that are given fewer batches would otherwise be counted as faster where they never find a top arm."""
     last = min(rows.groupby("series", sort=False)["round"].max().min() for rows in tables)
     return [rows[rows["round"] <= last] for rows in tables]
 
@@ -34,27 +54,9 @@ def comparable_runs(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def first_hits(rows: pd.DataFrame, tau: float = MAIN_TAU) -> pd.DataFrame:
-    """Return when each run first saw an arm of the top quantile.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Rows of one problem: ``series, replication, round, rank, arm_count``. Ranks of round 0 do not count: a search
-        just made, which the random design counts at once, has there that of an arm that nobody has seen.
-    tau : float
-        Quantile.
-
-    Returns
-    -------
-    DataFrame
-        Indexed by ``series`` and ``replication``: ``first``, the number of the batch, one more than there are where it
-        never was, and ``censored``, whether that is so.
-
-    Raises
-    ------
-    ValueError
-        For a quantile below the smallest, after which a search may have ended.
-    """
+    """Return ``first``, the batch in which each run (``series, replication``) first saw an arm of the top ``tau``.
+    It is one more than there are batches where it never was (``censored``). Ranks of round 0 do not count: a search
+    just made, which the random design counts at once, has there that of an arm that nobody has seen."""
     if not SMALLEST_TAU <= tau <= 1.0:
         raise ValueError(f"tau must be between {SMALLEST_TAU}, at which a search may end, and 1; got {tau}.")
     good = n_good(tau, float(rows["arm_count"].iloc[0]))
@@ -77,10 +79,8 @@ def until_found(rows: pd.DataFrame) -> pd.DataFrame:
 
 def whole_runs(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the runs that were searched to the last batch by design, not because they did not find.
-
     A series of which some runs ended counts with its first `WHOLE_RUNS`, if all of these were searched to the last
-    batch, and else not at all: the runs that go on by themselves are the slow ones.
-    """
+    batch, and else not at all: the runs that go on by themselves are the slow ones."""
     runs = [rows["series"], rows["replication"]]
     searched = rows["round"].where(rows["reward"].notna() & (rows["round"] > 0))
     whole = searched.groupby(runs, sort=False).transform("nunique") == rows["round"].max()

@@ -28,15 +28,8 @@ _ATTEMPTS = 10
 
 def teacher_responses(table: NoiselessArms, training: Training, replications: IntArray) -> FloatArray:
     """Return the standardised outputs of one network for each replication, fitted to all arms, shape (R, n_arms).
-
     Initial weights and minibatches are named by the replication, so that its network does not depend on the others. A
-    network whose units have all died has a constant output; its replication alone takes the next initial weights.
-
-    Raises
-    ------
-    RuntimeError
-        If ten networks in a row of one replication were dead.
-    """
+    network whose units have all died has a constant output; its replication alone takes the next initial weights."""
     n = table.means.shape[1]
     nothing, everything = np.zeros(1, dtype=np.int64), np.arange(n, dtype=np.int64)[None]
     features = torch.tensor(table.features, dtype=torch.float32, device=training.device)[None]
@@ -62,15 +55,7 @@ def teacher_responses(table: NoiselessArms, training: Training, replications: In
 
 @dataclass(frozen=True)
 class FittedArms(DrawnArms):
-    """A table whose response is a network's fit to the real one, another network for each replication.
-
-    Parameters
-    ----------
-    table : NoiselessArms
-        The arms and their real response; all replications share the features.
-    training : Training
-        Of each network.
-    """
+    """A table whose response is a network's fit to the real one, another network for each replication."""
 
     table: NoiselessArms
     training: Training
@@ -102,21 +87,7 @@ class OneTeacher(FittedArms):
 
 def fitted_instance(name: str, hidden: Sequence[int], steps: int = 5000, learning_rate: float = 0.01) -> FittedArms:
     """Return a UCI table whose response is a network's fit to the real response (Appendix E.1.2).
-
-    Parameters
-    ----------
-    name : str
-        One of `bestarm_studies.oae.uci_sets.UCI_SETS`.
-    hidden : sequence of int
-        Units of the teachers' hidden layers.
-    steps, learning_rate
-        Of each teacher's fit.
-
-    Raises
-    ------
-    DataUnavailable
-        If the file cannot be found; `stand_in_fitted_instance` has the same schema.
-    """
+    ``hidden``, ``steps`` and ``learning_rate`` are the teacher's; `stand_in_fitted_instance` has the same schema."""
     return FittedArms(uci_instance(name), Training(tuple(hidden), steps, learning_rate))
 
 

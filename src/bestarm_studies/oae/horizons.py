@@ -21,7 +21,7 @@ from bestarm_lab.paths import RESULTS
 from bestarm_lab.results import verdict_rows
 from bestarm_lab.study import load_study
 from bestarm_studies.oae.checks import VALUES
-from bestarm_studies.oae.divergence import without_broken
+from bestarm_studies.oae.experiments import BATCH
 from bestarm_studies.oae.first_hits import (
     MAIN_TAU,
     comparable_runs,
@@ -29,8 +29,8 @@ from bestarm_studies.oae.first_hits import (
     random_mean,
     random_survival,
     until_found,
+    without_broken,
 )
-from bestarm_studies.oae.searches import BATCH
 from bestarm_studies.oae.values import RANDOM_LAW, bootstrap_interval
 
 HORIZONS = (50, 150)

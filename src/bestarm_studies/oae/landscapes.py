@@ -55,24 +55,8 @@ def _arms(key: np.uint64, replications: IntArray, n_arms: int, gaps: FloatArray)
 @dataclass(frozen=True)
 class Landscape(DrawnArms):
     """A landscape whose arms are drawn anew for each replication; `take` draws them.
-
-    Parameters
-    ----------
-    label : str
-        Name of the law; it keys the arms.
-    n_hills : {"one", "four"}
-        Which function.
-    gaps : tuple of (low, high)
-        Open intervals without arms.
-    n_arms : int
-        Number of arms.
-    width : float
-        Of the four hills.
-    scale : float
-        Factor of all responses.
-    seed : int
-        Another seed, other arms.
-    """
+    ``label`` keys the arms; ``gaps`` are open intervals (low, high) without arms; ``width`` is that of the four hills,
+    ``scale`` a factor of all responses."""
 
     label: str
     n_hills: str
@@ -98,29 +82,10 @@ class Landscape(DrawnArms):
 def landscape(
     name: str, n_arms: int = 1000, hole: str = "interval", width: float = 0.9, scale: float = 1.0, seed: int = 0
 ) -> Landscape:
-    """Return one of the four landscapes (Figure 7).
-
-    Parameters
-    ----------
-    name : str
-        One of ``LANDSCAPES``.
-    n_arms : int
-        Number of arms, uniform on what is left of [-10, 10].
-    hole : {"interval", "island"}
-        What is missing in the "Hole" sets: an interval with the summit in it, as here by default, or a ring around a
-        summit that is still there, the other way to read the text.
-    width : float
-        Of each of the four hills.
-    scale : float
-        Factor of all responses, which optimism is relative to.
-    seed : int
-        Another seed, other arms.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name or hole, too few arms, or hills without width.
-    """
+    """Return one of the four landscapes (Figure 7), with arms uniform on what is left of [-10, 10].
+    ``hole`` is what is missing in the "Hole" sets: an "interval" with the summit in it, as here by default, or a ring
+    around a summit that is still there ("island"), the other way to read the text. ``width`` is that of each of the
+    four hills; ``scale`` a factor of all responses, which optimism is relative to."""
     if name not in LANDSCAPES:
         raise ValueError(f"name must be one of {', '.join(LANDSCAPES)}, got {name!r}.")
     if hole not in ("interval", "island"):

@@ -113,40 +113,12 @@ def fit_rows(
     bias: float = 0.0,
     workers: int = 1,
 ) -> pd.DataFrame:
-    """Return the training error of plain fits to all arms.
-
-    Parameters
-    ----------
-    problems : mapping
-        Name to a function without arguments, such as a partial, that makes the problem.
-    classes : sequence of sequences of int
-        Hidden layers of each class.
-    learning_rates : sequence of float
-        Step sizes of Adam.
-    at : sequence of int
-        Steps after which the error is looked at.
-    steps, replications, seed : int
-        Steps of a fit; fits of each class; seed of the project.
-    stand_ins : mapping, optional
-        The same for problems on real data, where nobody has them.
-    bias : float, default=0.0
-        Initial biases, see `bestarm.models.mlp_batch.Mlp.xavier`.
-
-    Returns
-    -------
-    DataFrame
-        ``convention, series`` (the class), ``panel`` (the problem), ``learning_rate, replication, x`` (step), ``mse``,
-        ``var`` (variance of the response), ``data``.
-    """
+    """Return ``mse``, the training error of plain fits to all arms, and ``var``, the variance of the response.
+    x is the step, of ``at``; the series is the class, the panel the problem. ``problems`` map names to functions
+    without arguments that make them; ``stand_ins`` are the same for real data, where nobody has them. ``bias`` is that
+    of `bestarm.models.mlp_batch.Mlp.xavier`."""
     cells = [
-        (
-            name,
-            make,
-            (stand_ins or {}).get(name),
-            hidden,
-            rate,
-            replications,
-        )
+        (name, make, (stand_ins or {}).get(name), hidden, rate, replications)
         for name, make in problems.items()
         for hidden in classes
         for rate in learning_rates
@@ -159,14 +131,7 @@ def fit_rows(
 
 def fit_values(rows: pd.DataFrame, profile: str, rates: dict[str, float]) -> pd.DataFrame:
     """Return the median training error over the variance of the response, with its quartiles, step by step.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Rows of `bestarm_studies.oae.network_fits.fit_rows`.
-    rates : dict
-        The step size of each class; rows of others are left out.
-    """
+    ``rates`` has the step size of each class; rows of others are left out."""
     mine = rows[rows["learning_rate"] == rows["series"].map(rates)]
     mine = mine.assign(ratio=mine["mse"] / mine["var"])
     return summarise(mine, {"median MSE / variance": ("ratio", "median")}, x="x", panel="{panel}", profile=profile)

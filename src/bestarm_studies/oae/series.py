@@ -97,28 +97,12 @@ def scales(
     laptop_runs: int = RUNS,
 ) -> dict[Profile, Scale]:
     """Return what each profile cuts of a search with one class of networks.
-
     The paper's own scale is 25 runs of 150 batches, with 5000 steps a fit and ensembles of 10. The profile laptop has
-    25 runs, too, or `FEW_RUNS` where they are dear, and cuts steps, members and batches of all but the smallest
-    networks. Methods are compared over the batches and runs that both have.
-
-    Parameters
-    ----------
-    hidden : tuple of int
-        The class, by its hidden layers.
-    rounds, steps, members : int
-        Batches, steps of a fit and members of an ensemble at the profile laptop.
-    runs : int
-        Runs at the profile paper: 25, and more where 25 leave the paper's main comparisons undecided.
-    fixed : mapping, optional
-        Settings of every policy at the profiles laptop and paper, in the place of those chosen for the class.
-    smoke, laptop : mapping, optional
-        Settings of the problem that these profiles vary.
-    step_sizes : StepSizes
-        Of Adam.
-    laptop_runs : int
-        Runs at the profile laptop.
-    """
+    25 runs, too, or `FEW_RUNS` where they are dear (``laptop_runs``), and cuts steps, members and batches of all but
+    the smallest networks: ``rounds, steps, members``. Methods are compared over the batches and runs that both have.
+    ``runs`` at the profile paper are 25, and more where 25 leave the paper's main comparisons undecided. ``fixed`` are
+    settings of every policy at the profiles laptop and paper, instead of those chosen for the class; ``smoke`` and
+    ``laptop`` settings of the problem that these profiles vary."""
     short, long = step_sizes.short[hidden], step_sizes.long[hidden]
     few = {"steps": 10, "rounds": 4, "members": 2, "learning_rate": short}
     rate = long if steps >= LONG else short

@@ -27,9 +27,9 @@ from bestarm_lab.paths import RESULTS
 from bestarm_lab.results import published
 from bestarm_lab.study import load_study
 from bestarm_studies.oae.checks import RANDOM
+from bestarm_studies.oae.experiments import BATCH
 from bestarm_studies.oae.first_hits import random_mean
 from bestarm_studies.oae.open_choices.open_design import CHOICES, N_ARMS, N_DRAWS, OPEN_DESIGN, QUANTILES, drawn_levels
-from bestarm_studies.oae.searches import BATCH
 
 # which rows of the design stand for an experiment
 DESIGNED = {"synthetic_10_5": "design_10_5"}

@@ -60,20 +60,8 @@ def _arm_table(features: pd.DataFrame, target: FloatArray) -> ArmTable:
 @says_which_file
 def read_bike_sharing(path: Path, *, parts_of_target: bool = False) -> ArmTable:
     """Read days or hours of a bicycle hire; the target is the number of bicycles, calendar words stay numbers.
-
-    Parameters
-    ----------
-    path : Path
-        ``day.csv`` or ``hour.csv``.
-    parts_of_target : bool
-        Keep the columns ``casual`` and ``registered``, whose sum is the target. Thirteen columns, as [5]_
-        prints for the days, are only had this way.
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged.
-    """
+    ``parts_of_target`` keeps the columns ``casual`` and ``registered``, whose sum is the target: thirteen columns, as
+    the paper prints for the days, are only had this way."""
     table = _table(path, ["instant", "dteday", *_BIKE_PARTS, "cnt"])
     dropped = ["instant", "dteday", "cnt", *([] if parts_of_target else _BIKE_PARTS)]
     return _arm_table(table.drop(columns=dropped), table["cnt"].to_numpy(np.float64))
@@ -81,13 +69,7 @@ def read_bike_sharing(path: Path, *, parts_of_target: bool = False) -> ArmTable:
 
 @says_which_file
 def read_adult(path: Path) -> ArmTable:
-    """Read people of a census ([2]_); the target is 1 for an income above 50,000 dollars.
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged.
-    """
+    """Read people of a census; the target is 1 for an income above 50,000 dollars."""
     table = _table(path, len(_ADULT_COLUMNS), header=None, names=None, skipinitialspace=True, keep_default_na=False)
     table.columns = pd.Index(_ADULT_COLUMNS)
     return _arm_table(table.drop(columns="income"), np.asarray(table["income"] == ">50K", dtype=np.float64))
@@ -95,28 +77,15 @@ def read_adult(path: Path) -> ArmTable:
 
 @says_which_file
 def read_bank_marketing(path: Path) -> ArmTable:
-    """Read telephone calls of a bank ([3]_); the target is 1 if the client subscribed.
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged.
-    """
+    """Read telephone calls of a bank; the target is 1 if the client subscribed."""
     table = _table(path, ["age", "job", "duration", "nr.employed", "y"], sep=";", keep_default_na=False)
     return _arm_table(table.drop(columns="y"), np.asarray(table["y"] == "yes", dtype=np.float64))
 
 
 @says_which_file
 def read_blog_feedback(path: Path) -> ArmTable:
-    """Read blog posts ([4]_); the target is the number of comments in the next 24 hours.
-
-    The first row is left out: [5]_ prints 52,396 rows of 52,397, which is what remains if it is taken for a header.
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged.
-    """
+    """Read blog posts; the target is the number of comments in the next 24 hours.
+    The first row is left out: the paper prints 52,396 rows of 52,397, which remain if it is taken for a header."""
     table = _table(path, _BLOG_COLUMNS, words=False, header=None, skiprows=1)
     values = table.to_numpy(np.float64)
     names = tuple(f"attribute {i + 1}" for i in range(_BLOG_COLUMNS - 1))
@@ -146,22 +115,7 @@ UCI_SETS = {
 
 
 def read_uci(name: str, *, parts_of_target: bool = False) -> ArmTable:
-    """Return all rows of a data set, standardised.
-
-    Parameters
-    ----------
-    name : str
-        One of ``UCI_SETS``.
-    parts_of_target : bool
-        See `bestarm_studies.oae.uci_sets.read_bike_sharing`.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, or parts of a target that has none.
-    DataUnavailable
-        If the file cannot be found.
-    """
+    """Return all rows of a data set, standardised; ``parts_of_target`` as in `read_bike_sharing`."""
     check_name(name, parts_of_target=parts_of_target)
     path = fetch(UCI_SETS[name].file)
     if name.startswith("Bike"):
@@ -179,21 +133,8 @@ def check_name(name: str, *, parts_of_target: bool) -> None:
 
 def uci_instance(name: str, parts_of_target: bool = False, n_arms: int | None = None, seed: int = 0) -> NoiselessArms:
     """Return a UCI table as arms; the response has mean 0 and standard deviation 1 over all arms.
-
-    Parameters
-    ----------
-    name : str
-        One of ``UCI_SETS``.
-    parts_of_target : bool
-        Keep the two columns of the bicycle sets whose sum is the response.
-    n_arms : int, optional
-        A random subset; by default as many as the paper prints.
-
-    Raises
-    ------
-    DataUnavailable
-        If the file cannot be found; `stand_in_uci_instance` has the same schema.
-    """
+    ``parts_of_target`` keeps the two columns of the bicycle sets whose sum is the response; ``n_arms`` is a random
+    subset, by default as many as the paper prints. `stand_in_uci_instance` has the same schema."""
     table = read_uci(name, parts_of_target=parts_of_target)
     kept = UCI_SETS[name].n_rows if n_arms is None else n_arms
     if not 2 <= kept <= len(table.target):

@@ -1,4 +1,4 @@
-"""Rows of batch searches to plotted values: batches until a top arm, share of runs that found one, rewards, tables.
+"""Rows of batch searches to plotted values: batches until a top arm and their ratios, share of runs that found one.
 
 Of the paper: Appendix E.1.
 """
@@ -12,16 +12,20 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import FloatArray
+from bestarm_lab.claims.statistics import log_ratio
 from bestarm_lab.figures.values import as_values, share_interval
-from bestarm_studies.oae.divergence import BEYOND, marked_runs, without_broken
+from bestarm_studies.oae.checks import first_hit
 from bestarm_studies.oae.first_hits import (
+    BEYOND,
     MAIN_TAU,
     TAUS,
     comparable_runs,
     first_hits,
+    marked_runs,
     random_mean,
     random_survival,
     until_found,
+    without_broken,
 )
 
 RANDOM_LAW = "RandomBatch, exact law"
@@ -29,15 +33,8 @@ _RESAMPLES = 4000
 
 
 def by_set(*tables: pd.DataFrame, series: Sequence[str] = ()) -> dict[str, pd.DataFrame]:
-    """Return the rows of each set of arms; a series that several tables have is taken from the first of them.
-
-    Parameters
-    ----------
-    *tables : DataFrame
-        Rows of experiments with the column ``name``; those without it are the blog posts.
-    series : sequence of str
-        Which series; by default all.
-    """
+    """Return the rows of each set of arms (``name``, or the blog posts); all ``series``, or those that are named.
+    A series that several tables have is taken from the first of them."""
     found: dict[str, list[pd.DataFrame]] = {}
     for rows in tables:
         named = rows if "name" in rows else rows.assign(name="BlogFeedback")
@@ -62,25 +59,10 @@ def search_values(
 def batches_until_top(
     rows: pd.DataFrame, panel: str, profile: str, *, batch: int, taus: Sequence[float] = TAUS
 ) -> pd.DataFrame:
-    """Return the mean number of batches until a top arm, for each quantile, and how many runs never saw one.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Rows of one problem, with the columns of `first_hits`, ``convention`` and ``data``; batches and runs that
-        not every series has are left out.
-    batch : int
-        Arms in a batch, for the exact law of random batches.
-    taus : sequence of float
-        Quantiles, the abscissa.
-
-    Returns
-    -------
-    DataFrame
-        Columns of a figure's CSV; statistics ``batches``, with a 95% bootstrap interval, which stays among the numbers
-        of batches that there are, ``censored``, `BEYOND`, ``broken runs``, and the exact mean of random
-        batches as a series of its own.
-    """
+    """Return the mean number of batches until a top arm, for each quantile (x), and how many runs never saw one.
+    Statistics are ``batches``, with a 95% bootstrap interval, which stays among the numbers of batches that there are,
+    ``censored``, `BEYOND`, ``broken runs``, and the exact mean of random batches of ``batch`` arms as a series of its
+    own. Batches and runs that not every series has are left out."""
     rows = comparable_runs(rows)
     n_arms, rounds = int(rows["arm_count"].iloc[0]), int(rows["round"].max())
     n_runs = rows.groupby("series", sort=False)["replication"].nunique().to_dict()
@@ -113,22 +95,9 @@ def bootstrap_interval(values: FloatArray) -> tuple[float, float]:
 
 
 def share_found(rows: pd.DataFrame, panel: str, profile: str, *, batch: int, tau: float = MAIN_TAU) -> pd.DataFrame:
-    """Return the share of runs that have seen a top arm after each batch, and the exact law of random batches.
-
-    Every run is watched to the last batch, so that the Kaplan-Meier curve is this share and Wilson's interval holds.
-
-    Parameters
-    ----------
-    rows, panel, profile, batch
-        As in `batches_until_top`.
-    tau : float
-        Quantile.
-
-    Returns
-    -------
-    DataFrame
-        Columns of a figure's CSV; statistic ``share found``, x is the number of the batch, from 0.
-    """
+    """Return ``share found``, the share of runs that have seen a top arm after each batch (x, from 0), and chance's
+    law. Every run is watched to the last batch, so that the Kaplan-Meier curve is this share and Wilson's interval
+    holds."""
     rows = comparable_runs(rows)
     n_arms, rounds = int(rows["arm_count"].iloc[0]), int(rows["round"].max())
     hits = first_hits(without_broken(until_found(rows)), tau)
@@ -145,19 +114,8 @@ def share_found(rows: pd.DataFrame, panel: str, profile: str, *, batch: int, tau
 
 
 def hits_table(values: pd.DataFrame, tau: float = MAIN_TAU, *, sets_as_rows: bool = False) -> pd.DataFrame:
-    """Return mean batches with their intervals, and censored runs, as text: series by panels.
-
-    A dagger says that some runs' fits passed 10^4.
-
-    Parameters
-    ----------
-    values : DataFrame
-        `batches_until_top` of some panels.
-    tau : float
-        Quantile.
-    sets_as_rows : bool, default=False
-        Whether a row stands for a panel and a column for a series.
-    """
+    """Return mean batches with their intervals, and censored runs, as text: series by panels, or ``sets_as_rows``.
+    A dagger says that some runs' fits passed 10^4."""
     beyond = values[values["statistic"] == BEYOND].set_index(["panel", "series"]).index
     mine = values[np.isclose(values["x"].astype(float), tau)]
     censored = mine[mine["statistic"] == "censored"].set_index(["panel", "series"])["value"]
@@ -172,3 +130,24 @@ def hits_table(values: pd.DataFrame, tau: float = MAIN_TAU, *, sets_as_rows: boo
         lines.setdefault(str(line["series"]), {})[str(line["panel"])] = text
     table = pd.DataFrame(lines) if sets_as_rows else pd.DataFrame(lines).T
     return table.rename_axis("set" if sets_as_rows else "series").reset_index().fillna("")
+
+
+Pairs = Mapping[str, tuple[str, str]]
+
+
+def batch_ratios(sets: Mapping[str, pd.DataFrame], pairs: Pairs, profile: str, *, panel: str = "") -> pd.DataFrame:
+    """Return ratios of the mean batches until a top-1% arm, with the 95% intervals of the claims' own test.
+    x is the name of a set. ``pairs`` map headings to the series left and right of a ratio; those that a set does not
+    have are left out. Both sides are compared over the runs that both have; random batches count by their exact law."""
+    found = []
+    for name, rows in sets.items():
+        table = first_hit(rows, {})
+        data = rows["data"].iloc[0]
+        for heading, (left, right) in pairs.items():
+            if left in table and right in table:
+                both = table[[left, right]].dropna()
+                estimate = log_ratio(both[left], both[right], paired=True)
+                value, (low, high) = np.exp(estimate.value), np.exp(estimate.interval(0.05))
+                line = {"series": heading, "x": name, "value": value, "low": low, "high": high, "n": estimate.n}
+                found.append(line | {"data": data})
+    return as_values(pd.DataFrame(found), panel=panel, statistic="ratio", profile=profile)

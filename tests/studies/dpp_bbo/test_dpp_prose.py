@@ -17,7 +17,7 @@ from bestarm_objectives.walker.walking import BEST_SPEED
 from bestarm_studies.dpp_bbo.checks import floors_of
 from bestarm_studies.dpp_bbo.fastxml.table import variance_shares
 from bestarm_studies.dpp_bbo.theory.lemmas import independent_batch, lemma_6_4_violated
-from bestarm_studies.dpp_bbo.theory.two_stage import two_stage_bounds
+from bestarm_studies.dpp_bbo.theory.regret import two_stage_bounds
 from bestarm_studies.dpp_bbo.values import RIVALS, SEARCHES, SMALLEST, differences, with_batches
 
 STUDY, SAMPLE, ESTN = "dpp_bbo", "UCB-DPP-SAMPLE", "EST (ESTn)"

@@ -19,15 +19,17 @@ from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms, candidate_regr
 from bestarm_studies.dpp_bbo.fastxml.table import fastxml_instance, stand_in_fastxml_instance
 from bestarm_studies.dpp_bbo.synthetic_functions import OBJECTIVES, synthetic_instance
 from bestarm_studies.dpp_bbo.values import floors
-from bestarm_studies.dpp_bbo.walker.nominal import (
+from bestarm_studies.dpp_bbo.walker.robot import (
     INPUTS,
     NOMINAL_TABLE,
     around_nominal,
     nominal_instance,
     nominal_rows,
     stand_in_nominal_instance,
+    stand_in_walker_instance,
+    walker_instance,
+    walker_rows,
 )
-from bestarm_studies.dpp_bbo.walker.robot import stand_in_walker_instance, walker_instance, walker_rows
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES.values(), ids=lambda o: o.name)

@@ -15,14 +15,12 @@ from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.figures.values import COLUMNS
 from bestarm_lab.study import load_study
-from bestarm_studies.dpp_bbo.asked_batch import before_batch, relevance_regions
-from bestarm_studies.dpp_bbo.batches.exploration import exploration_is_greedy
+from bestarm_studies.dpp_bbo.batches.laws import exploration_is_greedy
 from bestarm_studies.dpp_bbo.checks import VALUES
 from bestarm_studies.dpp_bbo.gp_bandits.checks import est_is_ucb
 from bestarm_studies.dpp_bbo.gp_draws import batch_kernel, gp_draw_instance, kernel_matrix
+from bestarm_studies.dpp_bbo.moments import before_batch, relevance_regions
 from bestarm_studies.dpp_bbo.series import KNOWN
-from bestarm_studies.dpp_bbo.theory.bounds import GREEDY, draw_information, greedy_information, regret_bound, ucb_beta
-from bestarm_studies.dpp_bbo.theory.chain_rule import chain_rule
 from bestarm_studies.dpp_bbo.theory.confidence import (
     BatchIntervals,
     confidence_figure,
@@ -45,6 +43,10 @@ from bestarm_studies.dpp_bbo.theory.entropy import (
     three_points,
 )
 from bestarm_studies.dpp_bbo.theory.information import (
+    GREEDY,
+    chain_rule,
+    draw_information,
+    greedy_information,
     information_gain,
     information_rate,
     kernel_eigenvalues,
@@ -52,6 +54,8 @@ from bestarm_studies.dpp_bbo.theory.information import (
     operator_eigenvalues,
     rate_figure,
     rate_values,
+    regret_bound,
+    ucb_beta,
 )
 from bestarm_studies.dpp_bbo.theory.lemmas import (
     chosen_arms_inside,
@@ -70,12 +74,18 @@ from bestarm_studies.dpp_bbo.theory.lemmas import (
 from bestarm_studies.dpp_bbo.theory.regret import (
     bound_runs,
     bound_values,
+    constants,
+    constants_table,
     curve_values,
+    first_stage,
     first_step,
     first_step_excess,
     horizon,
+    inflation_of,
+    needed_inflation,
     regret_within,
     theorems_figure,
+    two_stage_bounds,
 )
 from bestarm_studies.dpp_bbo.theory.sampling import (
     batch_time_values,
@@ -88,14 +98,6 @@ from bestarm_studies.dpp_bbo.theory.sampling import (
     sampling_cost,
     sampling_speed,
     sampling_times,
-)
-from bestarm_studies.dpp_bbo.theory.two_stage import (
-    constants,
-    constants_table,
-    first_stage,
-    inflation_of,
-    needed_inflation,
-    two_stage_bounds,
 )
 from bestarm_studies.dpp_bbo.values import wide_table
 

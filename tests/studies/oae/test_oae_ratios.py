@@ -9,7 +9,7 @@ import titles
 from prose import prose
 
 from bestarm_lab.paths import FIGURES, RESULTS
-from bestarm_studies.oae.ratios import batch_ratios
+from bestarm_studies.oae.values import batch_ratios
 from bestarm_studies.oae.variants import variant_table
 from bestarm_studies.oae.verdicts.figures import ratios_of_claims
 

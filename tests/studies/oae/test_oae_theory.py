@@ -19,7 +19,7 @@ from bestarm.policies.linear.linear_oae import (
 )
 from bestarm.streams import Streams
 from bestarm_lab.datasets.registry import DataUnavailable
-from bestarm_studies.oae.theory.batch_regret import burn_in_rows, slopes, wide_counts
+from bestarm_studies.oae.theory.batch_regret import burn_in_rows, misspecified_rows, slopes, wide_counts
 from bestarm_studies.oae.theory.checks import CHECKS
 from bestarm_studies.oae.theory.eluder_dimension import (
     eluder_bounds,
@@ -28,7 +28,6 @@ from bestarm_studies.oae.theory.eluder_dimension import (
     longest_possible,
 )
 from bestarm_studies.oae.theory.linear_runs import largest_promise, observed_run
-from bestarm_studies.oae.theory.misspecification import misspecified_rows
 from bestarm_studies.oae.theory.optimism import bonuses, optimism_rows
 from bestarm_studies.oae.theory.query_bounds import (
     COMMIT,

@@ -14,10 +14,16 @@ from bestarm_lab.figures.values import share_interval
 from bestarm_lab.paths import RESULTS
 from bestarm_studies.oae.batch_observer import n_good
 from bestarm_studies.oae.checks import batch_limit, first_hit, first_tried
-from bestarm_studies.oae.divergence import marked_runs, without_broken
 from bestarm_studies.oae.ensembles.figures import objective_ratios, objectives_figure, optimistic_shares
 from bestarm_studies.oae.figures import _apart, hits_figure, networks_figure, two_lines
-from bestarm_studies.oae.first_hits import first_hits, random_mean, random_survival, whole_runs
+from bestarm_studies.oae.first_hits import (
+    first_hits,
+    marked_runs,
+    random_mean,
+    random_survival,
+    whole_runs,
+    without_broken,
+)
 from bestarm_studies.oae.fits.step_sizes import chosen_rates, rate_table, rates_after
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.network_fits import class_name, fit_rows, fit_values, fits_figure

@@ -1,10 +1,6 @@
-r"""Abalone: every row of the table is a candidate, and the oldest snail is the optimum.
+"""Abalone: every row of the table is a candidate, and the oldest snail is the optimum.
 
-References
-----------
-.. [1] Nash, Sellers, Talbot, Cawthorn, Ford. "Abalone". UCI Machine Learning Repository, 1994.
-.. [2] Contal, Buffoni, Robicquet, Vayatis. "Parallel Gaussian Process Optimization with Upper Confidence Bound and Pure
-   Exploration". ECML 2013.
+Data: Nash and others, UCI Machine Learning Repository, 1994; a search by Contal and others, ECML 2013.
 """
 
 from __future__ import annotations
@@ -28,13 +24,7 @@ MEASURES = ("length", "diameter", "height", "whole", "shucked", "viscera", "shel
 
 @says_which_file
 def read_abalone(path: Path) -> ArmTable:
-    """Read snails with their sex as 0 (female), 0.5 (infant) or 1, seven measures, and the number of their rings.
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged.
-    """
+    """Read snails with their sex as 0 (female), 0.5 (infant) or 1, seven measures, and the number of their rings."""
     try:
         table = pd.read_csv(path, header=None, names=["sex", *MEASURES, "rings"])
     except (ValueError, OSError, pd.errors.ParserError) as error:
@@ -64,27 +54,10 @@ def _arms(
 
 
 def abalone_instance(n_arms: int = N_ROWS, sigma: float = 0.0, seed: int = 0) -> CandidateArms:
-    """Return the snails of [1]_ as candidates, rings standardised over all of them.
-
-    Features are scaled to [0, 1]. The largest value is a single snail with 29 rings, 5.9 standard deviations above the
-    mean.
-
-    Parameters
-    ----------
-    n_arms : int
-        A random subset that keeps the oldest snail; by default all 4177.
-    sigma : float
-        Noise added to what is seen, in standard deviations of the rings; [2]_ and its successors add none.
-    seed : int
-        Of the subset.
-
-    Raises
-    ------
-    ValueError
-        If there are not so many rows.
-    DataUnavailable
-        If the file cannot be found; `stand_in_abalone_instance` has the same form.
-    """
+    """Return the snails as candidates, rings standardised over all of them, features scaled to [0, 1].
+    The largest value is a single snail with 29 rings, 5.9 standard deviations above the mean; a random subset of
+    ``n_arms`` keeps it. ``sigma`` is noise in standard deviations of the rings; Contal and others and their successors
+    add none. `stand_in_abalone_instance` has the same form."""
     table = read_abalone(fetch("abalone"))
     if not 2 <= n_arms <= len(table.target):
         raise ValueError(f"n_arms must be between 2 and {len(table.target)}, got {n_arms}.")

@@ -1,6 +1,6 @@
 """Pure exploration beside greedy maximisation."""
 
-from bestarm_studies.dpp_bbo.batches.exploration import exploration_rows
+from bestarm_studies.dpp_bbo.batches.laws import exploration_rows
 from bestarm_studies.dpp_bbo.experiments import computed
 from bestarm_studies.dpp_bbo.gp_draws import FUNCTIONS
 from bestarm_studies.dpp_bbo.series import EXPLORES

@@ -22,7 +22,6 @@ def plane_values(
     now: Moment, panel: str, profile: str, b: int | None = None, so_far: bool = False, coordinates: bool = False
 ) -> pd.DataFrame:
     """Return a batch in the plane as plotted values of the first replication; x is the number of an arm.
-
     Statistics are ``observed`` (how often), ``place`` of the arms of the batch, from 1, and, if b is given, the
     ``deviation`` of every arm after the first b of the batch. With ``so_far`` the batch has these b arms only. With
     ``coordinates``, which one panel of a figure needs, there are ``first coordinate`` and ``second coordinate``, too.
@@ -41,10 +40,8 @@ def plane_values(
 
 def variance_rows(now: Mapping[str, Moment]) -> pd.DataFrame:
     """Return how the posterior shrinks within a batch: ``series, replication, arm, largest, average``.
-
     Both are standard deviations of f over all candidates after so many arms of the batch, divided by the largest one
-    before it; ``average`` is the root of the mean variance.
-    """
+    before it; ``average`` is the root of the mean variance."""
     table = []
     for label, m in now.items():
         for r, replication in enumerate(m.state.replications):

@@ -1,8 +1,6 @@
-r"""Bounds of UCB and EST on a line, widths and regions, and how GP-BUCB and LP-UCB fill a batch.
+"""Bounds of UCB and EST on a line, widths and regions, and how GP-BUCB and LP-UCB fill a batch.
 
-References
-----------
-.. [2] Gonzalez, Dai, Hennig, Lawrence. "Batch Bayesian Optimization via Local Penalization". AISTATS 2016.
+LP-UCB: Gonzalez, Dai, Hennig and Lawrence, "Batch Bayesian Optimization via Local Penalization", AISTATS 2016.
 """
 
 from __future__ import annotations
@@ -28,11 +26,9 @@ from bestarm_studies.dpp_bbo.values import of_statistic
 
 def bounds_values(now: Moment, problem: CandidateArms, panel: str, profile: str, b: int = 0) -> pd.DataFrame:
     """Return confidence bounds on a line, by which the arm after the first b of a batch is chosen, as plotted values.
-
     The search has one replication, and its arms one feature, which is x. Statistics are ``mean`` with its bounds,
     ``f``, ``observation``, ``chosen`` (the first b arms), ``next arm`` (value: its upper bound), ``estimated maximum``
-    (EST), and, before the first arm, the arms of both `regions` (value: the largest lower bound).
-    """
+    (EST), and, before the first arm, the arms of both `regions` (value: the largest lower bound)."""
     x, state, arms = problem.features[..., 0].ravel(), now.state, now.batch[0]
     order, seen = np.argsort(x), state.conditioned[0, : state.n_known[0]]
     means, deviations = now.posterior(b)
@@ -56,11 +52,9 @@ def bounds_values(now: Moment, problem: CandidateArms, panel: str, profile: str,
 
 
 def penalty_values(now: Moment, problem: CandidateArms, n_arms: int, profile: str) -> pd.DataFrame:
-    r"""Return the penalised acquisition ([2]_) before each of some arms, as plotted values, on arms with one feature.
-
+    r"""Return LP-UCB's penalised acquisition before each of some arms, as plotted values, on arms with one feature.
     Statistics: ``acquisition``, :math:`g(\mu+w\sigma)` times the penalties so far; ``next arm``, its maximiser; and
-    ``Lipschitz constant``, in the panel of the first arm.
-    """
+    ``Lipschitz constant``, in the panel of the first arm."""
     state, x = now.state, problem.features[..., 0].ravel()
     points, seen, order = state.points[state.point_set[0]], state.conditioned[0, : state.n_known[0]], np.argsort(x)
     means, deviations = now.posterior()

@@ -28,9 +28,7 @@ BRANIN, HARTMANN = (FUNCTIONS[objective][2] for objective in ("Branin-Hoo", "Har
 
 def choices(objective: str, *, exchange: bool) -> dict[str, Any]:
     """Return what the paper leaves open, one change at a time, in batches of five.
-
-    The paper's own chain (``exchange``) takes thousands of times the steps, and is run 20 times only.
-    """
+    The paper's own chain (``exchange``) takes thousands of times the steps, and is run 20 times only."""
     base = published(5, learned(objective))
     sample, penalty = base["UCB-DPP-SAMPLE"], base["LP-UCB"]
     est, bucb, best = (base[name] for name in ("EST-DPP-SAMPLE", "GP-BUCB", "B-EST"))
@@ -79,9 +77,7 @@ for _objective, (_figure, _name, _problem) in FUNCTIONS.items():
     EXPERIMENTS |= panels(_figure, f"fig{_figure[-1]}_{_name}", _objective, _problem)
     EXPERIMENTS |= with_known(_name, _objective, _problem)
     EXPERIMENTS[f"b20_{_name}"] = search(
-        f"{_objective}, B = 20",
-        published(20, learned(_objective)) | controls(20, learned(_objective)),
-        _problem,
+        f"{_objective}, B = 20", published(20, learned(_objective)) | controls(20, learned(_objective)), _problem
     )
     EXPERIMENTS[f"sequential_{_name}"] = search(
         f"{_objective}, one at a time",

@@ -1,10 +1,6 @@
-r"""Confidence of searches: GP-BUCB's intervals within a batch, EST's estimates of the maximum, and their widths.
+"""Confidence of searches: GP-BUCB's intervals within a batch, EST's estimates of the maximum, and their widths.
 
-References
-----------
-.. [2] Desautels, Krause, Burdick. "Parallelizing Exploration-Exploitation Tradeoffs in Gaussian Process Bandit
-   Optimization". JMLR 2014.
-.. [3] Wang, Zhou, Jegelka. "Optimization as Estimation with Gaussian Processes in Bandit Settings". AISTATS 2016.
+GP-BUCB: Desautels, Krause and Burdick, JMLR 2014. EST: Wang, Zhou and Jegelka, AISTATS 2016.
 """
 
 from __future__ import annotations
@@ -31,34 +27,21 @@ from bestarm_lab.experiments.watched import watched
 from bestarm_lab.figures.figures import line_panels, runs_text
 from bestarm_lab.figures.styles import DOTS, Style
 from bestarm_lab.figures.values import summarise
-from bestarm_studies.dpp_bbo.asked_batch import before_batch, hallucinated
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 from bestarm_studies.dpp_bbo.gp_draws import BLOCK, blocks, kernel_root
+from bestarm_studies.dpp_bbo.moments import before_batch, hallucinated
 from bestarm_studies.dpp_bbo.stacked import stacked
-from bestarm_studies.dpp_bbo.theory.bounds import ucb_beta
+from bestarm_studies.dpp_bbo.theory.information import ucb_beta
 from bestarm_studies.dpp_bbo.values import ROUNDING, Rows, Test
 
 
 @dataclass
 class BatchIntervals(Observed):
     r"""GP-BUCB under observation: its intervals at every position of a batch, and those with rewards at once.
-
     GP-BUCB's interval at position b is :math:`\mu_{fb}\pm\beta_t^{1/2}\sigma_{t-1}` with the deviation given all arms
     before. If the rewards of these arms came at once, the mean would move with them, and the deviation would be the
-    same.
-
-    Parameters
-    ----------
-    policy : BatchGP
-        GP-BUCB.
-    truth : ndarray, shape (R, n_arms)
-        Values of f.
-
-    Attributes
-    ----------
-    found : list of dict
-        For each batch, position and mean: arrays of shape (R,).
-    """
+    same. ``truth`` has the values of f, shape (R, n_arms); ``found`` arrays of shape (R,) for each batch, position and
+    mean."""
 
     truth: FloatArray
     found: list[dict[str, Any]] = field(default_factory=list)
@@ -111,15 +94,10 @@ def coverage_rows(
     workers: int = 1,
 ) -> pd.DataFrame:
     r"""Return how often GP-BUCB's intervals miss f, by position in the batch, beside those with rewards at once.
-
-    Returns
-    -------
-    DataFrame
-        ``convention, series, replication, batch, position``; means over the batches of a run: ``outside``, the share of
-        arms whose f is out of its interval; ``missed``, the share of batches with such an arm; ``squared``, the mean
-        of :math:`((f-\mu)/\sigma)^2`, 1 for a right posterior; ``inflation``, the largest
-        :math:`\sigma_{fb}/\sigma_{t-1}` of an arm, which is :math:`e^C` with the C of [2]_.
-    """
+    Means over the batches of a run: ``outside``, the share of arms whose f is out of its interval; ``missed``, the
+    share of batches with such an arm; ``squared``, the mean of :math:`((f-\mu)/\sigma)^2`, 1 for a right posterior;
+    ``inflation``, the largest :math:`\sigma_{fb}/\sigma_{t-1}` of an arm, which is :math:`e^C` with the C of Desautels
+    and others."""
     functions = problem(replications=replications)
     frames = []
     for size, policy in searches.items():
@@ -143,18 +121,10 @@ def maximum_rows(
     seed: int = 0,
     workers: int = 1,
 ) -> pd.DataFrame:
-    r"""Return both estimates of the maximum, before they are kept above the means, beside that of joint draws.
-
+    """Return both estimates of the maximum, before they are kept above the means, beside that of joint draws.
     Draws from the posterior are draws from the prior, moved by what they would have predicted wrongly of the rewards
-    (Matheron). By Slepian's inequality ESTn is at least the mean of their maximum.
-
-    Returns
-    -------
-    DataFrame
-        ``convention, series`` (ESTa, ESTn), ``replication, batch``; ``estimate``; ``joint``, the mean of the maximum of
-        joint draws, and ``error``, its standard error; ``maximum`` of f; ``largest_mean``; ``best``, the largest
-        reward.
-    """
+    (Matheron). By Slepian's inequality ESTn is at least the mean of their maximum, ``joint`` with its standard
+    ``error``. ``maximum`` is that of f, ``best`` the largest reward."""
     functions = problem(replications=replications)
     x = functions.features
     root = kernel_root(x, float(np.ravel(policy.model.lengthscale)[0]))
@@ -193,10 +163,8 @@ def maximum_rows(
 
 def prior_widths(sizes: Sequence[int]) -> pd.DataFrame:
     r"""Return the widths of UCB and EST before any reward, for so many independent arms with variance 1.
-
     ``first`` is :math:`\sqrt{2\log|X|}`, which the largest of so many standard normal values approaches; the estimates
-    take 0 for the best reward.
-    """
+    take 0 for the best reward."""
     lines = []
     for n in sizes:
         zeros, ones = np.zeros(n), np.ones(n)
@@ -249,8 +217,7 @@ MAXIMUM_STYLES = {
 
 def confidence_figure(coverage: pd.DataFrame, maxima: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
     """Return how far what searches trust is right: above, errors in units of deviations and missed intervals by
-    position in a batch of GP-BUCB; below, medians of EST's estimates of the maximum by batch, on logarithmic axes.
-    """
+    position in a batch of GP-BUCB; below, medians of EST's estimates of the maximum by batch, on logarithmic axes."""
 
     def above(part: Any) -> None:
         line_panels(

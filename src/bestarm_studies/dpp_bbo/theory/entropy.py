@@ -19,10 +19,10 @@ from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.experiments.watched import watched
 from bestarm_lab.figures.values import as_values, summarise
-from bestarm_studies.dpp_bbo.asked_batch import dpp_kernel, hallucinated, relevance_regions
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 from bestarm_studies.dpp_bbo.gp_draws import BLOCK, batch_kernel
-from bestarm_studies.dpp_bbo.theory.bounds import (
+from bestarm_studies.dpp_bbo.moments import dpp_kernel, hallucinated, relevance_regions
+from bestarm_studies.dpp_bbo.theory.information import (
     BATCH,
     DELTA,
     N_ARMS,
@@ -40,11 +40,9 @@ def log_binomial(n: Any, k: Any) -> Any:
 
 
 def three_points(noise: float, spacing: float, lengthscale: float, known: float) -> pd.DataFrame:
-    r"""Return the determinants of the pairs of three points on a line, and which pair is greedy.
-
+    """Return the determinants of the pairs of three points on a line, and which pair is greedy.
     The points are at ``-spacing, 0, spacing``; arms at plus and minus ``known`` were observed, so that the middle one
-    has the largest variance and is taken first.
-    """
+    has the largest variance and is taken first."""
     x, seen = np.array([-spacing, 0.0, spacing]), np.array([-known, known])
 
     def kernel(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -63,15 +61,9 @@ def set_rows(
     replications: int, sizes: Sequence[tuple[int, int]], noises: Sequence[float], *, seed: int = 0, workers: int = 1
 ) -> pd.DataFrame:
     r"""Return the entropy of small k-DPPs by enumeration, with what Theorem 3.4 makes of it.
-
-    Returns
-    -------
-    DataFrame
-        ``convention, series, replication, points, k``; ``expected``, :math:`E\log\det L_S`; ``entropy``, H;
-        ``log_sets``, :math:`\log\binom nk`; ``greedy`` and ``largest``, log determinants of these sets; ``identity``,
-        the error of :math:`E\log\det L_S=-H+\log Z`; ``sums``, the largest error of :math:`\log Z` by
-        :math:`e_k(\lambda(L))` and by :math:`\sum_je_j(M)\binom{n-j}{k-j}`.
-    """
+    ``expected``, :math:`E\log\det L_S`; ``entropy``, H; ``log_sets``, :math:`\log\binom nk`; ``greedy`` and
+    ``largest``, log determinants of these sets; ``identity``, the error of :math:`E\log\det L_S=-H+\log Z`; ``sums``,
+    the largest error of :math:`\log Z` by :math:`e_k(\lambda(L))` and by :math:`\sum_je_j(M)\binom{n-j}{k-j}`."""
     lines = []
     for noise in noises:
         for item in range(replications):
@@ -105,15 +97,9 @@ def entropy_rows(
     policy: BatchGP, problem: partial[CandidateArms], replications: int, *, seed: int = 0, workers: int = 1
 ) -> pd.DataFrame:
     r"""Return the terms of Theorem 3.4 in every batch of a search that samples its batches.
-
-    Returns
-    -------
-    DataFrame
-        ``convention, series, replication, batch``; ``region``, its points; ``log_z``, :math:`\log\sum_S\det L_S` by
-        the eigenvalues of the kernel; ``log_det`` of the sampled set, so that ``log_z - log_det`` has the mean H;
-        ``greedy``, log determinant of the greedy set; ``first``, :math:`\log(1+\sigma^{-2}\sigma_{t-1}^2(x_{t,1}))`;
-        ``regret`` of the batch.
-    """
+    ``region``, its points; ``log_z``, :math:`\log\sum_S\det L_S` by the eigenvalues of the kernel; ``log_det`` of the
+    sampled set, so that ``log_z - log_det`` has the mean H; ``greedy``, log determinant of the greedy set; ``first``,
+    :math:`\log(1+\sigma^{-2}\sigma_{t-1}^2(x_{t,1}))`; ``regret`` of the batch."""
     k = policy.batch - 1
 
     def look(state: BatchGPState, part: CandidateArms) -> list[dict[str, Any]] | None:
@@ -150,10 +136,8 @@ def entropy_rows(
 
 def entropy_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     r"""Return the terms of Theorem 3.4's bracket after 1, ..., T batches, and the bracket as printed and as proved.
-
     H is the mean of :math:`\log Z-\log\det L_S` over runs. As printed :math:`B\log|X|` is added once, in the proof
-    :math:`(B-1)\log|X|` for every batch.
-    """
+    :math:`(B-1)\log|X|` for every batch."""
     runs = rows.assign(entropy=rows["log_z"] - rows["log_det"]).fillna({"entropy": 0.0})
     sums = runs.pivot(index="replication", columns="batch", values="entropy").cumsum(axis=1)
     batches = sums.columns.to_numpy()
@@ -172,9 +156,7 @@ def entropy_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
 
 def printed_bounds(rows: pd.DataFrame) -> pd.DataFrame:
     """Return by batch the mean regret so far, and the squared bound of Theorem 3.4 as printed, which can be negative.
-
-    Columns ``batch, regret, squared_bound``.
-    """
+    Columns ``batch, regret, squared_bound``."""
     values = entropy_values(rows, "").set_index(["series", "x"])["value"]
     regret = rows.pivot(index="replication", columns="batch", values="regret").cumsum(axis=1).mean()
     batches = regret.index.to_numpy()

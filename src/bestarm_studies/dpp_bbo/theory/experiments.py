@@ -12,12 +12,12 @@ from bestarm_studies.dpp_bbo.experiments import computed, search
 from bestarm_studies.dpp_bbo.gp_draws import DRAWN, FUNCTIONS
 from bestarm_studies.dpp_bbo.series import DRAW_ROUNDS, EXPLORES, KNOWN, on_draws, sequential
 from bestarm_studies.dpp_bbo.synthetic_functions import synthetic_instance
-from bestarm_studies.dpp_bbo.theory.chain_rule import chain_rule_rows
 from bestarm_studies.dpp_bbo.theory.confidence import coverage_rows, maximum_rows
 from bestarm_studies.dpp_bbo.theory.entropy import entropy_rows, set_rows
+from bestarm_studies.dpp_bbo.theory.information import chain_rule_rows
 from bestarm_studies.dpp_bbo.theory.lemmas import lemma_rows
+from bestarm_studies.dpp_bbo.theory.regret import two_stage_rows
 from bestarm_studies.dpp_bbo.theory.sampling import batch_times, chain_rows, sampling_times
-from bestarm_studies.dpp_bbo.theory.two_stage import two_stage_rows
 
 EVALUATIONS = 5 * DRAW_ROUNDS
 SEQUENTIAL = sequential(EVALUATIONS, KNOWN)

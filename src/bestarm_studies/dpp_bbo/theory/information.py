@@ -1,8 +1,15 @@
-"""Theorem 6.8: how fast the information of the squared-exponential kernel grows."""
+r"""Information: parts of all bounds, Theorem 6.8 on its growth, and the chain rule of Section 3.2.
+
+Chain rule: sums of :math:`\log(1+\sigma_{t-1,b}^2/\sigma^2)` beside log determinants. Beside the paper: Srinivas,
+Krause, Kakade and Seeger, IEEE Transactions on Information Theory 2012; submodular maximisation, Nemhauser, Wolsey and
+Fisher, Mathematical Programming 1978.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache, partial
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -10,23 +17,76 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from bestarm.interface import FloatArray
+from bestarm.policies.gaussian.batch_gp import BatchGP
+from bestarm.policies.gaussian.gp_state import BatchGPState
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
+from bestarm_lab.experiments.watched import watched
 from bestarm_lab.figures.figures import draw_lines, headed, legend_below, wide
 from bestarm_lab.figures.styles import DOTS, Style
 from bestarm_lab.figures.values import as_values
-from bestarm_studies.dpp_bbo.gp_draws import kernel_matrix
-from bestarm_studies.dpp_bbo.theory.bounds import NOISE, greedy_information
-from bestarm_studies.dpp_bbo.values import Test
+from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
+from bestarm_studies.dpp_bbo.gp_draws import DRAWN, FUNCTIONS, kernel_matrix
+from bestarm_studies.dpp_bbo.moments import dpp_kernel, hallucinated
+from bestarm_studies.dpp_bbo.values import ROUNDING, Rows, Test
+
+GREEDY = float(np.e / (np.e - 1.0))  # the largest information is at most so many times the greedy one (Nemhauser)
+
+
+def ucb_beta(n_arms: float, t: Any, delta: float) -> Any:
+    r"""Return :math:`\beta_t=2\log(|X|t^2\pi^2/(6\delta))`."""
+    return 2.0 * np.log(n_arms * np.asarray(t) ** 2 * np.pi**2 / (6.0 * delta))
+
+
+def zeta(t: Any, delta: float, divisor: float) -> Any:
+    r"""Return :math:`\zeta_t=2\log(\pi^2t^2/(a\delta))`: a is 1 in Theorem 2.1, 3 in Theorems 3.3 and 3.4."""
+    return 2.0 * np.log(np.pi**2 * np.asarray(t) ** 2 / (divisor * delta))
+
+
+def per_information(factor: float, noise: float) -> float:
+    r"""Return :math:`c/\log(1+\sigma^{-2})`: c is 2 in Theorem 2.1, 8 in Srinivas, 36 in Theorems 3.3 and 3.4."""
+    return float(factor / np.log1p(1.0 / noise))
+
+
+def greedy_information(kernel: FloatArray, noise: float, n: int) -> FloatArray:
+    r"""Return :math:`\frac12\log\det(I+\sigma^{-2}K_A)` of the greedy sets of 1, ..., n arms, which may repeat.
+    Every arm is the one with the largest variance given those before. Time is O(n m^2) for m arms."""
+    covariance, found = np.array(kernel, dtype=np.float64), np.empty(n)
+    for t in range(n):
+        pick = int(np.argmax(np.diagonal(covariance)))
+        column = covariance[pick] / np.sqrt(covariance[pick, pick] + noise)
+        found[t] = 0.5 * np.log1p(covariance[pick, pick] / noise)
+        covariance -= np.outer(column, column)
+    return np.cumsum(found)
+
+
+def regret_bound(factor: float, n: Any, root: Any, information: Any, noise: float) -> Any:
+    r"""Return :math:`\sqrt{Cn\gamma_n}` times a width, C of `per_information`: the form of all the theorems."""
+    return np.sqrt(per_information(factor, noise) * np.asarray(n) * information) * root
+
+
+NOISE = DRAWN["sigma"] ** 2
+N_ARMS, DELTA, BATCH = 400, 0.05, 5  # of the searches of drawn functions
+
+
+@cache
+def draw_kernel() -> FloatArray:
+    """Return the kernel matrix of the candidates that all drawn functions share."""
+    problem = FUNCTIONS(replications=1)
+    return kernel_matrix(problem.features, DRAWN["lengthscale"])
+
+
+@cache
+def draw_information(n: int) -> FloatArray:
+    r"""Return upper bounds on :math:`\gamma_1,\dots,\gamma_n` of these candidates: e/(e - 1) times the greedy sets'."""
+    return GREEDY * greedy_information(draw_kernel(), NOISE, n)
 
 
 def kernel_eigenvalues(lengthscale: float, n_nodes: int = 400, n_terms: int = 400) -> FloatArray:
     r"""Return the eigenvalues of the squared-exponential kernel's operator on [0, 1] with the uniform law.
-
     By Gauss and Legendre's quadrature. With x from the middle, :math:`k(x,y)=\sum_n\phi_n(x)\phi_n(y)` and
     :math:`\phi_n(x)=e^{-x^2/2\ell^2}(x/\ell)^n/\sqrt{n!}`, so that they are squared singular values of
-    :math:`\sqrt{w_i}\phi_n(x_i)`, right down to the square of the rounding.
-    """
+    :math:`\sqrt{w_i}\phi_n(x_i)`, right down to the square of the rounding."""
     nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
     x = 0.5 * nodes / lengthscale
     features = np.empty((n_nodes, n_terms))
@@ -58,9 +118,7 @@ def local_slopes(sizes: FloatArray, information: FloatArray) -> FloatArray:
 
 def rate_values(profile: str, grids: Mapping[int, int], most: int = 4096) -> pd.DataFrame:
     r"""Return local slopes of :math:`\log\gamma_S` against :math:`\log\log S`, by eigenvalues and by greedy sets.
-
-    ``grids`` maps dimensions to the points on a side of the grid from which greedy sets of up to ``most`` are taken.
-    """
+    ``grids`` maps dimensions to the points on a side of the grid from which greedy sets of up to ``most`` are taken."""
     sizes, frames = 10.0 ** np.arange(1.0, 13.0, 0.5), []
     for dimension, lengthscale in ((1, 0.2), (2, 0.2), (2, 0.05)):
         gains = information_gain(operator_eigenvalues(lengthscale, dimension), sizes, NOISE)
@@ -112,6 +170,49 @@ def information_rate(test: Test) -> Decision:
     )
 
 
+def chain_rule_rows(
+    policy: BatchGP, problem: partial[CandidateArms], replications: int, *, seed: int = 0, workers: int = 1
+) -> pd.DataFrame:
+    r"""Return how far sums of :math:`\log(1+\sigma_{t-1,b}^2/\sigma^2)` are from log determinants, batch by batch.
+    ``batch_error`` has the arms of the batch in a random order; ``run_error`` all arms of the run so far; ``misprint``
+    is that of the batch with the standard deviation where the variance is meant."""
+    functions, generator = problem(replications=replications), np.random.default_rng(0)
+    prior = kernel_matrix(functions.features, float(np.ravel(policy.model.lengthscale)[0]))
+
+    def look(state: BatchGPState, part: CandidateArms) -> list[dict[str, Any]] | None:
+        batch, lines = hallucinated(state), []
+        if not batch:
+            return None
+        first, last = batch.start, batch.stop
+        for r, replication in enumerate(state.replications):
+            gains = state.pivots[r, :last] ** 2 / state.noise[r]
+            arms = generator.permutation(state.conditioned[r, first + 1 : last])
+            of_batch = np.log(gains[first]) + np.linalg.slogdet(dpp_kernel(state, r, arms))[1]
+            every = state.conditioned[r, :last]
+            whole = np.linalg.slogdet(np.eye(last) + prior[np.ix_(every, every)] / state.noise[r])[1]
+            deviations = np.sqrt((gains[first:] - 1.0) * state.noise[r])
+            printed = float(np.log1p(deviations / state.noise[r]).sum())
+            errors = {
+                "batch_error": abs(np.log(gains[first:]).sum() - of_batch),
+                "run_error": abs(np.log(gains).sum() - whole),
+                "misprint": abs(printed - of_batch),
+            }
+            lines.append({"replication": int(replication), "batch": state.round} | errors)
+        return lines
+
+    return watched(policy, functions, look, replications, seed=seed)
+
+
+def chain_rule(test: Test, rows: Rows) -> Decision:
+    """Check the sums of log(1 + variance / noise) against determinants: of every batch, in any order, and of a run."""
+    (name,) = test["experiments"]
+    mine = rows[name]
+    largest, misprint = float(mine[["batch_error", "run_error"]].max().max()), float(mine["misprint"].max())
+    text = f"equal to {largest:.0e} in {len(mine)} batches; with σ for σ², as printed, up to {misprint:.1f} off"
+    return Decision(largest < ROUNDING * 100, text, informative=len(mine) > 0, checked=f"{len(mine)} batches")
+
+
 CHECKS = {
+    "chain_rule": Check(chain_rule, {"experiments": "experiments"}),
     "information_rate": Check(information_rate, {"kernels": "any", "largest": "number"}),
 }

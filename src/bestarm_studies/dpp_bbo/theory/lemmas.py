@@ -24,16 +24,15 @@ from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.figures.figures import draw_quantiles, headed, runs_text, wide
 from bestarm_lab.figures.values import QUANTILES, as_values, summarise
-from bestarm_studies.dpp_bbo.asked_batch import before_batch, hallucinated, relevance_regions
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 from bestarm_studies.dpp_bbo.gp_draws import blocks
-from bestarm_studies.dpp_bbo.theory.bounds import ucb_beta, zeta
+from bestarm_studies.dpp_bbo.moments import before_batch, hallucinated, relevance_regions
+from bestarm_studies.dpp_bbo.theory.information import ucb_beta, zeta
 from bestarm_studies.dpp_bbo.values import Rows, Test
 
 
 def confidence_misses(delta: float, n: int = 10**6) -> float:
     r"""Return at most how likely Lemma 6.1 is to fail in some round.
-
     That is :math:`\sum_tP(|f(x_t)-\mu_{t-1}(x_t)|>\zeta_t^{1/2}\sigma_{t-1}(x_t))` with the lemma's a = 6, each the
     tail of a normal variable given the rewards before; those after the first n are bounded by :math:`e^{-\zeta_t/2}`.
     """
@@ -43,10 +42,8 @@ def confidence_misses(delta: float, n: int = 10**6) -> float:
 
 def independent_batch(variances: FloatArray, noise: float) -> tuple[int, FloatArray, FloatArray]:
     r"""Return the first arm of UCB on independent arms without rewards, the variances after it, and a sample's law.
-
     All means are equal, so the first arm has the largest variance, and the relevance region has every arm. The law is
-    that of the one later arm of a batch of two: :math:`1+\sigma^{-2}\sigma^2(x)`, normalised.
-    """
+    that of the one later arm of a batch of two: :math:`1+\sigma^{-2}\sigma^2(x)`, normalised."""
     first, after = int(np.argmax(variances)), np.array(variances, dtype=np.float64)
     after[first] *= noise / (after[first] + noise)
     law = 1.0 + after / noise
@@ -54,11 +51,9 @@ def independent_batch(variances: FloatArray, noise: float) -> tuple[int, FloatAr
 
 
 def lemma_6_4_violated(variances: FloatArray, noise: float, delta: float) -> float:
-    r"""Return a lower bound on the probability that a sampled batch of two violates Lemma 6.4, on independent arms.
-
+    """Return a lower bound on the probability that a sampled batch of two violates Lemma 6.4, on independent arms.
     If the sampled arm has a smaller deviation than the first arm afterwards and than some arm that was not tried, the
-    next first arm has a larger one, unless the rewards lift the sampled arm itself above the one that was not tried.
-    """
+    next first arm has a larger one, unless the rewards lift the sampled arm itself above the one that was not tried."""
     variances = np.asarray(variances, dtype=np.float64)
     first, after, law = independent_batch(variances, noise)
     width = np.sqrt(ucb_beta(len(variances), 2, delta))
@@ -79,22 +74,11 @@ _ROUNDING = 1e-9
 @dataclass
 class Batches:
     r"""What was seen of all batches of a search; arrays have shape (R, T) or, one entry for each arm, (R, T, B).
-
-    Attributes
-    ----------
-    deviation : list of ndarray
-        :math:`\sigma_{t-1,b}(x_{t,b})`, given the known rewards and the arms of the batch before it.
-    regret : list of ndarray
-        :math:`r_{t,b}`.
-    width, maximum : list of ndarray
-        :math:`\beta_t^{1/2}` and the estimate of the maximum.
-    error : list of ndarray
-        The largest :math:`|f-\mu_{t-1}|/(\beta_t^{1/2}\sigma_{t-1})` of an arm.
-    repeated : list of ndarray
-        Whether an arm occurs twice in the batch.
-    optimum_inside, next_inside : list of ndarray
-        Whether the relevance region has the best arm, and the first arm of the next batch.
-    """
+    ``deviation`` is :math:`\sigma_{t-1,b}(x_{t,b})`, given the known rewards and the arms of the batch before it;
+    ``regret`` :math:`r_{t,b}`; ``width`` :math:`\beta_t^{1/2}`, ``maximum`` the estimate of the maximum; ``error`` the
+    largest :math:`|f-\mu_{t-1}|/(\beta_t^{1/2}\sigma_{t-1})` of an arm; ``repeated`` whether an arm occurs twice in the
+    batch; ``optimum_inside`` and ``next_inside`` whether the relevance region has the best arm, and the first arm of
+    the next batch."""
 
     deviation: list[FloatArray] = field(default_factory=list)
     regret: list[FloatArray] = field(default_factory=list)
@@ -146,32 +130,19 @@ def lemma_rows(
     workers: int = 1,
 ) -> pd.DataFrame:
     r"""Return, for each run on a draw of the model, whether the statements of the analysis held.
-
-    Returns
-    -------
-    DataFrame
-        ``convention, series, replication`` and
-
-        ``regret``, the full cumulative regret of the T batches; ``trivial``, what it would be with the worst arm in
-        every place; ``information``, :math:`\frac12\sum\log(1+\sigma^{-2}\sigma_{t-1,b}^2)` of all evaluations;
-        ``lemma_6_6``, the sum of variances over its bound with that information.
-
-        ``lemma_6_4``, share of t < T and b > 1 with :math:`\sigma_t(x_{t+1,1})>\sigma_{t-1,b}(x_{t,b})`;
-        ``lemma_6_5`` and ``lemma_6_7``, the left side of these inequalities over the right one.
-
-        ``section_3_2``, share of batches with :math:`\sum_br_{t,b}>\sum_b\sigma_{t-1,b}^2`; ``step``, share of
-        evaluations b > 1 with :math:`r_{t,b}>\eta^{1/2}\sigma_{t-1,b}(x_{t,b})`, where :math:`\eta^{1/2}` is
-        :math:`2\beta_T^{1/2}` for UCB and :math:`\beta_{t^*}^{1/2}+\zeta_{TB}^{1/2}` for EST; ``step_summed``, the
-        sum of all regrets over that of :math:`\eta^{1/2}\sigma_{t-1,b}`.
-
-        ``width``, :math:`\beta_{t^*}^{1/2}`; ``event_share`` of UCB, the largest
-        :math:`|f-\mu_{t-1}|/(\beta_t^{1/2}\sigma_{t-1})` of any arm and batch; ``above`` of EST, share of batches whose
-        estimate of the maximum is at least the maximum, and ``always_above``, whether all are.
-
-        ``repeated``, share of batches in which an arm occurs twice; ``optimum_outside`` and ``next_outside``, shares
-        of batches whose relevance region lacks the best arm, or the first arm of the next batch. NaN where a search has
-        no such thing.
-    """
+    ``regret``, the full cumulative regret of the T batches; ``trivial``, what it would be with the worst arm in every
+    place; ``information``, :math:`\frac12\sum\log(1+\sigma^{-2}\sigma_{t-1,b}^2)` of all evaluations; ``lemma_6_6``,
+    the sum of variances over its bound with that information; ``lemma_6_4``, share of t < T and b > 1 with
+    :math:`\sigma_t(x_{t+1,1})>\sigma_{t-1,b}(x_{t,b})`; ``lemma_6_5`` and ``lemma_6_7``, the left side of these
+    inequalities over the right one; ``section_3_2``, share of batches with
+    :math:`\sum_br_{t,b}>\sum_b\sigma_{t-1,b}^2`; ``step``, share of evaluations b > 1 with
+    :math:`r_{t,b}>\eta^{1/2}\sigma_{t-1,b}(x_{t,b})`, where :math:`\eta^{1/2}` is :math:`2\beta_T^{1/2}` for UCB and
+    :math:`\beta_{t^*}^{1/2}+\zeta_{TB}^{1/2}` for EST; ``step_summed``, the sum of all regrets over that of
+    :math:`\eta^{1/2}\sigma_{t-1,b}`; ``width``, :math:`\beta_{t^*}^{1/2}`; ``event_share`` of UCB, the largest
+    :math:`|f-\mu_{t-1}|/(\beta_t^{1/2}\sigma_{t-1})` of any arm and batch; ``above`` of EST, share of batches whose
+    estimate of the maximum is at least the maximum, and ``always_above``, whether all are; ``repeated``, share of
+    batches in which an arm occurs twice; ``optimum_outside`` and ``next_outside``, shares of batches whose relevance
+    region lacks the best arm, or the first arm of the next batch. NaN where a search has no such thing."""
     functions = problem(replications=replications)
     calls = [
         joblib.delayed(_lemma_block)(series, policy, *part)

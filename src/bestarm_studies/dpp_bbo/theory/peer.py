@@ -1,13 +1,7 @@
-r"""A modern rival of the paper's searches: BoTorch's noisy expected improvement of a whole batch.
+"""A modern rival of the paper's searches: BoTorch's noisy expected improvement of a whole batch.
 
-BoTorch is no dependency of this project; only a search that is started needs it.
-
-References
-----------
-.. [1] Ament, Daulton, Eriksson, Balandat, Bakshy. "Unexpected Improvements to Expected Improvement for Bayesian
-   Optimization". NeurIPS 2023. qLogNEI.
-.. [2] Balandat, Karrer, Jiang, Daulton, Letham, Wilson, Bakshy. "BoTorch: A Framework for Efficient Monte-Carlo
-   Bayesian Optimization". NeurIPS 2020.
+BoTorch (Balandat and others, NeurIPS 2020) is no dependency of this project; only a search that is started needs it.
+qLogNEI: Ament and others, NeurIPS 2023.
 """
 
 from __future__ import annotations
@@ -28,25 +22,11 @@ from bestarm.streams import Streams, uniform
 
 @dataclass
 class PeerState:
-    """The state of a search by BoTorch.
-
-    Attributes
-    ----------
-    features : ndarray, shape (n_sets, n_arms, d)
-        Candidates, one set for all replications or one for each.
-    point_set : ndarray of int64, shape (R,)
-        Which set each replication has.
-    arms, rewards : ndarray, shape (R, room)
-        What was observed; the first ``n_known`` of each replication.
-    n_known, n_failed : ndarray of int64, shape (R,)
-        Evaluations that gave a number, and that failed.
-    parameters : ndarray, shape (R, d + 2)
-        The model's parameters after its last fit, in BoTorch's own order and scale.
-    means : ndarray, shape (R, n_arms)
-        Posterior means in units of the reward, 0 before the first one.
-    round : int
-        Batches told, the initial arms included.
-    """
+    """The state of a search by BoTorch; ``round`` counts batches told, the initial arms included.
+    ``features`` (n_sets, n_arms, d) are candidates, one set for all replications or one for each, ``point_set`` says
+    which. ``arms`` and ``rewards`` (R, room) are what was observed, the first ``n_known`` of each replication;
+    ``n_failed`` evaluations gave no number. ``parameters`` (R, d + 2) are the model's after its last fit, in BoTorch's
+    own order and scale; ``means`` (R, n_arms) those of the posterior in units of the reward, 0 before the first one."""
 
     features: FloatArray = field(metadata={"shared": True})
     point_set: IntArray
@@ -64,28 +44,12 @@ class PeerState:
 
 @dataclass(frozen=True)
 class QLogNEI:
-    """Batches of largest log noisy expected improvement ([1]_), chosen greedily among finitely many arms ([2]_).
-
+    """Batches of largest log noisy expected improvement, chosen greedily among finitely many arms.
     The model is a `SingleTaskGP` with all its defaults, fitted anew after every batch: standardised rewards, a
     squared-exponential kernel with one length-scale a feature and a prior that grows with their number, and the noise
     learned. Each arm of a batch maximises the acquisition over all arms given those chosen before it, and no arm is
-    twice in a batch, BoTorch's default. One replication is searched after the other. The first arms are those of
-    `bestarm.policies.gaussian.batch_gp.BatchGP` in the same replication. Features should lie in [0, 1].
-
-    Parameters
-    ----------
-    label : str
-        Name in the figures; keys the search's own draws.
-    batch, rounds : int
-        Arms of a batch, and batches.
-    first : int
-        Random arms before the first batch.
-
-    Raises
-    ------
-    ValueError
-        For a number out of range.
-    """
+    twice in a batch, BoTorch's default. One replication is searched after the other. The ``first`` arms are those of
+    `bestarm.policies.gaussian.batch_gp.BatchGP` in the same replication. Features should lie in [0, 1]."""
 
     label: str
     batch: int
@@ -99,15 +63,7 @@ class QLogNEI:
                 raise ValueError(f"{name} must be a whole number of at least 1, got {value}.")
 
     def start(self, arms: Arms, streams: Streams) -> PeerState:
-        """Return the state before the first pull.
-
-        Raises
-        ------
-        ImportError
-            If BoTorch is not installed.
-        ValueError
-            If a batch is larger than the number of arms.
-        """
+        """Return the state before the first pull."""
         if self.batch > arms.n_arms:
             raise ValueError(
                 f"batch must be at most the number of arms, {arms.n_arms}, because none is twice in a batch, got "
@@ -145,13 +101,7 @@ class QLogNEI:
         return Ask(arms, np.ones_like(arms))
 
     def tell(self, state: PeerState, asked: Ask, totals: FloatArray) -> None:
-        """Learn the rewards of a batch and fit the models; NaN (failed) is counted, not learned.
-
-        Raises
-        ------
-        ValueError
-            If a reward is infinite.
-        """
+        """Learn the rewards of a batch and fit the models; NaN (failed) is counted, not learned."""
         if np.isinf(totals[asked.counts > 0]).any():
             raise ValueError("rewards must be numbers, or NaN for an evaluation that failed; got an infinite one.")
         state.round += 1

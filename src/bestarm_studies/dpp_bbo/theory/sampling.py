@@ -37,14 +37,9 @@ def chain_rows(
     replications: int, n: int, ks: Sequence[int], noise: float, n_steps: int, *, seed: int = 0, workers: int = 1
 ) -> pd.DataFrame:
     r"""Return how far both chains are from their k-DPP after every number of steps, by transition matrices.
-
-    Returns
-    -------
-    DataFrame
-        ``convention, series`` (the chain), ``replication, k, step``; ``from_greedy`` and ``from_worst``, distances in
-        total variation; ``stated``, steps that suffice for 0.01 from the greedy set by the bounds of
-        `bestarm.designs.k_dpp_mixing`; ``stationary``, the largest entry of :math:`\pi P-\pi`.
-    """
+    ``from_greedy`` and ``from_worst`` are distances in total variation; ``stated`` are steps that suffice for 0.01 from
+    the greedy set by the bounds of `bestarm.designs.k_dpp_mixing`; ``stationary`` is the largest entry of :math:`\pi
+    P-\pi`."""
     frames = []
     for item in range(replications):
         kernel = batch_kernel(n, noise, seed, item)
@@ -80,16 +75,9 @@ def chain_rows(
 def sampling_times(
     replications: int, sizes: Sequence[int], ks: Sequence[int], noise: float, *, seed: int = 0, workers: int = 1
 ) -> pd.DataFrame:
-    r"""Return the processor seconds of one sample of a k-DPP whose kernel is given, whatever ``workers``.
-
-    Exactly by eigen-decomposition, and by both chains from the greedy set with as many steps as their bounds ask for
-    at a distance of 0.01. Each is timed on other points in every replication, after one that compiles.
-
-    Returns
-    -------
-    DataFrame
-        ``convention, series, replication, points, k, seconds``.
-    """
+    """Return the processor seconds of one sample of a k-DPP whose kernel is given, whatever ``workers``.
+    Exactly by eigen-decomposition, and by both chains from the greedy set with as many steps as their bounds ask for at
+    a distance of 0.01. Each is timed on other points in every replication, after one that compiles."""
     samplers: dict[str, Callable[..., Any]] = {
         "exact": sample_exact,
         "exchange chain": sample_chain,
@@ -136,16 +124,9 @@ def batch_times(
     seed: int = 0,
     workers: int = 1,
 ) -> pd.DataFrame:
-    r"""Return the processor seconds of one batch: fitting the hyper-parameters, and choosing the arms.
-
+    """Return the processor seconds of one batch: ``fit`` of the hyper-parameters, and ``choice`` of the arms.
     A search is given rewards of random arms; the fit to them and the choice of the next batch are timed, on other
-    candidates in every replication, after one that compiles or imports. One processor, whatever ``workers``.
-
-    Returns
-    -------
-    DataFrame
-        ``convention, series, replication, grows, x, arms, batch, rewards, fit, choice``; the last two in seconds.
-    """
+    candidates in every replication, after one that compiles or imports. One processor, whatever ``workers``."""
     lines = []
     for grows, values in cells.items():
         for x, (n_arms, batch, n_rewards) in values.items():
@@ -171,13 +152,11 @@ def batch_times(
 
 
 def sampling_operations(n: int, k: int, epsilon: float) -> dict[str, float]:
-    r"""Return the multiplications behind one sample of a k-DPP of size n, within ``epsilon`` in total variation.
-
+    """Return the multiplications behind one sample of a k-DPP of size n, within ``epsilon`` in total variation.
     Exact: an eigen-decomposition with all vectors, counted as :math:`9n^3`, the table of elementary symmetric
     polynomials nk, and k projections, :math:`2nk^2`. A step of the exchange chain factors a k by k matrix and solves
     with it twice, :math:`k^3/6+k^2`; a step of the down-up chain does the same once for all n points,
-    :math:`k^3/6+nk^2/2`. Both start at the greedy set, :math:`nk^2/2`.
-    """
+    :math:`k^3/6+nk^2/2`. Both start at the greedy set, :math:`nk^2/2`."""
     deficit, greedy = greedy_deficit(n, k), 0.5 * n * k**2
     return {
         "exact": 9.0 * n**3 + n * k + 2.0 * n * k**2,
@@ -200,9 +179,7 @@ def chain_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
 
 def chain_table(values: pd.DataFrame, distance: float = 0.01) -> pd.DataFrame:
     """Return by size and chain the steps after which no kernel is farther than ``distance``, and the stated steps.
-
-    ``values`` are those of `chain_values`; a start from which the distance is not reached has no number.
-    """
+    ``values`` are those of `chain_values`; a start from which the distance is not reached has no number."""
     reached = values[values["value"] <= distance].groupby(["panel", "series", "statistic"], sort=False)["x"].min()
     table = reached.astype(int).astype(str).unstack("statistic", fill_value="")[["greedy set", "worst set", "stated"]]
     heads = {"greedy set": "steps from the greedy set", "worst set": "from the worst set", "stated": "stated steps"}
@@ -238,8 +215,7 @@ TIMED = ("qLogNEI", "LP-UCB", "UCB-DPP-MAX", "UCB-DPP-SAMPLE")
 
 def cost_figure(samples: pd.DataFrame, batches: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
     """Return counted multiplications and measured seconds of one sample against the number of points, and below them
-    measured seconds of one batch against the candidates, its size and the batches so far.
-    """
+    measured seconds of one batch against the candidates, its size and the batches so far."""
     kinds = list(dict.fromkeys(samples["panel"]))
     names = {"B": "arms of a batch, B", "T": "batch T"}
 

@@ -13,14 +13,8 @@ from bestarm_studies.dpp_bbo.values import RIVALS, SEARCHES
 
 def leads_of_sampling(panels: Mapping[str, Mapping[str, pd.DataFrame]], profile: str) -> pd.DataFrame:
     """Return by how much the better SAMPLE search is ahead of the best of the paper's others, with 95% intervals.
-
-    The best of each side is chosen in one half of the runs and judged in the other, and the reverse.
-
-    Returns
-    -------
-    DataFrame
-        Columns of a figure's CSV: paired differences of the mean log10 regret; the series is the group, x the heading.
-    """
+    The best of each side is chosen in one half of the runs and judged in the other, and the reverse: paired differences
+    of the mean log10 regret; the series is the group, x the heading."""
     sides = {"SAMPLE": [name for name in SEARCHES if "SAMPLE" in name], "others": list(RIVALS)}
     found = []
     for group, named in panels.items():

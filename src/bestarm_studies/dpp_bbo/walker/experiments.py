@@ -10,13 +10,16 @@ from bestarm_lab.experiments.experiment import Experiment
 from bestarm_studies.dpp_bbo.experiments import panels, search, with_known
 from bestarm_studies.dpp_bbo.series import learned, published
 from bestarm_studies.dpp_bbo.walker.lipschitz import slope_rows
-from bestarm_studies.dpp_bbo.walker.nominal import (
+from bestarm_studies.dpp_bbo.walker.robot import (
     NOMINAL_TABLE,
+    TABLE,
     nominal_instance,
     nominal_rows,
     stand_in_nominal_instance,
+    stand_in_walker_instance,
+    walker_instance,
+    walker_rows,
 )
-from bestarm_studies.dpp_bbo.walker.robot import TABLE, stand_in_walker_instance, walker_instance, walker_rows
 
 ROBOT = (partial(walker_instance, n_arms=2048), partial(stand_in_walker_instance))
 

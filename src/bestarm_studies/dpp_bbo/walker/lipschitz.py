@@ -24,13 +24,7 @@ def gradient_norms(value: Callable[[FloatArray], FloatArray], points: FloatArray
 
 
 def slope_rows(replications: int, step: float = 0.005, *, seed: int = 0, workers: int = 1) -> pd.DataFrame:
-    """Return the gradient norms of the synthetic objectives and of the robot at random points: rows of a Computation.
-
-    Returns
-    -------
-    DataFrame
-        ``replication, series`` (the objective) and ``slope``.
-    """
+    """Return the gradient norms (``slope``) of the synthetic objectives and of the robot at random points."""
     values: dict[str, tuple[int, Callable[[FloatArray], FloatArray]]] = {
         name: (objective.dimension, objective.at) for name, objective in OBJECTIVES.items()
     }

@@ -16,13 +16,7 @@ from bestarm_objectives.walker.walking import walk
 
 
 def one_step(controller: FloatArray, n_instants: int = 7) -> FloatArray:
-    """Return the angles of the stance leg, the swing leg and the torso during the last step of a walk.
-
-    Raises
-    ------
-    ValueError
-        If the walker falls.
-    """
+    """Return the angles of the stance leg, the swing leg and the torso during the last step of a walk."""
     walked = walk(controller)
     if not np.isfinite(walked.step_seconds).all():
         raise ValueError(f"controller {controller} falls after {walked.seconds:.2f} s; there is no whole step to show.")

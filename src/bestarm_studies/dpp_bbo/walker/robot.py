@@ -1,8 +1,9 @@
-r"""The objective `robot`: walking speed as a function of the eight coefficients of a walker's controller.
+"""The objective `robot`: walking speed as a function of the eight coefficients of a walker's controller.
 
-References
-----------
-.. [2] Westervelt, Grizzle, Chevallereau, Choi, Morris. "Feedback Control of Dynamic Bipedal Robot Locomotion". 2007.
+The paper gives the domain :math:`[0,1]^8` and not the map from there to a controller; `walker_instance` takes the
+coefficients as they are. A second reading is :math:`a=a^0+w(2x-1)`, with the gait of Westervelt and others ("Feedback
+Control of Dynamic Bipedal Robot Locomotion", 2007) in the middle and widths under which about a quarter of the walkers
+fall: a sensitivity of what is concluded on the other reading, which decides no claim of the paper.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import pandas as pd
 
 from bestarm.interface import FloatArray
 from bestarm.problems.box import unit_points
-from bestarm_objectives.walker.walking import BEST_SPEED, COEFFICIENTS, walking_speeds
+from bestarm_objectives.walker.walking import BEST_SPEED, COEFFICIENTS, NOMINAL, walking_speeds
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms, stored_table
 
 SIGMA = 0.1
@@ -26,14 +27,8 @@ DECIMALS = 7
 
 
 def walker_rows(replications: int, n_points: int = 16384, *, seed: int = 0, workers: int = 1) -> pd.DataFrame:
-    """Return the walking speed at points of a scrambled Sobol sequence in [0, 1]^8: rows of a Computation.
-
-    Returns
-    -------
-    DataFrame
-        ``replication, point``, the coefficients, ``speed`` in metres a second and ``graded``, in which a walker that
-        falls gets its way over 13 seconds.
-    """
+    """Return the walking speed at points of a scrambled Sobol sequence in [0, 1]^8, in metres a second.
+    In ``graded`` a walker that falls gets its way over 13 seconds."""
     return walks(replications, n_points, COEFFICIENTS, lambda points: points, ("speed", "graded"), seed)
 
 
@@ -70,13 +65,7 @@ def walks_as_arms(
     best: float = -np.inf,
     data: str = "synthetic",
 ) -> CandidateArms:
-    """Return candidates that are a random part of a table of walks for each replication; 1 is one set for all.
-
-    Raises
-    ------
-    ValueError
-        If the table has fewer walks.
-    """
+    """Return candidates that are a random part of a table of walks for each replication; 1 is one set for all."""
     if not 2 <= n_arms <= len(rows) or replications < 1:
         raise ValueError(
             f"n_arms must be between 2 and the {len(rows)} walks of the table, replications at least 1, got {n_arms} "
@@ -97,35 +86,11 @@ def walker_instance(
     table: str = TABLE,
     file: Path | None = None,
 ) -> CandidateArms:
-    r"""Return the walker on candidates of :math:`[0,1]^8`, a random part of the table of walks for each replication.
-
-    The paper gives the domain and the noise, and nothing else. The coefficients are taken without rescaling, and the
-    speed is that of five steps, 0 after a fall.
-
-    Parameters
-    ----------
-    n_arms : int
-        Candidates.
-    replications : int
-        Sets of candidates, that of replication r being the same whatever this number; 1 is one set for all.
-    sigma : float
-        Standard deviation of the noise, 0.1 in the paper.
-    graded : bool
-        A fall is worth the way until then.
-    seed : int
-        Of the candidates.
-    table : str
-        Computation of this study that walks, see `walker_rows`.
-    file : Path, optional
-        Its rows, by default those committed.
-
-    Raises
-    ------
-    ValueError
-        If the table has fewer walks.
-    DataUnavailable
-        If the table has not been computed.
-    """
+    """Return the walker on candidates of :math:`[0,1]^8`, a random part of the table of walks for each replication.
+    The paper gives the domain and the noise (0.1), and nothing else. The coefficients are taken without rescaling, and
+    the speed is that of five steps, 0 after a fall or, ``graded``, the way until then. The candidates of replication r
+    are the same whatever ``replications`` is; 1 is one set for all. ``table`` is the computation that walks, ``file``
+    its rows, by default those committed."""
     rows, digest = stored_table(table, file)
     rows = rows[rows["replication"] == 0]
     label = f"walker {digest} |X|={n_arms} sigma={sigma:g}{' graded' * graded}"
@@ -148,3 +113,41 @@ def stand_in_walker_instance(
     return walks_as_arms(
         "walker stand-in", rows, COEFFICIENTS, speed, n, replications, sigma, seed, BEST_SPEED, "stand-in"
     )
+
+
+# Of the coefficients in the order of `walker.COEFFICIENTS`: 0.35 times (0.2, 0.5, 0.5, 0.5, 1, 1, 2, 2), the factor at
+# which a quarter of 1024 walkers fall.
+WIDTHS = (0.07, 0.175, 0.175, 0.175, 0.35, 0.35, 0.7, 0.7)
+NOMINAL_TABLE = "walker_nominal_table"
+INPUTS = tuple(f"x{i}" for i in range(1, len(NOMINAL) + 1))
+
+
+def around_nominal(points: FloatArray) -> FloatArray:
+    """Return the controllers of points of [0, 1]^8, both of shape (n, 8)."""
+    return np.asarray(np.array(NOMINAL) + np.array(WIDTHS) * (2.0 * points - 1.0))
+
+
+def nominal_rows(replications: int, n_points: int = 16384, *, seed: int = 0, workers: int = 1) -> pd.DataFrame:
+    """Return ``speed`` in metres a second, 0 after a fall, around the nominal gait, at points of a scrambled Sobol
+    sequence."""
+    return walks(replications, n_points, INPUTS, around_nominal, ("speed",), seed)
+
+
+def nominal_instance(
+    n_arms: int = 2048, replications: int = 50, sigma: float = SIGMA, seed: int = 0, file: Path | None = None
+) -> CandidateArms:
+    """Return this walker on a random part of the table of walks for each replication."""
+    rows, digest = stored_table(NOMINAL_TABLE, file)
+    rows = rows[rows["replication"] == 0]
+    label = f"walker around a gait {digest} |X|={n_arms} sigma={sigma:g}"
+    return walks_as_arms(label, rows, INPUTS, "speed", n_arms, replications, sigma, seed)
+
+
+def stand_in_nominal_instance(
+    n_arms: int = 2048, replications: int = 50, sigma: float = SIGMA, seed: int = 0
+) -> CandidateArms:
+    """Return this walker on at most 256 candidates, walked on the spot."""
+    n = min(n_arms, 256)
+    rows = nominal_rows(1, n, seed=seed)
+    label = "walker around a gait stand-in"
+    return walks_as_arms(label, rows, INPUTS, "speed", n, replications, sigma, seed, data="stand-in")

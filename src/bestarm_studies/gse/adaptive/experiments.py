@@ -47,5 +47,5 @@ EXPERIMENTS: dict[str, Experiment] = {
         as_coded=True,
         vary={"n_arms": [8, 16, 32, 64, 128]},
         budgets=PerArm((10, 20, 50)),
-    ),
+    )
 }

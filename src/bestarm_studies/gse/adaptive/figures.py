@@ -25,18 +25,8 @@ def accuracy_with_difference(
     styles: Mapping[str, Style] | None = None,
 ) -> Figure:
     """Return accuracy against K in the upper row, a panel for each budget, and one algorithm minus another below.
-
-    Parameters
-    ----------
-    values, differences : DataFrame
-        Plotted values of one convention with the same panels; statistics "accuracy" and "difference".
-    order : sequence of str
-        Series.
-    title, setting : str
-        The finding; where and how.
-    styles : mapping of str to Style, optional
-        Of series that do not look like their algorithm.
-    """
+    Values and differences are of one convention with the same panels; ``styles`` are of series that do not look like
+    their algorithm."""
     panels = list(dict.fromkeys(values["panel"]))
     figure, axes = plt.subplots(2, len(panels), figsize=wide(2, 2.3), squeeze=False, sharey="row", height_ratios=[3, 2])
     mine = values[values["statistic"] == "accuracy"]

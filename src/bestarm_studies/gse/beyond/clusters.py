@@ -1,10 +1,4 @@
-r"""Appendix H: equal budgets of clusters.
-
-References
-----------
-.. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022.
-   Appendix H.
-"""
+"""Appendix H: equal budgets of clusters."""
 
 from __future__ import annotations
 
@@ -27,10 +21,8 @@ _ALLOCATIONS = ("uniform", "clusters", "G-optimal")
 
 def example_leverages(n_arms: int, seed: int) -> tuple[FloatArray, FloatArray]:
     r"""Return pulls and largest leverage of V for the example of Appendix H: uniform, clusters, G-optimal.
-
     K arms :math:`e_1(1+\xi)`, :math:`\xi\sim N(0,0.001)`, and :math:`e_2`; B = 2K pulls. Returned are the pulls of
-    :math:`e_2`, and :math:`\max_i\|x_i\|^2_{V^{-1}}`, each shape (3,).
-    """
+    :math:`e_2`, and :math:`\max_i\|x_i\|^2_{V^{-1}}`, each shape (3,)."""
     rng = np.random.default_rng([seed, n_arms])
     x = np.zeros((1, n_arms + 1, 2))
     x[0, :-1, 0], x[0, -1, 1] = 1.0 + np.sqrt(0.001) * rng.standard_normal(n_arms), 1.0
@@ -49,13 +41,7 @@ def example_leverages(n_arms: int, seed: int) -> tuple[FloatArray, FloatArray]:
 
 
 def leverage_rows(replications: int, arms: Sequence[int], *, seed: int, workers: int = 1) -> pd.DataFrame:
-    """Return `example_leverages` for several K, whose one set of arms each is no sample.
-
-    Returns
-    -------
-    DataFrame
-        ``series, replication, n_arms, pulls, leverage``.
-    """
+    """Return `example_leverages` (``pulls, leverage``) for several K, whose one set of arms each is no sample."""
     names = ("uniform", "clusters", "G-optimal")
     frames = []
     for n_arms in arms:

@@ -62,10 +62,7 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
             per_arm=5,
             n_pulls=25_600,
         ),
-        profiles={
-            "smoke": {"replications": 2, "n_arms": [16], "n_pulls": 400},
-            "laptop": {"replications": 10},
-        },
+        profiles={"smoke": {"replications": 2, "n_arms": [16], "n_pulls": 400}, "laptop": {"replications": 10}},
         measured=True,
     ),
     "peace_times": Computation(
@@ -78,10 +75,7 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
             per_arm=20,
             n_pulls=25_600,
         ),
-        profiles={
-            "smoke": {"replications": 2, "n_pulls": 1280},
-            "laptop": {"replications": 10},
-        },
+        profiles={"smoke": {"replications": 2, "n_pulls": 1280}, "laptop": {"replications": 10}},
         measured=True,
     ),
     "bounds_clusters": Computation(

@@ -28,27 +28,9 @@ def run_times(
     workers: int = 1,
 ) -> pd.DataFrame:
     """Return the time of whole runs divided by their pulls, in microseconds, on one core whatever ``workers``.
-
-    Parameters
-    ----------
-    series : mapping of str to partial
-        Constructors of policies, without the budget.
-    problem : partial
-        Constructor of the instances, without ``n_arms``.
-    n_arms : sequence of int
-        K.
-    per_arm : int
-        Budget over K.
-    n_pulls : int
-        Pulls of a repeat: so many runs advance together that they make about so many, at least one.
-    replications : int
-        Repeats, each on other runs, after one that is not timed because it compiles.
-
-    Returns
-    -------
-    DataFrame
-        ``convention, series, n_arms, budget, replication, microseconds``.
-    """
+    ``series`` and ``problem`` construct policies without the budget, ``per_arm`` times K, and instances without
+    ``n_arms``. So many runs advance together that they make about ``n_pulls``, at least one; replications are repeats,
+    each on other runs, after one that is not timed because it compiles."""
     lines = []
     for k in n_arms:
         instances, budget = problem(n_arms=k), per_arm * k
@@ -69,11 +51,9 @@ def run_times(
 
 def peace_operations(n_arms: int, delta: float = 0.8, *, kronecker: bool) -> float:
     r"""Return the multiplications behind the gradients of a run of Peace on K arms in K - 1 dimensions.
-
     Of a gradient with n live arms in d dimensions count :math:`nd^2+d^3` in closed form, or the :math:`d^6` of a linear
     system in :math:`d^2` unknowns. A stage takes :math:`2\ln^2(d)\,d^3/\delta^2` gradients, at least 10 and at most
-    100, on half as many arms as the stage before.
-    """
+    100, on half as many arms as the stage before."""
     total, n = 0.0, n_arms
     while n > 1:
         d = min(n, n_arms - 1)

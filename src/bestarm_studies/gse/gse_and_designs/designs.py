@@ -116,16 +116,7 @@ def convergence_figure(values: pd.DataFrame, *, title: str, setting: str = "") -
 
 def rounding_values(x: np.ndarray, pulls: Sequence[int], profile: str) -> pd.DataFrame:
     """Return the pulls that roundings of the G-optimal design spend, and their n × largest leverage / d.
-
-    Parameters
-    ----------
-    x : ndarray, shape (R, K, d)
-        Sets of arms; the median over the sets is taken.
-    pulls : sequence of int
-        n.
-    profile : str
-        Scale of the run.
-    """
+    n are the ``pulls``; the median over the sets of arms, shape (R, K, d), is taken."""
     n_sets, n_arms, d = x.shape
     live, streams, lines = np.ones((n_sets, n_arms), dtype=np.bool_), Streams.first(n_sets), []
     weights, key, rows = optimal_design(x, live, DesignRule()).weights, streams.key("rounding"), streams.replications
@@ -138,10 +129,7 @@ def rounding_values(x: np.ndarray, pulls: Sequence[int], profile: str) -> pd.Dat
                 counts = round_design(weights, budget, cast(RoundingMethod, name), key, rows, n, x)
             information = np.einsum("rk,rki,rkj->rij", counts, x, x)
             leverage = np.einsum("rki,rij,rkj->rk", x, np.linalg.pinv(information), x).max(axis=1)
-            for statistic, value in (
-                ("leverage", np.median(leverage * n / d)),
-                ("spent", counts.sum(axis=1).mean()),
-            ):
+            for statistic, value in (("leverage", np.median(leverage * n / d)), ("spent", counts.sum(axis=1).mean())):
                 lines.append({"series": name, "x": n, "statistic": statistic, "value": value})
     return as_values(pd.DataFrame(lines), panel=f"K = {n_arms}, d = {d}", n=n_sets, profile=profile)
 

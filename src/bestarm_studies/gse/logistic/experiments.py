@@ -32,10 +32,7 @@ def _logistic(title: str, as_coded: bool, **settings: Any) -> Experiment:
             **with_leak(eliminations),
             **at_most(
                 3000,
-                {
-                    "UCB-GLM": partial(UcbGlm),
-                    "BayesGap-M": bayes_gap(BINARY_SIGMA, "matern32", 10, {"sigma": SIGMA}),
-                },
+                {"UCB-GLM": partial(UcbGlm), "BayesGap-M": bayes_gap(BINARY_SIGMA, "matern32", 10, {"sigma": SIGMA})},
             ),
         },
         as_coded=as_coded,

@@ -60,10 +60,6 @@ EXPERIMENTS: dict[str, Experiment] = {
         [8, 16, 32, 64],
     ),
     "fig7_per_arm": _per_arm(
-        "Figure 7 with budgets per arm",
-        partial(corner_instance),
-        FWG_AND_OD,
-        (25,),
-        [4, 8, 12, 16, 20, 24],
+        "Figure 7 with budgets per arm", partial(corner_instance), FWG_AND_OD, (25,), [4, 8, 12, 16, 20, 24]
     ),
 }

@@ -57,10 +57,8 @@ _ALL_FWG: Settings = {**_ALL, **_LINE_SEARCH, **_UP, **_ZERO_ARMS}
 
 def _eliminations(in_four: bool, leaked: bool = False) -> dict[str, Any]:
     """Return GSE and OD-LinBAI with their changes.
-
     Four features are among them if instances have so few as coded; all changes of OD-LinBAI include the schedule of
-    dimension 4 if it is ``leaked`` into the experiment.
-    """
+    dimension 4 if it is ``leaked`` into the experiment."""
     four = _FOUR if in_four else {}
     lin = one_change("GSE-Lin", UNIFORM, {**_ELIMINATION, "all": _ALL}, four)
     fwg = one_change(
@@ -89,9 +87,7 @@ def _eliminations(in_four: bool, leaked: bool = False) -> dict[str, Any]:
         },
     )
     wynn = one_change(
-        "GSE-Lin-Wynn",
-        WYNN,
-        {"Fedorov's step": {"allocation": "fedorov"}, "multinomial": {"rounding": "multinomial"}},
+        "GSE-Lin-Wynn", WYNN, {"Fedorov's step": {"allocation": "fedorov"}, "multinomial": {"rounding": "multinomial"}}
     )
     od = one_change(
         "OD-LinBAI",
@@ -185,11 +181,7 @@ AUDIT = {
         **_SMALL,
     ),
     "audit_sphere": search(
-        "Audit: random instances",
-        partial(sphere_instance),
-        _eliminations(in_four=True),
-        paper=Scale(2000),
-        **_SMALL,
+        "Audit: random instances", partial(sphere_instance), _eliminations(in_four=True), paper=Scale(2000), **_SMALL
     ),
     "audit_small_budget": search(
         "Audit: Figure 6 at B = 100",

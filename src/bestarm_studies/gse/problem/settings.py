@@ -13,9 +13,7 @@ from bestarm_lab.figures.values import as_values
 
 def best_settings(rows: pd.DataFrame, cells: Sequence[str]) -> pd.DataFrame:
     """Return, for each algorithm, which of its settings has the highest accuracy on the average over the cells.
-
-    Series are called "A | setting"; the columns are ``series, setting, accuracy, chosen``.
-    """
+    Series are called "A | setting"; the columns are ``series, setting, accuracy, chosen``."""
     means = rows.groupby(["series", *cells], sort=False)["correct"].mean().groupby("series", sort=False).mean()
     found = means.rename("accuracy").reset_index()
     found[["series", "setting"]] = [algorithm_and_change(name) for name in found["series"]]
@@ -25,9 +23,7 @@ def best_settings(rows: pd.DataFrame, cells: Sequence[str]) -> pd.DataFrame:
 
 def setting_values(rows: Mapping[str, pd.DataFrame], profile: str) -> pd.DataFrame:
     """Return the accuracy of each setting of each rival, averaged over the cells of each tuning experiment.
-
-    The panel is the instance, x the setting, and ``chosen`` marks the best.
-    """
+    The panel is the instance, x the setting, and ``chosen`` marks the best."""
     frames = []
     for name, frame in rows.items():
         cells = [c for c in ("gap", "n_arms", "n_features", "budget") if c in frame]

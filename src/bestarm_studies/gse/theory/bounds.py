@@ -1,9 +1,6 @@
-r"""The printed bounds, the instances on which they are checked, and what runs can say about a bound.
+"""The printed bounds, the instances on which they are checked, and what runs can say about a bound.
 
-References
-----------
-.. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022.
-   Sections 4 and 5, Appendices A and B.
+Of the paper: Sections 4 and 5, Appendices A and B.
 """
 
 from __future__ import annotations
@@ -21,18 +18,7 @@ from bestarm_studies.gse.logistic_instances import LogisticBandit
 
 def theory_instance(model: str, n_arms: int, n_features: int, sigma: float, signal: float) -> Any:
     """Return one fixed instance with random unit arms: of replication 0 of the randomised experiment, or logistic.
-
-    Parameters
-    ----------
-    model : {"linear", "logistic"}
-        Kind of rewards.
-    n_arms, n_features : int
-        K and d.
-    sigma : float
-        Standard deviation of a Gaussian reward.
-    signal : float
-        Norm of the parameter.
-    """
+    ``signal`` is the norm of the parameter."""
     rng = np.random.default_rng([n_arms, n_features])
     x = rng.standard_normal((n_arms, n_features))
     x /= np.linalg.norm(x, axis=1, keepdims=True)
@@ -57,7 +43,7 @@ def gaps(problem: Any) -> FloatArray:
 def printed_bound(
     gap: FloatArray | float, variance: float, uncertainty: FloatArray | float, n_arms: int, constant: float
 ) -> Any:
-    r"""Return :math:`\min(1, 2\eta\log_\eta(K)\exp(-\Delta^2/(c\sigma^2u)))` with :math:`\eta=2` ([1]_, Equation 2)."""
+    r"""Return :math:`\min(1, 2\eta\log_\eta(K)\exp(-\Delta^2/(c\sigma^2u)))` with :math:`\eta=2` (Equation 2)."""
     return np.minimum(1.0, 4.0 * np.log2(n_arms) * np.exp(-(gap**2) / (constant * variance * uncertainty)))
 
 

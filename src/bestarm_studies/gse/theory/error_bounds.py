@@ -1,9 +1,6 @@
 """Theorems 4.1 and 5.1 beside errors: a stage, a run, and the step from one bound to the next.
 
-References
-----------
-.. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022.
-   Section 4, Appendix A.
+Of the paper: Section 4, Appendix A.
 """
 
 from __future__ import annotations
@@ -30,21 +27,9 @@ from bestarm_studies.gse.theory.stage_observer import N_STAGES
 
 
 def bound_values(experiment: str, rows: pd.DataFrame, equation: int, constant: float) -> pd.DataFrame:
-    """Return the error of every series and budget with Wilson's 95% interval beside a printed bound.
-
+    """Return the error of every series and budget with Wilson's 95% interval beside a printed bound, at most 1.
     Equations 2 and 5 take the largest uncertainty of any run, and 5 the smallest slope of the run. Equations 3 and 6
-    take d log2(K) / B.
-
-    Parameters
-    ----------
-    experiment : {"bounds_linear", "bounds_logistic"}
-        Whose instance, and whose rows.
-
-    Returns
-    -------
-    DataFrame
-        ``series, budget, error, low, high, n, bound``; the bound is at most 1.
-    """
+    take d log2(K) / B. ``experiment`` names the instance and its rows."""
     problem = THEORY[experiment].problem()
     n_arms, n_features = problem.features.shape
     gap = float(np.sort(gaps(problem))[1])
@@ -67,9 +52,7 @@ def bound_values(experiment: str, rows: pd.DataFrame, equation: int, constant: f
 
 def error_below_bound(test: Test, rows: Rows) -> Decision:
     """Decide that no error frequency lies significantly above a printed bound.
-
-    A bound of 1 says nothing, and one below what the runs exclude without an error cannot be tested by them.
-    """
+    A bound of 1 says nothing, and one below what the runs exclude without an error cannot be tested by them."""
     (name,) = test["experiments"]
     values = bound_values(name, rows[name], test["equation"], test["constant"])
     beyond = int(((values["error"] > 0.0) & (values["low"] > values["bound"])).sum())
@@ -146,9 +129,7 @@ _BOUND_LINES = ("--", DOTS, "-.")
 
 def bound_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
     """Return error frequencies with intervals, and each algorithm's own bounds in its colour, on logarithmic axes.
-
-    A frequency of zero is an open marker at the upper limit of its interval.
-    """
+    A frequency of zero is an open marker at the upper limit of its interval."""
     panels = list(dict.fromkeys(values["panel"]))
     figure, axes = plt.subplots(1, len(panels), figsize=wide(1, 3.3), squeeze=False, sharey=True)
     for axis, panel in zip(axes[0], panels, strict=True):

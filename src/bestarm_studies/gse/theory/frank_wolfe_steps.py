@@ -1,11 +1,6 @@
 """Corollary 2: steps of Frank-Wolfe from Kumar and Yıldırım's start.
 
-References
-----------
-.. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022.
-   Appendix C.
-.. [2] Kumar, Yildirim. "Minimum-Volume Enclosing Ellipsoids and Core Sets". Journal of Optimization Theory and
-   Applications 2005.
+Of the paper: Appendix C; the start is that of Kumar and Yıldırım, Journal of Optimization Theory and Applications 2005.
 """
 
 from __future__ import annotations
@@ -23,7 +18,7 @@ from bestarm_studies.gse.checks import Rows, Test
 
 
 def steps_to_twice_the_rank(n_arms: int, d: int, n_sets: int, seed: int) -> FloatArray:
-    """Return the Frank-Wolfe steps from Kumar and Yıldırım's start until no leverage exceeds 2d, shape (S,) ([2]_)."""
+    """Return the Frank-Wolfe steps from Kumar and Yıldırım's start until no leverage exceeds 2d, shape (S,)."""
     rng = np.random.default_rng([seed, n_arms, d])
     x = rng.standard_normal((n_sets, n_arms, d))
     x /= np.linalg.norm(x, axis=2, keepdims=True)
@@ -38,22 +33,7 @@ def steps_to_twice_the_rank(n_arms: int, d: int, n_sets: int, seed: int) -> Floa
 def step_rows(
     replications: int, dimensions: Sequence[int], arms_per_dimension: Sequence[int], *, seed: int, workers: int = 1
 ) -> pd.DataFrame:
-    """Return the Frank-Wolfe steps until no leverage exceeds 2d, for random sets of arms.
-
-    Parameters
-    ----------
-    replications : int
-        Sets of each size.
-    dimensions, arms_per_dimension : sequence of int
-        d, and K over d.
-    seed : int
-        Seed of the project.
-
-    Returns
-    -------
-    DataFrame
-        ``n_features, per_dimension, replication, steps``.
-    """
+    """Return the Frank-Wolfe steps until no leverage exceeds 2d, for so many random sets of arms of each size."""
     frames = [
         pd.DataFrame(
             {

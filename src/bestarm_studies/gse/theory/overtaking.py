@@ -1,10 +1,4 @@
-"""Lemma 1 for logistic models: how often an arm overtakes the best one in a stage.
-
-References
-----------
-.. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022.
-   Appendix B.
-"""
+"""Lemma 1 of Appendix B for logistic models: how often an arm overtakes the best one in a stage."""
 
 from __future__ import annotations
 
@@ -24,10 +18,8 @@ _BERNOULLI_VARIANCE = 0.25  # a reward of 0 or 1 is 1/4-sub-Gaussian
 
 def overtaking(rng: np.random.Generator, runs: int) -> tuple[FloatArray, FloatArray]:
     r"""Return how often each other arm overtakes the best in one logistic fit, and the bound on it, shape (K - 1,).
-
-    The bound is :math:`e^{-\Delta_i^2c^2/(8\sigma^2\|x_i\|^2)}+e^{-\Delta_i^2c^2/(8\sigma^2\|x_1\|^2)}` ([1]_, Lemma 1
-    of Appendix B) with the smallest slope c of any run, on a random instance with random counts.
-    """
+    The bound is :math:`e^{-\Delta_i^2c^2/(8\sigma^2\|x_i\|^2)}+e^{-\Delta_i^2c^2/(8\sigma^2\|x_1\|^2)}` (Lemma 1) with
+    the smallest slope c of any run, on a random instance with random counts."""
     n_arms, d = int(rng.integers(3, 7)), int(rng.integers(2, 4))
     x = rng.uniform(-1.0, 1.0, (n_arms, d))
     counts = rng.integers(50, 800, n_arms)
@@ -46,22 +38,8 @@ def overtaking(rng: np.random.Generator, runs: int) -> tuple[FloatArray, FloatAr
 
 
 def overtaking_rows(replications: int, runs: int, *, seed: int, workers: int = 1) -> pd.DataFrame:
-    """Return how often each arm but the best overtakes it on random logistic instances, beside the bound of Lemma 1.
-
-    Parameters
-    ----------
-    replications : int
-        Instances.
-    runs : int
-        Runs on each.
-    seed : int
-        Seed of the project.
-
-    Returns
-    -------
-    DataFrame
-        ``replication, runs, share, bound``, a row for each arm.
-    """
+    """Return the ``share`` of runs in which each arm but the best overtakes it on logistic instances, and Lemma 1's
+    bound. Replications are instances, with so many ``runs`` on each."""
     rng = np.random.default_rng(seed)
     found = [overtaking(rng, runs) for _ in range(replications)]
     frames = [

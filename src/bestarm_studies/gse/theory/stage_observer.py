@@ -1,9 +1,6 @@
-r"""An observer of GSE: how uncertain each stage was, and where the best arm was lost.
+"""An observer of GSE: how uncertain each stage was, and where the best arm was lost.
 
-References
-----------
-.. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022.
-   Section 4.2, Appendices A and B.
+Of the paper: Section 4.2, Appendices A and B.
 """
 
 from __future__ import annotations
@@ -55,19 +52,9 @@ def uncertainties(
 @dataclass
 class ObservedStages(Observed):
     """GSE under observation on one instance with eight arms; no replication stops before another.
-
-    Parameters
-    ----------
-    problem : LinearBandit or LogisticBandit
-        The instance; all replications share its arms.
-
-    Attributes
-    ----------
-    stages : list of dict
-        For each stage: ``alive``, whether the best arm was live before; ``lost``, whether the stage eliminated it;
-        ``live`` and ``estimates``, shape (R, K); ``difference`` and ``norm``, the largest squared norms of
-        :math:`x_i-x_1` and :math:`x_i`.
-    """
+    ``stages`` has for each stage ``alive``, whether the best arm was live before; ``lost``, whether the stage
+    eliminated it; ``live`` and ``estimates``, shape (R, K); ``difference`` and ``norm``, the largest squared norms of
+    :math:`x_i-x_1` and :math:`x_i`."""
 
     columns: ClassVar[tuple[str, ...]] = (
         "difference",
@@ -107,11 +94,9 @@ class ObservedStages(Observed):
 
     def findings(self, replications: IntArray) -> pd.DataFrame:
         """Return for each run how uncertain its stages were, and whether each kept the best arm.
-
         ``difference`` and ``norm`` are the largest squared norms over the stages in which the best arm was live;
-        ``slope`` is the smallest slope of the link, 1 for linear rewards. ``lemma2_t`` is the bound of Lemma 2 in
-        stage t.
-        """
+        ``slope`` is the smallest slope of the link, 1 for linear rewards. ``lemma2_t`` is the bound of Lemma 2 in stage
+        t."""
         gap, stages = gaps(self.problem), self.stages
         table: dict[str, Any] = {"replication": replications}
         for norm in ("difference", "norm"):

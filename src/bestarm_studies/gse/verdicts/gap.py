@@ -44,19 +44,8 @@ STAGES: dict[str, Side] = {
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a claim.
-
-    Attributes
-    ----------
-    group : str
-        The kind of instances.
-    data : str
-        What they are made of, as in the rows.
-    rival : Series
-        What the best rival got in each run.
-    table : DataFrame
-        What every series (columns) got in each run.
-    """
+    """One cell of a claim: what the best rival (``rival``) and every series (columns of ``table``) got in each run.
+    ``group`` is the kind of instances, ``data`` what they are made of, as in the rows."""
 
     group: str
     data: str
@@ -75,17 +64,9 @@ class Cell:
 
 
 def gap_cells(test: ClaimTest, rows: Rows, more: Rows | None = None) -> list[Cell]:
-    """Return the cells of a claim that tell anything, as it counts them.
-
-    Parameters
-    ----------
-    test : ClaimTest
-        Of a claim whose right side is the best rival.
-    rows : mapping of str to DataFrame
-        Rows of its experiments; cells without rows as written are left out.
-    more : mapping of str to DataFrame, optional
-        For an experiment, rows of other series on the same instances and noise.
-    """
+    """Return the cells of a claim that tell anything, as it counts them; cells without rows as written are left out.
+    The claim's right side is the best rival; ``more`` are, for an experiment, rows of other series on the same
+    instances and noise."""
     found = []
     for part in test.parts:
         for experiment, where in part.each_cell():
@@ -110,16 +91,9 @@ def _others(test: ClaimTest, rows: pd.DataFrame, where: Where, table: pd.DataFra
 
 
 def mean_over_cells(differences: Sequence[pd.Series]) -> tuple[float, float, float]:
-    """Return the mean over cells of the mean over runs, with its 95% interval.
-
+    """Return the mean over cells of the mean over runs, indexed by replication, with its 95% interval.
     Replications of one number share instances and noise over budgets, so that all cells of a replication count as one
-    draw: the error is that of the sums over cells.
-
-    Parameters
-    ----------
-    differences : sequence of Series
-        For each cell the values of its runs, by replication.
-    """
+    draw: the error is that of the sums over cells."""
     means = [float(d.mean()) for d in differences]
     parts = [(d - mean) / (len(differences) * len(d)) for d, mean in zip(differences, means, strict=True)]
     error = float(np.sqrt((pd.concat(parts).groupby(level=0).sum() ** 2).sum()))
@@ -130,26 +104,10 @@ def mean_over_cells(differences: Sequence[pd.Series]) -> tuple[float, float, flo
 def gap_values(
     groups: Mapping[str, Sequence[Cell]], base: Mapping[str, Side], changes: Mapping[str, Side], profile: str
 ) -> pd.DataFrame:
-    """Return the gap of an algorithm to the best rival, and what changes close of it.
-
-    Parameters
-    ----------
-    groups : mapping of str to sequence of Cell
-        Cells over which is averaged; groups without cells are left out, and so are changes that a cell has not run.
-    base : mapping of str to side
-        The algorithm, alone, by what it is called.
-    changes : mapping of str to side
-        What takes its place.
-    profile : str
-        Scale of the run.
-
-    Returns
-    -------
-    DataFrame
-        Columns of a figure's CSV; the panel is the group with its number of cells. ``gap`` is the accuracy of the best
-        rival minus that of the series, ``closed`` the accuracy of the series minus that of the base; n is the smallest
-        number of runs in a cell.
-    """
+    """Return the gap of an algorithm (``base``, alone) to the best rival, and what changes close of it.
+    Groups without cells are left out, and so are changes that a cell has not run. The panel is the group with its
+    number of cells. ``gap`` is the accuracy of the best rival minus that of the series, ``closed`` the accuracy of the
+    series minus that of the base; n is the smallest number of runs in a cell."""
     lines = []
     ((name, side),) = base.items()
     for group, cells in ((group, cells) for group, cells in groups.items() if cells):
@@ -186,19 +144,9 @@ def gap_table(values: pd.DataFrame) -> pd.DataFrame:
 def closing_figure(
     values: pd.DataFrame, titles: Mapping[str, str], *, names: Mapping[str, str], title: str, setting: str = ""
 ) -> Figure:
-    """Return what changes close of a gap: a column for each panel, a line for each change; a band is the gap.
-
-    Parameters
-    ----------
-    values : DataFrame
-        As `gap_values` makes them.
-    titles : mapping of str to str
-        Panels from left to right, and their headings.
-    names : mapping of str to str
-        Changes from top to bottom, in words.
-    title, setting : str
-        The finding; where and how.
-    """
+    """Return what changes close of a gap, from `gap_values`: a column for each panel, a line for each change; a band is
+    the gap. ``titles`` map panels from left to right to their headings, ``names`` the changes from top to bottom to
+    words."""
     figure, axes = plt.subplots(1, len(titles), figsize=wide(1, 0.3 * len(names) + 1.2), sharex=True, sharey=True)
     for axis, (panel, heading) in zip(np.atleast_1d(axes), titles.items(), strict=True):
         mine = values[values["panel"] == panel]

@@ -1,18 +1,11 @@
-r"""Genes as arms: what is a group of cell lines' own in their effects; features are the own parts of 70 other groups.
+"""Genes as arms: what is a group of cell lines' own in their effects; features are the own parts of 70 other groups.
 
-DepMap 26Q1 gives the mean effect of every gene's knock-out in a group of lines and in all lines outside it. The effect
-is negative where cells need the gene. A group's **own part** is
-
-.. math:: y_{ig}=\text{mean effect of gene } i \text{ outside group } g-\text{mean effect in } g,
-
-positive where the group needs the gene more than other lines do; the largest own part is searched: such a gene is
-what harms these tumours and spares other cells. Groups share lines (a line with an APC mutation belongs to the WNT
-pathway, too), so that some groups tell nearly everything of another. Real data, and not the paper's: no claim about
-CMAP rests on it.
-
-References
-----------
-.. [1] DepMap, Broad (2026): DepMap Public 26Q1. depmap.org.
+DepMap Public 26Q1 (depmap.org) gives the mean effect of every gene's knock-out in a group of lines and in all lines
+outside it, negative where cells need the gene. A group's **own part** is :math:`y_{ig}`, the mean effect of gene i
+outside group g minus that in g, positive where the group needs the gene more than other lines do; the largest own part
+is searched: such a gene is what harms these tumours and spares other cells. Groups share lines (a line with an APC
+mutation belongs to the WNT pathway, too), so that some groups tell nearly everything of another. Real data, and not the
+paper's: no claim about CMAP rests on it.
 """
 
 from __future__ import annotations
@@ -45,13 +38,7 @@ class GroupEffects(NamedTuple):
 
 
 def read_group_effects() -> GroupEffects:
-    """Return the own parts of all groups; a gene that lacks a value in any group is left out (one of 17,787).
-
-    Raises
-    ------
-    DataUnavailable
-        If the file cannot be found.
-    """
+    """Return the own parts of all groups; a gene that lacks a value in any group is left out (one of 17,787)."""
     with np.load(fetch(*DATA_FILES), allow_pickle=False) as file:
         own = file["mean_out_of_group"].astype(np.float64) - file["mean_in_group"]
         genes, groups, lines = (file[name].tolist() for name in ("genes", "groups", "n_in_group"))
@@ -74,13 +61,7 @@ def without_missing(own: FloatArray, genes: list[str], groups: list[str], lines:
 
 
 def arms_of_group(effects: GroupEffects, name: str) -> tuple[FloatArray, FloatArray]:
-    """Return the features of each gene, own parts of the other groups, and its reward; each with mean 0 and spread 1.
-
-    Raises
-    ------
-    ValueError
-        For an unknown group.
-    """
+    """Return features of genes, own parts of the other groups, and rewards; each with mean 0 and spread 1."""
     if name not in effects.groups:
         raise ValueError(f"name must be one of {', '.join(effects.groups)}, got {name!r}.")
     at = effects.groups.index(name)
@@ -88,20 +69,7 @@ def arms_of_group(effects: GroupEffects, name: str) -> tuple[FloatArray, FloatAr
 
 
 def group_arms(name: str) -> NoiselessArms:
-    """Return genes as arms whose reward is a group's own part.
-
-    Parameters
-    ----------
-    name : str
-        One of the 71 groups of the file.
-
-    Raises
-    ------
-    ValueError
-        For an unknown group.
-    DataUnavailable
-        If the file cannot be found; `stand_in_group` has the same schema.
-    """
+    """Return genes as arms; the reward is the own part of one of 71 groups; `stand_in_group` has the same schema."""
     features, rewards = arms_of_group(read_group_effects(), name)
     return NoiselessArms(f"DepMap 26Q1, {name}", features, rewards[None], data="real")
 
@@ -121,9 +89,7 @@ def group_or_stand_in(name: str) -> NoiselessArms:
 
 def r_squared(features: FloatArray, rewards: FloatArray) -> float:
     """Return the share of the variance that ridge regression predicts of genes that it was not fitted to.
-
-    Five parts, of which each is predicted from the other four; the penalty is 1 on standardised features.
-    """
+    Five parts, of which each is predicted from the other four; the penalty is 1 on standardised features."""
     fold = np.random.default_rng(0).integers(0, FOLDS, len(rewards))
     columns = np.column_stack([features, np.ones(len(rewards))])
     penalty = PENALTY * np.diag([*np.ones(features.shape[1]), 0.0])
@@ -135,13 +101,7 @@ def r_squared(features: FloatArray, rewards: FloatArray) -> float:
 
 
 def likeness_rows(replications: int, seed: int, *, workers: int = 1) -> pd.DataFrame:
-    """Return how well the other groups tell of each group.
-
-    Returns
-    -------
-    DataFrame
-        ``replication, panel`` (the group), ``series, x`` (its number of lines), ``value`` (`r_squared`), ``data``.
-    """
+    """Return how well other groups tell of each group (``panel``): x is its number of lines, ``value`` `r_squared`."""
     effects, data = group_effects()
     values = [r_squared(*arms_of_group(effects, name)) for name in effects.groups]
     table = pd.DataFrame({"panel": effects.groups, "x": effects.lines, "value": values})

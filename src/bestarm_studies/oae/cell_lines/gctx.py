@@ -1,12 +1,8 @@
 """Reader of parts of a GCTX file: some signatures, some genes.
 
-GCTX is HDF5 with one matrix, ``/0/DATA/0/matrix``, a row of it for each signature (a column of the table) and a column
-for each gene, and the names of both, ``/0/META/COL/id`` and ``/0/META/ROW/id`` ([1]_).
-
-References
-----------
-.. [1] Enache, Lahr, Natoli et al. "The GCTx format and cmap{Py, R, M, J} packages: resources for optimized storage and
-   integrated traversal of annotated dense matrices". Bioinformatics 35, 2019.
+GCTX (Enache and others, Bioinformatics 35, 2019) is HDF5 with one matrix, ``/0/DATA/0/matrix``, a row of it for each
+signature (a column of the table) and a column for each gene, and the names of both, ``/0/META/COL/id`` and
+``/0/META/ROW/id``.
 """
 
 from __future__ import annotations
@@ -23,21 +19,7 @@ ROWS_AT_ONCE = 256
 
 def read_gctx(path: Path, signatures: Sequence[str], genes: Sequence[str]) -> NDArray[np.float32]:
     """Return the values of some signatures and genes, shape (n_signatures, n_genes), in the order asked for.
-
-    At most 256 signatures are in memory with all their genes, so that a file of tens of gigabytes is no matter.
-
-    Parameters
-    ----------
-    path : Path
-        The file, uncompressed.
-    signatures, genes : sequence of str
-        Names, as the file spells them.
-
-    Raises
-    ------
-    ValueError
-        If the file is no GCTX file, or lacks a name.
-    """
+    At most 256 signatures are in memory with all their genes: the file, uncompressed, may have tens of gigabytes."""
     import h5py
 
     try:

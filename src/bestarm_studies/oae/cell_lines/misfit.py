@@ -35,30 +35,16 @@ def held_out(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
 
 def chosen_hits(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the batches of each run until an arm of the top 0.2%, random batches by their exact law.
-
-    Column ``MeanOpt`` has, for each half of the runs, the strength that is best in the other half.
-    """
+    Column ``MeanOpt`` has, for each half of the runs, the strength that is best in the other half."""
     hits = first_hit(comparable_runs(rows), {}, SMALLEST_TAU)
     return hits.assign(MeanOpt=-best_by_halves(-hits[MEAN_OPT]))
 
 
 def misfit_and_gain(fits: pd.DataFrame, searches: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return for every line and class the misfit of a plain fit and MeanOpt's gain on random batches.
-
-    Parameters
-    ----------
-    fits : DataFrame
-        Of `bestarm_studies.oae.network_fits.fit_rows`.
-    searches : mapping of str to DataFrame
-        Class to the rows of its searches.
-
-    Returns
-    -------
-    DataFrame
-        ``line, series`` (the class), ``misfit``, the median training error over the variance, and ``gain``, 1 minus the
-        mean number of batches of MeanOpt, each half of the runs with the strength that is best in the other, over that
-        of random batches by their exact law, until an arm of the top 0.2%.
-    """
+    """Return for every line and class (``line, series``) the misfit of a plain fit and MeanOpt's gain on random
+    batches. ``misfit`` is the median training error over the variance. ``gain`` is 1 minus the mean number of batches
+    of MeanOpt, each half of the runs with the strength that is best in the other, over that of random batches by their
+    exact law, until an arm of the top 0.2%."""
     errors = {name: own_misfit(mine, {}).median() for name, mine in fits.groupby("panel", sort=False)}
     found = []
     for name in CLASSES:

@@ -1,14 +1,10 @@
 """The official signatures of the Connectivity Map (GEO series GSE92742), for readers who have the files.
 
 Three files are wanted, in ``data/raw/l1000`` or in ``l1000`` of the folder that ``$BESTARM_DATA`` names: the level-5
-matrix (about 23 GB, unpacked) and the tables of its signatures and genes. They are not in the registry: no copy
-was at hand to record a checksum of, and files of this size are not fetched without being asked for.
-
-References
-----------
-.. [1] Subramanian, Narayan, Corsello et al. "A next generation connectivity map: L1000 platform and the first 1,000,000
-   profiles". Cell 171, 2017.
-.. [2] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Section 5.
+matrix (about 23 GB, unpacked) and the tables of its signatures and genes. They are not in the registry: no copy was at
+hand to record a checksum of, and files of this size are not fetched without being asked for. Source: Subramanian and
+others, "A next generation connectivity map: L1000 platform and the first 1,000,000 profiles", Cell 171, 2017. Of the
+paper: Section 5.
 """
 
 from __future__ import annotations
@@ -33,7 +29,7 @@ from bestarm_studies.oae.cell_lines.gctx import read_gctx
 from bestarm_studies.oae.cell_lines.kept_arrays import kept
 from bestarm_studies.oae.drawn_arms import DrawnArms
 
-SIZES = {"VCAP": 14602, "HA1E": 10487, "MCF7": 6638, "A375": 10033}  # signatures of each line in [1]_
+SIZES = {"VCAP": 14602, "HA1E": 10487, "MCF7": 6638, "A375": 10033}  # signatures of each line (Subramanian and others)
 LINES = tuple(SIZES)
 GENES = (
     "AURKB", "BIRC5", "CCNB2", "CCNE2", "CDC20", "CDC45", "CDK1", "CENPE", "GMNN", "KIF2C", "LBR", "NCAPD2", "NUSAP1",
@@ -42,20 +38,8 @@ GENES = (
 
 
 def proliferation(signatures: FloatArray, symbols: Sequence[str]) -> FloatArray:
-    """Return the mean of the 23 genes of [1]_ in each signature, shape (n_arms,), in the units of the signatures.
-
-    Parameters
-    ----------
-    signatures : ndarray, shape (n_arms, n_genes)
-        Changes of expression.
-    symbols : sequence of str
-        Symbol of each gene.
-
-    Raises
-    ------
-    ValueError
-        If one of the 23 genes is missing.
-    """
+    """Return the mean of the 23 genes of Subramanian and others in each signature, shape (n_arms,).
+    ``signatures`` are changes of expression, shape (n_arms, n_genes); ``symbols`` name their genes."""
     place = {symbol: number for number, symbol in enumerate(symbols)}
     if missing := [gene for gene in GENES if gene not in place]:
         raise ValueError(f"the reward needs the genes of Appendix F; there is no {', '.join(missing)}.")
@@ -88,17 +72,7 @@ class Hairpins(NamedTuple):
 
 @dataclass(frozen=True)
 class CellLine(DrawnArms):
-    """Arms whose features and rewards are made when they are asked for; the same in all replications.
-
-    Parameters
-    ----------
-    label : str
-        Name of the instance; it keys all draws.
-    make : callable
-        Returns features, shape (n_arms, n_features), and rewards, shape (n_arms,).
-    data : {"real"}
-        Where the rewards come from.
-    """
+    """Arms whose features and rewards ``make`` returns when they are asked for; the same in all replications."""
 
     label: str
     make: Callable[[], tuple[FloatArray, FloatArray]]
@@ -111,13 +85,7 @@ class CellLine(DrawnArms):
 
 
 def find_files() -> Files:
-    """Return where the official files are; tables may be packed (.gz), the matrix may not.
-
-    Raises
-    ------
-    DataUnavailable
-        If one of them is neither in ``data/raw`` nor in the mirror.
-    """
+    """Return where the official files are; tables may be packed (.gz), the matrix may not."""
     return Files(_found(MATRIX), _found(SIGNATURE_TABLE, ".gz"), _found(GENE_TABLE, ".gz"))
 
 
@@ -133,25 +101,13 @@ def _found(name: str, packed: str = "") -> Path:
 
 
 def landmark_genes(files: Files) -> pd.DataFrame:
-    """Return the measured genes: ``pr_gene_id``, as the matrix names them, and ``pr_gene_symbol``.
-
-    Raises
-    ------
-    ValueError
-        If the table lacks a column.
-    """
+    """Return the measured genes: ``pr_gene_id``, as the matrix names them, and ``pr_gene_symbol``."""
     genes = _table(files.genes, ("pr_gene_id", "pr_gene_symbol", "pr_is_lm"))
     return genes[genes["pr_is_lm"] == "1"]
 
 
 def line_signatures(files: Files, line: str) -> pd.DataFrame:
-    """Return the signatures of single hairpins in a line: ``sig_id, pert_id``.
-
-    Raises
-    ------
-    ValueError
-        If the table lacks a column, or has none of this line.
-    """
+    """Return the signatures of single hairpins in a line: ``sig_id, pert_id``."""
     table = _table(files.signatures, ("sig_id", "pert_id", "pert_type", "cell_id"))
     mine = table[(table["pert_type"] == HAIRPIN) & (table["cell_id"] == line)]
     if mine.empty:
@@ -167,13 +123,7 @@ def _table(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
 
 
 def read_hairpins(files: Files, line: str) -> Hairpins:
-    """Return the mean signature of every hairpin in a line over its signatures there (times, batches).
-
-    Raises
-    ------
-    ValueError
-        As for `line_signatures`, and if the matrix lacks a signature or a gene.
-    """
+    """Return the mean signature of every hairpin in a line over its signatures there (times, batches)."""
     about, genes = line_signatures(files, line), landmark_genes(files)
     values = read_gctx(files.matrix, about["sig_id"].tolist(), genes["pr_gene_id"].tolist())
     names, hairpin, counts = np.unique(about["pert_id"].to_numpy(str), return_inverse=True, return_counts=True)
@@ -196,13 +146,7 @@ def _kept_hairpins(files: Files, line: str) -> Hairpins:
 
 
 def matched(vcap: Hairpins, target: Hairpins) -> tuple[np.ndarray, np.ndarray]:
-    """Return where the hairpins that both lines have stand in each of them, in alphabetical order.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two.
-    """
+    """Return where the hairpins that both lines have stand in each of them, in alphabetical order."""
     _, mine, theirs = np.intersect1d(vcap.names, target.names, return_indices=True)
     if len(mine) < 2:
         raise ValueError(f"the two lines have {len(mine)} hairpins in common, at least 2 are needed.")
@@ -217,20 +161,7 @@ def _official(files: Files, line: str) -> tuple[FloatArray, FloatArray]:
 
 
 def official_line(name: str) -> CellLine:
-    """Return the hairpins of VCAP and of a line as arms: VCAP's codes, the line's proliferation ([2]_, Section 5).
-
-    Parameters
-    ----------
-    name : {"VCAP", "HA1E", "MCF7", "A375"}
-        The line whose response is searched.
-
-    Raises
-    ------
-    ValueError
-        For an unknown line.
-    DataUnavailable
-        If the official files are not here.
-    """
+    """Return the hairpins of VCAP and of a line as arms: VCAP's codes, the line's proliferation (Section 5)."""
     if name not in SIZES:
         raise ValueError(f"name must be one of {', '.join(SIZES)}, got {name!r}.")
     return CellLine(f"CMAP {name}", partial(_official, find_files(), name))

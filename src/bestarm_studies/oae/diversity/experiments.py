@@ -1,6 +1,6 @@
 """DetD on bicycle hires and on fitted responses."""
 
-from bestarm_studies.oae.searches import on_bikes, on_fitted
+from bestarm_studies.oae.experiments import on_bikes, on_fitted
 from bestarm_studies.oae.series import CUT, DIVERSE, LEARNING_RATE, MIDDLE, SMALL
 
 EXPERIMENTS = {

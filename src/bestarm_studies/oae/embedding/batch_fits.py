@@ -29,23 +29,9 @@ def random_orders(label: str, replications: int, n_arms: int, seed: int) -> IntA
 def fit_errors(
     problem: NoiselessArms, hidden: Sequence[int], learning_rate: float, steps: int, known: IntArray, seed: int
 ) -> pd.DataFrame:
-    """Return the errors of one plain fit in each replication to the arms that it knows.
-
-    Parameters
-    ----------
-    problem : NoiselessArms
-        Arms with one set of features and rewards.
-    hidden, learning_rate, steps
-        The class and its training.
-    known : ndarray of int64, shape (R, n_known)
-        Arms whose rewards are known.
-
-    Returns
-    -------
-    DataFrame
-        ``replication, series`` (the class), ``train`` and ``test``: mean squared errors of known and of other arms over
-        the variance of all rewards; ``test`` is missing where every arm is known.
-    """
+    """Return ``train`` and ``test`` of one plain fit in each replication to the arms it knows, shape (R, n_known).
+    These are mean squared errors of known and of other arms over the variance of all rewards; ``test`` is missing where
+    every arm is known. ``series`` is the class."""
     n, n_known = known.shape
     replications, rewards = np.arange(n, dtype=np.int64), problem.means[0]
     data = FitData(
@@ -104,24 +90,8 @@ def batch_fit_rows(
     *,
     workers: int = 1,
 ) -> pd.DataFrame:
-    """Return how well a class predicts each line after some numbers of random batches.
-
-    Parameters
-    ----------
-    problems : mapping
-        Name of a line to what makes its arms.
-    hidden, learning_rate, steps
-        The class and its training.
-    batch : int
-        Arms in a batch.
-    at : sequence of int
-        Numbers of batches; those that would use up the arms are left out.
-
-    Returns
-    -------
-    DataFrame
-        Of `fit_errors`, with ``x`` (batches), ``panel`` (the line) and ``data``.
-    """
+    """Return how well a class predicts each line after some numbers of random batches: `fit_errors` of each ``panel``,
+    a line. x is the number of batches; those of ``at`` that would use up the arms are left out."""
     frames = joblib.Parallel(n_jobs=max(1, min(workers, len(problems))))(
         joblib.delayed(_line)(name, make, hidden, learning_rate, steps, replications, at, batch, seed)
         for name, make in problems.items()
@@ -138,21 +108,8 @@ def simulated_fit_rows(
     *,
     workers: int = 1,
 ) -> pd.DataFrame:
-    """Return the errors of plain fits to the simulated lines, what these were calibrated to.
-
-    Parameters
-    ----------
-    wide : (hidden, learning_rate, steps)
-        A class that is fitted to ``n_known`` random arms.
-    classes : sequence of (hidden, learning_rate, steps)
-        Classes that are fitted to all arms.
-    n_known, replications, seed : int
-        Arms; fits of each; seed of the project.
-
-    Returns
-    -------
-    DataFrame
-        Of `fit_errors`, with ``panel`` (the line) and ``data``.
+    """Return `fit_errors` of plain fits to the simulated lines (``panel``), what these were calibrated to.
+    A class is (hidden, learning_rate, steps): ``wide`` is fitted to ``n_known`` random arms, ``classes`` to all arms.
     """
     found = joblib.Parallel(n_jobs=max(1, min(workers, len(LINES))))(
         joblib.delayed(_simulated_line_fits)(name, wide, classes, n_known, replications, seed) for name in LINES

@@ -14,15 +14,7 @@ from bestarm_studies.oae.cell_lines.searches import BATCH, FOUND, ROUNDS, RUNS, 
 from bestarm_studies.oae.embedding.batch_fits import batch_fit_rows, simulated_fit_rows
 from bestarm_studies.oae.embedding.simulator import simulated_line
 from bestarm_studies.oae.network_fits import fit_rows
-from bestarm_studies.oae.series import (
-    LEARNING_RATE,
-    LINEAR,
-    MIDDLE,
-    SMALL,
-    STEPS,
-    VANILLA,
-    Hidden,
-)
+from bestarm_studies.oae.series import LEARNING_RATE, LINEAR, MIDDLE, SMALL, STEPS, VANILLA, Hidden
 
 WIDE: Hidden = (1500, 300)
 WIDE_RATE = 0.001

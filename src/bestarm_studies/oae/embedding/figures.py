@@ -28,7 +28,6 @@ GROUP_STYLES = tuple(
 
 def held_out_values(rows: pd.DataFrame, likeness: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return the median error on arms that were not seen, over the variance, with quartiles; x is random batches.
-
     A series is a group, named with its R2. ``rows`` are of `bestarm_studies.oae.embedding.batch_fits.batch_fit_rows`.
     """
     at = likeness.set_index("panel")["value"]

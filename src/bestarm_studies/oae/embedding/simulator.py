@@ -53,14 +53,8 @@ class Likeness:
 @dataclass(frozen=True)
 class World:
     """What all lines of one simulation share.
-
-    Attributes
-    ----------
-    z : ndarray, shape (n_hairpins, 30)
-        Latent programs; hairpins 3g, 3g + 1 and 3g + 2 are of gene g.
-    weights : ndarray, shape (978, 30)
-        W; the first 23 genes are those of the reward, and the mean of their rows has length 1.
-    """
+    ``z``, shape (n_hairpins, 30), are latent programs; hairpins 3g, 3g + 1 and 3g + 2 are of gene g. ``weights``, shape
+    (978, 30), is W; the first 23 genes are those of the reward, and the mean of their rows has length 1."""
 
     z: FloatArray
     weights: FloatArray
@@ -101,17 +95,7 @@ def arms_of(shared: World, line: str) -> IntArray:
 
 
 def expression(shared: World, line: str, likeness: Likeness) -> FloatArray:
-    """Return the signatures of a line, shape (n_arms, 978); VCAP's do not depend on ``likeness`` if it is (1, 0).
-
-    Parameters
-    ----------
-    shared : World
-        What the lines share.
-    line : {"VCAP", "HA1E", "MCF7", "A375"}
-        Whose sizes, rotation and own program.
-    likeness : Likeness
-        How the line is like VCAP.
-    """
+    """Return the signatures of a line, shape (n_arms, 978); VCAP's do not depend on ``likeness`` if it is (1, 0)."""
     rng = np.random.default_rng([0, 2, _NUMBER[line]])
     z = shared.z[arms_of(shared, line)]
     rotation, triangle = np.linalg.qr(rng.standard_normal((N_LATENT, N_LATENT)))
@@ -139,13 +123,7 @@ def made_codes() -> FloatArray:
 
 
 def read_codes() -> FloatArray:
-    """Return the codes of VCAP's signatures, shape (1825, 100).
-
-    Raises
-    ------
-    ValueError
-        If the file is not the one that the committed rows were made with.
-    """
+    """Return the codes of VCAP's signatures, shape (1825, 100)."""
     path = DATA / CODES
     found = hashlib.sha256(path.read_bytes()).hexdigest()
     if found != CODES_SHA256:
@@ -162,18 +140,7 @@ def simulated_arms(name: str, likeness: Likeness) -> NoiselessArms:
 
 
 def simulated_line(name: str) -> NoiselessArms:
-    """Return the arms of a simulated line as it was calibrated.
-
-    Parameters
-    ----------
-    name : {"VCAP", "HA1E", "MCF7", "A375"}
-        The line: its number of arms, its rotation, its own program.
-
-    Raises
-    ------
-    ValueError
-        For an unknown line.
-    """
+    """Return the arms of VCAP, HA1E, MCF7 or A375 as simulated and calibrated."""
     if name not in SIZES:
         raise ValueError(f"name must be one of {', '.join(SIZES)}, got {name!r}.")
     return simulated_arms(name, LIKENESS[name])

@@ -11,18 +11,15 @@ from matplotlib.figure import Figure
 from bestarm_lab.figures.figures import line_panels
 from bestarm_lab.figures.styles import DOTS, Style
 from bestarm_lab.figures.values import paired_effects, summarise
-from bestarm_studies.oae.divergence import without_broken
 from bestarm_studies.oae.figures import _log_ticks, two_lines
-from bestarm_studies.oae.first_hits import first_hits, shared_rounds, until_found
+from bestarm_studies.oae.first_hits import first_hits, shared_rounds, until_found, without_broken
 
 
 def objective_ratios(
     sets: Mapping[str, pd.DataFrame], objectives: Sequence[str], strengths: Sequence[float], profile: str
 ) -> pd.DataFrame:
     """Return the batches until a top-1% arm with an objective over those of MeanOpt with the same strength.
-
-    Ratios of means over the runs that both have, with 95% intervals by the delta method; x is the strength.
-    """
+    Ratios of means over the runs that both have, with 95% intervals by the delta method; x is the strength."""
     frames = []
     for panel, rows in sets.items():
         (rows,) = shared_rounds(rows)
@@ -38,10 +35,8 @@ def objective_ratios(
 
 def optimistic_shares(sets: Mapping[str, pd.DataFrame], profile: str) -> pd.DataFrame:
     """Return in which share of the rounds the model promised for its batch at least what the best batch was worth.
-
     Statistic ``optimistic``; x is missing, n the number of rounds of all runs, each until it has found an arm of the
-    smallest quantile.
-    """
+    smallest quantile."""
     frames = []
     for name, rows in sets.items():
         known = until_found(rows).dropna(subset="optimistic").assign(optimistic=lambda r: r["optimistic"].astype(float))
@@ -54,13 +49,7 @@ SIMILAR = (0.8, 1.25)  # ratios that a claim of similarity allows
 
 
 def objectives_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
-    """Return batches of other objectives over those of MeanOpt, against the strength; shaded is what counts as similar.
-
-    Parameters
-    ----------
-    values : DataFrame
-        `bestarm_studies.oae.ensembles.figures.objective_ratios`.
-    """
+    """Return `objective_ratios` against the strength; shaded is what counts as similar."""
     figure = line_panels(
         values,
         list(OBJECTIVES),

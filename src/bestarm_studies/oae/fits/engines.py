@@ -31,30 +31,11 @@ def engine_rows(
     *,
     workers: int = 1,
 ) -> pd.DataFrame:
-    """Return the loss that both engines end with, for the same data, initial weights and minibatches.
-
-    The loss is the mean squared error of the arms that were seen, less ``strength`` times the mean output of the rest:
-    what a search with optimism trains for. Rows of Torch are those of the processor that made them.
-
-    Parameters
-    ----------
-    landscapes : sequence of str
-        Their names.
-    classes : sequence of (sequence of int, float)
-        Hidden layers of each class, and its step size.
-    strengths : sequence of float
-        Strengths of optimism.
-    seen : int
-        How many arms were seen.
-    steps, replications, seed : int
-        Steps of a fit; networks of each class, landscape and strength; seed of the project.
-
-    Returns
-    -------
-    DataFrame
-        ``convention, panel`` (the landscape), ``series`` (the class), ``strength, replication, fused, torch`` (losses),
-        ``correlation`` of the outputs of both over all arms (NaN where one is a constant).
-    """
+    """Return the losses ``fused`` and ``torch`` that both engines end with, from the same data, weights and
+    minibatches. The loss is the mean squared error of the arms that were ``seen``, less ``strength`` times the mean
+    output of the rest: what a search with optimism trains for. ``classes`` are hidden layers with a step size;
+    ``correlation`` is that of the outputs of both over all arms (NaN where one is a constant). Rows of Torch are those
+    of the processor that made them."""
     found = []
     n, runs = replications, np.arange(replications, dtype=np.int64)
     networks = np.stack([runs, np.zeros(n, dtype=np.int64)], axis=1)
@@ -94,17 +75,10 @@ def engine_rows(
 
 
 def engine_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
-    """Return by landscape, class and strength how far the engines are apart, network by network and in the mean.
-
-    Differences of losses, fused less Torch, are in standard deviations over the networks of the fused engine.
-
-    Returns
-    -------
-    DataFrame
-        Columns of a figure's CSV; x is the strength. Statistic ``apart`` is the number of networks that differ by more
-        than 0.01, ``one network`` the median difference without its sign, ``largest`` the largest, ``mean`` the mean
-        difference with its 95% t-interval, ``correlation`` the median correlation of outputs over all arms.
-    """
+    """Return by landscape, class and strength (x) how far the engines are apart, network by network and in the mean.
+    Differences of losses, fused less Torch, are in standard deviations over the networks of the fused engine. Statistic
+    ``apart`` is the number of networks that differ by more than 0.01, ``one network`` the median difference without its
+    sign, ``largest`` the largest, ``mean`` the mean difference with its 95% t-interval, ``correlation`` the median."""
     lines = []
     for (panel, series, x), mine in rows.groupby(["panel", "series", "strength"], sort=False):
         apart = (mine["fused"] - mine["torch"]) / mine["fused"].std()

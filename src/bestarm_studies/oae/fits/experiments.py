@@ -8,21 +8,12 @@ from typing import Any
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import Profile
+from bestarm_studies.oae.experiments import BICYCLES
 from bestarm_studies.oae.fits.engines import engine_rows
 from bestarm_studies.oae.fits.set_sizes import size_rows
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.network_fits import fit_rows
-from bestarm_studies.oae.searches import BICYCLES
-from bestarm_studies.oae.series import (
-    DEFAULT_BIAS,
-    LARGE,
-    LEARNING_RATE,
-    LINEAR,
-    MIDDLE,
-    RUNS,
-    SMALL,
-    STEPS,
-)
+from bestarm_studies.oae.series import DEFAULT_BIAS, LARGE, LEARNING_RATE, LINEAR, MIDDLE, RUNS, SMALL, STEPS
 from bestarm_studies.oae.uci_sets import UCI_SETS, stand_in_uci_instance, uci_instance
 
 LEARNING_RATES = (0.001, 0.003, 0.01)

@@ -20,24 +20,10 @@ SEARCHED_ON = {
 
 
 def chosen_rates(rows: pd.DataFrame, *, on_lines: bool = False) -> pd.DataFrame:
-    """Return how each class and step size fits the sets on which the class is searched, and which step size is taken.
-
-    On each set the step sizes are ranked by the median over fits of the last MSE over the variance; the lowest mean
-    rank is taken, before any search is run. Ranks, since the errors of the sets differ by a factor of a thousand. Of
-    two step sizes whose mean ranks are equal the larger is taken.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Of `bestarm_studies.oae.network_fits.fit_rows`.
-    on_lines : bool
-        Rank on the landscapes alone.
-
-    Returns
-    -------
-    DataFrame
-        ``series, learning_rate, mean_rank, n_sets, chosen``.
-    """
+    """Return ``mean_rank, n_sets, chosen`` of each class and step size: how it fits the sets on which the class is
+    searched. On each set (``on_lines``: on the landscapes alone) the step sizes are ranked by the median over fits of
+    the last MSE over the variance; the lowest mean rank is taken, before any search is run. Ranks, since the errors of
+    the sets differ by a factor of a thousand. Of two step sizes whose mean ranks are equal the larger is taken."""
     last = rows[rows["x"] == rows["x"].max()]
     if on_lines:
         last = last[last["panel"].isin(LINES)]
@@ -61,13 +47,7 @@ def rates_after(rows: pd.DataFrame, steps: Sequence[int], *, on_lines: bool = Fa
 
 
 def rate_table(rates: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean rank of each step size for each class and number of steps, as text; the one taken is bold.
-
-    Parameters
-    ----------
-    rates : DataFrame
-        `rates_after`.
-    """
+    """Return the mean rank of each step size for each class and number of steps, as text; the one taken is bold."""
     table: dict[str, dict[str, str]] = {}
     for line in rates.itertuples(index=False):
         column = f"{line.steps} steps of {line.learning_rate:g}"

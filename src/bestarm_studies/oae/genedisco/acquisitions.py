@@ -1,15 +1,8 @@
-r"""Acquisitions: batches of genes, chosen from the predictions of a Bayesian network.
+"""Acquisitions: batches of genes, chosen from the predictions of a Bayesian network.
 
-Scores are maximised. Sampling and greedy choices work on one run at a time.
-
-References
-----------
-.. [1] Mehrjou et al. "GeneDisco: A Benchmark for Experimental Design in Drug Discovery". ICLR 2022, and its
-   public code.
-.. [2] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Section
-   5.0.1.
-.. [3] Ash et al. "Deep Batch Active Learning by Diverse, Uncertain Gradient Lower Bounds" (BADGE). ICLR 2020.
-.. [4] Sener, Savarese. "Active Learning for Convolutional Neural Networks: A Core-Set Approach". ICLR 2018.
+Scores are maximised. Sampling and greedy choices work on one run at a time. Sources: GeneDisco (Mehrjou and others,
+ICLR 2022) and its public code; BADGE (Ash and others, ICLR 2020); core-sets (Sener and Savarese, ICLR 2018). Of the
+paper: Section 5.0.1.
 """
 
 from __future__ import annotations
@@ -28,11 +21,9 @@ BIM_CANDIDATES, BIM_STEP, BIM_REACH, BIM_STEPS, BIM_PASSES = 100, 0.05, 0.35, 10
 
 def scores_of(acquisition: str, passes: Passes) -> SingleArray | None:
     r"""Return what is maximised, shape (R, n_genes), or None for choices that no score of a gene makes.
-
     With mean :math:`\mu` and standard deviation :math:`\sigma` of the passes: ``top_uncertain`` :math:`\sigma`,
     ``optimistic`` :math:`\mu+\sigma` (OAE as written), ``optimistic_absolute`` :math:`|\mu|+\sigma`, ``mean``
-    :math:`\mu`, ``margin`` the range of the passes.
-    """
+    :math:`\mu`, ``margin`` the range of the passes."""
     mean, deviation, margin = passes
     with np.errstate(invalid="ignore"):
         made = {
@@ -47,9 +38,7 @@ def scores_of(acquisition: str, passes: Passes) -> SingleArray | None:
 
 def soft_weights(deviation: FloatArray) -> FloatArray:
     r"""Return the weights of SoftUncertain: a softmax of :math:`(10^{-7}+\sigma^2)^{1/T}`, T = 0.9.
-
-    The authors' code takes the exponential twice: of the logarithm over the temperature, and in the softmax.
-    """
+    The authors' code takes the exponential twice: of the logarithm over the temperature, and in the softmax."""
     powers = (_FLOOR + deviation.astype(np.float64) ** 2) ** (1.0 / TEMPERATURE)
     weights = np.exp(powers - powers.max())
     return np.asarray(weights / weights.sum())
@@ -57,14 +46,7 @@ def soft_weights(deviation: FloatArray) -> FloatArray:
 
 def sampled(weights: FloatArray, draws: FloatArray) -> IntArray:
     """Return places drawn one after another without replacement, each with probability proportional to its weight.
-
-    Parameters
-    ----------
-    weights : ndarray, shape (n,)
-        Not negative; more than ``len(draws)`` positive.
-    draws : ndarray, shape (size,)
-        Uniform numbers.
-    """
+    More than ``len(draws)`` weights are positive; ``draws`` are uniform numbers."""
     left = weights.astype(np.float64).copy()
     found = np.empty(len(draws), dtype=np.int64)
     for place, draw in enumerate(draws):
@@ -75,7 +57,7 @@ def sampled(weights: FloatArray, draws: FloatArray) -> IntArray:
 
 
 def far_from(points: SingleArray, known: SingleArray, size: int) -> IntArray:
-    """Return places chosen one after another, each farthest from ``known`` and those before (core-set, [4]_)."""
+    """Return places chosen one after another, each farthest from ``known`` and those before (core-set)."""
     nearest = np.full(len(points), np.inf)
     for point in known:
         nearest = np.minimum(nearest, ((points - point) ** 2).sum(axis=1))
@@ -88,7 +70,7 @@ def far_from(points: SingleArray, known: SingleArray, size: int) -> IntArray:
 
 
 def spread_seeds(points: SingleArray, draws: FloatArray) -> IntArray:
-    """Return places by k-means++ seeding, the first with the largest norm (BADGE, [3]_, as [1]_ codes it)."""
+    """Return places by k-means++ seeding, the first with the largest norm (BADGE, as GeneDisco codes it)."""
     found = np.empty(len(draws), dtype=np.int64)
     found[0] = int(np.argmax((points**2).sum(axis=1)))
     nearest = ((points - points[found[0]]) ** 2).sum(axis=1).astype(np.float64)
@@ -102,9 +84,7 @@ def spread_seeds(points: SingleArray, draws: FloatArray) -> IntArray:
 
 def cluster_members(points: SingleArray, draws: FloatArray) -> IntArray:
     """Return the places nearest to the centres of as many clusters as draws (k-means), each place once.
-
-    One start by k-means++ seeding, of the ten that [1]_ asks for, and at most 20 rounds of Lloyd's.
-    """
+    One start by k-means++ seeding, of the ten that GeneDisco asks for, and at most 20 rounds of Lloyd's."""
     size = len(draws)
     seeds = spread_seeds(points, draws)
     centres, weights = points[seeds].copy(), (points**2).sum(axis=1)
@@ -129,22 +109,9 @@ def cluster_members(points: SingleArray, draws: FloatArray) -> IntArray:
 def adversarial_distances(
     inputs: SingleArray, first: SingleArray, bias: SingleArray, last: SingleArray, generator: np.random.Generator
 ) -> SingleArray:
-    """Return how far inputs are moved by sign-gradient steps that raise the variance, until it is 35% of their norm.
-
-    Parameters
-    ----------
-    inputs : ndarray of float32, shape (n, d)
-        Where they start.
-    first, bias, last : ndarray
-        Parameters of one network, shapes (d, hidden), (hidden,) and (hidden,).
-    generator : Generator
-        Of the dropout's bits, drawn anew in each step for each input and pass.
-
-    Returns
-    -------
-    ndarray of float32, shape (n,)
-        Squared displacements.
-    """
+    """Return how far inputs (n, d) are moved by sign-gradient steps that raise the variance, until it is 35% of their
+    norm. Parameters of one network have shapes (d, hidden), (hidden,) and (hidden,); ``generator`` draws the dropout's
+    bits anew in each step for each input and pass. Distances are squared, shape (n,)."""
     moved, still = inputs.copy(), np.ones(len(inputs), dtype=np.bool_)
     reach = BIM_REACH * np.sqrt((inputs**2).sum(axis=1))
     for _ in range(BIM_STEPS):

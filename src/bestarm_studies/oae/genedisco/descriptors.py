@@ -1,15 +1,9 @@
-r"""Descriptors of genes, known before a screen: how cancer cell lines fare without the gene.
+"""Descriptors of genes, known before a screen: how cancer cell lines fare without the gene.
 
 The paper's descriptors are the gene effects of DepMap 20Q4 (Achilles) in 808 cell lines, a large file that anybody may
-download and that is not part of this project; it is used where it is found. OtherCell a summary of a later release
+download (figshare, doi.org/10.6084/m9.figshare.13237076, Achilles_gene_effect.csv; Meyers and others, Nature Genetics
+49, 2017) and that is not part of this project; it is used where it is found. Otherwise a summary of a later release
 replaces it: mean effect and effect size of 71 groups of cell lines.
-
-References
-----------
-.. [1] Broad DepMap. "DepMap 20Q4 Public". figshare, 2020, doi.org/10.6084/m9.figshare.13237076;
-   Achilles_gene_effect.csv.
-.. [2] Meyers et al. "Computational correction of copy number effect improves specificity of CRISPR-Cas9 essentiality
-   screens in cancer cells". Nature Genetics 49, 2017.
 """
 
 from __future__ import annotations
@@ -31,13 +25,7 @@ ACHILLES_SIZE = (808, 18119)  # cell lines, genes
 
 
 def achilles_file() -> Path:
-    """Return where the official file of the paper's descriptors is.
-
-    Raises
-    ------
-    DataUnavailable
-        If it is neither in ``data/raw`` nor in the mirror; its checksum is not known here: nothing downloads it.
-    """
+    """Return where the official file of the paper's descriptors is."""
     for folder in (registry.RAW_DATA, data_mirror()):
         for path in (folder / ACHILLES_PATH, folder / f"{ACHILLES_PATH}.gz"):
             if path.is_file():
@@ -50,19 +38,8 @@ def achilles_file() -> Path:
 
 def read_achilles(path: Path, size: tuple[int, int] | None = ACHILLES_SIZE) -> pd.DataFrame:
     """Return gene effects, genes by cell lines; a missing value is its cell line's mean.
-
-    Parameters
-    ----------
-    path : Path
-        A table with a row for each cell line: its identity in the first column, then columns such as ``A1BG (1)``.
-    size : (int, int), optional
-        Cell lines and genes that the file must have.
-
-    Raises
-    ------
-    DataDamaged
-        If it is another table.
-    """
+    The file has a row for each cell line, its identity in the first column, then columns such as ``A1BG (1)``; ``size``
+    is how many lines and genes it must have."""
     table = pd.read_csv(path, index_col=0)
     if size is not None and table.shape != size:
         raise DataDamaged(
@@ -94,37 +71,16 @@ def current(table: pd.DataFrame) -> pd.DataFrame:
 
 def shifted_rows(old: list[str], new: list[str]) -> dict[str, str]:
     """Return, for each new symbol, the new symbol of the gene whose row it was given.
-
-    Until June 2023 the benchmark sorted the symbols again after the renaming and left the rows in their old order.
-
-    Parameters
-    ----------
-    old, new : list of str
-        Symbols before and after, gene by gene.
-    """
+    Until June 2023 the benchmark sorted the symbols again after the renaming and left the rows in their old order."""
     pairs = dict(sorted(zip(old, new, strict=True)))
     rows = list(dict.fromkeys(pairs.values()))  # in the old order
     return dict(zip(sorted(rows), rows, strict=True))
 
 
 def descriptors(source: str, *, misaligned: bool = False) -> pd.DataFrame:
-    """Return descriptors of genes, sorted by symbol.
-
-    Parameters
-    ----------
-    source : {"Achilles", "DepMap groups"}
-        Which.
-    misaligned : bool, default=False
-        The benchmark's fault until June 2023, see `shifted_rows`. The groups have current symbols, whose order does not
-        change: they are shifted as a list of symbols of 2019 would be.
-
-    Raises
-    ------
-    ValueError
-        For an unknown source.
-    DataUnavailable
-        If the file cannot be found.
-    """
+    """Return descriptors of genes from "Achilles" or "DepMap groups", sorted by symbol.
+    ``misaligned`` is the benchmark's fault until June 2023, see `shifted_rows`. The groups have current symbols, whose
+    order does not change: they are shifted as a list of symbols of 2019 would be."""
     if source not in ("Achilles", "DepMap groups"):
         raise ValueError(f"source must be 'Achilles' or 'DepMap groups', got {source!r}.")
     table = read_achilles(achilles_file()) if source == "Achilles" else group_effects()

@@ -1,14 +1,10 @@
 r"""Networks of one hidden layer with Monte Carlo dropout, one for each replication, and what their passes say.
 
-The network is :math:`f(x)=b_2+\sum_j w_j\max(0,2m_j(W x+b_1)_j)` with random bits :math:`m_j`: dropout of one half
-acts on the output of the first layer, before the nonlinearity. It is trained with dropout by Adam on the squared error,
-until the training loss has not fallen for some epochs; the parameters of the lowest loss are kept. Predictions draw the
-bits anew: the first layer is the same in all passes of an arm, so that a pass is a sum over the bits of one word.
-
-References
-----------
-.. [1] Gal, Ghahramani. "Dropout as a Bayesian Approximation". ICML 2016.
-.. [2] Mehrjou et al. "GeneDisco: A Benchmark for Experimental Design in Drug Discovery". ICLR 2022.
+The network is :math:`f(x)=b_2+\sum_j w_j\max(0,2m_j(W x+b_1)_j)` with random bits :math:`m_j`: dropout of one half acts
+on the output of the first layer, before the nonlinearity (Gal and Ghahramani, ICML 2016). It is trained with dropout by
+Adam on the squared error, until the training loss has not fallen for some epochs; the parameters of the lowest loss are
+kept. Predictions draw the bits anew: the first layer is the same in all passes of an arm, so that a pass is a sum over
+the bits of one word.
 """
 
 from __future__ import annotations
@@ -31,29 +27,11 @@ SingleArray = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class DropoutTraining:
-    """How a network is trained and asked; the defaults are those of [2]_.
-
-    Parameters
-    ----------
-    hidden : int
-        Units of the hidden layer, at most 32.
-    epochs, patience : int
-        At most so many passes over the data; training ends after so many without a lower loss.
-    minibatch : int
-        Observations of a step.
-    passes : int
-        Random passes of a prediction.
-    learning_rate, weight_decay : float
-        Of Adam; the decay is added to the gradient.
-    broadcast_loss : bool
-        A fault of the authors' code: every output is compared with every response of its minibatch, so that the
-        gradient pulls all outputs to the minibatch's mean.
-
-    Raises
-    ------
-    ValueError
-        If a number is not positive, or there are more than 32 units.
-    """
+    """How a network is trained and asked; the defaults are those of GeneDisco (Mehrjou and others, ICLR 2022).
+    ``hidden`` units are at most 32. There are at most ``epochs`` passes over the data; training ends after ``patience``
+    of them without a lower loss. ``passes`` are the random ones of a prediction. Adam's weight decay is added to the
+    gradient. ``broadcast_loss`` is a fault of the authors' code: every output is compared with every response of its
+    minibatch, so that the gradient pulls all outputs to the minibatch's mean."""
 
     hidden: int = 32
     epochs: int = 100
@@ -96,9 +74,7 @@ class Passes(NamedTuple):
 @njit(cache=True)
 def initial_parameters(key: np.uint64, replication: int, number: int, d: int, hidden: int) -> SingleArray:
     """Return the parameters of a network in one array, all uniform within one over the root of a layer's inputs.
-
-    First the weights of the first layer, by input, then its biases, the weights of the last layer and its bias.
-    """
+    First the weights of the first layer, by input, then its biases, the weights of the last layer and its bias."""
     n = d * hidden + 2 * hidden + 1
     found = np.empty(n, dtype=np.float32)
     for i in range(n):
@@ -265,35 +241,10 @@ def fit_dropout_networks(
     key: np.uint64,
     names: IntArray,
 ) -> tuple[Networks, IntArray]:
-    """Train one network for each replication.
-
-    Parameters
-    ----------
-    training : DropoutTraining
-        How.
-    features : ndarray of float32, shape (n_arms, d)
-        Features of the arms, as they are.
-    arms, targets : ndarray, shape (R, n)
-        Observed arms and their responses; of row r the first ``n_observed[r]`` count.
-    n_observed : ndarray of int64, shape (R,)
-        At least one.
-    key : uint64
-        Of the random numbers.
-    names : ndarray of int64, shape (R, 2)
-        Replication and number of each network: equal names draw equal numbers.
-
-    Returns
-    -------
-    networks : Networks
-        Parameters at the end of the epoch with the lowest training loss.
-    epochs : ndarray of int64, shape (R,)
-        Epochs trained.
-
-    Raises
-    ------
-    ValueError
-        If a replication has no observation.
-    """
+    """Train one network for each replication; return the parameters of the lowest training loss, and epochs, shape
+    (R,). ``features`` are those of all arms, shape (n_arms, d); of row r of ``arms`` and ``targets``, shape (R, n), the
+    first ``n_observed[r]`` count. ``names``, shape (R, 2), are replication and number of each network: equal names draw
+    equal numbers."""
     if (n_observed < 1).any():
         raise ValueError(f"every replication needs at least one observation, got {int(n_observed.min())}.")
     d, hidden = features.shape[1], training.hidden
@@ -388,24 +339,8 @@ def predict_dropout(
     key: np.uint64,
     names: IntArray,
 ) -> Passes:
-    """Return what random passes say of some arms; every arm and pass draws bits of its own.
-
-    Parameters
-    ----------
-    training, networks
-        See `fit_dropout_networks`.
-    outputs : ndarray of float32, shape (R, n_arms, hidden)
-        See `hidden_outputs`.
-    available : ndarray of bool, shape (R, n_arms)
-        Arms that are asked for.
-    key, names
-        Of the random numbers, see `fit_dropout_networks`.
-
-    Returns
-    -------
-    Passes
-        Arrays of shape (R, n_arms); minus infinity for arms that are not asked for.
-    """
+    """Return what random passes say of the ``available`` arms, shape (R, n_arms); minus infinity for the others.
+    Every arm and pass draws bits of its own; ``outputs`` are `hidden_outputs`, ``key`` and ``names`` as for the fit."""
     found = np.full((3, *available.shape), -np.inf, dtype=np.float32)
     for r, (replication, number) in enumerate(names):
         arms = np.flatnonzero(available[r])

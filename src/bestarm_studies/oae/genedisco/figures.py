@@ -11,15 +11,7 @@ from bestarm_lab.experiments.one_change import algorithm_and_change, name_of_cha
 from bestarm_lab.figures.figures import line_panels
 from bestarm_lab.figures.printed import beside
 from bestarm_lab.figures.values import as_values, interval_text, paired_effects, summarise
-from bestarm_studies.oae.genedisco.checks import (
-    GENES,
-    OF_PAPER,
-    PRINTED,
-    RANDOM,
-    chance,
-    last_rows,
-    n_genes,
-)
+from bestarm_studies.oae.genedisco.checks import GENES, OF_PAPER, PRINTED, RANDOM, chance, last_rows, n_genes
 from bestarm_studies.oae.genedisco.gene_screen import SET_ASIDE, hit_count
 
 LAW = "Random, exact law"
@@ -28,9 +20,7 @@ BUDGET = 800  # genes after the paper's 50 batches of 16
 
 def curve_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return the mean hit ratio against the number of genes, with 95% t-intervals, and the exact law of random genes.
-
-    Panels are screens, statistics ``hit ratio``; those of the law are its quantiles. The paper's own stand below.
-    """
+    Panels are screens, statistics ``hit ratio``; those of the law are its quantiles. The paper's own stand below."""
     kept = rows[rows["series"] != RANDOM]
     found = summarise(kept, {"hit ratio": ("hit_ratio", "mean")}, x="pulls", panel="{name}", profile=profile)
     table = []
@@ -45,9 +35,7 @@ def curve_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
 
 def table_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return hit ratio, precision and signed recall after the last batch, the exact law, and the printed numbers.
-
-    Printed numbers are a series "OAE, printed" of the convention as coded, which the paper says that it ran.
-    """
+    Printed numbers are a series "OAE, printed" of the convention as coded, which the paper says that it ran."""
     kinds = {"hit ratio": ("hit_ratio", "mean"), "precision": ("precision", "mean")}
     kinds |= {"one split": ("recall_one_split", "mean"), "two splits": ("recall_two_splits", "mean")}
     kinds |= {"signed": ("recall_rising", "mean")}
@@ -86,15 +74,7 @@ def today_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
 
 
 def today_table(values: pd.DataFrame, earlier: pd.DataFrame, order: Sequence[str]) -> pd.DataFrame:
-    """Return hit ratios as text: today's screens, what the paper prints, and what `earlier` values have as coded.
-
-    Parameters
-    ----------
-    values, earlier : DataFrame
-        Of `today_values`, and of `table_values` with rows as coded.
-    order : sequence of str
-        Series.
-    """
+    """Return hit ratios as text: today's screens, what the paper prints, and what `earlier` values have as coded."""
     coded = earlier[(earlier["convention"] == "as_coded") & (earlier["statistic"] == "hit ratio")]
     rows = {(str(line["series"]), str(line["panel"])): line for _, line in values.iterrows()}
     before = {(str(line["series"]), str(line["panel"])): float(line["value"]) for _, line in coded.iterrows()}
@@ -116,15 +96,7 @@ def _text(line: pd.Series) -> str:
 
 def gains(rows: pd.DataFrame, groups: Mapping[str, Sequence[str]], over: str, profile: str) -> pd.DataFrame:
     """Return what searches gain in hit ratio over one of them, paired by run, with 95% t-intervals; a panel a screen.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Rows of experiments on the same screens.
-    groups : mapping of str to sequence of str
-        Heading to series.
-    over : str
-        The series that they are compared with; its own hit ratio is the heading's line.
+    ``groups`` maps headings to series; the hit ratio of ``over``, which they are compared with, is the heading's line.
     """
     frames = []
     last = last_rows(rows)
@@ -180,15 +152,7 @@ def size_table(values: pd.DataFrame) -> pd.DataFrame:
 
 
 def hit_curves(values: pd.DataFrame, order: Sequence[str], *, title: str, setting: str) -> Figure:
-    """Return the mean hit ratio against the number of genes; the exact law of random genes is dotted, without a band.
-
-    Parameters
-    ----------
-    values : DataFrame
-        `bestarm_studies.oae.genedisco.figures.curve_values`.
-    order : sequence of str
-        Searches; the law comes last.
-    """
+    """Return `curve_values` against the number of genes; the exact law of random genes is dotted, without a band."""
     law = values["series"] == LAW
     drawn = values.assign(low=values["low"].mask(law), high=values["high"].mask(law))
     return line_panels(

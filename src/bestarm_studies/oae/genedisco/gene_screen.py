@@ -1,14 +1,9 @@
-r"""A finished screen as arms: genes that may be perturbed, the effect of each, and the hits that a search is to find.
+"""A finished screen as arms: genes that may be perturbed, the effect of each, and the hits that a search is to find.
 
 In each run a fifth of the genes is set aside and can never be chosen; the others are the pool. Hits are the 5% of the
 pool with the largest absolute effect, and the hit ratio is the share of the hits that have been found. The authors'
-code draws the set aside of the hit list anew, so that about a fifth of its hits lies outside the loop's pool.
-
-References
-----------
-.. [1] Mehrjou et al. "GeneDisco: A Benchmark for Experimental Design in Drug Discovery". ICLR 2022.
-.. [2] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Section
-   5.0.1.
+code draws the set aside of the hit list anew, so that about a fifth of its hits lies outside the loop's pool. Of the
+paper: Section 5.0.1; the benchmark is GeneDisco (Mehrjou and others, ICLR 2022).
 """
 
 from __future__ import annotations
@@ -43,26 +38,10 @@ class PoolArms(Arms):
 
 @dataclass(frozen=True)
 class ScreenRuns:
-    """A screen in some runs.
-
-    Attributes
-    ----------
-    label : str
-        Name of the screen.
-    features : ndarray, shape (n_genes, d)
-        Descriptors.
-    means : ndarray, shape (1, n_genes)
-        Effects, seen without noise.
-    pool : ndarray of bool, shape (R, n_genes)
-        Genes that can be chosen.
-    hits, second_hits, rising : ndarray of bool, shape (R, n_genes)
-        The largest absolute effects of the pool; of the pool that the authors' code draws for its hit list; the
-        largest effects of the pool, sign included.
-    second_split : bool
-        Whether the hit ratio is that of the authors' code.
-    data : {"real", "stand-in"}
-        Where the numbers come from.
-    """
+    """A screen in some runs: ``features`` (n_genes, d), ``means`` (1, n_genes), effects seen without noise.
+    ``pool``, ``hits``, ``second_hits`` and ``rising``, shape (R, n_genes), are the genes that can be chosen; the
+    largest absolute effects of the pool, and of the pool that the authors' code draws for its hit list; the largest
+    effects of the pool, sign included. ``second_split``: the hit ratio is that of the authors' code."""
 
     label: str
     features: FloatArray
@@ -95,24 +74,8 @@ class ScreenRuns:
 @dataclass(frozen=True)
 class GeneScreen(DrawnArms):
     """A screen whose split into pool and set aside is drawn anew for each run; `take` draws it.
-
-    Parameters
-    ----------
-    label : str
-        Name; it keys the splits.
-    features : ndarray, shape (n_genes, d)
-        Descriptors.
-    effects : ndarray, shape (n_genes,)
-        Effects.
-    second_split : bool
-        Whether the hit ratio is that of the authors' code, whose hit list has a split of its own.
-    data : {"real", "stand-in"}
-        Where the numbers come from.
-    seed : int
-        Another seed, other splits.
-    name, source : str
-        Which screen and which descriptors.
-    """
+    ``label`` keys the splits; ``second_split``: the hit list has a split of its own, as in the authors' code; ``name``
+    and ``source`` say which screen and which descriptors."""
 
     label: str
     features: FloatArray
@@ -178,30 +141,10 @@ def gene_screen(
     seed: int = 0,
     data: str = "real",
 ) -> GeneScreen:
-    """Return one of the four screens.
-
-    Parameters
-    ----------
-    name : {"IFNg", "IL2", "NK", "SARS-CoV-2"}
-        Which.
-    source : {"DepMap groups", "Achilles"}
-        Descriptors, see `bestarm_studies.oae.genedisco.descriptors`.
-    fault : {"none", "descriptors", "targets", "both"}
-        Whose rows are misaligned, as they were in the benchmark's loaders until 2023 and 2022.
-    second_split : bool
-        Whether the hit list is drawn from a split of its own.
-    seed : int
-        Of the splits.
-    data : {"real", "stand-in"}
-        What the rows are called: "stand-in" where other descriptors are wanted than can be had.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, source or fault.
-    DataUnavailable
-        If the files cannot be found.
-    """
+    """Return one of the screens IFNg, IL2, NK and SARS-CoV-2 on `descriptors` of ``source``.
+    ``fault`` says whose rows are misaligned ("none", "descriptors", "targets", "both"), as they were in the benchmark's
+    loaders until 2023 and 2022; ``second_split`` whether the hit list is drawn from a split of its own; ``seed`` is
+    that of the splits; ``data`` is "stand-in" where other descriptors are wanted than can be had."""
     if fault not in FAULTS:
         raise ValueError(f"fault must be one of {', '.join(FAULTS)}, got {fault!r}.")
     features, target = joined(name, source, fault)
@@ -242,23 +185,10 @@ METRICS = (hit_ratio, recall_one_split, recall_two_splits, precision, recall_ris
 
 
 def chance_law(n_genes: int, acquired: int, *, splits: int) -> Any:
-    """Return the law of the number of hits among so many genes chosen at random from the pool.
-
-    With one split they are a random part of the pool. With two the chosen genes are a random part of all genes, seen
-    from the hit list, since both pools are drawn independently of each other.
-
-    Parameters
-    ----------
-    n_genes, acquired : int
-        Genes of the screen with descriptors; genes chosen.
-    splits : {1, 2}
-        Splits.
-
-    Returns
-    -------
-    scipy.stats frozen distribution
-        A hypergeometric law; divided by `hit_count` it is that of the hit ratio.
-    """
+    """Return the law of the number of hits among ``acquired`` genes chosen at random from the pool, of ``n_genes`` in
+    all. With one split they are a random part of the pool. With two the chosen genes are a random part of all genes,
+    seen from the hit list, since both pools are drawn independently. Hypergeometric; over `hit_count` it is that of the
+    hit ratio."""
     if splits not in (1, 2):
         raise ValueError(f"splits must be 1 or 2, got {splits}.")
     pool = n_genes - int(SET_ASIDE * n_genes)

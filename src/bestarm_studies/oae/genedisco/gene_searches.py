@@ -1,11 +1,6 @@
-r"""Searches of a screen in batches: with a Bayesian network, with a ridge regression, or without learning anything.
+"""Searches of a screen in batches: with a Bayesian network, with a ridge regression, or without learning anything.
 
-References
-----------
-.. [1] Mehrjou et al. "GeneDisco: A Benchmark for Experimental Design in Drug Discovery". ICLR 2022, and its
-   public code.
-.. [2] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Section
-   5.0.1.
+Of the paper: Section 5.0.1; the benchmark is GeneDisco (Mehrjou and others, ICLR 2022) with its public code.
 """
 
 from __future__ import annotations
@@ -58,13 +53,7 @@ UNITS_OF_APPLICATION = 16  # its class has 32 by default, and its application as
 
 @dataclass(frozen=True)
 class PoolSearch(BatchSearch):
-    """A batch search that may choose only genes of each run's pool; what it recommends is all that it has chosen.
-
-    Parameters
-    ----------
-    label, batch, rounds
-        See `bestarm.policies.batch_search.BatchSearch`.
-    """
+    """A batch search that may choose only genes of each run's pool; what it recommends is all that it has chosen."""
 
     batch: int = 16
     rounds: int = 50
@@ -107,16 +96,9 @@ class LargestNorms(PoolSearch):
 
 @dataclass(frozen=True)
 class RidgeSearch(PoolSearch):
-    r"""A linear control: the genes with the largest prediction of a ridge regression.
-
+    """A linear control: the genes with the largest prediction of a ridge regression.
     Descriptors are standardised over all genes; the penalty is that of the smallest generalised cross-validation error,
-    chosen anew for every batch.
-
-    Parameters
-    ----------
-    absolute : bool
-        Whether it is fitted to the absolute effects, of which the largest are hits.
-    """
+    chosen anew for every batch. ``absolute``: it is fitted to the absolute effects, of which the largest are hits."""
 
     absolute: bool = False
 
@@ -155,25 +137,10 @@ def ridge(x: FloatArray, y: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class GeneSearch(PoolSearch):
-    """Batches chosen from what a Bayesian network says, which is trained anew for each ([1]_, [2]_).
-
-    Parameters
-    ----------
-    acquisition : str
-        One of ``ACQUISITIONS``, see `bestarm_studies.oae.genedisco.acquisitions`.
-    hidden, epochs, passes : int
-        See `bestarm_studies.oae.genedisco.dropout_network.DropoutTraining`.
-    broadcast_loss : bool
-        The fault of the loss of the authors' code.
-    reset : bool
-        Whether every batch draws the same random numbers, as in the authors' code, which sets all seeds anew in each
-        cycle: initial weights, order of the data, dropout, samples.
-
-    Raises
-    ------
-    ValueError
-        For an unknown acquisition.
-    """
+    """Batches chosen from what a Bayesian network says, which is trained anew for each.
+    ``acquisition`` is one of ``ACQUISITIONS``; ``hidden``, ``epochs``, ``passes`` and ``broadcast_loss`` are those of
+    `DropoutTraining`. ``reset``: every batch draws the same random numbers, as in the authors' code, which sets all
+    seeds anew in each cycle: initial weights, order of the data, dropout, samples."""
 
     acquisition: str = "optimistic"
     hidden: int = 32
@@ -258,16 +225,7 @@ class GeneSearch(PoolSearch):
 
 def training_part(state: BatchState, number: int) -> tuple[IntArray, FloatArray, IntArray]:
     """Return the observations that train: four of every five in the order of their effects, one at random held out.
-
-    Returns
-    -------
-    arms : ndarray of int64, shape (R, n)
-        Genes, the first ``n_kept`` of each row count.
-    targets : ndarray, shape (R, n)
-        Effects.
-    n_kept : ndarray of int64, shape (R,)
-        How many.
-    """
+    Arms and targets have shape (R, n); of each row the first ``n_kept`` count."""
     key = state.streams.key("validation part")
     arms, targets = np.zeros_like(state.arms), np.zeros_like(state.rewards)
     kept = np.zeros(len(arms), dtype=np.int64)

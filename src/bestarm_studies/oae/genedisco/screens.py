@@ -1,14 +1,8 @@
-r"""The four screens as the GeneDisco benchmark makes targets of them; nothing is standardised, clipped or shifted.
+"""The four screens as the GeneDisco benchmark makes targets of them; nothing is standardised, clipped or shifted.
 
-References
-----------
-.. [1] Mehrjou et al. "GeneDisco: A Benchmark for Experimental Design in Drug Discovery". ICLR 2022.
-.. [2] Schmidt et al. "CRISPR activation and interference screens decode stimulation responses in primary human T
-   cells". Science 375, 2022. Knock-out screens for IFNg and IL2.
-.. [3] Zhuang, Veltri, Long. "Genome-wide CRISPR screen reveals cancer cell resistance to NK cells induced by NK-derived
-   IFN-γ". Frontiers in Immunology 10, 2019.
-.. [4] Zhu et al. "A genome-wide CRISPR screen identifies host factors that regulate SARS-CoV-2 entry". Nature
-   Communications 12, 2021.
+Benchmark: Mehrjou and others, ICLR 2022. Screens: IFNg and IL2, knock-outs of Schmidt and others, Science 375, 2022;
+NK, Zhuang, Veltri and Long, Frontiers in Immunology 10, 2019; SARS-CoV-2, Zhu and others, Nature Communications 12,
+2021.
 """
 
 from __future__ import annotations
@@ -27,9 +21,7 @@ SYMBOLS_FILE = "hgnc-outdated-symbols"
 
 def renamed(symbols: Sequence[str]) -> list[str]:
     """Return current symbols; a symbol that is in use is kept.
-
-    The benchmark goes further and renames symbols that are in use for one gene where they are an alias of another.
-    """
+    The benchmark goes further and renames symbols that are in use for one gene where they are an alias of another."""
     known = approved_symbols(fetch(SYMBOLS_FILE))
     return [known.get(symbol, symbol) for symbol in symbols]
 
@@ -77,30 +69,10 @@ def _virus() -> pd.Series:
 
 def screen_target(name: str, *, misaligned: bool = False) -> pd.Series:
     """Return the target of each gene, sorted by symbol.
-
     Outdated symbols are renamed except on SARS-CoV-2, as in the benchmark. Genes that then share a symbol are averaged
-    in the screens of T cells; in the others the first in the file is kept.
-
-    Parameters
-    ----------
-    name : str
-        One of ``SCREENS``.
-    misaligned : bool, default=False
-        A fault of the benchmark until June 2022: symbols were sorted after the renaming, and values stayed in the order
-        of the file, which for NK and SARS-CoV-2 is not alphabetical.
-
-    Returns
-    -------
-    Series
-        Index: symbols.
-
-    Raises
-    ------
-    ValueError
-        For an unknown screen.
-    DataUnavailable
-        If the files cannot be found.
-    """
+    in the screens of T cells; in the others the first in the file is kept. ``misaligned`` is a fault of the benchmark
+    until June 2022: symbols were sorted after the renaming, and values stayed in the order of the file, which for NK
+    and SARS-CoV-2 is not alphabetical."""
     if name not in SCREENS:
         raise ValueError(f"name must be one of {', '.join(SCREENS)}, got {name!r}.")
     t_cells = name in ("IFNg", "IL2")

@@ -1,9 +1,7 @@
 """The benchmark's fifth screen, which the paper leaves out: knock-outs that lower the protein tau in neurons.
 
-References
-----------
-.. [1] Sanchez et al. "Genome-wide CRISPR screen identifies protein pathways modulating tau protein levels in neurons".
-   Communications Biology 4, 2021.
+Sanchez and others, "Genome-wide CRISPR screen identifies protein pathways modulating tau protein levels in neurons",
+Communications Biology 4, 2021; the file has no official address.
 """
 
 from __future__ import annotations
@@ -28,22 +26,7 @@ def tau_target() -> pd.Series:
 
 
 def tau_screen(name: str = TAU, seed: int = 0) -> AlignedScreen:
-    """Return the screen on group means, as `bestarm_studies.oae.genedisco.todays_screen` returns the other four.
-
-    Parameters
-    ----------
-    name : {"tau"}
-        Which.
-    seed : int
-        Of the splits.
-
-    Raises
-    ------
-    ValueError
-        For another name.
-    DataUnavailable
-        If the files cannot be found; that of the screen has no official address.
-    """
+    """Return the screen on group means, as `bestarm_studies.oae.genedisco.todays_screen` returns the other four."""
     if name != TAU:
         raise ValueError(f"name must be {TAU!r}, got {name!r}; todays_screen has the other four.")
     table, target = group_means(), tau_target()

@@ -36,22 +36,7 @@ def group_means() -> pd.DataFrame:
 
 
 def todays_screen(name: str, seed: int = 0) -> AlignedScreen:
-    """Return one of the four screens on group means.
-
-    Parameters
-    ----------
-    name : {"IFNg", "IL2", "NK", "SARS-CoV-2"}
-        Which.
-    seed : int
-        Of the splits.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name.
-    DataUnavailable
-        If the files cannot be found.
-    """
+    """Return one of the screens IFNg, IL2, NK and SARS-CoV-2 on group means."""
     table, target = group_means(), screen_target(name)
     genes = table.index.intersection(target.index).sort_values()
     features, effects = table.loc[genes].to_numpy(), target.loc[genes].to_numpy()

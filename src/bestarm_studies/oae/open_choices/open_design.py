@@ -23,11 +23,10 @@ from bestarm_lab.experiments.part import Part
 from bestarm_lab.experiments.scale import Profile, Scale
 from bestarm_lab.figures.values import as_values
 from bestarm_lab.metrics import arm_count, rank, relative_regret
-from bestarm_studies.oae.divergence import without_broken
-from bestarm_studies.oae.first_hits import first_hits
+from bestarm_studies.oae.experiments import BATCH, FOUND
+from bestarm_studies.oae.first_hits import first_hits, without_broken
 from bestarm_studies.oae.landscapes import LANDSCAPES
 from bestarm_studies.oae.open_choices.open_landscapes import open_landscape
-from bestarm_studies.oae.searches import BATCH, FOUND
 from bestarm_studies.oae.series import ENSEMBLES, FEW_RUNS, RUNS, SMALL, Group, Hidden
 
 N_DRAWS, DESIGN_ROUNDS, N_ARMS = 60, 50, 1000

@@ -53,26 +53,9 @@ def evolution_rows(
     steps: int | None = None,
     workers: int = 1,
 ) -> pd.DataFrame:
-    """Return what a search on four hills has seen after some rounds.
-
-    Parameters
-    ----------
-    problem : callable
-        Makes the landscape.
-    policy : NetworkSearch
-        What searches it, for as many rounds as are wanted.
-    at : sequence of int
-        Rounds that are noted.
-    steps : int, optional
-        Steps of a fit, in place of the policy's.
-
-    Returns
-    -------
-    DataFrame
-        ``convention, series, replication, round, statistic, x, value``. Statistic ``hills``: on how many of the four
-        hills, within one width of their centres, an arm was pulled. Of the first run alone: ``model`` and ``pulled``,
-        one row for each arm, and ``truth``.
-    """
+    """Return what a search on four hills has seen after the rounds ``at``; ``steps`` replaces the policy's steps of a
+    fit. Statistic ``hills``: on how many of the four hills, within one width of their centres, an arm was pulled. Of
+    the first run alone: ``model`` and ``pulled``, one row for each arm, and ``truth``."""
     law = problem()
     policy = replace(policy, rounds=max(at), steps=policy.steps if steps is None else steps)
     sketch = Sketch(policy, tuple(at))
@@ -112,18 +95,8 @@ def hills_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
 
 
 def evolution_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
-    """Return the plotted values: every landscape's arms, and the first run's model and arms after each noted round.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Rows of `bestarm_studies.oae.problem.evolution.evolution_rows`.
-
-    Returns
-    -------
-    DataFrame
-        Columns of a figure's CSV; statistics ``response``, ``model`` and ``pulled``.
-    """
+    """Return the plotted values of `evolution_rows`: statistics ``response``, ``model`` and ``pulled``.
+    They are every landscape's arms, and the first run's model and arms after each noted round."""
     first = rows[(rows["statistic"] == "hills") & (rows["replication"] == 0)].set_index("round")["value"]
     frames = []
     for name in LANDSCAPES:

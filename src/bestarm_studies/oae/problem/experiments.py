@@ -6,9 +6,9 @@ from functools import partial
 
 from bestarm.policies.networks.oae import Oae
 from bestarm_lab.experiments.computation import Computation
+from bestarm_studies.oae.experiments import BATCH
 from bestarm_studies.oae.landscapes import landscape
 from bestarm_studies.oae.problem.evolution import evolution_rows
-from bestarm_studies.oae.searches import BATCH
 from bestarm_studies.oae.series import DEFAULT_BIAS, DEFAULT_STEP_SIZES, SMALL
 
 EVOLUTION_ROUNDS = (5, 15, 25, 45)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
-from bestarm_studies.oae.searches import on_fitted
+from bestarm_studies.oae.experiments import on_fitted
 from bestarm_studies.oae.series import CUT, ENSEMBLES, LEARNING_RATE, MIDDLE, SMALL
 
 # each run has a teacher of its own, fitted with the step size of the class

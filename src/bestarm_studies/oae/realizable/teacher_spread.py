@@ -25,18 +25,9 @@ _RESAMPLES = 4000
 
 def spread_values(own: pd.DataFrame, one: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return by which factor batches until a top arm spread more over runs where each run has its own teacher.
-
-    Parameters
-    ----------
-    own, one : DataFrame
-        Rows of searches with a teacher for each run, and with one teacher for all.
-
-    Returns
-    -------
-    DataFrame
-        Columns of a figure's CSV: mean and standard deviation of both, and the factor with a 95% bootstrap interval.
-        The series `SEARCHES` is the geometric mean of the factors of all series except random batches.
-    """
+    ``own`` are searches with a teacher for each run, ``one`` with one for all: mean and standard deviation of both, and
+    the factor with a 95% bootstrap interval. The series `SEARCHES` is the geometric mean of the factors of all series
+    except random batches."""
     table: list[dict[str, Any]] = []
     shared = by_set(one)
     for name, mine in by_set(own).items():

@@ -11,5 +11,5 @@ EXPERIMENTS = {
         rows=partial(likeness_rows),
         profiles={"smoke": {"replications": 1}, "laptop": {"replications": 1}},
         data_files=DATA_FILES,
-    ),
+    )
 }

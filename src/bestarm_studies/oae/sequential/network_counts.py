@@ -18,16 +18,9 @@ from bestarm_studies.oae.landscapes import landscape
 
 def networks_per_batch(policy: NetworkSearch) -> int:
     """Return how many networks a search trains for its second batch; the first batch is random.
-
-    The search is run on a small landscape with one step of Adam a fit, and every network that it fits is counted.
-    All networks of one experiment have the same class and number of steps, so that this is the cost of a batch, but
-    for the predictions.
-
-    Parameters
-    ----------
-    policy : NetworkSearch
-        What searches.
-    """
+    The search is run on a small landscape with one step of Adam a fit, and every network that it fits is counted. All
+    networks of one experiment have the same class and number of steps, so that this is the cost of a batch except for
+    predictions."""
     counted = 0
     search = replace(policy, rounds=2, steps=1)
     fit: Callable[..., FloatArray] = search.fit_and_predict
@@ -56,9 +49,7 @@ def network_rows(
 
 def cost_of_sequence(test: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Decision:
     """Check that a sequential batch trains at least ``at_least`` times as many networks as a plain one.
-
-    ``pairs`` names for each sequential series a plain one.
-    """
+    ``pairs`` names for each sequential series a plain one."""
     (name,) = test["experiments"]
     counts = tables[name].set_index("series")["networks"]
     holds, texts = True, []

@@ -1,4 +1,4 @@
-"""Theorem 4.1 and Proposition D.4: regret of linear batch searches whose model is exact, and arms of large width.
+"""Theorem 4.1 and Proposition D.4: regret of linear batch searches, with an exact and a wrong model, and large widths.
 
 Of the paper: Section 4.3, Theorem 4.1, Proposition D.4.
 """
@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from bestarm.interface import IntArray
 from bestarm.policies.batch_search import BatchSearch
+from bestarm.policies.linear.linear_oae import EllipsoidOae
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.figures.figures import line_panels
@@ -29,7 +30,7 @@ from bestarm_studies.oae.theory.linear_runs import (
     rows_as_written,
     rows_in_parallel,
 )
-from bestarm_studies.oae.theory.sphere_arms import CloneArms, SphereArms
+from bestarm_studies.oae.theory.sphere_arms import ROUNDING, CloneArms, SphereArms
 
 
 def _instance(name: str, n_arms: int, d: int, batch: int, seed: int) -> Law:
@@ -93,32 +94,12 @@ def burn_in_rows(
     workers: int = 1,
 ) -> pd.DataFrame:
     r"""Return the regret of 2d batches on exactly linear instances (Theorem 4.1 without misspecification).
-
-    Parameters
-    ----------
-    series : mapping
-        Label to the constructor of a batch search, or a partial of it, that still wants ``label, batch, rounds``.
-    instances : mapping
-        ``sphere`` (`SphereArms`) or ``clones`` (`CloneArms` with 4b copies) to ``{dimensions: [...], batches: [...]}``.
-    n_arms : int
-        Random arms of ``sphere``.
-    epsilons : sequence of float
-        :math:`\epsilon` of Proposition D.4.
-
-    Returns
-    -------
-    DataFrame
-        ``convention, series, instance, n_features, batch, replication``; ``regret``, against the best batch of what was
-        left in each round; ``late_regret``, of the last quarter of the rounds; ``rounds_needed`` until all directions
-        are known; for each :math:`\epsilon`, ``wide_0.1``, pulls of arms at which plausible functions differed by more
-        (NaN for a policy that keeps no basis), and ``eluder_low_0.1``, ``eluder_high_0.1``, bounds on the eluder
-        dimension of all arms.
-
-    Raises
-    ------
-    ValueError
-        For an unknown instance.
-    """
+    ``series`` construct batch searches that still want ``label, batch, rounds``. ``instances`` map ``sphere``
+    (`SphereArms` with ``n_arms``) or ``clones`` (`CloneArms` with 4b copies) to ``{dimensions: [...], batches:
+    [...]}``. Columns: ``regret``, against the best batch of what was left in each round; ``late_regret``, of the last
+    quarter of the rounds; ``rounds_needed`` until all directions are known; for each :math:`\epsilon` of Proposition
+    D.4, ``wide_0.1``, pulls of arms at which plausible functions differed by more (NaN for a policy that keeps no
+    basis), and ``eluder_low_0.1``, ``eluder_high_0.1``, bounds on the eluder dimension of all arms."""
     if unknown := sorted(set(instances) - {"sphere", "clones"}):
         raise ValueError(f"instances must be sphere or clones, got {', '.join(unknown)}.")
     jobs = [
@@ -145,22 +126,9 @@ def burn_in_rows(
 
 
 def slopes(rows: pd.DataFrame, factors: Sequence[str], value: str = "regret") -> pd.DataFrame:
-    """Return the slopes of the logarithm of a mean in logarithms of factors, with 95% bootstrap intervals.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        With ``replication``; the same replications in each cell.
-    factors : sequence of str
-        Columns that make the cells; those with one value get no slope.
-    value : str
-        Whose mean it is; cells with a mean that is not positive are left out.
-
-    Returns
-    -------
-    DataFrame
-        ``slope, low, high`` for each factor.
-    """
+    """Return the slopes (``slope, low, high``) of the logarithm of a mean in logarithms of factors, with 95%
+    bootstraps. ``factors`` are columns that make the cells; those with one value get no slope, and cells with a mean
+    ``value`` that is not positive are left out. Each cell has the same replications."""
     varied = [f for f in factors if rows[f].nunique() > 1]
     cells, means = resampled_means(rows, varied, value)
     kept = means[0] > 0.0
@@ -177,10 +145,8 @@ def _slope_text(found: pd.DataFrame, factor: str) -> str:
 
 def linear_burn_in(test: Mapping[str, Any], tables: Tables) -> Decision:
     """Check that regret without misspecification is flat in the end and grows at most like d and like b.
-
     Flat: the last quarter of the rounds has at most the share ``late`` of it. The exponents may exceed 1 by ``slack``.
-    With ``attained`` they may not fall short of it by more, either.
-    """
+    With ``attained`` they may not fall short of it by more, either."""
     rows = rows_as_written(test, tables)
     rows = rows[rows["instance"] == test["instance"]]
     mine = rows[rows["series"] == test["series"]]
@@ -200,23 +166,8 @@ def linear_burn_in(test: Mapping[str, Any], tables: Tables) -> Decision:
 
 def wide_counts(rows: pd.DataFrame) -> pd.DataFrame:
     r"""Return the pulls at which plausible functions differed by more than :math:`\epsilon`, a row for each of them.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Of `bestarm_studies.oae.theory.batch_regret.burn_in_rows` with ``epsilons``.
-
-    Returns
-    -------
-    DataFrame
-        ``instance, series, n_features, batch, replication, epsilon, wide``; ``low`` and ``high``, bounds on the eluder
-        dimension; ``ratio``, of ``wide`` to b times ``low``. Policies that keep no basis have no rows.
-
-    Raises
-    ------
-    DataUnavailable
-        For rows made without ``epsilons``, as those stored before there were any.
-    """
+    ``low`` and ``high`` bound the eluder dimension; ``ratio`` is that of ``wide`` to b times ``low``. Policies that
+    keep no basis have no rows."""
     run = ["instance", "series", "n_features", "batch", "replication"]
     frames = []
     for name in [str(c) for c in rows if str(c).startswith("wide_")]:
@@ -232,10 +183,8 @@ def wide_counts(rows: pd.DataFrame) -> pd.DataFrame:
 
 def wide_arms(test: Mapping[str, Any], tables: Tables) -> Decision:
     r"""Check that in no run more than a constant times b times the eluder dimension arms have a large width.
-
     Large: the plausible functions differ by more than :math:`\epsilon` when the arm is pulled (Proposition D.4 with
-    :math:`\gamma_t=0`). The dimension is replaced by its lower bound, which makes the statement no weaker.
-    """
+    :math:`\gamma_t=0`). The dimension is replaced by its lower bound, which makes the statement no weaker."""
     found = wide_counts(rows_as_written(test, tables))
     broken = found[found["wide"] > test["constant"] * found["batch"] * found["low"]]
     worst = found.sort_values("ratio", kind="stable", na_position="first").iloc[-1]
@@ -249,9 +198,7 @@ def wide_arms(test: Mapping[str, Any], tables: Tables) -> Decision:
 
 def batch_factor(test: Mapping[str, Any], tables: Tables) -> Decision:
     """Check that on clones vanilla OAE's regret grows like b and that of batches that spread out does not.
-
-    Only cells with b at most d count: a larger batch cannot consist of new directions.
-    """
+    Only cells with b at most d count: a larger batch cannot consist of new directions."""
     rows = rows_as_written(test, tables)
     rows = rows[(rows["instance"] == test["instance"]) & (rows["batch"] <= rows["n_features"])]
     rows = rows[rows["n_features"].isin(test.get("n_features", rows["n_features"].unique()))]
@@ -335,3 +282,101 @@ def regret_figure(values: pd.DataFrame, panels: list[str], *, title: str, settin
         titles={panel: panel for panel in panels},
         height=3.0,
     )
+
+
+def _misspecified_block(
+    omega: float, n_arms: int, d: int, batch: int, rounds: Sequence[int], starts: int, rows: IntArray, seed: int
+) -> pd.DataFrame:
+    law = SphereArms(n_arms, d, omega, seed)
+    policy = EllipsoidOae("OAE", batch, max(rounds), omega=omega, starts=starts)
+    observer, _ = observed_run(policy, law, rows, seed)
+    regret = observer.table("regret").cumsum(axis=0)
+    missing = observer.table("best")[1:] - batch * omega - observer.table("hope")[1:] > ROUNDING
+    frames = [
+        pd.DataFrame(
+            {
+                "series": f"ω = {omega:g}",
+                "omega": omega,
+                "n_features": d,
+                "batch": batch,
+                "rounds": t,
+                "replication": rows,
+                "regret": regret[t - 1],
+                "pessimistic": missing[: t - 1].sum(axis=0),
+            }
+        )
+        for t in rounds
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def misspecified_rows(
+    omegas: Sequence[float],
+    replications: int,
+    seed: int,
+    *,
+    dimensions: Sequence[int],
+    batches: Sequence[int],
+    rounds: Sequence[int],
+    n_arms: int = 2000,
+    starts: int = 50,
+    workers: int = 1,
+) -> pd.DataFrame:
+    r"""Return the regret of vanilla OAE with :math:`\gamma_t=(t-1)b\omega^2` under misspecification, known to it.
+    ``rounds`` are the T at which regret is recorded; ``starts`` those of the alternation. ``pessimistic`` are rounds in
+    which the batch promised less than the best one left minus :math:`b\omega`."""
+    jobs = [
+        (float(omega), n_arms, int(d), int(batch), list(rounds), starts, rows, seed)
+        for omega in omegas
+        for d in dimensions
+        for batch in batches
+        for rows in replication_blocks(replications)
+    ]
+    return rows_in_parallel(_misspecified_block, jobs, workers)
+
+
+def misspecification_rates(rows: pd.DataFrame) -> pd.DataFrame:
+    r"""Return ``rate``, by how much regret grows a round because of :math:`\omega`, between the last two recorded
+    rounds. That is growth minus that at :math:`\omega=0`, with ``low`` and ``high``; ``ratio`` is over :math:`\omega
+    b\sqrt d`."""
+    before, after = sorted(rows["rounds"].unique())[-2:]
+    cell = ["n_features", "batch", "replication"]
+    regret = rows.pivot_table(index=["omega", *cell], columns="rounds", values="regret")
+    growth = ((regret[after] - regret[before]) / (after - before)).rename("growth").reset_index()
+    base = growth[growth["omega"] == 0.0].set_index(cell)["growth"]
+    mine = growth[growth["omega"] > 0.0].copy()
+    mine["rate"] = mine["growth"] - base.loc[pd.MultiIndex.from_frame(mine[cell])].to_numpy()
+    cells, means = resampled_means(mine, ["omega", "n_features", "batch"], "rate")
+    low, high = np.quantile(means[1:], [0.025, 0.975], axis=0)
+    unit = cells["omega"] * cells["batch"] * np.sqrt(cells["n_features"])
+    return cells.assign(rate=means[0], low=low, high=high, ratio=means[0] / unit, ratio_high=high / unit)
+
+
+def misspecification(test: Mapping[str, Any], tables: Tables) -> Decision:
+    r"""Check that regret grows a round by at most a constant times :math:`\omega b\sqrt d`, or in proportion to it.
+    With ``proportional`` the exponent of :math:`\omega` has to be 1 up to ``slack``; otherwise the ratio has to be at
+    most ``ratio``, which is all that the theorem says."""
+    rows = rows_as_written(test, tables)
+    rates = misspecification_rates(rows)
+    exponents = []
+    for _, mine in rates[rates["rate"] > 0.0].groupby(["n_features", "batch"]):
+        if len(mine) > 1:
+            exponents.append(float(np.polyfit(np.log(mine["omega"]), np.log(mine["rate"]), 1)[0]))
+    worst = rates.sort_values("ratio_high").iloc[-1]
+    span = f"{min(exponents):.2f} to {max(exponents):.2f}" if exponents else "not to be had"
+    text = f"growth a round at most {worst['ratio']:.2f} (95% upper limit {worst['ratio_high']:.2f}) times ωb√d"
+    text += f", at ω = {worst['omega']:g}, d = {worst['n_features']:.0f}, b = {worst['batch']:.0f}"
+    text += f"; exponent of ω {span} over {len(exponents)} cells"
+    if test.get("proportional", False):
+        return Decision(bool(exponents) and all(abs(e - 1.0) <= test["slack"] for e in exponents), text)
+    return Decision(bool(worst["ratio_high"] <= test["ratio"]), text)
+
+
+def rate_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return the growth of the regret by misspecification over ``omega b sqrt(d)``; x is omega."""
+    found = misspecification_rates(rows)
+    table = found.drop(columns="high").rename(columns={"omega": "x", "ratio": "value", "ratio_high": "high"})
+    unit = found["ratio"] / found["rate"]
+    cell = [f"d = {d}, b = {b}" for d, b in found[["n_features", "batch"]].itertuples(index=False)]
+    table = table.assign(panel=cell, low=found["low"] * unit, series="exact linear OAE")
+    return as_values(table, statistic="rate over ωb√d", n=rows["replication"].nunique(), profile=profile)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bestarm_lab.claims.records import Check
-from bestarm_studies.oae.theory.batch_regret import batch_factor, linear_burn_in, wide_arms
-from bestarm_studies.oae.theory.misspecification import misspecification
+from bestarm_studies.oae.theory.batch_regret import batch_factor, linear_burn_in, misspecification, wide_arms
 from bestarm_studies.oae.theory.optimism import linear_optimism
 from bestarm_studies.oae.theory.query_bounds import lipschitz_bound, query_bound
 

@@ -2,19 +2,10 @@ r"""The eluder dimension of finitely many arms under linear functions with :math
 
 An arm a is :math:`\epsilon`-independent of arms :math:`a_1,\dots,a_n` if two functions may differ by more than
 :math:`\epsilon` at a although :math:`\sum_i(f(a_i)-f'(a_i))^2\leq\epsilon^2`. With :math:`v=\theta-\theta'` and
-:math:`G=\sum_ia_ia_i^\top`, the most by which they differ is
-
-.. math:: w(a)=\max\{v^\top a:\ v^\top Gv\leq\epsilon^2,\ |v|\leq2\}
-    =\min_{0\leq t\leq1}\sqrt{a^\top(t\epsilon^{-2}G+\tfrac{1-t}4I)^{-1}a}.
-
-The dimension is the length of the longest sequence in which, for one :math:`\epsilon'\geq\epsilon`, each arm is
-:math:`\epsilon'`-independent of those before it.
-
-References
-----------
-.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Definition
-   D.2.
-.. [2] Russo, Van Roy. "Eluder Dimension and the Sample Complexity of Optimistic Exploration". NIPS 2013.
+:math:`G=\sum_ia_ia_i^\top`, the most by which they differ is :math:`w(a)=\max\{v^\top a:\ v^\top Gv\leq\epsilon^2,\
+|v|\leq2\}=\min_{0\leq t\leq1}\sqrt{a^\top(t\epsilon^{-2}G+\tfrac{1-t}4I)^{-1}a}`. The dimension is the length of the
+longest sequence in which, for one :math:`\epsilon'\geq\epsilon`, each arm is :math:`\epsilon'`-independent of those
+before it. Of the paper: Definition D.2; after Russo and Van Roy, NIPS 2013.
 """
 
 from __future__ import annotations
@@ -34,21 +25,10 @@ def least_independent(
     squares: FloatArray, eigenvalues: FloatArray, epsilon: float, live: BoolArray
 ) -> tuple[int, float]:
     r"""Return the arm with the smallest width above :math:`\epsilon` and that width; -1 if there is none.
-
-    Bisection over t. Each t has a v that keeps both constraints, so that a width returned is one attained; v at the
-    optimum has both equal, or only one that binds.
-
-    Parameters
-    ----------
-    squares : ndarray, shape (n_arms, d)
-        Squared coordinates of the arms along the eigenvectors of G.
-    eigenvalues : ndarray, shape (d,)
-        Those of G.
-    epsilon : float
-        :math:`\epsilon`.
-    live : ndarray of bool, shape (n_arms,)
-        Arms that may be chosen; those found dependent are struck, for more arms before them change nothing.
-    """
+    ``squares`` are squared coordinates of the arms along the eigenvectors of G, shape (n_arms, d), ``eigenvalues``
+    those of G; only ``live`` arms may be chosen: those found dependent are struck, for more arms before them change
+    nothing. Bisection over t. Each t has a v that keeps both constraints, so that a width returned is one attained; v
+    at the optimum has both equal, or only one that binds."""
     chosen, least = -1, np.inf
     for a in range(len(squares)):
         if not live[a]:
@@ -86,17 +66,8 @@ def least_independent(
 
 def independent_sequence(x: FloatArray, epsilon: float) -> IntArray:
     r"""Return a sequence of arms, each :math:`\epsilon`-independent of those before it, next that of smallest width.
-
-    So its length is at most the eluder dimension ([1]_, Definition D.2). A small width takes little from what the next
-    arms may differ by.
-
-    Parameters
-    ----------
-    x : ndarray, shape (n_arms, d)
-        Arms.
-    epsilon : float
-        :math:`\epsilon>0`.
-    """
+    ``x`` has shape (n_arms, d). The length is at most the eluder dimension (Definition D.2). A small width takes little
+    from what the next arms may differ by."""
     gram, live = np.zeros((x.shape[1], x.shape[1])), np.ones(len(x), dtype=np.bool_)
     sequence: list[int] = []
     while True:
@@ -110,20 +81,12 @@ def independent_sequence(x: FloatArray, epsilon: float) -> IntArray:
 
 
 def longest_possible(x: FloatArray, epsilon: float) -> int:
-    r"""Return a number that the eluder dimension cannot exceed, of order :math:`d\log(1/\epsilon)` ([2]_).
-
-    With :math:`V=\frac s4\epsilon^2I+G` an independent arm has :math:`|a|^2_{V^{-1}}>1/(1+s)`, so the determinant of V
-    grows by more than :math:`1+1/(1+s)` an arm, while its trace allows
-    :math:`n\log(1+\frac1{1+s})<d\log(1+4nL^2/(ds\epsilon^2))`, L the longest arm; for any s, of which some are tried.
-    Larger :math:`\epsilon'` allow less. An arm with :math:`2|a|\leq\epsilon` is independent of nothing.
-
-    Parameters
-    ----------
-    x : ndarray, shape (n_arms, d)
-        Arms.
-    epsilon : float
-        :math:`\epsilon>0`.
-    """
+    r"""Return a number that the eluder dimension of arms, shape (n_arms, d), cannot exceed, of order
+    :math:`d\log(1/\epsilon)`. With :math:`V=\frac s4\epsilon^2I+G` an independent arm has
+    :math:`|a|^2_{V^{-1}}>1/(1+s)`, so the determinant of V grows by more than :math:`1+1/(1+s)` an arm, while its trace
+    allows :math:`n\log(1+\frac1{1+s})<d\log(1+4nL^2/(ds\epsilon^2))`, L the longest arm; for any s, of which some are
+    tried. Larger :math:`\epsilon'` allow less. An arm with :math:`2|a|\leq\epsilon` is independent of nothing. The
+    order is that of Russo and Van Roy."""
     d, norms = x.shape[1], np.linalg.norm(x, axis=1)
     n = np.arange(1, int((2.0 * norms > epsilon).sum()) + 1)
     if len(n) == 0:
@@ -134,25 +97,9 @@ def longest_possible(x: FloatArray, epsilon: float) -> int:
 
 
 def eluder_bounds(x: FloatArray, epsilons: Sequence[float]) -> tuple[IntArray, IntArray]:
-    r"""Return a lower and an upper bound on the :math:`\epsilon`-eluder dimension ([1]_, Definition D.2).
-
-    Parameters
-    ----------
-    x : ndarray, shape (n_arms, d)
-        Arms.
-    epsilons : sequence of float
-        Values of :math:`\epsilon`; a sequence found for a larger one counts for the smaller ones too.
-
-    Returns
-    -------
-    lower, upper : ndarray of int64, shape (n_epsilons,)
-        The length of an `independent_sequence`, and `longest_possible`.
-
-    Raises
-    ------
-    ValueError
-        For an :math:`\epsilon` that is not positive.
-    """
+    r"""Return a lower and an upper bound on the :math:`\epsilon`-eluder dimension (Definition D.2), shape
+    (n_epsilons,). They are the length of an `independent_sequence` of arms (n_arms, d), and `longest_possible`; a
+    sequence found for a larger :math:`\epsilon` counts for the smaller ones too."""
     wanted = np.asarray(epsilons, dtype=np.float64)
     if not (wanted > 0.0).all():
         raise ValueError(f"epsilons must be positive, got {list(epsilons)}.")

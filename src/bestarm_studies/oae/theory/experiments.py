@@ -8,8 +8,7 @@ from typing import Any
 from bestarm.policies.batch_search import RandomBatch
 from bestarm.policies.linear.linear_oae import LinearDiverse, LinearGreedy, LinearLogDet, LinearOae, LinearSeq
 from bestarm_lab.experiments.computation import Computation
-from bestarm_studies.oae.theory.batch_regret import burn_in_rows
-from bestarm_studies.oae.theory.misspecification import misspecified_rows
+from bestarm_studies.oae.theory.batch_regret import burn_in_rows, misspecified_rows
 from bestarm_studies.oae.theory.optimism import optimism_rows
 from bestarm_studies.oae.theory.query_bounds import query_rows
 
@@ -83,10 +82,7 @@ EXPERIMENTS: dict[str, Computation] = {
         profiles={
             "smoke": {"replications": 4, "instances": {"clones": {"dimensions": (4, 8), "batches": (1, 2, 4)}}},
             "laptop": {"replications": 50},
-            "paper": {
-                "replications": 200,
-                "instances": {"clones": {"dimensions": (4, 8, 16, 32), "batches": BATCHES}},
-            },
+            "paper": {"replications": 200, "instances": {"clones": {"dimensions": (4, 8, 16, 32), "batches": BATCHES}}},
         },
     ),
     "misspecified": Computation(
@@ -108,9 +104,7 @@ EXPERIMENTS: dict[str, Computation] = {
     "queries": Computation(
         title="queries until an arm is nearly optimal, linear and Lipschitz classes",
         rows=partial(
-            query_rows,
-            linear=LINEAR_QUERIES,
-            lipschitz={"dimensions": (1, 2), "epsilons": (0.2, 0.1, 0.05, 0.025)},
+            query_rows, linear=LINEAR_QUERIES, lipschitz={"dimensions": (1, 2), "epsilons": (0.2, 0.1, 0.05, 0.025)}
         ),
         profiles={
             "smoke": {"replications": 50, "lipschitz": {"dimensions": (1, 2), "epsilons": (0.2, 0.1)}},
@@ -133,10 +127,6 @@ EXPERIMENTS: dict[str, Computation] = {
                 "batch": 3,
             },
         ),
-        profiles={
-            "smoke": {"replications": 5},
-            "laptop": {"replications": 50},
-            "paper": {"replications": 500},
-        },
+        profiles={"smoke": {"replications": 5}, "laptop": {"replications": 50}, "paper": {"replications": 500}},
     ),
 }

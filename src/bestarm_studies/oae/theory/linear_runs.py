@@ -28,27 +28,12 @@ from bestarm_studies.oae.theory.sphere_arms import CloneArms, SphereArms
 
 @dataclass
 class RegretObserver(Observed):
-    """A batch search under observation; it makes the same choices.
-
-    Parameters
-    ----------
-    policy : BatchSearch
-        What searches; no replication may stop before another.
-    problem : FiniteProblem
-        What is searched.
-    enumerate_batches : bool
-        Whether to compare what a `LinearOae` was promised with the most that any batch promises.
-    epsilons : tuple of float
-        Widths above which arms of the batch are counted.
-
-    Attributes
-    ----------
-    rounds : list of dict
-        For each round and replication: ``regret``, the best batch that could be had minus the batch; ``best``, what the
-        former is worth; ``known``, whether all directions are (NaN for a policy that keeps no basis); ``hope``, what
-        the batch promised, NaN where nothing was promised; ``most``, the most that any batch promises; ``wide``, shape
-        (R, n_epsilons), arms of the batch at which plausible functions differed by more than each of ``epsilons``.
-    """
+    """A batch search under observation, with the same choices; no replication may stop before another.
+    ``enumerate_batches``: what a `LinearOae` was promised is compared with the most that any batch promises. ``rounds``
+    has for each round and replication ``regret``, the best batch that could be had minus the batch; ``best``, what the
+    former is worth; ``known``, whether all directions are (NaN for a policy that keeps no basis); ``hope``, what the
+    batch promised, NaN where nothing was promised; ``most``, the most that any batch promises; ``wide``, shape (R,
+    n_epsilons), arms of the batch at which plausible functions differed by more than each of ``epsilons``."""
 
     problem: FiniteProblem
     enumerate_batches: bool = False
@@ -88,17 +73,9 @@ class RegretObserver(Observed):
 
 
 def largest_promise(centre: FloatArray, widths: FloatArray, state: BatchState, size: int) -> FloatArray:
-    r"""Return the largest :math:`\hat\theta^\top s+\|Ms\|` of any batch, by enumeration, shape (R,).
-
-    Parameters
-    ----------
-    centre, widths : ndarray, shapes (R, d) and (R, d, d)
-        The plausible parameters, see `bestarm.policies.linear.linear_batches`.
-    state : BatchState
-        Whose available arms are meant.
-    size : int
-        Arms of a batch.
-    """
+    r"""Return the largest :math:`\hat\theta^\top s+\|Ms\|` of any batch of available arms, by enumeration, shape (R,).
+    ``centre`` (R, d) and ``widths`` (R, d, d) are the plausible parameters, see
+    `bestarm.policies.linear.linear_batches`."""
     batches = np.array(list(combinations(range(state.available.shape[1]), size)))
     sums = state.features[state.feature_set][:, batches].sum(axis=2)
     wide = sums @ widths.swapaxes(1, 2)
@@ -151,16 +128,8 @@ def rows_as_written(test: Mapping[str, Any], tables: Tables) -> pd.DataFrame:
 
 
 def resampled_means(rows: pd.DataFrame, cells: Sequence[str], value: str) -> tuple[pd.DataFrame, FloatArray]:
-    """Return the cells, and their means: first as observed, then of bootstrap samples of the replications.
-
-    Replications are drawn as a whole, as cells share arms.
-
-    Returns
-    -------
-    cells : DataFrame
-        One row for each cell.
-    means : ndarray, shape (1 + ``RESAMPLES``, n_cells)
-    """
+    """Return the cells, and their means, shape (1 + ``RESAMPLES``, n_cells): as observed, then of bootstrap samples.
+    Replications are drawn as a whole, as cells share arms."""
     table = rows.pivot_table(index=list(cells), columns="replication", values=value)
     rng, n = np.random.default_rng(project_seed()), table.shape[1]
     weights = np.concatenate([np.ones((1, n)), rng.multinomial(n, np.full(n, 1.0 / n), RESAMPLES)]) / n

@@ -26,20 +26,10 @@ from bestarm_studies.oae.theory.sphere_arms import ROUNDING, SphereArms
 
 def bonuses(x: FloatArray, queried: IntArray, optimism: float) -> FloatArray:
     r"""Return what a regularised linear model with intercept adds to its fit, shape (R, n_arms).
-
     The minimiser of :math:`\frac1n\sum(f(a)-y)^2-\lambda\frac1{|U|}\sum_Uf` is least squares plus
-    :math:`\frac\lambda2[1+n(a-\bar x)^\top S^{-1}(\mu_U-\bar x)]`, with mean and scatter of the n arms queried and
-    the mean :math:`\mu_U` of the others.
-
-    Parameters
-    ----------
-    x : ndarray, shape (R, n_arms, d)
-        Arms.
-    queried : ndarray of int64, shape (R, n)
-        Arms queried, at least d + 1 of them in general position.
-    optimism : float
-        :math:`\lambda`.
-    """
+    :math:`\frac\lambda2[1+n(a-\bar x)^\top S^{-1}(\mu_U-\bar x)]`, with mean and scatter of the n arms queried, shape
+    (R, n), at least d + 1 in general position, and the mean :math:`\mu_U` of the others; ``optimism`` is
+    :math:`\lambda`."""
     n_arms, n = x.shape[1], queried.shape[1]
     seen = np.take_along_axis(x, queried[:, :, None], axis=1)
     mean = seen.mean(axis=1, keepdims=True)
@@ -109,33 +99,14 @@ def optimism_rows(
     workers: int = 1,
 ) -> pd.DataFrame:
     r"""Return how often an optimistic linear model promises less than the best batch is worth (Lemma D.3).
-
-    Parameters
-    ----------
-    runs, enumeration : mapping
-        ``{n_arms, dimensions, batches, rounds}``: runs of vanilla OAE on random arms. Those of ``enumeration`` have few
-        arms, and the alternation is compared with the most that any batch promises.
-    bonus : mapping
-        ``{n_arms, dimensions, per_feature, optimism, batch}``: what the regularised model with intercept adds after
-        ``per_feature * (d + 1)`` random or exploiting queries; see `bonuses`.
-    omegas : sequence of float
-        Misspecification of the runs.
-
-    Returns
-    -------
-    DataFrame
-        ``convention, check`` (runs, enumeration, bonus), ``series, n_features, batch, replication, rounds``;
-        ``pessimistic``, rounds in which the batch promised less than the best one was worth minus :math:`b\omega`;
-        ``suboptimal``, rounds in which the alternation missed the best promise; ``pessimistic_exact``, those in which
-        that, too, was too small. For ``bonus``: ``n_queried, optimism``; ``negative`` and ``negative_top``, the shares
-        with a negative bonus among the arms left and among the best tenth of them; ``spread``, the standard deviation
-        of the bonus in units of its constant part.
-
-    Raises
-    ------
-    ValueError
-        If the arms to enumerate are more than 14 or their batches larger than 3.
-    """
+    ``runs`` and ``enumeration`` are ``{n_arms, dimensions, batches, rounds}`` of vanilla OAE on random arms:
+    ``pessimistic``, rounds in which the batch promised less than the best one was worth minus :math:`b\omega`. With the
+    few arms of ``enumeration`` (14 at most, batches of 3) the alternation is compared with the most that any batch
+    promises: ``suboptimal``, rounds in which it missed that; ``pessimistic_exact``, those in which that, too, was too
+    small. ``bonus`` is ``{n_arms, dimensions, per_feature, optimism, batch}``: `bonuses` after ``per_feature * (d +
+    1)`` random or exploiting queries; ``negative`` and ``negative_top``, the shares with a negative bonus among the
+    arms left and among the best tenth of them; ``spread``, the standard deviation of the bonus in units of its constant
+    part."""
     if enumeration["n_arms"] > 14 or max(enumeration["batches"]) > 3:
         raise ValueError("enumeration is for at most 14 arms and batches of at most 3.")
     runs_of = {"runs": runs, "enumeration": enumeration}
@@ -161,7 +132,6 @@ def optimism_rows(
 
 def linear_optimism(test: Mapping[str, Any], tables: Tables) -> Decision:
     """Check that the constrained model promises at least what the best batch is worth, or that a bonus is one.
-
     ``model`` is "constrained", Lemma D.3, or "regularised": the model with a regulariser, whose bonus may be negative.
     """
     rows = rows_as_written(test, tables)
@@ -189,9 +159,7 @@ def linear_optimism(test: Mapping[str, Any], tables: Tables) -> Decision:
 
 def bonus_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return the share of arms whose bonus is negative, of all and of the best tenth, after two kinds of queries.
-
-    The share does not depend on the strength of optimism, which scales the bonus.
-    """
+    The share does not depend on the strength of optimism, which scales the bonus."""
     mine = rows[(rows["check"] == "bonus") & (rows["optimism"] == rows["optimism"].max())]
     kinds = {"all arms": ("negative", "mean"), "best tenth": ("negative_top", "mean")}
     return summarise(mine, kinds, profile=profile).assign(low=np.nan, high=np.nan)

@@ -23,34 +23,18 @@ COMMIT, TRACE, MIXING = "Explore then commit", "Guess with a trace", "Mixing, no
 
 
 def linear_queries(coordinates: FloatArray, epsilon: float) -> dict[str, IntArray]:
-    r"""Return how many queries three learners need until one is :math:`\epsilon`-optimal in the unit ball.
-
+    r"""Return how many queries, shape (R,), three learners need until one is :math:`\epsilon`-optimal in the unit ball.
     They see :math:`\theta` in orthonormal directions of a random rotation, so for every unit :math:`\theta` its
-    coordinates are those of a uniform one. After m directions the best guess is worth :math:`s_m`, the norm of the
-    first m coordinates; it has to reach :math:`k=1-\epsilon`.
-
-    ``Explore then commit`` queries :math:`\lfloor dk^2\rfloor` directions, then its guess and one more direction by
-    turns. ``Guess with a trace`` always queries its guess plus a vanishing multiple of a fresh direction, which without
-    noise reveals :math:`\theta` along it exactly. A :math:`\theta` of norm r < 1 needs only
-    :math:`s_m/r\geq1-\epsilon/r`, which is no later, so for both the mean is that of the worst case.
-
-    ``Mixing, norm known`` knows that :math:`|\theta|=1`, as under the law of the lemma's proof. It queries
-    :math:`(s/k)\hat g+\sqrt{1-s^2/k^2}\,u` with its guess and a fresh direction: among all mixtures this has the best
-    chance. It succeeds if :math:`s^2+z^2\geq k^2` for the new coordinate z > 0; for z < 0 the next query, the guess,
-    does.
-
-    Parameters
-    ----------
-    coordinates : ndarray, shape (R, d)
-        Unit vectors.
-    epsilon : float
-        :math:`\epsilon`, in (0, 1).
-
-    Returns
-    -------
-    dict of str to ndarray of int64, shape (R,)
-        For each learner; directions of the first two that happen to be good enough are not counted as success.
-    """
+    ``coordinates``, shape (R, d), are those of a uniform one. After m directions the best guess is worth :math:`s_m`,
+    the norm of the first m coordinates; it has to reach :math:`k=1-\epsilon`. ``Explore then commit`` queries
+    :math:`\lfloor dk^2\rfloor` directions, then its guess and one more direction by turns. ``Guess with a trace``
+    always queries its guess plus a vanishing multiple of a fresh direction, which without noise reveals :math:`\theta`
+    along it exactly. A :math:`\theta` of norm r < 1 needs only :math:`s_m/r\geq1-\epsilon/r`, which is no later, so for
+    both the mean is that of the worst case. ``Mixing, norm known`` knows that :math:`|\theta|=1`, as under the law of
+    the lemma's proof. It queries :math:`(s/k)\hat g+\sqrt{1-s^2/k^2}\,u` with its guess and a fresh direction: among
+    all mixtures this has the best chance. It succeeds if :math:`s^2+z^2\geq k^2` for the new coordinate z > 0; for z <
+    0 the next query, the guess, does. Directions of the first two that happen to be good enough do not count as
+    success."""
     d, target = coordinates.shape[1], (1.0 - epsilon) ** 2
     reached = np.cumsum(coordinates**2, axis=1) >= target
     reached[:, -1] = True  # up to rounding
@@ -62,13 +46,7 @@ def linear_queries(coordinates: FloatArray, epsilon: float) -> dict[str, IntArra
 
 
 def bump_packing(d: int, epsilon: float) -> FloatArray:
-    r"""Return points of the unit ball with distances of at least :math:`2\epsilon`: even or hexagonal, shape (N, d).
-
-    Raises
-    ------
-    ValueError
-        For another dimension than 1 or 2.
-    """
+    r"""Return points of the unit ball with distances of at least :math:`2\epsilon`: even or hexagonal, shape (N, d)."""
     if d not in (1, 2):
         raise ValueError(f"packings are made for d = 1 and 2, got {d}.")
     if d == 1:
@@ -80,24 +58,11 @@ def bump_packing(d: int, epsilon: float) -> FloatArray:
 
 
 def cover_order(points: FloatArray, epsilon: float) -> tuple[IntArray, IntArray]:
-    r"""Return, for a bump at each point, the queries until one meets it, and until one is :math:`\epsilon`-optimal.
-
-    Queried are midpoints of two points at distance :math:`2\epsilon` and the points themselves, the one next that
-    meets most bumps not yet excluded. A reward reveals the distance from the summit; then the points at that distance
-    are queried, of which all but the last may fail.
-
-    Parameters
-    ----------
-    points : ndarray, shape (N, d)
-        Where the bump may be; it is positive at distances below :math:`2\epsilon`.
-    epsilon : float
-        A query at most so far from the summit is :math:`\epsilon`-optimal.
-
-    Returns
-    -------
-    met, solved : ndarray of int64, shape (N,)
-        Numbers of queries.
-    """
+    r"""Return, for a bump at each point (N, d), the queries until one meets it, and until one is
+    :math:`\epsilon`-optimal. The bump is positive at distances below :math:`2\epsilon`, and a query at most
+    :math:`\epsilon` from its summit is optimal. Queried are midpoints of two points at distance :math:`2\epsilon` and
+    the points themselves, the one next that meets most bumps not yet excluded. A reward reveals the distance from the
+    summit; then the points at that distance are queried, of which all but the last may fail."""
     distance = np.linalg.norm(points[:, None] - points[None], axis=2)
     first, second = np.nonzero(np.triu((distance > 0) & (distance <= 2.0 * epsilon + ROUNDING)))
     queries = np.concatenate([0.5 * (points[first] + points[second]), points])
@@ -136,22 +101,10 @@ def query_rows(
     workers: int = 1,
 ) -> pd.DataFrame:
     r"""Return how many queries learners need until one is :math:`\epsilon`-optimal (Lemma D.1).
-
-    Parameters
-    ----------
-    linear : sequence of (int, float)
-        d and :math:`\epsilon`; see `linear_queries`.
-    lipschitz : mapping
-        ``{dimensions: [...], epsilons: [...]}``: a bump :math:`(2\epsilon-\|z-x\|)_+` at a uniform point of a packing.
-        ``Cover`` queries in `cover_order`, ``Points`` the points of the packing in random order.
-
-    Returns
-    -------
-    DataFrame
-        ``convention, item`` (linear or lipschitz), ``series, n_features, epsilon, replication, queries``; for the
-        second item also ``met``, queries until one meets the bump, which is what the proof counts, and ``packing``, the
-        number of points.
-    """
+    ``linear`` are pairs of d and :math:`\epsilon`, see `linear_queries`. ``lipschitz`` is ``{dimensions: [...],
+    epsilons: [...]}``: a bump :math:`(2\epsilon-\|z-x\|)_+` at a uniform point of a packing. ``Cover`` queries in
+    `cover_order`, ``Points`` the points of the packing in random order; there ``met`` are queries until one meets the
+    bump, which is what the proof counts, and ``packing`` is the number of points."""
     del workers  # seconds in all
     rows, frames = np.arange(replications), []
     for n_features, accuracy in linear:
@@ -178,22 +131,9 @@ Z95 = 1.959964
 
 
 def query_bounds(d: FloatArray, epsilon: FloatArray, kind: str) -> FloatArray:
-    r"""Return lower bounds on the queries of a linear class.
-
-    Parameters
-    ----------
-    d, epsilon : ndarray
-        Dimensions and accuracies.
-    kind : {"printed", "squared"}
-        Lemma D.1: d for :math:`\epsilon<1/d`, otherwise :math:`\lceil d(1-\epsilon)\rceil`; or
-        :math:`d(1-\epsilon)^2`, when the expected square of the best guess's value has reached
-        :math:`(1-\epsilon)^2`.
-
-    Raises
-    ------
-    ValueError
-        For another kind.
-    """
+    r"""Return lower bounds on the queries of a linear class, for dimensions and accuracies.
+    "printed" is Lemma D.1: d for :math:`\epsilon<1/d`, otherwise :math:`\lceil d(1-\epsilon)\rceil`; "squared" is
+    :math:`d(1-\epsilon)^2`, when the expected square of the best guess's value has reached :math:`(1-\epsilon)^2`."""
     if kind not in ("printed", "squared"):
         raise ValueError(f"kind must be 'printed' or 'squared', got {kind!r}.")
     if kind == "squared":
@@ -221,9 +161,7 @@ def _below(table: pd.DataFrame) -> Decision:
 
 def query_bound(test: Mapping[str, Any], tables: Tables) -> Decision:
     """Check that no learner needs fewer queries than a bound of item 1.
-
-    ``series`` are some learners, ``part`` takes the accuracies on one side of 1/d: "small" or "large".
-    """
+    ``series`` are some learners, ``part`` takes the accuracies on one side of 1/d: "small" or "large"."""
     rows = rows_as_written(test, tables)
     rows = rows[(rows["item"] == "linear") & rows["series"].isin(test.get("series", rows["series"].unique()))]
     table = _query_table(rows)
@@ -235,9 +173,7 @@ def query_bound(test: Mapping[str, Any], tables: Tables) -> Decision:
 
 def lipschitz_bound(test: Mapping[str, Any], tables: Tables) -> Decision:
     r"""Check that no learner needs fewer queries than item 2 prints, or than its proof's :math:`\frac14N_{2\epsilon}`.
-
-    ``bound`` is "printed", :math:`(1/4\epsilon)^d`, or "quarter".
-    """
+    ``bound`` is "printed", :math:`(1/4\epsilon)^d`, or "quarter"."""
     rows = rows_as_written(test, tables)
     table = _query_table(rows[rows["item"] == "lipschitz"])
     printed = (0.25 / table["epsilon"]) ** table["n_features"]

@@ -38,22 +38,7 @@ def unit_vectors(key: np.uint64, replications: IntArray, n: int, d: int) -> Floa
 
 @dataclass(frozen=True)
 class SphereArms(DrawnArms):
-    r"""Random unit arms with :math:`y=\theta^\top a+\omega\,\mathrm{sign}\sin(40w^\top a)`; unit vectors are uniform.
-
-    Parameters
-    ----------
-    n_arms, n_features : int
-        Number of arms and d.
-    omega : float
-        :math:`\omega`, by how much responses differ from a linear function.
-    seed : int
-        Another seed, other arms.
-
-    Raises
-    ------
-    ValueError
-        For fewer than two arms, no feature, or a negative :math:`\omega`.
-    """
+    r"""Random unit arms, :math:`y=\theta^\top a+\omega\,\mathrm{sign}\sin(40w^\top a)`; unit vectors are uniform."""
 
     n_arms: int
     n_features: int
@@ -91,22 +76,8 @@ class SphereArms(DrawnArms):
 
 @dataclass(frozen=True)
 class CloneArms(DrawnArms):
-    r"""``copies`` slightly different copies of each of the d unit vectors, :math:`y=\theta^\top a`.
-
-    Parameters
-    ----------
-    n_features, copies : int
-        d, and copies of each unit vector; arm ``a`` is a copy of number ``a // copies``.
-    perturbation : float
-        Standard deviation of the difference in each coordinate.
-    seed : int
-        Another seed, other parameters.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two arms, or the perturbation is negative.
-    """
+    r"""``copies`` of each of the d unit vectors, with differences of deviation ``perturbation``, :math:`y=\theta^\top
+    a`. Arm ``a`` is a copy of number ``a // copies``."""
 
     n_features: int
     copies: int

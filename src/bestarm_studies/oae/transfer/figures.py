@@ -38,20 +38,8 @@ def _policy(series: Any) -> Any:
 
 
 def group_values(searches: Mapping[str, Sequence[pd.DataFrame]], likeness: pd.DataFrame, profile: str) -> pd.DataFrame:
-    """Return the mean batches until a top-0.2% arm against a group's R2, x.
-
-    Parameters
-    ----------
-    searches : mapping of str to sequence of DataFrame
-        Panel to the rows of its experiments.
-    likeness : DataFrame
-        Of `bestarm_studies.oae.cell_lines.contexts.likeness_rows`.
-
-    Returns
-    -------
-    DataFrame
-        Of `bestarm_studies.oae.values.batches_until_top`, with the column ``group``.
-    """
+    """Return the mean batches until a top-0.2% arm against a group's R2, x, with the column ``group``.
+    ``searches`` map panels to the rows of their experiments; ``likeness`` is of `likeness_rows`."""
     at = likeness.set_index("panel")["value"]
     frames = []
     for panel, tables in searches.items():
@@ -90,10 +78,8 @@ def group_figure(
 
 def gain_values(searches: Mapping[str, pd.DataFrame], likeness: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return the share of batches that MeanOpt saves on random batches and on Greedy; a class is a series.
-
     x is the group's R2. MeanOpt takes in each half of the runs the strength that is best in the other half; 95%
-    bootstrap intervals over runs, that choice held.
-    """
+    bootstrap intervals over runs, that choice held."""
     at = likeness.set_index("panel")["value"]
     lines = []
     for name, rows in searches.items():
@@ -113,10 +99,8 @@ def gain_values(searches: Mapping[str, pd.DataFrame], likeness: pd.DataFrame, pr
 
 def earned_values(searches: Mapping[str, pd.DataFrame], likeness: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return what a batch earns after the first, which is random, in the mean over whole runs; a class is a panel.
-
     x is the group's R2, with the column ``group``. Statistics are ``reward``, the mean reward of a gene that is chosen,
-    and ``gain in reward``, the paired difference to Greedy; 95% t-intervals over runs.
-    """
+    and ``gain in reward``, the paired difference to Greedy; 95% t-intervals over runs."""
     at = likeness.set_index("panel")["value"]
     frames = []
     for panel, rows in searches.items():

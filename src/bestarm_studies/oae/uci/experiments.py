@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
-from bestarm_studies.oae.searches import REWARDED, on_bikes, on_blogs
-from bestarm_studies.oae.series import (
-    ENSEMBLES,
-    LINEAR,
-    LINEAR_RUNS,
-    MIDDLE,
-    OBJECTIVES,
-    VANILLA,
-)
+from bestarm_studies.oae.experiments import REWARDED, on_bikes, on_blogs
+from bestarm_studies.oae.series import ENSEMBLES, LINEAR, LINEAR_RUNS, MIDDLE, OBJECTIVES, VANILLA
 
 EXPERIMENTS: dict[str, Experiment | Computation] = {
     "bikes_100_10": on_bikes("Bicycles, NN 100-10", MIDDLE, ENSEMBLES, observe=REWARDED),

@@ -8,17 +8,14 @@ from typing import Any
 import pandas as pd
 
 from bestarm_lab.figures.values import as_values, paired_effects
-from bestarm_studies.oae.divergence import without_broken
-from bestarm_studies.oae.first_hits import until_found, whole_runs
+from bestarm_studies.oae.first_hits import until_found, whole_runs, without_broken
 
 
 def divergence_values(sets: Mapping[str, pd.DataFrame], profile: str) -> pd.DataFrame:
     """Return which share of the fits had outputs beyond 10^4, in how many runs, and when the last of them was.
-
     Rounds of all runs count, each until it has found an arm of the smallest quantile. Statistics ``share of fits``,
     ``runs`` and ``last round``, the batches before the last of them; x is missing, n the number of fits (of rounds,
-    where several networks are fitted in one).
-    """
+    where several networks are fitted in one)."""
     table: list[dict[str, Any]] = []
     for name, rows in sets.items():
         searched = until_found(rows)
@@ -59,10 +56,8 @@ def reward_gains(
     rows: pd.DataFrame, panel: str, profile: str, *, over: str = "Greedy", ends: Sequence[int] = BLOCK_ENDS
 ) -> pd.DataFrame:
     """Return how much more a batch earns than one of ``over`` in the same run, in the mean over blocks of batches.
-
     x is the last batch of a block, which begins after the one before; the first batch is random and left out. Paired
-    differences with 95% t-intervals, of `whole_runs`.
-    """
+    differences with 95% t-intervals, of `whole_runs`."""
     kept = whole_runs(without_broken(rows))
     frames = []
     for before, end in zip((1, *ends), ends, strict=False):

@@ -16,21 +16,15 @@ from bestarm.policies.batch_search import BatchSearch, BatchState
 from bestarm.policies.model_batches import ForestBatches, GaussianBatches, ModelBatches, ModelState, NeighbourBatches
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
-from bestarm_studies.oae.searches import on_bikes, on_blogs, on_lines
+from bestarm_studies.oae.experiments import on_bikes, on_blogs, on_lines
 from bestarm_studies.oae.series import FEW_RUNS, LINEAR, ROUNDS, Group
 
 
 @dataclass(frozen=True)
 class ModelSearch(BatchSearch):
     """Batches by a model of the library, each replication by itself, among arms that may be drawn anew for each.
-
-    The first batch is that of every other search. Features are seen as searches with networks see them.
-
-    Parameters
-    ----------
-    model : ModelBatches
-        What chooses; its label, batch and rounds give way to those of the search.
-    """
+    The first batch is that of every other search. Features are seen as searches with networks see them. The model's
+    label, batch and rounds give way to those of the search."""
 
     model: ModelBatches = NeighbourBatches("neighbours", 1, 1)
 

@@ -29,14 +29,7 @@ _COMPARED = (
 
 def ratios_of_claims(comparisons: pd.DataFrame, identities: Mapping[str, str], profile: str) -> pd.DataFrame:
     """Return the ratios that some claims have compared: x is the set, the series the class, the panel the rival.
-
-    Parameters
-    ----------
-    comparisons : DataFrame
-        `bestarm_lab.results.read_comparisons`.
-    identities : mapping of str to str
-        Claim to what is added to the names of its sets.
-    """
+    ``identities`` map claims to what is added to the names of their sets."""
     mine = comparisons[comparisons["id"].isin(list(identities)) & (comparisons["convention"] == "as_written")]
     parts = mine["comparison"].str.extract(_COMPARED)
     sets = parts["set"].fillna("BlogFeedback") + mine["id"].map(identities)
