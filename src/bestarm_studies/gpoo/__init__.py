@@ -1,9 +1,9 @@
 """Gaussian process bandits with aggregated feedback (Zhang, Tsuchida, Ong, AAAI 2022).
 
-``aggregated_feedback``: points, averages and integrals as feedback. ``tree_and_gpoo``: Algorithm 1 and its trees, Figures
-1 to 3. ``regret``: Figure 4. ``aggregation``: average feedback, Figures 5 and 6. ``paper_against_code``: one deviation of
-the authors' code at a time. ``what_changes_when``: settings that the paper leaves open. ``theory``: a module a statement.
-``verdicts``: the table of all claims.
+``aggregated_feedback``: points, averages and integrals as feedback. ``tree_and_gpoo``: Algorithm 1 and its trees,
+Figures 1 to 3. ``regret``: Figure 4. ``aggregation``: average feedback, Figures 5 and 6. ``paper_against_code``: one
+deviation of the authors' code at a time. ``what_changes_when``: settings that the paper leaves open. ``theory``: a
+module a statement. ``verdicts``: the table of all claims.
 
 The root has what sections share: reward functions, the bandit over cells, series, trees of finished searches, Gaussian
 processes of averages, values of regret. Figures and equations that a docstring names are the paper's.

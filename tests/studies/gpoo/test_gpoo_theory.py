@@ -14,8 +14,8 @@ from bestarm.policies.cells.stooo import Stooo
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_studies.gpoo.aggregated_gp import AggregatedGP, average_cells
+from bestarm_studies.gpoo.aggregation.checks import VALUES
 from bestarm_studies.gpoo.cell_bandit import CellBandit
-from bestarm_studies.gpoo.checks import VALUES
 from bestarm_studies.gpoo.functions import prior_bandit, reward_function
 from bestarm_studies.gpoo.paper_against_code.causes import gap_closed, gap_opened
 from bestarm_studies.gpoo.regret.checks import first_budget

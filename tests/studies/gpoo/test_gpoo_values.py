@@ -40,7 +40,7 @@ def rows(levels: dict[str, float], budgets=(10, 20), seed: int = 0) -> pd.DataFr
 
 
 def test_regret_is_a_mean_with_its_interval_and_its_spread():
-    values = summarise(rows({"StoOO": 0.5}), x="budget", panel="f1", profile="smoke")
+    values = summarise(rows({"StoOO": 0.5}), regret_of("aggregated_regret"), x="budget", panel="f1", profile="smoke")
     mine = rows({"StoOO": 0.5}).query("budget == 20")["aggregated_regret"]
     line = values[values["x"] == 20].set_index("statistic")
     low, high = stats.t.interval(0.95, N - 1, mine.mean(), stats.sem(mine))
@@ -52,7 +52,7 @@ def test_regret_is_a_mean_with_its_interval_and_its_spread():
 def test_functions_stand_over_their_regret():
     """One row of functions, one for each convention; each line at its own values."""
     both = pd.concat([rows({"StoOO": 0.5}), rows({"StoOO": 0.4}).assign(convention="as_coded")])
-    values = summarise(both, x="budget", panel="f1", profile="smoke")
+    values = summarise(both, regret_of("aggregated_regret"), x="budget", panel="f1", profile="smoke")
     functions = {"f1": function_values(reward_function("f1"), "f1", "as_written", "smoke")}
     assert list(functions["f1"].columns) == COLUMNS
     for marks in ("band", "standard deviation"):

@@ -1,4 +1,4 @@
-"""What a search knows of its leaves: Figures 1 and 2."""
+"""Leaves of a search with their bounds: Figures 1 and 2."""
 
 from __future__ import annotations
 
