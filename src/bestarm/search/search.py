@@ -48,7 +48,7 @@ from bestarm.search.rounds import (
 )
 from bestarm.search.sequential import SequentialSearch
 from bestarm.search.status import CandidateStatus
-from bestarm.search.tables import listed, measurements, names_in, unknown_names
+from bestarm.search.tables import counted, listed, measurements, names_in, unknown_names
 from bestarm.settings import check_whole
 
 _log = logging.getLogger("bestarm.search")
@@ -81,6 +81,8 @@ class Search:
         policy ``hits`` takes its share from the latter two.
     names : sequence of str, optional
         Names of the candidates, where they are not in the table.
+    results, words : sequence of str, optional
+        Columns of results, which are no features, and of words that look like numbers; see `bestarm.Candidates.of`.
     components : int, default 0
         For a policy by name: principal components in place of the features; 0 keeps the features.
     **settings
@@ -95,10 +97,10 @@ class Search:
     --------
     >>> search = Search(np.random.default_rng(0).uniform(size=(50, 2)), policy="random", seed=1)
     >>> batch = search.ask(3)
-    >>> batch["reward"] = [0.2, 0.5, None]  # the third one failed
+    >>> batch["reward"] = [0.2, "failed", None]  # the third one is still to come
     >>> search.tell(batch)
     >>> search.states.value_counts().to_dict()
-    {'unmeasured': 47, 'measured': 2, 'failed': 1}
+    {'unmeasured': 47, 'measured': 1, 'failed': 1, 'asked': 1}
     """
 
     def __init__(
@@ -110,6 +112,8 @@ class Search:
         seed: int = 0,
         hits: float | str | Sequence[str] | None = None,
         names: Sequence[Any] | None = None,
+        results: Sequence[str] | None = None,
+        words: Sequence[str] = (),
         components: int = 0,
         **settings: Any,
     ) -> None:
@@ -120,6 +124,7 @@ class Search:
         self._sequential: SequentialSearch | None = None
         self._choice: Choice | CustomPolicy | None = None
         self._saved: dict[str, Any] = {}
+        self.notes: list[str] = []  # what was decided about the table that was told last
         policy = checked_policy(policy, settings)
         if isinstance(candidates, Partition) and names is not None:
             raise ValueError("the cells of a partition have numbers, no names; leave names out.")
@@ -132,7 +137,11 @@ class Search:
         guarded: Any = policy if isinstance(policy, Guarded | Choice) else Guarded(policy)
         self.policy = guarded
         self.aim, self.seed, self.components = aim_of(aim), int(seed), components
-        found = candidates if isinstance(candidates, Partition) else Candidates.of(candidates, names)
+        found = (
+            candidates
+            if isinstance(candidates, Partition)
+            else Candidates.of(candidates, names, results=results, words=words)
+        )
         self._hits = checked_hits(hits, found)
         if self._choice is None:
             if self.aim != "max":
@@ -357,13 +366,22 @@ class Search:
         self._status.ask(names)
         return made
 
-    def tell(self, table: Any, *, replace: bool = False, again: bool = False, unknown: str = "refuse") -> None:
+    def tell(
+        self,
+        table: Any,
+        *,
+        replace: bool = False,
+        again: bool = False,
+        unknown: str = "refuse",
+        results: str | None = None,
+    ) -> None:
         """Learn measurements, asked for or not, from a table with the columns ``name`` and ``reward``.
 
-        The order of the rows and other columns do not matter; the index may hold the names. A reward that is empty,
-        ``NA`` or ``failed`` is a measurement that failed; ``not done`` one that never ran, whose candidate can be
-        chosen again. A candidate that is told more than once was measured more than once. What was asked and is not
-        in the table goes on waiting.
+        The order of the rows and other columns do not matter; the index may hold the names. A reward that is empty is
+        still to come; ``failed`` is a measurement in vain, ``not done`` one that never ran, whose candidate can be
+        chosen again. A candidate that is told more than once was measured more than once. What was asked and is not in
+        the table goes on waiting. A list that grows can be told again and again: what it has of old is known, a value
+        that changed is a correction. What was decided is in `notes`.
 
         Parameters
         ----------
@@ -372,9 +390,11 @@ class Search:
         replace : bool
             Whether these measurements take the place of those told before of the same candidates: a correction.
         again : bool
-            Whether a table that is equal to the last one holds new measurements; otherwise it is refused.
+            Whether everything in the table was measured anew, even with the values that are known.
         unknown : {"refuse", "ignore"}
             What to do with names that are no candidates, such as controls.
+        results : str, optional
+            The column of rewards, if it is not called ``reward``.
 
         Raises
         ------
@@ -389,8 +409,8 @@ class Search:
                 return
             if unknown not in ("refuse", "ignore"):
                 raise ValueError(f"unknown must be 'refuse' or 'ignore', got {unknown!r}.")
-            told = measurements(table)
-            self._candidates.compare(told.names, told.table)
+            told = measurements(table, self._candidates.names, results)
+            self._candidates.compare(told.names, told.table, told.decimal)
             if unknown == "refuse":
                 unknown_names(told.names, self._place)
             rows = [
@@ -398,7 +418,12 @@ class Search:
                 for name, value, done in zip(told.names, told.values, told.done, strict=True)
                 if name in self._place
             ]
-            self._status.tell(len(self._rounds), rows, replace, again)
+            said = self._status.tell(len(self._rounds), rows, replace, again)
+            if ignored := len(told.names) - len(rows):
+                said.append(f"{counted(ignored, 'row')} of no candidate, left out.")
+            if told.to_come:
+                said.append(f"{counted(told.to_come, 'row')} without a reward, still to come.")
+            self.notes = [*told.notes, *said]
             _log.info("%d measurements told, %d candidates known", len(rows), len(self._status.values))
 
     def not_done(self, names: Iterable[str] | None = None) -> None:
@@ -660,5 +685,5 @@ class Search:
     def _table(self, names: Sequence[str]) -> pd.DataFrame:
         table = pd.DataFrame({"name": pd.Series(list(names), dtype=object)})
         table = pd.concat([table, self._candidates.shown(self._places(names))], axis=1)
-        table["reward"] = np.full(len(names), np.nan)
+        table["reward"] = pd.Series([None] * len(names), dtype=object)
         return table

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from bestarm.search.next_batch import mean_of
 from bestarm.search.rounds import Round
@@ -25,7 +24,6 @@ class CandidateStatus:
     not_done: dict[str, None] = field(default_factory=dict)  # in order
     withdrawn: dict[str, None] = field(default_factory=dict)
     whole_batch_waits: bool = False  # whether the last batch waits as a whole
-    last_told: Any = None  # the last table, sorted, by which a table that is told twice is found
 
     def state_of(self, name: str) -> str:
         """Return the state of a candidate, one of `STATES`."""
@@ -49,23 +47,19 @@ class CandidateStatus:
             self.not_done.pop(name, None)
         self.whole_batch_waits = bool(names)
 
-    def tell(self, number: int, rows: Sequence[tuple[str, float, bool]], replace: bool, again: bool) -> None:
+    def tell(self, number: int, rows: Sequence[tuple[str, float, bool]], replace: bool, again: bool) -> list[str]:
         """Note measurements: name, value, and whether it was done at all; ``number`` is that of the last round.
 
-        The table that was just told is refused, unless it is a correction (``replace``) or measured ``again``.
+        A table that repeats what was told is a list that grows: what it has is known, what differs is a correction, and
+        a table in which nothing is new is refused. With ``replace`` all of it is a correction, with ``again`` all of it
+        was measured again. What was decided is returned, a sentence each.
         """
-        mark = sorted((name, repr(value), done) for name, value, done in rows)
-        waits = any(self.waiting[name] for name, _, _ in rows)
-        if rows and mark == self.last_told and not (again or replace or waits):
-            raise ValueError(
-                "these rewards were told already; ask for the next ones, or write tell(table, again=True) if "
-                "everything was measured again with the same results."
-            )
+        said: list[str] = []
+        if not (again or replace) and self._is_cumulative(rows):
+            rows, gone, said = self._news(rows)
+            self._forget(gone)
         if replace:
-            gone = {name for name, _, done in rows if done}
-            self.rows = [row for row in self.rows if row[1] not in gone]
-            for name in gone:
-                self.values.pop(name, None)
+            self._forget({name for name, _, done in rows if done})
         for name, value, done in rows:
             if not done:
                 self.mark_not_done([name])
@@ -75,7 +69,59 @@ class CandidateStatus:
             self.waiting[name] = max(self.waiting[name] - 1, 0)
         self.waiting = +self.waiting
         if rows:
-            self.whole_batch_waits, self.last_told = False, mark
+            self.whole_batch_waits = False
+        return said
+
+    def _forget(self, names: Iterable[str]) -> None:
+        gone = set(names)
+        self.rows = [row for row in self.rows if row[1] not in gone]
+        for name in gone:
+            self.values.pop(name, None)
+
+    def _is_cumulative(self, rows: Sequence[tuple[str, float, bool]]) -> bool:
+        """Return whether a table repeats what was told: a measurement of what does not wait has the value it had."""
+        return any(
+            done and not self.waiting[name] and repr(value) in map(repr, self.values.get(name, ()))
+            for name, value, done in rows
+        )
+
+    def _news(
+        self, rows: Sequence[tuple[str, float, bool]]
+    ) -> tuple[list[tuple[str, float, bool]], list[str], list[str]]:
+        """Return what is new in a table that repeats what was told, names whose values changed, and a sentence each.
+
+        Raises
+        ------
+        ValueError
+            If nothing is new.
+        """
+        told: dict[str, list[float]] = {}
+        for name, value, done in rows:
+            if done:
+                told.setdefault(name, []).append(value)
+        fresh, changed, more = {}, [], []
+        for name, values in told.items():
+            left, known = list(values), self.values.get(name, [])
+            kept = [value for value in known if _taken(left, value)]
+            if len(kept) == len(known):
+                fresh[name] = left
+                more += [name] if known and left else []
+            else:
+                changed.append(name)
+                fresh[name] = list(values)
+        new = [(name, value, True) for name, values in fresh.items() for value in values]
+        new += [row for row in rows if not row[2] and self.waiting[row[0]]]
+        if not new:
+            raise ValueError(
+                "these rewards were told already; ask for the next ones, or write tell(table, again=True) if "
+                "everything was measured again with the same results."
+            )
+        said = [f"{len(rows) - len(new)} rows were told before, {len(new)} are new."]
+        for name in changed:
+            before, now = (", ".join(f"{v:g}" for v in values) for values in (self.values[name], told[name]))
+            said.append(f"{name}: {now} in place of {before}, a correction.")
+        said += [f"{name}: measured again, {len(fresh[name])} times more." for name in more]
+        return new, changed, said
 
     def add(self, number: int, name: str, value: float) -> None:
         """Add one measurement."""
@@ -117,3 +163,12 @@ class CandidateStatus:
                     left[name] -= 1
                     found.append(name)
         return [*found, *left.elements()]
+
+
+def _taken(values: list[float], value: float) -> bool:
+    """Return whether a value is in a list, and take it out."""
+    for i, each in enumerate(values):
+        if each == value or (each != each and value != value):
+            del values[i]
+            return True
+    return False
