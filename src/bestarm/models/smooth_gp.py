@@ -10,7 +10,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
@@ -116,8 +116,8 @@ class SmoothGP:
     def predicted(self, x: FloatArray, arms: IntArray, rewards: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
         """Return mean and deviation at every candidate, in units of the rewards, of which the first n are known."""
         own, y = arms[:n], rewards[:n]
-        centre, spread = float(y.mean()), float(y.std())
-        spread = spread if n > 1 and spread > 1e-12 * max(1.0, abs(centre)) else 1.0
+        centre = float(y.mean())
+        spread = float(spread_or_unit(y.std(), centre))
         mean, deviation = self.fitted(UNIFORM * x[own], (y - centre) / spread).everywhere(UNIFORM * x)
         return centre + spread * mean, spread * deviation
 
@@ -235,6 +235,12 @@ class Believer:
 def best_of(scores: FloatArray, free: IntArray, size: int) -> IntArray:
     """Return the places of the largest scores among those that are free, the first of equals first."""
     return free[np.argsort(-scores[free], kind="stable")[:size]]
+
+
+def spread_or_unit(spread: Any, centre: Any) -> Any:
+    """Return the deviation of rewards, and where they are all equal a thousandth of their size, or 1 if they are 0."""
+    size = np.abs(centre)
+    return np.where(spread > 1e-12 * size, spread, np.where(size > 0.0, 1e-3 * size, 1.0))
 
 
 def _squares(a: FloatArray, b: FloatArray) -> FloatArray:

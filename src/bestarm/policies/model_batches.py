@@ -10,7 +10,7 @@ from scipy.special import ndtr
 
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.forest import forest_predictions, grow
-from bestarm.models.smooth_gp import UNIFORM, Believer, Posterior, SmoothGP, best_of
+from bestarm.models.smooth_gp import UNIFORM, Believer, Posterior, SmoothGP, best_of, spread_or_unit
 from bestarm.settings import check_settings, check_whole
 from bestarm.streams import Streams, uniform
 
@@ -107,8 +107,8 @@ class ModelBatches:
         """Return arms, rewards with mean 0 and deviation 1, and both of them."""
         n = int(state.n_observed[r])
         arms, rewards = state.arms[r, :n], state.rewards[r, :n]
-        mean, spread = float(rewards.mean()), float(rewards.std())
-        spread = spread if n > 1 and spread > 1e-12 * max(1.0, abs(mean)) else 1.0
+        mean = float(rewards.mean())
+        spread = float(spread_or_unit(rewards.std(), mean))
         return arms, (rewards - mean) / spread, mean, spread
 
     def tell(self, state: ModelState, asked: Ask, totals: FloatArray) -> None:
