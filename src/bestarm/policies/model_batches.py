@@ -32,6 +32,8 @@ class ModelState:
         Arms that may be asked for.
     pending : ndarray of bool, shape (R, n_arms)
         Arms that are being measured.
+    weights : ndarray, shape (R, n_arms)
+        Numbers of measurements of which the reward of each arm is the mean, as a Gaussian process weighs it.
     """
 
     features: FloatArray = field(metadata={"shared": True})
@@ -42,6 +44,7 @@ class ModelState:
     n_observed: IntArray
     available: BoolArray
     pending: BoolArray
+    weights: FloatArray
     round: int = 0
 
 
@@ -76,7 +79,7 @@ class ModelBatches:
         nothing = np.zeros((n, arms.n_arms), np.bool_)
         return ModelState(
             arms.features, streams, streams.replications, np.zeros((n, 0), np.int64), np.zeros((n, 0)),
-            np.zeros(n, np.int64), ~nothing, nothing,
+            np.zeros(n, np.int64), ~nothing, nothing, np.ones((n, arms.n_arms)),
         )  # fmt: skip
 
     def ask(self, state: ModelState) -> Ask:
@@ -202,7 +205,7 @@ class GaussianBatches(ModelBatches):
             raise ValueError(
                 f"{self.label} can learn {MOST_KNOWN} rewards, {len(arms)} are known; take a forest or networks."
             )
-        return self.model.fitted(UNIFORM * state.features[arms], y)
+        return self.model.fitted(UNIFORM * state.features[arms], y, state.weights[r, arms])
 
     def outputs(self, state: ModelState, r: int) -> tuple[FloatArray, FloatArray]:
         """Return posterior mean and deviation of every arm."""

@@ -175,7 +175,9 @@ class PoolGPState:
     scores: FloatArray  # upper confidence bound of each arm at the last choice; NaN where there was none
     n_observed: IntArray
     round: int = 0
-    unit: float = 0.0  # by which rewards are multiplied, a power of two, 1 where they are of ordinary size; 0: not known
+    unit: float = (
+        0.0  # by which rewards are multiplied, a power of two, 1 where they are of ordinary size; 0: not known
+    )
 
 
 @dataclass(frozen=True)
