@@ -113,7 +113,7 @@ def example_screen() -> tuple[FloatArray, FloatArray, BoolArray]:
     """Return standardised features, phenotypes and hits of the example screen."""
     notes: list[str] = []
     features = read_features(EXAMPLE / "features.csv", notes)
-    names, wells = read_wells(EXAMPLE / "finished_screen.csv", [], notes)
+    names, wells, _ = read_wells(EXAMPLE / "finished_screen.csv", "", notes)
     found = averaged(names, wells)[0]
     rewards = np.array([found[gene] for gene in features.names])
     return features.scores(), rewards, hits_of(rewards, 0.05)

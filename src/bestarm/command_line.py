@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import io
 import sys
 from importlib.metadata import EntryPoint
 
@@ -34,14 +35,17 @@ def _parser() -> tuple[argparse.ArgumentParser, dict[str, EntryPoint]]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; errors of use, of files and of memory end with one line and status 2, Ctrl-C with 130."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a name that the terminal cannot show is no reason to fail
     parser, brought = _parser()
     given = parser.parse_args(arguments)
     try:
         return int(given.run(given))
-    except ModuleNotFoundError as error:
+    except ImportError as error:
         entry = brought[given.command]
         extras = f"{entry.dist.name if entry.dist else 'bestarm'}[{','.join(entry.extras)}]"
-        if not entry.extras or (error.name or "").startswith("bestarm"):
+        if not entry.extras or not error.name or error.name.startswith("bestarm"):
             raise
         return _refused(f"{given.command} needs {error.name}, which is not here: pip install '{extras}'")
     except (ValueError, OSError) as error:

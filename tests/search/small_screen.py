@@ -54,11 +54,11 @@ class Lab:
         return list(self.plate(number)["gene"])
 
     def measure(self, names, failed=()) -> None:
-        """Append a row for each gene, empty where it failed."""
+        """Append a row for each gene, `failed` where it did."""
         values = phenotypes()
         with open(self.phenotypes, "a") as file:
             for name in names:
-                file.write(f"{name},{'' if name in failed else values[name]}\n")
+                file.write(f"{name},{'failed' if name in failed else values[name]}\n")
 
     def files(self) -> dict[str, bytes]:
         """Return the contents of the log."""

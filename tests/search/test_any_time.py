@@ -25,7 +25,7 @@ def a_search(name="gp_bucb", **more):
 
 def measured(batch, failed=()):
     """Return a batch with its rewards."""
-    rewards = [np.nan if n in failed else TRUTH[n] for n in batch["name"]]
+    rewards = ["failed" if n in failed else TRUTH[n] for n in batch["name"]]
     return batch.assign(reward=rewards)
 
 
@@ -77,11 +77,14 @@ def test_a_half_done_round_is_no_dead_end():
     names = batch["name"].tolist()
     rewards = [1.0, 2.0, "failed", "", "not done", "not done"]
     search.tell(batch.assign(reward=rewards))
-    assert search.states[names].tolist() == ["measured", "measured", "failed", "failed", "not done", "not done"]
+    assert search.states[names].tolist() == ["measured", "measured", "failed", "asked", "not done", "not done"]
+    assert search.notes == ["1 row without a reward, still to come."]
+    with pytest.raises(ValueError, match="no row of the table has a reward: all 1 are still to come"):
+        search.tell(search.ask())
     rest = search.ask(36)["name"]
     assert set(rest) == set(TABLE.index) - set(names[:4])
     search.not_done()
-    assert search.states.value_counts()["not done"] == 36
+    assert search.states.value_counts()["not done"] == 37
     search.ask(1, pending=[])
     assert search.pending == search.rounds[-1].names
 
@@ -140,8 +143,10 @@ def test_candidates_come_and_go(name):
         search.restore(["c5"])
     with pytest.raises(ValueError, match=r"new0, new1, .* is a candidate already"):
         search.add_candidates(more)
-    with pytest.raises(ValueError, match="must have the columns of the others; z is not in both"):
-        search.add_candidates(TABLE[["x", "y"]].set_axis([f"n{i}" for i in range(40)]))
+    with pytest.raises(ValueError, match="have a column 'w' that the others have not; leave it out"):
+        search.add_candidates(TABLE.assign(w=1.0).set_axis([f"n{i}" for i in range(40)]))
+    search.add_candidates(TABLE[["x", "y"]].set_axis([f"n{i}" for i in range(40)]))  # z is unknown there
+    assert "column z: unknown for 40 new candidates." in search.candidates.report
 
 
 @pytest.mark.parametrize(
@@ -267,12 +272,18 @@ def test_candidates_from_every_kind_of_file_are_the_same(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("name;x\nA;1,5\nB;2.5\n", r"column 'x' has '1,5' and '2.5', decimal commas and decimal points; write all"),
+        (
+            "name;x\nA;1,5\nB;2.5\n",
+            r"column 'x' has '2.5' and column 'x' has '1,5', decimal points and decimal commas; write",
+        ),
         ("name,x\nA,1\nB,2\nTOTAL,3\n", "line 4: the last row is called 'TOTAL', as a spreadsheet's summary is"),
-        ("name,x\nA,1\nB,<2\n", "feature 'x' of B is '<2', no number of ordinary size; correct it"),
+        (
+            "name,x\nA,1\nB,<2\n",
+            "column 'x' has '<2', a limit, which is no number .*; give the limit itself as a number",
+        ),
         ("name,s\n" + "".join(f"c{i},CC{'C' * i}O\n" for i in range(30)), "too many for a category; drop it, or give"),
         ("name,x\n,1\nB,2\n", "line 2: a candidate without a name; name it or delete the row"),
-        ("name,reward\nA,1\nB,2\n", "a feature cannot be called reward, a column of ask; rename it"),
+        ("name,reward\nA,1\nB,2\n", "has no feature, only the columns name, reward; add columns of numbers"),
         ("", "is empty; it needs a header"),
     ],
 )
@@ -327,7 +338,7 @@ def test_odd_calls_are_refused(call, message):
 def test_controls_can_be_left_out_and_commas_are_read():
     """By a word of the caller; a column of decimal commas as pandas reads it is numbers."""
     search = a_search("random")
-    text = "name;reward\nc1;0,5\nNTC;7,5\nc2;\n;\n"
+    text = "name;reward\nc1;0,5\nNTC;7,5\nc2;failed\n;\n"
     search.tell(pd.read_csv(io.StringIO(text), sep=";"), unknown="ignore")
     assert search.history["reward"].tolist()[0] == 0.5
     assert search.states[["c1", "c2"]].tolist() == ["measured", "failed"]

@@ -28,6 +28,8 @@ def frame(**columns):
     ("text", "wanted"),
     [
         ("name;reward\nc1;0,5\nc2;1,25\n", [("c1", 0.5), ("c2", 1.25)]),
+        ("name;reward\nc1;1.000,5\n", [("c1", 1000.5)]),
+        ("name,reward\nc1,50%\nc2,5%\n", [("c1", 50.0), ("c2", 5.0)]),
         ("name;reward\nc1;1,250\n", [("c1", 1.25)]),  # in a file with semicolons a comma is a decimal one
         ("sep=;\r\nname;reward\r\nc1;0,5\r\n", [("c1", 0.5)]),
         ("\ufeffname\treward\nc1\t0,5\n", [("c1", 0.5)]),
@@ -55,18 +57,28 @@ def test_files_that_are_understood(text, wanted, tmp_path):
 def test_tables_that_are_understood(table, wanted):
     """Blanks around names, empty rows, other kinds of column, features as a spreadsheet rounds them."""
     assert told(table) == wanted
-    missing = told(frame(name=["c1", "c2"], reward=pd.array([1, None], dtype="Int64")))
-    assert np.isnan(missing[1][1])
+    assert told(frame(name=["c1", "c2"], reward=pd.array([1, None], dtype="Int64"))) == [("c1", 1.0)]
+    assert np.isnan(told(frame(name=["c1", "c2"], reward=[1.0, "failed"]))[1][1])
 
 
 ODD = {
     "a limit": ("name,reward\nc1,<0.1\n", r"the reward of c1 is '<0\.1', beyond what can be measured; give the limit"),
     "a limit with a comma": ("name;reward\nc1;>0,1\n", r"is '>0,1', beyond what can be measured; give the limit"),
-    "thousands": ('name,reward\nc1,"1,000"\n', "a reward must be a number, or empty where it failed, got '1,000'"),
-    "thousands and decimals": ("name;reward\nc1;1.000,5\n", r"must be a number, .* got '1\.000,5' for c1; correct it"),
-    "commas and points": ("name;reward\nc1;0,5\nc2;0.5\n", "'0,5' and '0.5', decimal commas and decimal points; write"),
-    "a share": ("name,reward\nc1,50%\n", "got '50%' for c1; correct it"),
-    "an error of a spreadsheet": ("name,reward\nc1,#DIV/0!\n", "got '#DIV/0!' for c1; correct it"),
+    "thousands": (
+        'name,reward\nc1,"1,000"\n',
+        "column 'reward' has '1,000', whose comma may stand before decimals or after thousands; give",
+    ),
+    "commas and points": (
+        "name;reward\nc1;0,5\nc2;0.5\n",
+        "has '0.5' and column 'reward' has '0,5', decimal points and decimal commas; write",
+    ),
+    "two units": ("name,reward\nc1,50%\nc2,0.5\n", "'0.5' and '50%', several units; give numbers of one unit"),
+    "a slip": ("name,reward\nc1,1_2\n", "got '1_2' for c1; correct it"),
+    "nothing filled in": ("name,reward\nc1,\nc2,\n", "no row of the table has a reward: all 2 are still to come"),
+    "an error of a spreadsheet": (
+        "name,reward\nc1,#DIV/0!\n",
+        "no row of the table has a reward: all 1 are still to come",
+    ),
     "a sum": ("name,reward\nc1,1\nTotal:,1\n", "line 3: the last row is called 'Total:', .* summary is; delete it"),
     "a control": ("name,reward\nc1,1\nNTC,1\n", "NTC is no candidate; .* or leave controls out by unknown='ignore'"),
     "half a row": ("name,reward\nc1,1\nc2\n", "line 3: 1 fields where the header has 2; complete the row"),
@@ -74,7 +86,7 @@ ODD = {
     "another capital": ("name,reward,Reward\nc1,1,2\n", "two columns of rewards, reward and Reward; keep one"),
     "no header": ("c1,1\n", "the table has no column reward; it has: c1, 1"),
     "nothing": ("", "is empty; it needs a header, such as name,reward"),
-    "a spreadsheet": ("PK\x03\x04 and more", r"is a spreadsheet or another archive, no text; save it as CSV \(UTF-8\)"),
+    "a spreadsheet": ("PK\x03\x04 and more", r"is a spreadsheet or an archive, no text; save it as CSV \(UTF-8\)"),
 }
 
 
@@ -90,11 +102,14 @@ def test_files_that_are_refused(name, tmp_path):
 
 WRONG = {
     "ambiguous commas": (frame(name=["c1", "c2"], reward=["1,250", "3"]), "'1,250', whose comma may stand before"),
-    "two columns of one name": (pd.DataFrame([["c1", 1, 2]], columns=["name", "reward", "reward"]), "two columns of"),
+    "two columns of one name": (pd.DataFrame([["c1", 1, 2]], columns=["name", "reward", "reward"]), "columns 'reward'"),
     "two columns of names": (pd.DataFrame([["c1", "c2", 2]], columns=["name", "name", "reward"]), "two columns 'name'"),
-    "a number of 400 digits": (frame(name=["c1"], reward=[10**400]), "got an infinite one for c1"),
-    "arrays": (frame(name=["c1"], reward=[np.ones(2)]), r"must be a number, .* got '\[1\. 1\.\]' for c1"),
-    "complex": (frame(name=["c1"], reward=[1j]), "must be a number, .* got '1j' for c1"),
+    "a number of 400 digits": (
+        frame(name=["c1"], reward=[10**400]),
+        "at most 1e.150 in size, got 10000000000000000000 for c1",
+    ),
+    "arrays": (frame(name=["c1"], reward=[np.ones(2)]), r"must be a number, .* got '\[1\. 1\.\]'"),
+    "complex": (frame(name=["c1"], reward=[1j]), "must be a number, .* got '1j'"),
     "dates": (frame(name=["c1"], reward=[pd.Timestamp("2026-01-01")]), "must be a number, .* got '2026-01-01"),
     "no name": (frame(name=["c1", None], reward=[1.0, 2.0]), r"the reward 2\.0 has no name; name it or delete the row"),
     "another salt": (
@@ -133,9 +148,9 @@ CALLS = {
         lambda s: Search(pd.concat([TABLE, TABLE.iloc[:1].set_axis(["SUM"])])),
         "the table: the last row is called 'SUM', as a spreadsheet's summary is; delete it",
     ),
-    "commas among features": (
-        lambda s: Search(TABLE.assign(x=[f"0,{i}5" for i in range(20)])),
-        r"feature 'x' has '0,05', a number with a comma; give decimal points \(pandas.read_csv has decimal=','",
+    "commas and points among features": (
+        lambda s: Search(TABLE.assign(x=[f"0,{i}5" for i in range(20)], z=["0.5"] * 20)),
+        "column 'z' has '0.5' and column 'x' has '0,195', decimal points and decimal commas; write all numbers",
     ),
     "all candidates alike": (lambda s: Search(TABLE[["x"]] * 0.0), "every feature is the same for all candidates"),
     "more components than features": (lambda s: Search(TABLE, components=9), "components must be between 1 and 4"),

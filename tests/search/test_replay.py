@@ -175,7 +175,7 @@ def test_the_example_files_agree_and_are_small():
     folder = DATA / "example_screen"
     notes = []
     table = read_features(folder / "features.csv", notes)
-    names, wells = read_wells(folder / "finished_screen.csv", [], notes)
+    names, wells, _ = read_wells(folder / "finished_screen.csv", "", notes)
     found, _ = averaged(names, wells)
     assert notes == []
     assert table.values.shape == (500, 24)

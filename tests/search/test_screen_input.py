@@ -52,7 +52,10 @@ HEADER = "gene,phenotype\n"
     ("text", "words"),
     [
         ("", "is empty; it needs a header"),
-        ("gene,phenotype\nGENE00,high\n", "line 2: the phenotype of GENE00 is 'high'; it must be a number, or empty"),
+        (
+            "gene,phenotype\nGENE00,high\n",
+            "line 2: the phenotype of GENE00 is 'high'; it must be a number, empty while it is to come",
+        ),
         ("gene,phenotype\nGENE00,inf\n", "line 2: the phenotype of GENE00 is 'inf'"),
         ("gene,phenotype\nGENE00,1e80\n", "line 2: the phenotype of GENE00 is '1e80'"),
         ("gene,phenotype\nGENE00,1\nGENE01\n", "line 3: 1 fields where the header has 2; complete the row"),
@@ -74,14 +77,14 @@ def test_phenotypes_that_are_refused(text, words, lab, capsys):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("gene,a\nG1,1\nG2,x\n", "feature 'a' of G2 is 'x', no number of ordinary size"),
-        ("gene,a\nG1,1\nG2,inf\n", "feature 'a' of G2 is 'inf'"),
+        ("gene,a\nG1,1\nG2,x\n", "column 'a' of G2 is 'x' among numbers such as '1'"),
+        ("gene,a\nG1,1\nG2,inf\n", "column 'a' of G2 is 'inf' among numbers"),
         ("gene,a\nG1,1\nG1,2\nG2,3\n", "G1 has two different rows, lines 2 and 3; keep one of them"),
         ("gene,a\nG1,1\n,2\n", "line 3: a gene without a name"),
         ("gene,a\nG1,1\n", "has 1 gene; a search needs at least two"),
         ("gene,a\nG1,1\nG2,1\n", "every feature is the same for all candidates"),
-        ("gene,a,b\nG1,1,\nG2,2,\n", "feature 'b' has no number at all; drop the column"),
-        ("gene\nG1\nG2\n", "has no feature, only the column 'gene'"),
+        ("gene,b\nG1,\nG2,\n", "has no feature with anything in it; add columns of numbers"),
+        ("gene\nG1\nG2\n", "has no feature, only the column gene"),
         ("gene,a\nG1,1\nG2,2,3\n", "line 3: 3 fields where the header has 2"),
         ("gene,a\nG1,1\nG2,2\nTOTAL,3\n", "the last row is called 'TOTAL', as a spreadsheet's summary is; delete it"),
     ],
@@ -97,7 +100,7 @@ def test_a_file_that_is_not_there_or_no_text(lab, capsys):
     lab.phenotypes.unlink()
     refused(lab, capsys, f"there is no file {lab.phenotypes}")
     lab.phenotypes.write_bytes(b"PK\x03\x04\xff\xfe\x00")
-    refused(lab, capsys, "is no text in UTF-8; save it as CSV")
+    refused(lab, capsys, "is a spreadsheet or an archive, no text; save it as CSV")
 
 
 @pytest.mark.parametrize(
@@ -175,23 +178,26 @@ def test_a_gene_that_was_never_suggested_is_taken_as_known(lab, capsys):
 
 
 def test_failed_wells_teach_nothing_and_are_used_up(lab, capsys):
-    """Empty, NA, n/a, nan, failed, in any case; a gene fails if all of its wells did."""
-    rows = ["GENE00,", "GENE01,NA", "GENE02,n/a", "GENE03,NaN", "GENE04,Failed", "GENE05,", "GENE05,7", "GENE05,9"]
+    """`failed` in any case of letters; a gene fails if all of its wells did; a well with a gap is still to come."""
+    rows = ["GENE00,failed", "GENE01,Failed", "GENE05,failed", "GENE05,7", "GENE05,9", "GENE06,", "GENE07,NA"]
     lab.phenotypes.write_text(HEADER + "".join(f"{row}\n" for row in rows))
-    names, wells = read_wells(lab.phenotypes, [], [])
+    names, wells, to_come = read_wells(lab.phenotypes, "", [])
     means, _ = averaged(names, wells)
-    assert [gene for gene, value in means.items() if math.isnan(value)] == [f"GENE0{i}" for i in range(5)]
+    assert [gene for gene, value in means.items() if math.isnan(value)] == ["GENE00", "GENE01"]
+    assert to_come == ["GENE06", "GENE07"]
+    assert set(means) == {"GENE00", "GENE01", "GENE05"}
     assert means["GENE05"] == 8.0
 
 
 def test_replicates_are_averaged_over_rows_and_columns(lab):
     """Without those that failed; their pooled deviation is reported."""
-    lab.phenotypes.write_text("plate;gene;rep1;rep2\n1;A;1;2\n1;B;5;\n2;A;6;\n2;C;;\n")
-    names, wells = read_wells(lab.phenotypes, ["rep1", "rep2"], [])
+    lab.phenotypes.write_text("plate;gene;rep1;rep2\n1;A;1;2\n1;B;5;\n2;A;6;\n2;C;failed;failed\n2;D;;\n")
+    names, wells, to_come = read_wells(lab.phenotypes, "rep1,rep2", [])
     means, deviation = averaged(names, wells)
     assert means["A"] == 3.0
     assert means["B"] == 5.0
     assert math.isnan(means["C"])
+    assert to_come == ["D"]
     assert deviation == pytest.approx(np.std([1, 2, 6], ddof=1))
 
 
@@ -208,6 +214,7 @@ def test_rules_for_features_are_counted(tmp_path):
     assert [line.split(": ", 1)[1] for line in notes] == [
         "the last line has no end; it is taken as it is, check that the file is whole.",
         "1 row there twice, counted once.",
+        "column a: 'NA' taken for a gap (1 cell).",
         "column a: 1 gap set to the mean.",
         "column c: 1 gap set to the mean.",
         "1 feature the same for all candidates, left out (b).",
@@ -376,7 +383,7 @@ def test_a_round_that_is_missing(lab, capsys):
 
 def test_all_wells_failed(lab, capsys):
     """The next batch is random again, and says why."""
-    lab.phenotypes.write_text(HEADER + "".join(f"{gene},\n" for gene in lab.batch(1)))
+    lab.phenotypes.write_text(HEADER + "".join(f"{gene},failed\n" for gene in lab.batch(1)))
     assert lab.suggest(policy="mean_opt") == 0
     assert not set(lab.batch(2)) & set(lab.batch(1))
     assert set(lab.plate(2)["why"]) == {"random, since every well failed so far"}

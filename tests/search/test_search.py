@@ -21,7 +21,7 @@ POLICIES = pytest.mark.parametrize("policy", EVERY.values(), ids=EVERY.keys())
 def measured(table, failed=()):
     """Return a table with its rewards filled in, those of some arms left empty."""
     rewards = [0.5 + 0.4 * np.sin(3.0 * sum(map(ord, name))) for name in table["name"]]
-    return table.assign(reward=np.where(table["name"].isin(failed), np.nan, rewards))
+    return table.assign(reward=["failed" if n in failed else r for n, r in zip(table["name"], rewards, strict=True)])
 
 
 def a_search(**changes):
@@ -115,8 +115,8 @@ def test_repeated_measurements_of_which_some_failed():
     asked = search.ask()
     assert asked.groupby("name")["pull"].max().sum() == len(asked) == 30
     table = measured(asked, failed=["gene 0"])
-    table.loc[table["name"].eq("gene 1") & table["pull"].gt(2), "reward"] = np.nan
-    known = table["reward"].notna()
+    table.loc[table["name"].eq("gene 1") & table["pull"].gt(2), "reward"] = "failed"
+    known = table["reward"].ne("failed")
     search.tell(table)
     assert search.state.spent[0] == known.sum() + (asked["name"] == "gene 0").sum()
     assert search.history["reward"].notna().sum() == known.sum()
@@ -140,8 +140,8 @@ def test_cells_have_their_corners():
         (lambda t: t.drop(columns="reward"), "the table has no column reward; it has: name, x, y, z"),
         (lambda t: t[["x"]], "the table has no column name and reward; it has: x"),
         (lambda t: t.assign(name="gene 99"), "gene 99 is no candidate; correct the name, give it to add_candidates"),
-        (lambda t: t.assign(reward="much"), "a reward must be a number, or empty where it failed, got 'much'"),
-        (lambda t: t.assign(reward=np.inf), "rewards must be numbers, or empty .* got an infinite one"),
+        (lambda t: t.assign(reward="much"), "a reward must be a number, empty while it is to come, .* got 'much'"),
+        (lambda t: t.assign(reward=np.inf), "rewards must be numbers, or `failed`, got an infinite one"),
         (lambda t: t.assign(reward=-1e200), r"at most 1e\+150 in size"),
         (lambda t: t.to_dict(), "tell wants the table that ask returned, rewards filled in, got dict"),
     ],
@@ -215,10 +215,13 @@ def test_a_policy_with_its_own_order_is_told_what_it_asked(change, message):
             "gene 4 names more than one arm; make the names diff",
         ),
         (
-            {"candidates": CANDIDATES.rename(columns={"x": "reward"})},
-            "a feature cannot be called reward, a column of ask",
+            {"candidates": CANDIDATES.rename(columns={"x": "pull"})},
+            "a feature cannot be called pull, a column of ask",
         ),
-        ({"candidates": CANDIDATES.assign(x=np.nan)}, "feature 'x' has no number at all; drop the column"),
+        (
+            {"candidates": CANDIDATES[["x"]].assign(x=np.nan)},
+            "the candidates have names and nothing that describes them",
+        ),
         ({"candidates": CANDIDATES.assign(x=np.inf)}, "features must be finite, got an infinite one in column 'x'"),
         (
             {"candidates": CANDIDATES.to_numpy(), "names": ["a"]},

@@ -80,7 +80,8 @@ class Machine(RuleBasedStateMachine):
     def tell(self, data, replace):
         """Some measurements, asked for or not, failures among them; as they are or as corrections."""
         told = data.draw(st.lists(st.tuples(st.sampled_from(self.names), VALUES), min_size=1, max_size=4))
-        table = pd.DataFrame(told, columns=["name", "reward"])
+        written = [(name, "failed" if value is None else value) for name, value in told]
+        table = pd.DataFrame(written, columns=["name", "reward"])
         self.search.tell(
             table.sample(frac=1.0, random_state=1) if data.draw(st.booleans()) else table, replace=replace, again=True
         )
@@ -92,6 +93,26 @@ class Machine(RuleBasedStateMachine):
             self.rows += 1
             self.waiting.discard(name)
             self.undone.discard(name)
+        self.last = None
+
+    @precondition(lambda self: self.values)
+    @rule(data=st.data())
+    def tell_the_list(self, data):
+        """Everything told so far once more, as a list that grows does, with one row added and one to come."""
+        known = [(name, value) for name, values in self.values.items() for value in values if name not in self.waiting]
+        if not known:
+            return
+        new = data.draw(st.sampled_from(self.names))
+        rows = [*known, (new, 12345.0)]
+        if new in self.waiting:
+            rows += [(new, value) for value in self.values.get(new, [])]
+        rows = [(name, "failed" if np.isnan(value) else value) for name, value in rows]
+        to_come = [(name, "") for name in sorted(self.waiting - {new})]
+        self.search.tell(pd.DataFrame([*rows, *to_come], columns=["name", "reward"]))
+        self.values.setdefault(new, []).append(12345.0)
+        self.rows += 1
+        self.waiting.discard(new)
+        self.undone.discard(new)
         self.last = None
 
     @precondition(lambda self: self.waiting)

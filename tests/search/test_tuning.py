@@ -158,7 +158,12 @@ def test_settings_as_candidates():
     table = as_table(settings)
     assert set(table["param_a"].dropna()) == {0.0, 3.0}
     assert table["param_a"].isna().sum() == 3
-    assert set(table["param_kind"]) == {"str 'x'", "NoneType None", "bool True", "str '1'", "int 1"}
+    words = ("NoneType None", "bool True", "int 1", "str '1'", "str 'x'")
+    kinds = [f"param_kind={word}" for word in words]
+    assert [column for column in table.columns if column.startswith("param_kind")] == kinds
+    assert (table[kinds].sum(axis=1) == 1).all()
+    odd = as_table([{"depth": depth} for depth in [None, *range(1, 40)]])
+    assert odd["param_depth"].isna().sum() == odd["param_depth=NoneType None"].sum() == 1
     assert as_table([{"n": 1}, {"n": 99}])["param_n"].tolist() == [1.0, 99.0]
     assert len(drawn({"n": randint(0, 5)}, 100, np.random.RandomState(0))) == 5
     few = BatchSearchCV(Hill(), {"a": [0.0, 1.0]}, cv=2).fit(X, Y)

@@ -10,7 +10,7 @@ from scipy.special import ndtr
 
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.forest import forest_predictions, grow
-from bestarm.models.smooth_gp import UNIFORM, Believer, Posterior, SmoothGP, best_of
+from bestarm.models.smooth_gp import UNIFORM, Believer, Posterior, SmoothGP, best_of, spread_or_unit
 from bestarm.settings import check_settings, check_whole
 from bestarm.streams import Streams, uniform
 
@@ -32,6 +32,8 @@ class ModelState:
         Arms that may be asked for.
     pending : ndarray of bool, shape (R, n_arms)
         Arms that are being measured.
+    weights : ndarray, shape (R, n_arms)
+        Numbers of measurements of which the reward of each arm is the mean, as a Gaussian process weighs it.
     """
 
     features: FloatArray = field(metadata={"shared": True})
@@ -42,6 +44,7 @@ class ModelState:
     n_observed: IntArray
     available: BoolArray
     pending: BoolArray
+    weights: FloatArray
     round: int = 0
 
 
@@ -76,7 +79,7 @@ class ModelBatches:
         nothing = np.zeros((n, arms.n_arms), np.bool_)
         return ModelState(
             arms.features, streams, streams.replications, np.zeros((n, 0), np.int64), np.zeros((n, 0)),
-            np.zeros(n, np.int64), ~nothing, nothing,
+            np.zeros(n, np.int64), ~nothing, nothing, np.ones((n, arms.n_arms)),
         )  # fmt: skip
 
     def ask(self, state: ModelState) -> Ask:
@@ -107,8 +110,8 @@ class ModelBatches:
         """Return arms, rewards with mean 0 and deviation 1, and both of them."""
         n = int(state.n_observed[r])
         arms, rewards = state.arms[r, :n], state.rewards[r, :n]
-        mean, spread = float(rewards.mean()), float(rewards.std())
-        spread = spread if n > 1 and spread > 1e-12 * max(1.0, abs(mean)) else 1.0
+        mean = float(rewards.mean())
+        spread = float(spread_or_unit(rewards.std(), mean))
         return arms, (rewards - mean) / spread, mean, spread
 
     def tell(self, state: ModelState, asked: Ask, totals: FloatArray) -> None:
@@ -202,7 +205,7 @@ class GaussianBatches(ModelBatches):
             raise ValueError(
                 f"{self.label} can learn {MOST_KNOWN} rewards, {len(arms)} are known; take a forest or networks."
             )
-        return self.model.fitted(UNIFORM * state.features[arms], y)
+        return self.model.fitted(UNIFORM * state.features[arms], y, state.weights[r, arms])
 
     def outputs(self, state: ModelState, r: int) -> tuple[FloatArray, FloatArray]:
         """Return posterior mean and deviation of every arm."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,23 +14,15 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import Arms, FloatArray
-from bestarm.search.tables import (
-    FAILED,
-    counted,
-    label_of,
-    listed,
-    name_column,
-    names_place,
-    read_rows,
-    refuse_summary,
-    text_of,
-)
+from bestarm.search.columns import roles_of, texts_of
+from bestarm.search.number_texts import GAPS, Column, decimal_sign, numbers_of
+from bestarm.search.table_files import read_table_file
+from bestarm.search.tables import counted, label_of, listed, named_columns, refuse_summary, text_of
 from bestarm.settings import LARGEST_FEATURE
 
 RESERVED = ("name", "arm", "pull", "reward", "value")  # columns of what `ask` returns
 _MISSING = "(missing)"  # the category of a gap
 _PER_RANGE = 0.01  # of a feature's range, by which a told table may differ: spreadsheets round
-_COMMAS = re.compile(r"[+-]?[\d.]*,[\d.,]*\d")
 _BOOLEANS = ({"true", "false"}, {"true"}, {"false"})
 
 
@@ -86,103 +78,143 @@ class Candidates:
         self.encoded  # noqa: B018  (refuses what cannot be made into numbers)
 
     @classmethod
-    def of(cls, source: Any, names: Sequence[Any] | None = None) -> Candidates:
+    def of(
+        cls,
+        source: Any,
+        names: Sequence[Any] | None = None,
+        *,
+        results: Sequence[str] | None = None,
+        words: Sequence[str] = (),
+    ) -> Candidates:
         """Return candidates from what there is.
 
         Parameters
         ----------
         source : str, Path, DataFrame, array, Arms or Candidates
-            A file (CSV with commas, tabs or semicolons, as Excel writes it; Parquet by its ending), a table whose index
-            (or column ``name``) has the names, or numbers alone, shape (n_arms, n_features).
+            A file (CSV with commas, tabs or semicolons, Excel and Parquet by their endings), a table whose index (or
+            column ``name``) has the names, or numbers alone, shape (n_arms, n_features).
         names : sequence of str, optional
             Names, where the source has none.
+        results : sequence of str, optional
+            Columns of results, which are no features; by default those called ``reward``, ``phenotype``, ``yield`` and
+            the like, and those with results to come.
+        words : sequence of str, optional
+            Columns whose texts are categories although they look like numbers.
         """
         if isinstance(source, Candidates):
             return source
         if isinstance(source, str | Path):
             path = Path(source)
-            return cls.parquet(path) if path.suffix.lower() in (".parquet", ".pq") else cls.text(path, [])
+            if path.suffix.lower() not in (".parquet", ".pq"):
+                return cls.file(path, [], results=results, words=words)
+            return cls._of_frame(_parquet(path), names, results, words)
         if isinstance(source, pd.DataFrame):
-            return cls._of_frame(source, names)
+            return cls._of_frame(source, names, results, words)
         arms = source if isinstance(source, Arms) else Arms(source)
         if arms.features.ndim == 3:
             raise ValueError("a Search is one experiment: features must have shape (n_arms, n_features); give one set.")
         labels = range(arms.n_arms) if names is None else names
         columns = [f"x{j}" for j in range(arms.n_features)]
-        return cls(_as_names(labels), pd.DataFrame(np.array(arms.features, dtype=np.float64), columns=columns))
+        return cls(
+            tuple(map(label_of, labels)), pd.DataFrame(np.array(arms.features, dtype=np.float64), columns=columns)
+        )
 
     @classmethod
-    def parquet(cls, path: Path) -> Candidates:
-        """Return candidates from a Parquet file, which pandas reads with pyarrow."""
-        if not path.is_file():
-            raise ValueError(f"there is no file {path}; write one, a column `name` and columns that describe it.")
-        try:
-            frame = pd.read_parquet(path)
-        except ImportError:
-            raise ImportError("Parquet files are read with pyarrow: pip install pyarrow", name="pyarrow") from None
-        except Exception as error:  # whatever pyarrow raises for a file that is none
-            kind = type(error).__name__
-            raise ValueError(f"{path} is no Parquet file, or it is damaged ({kind}); write it again.") from None
-        return cls._of_frame(frame, None)
-
-    @classmethod
-    def text(cls, path: Path, notes: list[str], word: str = "candidate") -> Candidates:
-        """Return candidates from a CSV file; what was done is added to ``notes``."""
-        rows = read_rows(path, notes)
-        _, header = next(rows)
-        name = names_place(header)
-        columns = header[:name] + header[name + 1 :]
-        if not columns:
-            raise ValueError(f"{path} has no feature, only the column {header[name]!r}; add columns of numbers.")
-        lines: dict[str, tuple[int, int]] = {}
-        kept: list[tuple[FloatArray | None, list[str]]] = []
-        twice = 0
-        for line, row in rows:
-            row = list(row)
-            label = row.pop(name).strip()
-            if not label:
-                raise ValueError(f"{path}, line {line}: a {word} without a name; name it or delete the row.")
-            found = _numbers(row)
-            before, place = lines.setdefault(label, (line, len(kept)))
-            if place == len(kept):
-                kept.append((found, row if found is None else []))
-            elif _same_row(kept[place], (found, row)):
-                twice += 1
-            else:
-                raise ValueError(
-                    f"{path}: {label} has two different rows, lines {before} and {line}; keep one of them."
-                )
-        if twice:
-            notes.append(f"{path.name}: {counted(twice, 'row')} there twice, counted once.")
-        if not lines:
+    def file(
+        cls,
+        path: Path,
+        notes: list[str],
+        *,
+        first: Sequence[str] = (),
+        results: Sequence[str] | None = None,
+        also: str = "",
+        words: Sequence[str] = (),
+        word: str = "candidate",
+    ) -> Candidates:
+        """Return candidates from a CSV or Excel file; what was done is added to ``notes``."""
+        table = read_table_file(path, notes)
+        roles = roles_of(
+            table.header,
+            table.columns.__getitem__,
+            first=first,
+            results=results,
+            also=named_columns(also, table.header),
+        )
+        if not roles.features:
+            only = f"column{'s' * (len(table.header) > 1)} {', '.join(table.header)}"
+            raise ValueError(f"{path} has no feature, only the {only}; add columns of numbers.")
+        if not table.lines:
             raise ValueError(f"{path} has no {word}; it needs a row for each.")
-        found_all = cls(tuple(lines), _columns(str(path), list(lines), columns, kept))
-        notes += [f"{path.name}: {sentence}" for sentence in found_all.report_of_table()]
-        return replace(found_all, report=tuple(notes))
+        if roles.names is None:
+            labels, last = [str(i) for i in range(len(table.lines))], table.columns[0][-1]
+        else:
+            labels = [text.strip() for text in table.columns[roles.names]]
+            last = labels[-1]
+            if "" in labels:
+                line = table.lines[labels.index("")]
+                raise ValueError(f"{path}, line {line}: a {word} without a name; name it or delete the row.")
+        refuse_summary(f"{path}, line {table.lines[-1]}", last.strip())
+        columns = [(table.header[i], table.columns[i]) for i in roles.features]
+        others = [(table.header[i], table.columns[i]) for i in roles.results]
+        typed, said = _typed(str(path), columns, labels, words, others, table.semicolons)
+        if not len(typed.columns):
+            raise ValueError(f"{path} has no feature with anything in it; add columns of numbers.")
+        keep = np.ones(len(labels), dtype=np.bool_)
+        for before, again in _repeated_rows(labels):
+            if not _equal_rows(typed, before, again):
+                lines = f"lines {table.lines[before]} and {table.lines[again]}"
+                raise ValueError(f"{path}: {labels[again]} has two different rows, {lines}; keep one of them.")
+            keep[again] = False
+        if not keep.all():
+            said.insert(0, f"{counted(int((~keep).sum()), 'row')} there twice, counted once.")
+        found = cls(tuple(np.array(labels, dtype=object)[keep]), typed[keep].reset_index(drop=True))
+        notes += [f"{path.name}: {sentence}" for sentence in (*roles.notes, *said, *found.report_of_table())]
+        return replace(found, report=tuple(notes))
 
     @classmethod
-    def _of_frame(cls, frame: pd.DataFrame, names: Sequence[Any] | None) -> Candidates:
+    def _of_frame(
+        cls,
+        frame: pd.DataFrame,
+        names: Sequence[Any] | None,
+        results: Sequence[str] | None = None,
+        words: Sequence[str] = (),
+    ) -> Candidates:
         frame = frame.copy()
-        frame.columns = pd.Index([str(c) for c in frame.columns])
-        unnamed = names is None and isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
-        if unnamed and (column := name_column(frame)) is not None:
-            frame = frame.set_index(column)
-        labels = _as_names(frame.index if names is None else names)
+        frame.columns = pd.Index(["" if str(c) == "Unnamed: 0" else str(c) for c in frame.columns])
+        if twice := _repeated(list(frame.columns)):
+            raise ValueError(f"the column {twice[0]!r} is there twice; rename one.")
+        counted_index = frame.index.name is None and pd.api.types.is_integer_dtype(frame.index.dtype)
+        numeric = [pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
+        roles = roles_of(
+            list(frame.columns),
+            lambda i: _labels(frame.iloc[:, i]),
+            results=results,
+            named=names is not None or not counted_index,
+            numeric=numeric,
+        )
+        said = list(roles.notes)
+        if names is not None:
+            labels = [label_of(name) for name in names]
+        elif roles.names is not None:
+            labels = [label_of(name) for name in frame.iloc[:, roles.names]]
+        else:
+            labels = [label_of(name) for name in frame.index]
+            said = [note for note in said if not note.startswith("no column of names")]
         refuse_summary("the table", labels[-1] if labels else "")
-        said: list[str] = []
-        if len(labels) == len(frame) and (double := _repeated(labels)):
-            frame.index = pd.Index(labels)
-            once = frame[~frame.index.duplicated()]
-            differ = [n for n in double if len(frame.loc[[n]].astype(str).drop_duplicates()) > 1]
+        columns = [(frame.columns[i], frame.iloc[:, i]) for i in roles.features]
+        others = [(frame.columns[i], frame.iloc[:, i]) for i in roles.results]
+        typed, done = _typed("the table", columns, labels, words, others, False)
+        keep = np.ones(len(frame), dtype=np.bool_)
+        if len(labels) == len(frame):
+            differ = [labels[two] for one, two in _repeated_rows(labels) if not _equal_rows(typed, one, two)]
             if differ:
                 raise ValueError(f"{listed(differ)} names more than one arm; make the names different.")
-            said.append(f"{counted(len(frame) - len(once), 'row')} there twice, counted once.")
-            frame, labels = once, tuple(map(str, once.index))
-        if _repeated(list(frame.columns)):
-            raise ValueError(f"the column {_repeated(list(frame.columns))[0]!r} is there twice; rename one.")
-        plain = pd.DataFrame({c: _plain_column(frame[c]) for c in frame.columns}, index=range(len(frame)))
-        found = cls(labels, plain)
-        return cls(labels, plain, (*said, *found.report_of_table()))
+            keep[[two for _, two in _repeated_rows(labels)]] = False
+        if not keep.all():
+            said.append(f"{counted(int((~keep).sum()), 'row')} there twice, counted once.")
+            labels = [label for label, kept in zip(labels, keep, strict=True) if kept]
+        found = cls(tuple(labels), typed[keep].reset_index(drop=True))
+        return replace(found, report=(*said, *done, *found.report_of_table()))
 
     @cached_property
     def encoded(self) -> tuple[FloatArray, tuple[str, ...], tuple[str, ...]]:
@@ -312,25 +344,32 @@ class Candidates:
 
     def joined(self, more: Candidates) -> Candidates:
         """Return these candidates followed by others that have the same columns."""
-        if set(more.table.columns) != set(self.table.columns):
-            odd = sorted(set(more.table.columns) ^ set(self.table.columns))
-            raise ValueError(f"the new candidates must have the columns of the others; {listed(odd)} is not in both.")
+        if odd := [label for label in more.table.columns if label not in self.table.columns]:
+            raise ValueError(
+                f"the new candidates have a column {odd[0]!r} that the others have not; leave it out, or make a new "
+                "Search with it for all."
+            )
+        table, missing = more.table.copy(), [c for c in self.table.columns if c not in more.table.columns]
+        for column in missing:
+            words = self.table[column].dtype != np.float64
+            table[column] = pd.Series([None if words else np.nan] * len(table), dtype=self.table[column].dtype)
         for column in self.table.columns:
-            if self.table[column].dtype != more.table[column].dtype:
+            if self.table[column].dtype != table[column].dtype:
                 raise ValueError(f"column {column!r} has words in one table and numbers in the other; make them alike.")
         if taken := [name for name in more.names if name in set(self.names)]:
             raise ValueError(f"{listed(taken)} is a candidate already; give new candidates names of their own.")
-        table = pd.concat([self.table, more.table[list(self.table.columns)]], ignore_index=True)
+        table = pd.concat([self.table, table[list(self.table.columns)]], ignore_index=True)
         found = Candidates(self.names + more.names, table)
         old = {*self.report_of_table(), *more.report_of_table()}  # of columns, which are told anew
         said = [line for line in (*self.report, *more.report) if not any(line.endswith(sentence) for sentence in old)]
+        said += [f"column {column}: unknown for {counted(len(more.names), 'new candidate')}." for column in missing]
         return replace(found, report=(*said, *found.report_of_table()))
 
     def shown(self, places: Iterable[int]) -> pd.DataFrame:
         """Return the table's own rows of some candidates, by place."""
         return self.table.iloc[list(places)].reset_index(drop=True)
 
-    def compare(self, names: Sequence[str], table: pd.DataFrame) -> None:
+    def compare(self, names: Sequence[str], table: pd.DataFrame, decimal: str = ".") -> None:
         """Refuse features in a told table that are not those of the candidate, beyond the rounding of spreadsheets."""
         place = {name: i for i, name in enumerate(self.names)}
         rows = [(row, name, place[name]) for row, name in enumerate(names) if name in place]
@@ -338,7 +377,8 @@ class Candidates:
             own = self.table[label].to_numpy()
             if self.table[label].dtype == np.float64:
                 reach = _PER_RANGE * (np.nanmax(own) - np.nanmin(own))
-                told = pd.to_numeric(table[label].map(lambda v: str(v).replace(",", ".")), errors="coerce").to_numpy()
+                read = numbers_of("the table", Column.of(label, texts_of(table[label])), decimal)
+                told = np.full(len(table), np.nan) if read is None else read[0]
                 odd = [
                     (name, f"{told[row]:g}", f"{own[i]:g}")
                     for row, name, i in rows
@@ -359,9 +399,22 @@ class Candidates:
                 )
 
 
-def read_features(path: str | Path, notes: list[str]) -> Candidates:
-    """Return the genes of a CSV file and what describes them; what was done is added to ``notes``."""
-    found = Candidates.text(Path(path), notes, "gene")
+def _parquet(path: Path) -> pd.DataFrame:
+    """Return the table of a Parquet file, which pandas reads with pyarrow."""
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}; write one, a column `name` and columns that describe it.")
+    try:
+        return pd.read_parquet(path)
+    except ImportError:
+        raise ImportError("Parquet files are read with pyarrow: pip install pyarrow", name="pyarrow") from None
+    except Exception as error:  # whatever pyarrow raises for a file that is none
+        kind = type(error).__name__
+        raise ValueError(f"{path} is no Parquet file, or it is damaged ({kind}); write it again.") from None
+
+
+def read_features(path: str | Path, notes: list[str], phenotypes: str = "", words: Sequence[str] = ()) -> Candidates:
+    """Return the genes of a file and what describes them, columns of phenotypes left out; notes say what was done."""
+    found = Candidates.file(Path(path), notes, first=("gene",), also=phenotypes, words=words, word="gene")
     if len(found.names) < 2:
         raise ValueError(f"{path} has 1 gene; a search needs at least two.")
     if not found.varies.any():
@@ -369,8 +422,8 @@ def read_features(path: str | Path, notes: list[str]) -> Candidates:
     return found
 
 
-def _as_names(labels: Iterable[Any]) -> tuple[str, ...]:
-    return tuple(label_of(label) for label in labels)
+def _labels(column: pd.Series[Any]) -> list[str]:
+    return [label_of(value) for value in column]
 
 
 def _repeated(names: Sequence[str]) -> list[str]:
@@ -378,89 +431,94 @@ def _repeated(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found[found.duplicated()]))
 
 
-def _plain_column(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Return a column of a table as numbers, or as words where it has any."""
-    if pd.api.types.is_bool_dtype(column) or pd.api.types.is_numeric_dtype(column):
-        if pd.api.types.is_complex_dtype(column):
+def _repeated_rows(labels: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the places of each name that was there before: the first one, and the other."""
+    if len(set(labels)) == len(labels):
+        return []
+    first: dict[str, int] = {}
+    pairs = [(first.setdefault(label, i), i) for i, label in enumerate(labels)]
+    return [(one, other) for one, other in pairs if one != other]
+
+
+def _equal_rows(table: pd.DataFrame, one: int, other: int) -> bool:
+    return bool(table.iloc[one].equals(table.iloc[other]))
+
+
+def _typed(
+    where: str,
+    columns: Sequence[tuple[str, Any]],
+    names: Sequence[str],
+    words: Sequence[str],
+    others: Sequence[tuple[str, Any]],
+    semicolons: bool,
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return columns as numbers (float64, NaN a gap) or words (object, None a gap), and what was done.
+
+    The decimal sign is decided by them and by ``others``, columns of the same table that are no features.
+    """
+    if unknown := [label for label in words if label not in dict(columns)]:
+        raise ValueError(
+            f"there is no feature {unknown[0]!r} to be taken as words; there are: {listed(list(dict(columns)))}."
+        )
+    found: dict[str, pd.Series[Any]] = {}
+    read: dict[str, Column] = {}
+    for label, cells in columns:
+        plain = _plain_numbers(cells) if not isinstance(cells, list) else None
+        if plain is not None and label not in words:
+            found[label] = plain
+        elif label in words or (not isinstance(cells, list) and isinstance(cells.dtype, pd.CategoricalDtype)):
+            found[label] = _as_words(cells)
+        else:
+            read[label] = Column.of(label, cells if isinstance(cells, list) else texts_of(cells))
+    also = [Column.of(label, c) for label, c in others if isinstance(c, list)]
+    decimal = decimal_sign(where, [*read.values(), *also], semicolons)
+    said: list[str] = []
+    table: dict[str, pd.Series[Any]] = {}
+    for label, cells in columns:
+        series = found.get(label)
+        if series is None:
+            texts = read[label]
+            kinds = (
+                {text.lower() for text in texts.texts if text.lower() not in GAPS} if texts.floats is None else set()
+            )
+            if kinds in _BOOLEANS:
+                flags = {"true": 1.0, "false": 0.0}
+                series = pd.Series([flags.get(text.lower(), np.nan) for text in texts.texts])
+            else:
+                numbers = numbers_of(where, texts, decimal, names)
+                series = _as_words(cells) if numbers is None else pd.Series(numbers[0])
+                said += [] if numbers is None else numbers[1]
+        if series.isna().all() and len(series):
+            said = [sentence for sentence in said if not sentence.startswith(f"column {label}: ")]
+            said.append(f"column {label}: nothing in it, left out.")
+        else:
+            table[label] = series
+    return pd.DataFrame(table, index=range(len(columns[0][1]) if columns else 0)), said
+
+
+def _plain_numbers(column: pd.Series[Any]) -> pd.Series[Any] | None:
+    """Return a column of a frame as numbers if pandas holds it so; None for texts and other objects."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return None
+    if pd.api.types.is_bool_dtype(column.dtype) or pd.api.types.is_numeric_dtype(column.dtype):
+        if pd.api.types.is_complex_dtype(column.dtype):
             raise ValueError(f"column {column.name!r} has complex numbers; give their parts as two columns.")
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
         if np.isinf(values).any():
             raise ValueError(f"features must be finite, got an infinite one in column {column.name!r}; correct it.")
         return pd.Series(values)
-    if pd.api.types.is_datetime64_any_dtype(column):
+    known = column[~pd.isna(column).to_numpy()]
+    if pd.api.types.is_datetime64_any_dtype(column.dtype) or any(isinstance(v, date) for v in known):
         raise ValueError(f"column {column.name!r} has dates, no features; drop it, or give a number of days.")
-    if not column.map(lambda v: v is None or isinstance(v, str | bool | np.bool_ | int | float | np.number)).all():
-        odd = next(v for v in column if not isinstance(v, str | bool | np.bool_ | int | float | np.number))
-        raise ValueError(f"column {column.name!r} has a {type(odd).__name__}, no number and no word; drop it.")
-    return _typed(str(column.name), ["" if v is None or v != v else str(v) for v in column], "the table", None)
+    kinds = str | bool | np.bool_ | int | float | np.number
+    if odd := [v for v in known if not isinstance(v, kinds)]:
+        raise ValueError(f"column {column.name!r} has a {type(odd[0]).__name__}, no number and no word; drop it.")
+    if any(isinstance(v, float | np.floating) and np.isinf(v) for v in known):
+        raise ValueError(f"features must be finite, got an infinite one in column {column.name!r}; correct it.")
+    return None
 
 
-def _typed(label: str, texts: Sequence[str], where: str, names: Sequence[str] | None) -> pd.Series[Any]:
-    """Return texts as numbers, as truth values, or as words where none of them is a number."""
-    clean = [text.strip() for text in texts]
-    gaps = np.array([text.lower() in FAILED for text in clean])
-    if gaps.all():
-        raise ValueError(f"{where}: feature {label!r} has no number at all; drop the column.")
-    if {text.lower() for text, gap in zip(clean, gaps, strict=True) if not gap} in _BOOLEANS:
-        return pd.Series([np.nan if gap else float(t.lower() == "true") for t, gap in zip(clean, gaps, strict=True)])
-    numbers = pd.to_numeric(pd.Series(clean), errors="coerce").to_numpy(dtype=np.float64, copy=True)
-    wrong = ~gaps & ~(np.abs(numbers) <= LARGEST_FEATURE)
-    if not wrong.any():
-        numbers[gaps] = np.nan
-        return pd.Series(numbers)
-    if (~gaps & ~wrong).any() or np.isinf(numbers[wrong]).any() or (np.abs(numbers[wrong]) > 0).any():
-        place = int(wrong.argmax())
-        whose = f" of {names[place]}" if names is not None else ""
-        raise ValueError(
-            f"{where}: feature {label!r}{whose} is {clean[place]!r}, no number of ordinary size; correct it, or drop "
-            "the column if it is no feature."
-        )
-    if numbers_with_commas := [text for text in clean if _COMMAS.fullmatch(text)]:
-        raise ValueError(
-            f"{where}: feature {label!r} has {numbers_with_commas[0]!r}, a number with a comma; give decimal points "
-            "(pandas.read_csv has decimal=',' and thousands=',')."
-        )
-    return pd.Series([None if gap else text for text, gap in zip(clean, gaps, strict=True)], dtype=object)
-
-
-def _numbers(texts: Sequence[str]) -> FloatArray | None:
-    """Return texts as numbers, None where one of them is none; twice as fast as NumPy on texts."""
-    try:
-        found = np.array(list(map(float, texts)))
-    except ValueError:
-        return None
-    return found if (np.abs(found) <= LARGEST_FEATURE).all() else None
-
-
-def _same_row(one: tuple[FloatArray | None, list[str]], other: tuple[FloatArray | None, list[str]]) -> bool:
-    if one[0] is not None and other[0] is not None:
-        return bool(np.array_equal(one[0], other[0]))
-    return one[0] is None and other[0] is None and [t.strip() for t in one[1]] == [t.strip() for t in other[1]]
-
-
-def _columns(
-    where: str, names: Sequence[str], columns: Sequence[str], rows: Sequence[tuple[FloatArray | None, list[str]]]
-) -> pd.DataFrame:
-    """Return a table from its rows, each of numbers or of texts."""
-    if all(numbers is not None for numbers, _ in rows):
-        return pd.DataFrame(np.stack([numbers for numbers, _ in rows if numbers is not None]), columns=list(columns))
-    odd = [i for i, (numbers, _) in enumerate(rows) if numbers is None]
-    found = np.full((len(rows), len(columns)), np.nan)
-    for i, (numbers, _) in enumerate(rows):
-        if numbers is not None:
-            found[i] = numbers
-    table = {}
-    for j, label in enumerate(columns):
-        texts = [rows[i][1][j] for i in odd]
-        try:  # a row with one gap has numbers elsewhere
-            values = np.array([np.nan if t.strip().lower() in FAILED else float(t) for t in texts])
-            if not (np.isnan(values) | (np.abs(values) <= LARGEST_FEATURE)).all():
-                raise ValueError
-            found[odd, j] = values
-            if np.isnan(found[:, j]).all():
-                raise ValueError
-            table[label] = pd.Series(found[:, j])
-        except ValueError:
-            every = [rows[i][1][j] if rows[i][0] is None else repr(float(found[i, j])) for i in range(len(rows))]
-            table[label] = _typed(label, every, where, names)
-    return pd.DataFrame(table)
+def _as_words(cells: Any) -> pd.Series[Any]:
+    """Return cells as words, None where they are empty."""
+    texts = cells if isinstance(cells, list) else texts_of(cells)
+    return pd.Series([text.strip() or None for text in texts], dtype=object)

@@ -19,9 +19,9 @@ from bestarm.search.choices import Choice, parsed_settings
 from bestarm.search.next_batch import Plan, mean_of, recomputed_batches
 from bestarm.search.plates import places, wells_of
 from bestarm.search.replay import chance, hits_of, replay, summary
-from bestarm.search.rounds import Round, known_at, reward, same
+from bestarm.search.rounds import Round, Values, known_at, reward, same
 from bestarm.search.symbols import known_symbols, matched
-from bestarm.search.tables import averaged, listed, read_wells
+from bestarm.search.tables import averaged, counted, listed, read_wells
 
 
 def run_suggest(given: argparse.Namespace) -> int:
@@ -34,13 +34,13 @@ def run_suggest(given: argparse.Namespace) -> int:
     choice = choice.aimed_at(threshold=None if given.hit is None else reward(given.hit, given.aim))
     plan = Plan(choice, given.batch, given.seed, given.aim, given.components)
     notes: list[str] = []
-    given_table = read_features(given.features, notes)
+    given_table = read_features(given.features, notes, given.phenotype, given.words)
     source = Path(given.phenotypes)
     campaign = Campaign(given.campaign or source.with_name(f"{source.stem}_rounds"))
     with campaign.locked():
         rounds = campaign.rounds()
         candidates, gone = _candidates(campaign, given_table, rounds, given.features, notes)
-        phenotypes = _phenotypes(given.phenotypes, given, candidates.names, notes)
+        phenotypes = _phenotypes(given.phenotypes, given, candidates.names, notes, known_at(rounds))
         for line in notes:
             print(f"note: {line}")
         if given.check:
@@ -113,9 +113,15 @@ def _candidates(
     return candidates, gone
 
 
-def _phenotypes(path: str, given: argparse.Namespace, genes: tuple[str, ...], notes: list[str]) -> dict[str, float]:
+def _phenotypes(
+    path: str, given: argparse.Namespace, genes: tuple[str, ...], notes: list[str], known: Values
+) -> dict[str, float]:
     """Return the mean phenotype of each gene of the features that was measured."""
-    names, wells = read_wells(path, [c.strip() for c in given.phenotype.split(",") if c.strip()], notes)
+    names, wells, to_come = read_wells(path, given.phenotype, notes)
+    failed = [gene for gene in dict.fromkeys(to_come) if gene in known and math.isnan(mean_of(known[gene]))]
+    names, wells = [*names, *failed], np.vstack([wells, np.full((len(failed), wells.shape[1]), np.nan)])  # of old logs
+    if to_come := [gene for gene in to_come if gene not in failed and gene]:
+        notes.append(f"{Path(path).name}: {counted(len(to_come), 'well')} without a phenotype, still to come.")
     approved = known_symbols(notes, given.symbols) if set(names) - set(genes) else {}
     means, deviation = averaged(matched(names, genes, approved, notes, Path(path).name), wells)
     if not math.isnan(deviation):
@@ -191,8 +197,8 @@ def run_replay(given: argparse.Namespace) -> int:
         raise ValueError("--set is for one --policy; run replay once for each policy that has settings of its own.")
     choices = [Choice(name, settings, not given.no_scale) for name in given.policy or ["hits", "random"]]
     notes: list[str] = []
-    features = read_features(given.features, notes)
-    phenotypes = _phenotypes(given.screen, given, features.names, notes)
+    features = read_features(given.features, notes, given.phenotype, given.words)
+    phenotypes = _phenotypes(given.screen, given, features.names, notes, {})
     measured = [i for i, gene in enumerate(features.names) if not math.isnan(phenotypes.get(gene, math.nan))]
     if len(measured) < 2:
         raise ValueError(

@@ -16,9 +16,9 @@ def add_commands(commands: Any) -> str:
         description="Suggest the next batch of genes from a table of features and one of measured phenotypes, write "
         "a plate map, and keep a log. Called again with the same files it gives the same batch.",
     )
-    suggest.add_argument("features", help="CSV: a column gene, then features")
+    suggest.add_argument("features", help="CSV or Excel: a column gene, then features")
     suggest.add_argument(
-        "phenotypes", help="CSV: columns gene and phenotype, a row for each well, empty where it failed"
+        "phenotypes", help="CSV: columns gene and phenotype, a row for each well, empty while it is to come"
     )
     suggest.add_argument("--policy", default="hits", metavar="NAME", help="batch policy; an unknown one lists all")
     suggest.add_argument("--campaign", metavar="FOLDER", help="the log, by default <phenotypes>_rounds beside the file")
@@ -37,7 +37,7 @@ def add_commands(commands: Any) -> str:
         help="run policies on a finished screen",
         description="Run policies on a finished screen and show hits against batches, beside the exact chance level.",
     )
-    replay.add_argument("features", help="CSV: a column gene, then features")
+    replay.add_argument("features", help="CSV or Excel: a column gene, then features")
     replay.add_argument("screen", help="CSV: columns gene and phenotype, a row for each well")
     replay.add_argument("--policy", action="append", default=[], metavar="NAME", help="may be given several times")
     replay.add_argument("--rounds", type=int, default=20)
@@ -68,6 +68,9 @@ def _common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-scale", action="store_true", help="tell the policy phenotypes as they are")
     parser.add_argument("--aim", default="high", choices=AIMS, help="large, small, or both large and small phenotypes")
     parser.add_argument("--phenotype", default="", metavar="COLUMNS", help="columns of measurements, such as rep1,rep2")
+    parser.add_argument(
+        "--words", action="append", default=[], metavar="COLUMN", help="a feature whose texts are words, such as 1-2"
+    )
     parser.add_argument("--symbols", metavar="FILE", help="HGNC's table: outdated symbol, tab, approved symbol")
     parser.add_argument("--components", type=int, default=0, help="principal components in place of the features")
     parser.add_argument("--seed", type=int, default=0)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.random import Generator, Philox
 
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, Policy
-from bestarm.models.smooth_gp import SmoothGP
+from bestarm.models.smooth_gp import SmoothGP, spread_or_unit
 from bestarm.policies.batch_search import BatchSearch, BatchState, RandomBatch, random_order, top_batch
 from bestarm.policies.gaussian.batch_gp import BatchGP
 from bestarm.policies.gaussian.batch_rules import Draws, UpperBound
@@ -60,16 +60,12 @@ def random_batch(streams: Streams, turn: int, available: BoolArray, size: int) -
 
 
 def spread_of(rewards: FloatArray, n_observed: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return mean and deviation of the rewards told so far, the first ``n_observed`` of each row, shape (R, 1) each.
-
-    They are 0 and 1 where the rewards say nothing.
-    """
+    """Return mean and deviation of the rewards told so far, the first ``n_observed`` of each row, shape (R, 1) each."""
     known = np.arange(rewards.shape[1]) < n_observed[:, None]
     count = np.maximum(n_observed, 1)[:, None]
     mean = np.where(known, rewards, 0.0).sum(axis=1, keepdims=True) / count
     sd = np.sqrt(np.where(known, (rewards - mean) ** 2, 0.0).sum(axis=1, keepdims=True) / count)
-    usable = (n_observed[:, None] > 1) & (sd > 1e-12 * np.maximum(1.0, np.abs(mean)))
-    return np.where(usable, mean, 0.0), np.where(usable, sd, 1.0)
+    return mean, spread_or_unit(sd, mean)
 
 
 @dataclass(frozen=True)
@@ -179,6 +175,9 @@ class PoolGPState:
     scores: FloatArray  # upper confidence bound of each arm at the last choice; NaN where there was none
     n_observed: IntArray
     round: int = 0
+    unit: float = (
+        0.0  # by which rewards are multiplied, a power of two, 1 where they are of ordinary size; 0: not known
+    )
 
 
 @dataclass(frozen=True)
@@ -209,6 +208,11 @@ class PoolGP(PoolPolicy):
     def label(self) -> str:
         """Name of the policy."""
         return self.policy.label
+
+    @property
+    def _centred(self) -> bool:
+        """Whether the model shifts rewards to mean 0."""
+        return bool(self.policy.model.standardise)
 
     @property
     def _bound(self) -> UpperBound:
@@ -318,7 +322,9 @@ class PoolGP(PoolPolicy):
 
     def tell(self, state: PoolGPState, asked: Ask, totals: FloatArray) -> None:
         """Learn rewards, of what was asked or of anything else; a gene that failed is used up."""
-        self.policy.tell(state.gp, asked, totals)
+        if not state.unit and not np.isnan(totals).all():
+            state.unit = _unit(float(np.nanmax(np.abs(totals))))
+        self.policy.tell(state.gp, asked, totals * (state.unit or 1.0))
         rows = np.arange(len(state.n_observed))
         for place in range(asked.arms.shape[1]):
             pulled = asked.counts[:, place] > 0
@@ -349,7 +355,16 @@ class PoolGP(PoolPolicy):
     def predicted(self, state: PoolGPState) -> tuple[FloatArray, FloatArray]:
         """Return posterior mean and deviation of every arm, shape (n_arms,) each."""
         means, variances = state.gp.predict()
-        return means[0], np.sqrt(np.maximum(variances[0], 0.0))
+        unit, deviation = state.unit or 1.0, np.sqrt(np.maximum(variances[0], 0.0))
+        known = state.gp.rewards[0, : state.gp.n_known[0]]
+        if len(known) and known.min() == known.max() and self._centred:  # whose scale nobody knows
+            return np.full(len(deviation), known[0] / unit), deviation * float(spread_or_unit(0.0, known[0] / unit))
+        return means[0] / unit, deviation / unit
+
+
+def _unit(size: float) -> float:
+    """Return the power of two that brings rewards of a size to about 1; 1 for ordinary ones, which stay as they are."""
+    return 1.0 if 1e-6 < size < 1e12 or size == 0.0 else 2.0 ** -np.floor(np.log2(size))
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,6 @@ from bestarm.search.next_batch import (
     ReplayCache,
     choose_batch,
     decides_from_data,
-    mean_of,
     recomputed_batches,
     replayed_state,
 )
@@ -45,10 +44,11 @@ from bestarm.search.rounds import (
     of_prediction,
     revisions,
     reward,
+    weights_of,
 )
 from bestarm.search.sequential import SequentialSearch
 from bestarm.search.status import CandidateStatus
-from bestarm.search.tables import listed, measurements, names_in, unknown_names
+from bestarm.search.tables import counted, listed, measurements, names_in, unknown_names
 from bestarm.settings import check_whole
 
 _log = logging.getLogger("bestarm.search")
@@ -81,6 +81,8 @@ class Search:
         policy ``hits`` takes its share from the latter two.
     names : sequence of str, optional
         Names of the candidates, where they are not in the table.
+    results, words : sequence of str, optional
+        Columns of results, which are no features, and of words that look like numbers; see `bestarm.Candidates.of`.
     components : int, default 0
         For a policy by name: principal components in place of the features; 0 keeps the features.
     **settings
@@ -95,10 +97,10 @@ class Search:
     --------
     >>> search = Search(np.random.default_rng(0).uniform(size=(50, 2)), policy="random", seed=1)
     >>> batch = search.ask(3)
-    >>> batch["reward"] = [0.2, 0.5, None]  # the third one failed
+    >>> batch["reward"] = [0.2, "failed", None]  # the third one is still to come
     >>> search.tell(batch)
     >>> search.states.value_counts().to_dict()
-    {'unmeasured': 47, 'measured': 2, 'failed': 1}
+    {'unmeasured': 47, 'measured': 1, 'failed': 1, 'asked': 1}
     """
 
     def __init__(
@@ -110,6 +112,8 @@ class Search:
         seed: int = 0,
         hits: float | str | Sequence[str] | None = None,
         names: Sequence[Any] | None = None,
+        results: Sequence[str] | None = None,
+        words: Sequence[str] = (),
         components: int = 0,
         **settings: Any,
     ) -> None:
@@ -120,6 +124,7 @@ class Search:
         self._sequential: SequentialSearch | None = None
         self._choice: Choice | CustomPolicy | None = None
         self._saved: dict[str, Any] = {}
+        self.notes: list[str] = []  # what was decided about the table that was told last
         policy = checked_policy(policy, settings)
         if isinstance(candidates, Partition) and names is not None:
             raise ValueError("the cells of a partition have numbers, no names; leave names out.")
@@ -132,7 +137,11 @@ class Search:
         guarded: Any = policy if isinstance(policy, Guarded | Choice) else Guarded(policy)
         self.policy = guarded
         self.aim, self.seed, self.components = aim_of(aim), int(seed), components
-        found = candidates if isinstance(candidates, Partition) else Candidates.of(candidates, names)
+        found = (
+            candidates
+            if isinstance(candidates, Partition)
+            else Candidates.of(candidates, names, results=results, words=words)
+        )
         self._hits = checked_hits(hits, found)
         if self._choice is None:
             if self.aim != "max":
@@ -312,7 +321,7 @@ class Search:
         plan = self._plan(size)
         chunks, new, revised = self._chunks()
         blocked = [name for name in self._candidates.names if name in self._status.withdrawn]
-        there = self.pending
+        there, weights = self.pending, self._status.weights() if plan.weighs else {}
         places = choose_batch(
             plan,
             self._view(plan),
@@ -320,10 +329,11 @@ class Search:
             n_asked=len(self._rounds),
             withdrawn=self._places(blocked),
             pending=self._places(there),
+            weights=weights_of(weights, self._candidates.names),
             cache=self._cache,
         )
         names = [self._candidates.names[a] for a in places]
-        made = self._log_round(plan, names, new, revised, pending=there, withdrawn=blocked)
+        made = self._log_round(plan, names, new, revised, pending=there, withdrawn=blocked, weights=weights)
         _log.info("round %d: %d asked, %d known", made.number, len(names), len(self._status.values))
         return made
 
@@ -335,6 +345,7 @@ class Search:
         revised: Mapping[str, tuple[float, ...]],
         pending: Sequence[str] = (),
         withdrawn: Sequence[str] = (),
+        weights: Mapping[str, float] | None = None,
     ) -> Round:
         """Log a batch and all that decided it, and return the round."""
         made = Round(
@@ -348,6 +359,7 @@ class Search:
             n_candidates=len(self._candidates.names),
             pending=tuple(pending),
             withdrawn=tuple(withdrawn),
+            weights=weights or {},
         )
         self._rounds.append(made)
         if revised or self._logged_chunks is None:
@@ -357,13 +369,22 @@ class Search:
         self._status.ask(names)
         return made
 
-    def tell(self, table: Any, *, replace: bool = False, again: bool = False, unknown: str = "refuse") -> None:
+    def tell(
+        self,
+        table: Any,
+        *,
+        replace: bool = False,
+        again: bool = False,
+        unknown: str = "refuse",
+        results: str | None = None,
+    ) -> None:
         """Learn measurements, asked for or not, from a table with the columns ``name`` and ``reward``.
 
-        The order of the rows and other columns do not matter; the index may hold the names. A reward that is empty,
-        ``NA`` or ``failed`` is a measurement that failed; ``not done`` one that never ran, whose candidate can be
-        chosen again. A candidate that is told more than once was measured more than once. What was asked and is not
-        in the table goes on waiting.
+        The order of the rows and other columns do not matter; the index may hold the names. A reward that is empty is
+        still to come; ``failed`` is a measurement in vain, ``not done`` one that never ran, whose candidate can be
+        chosen again. A candidate that is told more than once was measured more than once. What was asked and is not in
+        the table goes on waiting. A list that grows can be told again and again: what it has of old is known, a value
+        that changed is a correction. What was decided is in `notes`.
 
         Parameters
         ----------
@@ -372,9 +393,11 @@ class Search:
         replace : bool
             Whether these measurements take the place of those told before of the same candidates: a correction.
         again : bool
-            Whether a table that is equal to the last one holds new measurements; otherwise it is refused.
+            Whether everything in the table was measured anew, even with the values that are known.
         unknown : {"refuse", "ignore"}
             What to do with names that are no candidates, such as controls.
+        results : str, optional
+            The column of rewards, if it is not called ``reward``.
 
         Raises
         ------
@@ -389,8 +412,8 @@ class Search:
                 return
             if unknown not in ("refuse", "ignore"):
                 raise ValueError(f"unknown must be 'refuse' or 'ignore', got {unknown!r}.")
-            told = measurements(table)
-            self._candidates.compare(told.names, told.table)
+            told = measurements(table, self._candidates.names, results)
+            self._candidates.compare(told.names, told.table, told.decimal)
             if unknown == "refuse":
                 unknown_names(told.names, self._place)
             rows = [
@@ -398,7 +421,24 @@ class Search:
                 for name, value, done in zip(told.names, told.values, told.done, strict=True)
                 if name in self._place
             ]
-            self._status.tell(len(self._rounds), rows, replace, again)
+            errors = {
+                (name, float(value)): (float(variance), float(count))
+                for name, value, variance, count in zip(
+                    told.names, told.values, told.variances, told.counts, strict=True
+                )
+                if variance == variance or count != 1.0
+            }
+            if errors and not self._plan(1).weighs:
+                raise ValueError(
+                    f"the table tells errors or numbers of replicates, by which {self._choice.name} cannot weigh; leave "
+                    "the column out, or take the policy gp or hits, which can."
+                )
+            said = self._status.tell(len(self._rounds), rows, replace, again, errors)
+            if ignored := len(told.names) - len(rows):
+                said.append(f"{counted(ignored, 'row')} of no candidate, left out.")
+            if told.to_come:
+                said.append(f"{counted(told.to_come, 'row')} without a reward, still to come.")
+            self.notes = [*told.notes, *said]
             _log.info("%d measurements told, %d candidates known", len(rows), len(self._status.values))
 
     def not_done(self, names: Iterable[str] | None = None) -> None:
@@ -518,12 +558,12 @@ class Search:
             if prediction is None:
                 raise ValueError("nothing can be predicted before a reward is told; tell a table of measurements.")
             mean, deviation = prediction
-            names = self._candidates.names
+            names, means = self._candidates.names, self._status.means()
             table = pd.DataFrame(
                 {
                     "name": pd.Series(list(names), dtype=object),
                     "state": self.states.to_numpy(),
-                    "value": [mean_of(self._status.values.get(name, ())) for name in names],
+                    "value": [means.get(name, math.nan) for name in names],
                     "mean": of_prediction(mean, self.aim),
                     "deviation": deviation,
                     "best": explanations.chances_of_the_best(mean, deviation, m, self.seed),
@@ -554,7 +594,8 @@ class Search:
         before = self._rounds[: last.number - 1]
         chunks = chunks_of(before, last.told, last.revised, some.names)
         view = self._view(plan) if some is self._candidates else plan.features(some)
-        policy, state = replayed_state(plan, view, chunks, self._cache)
+        weights = weights_of(last.weights, some.names)
+        policy, state = replayed_state(plan, view, chunks, self._cache, weights=weights)
         measured = np.unique(np.concatenate([chunk.places for chunk in chunks])) if chunks else np.zeros(0, np.int64)
         found = explanations.suggestions(
             plan,
@@ -632,7 +673,7 @@ class Search:
 
     def _chunks(self) -> tuple[list[Chunk], list[tuple[str, float]], dict[str, tuple[float, ...]]]:
         """Return what was told round by round, what is new since the last round, and what was corrected."""
-        values = self._plan(1).values(self._status.values)
+        values = self._plan(1).values(self._status.values, self._status.counts())
         new = newly_told(self._rounds, values, self._candidates.names)
         revised = revisions(self._rounds, values)
         if revised:
@@ -645,7 +686,8 @@ class Search:
         return Chunk(self._places(name for name, _ in new), np.array([value for _, value in new], dtype=np.float64))
 
     def _replayed(self, plan: Plan) -> tuple[Any, Any]:
-        return replayed_state(plan, self._view(plan), self._chunks()[0], self._cache)
+        weights = weights_of(self._status.weights() if plan.weighs else {}, self._candidates.names)
+        return replayed_state(plan, self._view(plan), self._chunks()[0], self._cache, weights=weights)
 
     def _prediction(self) -> tuple[FloatArray, FloatArray] | None:
         return explanations.prediction_of(*self._replayed(self._plan(1)))
@@ -660,5 +702,5 @@ class Search:
     def _table(self, names: Sequence[str]) -> pd.DataFrame:
         table = pd.DataFrame({"name": pd.Series(list(names), dtype=object)})
         table = pd.concat([table, self._candidates.shown(self._places(names))], axis=1)
-        table["reward"] = np.full(len(names), np.nan)
+        table["reward"] = pd.Series([None] * len(names), dtype=object)
         return table

@@ -47,9 +47,19 @@ class SequentialSearch:
 
     def tell(self, table: Any) -> None:
         """Learn the rewards of what was asked."""
-        told = measurements(table)
+        names = None if self.candidates is None else self.candidates.names
+        told = measurements(table, names)
+        if told.to_come:
+            raise ValueError(
+                f"{told.to_come} rewards are empty, and {self.policy.label} is sequential; fill them in, or write "
+                "failed."
+            )
+        if (told.variances == told.variances).any() or (told.counts != 1.0).any():
+            raise ValueError(
+                f"the table tells errors or replicates, by which {self.policy.label} cannot weigh; leave them out."
+            )
         if self.candidates is not None:
-            self.candidates.compare(told.names, told.table)
+            self.candidates.compare(told.names, told.table, told.decimal)
         if not told.done.all():
             raise ValueError(f"{self.policy.label} is sequential, so that nothing can be 'not done'; measure it.")
         asked = waiting(self.state)
@@ -100,14 +110,14 @@ class SequentialSearch:
             raise ValueError(f"{listed(unknown)} was not asked for, and {own}; tell what the last ask returned.")
         if missing := [name for name in wanted if name not in given]:
             raise ValueError(
-                f"the rewards of {listed(missing)} are missing, and {own}; add the rows, with an empty reward where it "
-                "failed."
+                f"the rewards of {listed(missing)} are missing, and {own}; add the rows, with the reward `failed` "
+                "where it failed."
             )
         for name, count in wanted.items():
             if given[name] != count:
                 raise ValueError(
                     f"{name} has {given[name]} rows where {count} measurements were asked, and {own}; give one row for "
-                    "each, with an empty reward where it failed."
+                    "each, with the reward `failed` where it failed."
                 )
 
     def table(self, arms: Any, counts: Any) -> pd.DataFrame:
@@ -121,5 +131,5 @@ class SequentialSearch:
                 table[f"lower_{axis}"], table[f"upper_{axis}"] = low[:, axis], high[:, axis]
         elif self.candidates is not None:
             table = pd.concat([table, self.candidates.shown(pulled)], axis=1)
-        table["reward"] = np.full(len(pulled), np.nan)
+        table["reward"] = pd.Series([None] * len(pulled), dtype=object)
         return table

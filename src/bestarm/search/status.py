@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+
+import numpy as np
 
 from bestarm.search.next_batch import mean_of
 from bestarm.search.rounds import Round
@@ -15,17 +16,22 @@ UNMEASURED, ASKED, MEASURED, FAILED, NOT_DONE, WITHDRAWN = STATES = (
 )  # fmt: skip
 
 
+Error = tuple[float, float]  # variance of a reward as a mean, NaN where none was told, and its number of replicates
+NO_ERROR: Error = (float("nan"), 1.0)
+_SUREST = 1e4  # weight of a reward that was told to have no error
+
+
 @dataclass
 class CandidateStatus:
     """Measurements in the order of their telling, and the candidates that wait for theirs or cannot be chosen."""
 
     rows: list[tuple[int, str, float]] = field(default_factory=list)  # round of the last batch before, name, value
     values: dict[str, list[float]] = field(default_factory=dict)  # NaN where a measurement failed
+    errors: dict[str, list[Error]] = field(default_factory=dict)  # of each of the values
     waiting: Counter[str] = field(default_factory=Counter)  # asked for and not told, and how often
     not_done: dict[str, None] = field(default_factory=dict)  # in order
     withdrawn: dict[str, None] = field(default_factory=dict)
     whole_batch_waits: bool = False  # whether the last batch waits as a whole
-    last_told: Any = None  # the last table, sorted, by which a table that is told twice is found
 
     def state_of(self, name: str) -> str:
         """Return the state of a candidate, one of `STATES`."""
@@ -39,8 +45,14 @@ class CandidateStatus:
         return NOT_DONE if name in self.not_done else UNMEASURED
 
     def means(self) -> dict[str, float]:
-        """Return name → mean of its measurements, NaN where all failed."""
-        return {name: mean_of(values) for name, values in self.values.items()}
+        """Return name → mean of its measurements, by their numbers of replicates; NaN where all failed."""
+        counts = self.counts()
+        return {name: mean_of(values, counts.get(name)) for name, values in self.values.items()}
+
+    def counts(self) -> dict[str, list[float]]:
+        """Return name → number of replicates behind each measurement, where one is not 1."""
+        found = {name: [count for _, count in errors] for name, errors in self.errors.items()}
+        return {name: counts for name, counts in found.items() if set(counts) != {1.0}}
 
     def ask(self, names: Sequence[str]) -> None:
         """Note a batch."""
@@ -49,37 +61,109 @@ class CandidateStatus:
             self.not_done.pop(name, None)
         self.whole_batch_waits = bool(names)
 
-    def tell(self, number: int, rows: Sequence[tuple[str, float, bool]], replace: bool, again: bool) -> None:
+    def weights(self) -> dict[str, float]:
+        """Return name → number of measurements that its mean stands for, where it is not 1.
+
+        Where errors were told it is the median variance over the variance of the mean.
+        """
+        known = [v for errors in self.errors.values() for v, _ in errors if v > 0.0]
+        usual = float(np.median(known)) if known else 1.0
+        found = {}
+        for name, errors in self.errors.items():
+            pairs = [e for e, value in zip(errors, self.values[name], strict=True) if value == value]
+            weight = sum(n if v != v else min(usual / v, _SUREST) if v > 0.0 else _SUREST for v, n in pairs)
+            if pairs and weight != 1.0:
+                found[name] = float(weight)
+        return found
+
+    def tell(
+        self,
+        number: int,
+        rows: Sequence[tuple[str, float, bool]],
+        replace: bool,
+        again: bool,
+        errors: Mapping[tuple[str, float], Error] | None = None,
+    ) -> list[str]:
         """Note measurements: name, value, and whether it was done at all; ``number`` is that of the last round.
 
-        The table that was just told is refused, unless it is a correction (``replace``) or measured ``again``.
+        A table that repeats what was told is a list that grows: what it has is known, what differs is a correction, and
+        a table in which nothing is new is refused. With ``replace`` all of it is a correction, with ``again`` all of it
+        was measured again. What was decided is returned, a sentence each.
         """
-        mark = sorted((name, repr(value), done) for name, value, done in rows)
-        waits = any(self.waiting[name] for name, _, _ in rows)
-        if rows and mark == self.last_told and not (again or replace or waits):
-            raise ValueError(
-                "these rewards were told already; ask for the next ones, or write tell(table, again=True) if "
-                "everything was measured again with the same results."
-            )
+        said: list[str] = []
+        if not (again or replace) and self._is_cumulative(rows):
+            rows, gone, said = self._news(rows)
+            self._forget(gone)
         if replace:
-            gone = {name for name, _, done in rows if done}
-            self.rows = [row for row in self.rows if row[1] not in gone]
-            for name in gone:
-                self.values.pop(name, None)
+            self._forget({name for name, _, done in rows if done})
         for name, value, done in rows:
             if not done:
                 self.mark_not_done([name])
                 continue
-            self.add(number, name, value)
+            self.add(number, name, value, (errors or {}).get((name, value), NO_ERROR))
             self.not_done.pop(name, None)
             self.waiting[name] = max(self.waiting[name] - 1, 0)
         self.waiting = +self.waiting
         if rows:
-            self.whole_batch_waits, self.last_told = False, mark
+            self.whole_batch_waits = False
+        return said
 
-    def add(self, number: int, name: str, value: float) -> None:
+    def _forget(self, names: Iterable[str]) -> None:
+        gone = set(names)
+        self.rows = [row for row in self.rows if row[1] not in gone]
+        for name in gone:
+            self.values.pop(name, None)
+            self.errors.pop(name, None)
+
+    def _is_cumulative(self, rows: Sequence[tuple[str, float, bool]]) -> bool:
+        """Return whether a table repeats what was told: a measurement of what does not wait has the value it had."""
+        return any(
+            done and not self.waiting[name] and repr(value) in map(repr, self.values.get(name, ()))
+            for name, value, done in rows
+        )
+
+    def _news(
+        self, rows: Sequence[tuple[str, float, bool]]
+    ) -> tuple[list[tuple[str, float, bool]], list[str], list[str]]:
+        """Return what is new in a table that repeats what was told, names whose values changed, and a sentence each.
+
+        Raises
+        ------
+        ValueError
+            If nothing is new.
+        """
+        told: dict[str, list[float]] = {}
+        for name, value, done in rows:
+            if done:
+                told.setdefault(name, []).append(value)
+        fresh, changed, more = {}, [], []
+        for name, values in told.items():
+            left, known = list(values), self.values.get(name, [])
+            kept = [value for value in known if _taken(left, value)]
+            if len(kept) == len(known):
+                fresh[name] = left
+                more += [name] if known and left else []
+            else:
+                changed.append(name)
+                fresh[name] = list(values)
+        new = [(name, value, True) for name, values in fresh.items() for value in values]
+        new += [row for row in rows if not row[2] and self.waiting[row[0]]]
+        if not new:
+            raise ValueError(
+                "these rewards were told already; ask for the next ones, or write tell(table, again=True) if "
+                "everything was measured again with the same results."
+            )
+        said = [f"{len(rows) - len(new)} rows were told before, {len(new)} are new."]
+        for name in changed:
+            before, now = (", ".join(f"{v:g}" for v in values) for values in (self.values[name], told[name]))
+            said.append(f"{name}: {now} in place of {before}, a correction.")
+        said += [f"{name}: measured again, {len(fresh[name])} times more." for name in more]
+        return new, changed, said
+
+    def add(self, number: int, name: str, value: float, error: Error = NO_ERROR) -> None:
         """Add one measurement."""
         self.values.setdefault(name, []).append(value)
+        self.errors.setdefault(name, []).append(error)
         self.rows.append((number, name, value))
 
     def mark_not_done(self, names: Iterable[str]) -> None:
@@ -117,3 +201,12 @@ class CandidateStatus:
                     left[name] -= 1
                     found.append(name)
         return [*found, *left.elements()]
+
+
+def _taken(values: list[float], value: float) -> bool:
+    """Return whether a value is in a list, and take it out."""
+    for i, each in enumerate(values):
+        if each == value or (each != each and value != value):
+            del values[i]
+            return True
+    return False

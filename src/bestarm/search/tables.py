@@ -1,16 +1,16 @@
-"""Tables as laboratories have them: the roles of their columns, and texts as numbers by one grammar.
+"""Tables as laboratories have them: names of candidates, and what was measured of them.
 
 A rule is applied and counted, by a sentence among the notes, or the table is refused by a `ValueError` of one line
-with the value, the rule and the remedy; nothing is dropped in silence. The roles: one column of names (`name_column`),
-one of rewards or several of replicates, and whatever else there is, which describes candidates.
+with the value, the rule and the remedy; nothing is dropped in silence. A result is a number; a gap is still to come,
+``failed`` was measured in vain and counts as known, ``not done`` was never tried.
 """
 
 from __future__ import annotations
 
 import csv
-import os
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+import unicodedata
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,109 +20,21 @@ import pandas as pd
 
 from bestarm.interface import BoolArray, FloatArray
 from bestarm.models.finite_gp import LARGEST_REWARD
+from bestarm.search.columns import NAMES, RESULTS, find_column, texts_of
+from bestarm.search.number_texts import GAPS, TO_COME, Column, decimal_sign, numbers_of, plain_floats, tidy
+from bestarm.search.table_files import TableFile, read_table_file
 
-FAILED = ("", "na", "n/a", "nan", "none", "failed")  # a result, or a feature, that is not there; in any case of letters
+FAILED = ("failed", "fail", "failure", "error")  # a measurement in vain; in any case of letters
 NOT_DONE = ("not done", "not_done", "notdone")  # an experiment that never ran
 LARGEST_PHENOTYPE = 1e75
-_NAMES = ("name", "arm", "gene", "candidate")  # headers of the column with the names
+_ERRORS = ("sem", "se", "sd", "std", "stdev", "n", "replicates", "count")  # what may stand beside a reward
 _SUMMARIES = {
     "total", "totals", "sum", "mean", "average", "median", "sd", "stdev", "gesamt", "summe", "mittelwert", "totaux",
 }  # fmt: skip
-_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
-_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _LIMIT = re.compile(r"[<>≤≥]=?\s*[+-]?[\d.,]+")
-
-
-def name_column(header: Container[Any], first: str = "name") -> str | None:
-    """Return the column with the names: ``first``, or one of ``name``, ``arm``, ``gene`` and ``candidate``."""
-    return next((word for word in (first, *_NAMES) if word in header), None)
-
-
-def names_place(header: Sequence[str]) -> int:
-    """Return the place of the names in a text file: those of genes come first, and without any it is the first one."""
-    column = name_column(header, "gene")
-    return 0 if column is None else header.index(column)
-
-
-def read_rows(path: Path, notes: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the header of a table, then its rows, with their line numbers.
-
-    The separator is a comma, or a tab or semicolon where the header has no comma; then numbers may have decimal
-    commas. Empty lines are left out, as is the line ``sep=;`` that some spreadsheets write first.
-    """
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder, no file; name the table in it.")
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            place, head = 0, file.readline()
-            if head.startswith("PK\x03\x04"):
-                raise ValueError(f"{path} is a spreadsheet or another archive, no text; save it as CSV (UTF-8).")
-            if head.lower().startswith("sep="):
-                place, head = file.tell(), file.readline()
-            separator = next((s for s in (",", "\t", ";") if s in head), ",")
-            file.seek(place)
-            yield from _checked_rows(path, csv.reader(file, delimiter=separator), separator != ",")
-    except FileNotFoundError:
-        raise ValueError(
-            f"there is no file {path}; write one, names in the first column and a header above them."
-        ) from None
-    except UnicodeDecodeError:
-        raise ValueError(f"{path} is no text in UTF-8; save it as CSV (UTF-8), not as a spreadsheet.") from None
-    with open(path, "rb") as raw:
-        raw.seek(-1, os.SEEK_END)
-        if raw.read() not in (b"\n", b"\r"):
-            notes.append(f"{path.name}: the last line has no end; it is taken as it is, check that the file is whole.")
-
-
-def _checked_rows(path: Path, reader: Any, commas: bool) -> Iterator[tuple[int, list[str]]]:
-    header: list[str] = []
-    decimals: dict[str, tuple[str, str]] = {}
-    name, line, last = 0, 0, ""
-    try:
-        for parts in reader:
-            if not any(map(str.strip, parts)):
-                continue
-            if not header:
-                header = [part.strip() for part in parts]
-                name = names_place(header)
-                if odd := [each for i, each in enumerate(header) if each == "" or each in header[:i]]:
-                    raise ValueError(
-                        f"{path}: the column name {odd[0]!r} is empty or there twice; give each column its own name."
-                    )
-                yield reader.line_num, header
-                continue
-            if len(parts) != len(header):
-                raise ValueError(
-                    f"{path}, line {reader.line_num}: {len(parts)} fields where the header has {len(header)}; complete "
-                    "the row. A half-written file ends so: write it again."
-                )
-            line, last = reader.line_num, parts[name].strip()
-            if commas:
-                parts = [
-                    part if i == name else _pointed(path, part, header[i], decimals) for i, part in enumerate(parts)
-                ]
-            yield line, parts
-    except csv.Error as error:
-        raise ValueError(f"{path}, line {reader.line_num}: {error}; save it again as CSV.") from None
-    if not header:
-        raise ValueError(f"{path} is empty; it needs a header, such as name,reward. Is it half-written?")
-    refuse_summary(f"{path}, line {line}", last)
-
-
-def _pointed(path: Path, part: str, column: str, decimals: dict[str, tuple[str, str]]) -> str:
-    """Return a text with a point in place of a decimal comma; ``decimals`` has the kind of each column seen so far."""
-    text = part.strip()
-    kind = "comma" if _COMMA.fullmatch(text) else "point" if _POINT.fullmatch(text) else ""
-    if not kind:
-        return part
-    before, example = decimals.setdefault(column, (kind, text))
-    if kind != before:
-        raise ValueError(
-            f"{path}: column {column!r} has {example!r} and {text!r}, decimal commas and decimal points; write all of "
-            "its numbers in one way."
-        )
-    return text.replace(",", ".") if kind == "comma" else part
+_DATES = re.compile(
+    r"\d{1,2}-[A-Z][a-z]{2}|[A-Z][a-z]{2}-\d{2}|\d{4}-\d{2}-\d{2}|\d+\.\d+E\+\d+|\d{1,2}/\d{1,2}/\d{2,4}"
+)
 
 
 def refuse_summary(where: str, last: str) -> None:
@@ -136,7 +48,7 @@ def refuse_summary(where: str, last: str) -> None:
 
 def label_of(value: Any) -> str:
     """Return a name as text, empty where there is none; a whole number among gaps has become a float."""
-    if value is None or value != value:
+    if value is None or value is pd.NA or value != value:
         return ""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
@@ -156,75 +68,345 @@ def counted(n: int, what: str) -> str:
 def names_in(names: Any, what: str) -> list[str]:
     """Return names of candidates from a list, or a table with a column (or the index) of names."""
     if isinstance(names, pd.DataFrame):
-        column = name_column(names)
-        names = names.index if column is None else names[column]
+        column = find_column([str(c) for c in names.columns], NAMES)
+        names = names.index if column is None else names.iloc[:, column]
     if isinstance(names, str):
         raise ValueError(f"{what} must be a list of names or a table, got {names!r}; write [{names!r}].")
     if not isinstance(names, Iterable):
         raise ValueError(f"{what} must be a list of names or a table, got {names!r}; give the names in a list.")
+    names = list(names)
+    if names and all(isinstance(name, bool | np.bool_) for name in names):
+        raise ValueError(f"{what} must be names, got a mask of {len(names)} truth values; write table.index[mask].")
     found = [label_of(name) for name in names]
     if "" in found:
         raise ValueError(f"name {1 + found.index('')} of {what} is empty; leave it out.")
     return found
 
 
-def unknown_names(names: Sequence[str], there: Container[str]) -> None:
-    """Refuse measurements of what is no candidate."""
-    if unknown := [name for name in dict.fromkeys(names) if name not in there]:
+def unknown_names(names: Sequence[str], there: Iterable[str]) -> None:
+    """Refuse measurements of what is no candidate, and say which candidate has a name that looks alike."""
+    known = there if isinstance(there, Container) else set(there)
+    if unknown := [name for name in dict.fromkeys(names) if name not in known]:
+        alike: dict[str, list[str]] = {}
+        for name in there:
+            alike.setdefault(_folded(name), []).append(name)
+        near = [(name, alike[_folded(name)][0]) for name in unknown if _folded(name) in alike]
+        if near:
+            told, meant = near[0]
+            raise ValueError(
+                f"{listed(unknown)} is no candidate; {told!r} ({_spelled(told)}) looks like {meant!r} "
+                f"({_spelled(meant)}): correct the name. A spreadsheet takes zeros off numbers: give it texts."
+            )
         raise ValueError(
             f"{listed(unknown)} is no candidate; correct the name, give it to add_candidates, or leave controls out by "
             "unknown='ignore'."
         )
 
 
+def _folded(name: str) -> str:
+    """Return a name without what two spellings of it may differ by: letters' case and form, blanks, leading zeros."""
+    text = unicodedata.normalize("NFKC", name).casefold()
+    text = "".join("-" if unicodedata.category(c) == "Pd" else c for c in text if unicodedata.category(c) != "Cf")
+    return re.sub(r"(?<!\d)0+(?=\d)", "", "".join(text.split()))
+
+
+def _spelled(name: str) -> str:
+    odd = [f"U+{ord(c):04X}" for c in name if not c.isascii()]
+    return f"{len(name)} characters" + (f", {' '.join(odd[:3])}" if odd else "")
+
+
+def by_value(names: Sequence[str], numbers: Sequence[bool], there: Iterable[str]) -> list[str]:
+    """Return told names, those that went through a number matched by its value.
+
+    ``00123`` and ``1.10`` come back as 123 and 1.1 from whatever reads them as numbers. Such a name is the candidate's
+    if one candidate alone has that value.
+
+    Raises
+    ------
+    ValueError
+        If several candidates have it.
+    """
+    if not any(numbers):
+        return list(names)
+    values: dict[float, list[str]] = {}
+    for name in there:
+        if (value := plain_floats([name])) is not None and name:
+            values.setdefault(float(value[0]), []).append(name)
+    found = []
+    for name, number in zip(names, numbers, strict=True):
+        same = values.get(float(name), []) if number and name else []
+        if len(same) > 1:
+            raise ValueError(
+                f"the name {name} was read as a number, and {' and '.join(same[:2])} both have that value; read "
+                "names as texts: give the file by its path, or read it with dtype=str."
+            )
+        found.append(same[0] if same else name)
+    return found
+
+
 @dataclass(frozen=True)
 class Measurements:
-    """Measurements, one a row: what was measured, its reward (NaN where it failed), and whether it was done at all."""
+    """Measurements, one a row, without rows that are still to come.
+
+    Attributes
+    ----------
+    names : list of str
+        What was measured.
+    values : array, shape (n,)
+        Rewards, NaN where a measurement failed or was not done.
+    done : array of bool, shape (n,)
+        Whether it was tried at all.
+    variances : array, shape (n,)
+        Of the reward as a mean: the square of its standard error; NaN where none is told.
+    counts : array, shape (n,)
+        Number of replicates of which the reward is the mean.
+    table : DataFrame
+        The rows as they were given.
+    decimal : str
+        The decimal sign of the table.
+    to_come : int
+        How many rows have no reward yet.
+    notes : list of str
+        What was decided about the table, a sentence each.
+    """
 
     names: list[str]
     values: FloatArray
     done: BoolArray
-    table: pd.DataFrame  # the rows as they were given
+    variances: FloatArray
+    counts: FloatArray
+    table: pd.DataFrame
+    decimal: str
+    to_come: int
+    notes: list[str]
 
 
-def measurements(table: Any) -> Measurements:
-    """Return what a DataFrame or a CSV file says, with a column (or the index) of names and a column ``reward``.
+def measurements(table: Any, candidates: Sequence[str] | None = None, results: str | None = None) -> Measurements:
+    """Return what a DataFrame or a file says, with a column (or the index) of names and a column ``reward``.
 
-    A reward that is empty, NA, NaN or ``failed`` is a measurement that failed, ``not done`` one that was not tried.
-    Rows without name and reward are left out.
+    Parameters
+    ----------
+    table : DataFrame, str or Path
+        CSV or Excel files as well.
+    candidates : sequence of str, optional
+        Names that there are, by which those that went through a number are found.
+    results : str, optional
+        The column of rewards, if it is not called ``reward``.
     """
-    file = isinstance(table, str | Path)
-    if file:
-        rows = read_rows(Path(table), [])
-        _, header = next(rows)
-        table = pd.DataFrame([parts for _, parts in rows], columns=header)
-        if "reward" in table and name_column(header) is None:
-            table = table.rename(columns={header[0]: "name"})
+    notes: list[str] = []
+    file: TableFile | None = None
+    if isinstance(table, str | Path):
+        file = read_table_file(table, notes)
+        table = pd.DataFrame(dict(enumerate(file.columns)), dtype=object).set_axis(file.header, axis=1)
     if not isinstance(table, pd.DataFrame):
         raise ValueError(f"tell wants the table that ask returned, rewards filled in, got {type(table).__name__}.")
-    column, given = name_column(table), ", ".join(map(str, table.columns))
-    if column is None and table.index.name is None and isinstance(table.index, pd.RangeIndex) and len(table):
-        missing = "name" if "reward" in table else "name and reward"
-        raise ValueError(f"the table has no column {missing}; it has: {given}.")
-    if "reward" not in table:
-        raise ValueError(f"the table has no column reward; it has: {given}.")
-    rewards = [str(c) for c in table.columns if re.match(r"rewards?([ _.]?\d+)?$", str(c), re.IGNORECASE)]
-    if len(rewards) > 1:
+    header, given = [str(c) for c in table.columns], ", ".join(map(str, table.columns))
+    if twice := [str(c) for c in table.columns[table.columns.duplicated()]]:
+        raise ValueError(f"the table has two columns {twice[0]!r}; keep one.")
+    name, reward = find_column(header, NAMES), find_column(header, (results or "reward",))
+    if name is None and file is not None and reward is not None:
+        name = 0
+    own_index = table.index.name is not None or not isinstance(table.index, pd.RangeIndex)
+    if name is None and not own_index and len(table):
+        raise ValueError(
+            f"the table has no column {'name' if reward is not None else 'name and reward'}; it has: {given}."
+        )
+    if reward is None:
+        like = find_column(header, RESULTS)
+        hint = "" if like is None else f" {header[like]} looks like it: rename it reward."
+        raise ValueError(f"the table has no column {results or 'reward'}; it has: {given}.{hint}")
+    rewards = [c for c in header if re.match(r"rewards?([ _.]?\d+)?$", c, re.IGNORECASE)]
+    if len(rewards) > 1 and results is None:
         raise ValueError(
             f"the table has two columns of rewards, {' and '.join(rewards[:2])}; keep one, or give measurements again "
             "as rows."
         )
-    if twice := [str(c) for c in table.columns[table.columns.duplicated()]]:
-        raise ValueError(f"the table has two columns {twice[0]!r}; keep one.")
-    labels = [label_of(label) for label in (table.index if column is None else table[column])]
-    texts = [text_of(value) for value in table["reward"]]
-    kept = [i for i, (label, text) in enumerate(zip(labels, texts, strict=True)) if label or text not in ("", "nan")]
+    raw = list(table.index if name is None else table.iloc[:, name])
+    labels = [label_of(label) for label in raw]
+    numbers = [isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in raw]
+    if file is not None:
+        numbers = [(row, name) in file.numbers for row in range(len(labels))]
+    if file is not None and labels:
+        refuse_summary(f"{file.where}, line {file.lines[-1]}", labels[-1])
+    columns = {i: Column.of(header[i], texts_of(table.iloc[:, i])) for i in range(len(header)) if i != name}
+    kinds = str | int | float | np.number | np.bool_
+    if odd := [
+        v for v in table.iloc[:, reward] if not isinstance(v, kinds) and not (v is None or v is pd.NA or v is pd.NaT)
+    ]:
+        raise ValueError(f"a reward must be a number, empty while it is to come, got {str(odd[0])!r}; correct it.")
+    if pd.api.types.is_bool_dtype(table.iloc[:, reward].dtype):
+        columns[reward] = Column.of(header[reward], [repr(float(v)) for v in table.iloc[:, reward]])
+    texts = [" ".join(text.split()) for text in columns[reward].texts]
+    number = Column.of(header[reward], ["" if _no_number(text) else text for text in texts])
+    where = file.where if file is not None else "the table"
+    decimal = decimal_sign(
+        where, [*(c for i, c in columns.items() if i != reward), number], file is not None and file.semicolons
+    )
+    kept = [i for i, (label, text) in enumerate(zip(labels, texts, strict=True)) if label or text.lower() not in GAPS]
     if nameless := [texts[i] for i in kept if not labels[i]]:
         raise ValueError(f"the reward {nameless[0]} has no name; name it or delete the row.")
-    names, texts = [labels[i] for i in kept], [texts[i] for i in kept]
-    done = np.array([text.lower() not in NOT_DONE for text in texts], dtype=np.bool_)
-    values = _rewards(names, texts, commas=not file)  # the reader has read those of files
-    return Measurements(names, values, done, table.iloc[kept])
+    values = _rewards(where, labels, texts, number, decimal, notes)
+    errors = _errors(where, header, columns, decimal, labels)
+    told = [i for i in kept if texts[i].lower() in FAILED or texts[i].lower() not in (*GAPS, *TO_COME)]
+    if kept and not told:
+        raise ValueError(
+            f"no row of the table has a reward: all {len(kept)} are still to come. Fill them in, or write failed or "
+            "not done where that is so."
+        )
+    names = [labels[i] for i in told]
+    if candidates is not None:
+        names = by_value(names, [numbers[i] for i in told], candidates)
+    done = np.array([texts[i].lower() not in NOT_DONE for i in told], dtype=np.bool_)
+    variances, counts = (column[told] for column in errors)
+    return Measurements(
+        names, values[told], done, variances, counts, table.iloc[told], decimal, len(kept) - len(told), notes
+    )
+
+
+def _no_number(text: str) -> bool:
+    return text.lower() in (*FAILED, *NOT_DONE, *TO_COME)
+
+
+def _rewards(
+    where: str, names: Sequence[str], texts: Sequence[str], column: Column, decimal: str, notes: list[str]
+) -> FloatArray:
+    """Return rewards, NaN where there is none."""
+    for name, text in zip(names, texts, strict=True):
+        if _LIMIT.fullmatch(text):
+            raise ValueError(
+                f"the reward of {name} is {text!r}, beyond what can be measured; give the limit itself as a number, or "
+                "write failed."
+            )
+        if text.lower().lstrip("+-") in ("inf", "infinity"):
+            raise ValueError(f"rewards must be numbers, or `failed`, got an infinite one for {name}.")
+    odd = [i for i, text in enumerate(column.texts) if text and text.lower() not in GAPS and column.floats is None]
+    wrong = [i for i in odd if column.distinct.get(column.texts[i]) is None]
+    if wrong:
+        raise ValueError(
+            f"a reward must be a number, empty while it is to come, `failed` or `not done`, got "
+            f"{texts[wrong[0]]!r} for {names[wrong[0]]}; correct it."
+        )
+    read = numbers_of(where, column, decimal, names)
+    if read is None:
+        example = next(text for text in column.texts if text)
+        raise ValueError(f"a reward must be a number, got {example!r}; correct it.")
+    notes += read[1]
+    if (large := np.abs(read[0]) > LARGEST_REWARD).any():
+        place = int(large.argmax())
+        raise ValueError(
+            f"rewards must be at most {LARGEST_REWARD:g} in size, got {texts[place][:20]} for {names[place]}; rescale."
+        )
+    return read[0]
+
+
+def _errors(
+    where: str, header: Sequence[str], columns: Mapping[int, Column], decimal: str, names: Sequence[str]
+) -> tuple[FloatArray, FloatArray]:
+    """Return the variance of each reward as a mean, NaN where none is told, and its number of replicates."""
+    n_rows = len(names)
+    variances, counts = np.full(n_rows, np.nan), np.ones(n_rows)
+    found: dict[str, FloatArray] = {}
+    for i, column in columns.items():
+        if (word := header[i].strip().casefold()) in _ERRORS:
+            read = numbers_of(where, column, decimal, names)
+            if read is not None:
+                low = 1.0 if word in ("n", "replicates", "count") else 0.0
+                if (bad := read[0] < low).any():
+                    place = int(bad.argmax())
+                    raise ValueError(
+                        f"{header[i]} of {names[place]} is {read[0][place]:g}; it must be at least {low:g}. Correct "
+                        "it, or rename the column if it is no error of the reward."
+                    )
+                found[word] = read[0]
+    for word in ("n", "replicates", "count"):
+        if word in found:
+            counts = np.where(np.isnan(found[word]), 1.0, found[word])
+            break
+    for word in ("sem", "se"):
+        if word in found:
+            return found[word] ** 2, counts
+    for word in ("sd", "std", "stdev"):
+        if word in found:
+            return found[word] ** 2 / counts, counts
+    return variances, counts
+
+
+def named_columns(text: str, header: Sequence[str]) -> list[str]:
+    """Return the columns that a text names: the whole of it, if there is such a column, else its parts by commas."""
+    if text.strip() in header:
+        return [text.strip()]
+    return [part.strip() for part in next(csv.reader([text], skipinitialspace=True), []) if part.strip()]
+
+
+def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[str], FloatArray, list[str]]:
+    """Return the gene of each well, its measurements, shape (n_wells, n_columns), and the genes of wells to come.
+
+    The columns of measurements, one or several between commas, are replicates of each other, NaN where one failed or is
+    empty; without any it is ``phenotype``, or the only one beside the names. A well with nothing in it is still to
+    come, and one whose phenotype is ``not done`` was not tried: both are as if there were no row.
+    """
+    path = Path(path)
+    table = read_table_file(path, notes)
+    header = table.header
+    name = find_column(header, ("gene", *NAMES))
+    name = 0 if name is None else name
+    wanted = named_columns(columns, header) or [header[1 - name] if len(header) == 2 else "phenotype"]
+    places = [find_column(header, (label,)) for label in wanted]
+    if None in places:
+        label = wanted[places.index(None)]
+        like = find_column(header, RESULTS)
+        raise ValueError(
+            f"{path} has no column {label!r}; it has: {', '.join(header)}. Name the measurements by --phenotype"
+            + (f", such as {header[like]}." if like is not None else ".")
+        )
+    chosen = [place for place in places if place is not None]
+    genes = [text.strip() for text in table.columns[name]]
+    refuse_summary(f"{path}, line {table.lines[-1]}", genes[-1]) if genes else None
+    if dates := [gene for gene in genes if _DATES.fullmatch(gene)]:
+        raise ValueError(
+            f"{path}: {dates[0]!r} is no gene but a date, into which a spreadsheet turns names such as MARCHF1 and "
+            "SEPTIN2; write the symbols again, as texts."
+        )
+    cells = [[tidy(text) for text in table.columns[place]] for place in chosen]
+    tried: list[int] = []
+    to_come: list[str] = []
+    for row, gene in enumerate(genes):
+        texts = [column[row].lower() for column in cells]
+        if all(text in GAPS - {"failed"} or text in TO_COME for text in texts):
+            to_come.append(gene)
+        elif not any(text in NOT_DONE for text in texts):
+            if not gene:
+                raise ValueError(f"{path}, line {table.lines[row]}: a well without a gene; name it or delete the row.")
+            tried.append(row)
+    read = [
+        Column.of(header[place], ["" if _no_number(t) else t for t in column])
+        for place, column in zip(chosen, cells, strict=True)
+    ]
+    others = [Column.of(header[i], column) for i, column in enumerate(table.columns) if i != name and i not in chosen]
+    decimal = decimal_sign(str(path), [*read, *others], table.semicolons)
+    found = []
+    for column in read:
+        whose = [f"line {line}: the phenotype of {gene}" for line, gene in zip(table.lines, genes, strict=True)]
+        for row in tried:
+            if _LIMIT.fullmatch(column.texts[row]):
+                raise ValueError(
+                    f"{path}, {whose[row]} is {column.texts[row]!r}, beyond what can be measured; give the limit "
+                    "itself as a number, or write failed."
+                )
+            odd = column.floats is None and column.texts[row].lower() not in GAPS
+            if odd and column.distinct.get(column.texts[row]) is None:
+                raise ValueError(
+                    f"{path}, {whose[row]} is {column.texts[row]!r}; it must be a number, empty while it is to come, "
+                    "or `failed`. Correct it."
+                )
+        values = numbers_of(str(path), column, decimal)
+        assert values is not None
+        notes += [f"{path.name}: {sentence}" for sentence in values[1]]
+        if (large := np.abs(values[0]) > LARGEST_PHENOTYPE).any():
+            row = int(large.argmax())
+            raise ValueError(f"{path}, {whose[row]} is {column.texts[row]!r}; it must be a number of ordinary size.")
+        found.append(values[0][tried])
+    return [genes[row] for row in tried], np.array(found, dtype=np.float64).reshape(len(chosen), -1).T, to_come
 
 
 def text_of(value: Any) -> str:
@@ -233,82 +415,6 @@ def text_of(value: Any) -> str:
         return ""
     is_float = isinstance(value, float | np.floating | np.integer) or (isinstance(value, int) and abs(value) < 10**300)
     return repr(float(value)) if is_float else " ".join(str(value).split())
-
-
-def _value(text: str, whose: str) -> float | None:
-    """Return a measurement, NaN where it failed and None where it is no number; a limit of detection is refused."""
-    if text.lower() in FAILED:
-        return float("nan")
-    if _LIMIT.fullmatch(text):
-        raise ValueError(
-            f"{whose} is {text!r}, beyond what can be measured; give the limit itself as a number, or leave it empty, "
-            "which counts as failed."
-        )
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-def _rewards(names: Sequence[str], texts: Sequence[str], commas: bool) -> FloatArray:
-    commas = commas and not any("." in text for text in texts if not text.lower().islower())
-    with_comma = [text for text in texts if _COMMA.fullmatch(text)]
-    if commas and with_comma and all(_THOUSANDS.fullmatch(text) for text in with_comma):
-        raise ValueError(
-            f"a reward is written {with_comma[0]!r}, whose comma may stand before decimals or after thousands; give "
-            "numbers with decimal points."
-        )
-    found = np.full(len(texts), np.nan)
-    for i, (name, text) in enumerate(zip(names, texts, strict=True)):
-        if text.lower() in NOT_DONE:
-            continue
-        pointed = text.replace(",", ".") if commas and _COMMA.fullmatch(text) else text
-        value = _value(pointed, f"the reward of {name}")
-        if value is None:
-            raise ValueError(
-                f"a reward must be a number, or empty where it failed, got {text!r} for {name}; correct it."
-            )
-        if np.isinf(value):
-            raise ValueError(f"rewards must be numbers, or empty where it failed, got an infinite one for {name}.")
-        if abs(value) > LARGEST_REWARD:
-            raise ValueError(f"rewards must be at most {LARGEST_REWARD:g} in size, got {text} for {name}; rescale.")
-        found[i] = value
-    return found
-
-
-def read_wells(path: str | Path, columns: Sequence[str], notes: list[str]) -> tuple[list[str], FloatArray]:
-    """Return the gene of each well and its measurements, shape (n_wells, n_columns), NaN where it failed.
-
-    The columns of measurements are replicates of each other; without any it is ``phenotype``, or the only one beside
-    the names. A phenotype ``not done`` is as if there were no row: the well was not tried.
-    """
-    path = Path(path)
-    rows = read_rows(path, notes)
-    _, header = next(rows)
-    name = names_place(header)
-    wanted = list(columns) or (["phenotype"] if "phenotype" in header or len(header) != 2 else [header[1 - name]])
-    if missing := [c for c in wanted if c not in header]:
-        raise ValueError(
-            f"{path} has no column {missing[0]!r}; it has: {', '.join(header)}. Name the measurements by --phenotype."
-        )
-    genes, found = [], []
-    for line, parts in rows:
-        texts = [parts[header.index(c)].strip() for c in wanted]
-        if any(text.lower() in NOT_DONE for text in texts):
-            continue
-        gene = parts[name].strip()
-        if not gene:
-            raise ValueError(f"{path}, line {line}: a well without a gene; name it or delete the row.")
-        whose = f"{path}, line {line}: the phenotype of {gene}"
-        values = [_value(text, whose) for text in texts]
-        for text, value in zip(texts, values, strict=True):
-            if value is None or abs(value) > LARGEST_PHENOTYPE or (value != value and text.lower() not in FAILED):
-                raise ValueError(
-                    f"{whose} is {text!r}; it must be a number, or empty where the well failed. Correct it."
-                )
-        genes.append(gene)
-        found.append(values)
-    return genes, np.array(found, dtype=np.float64).reshape(len(genes), len(wanted))
 
 
 def averaged(genes: Sequence[str | None], wells: FloatArray) -> tuple[dict[str, float], float]:

@@ -130,12 +130,14 @@ class BatchSearchCV(RandomizedSearchCV):
             settings = [self.candidates_[int(name)] for name in batch["name"]]
             results = evaluate_candidates(settings, more_results={"batch": [number] * len(settings)})
             scores = np.asarray(results[self._metric(results)], dtype=np.float64)[tried:]
-            search.tell(batch.assign(reward=np.where(np.isfinite(scores), scores, np.nan)))
+            search.tell(batch.assign(reward=[float(s) if np.isfinite(s) else "failed" for s in scores]))
             tried += len(settings)
 
     def _metric(self, results: dict[str, Any]) -> str:
         """Return the column of the score that is maximised."""
         column = f"mean_test_{self.refit}" if isinstance(self.refit, str) else "mean_test_score"
+        if column not in results and (callable(self.refit) or self.refit is False):
+            column = next(name for name in results if name.startswith("mean_test_"))  # the first metric
         if column not in results:
             there = [name.removeprefix("mean_test_") for name in results if name.startswith("mean_test_")]
             raise ValueError(
@@ -155,18 +157,31 @@ def drawn(distributions: Any, n: int, random: Any) -> list[dict[str, Any]]:
 
 
 def as_table(settings: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """Return settings as candidates: numbers, wide ones by their logarithm, and words; a gap where one has no value."""
+    """Return settings as candidates: numbers, wide ones by their logarithm, and a column of 0 and 1 for each word.
+
+    A word among numbers, such as None, is a gap there and has a column of its own.
+    """
     columns: dict[str, list[Any]] = {}
     for name in dict.fromkeys(name for each in settings for name in each):
         there = [each.get(name, _ABSENT) for each in settings]
-        known = [value for value in there if value is not _ABSENT]
-        if all(isinstance(v, Real) and not isinstance(v, bool | np.bool_) and math.isfinite(v) for v in known):
+        known = [value for value in there if _is_number(value)]
+        odd = [value for value in there if value is not _ABSENT and not _is_number(value)]
+        if len(known) > len(odd):
             wide = min(known) > 0 and max(known) / min(known) >= _WIDE
-            numbers = [None if v is _ABSENT else math.log10(v) if wide else float(v) for v in there]
-            columns[f"param_{name}"] = numbers
+            columns[f"param_{name}"] = [
+                None if not _is_number(v) else math.log10(v) if wide else float(v) for v in there
+            ]
         else:
-            columns[f"param_{name}"] = [None if v is _ABSENT else f"{type(v).__name__} {v!r}" for v in there]
+            odd = [value for value in there if value is not _ABSENT]
+        texts = ["(missing)" if v is _ABSENT else f"{type(v).__name__} {v!r}" for v in there]
+        levels = {f"{type(v).__name__} {v!r}" for v in odd} | ({"(missing)"} if _ABSENT in there and odd else set())
+        for level in sorted(levels):  # as a category, of however many words
+            columns[f"param_{name}={level}"] = [float(text == level) for text in texts]
     return pd.DataFrame(columns, index=[str(i) for i in range(len(settings))])
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_) and math.isfinite(value)
 
 
 _ABSENT = object()  # of a setting that one of several dictionaries has and another has not

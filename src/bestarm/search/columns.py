@@ -1,0 +1,168 @@
+"""Roles of the columns of a table: names, results, features, or left out; one decision for files and frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from bestarm.search.number_texts import GAPS, TO_COME, plain_floats, tidy
+
+NAMES = ("name", "candidate", "arm", "gene")  # headers of the column with the names, in any case of letters
+RESULTS = ("reward", "phenotype", "yield", "result", "results", "response", "outcome", "readout")
+_IDENTIFIERS = (
+    "id",
+    "nr",
+    "no",
+    "no.",
+    "#",
+    "number",
+    "index",
+    "sample",
+    "well",
+    "compound",
+    "experiment",
+    "versuch",
+    "probe",
+)
+_COUNTERS = ("", "nr", "no", "no.", "#", "number", "index", "unnamed: 0")
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Places of the columns of a table by role.
+
+    Attributes
+    ----------
+    names : int or None
+        The column of names; None where the rows have none and are numbered.
+    results : tuple of int
+        Columns of results, which describe no candidate before it is measured.
+    features : tuple of int
+        What describes candidates.
+    notes : tuple of str
+        What was decided that the header alone does not say, a sentence each.
+    """
+
+    names: int | None
+    results: tuple[int, ...]
+    features: tuple[int, ...]
+    notes: tuple[str, ...]
+
+
+def find_column(header: Sequence[str], wanted: Sequence[str]) -> int | None:
+    """Return the place of the first of some headers that there is: as it is written, then in any case of letters."""
+    for word in wanted:
+        if word in header:
+            return header.index(word)
+    folded = [label.strip().casefold() for label in header]
+    return next((folded.index(word.casefold()) for word in wanted if word.casefold() in folded), None)
+
+
+def roles_of(
+    header: Sequence[str],
+    cells: Callable[[int], Sequence[str]],
+    *,
+    first: Sequence[str] = (),
+    results: Sequence[str] | None = None,
+    also: Sequence[str] = (),
+    named: bool = False,
+    numeric: Sequence[bool] = (),
+) -> Roles:
+    """Return the role of each column.
+
+    Parameters
+    ----------
+    header : sequence of str
+        Names of the columns; an empty one has the names of the rows.
+    cells : callable
+        Returns the texts of the column at a place.
+    first : sequence of str
+        Headers of the names that come before ``name``, ``candidate``, ``arm`` and ``gene``.
+    results : sequence of str, optional
+        Columns of results; by default those called so, and those with results to come. Empty: there is none.
+    also : sequence of str
+        Columns of results besides, where they are there.
+    named : bool
+        Whether the rows have names already, such as those of an index.
+    numeric : sequence of bool
+        Of each column whether it is known to hold numbers alone.
+
+    Raises
+    ------
+    ValueError
+        If ``results`` names a column that there is not.
+    """
+    notes: list[str] = []
+    names = None if named else find_column(header, (*first, *NAMES))
+    if names is None and not named:
+        names = _first_column(header, cells, notes)
+    if results is None:
+        known = numeric or [False] * len(header)
+        found = [
+            i
+            for i, label in enumerate(header)
+            if i != names
+            and (
+                label in also
+                or label.strip().casefold() in RESULTS
+                or (not known[i] and _has_results_to_come(cells(i)))
+            )
+        ]
+        for i in found:
+            notes.append(f"column {header[i]}: results, no feature; `results` names such columns, if others are meant.")
+    else:
+        places = [find_column(header, (label,)) for label in results]
+        if None in places:
+            label = results[places.index(None)]
+            raise ValueError(f"there is no column {label!r} of results; the table has: {', '.join(header)}.")
+        found = [place for place in places if place is not None]
+    features = []
+    for i, label in enumerate(header):
+        if i == names or i in found:
+            continue
+        texts = cells(i) if label.strip().casefold() in _COUNTERS else ()
+        if texts and _counts(texts):
+            notes.append(f"column {label or 'without a header'}: the numbers of the rows, left out.")
+        else:
+            features.append(i)
+    return Roles(names, tuple(found), tuple(features), tuple(notes))
+
+
+def _first_column(header: Sequence[str], cells: Callable[[int], Sequence[str]], notes: list[str]) -> int | None:
+    """Return 0 if the first column has the names of the rows although it is not called so, else None."""
+    texts = [tidy(text) for text in cells(0)] if header else []
+    words = plain_floats([text.replace(",", ".") for text in texts if text]) is None
+    called = header[0].strip().casefold() in _IDENTIFIERS if header else False
+    if texts and len(set(texts)) == len(texts) and "" not in texts and (words or called or header[0] == ""):
+        if header[0] and len(header) > 1:
+            notes.append(f"column {header[0]}: the names of the rows, which no other column has.")
+        return 0
+    if len(header) > 1:
+        notes.append("no column of names, so that the rows are numbered from 0 on; a column `name` would name them.")
+        return None
+    return 0 if texts and words else None
+
+
+def _has_results_to_come(texts: Sequence[str]) -> bool:
+    """Return whether a column has words such as PENDING among numbers or gaps."""
+    joined = "\x1f".join(texts).lower()
+    if not any(word in joined for word in TO_COME):
+        return False
+    others = {tidy(text).lower() for text in texts} - GAPS
+    left = others - set(TO_COME)
+    return left != others and plain_floats([text.replace(",", ".") for text in left]) is not None
+
+
+def _counts(texts: Sequence[str]) -> bool:
+    """Return whether texts are 0, 1, 2, ... or 1, 2, 3, ... in order."""
+    start = tidy(texts[0])
+    return start in ("0", "1") and all(tidy(t) == str(i) for i, t in enumerate(texts, int(start)))
+
+
+def texts_of(values: Any) -> list[str]:
+    """Return cells of a frame as texts, empty for gaps, whatever its kind of column."""
+    column = pd.Series(values).astype(object)
+    return ["" if gap else str(v) for v, gap in zip(column, pd.isna(column), strict=True)]

@@ -1,0 +1,297 @@
+"""Texts as numbers, by one grammar and with one decimal sign a table.
+
+A number is ``12``, ``-1.5``, ``2e-3``; with a typographic minus, thousands in groups of three (``1'000``, ``1 000``,
+``1,000.5``), or decimal commas where the whole table has them. A percent sign or one unit throughout a column is taken
+off, and said. Whatever else looks like a number (a range, a ratio, a time, a date, a limit, several units) is refused:
+as a word it would lose its order without a word about it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bestarm.interface import FloatArray
+
+GAPS = frozenset(
+    (
+        "", "na", "n/a", "nan", "none", "null", "<na>", "failed", "#n/a", "#na", "#div/0!", "#value!", "#ref!",
+        "#name?", "#num!", "#null!",
+    )
+)  # fmt: skip
+_GAP_HINTS = ("-", "--", "?", ".", "/", "n.d.", "nd", "n.a.", "k.a.", "n.b.", "missing", "unknown", "tbd")
+TO_COME = ("pending", "to come", "tbd", "todo", "running", "in progress", "planned")
+_BLANKS = " \u00a0\u2009\u202f"
+_BODY = (
+    rf"[+-]?(?:[0-9]{{1,3}}(?:['’][0-9]{{3}})+(?:[.,][0-9]+)?|[0-9]{{1,3}}(?:[{_BLANKS}][0-9]{{3}})+(?:[.,][0-9]+)?"
+    r"|[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]+|[0-9]{1,3}(?:,[0-9]{3})+\.[0-9]+|[0-9]{1,3}(?:\.[0-9]{3}){2,}"
+    r"|[0-9]{1,3}(?:,[0-9]{3}){2,}|[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?"
+)
+_NUMBER = re.compile(rf"([€$£]?)\s*({_BODY})(\s*)(\D*|[^\W\d][^,;]{{0,12}})")
+_GROUP = re.compile(r"[+-]?[1-9][0-9]{0,2}([.,])[0-9]{3}")
+_DATE = re.compile(
+    r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?|\d{1,2}([./-])\d{1,2}\2(\d{4}|\d{2})|\d{1,2}[- ][A-Za-z]{3}([- ]\d{2,4})?"
+)
+_ONE = r"[+-]?[0-9]+(?:[.,][0-9]+)?"
+_SHAPES = (
+    ("a limit", re.compile(rf"[<>≤≥]=?\s*{_ONE}\s*\D*"), "give the limit itself as a number"),
+    ("a date", _DATE, "drop the column, or give a number of days"),
+    ("a time", re.compile(r"\d{1,2}:\d{2}(:\d{2})?"), "give minutes or hours as one number"),
+    ("a ratio", re.compile(rf"{_ONE}\s*[:/]\s*{_ONE}"), "give the quotient as one number"),
+    ("a range", re.compile(rf"{_ONE}\s*(?:[-–—]|\.\.|to|bis)\s*{_ONE}\s*\D*"), "give its middle, or two columns"),
+    ("a number with its error", re.compile(rf"{_ONE}\s*(?:±|\+/-)\s*{_ONE}\s*\D*"), "give two columns"),
+)
+_UNITS = re.compile(  # glued to a number; after a blank, any word is one
+    r"%|‰|°[CF]?|(?:[numµμk]?(?:M|mol|g|s|Pa|V|Hz)|[mµμn][lLmA]|cm|K|h|hrs?|min|(?:mol|wt|vol)%|eq|equiv|rpm|ppm|ppb|atm|bar|mbar|psi|k?Da|"
+    r"kcal|kJ|x|fold)(?:/\w+)?|[€$£]"
+)
+_EXACT = {ord("−"): "-", ord("﹣"): "-", ord("－"): "-", ord("\u00a0"): " ", ord("\u2009"): " ", ord("\u202f"): " "}
+
+
+def tidy(text: str) -> str:
+    """Return a cell without blanks around it, with plain minus signs and plain blanks."""
+    return (text if text.isascii() else text.translate(_EXACT)).strip()
+
+
+def plain_floats(texts: Sequence[str]) -> FloatArray | None:
+    """Return texts as numbers if each is one with a decimal point or none at all, and no gap; quick where they are."""
+    joined = "\x1f".join(texts)
+    if "_" in joined or not joined.isascii() or "n" in joined or "N" in joined:  # nan, inf, and what only Python reads
+        return None
+    try:
+        return np.array(list(map(float, texts)))
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True)
+class _Parsed:
+    """A text that is a number with perhaps something around it."""
+
+    body: str
+    prefix: str
+    unit: str
+    spaced: bool
+
+    @property
+    def around(self) -> str:
+        return self.prefix + self.unit
+
+
+def _parsed(text: str) -> _Parsed | None:
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        return None
+    prefix, body, blank, unit = found.groups()
+    unit = unit.strip()
+    if unit[:1] in ("-", ",", ".", ":", ";", "/", "'", "(", "_", "+", "–") or (unit and unit[0].isdigit()):
+        return None
+    return _Parsed(body, prefix, unit, bool(blank))
+
+
+def _sign_of(body: str) -> str:
+    """Return which decimal sign a number has: ``.``, ``,``, ``""`` for none, ``?.`` and ``?,`` for one or thousands."""
+    text = re.split("[eE]", body)[0]
+    points, commas = text.count("."), text.count(",")
+    if points and commas:
+        return "." if text.rindex(".") > text.rindex(",") else ","
+    if points + commas == 0:
+        return ""
+    sign = "." if points else ","
+    if points + commas > 1:
+        return "," if points else "."  # groups of thousands
+    grouped = "'" in text or "’" in text or any(blank in text for blank in _BLANKS)
+    return f"?{sign}" if text == body and not grouped and _GROUP.fullmatch(text) else sign
+
+
+def _value(body: str, decimal: str) -> float:
+    """Return a number that has this decimal sign."""
+    other = "," if decimal == "." else "."
+    text = re.sub(rf"['’{_BLANKS}]", "", body).replace(other, "")
+    return float(text.replace(decimal, "."))
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table as texts, and what they are.
+
+    Attributes
+    ----------
+    label : str
+        Its header.
+    texts : list of str
+        Its cells, tidy.
+    floats : array or None
+        Its numbers, where all cells are plain ones.
+    distinct : mapping of str to parsed number or None
+        Otherwise each text that is no gap, once.
+    """
+
+    label: str
+    texts: Sequence[str]
+    floats: FloatArray | None
+    distinct: Mapping[str, _Parsed | None]
+
+    @classmethod
+    def of(cls, label: str, texts: Iterable[str]) -> Column:
+        """Return a column of cells."""
+        clean = [tidy(text) for text in texts]
+        floats = plain_floats(clean)
+        words = {} if floats is not None else {t: _parsed(t) for t in dict.fromkeys(clean) if t.lower() not in GAPS}
+        return cls(label, clean, floats, words)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether every cell that is no gap is a number, perhaps with a unit."""
+        if self.floats is not None:
+            return True
+        return bool(self.distinct) and all(p is not None for p in self.distinct.values()) and self._one_kind()
+
+    def _one_kind(self) -> bool:
+        """Return whether what stands around the numbers makes the column one of numbers, not of codes such as 1A."""
+        around = {p.around for p in self.distinct.values() if p is not None}
+        if len(around) <= 1:
+            return True
+        known = [p for p in self.distinct.values() if p is not None and p.around]
+        return all(p.prefix or p.spaced or _UNITS.fullmatch(p.unit) for p in known)
+
+    def signs(self) -> dict[str, str]:
+        """Return the decimal signs of the numbers, each with an example."""
+        if self.floats is not None:
+            pointed = (text for text in self.texts if "." in text)
+            doubtful = ""
+            for text in pointed:
+                if _sign_of(text) == ".":
+                    return {".": text}
+                doubtful = doubtful or text
+            return {"?.": doubtful} if doubtful else {}
+        return {_sign_of(p.body): text for text, p in self.distinct.items() if p is not None}
+
+
+def decimal_sign(where: str, columns: Iterable[Column], semicolons: bool = False) -> str:
+    """Return the decimal sign of a table, ``.`` or ``,``, which is one for all of its columns of numbers.
+
+    Parameters
+    ----------
+    where : str
+        The file, or ``the table``.
+    columns : iterable of Column
+        All of them.
+    semicolons : bool
+        Whether semicolons separate the columns, as where spreadsheets write decimal commas.
+
+    Raises
+    ------
+    ValueError
+        If one column has decimal commas and another decimal points, or if all numbers look like ``1.250`` or ``1,250``,
+        which may be thousands.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    for column in columns:
+        if column.numeric:
+            for sign, example in column.signs().items():
+                found.setdefault(sign, (column.label, example))
+    if "." in found and "," in found:
+        (one, point), (other, comma) = found["."], found[","]
+        raise ValueError(
+            f"{where}: column {one!r} has {point!r} and column {other!r} has {comma!r}, decimal points and decimal "
+            "commas; write all numbers of a table in one way."
+        )
+    if "," in found or "." in found:
+        return "," if "," in found else "."
+    if semicolons and "?," in found and "?." not in found:
+        return ","
+    doubtful = found.get("?,") or (found.get("?.") if semicolons else None)
+    if doubtful:
+        raise ValueError(
+            f"{where}: column {doubtful[0]!r} has {doubtful[1]!r}, whose {'comma' if ',' in doubtful[1] else 'point'} "
+            "may stand before decimals or after thousands; give numbers with decimal points and without thousands."
+        )
+    return "."
+
+
+def numbers_of(
+    where: str, column: Column, decimal: str, whose: Sequence[str] = ()
+) -> tuple[FloatArray, list[str]] | None:
+    """Return the numbers of a column, NaN for gaps, and what was done to read them; None for a column of words.
+
+    Parameters
+    ----------
+    where : str
+        The file, or ``the table``.
+    column : Column
+        Its cells.
+    decimal : str
+        The decimal sign of the table.
+    whose : sequence of str
+        Names of the rows, for errors.
+
+    Raises
+    ------
+    ValueError
+        For a column of numbers with a cell that is none, or of which nearly all cells only look like numbers.
+    """
+    said: list[str] = []
+    label = column.label
+    if column.floats is not None and (decimal == "." or not any("." in text for text in column.texts)):
+        return column.floats, said
+    distinct = column.distinct if column.floats is None else {t: _parsed(t) for t in dict.fromkeys(column.texts)}
+    if not distinct:
+        return np.full(len(column.texts), math.nan), said
+    if not all(p is not None for p in distinct.values()) or not column.numeric:
+        _refuse_lookalikes(where, column, distinct, whose)
+        return None
+    units = {p.around for p in distinct.values() if p is not None}
+    if len(units) > 1:
+        one, other = (
+            next(t for t, p in distinct.items() if p is not None and p.around == u) for u in sorted(units)[:2]
+        )
+        raise ValueError(
+            f"{where}: column {label!r} has {one!r} and {other!r}, several units; give numbers of one unit."
+        )
+    values = {text: _value(p.body, decimal) for text, p in distinct.items() if p is not None}
+    if unit := next(iter(units)):
+        said.append(f"column {label}: numbers with the unit {unit!r}, which was taken off.")
+    other = "," if decimal == "." else "."
+    grouped = [t for t, p in distinct.items() if p is not None and re.search(rf"['’{_BLANKS}{other}]", p.body)]
+    if grouped:
+        said.append(f"column {label}: {grouped[0]!r} read as {values[grouped[0]]:.10g}, with a sign of thousands.")
+    taken = [t for t in dict.fromkeys(column.texts) if t and t.lower() in GAPS]
+    if taken:
+        n = sum(text in taken for text in column.texts)
+        said.append(f"column {label}: {', '.join(map(repr, taken))} taken for a gap ({n} cell{'s' * (n != 1)}).")
+    return np.array([values.get(text, math.nan) for text in column.texts]), said
+
+
+def _refuse_lookalikes(
+    where: str, column: Column, distinct: Mapping[str, _Parsed | None], whose: Sequence[str]
+) -> None:
+    """Refuse a column with some numbers, or in which nearly every word has the shape of a number."""
+    label, words = column.label, [text for text, p in distinct.items() if p is None]
+    shapes = {text: shape for text in words for shape in _SHAPES if shape[1].fullmatch(text)}
+    numbers = [
+        text for text, p in distinct.items() if p is not None and (not p.unit or p.spaced or _UNITS.fullmatch(p.unit))
+    ]
+    if shapes and len(shapes) + len(numbers) >= 0.9 * len(distinct):
+        text, (kind, _, remedy) = next(iter(shapes.items()))
+        raise ValueError(
+            f"{where}: column {label!r} has {text!r}, {kind}, which is no number and as a word would have no order; "
+            f"{remedy}, or name the column among `words` if each text is a category of its own."
+        )
+    bare = [text for text, p in distinct.items() if p is not None and not p.around]
+    if words and (bare or len(numbers) >= 0.9 * len(distinct)):
+        place = column.texts.index(words[0])
+        of = f" of {whose[place]}" if len(whose) > place else ""
+        if words[0].lower() in TO_COME:
+            remedy = "a column of results is no feature: name it in `results`, or leave it out of the table"
+        elif words[0].lower() in _GAP_HINTS:
+            remedy = "leave the cell empty where nothing is known"
+        else:
+            remedy = "correct it, leave the cell empty where nothing is known, or drop the column if it is no feature"
+        raise ValueError(
+            f"{where}: column {label!r}{of} is {words[0]!r} among numbers such as {(bare or numbers)[0]!r}; {remedy}."
+        )

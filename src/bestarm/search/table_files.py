@@ -1,0 +1,266 @@
+"""Files of tables, CSV of any dialect and Excel, as texts; the layout is read off all of the first rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, time
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from bestarm.search.number_texts import plain_floats
+
+_FIRST = 50  # rows that decide the layout
+_SEPARATORS = ("\t", ";", ",")  # in this order where several fit: a comma may stand within numbers and words
+_EXCEL = (".xlsx", ".xlsm")
+_NAMES = ("name", "candidate", "arm", "gene", "id")
+
+
+@dataclass
+class TableFile:
+    """A table of texts.
+
+    Attributes
+    ----------
+    where : str
+        Its file, for errors.
+    header : list of str
+        Names of the columns; one may be empty, which has the names of the rows.
+    lines : list of int
+        Line of each row in the file, from 1 on.
+    columns : list of list of str
+        Cells by column.
+    semicolons : bool
+        Whether semicolons separate the columns, as spreadsheets write them where decimals have commas.
+    numbers : set of tuple of int
+        Places (row, column) of cells that a spreadsheet holds as numbers, so that ``1.10`` has become ``1.1``.
+    """
+
+    where: str
+    header: list[str]
+    lines: list[int]
+    columns: list[list[str]]
+    semicolons: bool = False
+    numbers: set[tuple[int, int]] = field(default_factory=set)
+
+
+def read_table_file(path: str | Path, notes: list[str]) -> TableFile:
+    """Return the table in a CSV file or in the first sheet of an Excel file; what was left out is added to ``notes``.
+
+    The separator (tab, semicolon or comma) and the header are those under which the first 50 rows have one number of
+    fields, the most. Titles, comments and blank lines above the header are left out and said, as are columns without
+    header and content. The line ``sep=;`` that some spreadsheets write first is obeyed.
+
+    Raises
+    ------
+    ValueError
+        For a file that is not there, no text, or has a row of another length, in one line with the remedy.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder, no file; name the table in it.")
+    try:
+        if path.suffix.lower() in _EXCEL:
+            return _read_excel(path, notes)
+        text = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise ValueError(
+            f"there is no file {path}; write one, names in the first column and a header above them."
+        ) from None
+    except UnicodeDecodeError:
+        with open(path, "rb") as raw:
+            if raw.read(4) == b"PK\x03\x04":
+                raise ValueError(
+                    f"{path} is a spreadsheet or an archive, no text; save it as CSV (UTF-8), or call it .xlsx."
+                ) from None
+        raise ValueError(f"{path} is no text in UTF-8; save it as CSV (UTF-8), not as a spreadsheet.") from None
+    if text.startswith("PK\x03\x04"):
+        raise ValueError(f"{path} is a spreadsheet or an archive, no text; save it as CSV (UTF-8), or call it .xlsx.")
+    return _read_text(path, text, notes)
+
+
+def _read_text(path: Path, text: str, notes: list[str]) -> TableFile:
+    if not text.strip():
+        raise ValueError(f"{path} is empty; it needs a header, such as name,reward. Is it half-written?")
+    first, _, rest = text.partition("\n")
+    given, skipped = "", 0
+    if first.strip().strip('"').lower().startswith("sep=") and len(first.strip().strip('"')) == 5:
+        given, text, skipped = first.strip().strip('"')[4], rest, 1
+    fits = {s: _layout(_rows_of(path, text, s, _FIRST)) for s in ((given,) if given else _SEPARATORS)}
+    separator = max(fits, key=lambda s: (fits[s].share, -fits[s].above, fits[s].width))
+    rows = _rows_of(path, text, separator)
+    if not rows:
+        raise ValueError(f"{path} is empty; it needs a header, such as name,reward. Is it half-written?")
+    _say_above(path.name, rows[: fits[separator].above], notes)
+    found = _rectangle(path, rows[fits[separator].above :], skipped, notes)
+    found.semicolons = separator == ";"
+    if text[-1] not in "\r\n":
+        notes.append(f"{path.name}: the last line has no end; it is taken as it is, check that the file is whole.")
+    return found
+
+
+def _rows_of(path: Path, text: str, separator: str, most: int | None = None) -> list[tuple[int, list[str]]]:
+    """Return the rows that are not empty, with their lines."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    try:
+        found = ((reader.line_num, parts) for parts in reader if any(parts) and any(map(str.strip, parts)))
+        return list(islice(found, most))
+    except csv.Error as error:
+        if most is not None:
+            return []
+        raise ValueError(f"{path}, line {reader.line_num}: {error}; save it again as CSV.") from None
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """How well rows fit one separator: share of the rows of the usual length, rows above the header, fields."""
+
+    share: float
+    above: int
+    width: int
+
+
+def _layout(rows: Sequence[tuple[int, list[str]]]) -> _Layout:
+    widths = [len(parts) for _, parts in rows]
+    if not widths:
+        return _Layout(0.0, 0, 0)
+    usual = max(set(widths), key=lambda w: (widths.count(w), w))
+    above = next(i for i, w in enumerate(widths) if w == usual)
+    below = widths[above:]
+    comments = sum(parts[0].lstrip().startswith("#") for _, parts in rows[:above])
+    if above and comments < above and (usual < 2 or _has_numbers(rows[above][1])):
+        above, below = comments, widths[comments:]  # what stands above is a header that lacks fields, no title
+        if usual - below[0] == 1 and len(below) > 1:
+            return _Layout(1.0 - (len(below) - 1 - below[1:].count(usual)) / len(below), above, usual)
+    while len(below) > 2 and rows[above][1][0].lstrip().startswith("#") and not _has_numbers(rows[above + 1][1]):
+        above, below = above + 1, below[1:]
+    share = below.count(usual) / len(below)
+    return _Layout(share if usual > 1 else share / 4, above, usual)
+
+
+def _has_numbers(parts: Sequence[str]) -> bool:
+    return any(plain_floats([part.strip().replace(",", ".")]) is not None for part in parts if part.strip())
+
+
+def _say_above(file: str, rows: Sequence[tuple[int, list[str]]], notes: list[str]) -> None:
+    for _, parts in rows:
+        notes.append(f"{file}: {' '.join(filter(None, map(str.strip, parts)))[:60]!r} above the header, left out.")
+
+
+def _rectangle(path: Path, rows: list[tuple[int, list[str]]], skipped: int, notes: list[str]) -> TableFile:
+    """Return rows of one length as columns; the first row is the header."""
+    head = [part.strip() for part in rows[0][1]]
+    head[0] = head[0].removeprefix("#").strip() or head[0]
+    body = rows[1:]
+    named = any(label.casefold() in _NAMES for label in head)
+    if len(body) > 1 and not named and all(len(parts) == len(head) + 1 for _, parts in body):
+        head = ["", *head]  # a header without a word for the names, as R writes it
+    for at, (line, parts) in enumerate(body):
+        if len(parts) > len(head) and not any(map(str.strip, parts[len(head) :])):
+            del parts[len(head) :]
+        if len(parts) != len(head):
+            last = "A half-written file ends so: write it again." if at == len(body) - 1 else (
+                "A text with a separator in it stands in quotes."
+            )  # fmt: skip
+            raise ValueError(
+                f"{path}, line {line + skipped}: {len(parts)} fields where the header has {len(head)}; complete the "
+                f"row. {last}"
+            )
+    columns = [list(column) for column in zip(*(parts for _, parts in body), strict=True)] or [[] for _ in head]
+    lines = [line + skipped for line, _ in body]
+    return _checked(TableFile(str(path), head, lines, columns), path.name, notes)
+
+
+def _checked(table: TableFile, file: str, notes: list[str]) -> TableFile:
+    """Leave out columns without header and content, and refuse headers that cannot be told apart."""
+    empty = [i for i, label in enumerate(table.header) if not label and not any(map(str.strip, table.columns[i]))]
+    if empty:
+        notes.append(f"{file}: {len(empty)} empty column{'s' * (len(empty) > 1)} left out.")
+        kept = [i for i in range(len(table.header)) if i not in empty]
+        table.header = [table.header[i] for i in kept]
+        table.columns = [table.columns[i] for i in kept]
+        table.numbers = {(row, kept.index(column)) for row, column in table.numbers if column in kept}
+    for i, label in enumerate(table.header):
+        if label in table.header[:i] or (label == "" and i > 0):
+            raise ValueError(
+                f"{table.where}: the column name {label!r} is empty or there twice; give each column its own name."
+            )
+    return table
+
+
+def _read_excel(path: Path, notes: list[str]) -> TableFile:
+    try:
+        from openpyxl import load_workbook
+    except ImportError:
+        raise ImportError("Excel files need openpyxl: pip install 'bestarm[excel]'", name="openpyxl") from None
+    if not path.is_file():
+        raise FileNotFoundError(path)
+    try:
+        book = load_workbook(path, read_only=True, data_only=True)
+        sheets = [sheet for sheet in book.worksheets if any(any(v is not None for v in r) for r in sheet.values)]
+        values = [(line, list(row)) for line, row in enumerate(sheets[0].values, 1)] if sheets else []
+    except Exception as error:  # whatever openpyxl raises for a file that is none
+        kind = type(error).__name__
+        raise ValueError(
+            f"{path} is no Excel file, or it is damaged ({kind}); save it again as .xlsx or CSV."
+        ) from None
+    if len(sheets) > 1:
+        notes.append(f"{path.name}: the sheet {sheets[0].title!r} of {len(sheets)} was read.")
+    rows = [(line, row) for line, row in values if any(v is not None and str(v).strip() for v in row)]
+    if not rows:
+        raise ValueError(f"{path} is empty; its first sheet needs a header, such as name and reward.")
+    filled = [sum(v is not None for v in row) for _, row in rows[:_FIRST]]
+    above = next(i for i, n in enumerate(filled) if n >= max(min(2, max(filled)), max(filled) - 1))
+    _say_above(path.name, [(line, [_cell(v) for v in row]) for line, row in rows[:above]], notes)
+    rows = rows[above:]
+    width = max(max((i for i, v in enumerate(row) if v is not None), default=0) for _, row in rows) + 1
+    full = [(line, [*row, *[None] * width][:width]) for line, row in rows]
+    numbers = {
+        (r, c) for r, (_, row) in enumerate(full[1:]) for c, v in enumerate(row)
+        if isinstance(v, int | float) and not isinstance(v, bool)
+    }  # fmt: skip
+    head = [_cell(v).strip() for v in full[0][1]]
+    columns = [[_cell(row[c]) for _, row in full[1:]] for c in range(width)]
+    return _checked(
+        TableFile(str(path), head, [line for line, _ in full[1:]], columns, False, numbers), path.name, notes
+    )
+
+
+def _cell(value: Any) -> str:
+    """Return a cell of a spreadsheet as text."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    if isinstance(value, datetime | date | time):
+        return value.isoformat().removesuffix("T00:00:00")
+    return str(value)
+
+
+def write_excel(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write a table as the first sheet of an Excel file, texts as texts, so that a name stays as it is."""
+    try:
+        from openpyxl import Workbook
+    except ImportError:
+        raise ImportError(
+            "Excel files are written with openpyxl: pip install 'bestarm[excel]'", name="openpyxl"
+        ) from None
+    book = Workbook()
+    sheet = book.active
+    for row in [header, *rows]:
+        sheet.append(list(row))
+    for cells in sheet.iter_rows():
+        for cell in cells:
+            if isinstance(cell.value, str):
+                cell.data_type, cell.number_format = "s", "@"
+    buffer = io.BytesIO()
+    book.save(buffer)
+    part = path.with_name(f".{path.name}.tmp")
+    part.write_bytes(buffer.getvalue())
+    os.replace(part, path)
