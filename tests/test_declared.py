@@ -28,6 +28,7 @@ OF_SKLEARN = {"bestarm.search.tuning"}
 OF_SCREENS = {"bestarm.search.replay_figure"}
 LATE = {  # imported in a function, where an extra of its own says what is needed
     ("bestarm.kernels", "gpy"): "lab",
+    ("bestarm.search.table_files", "openpyxl"): "excel",
     ("bestarm_lab.experiments.cluster", "cloudpickle"): "cluster",
     ("bestarm_lab.experiments.cluster", "distributed"): "cluster",
 }

@@ -131,10 +131,6 @@ def test_a_trial_that_fails_is_not_repeated_and_ends_nothing():
         ({"policy": "gpp"}, "there is no policy 'gpp'"),
         ({"space": {"a": 3.0}}, "'a'"),
         ({"space": {"z": uniform(0, 1)}}, "Invalid parameter 'z'"),
-        (
-            {"scoring": ["r2", "neg_max_error"], "refit": False},
-            "refit must name the metric that is maximised, one of r2, neg_max_error; got False",
-        ),
     ],
 )
 def test_odd_settings_are_refused(settings, message):

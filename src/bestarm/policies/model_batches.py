@@ -44,8 +44,8 @@ class ModelState:
     n_observed: IntArray
     available: BoolArray
     pending: BoolArray
-    weights: FloatArray
     round: int = 0
+    weights: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class ModelBatches:
         nothing = np.zeros((n, arms.n_arms), np.bool_)
         return ModelState(
             arms.features, streams, streams.replications, np.zeros((n, 0), np.int64), np.zeros((n, 0)),
-            np.zeros(n, np.int64), ~nothing, nothing, np.ones((n, arms.n_arms)),
+            np.zeros(n, np.int64), ~nothing, nothing, weights=np.ones((n, arms.n_arms)),
         )  # fmt: skip
 
     def ask(self, state: ModelState) -> Ask:
@@ -205,7 +205,8 @@ class GaussianBatches(ModelBatches):
             raise ValueError(
                 f"{self.label} can learn {MOST_KNOWN} rewards, {len(arms)} are known; take a forest or networks."
             )
-        return self.model.fitted(UNIFORM * state.features[arms], y, state.weights[r, arms])
+        weights = None if state.weights is None else state.weights[r, arms]
+        return self.model.fitted(UNIFORM * state.features[arms], y, weights)
 
     def outputs(self, state: ModelState, r: int) -> tuple[FloatArray, FloatArray]:
         """Return posterior mean and deviation of every arm."""

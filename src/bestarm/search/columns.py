@@ -12,22 +12,9 @@ from bestarm.search.number_texts import GAPS, TO_COME, plain_floats, tidy
 
 NAMES = ("name", "candidate", "arm", "gene")  # headers of the column with the names, in any case of letters
 RESULTS = ("reward", "phenotype", "yield", "result", "results", "response", "outcome", "readout")
-_IDENTIFIERS = (
-    "id",
-    "nr",
-    "no",
-    "no.",
-    "#",
-    "number",
-    "index",
-    "sample",
-    "well",
-    "compound",
-    "experiment",
-    "versuch",
-    "probe",
-)
-_COUNTERS = ("", "nr", "no", "no.", "#", "number", "index", "unnamed: 0")
+_COMMON = ("nr", "no", "no.", "#", "number", "index")
+_IDENTIFIERS = (*_COMMON, "id", "sample", "well", "compound", "experiment", "versuch", "probe")
+_COUNTERS = ("", *_COMMON, "unnamed: 0")
 
 
 @dataclass(frozen=True)

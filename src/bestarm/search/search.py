@@ -430,8 +430,8 @@ class Search:
             }
             if errors and not self._plan(1).weighs:
                 raise ValueError(
-                    f"the table tells errors or numbers of replicates, by which {self._choice.name} cannot weigh; leave "
-                    "the column out, or take the policy gp or hits, which can."
+                    f"the table tells errors or numbers of replicates, by which {self._choice.name} cannot weigh; "
+                    "leave the column out, or take the policy gp or hits, which can."
                 )
             said = self._status.tell(len(self._rounds), rows, replace, again, errors)
             if ignored := len(told.names) - len(rows):

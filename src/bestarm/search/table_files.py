@@ -163,9 +163,11 @@ def _rectangle(path: Path, rows: list[tuple[int, list[str]]], skipped: int, note
         if len(parts) > len(head) and not any(map(str.strip, parts[len(head) :])):
             del parts[len(head) :]
         if len(parts) != len(head):
-            last = "A half-written file ends so: write it again." if at == len(body) - 1 else (
-                "A text with a separator in it stands in quotes."
-            )  # fmt: skip
+            last = (
+                "A half-written file ends so: write it again."
+                if at == len(body) - 1
+                else ("A text with a separator in it stands in quotes.")
+            )
             raise ValueError(
                 f"{path}, line {line + skipped}: {len(parts)} fields where the header has {len(head)}; complete the "
                 f"row. {last}"
@@ -220,9 +222,11 @@ def _read_excel(path: Path, notes: list[str]) -> TableFile:
     width = max(max((i for i, v in enumerate(row) if v is not None), default=0) for _, row in rows) + 1
     full = [(line, [*row, *[None] * width][:width]) for line, row in rows]
     numbers = {
-        (r, c) for r, (_, row) in enumerate(full[1:]) for c, v in enumerate(row)
+        (r, c)
+        for r, (_, row) in enumerate(full[1:])
+        for c, v in enumerate(row)
         if isinstance(v, int | float) and not isinstance(v, bool)
-    }  # fmt: skip
+    }
     head = [_cell(v).strip() for v in full[0][1]]
     columns = [[_cell(row[c]) for _, row in full[1:]] for c in range(width)]
     return _checked(
