@@ -19,25 +19,6 @@ from bestarm.interface import FloatArray
 
 _ERRORS = ("#n/a", "#na", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!")  # of spreadsheets
 GAPS = frozenset(("", "na", "n/a", "nan", "none", "null", "<na>", "failed", *_ERRORS))
-    [
-        "",
-        "na",
-        "n/a",
-        "nan",
-        "none",
-        "null",
-        "<na>",
-        "failed",
-        "#n/a",
-        "#na",
-        "#div/0!",
-        "#value!",
-        "#ref!",
-        "#name?",
-        "#num!",
-        "#null!",
-    ]
-)
 _GAP_HINTS = ("-", "--", "?", ".", "/", "n.d.", "nd", "n.a.", "k.a.", "n.b.", "missing", "unknown", "tbd")
 TO_COME = ("pending", "to come", "tbd", "todo", "running", "in progress", "planned")
 _BLANKS = " \u00a0\u2009\u202f"
