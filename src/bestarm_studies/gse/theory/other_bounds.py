@@ -1,7 +1,7 @@
 r"""The bound of GSE beside those of BayesGap, Peace and OD-LinBAI, and beside a lower bound.
 
-Logarithms are to the base :math:`\eta=2` except where the text nests them; :math:`\sigma=1`. Of [1]_, the paper: Sections 4
-and 7, Appendix D.
+Logarithms are to the base :math:`\eta=2` except where the text nests them; :math:`\sigma=1`. Of [1]_, the paper:
+Sections 4 and 7, Appendix D.
 """
 
 from __future__ import annotations
