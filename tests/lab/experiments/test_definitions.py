@@ -24,7 +24,7 @@ from bestarm_lab.experiments.keys import describe
 from bestarm_lab.experiments.names import LOOSE, WHOLE, Definition
 from bestarm_lab.metrics import correct
 from bestarm_lab.study import load_study
-from bestarm_studies.linear_topm.observer import GifaObserver
+from bestarm_studies.linear_topm.theory.observer import GifaObserver
 
 STUDIES = ("linear_topm", "gpoo", "gse", "oae", "dpp_bbo")
 
