@@ -224,7 +224,7 @@ def _formatted(value: Any, form: str) -> str:
 def _pattern(form: str) -> str:
     if form.lower() == "word":
         return r"\b[A-Za-z]+\b"
-    return r"(?<![\d.])[−-]?\d[\d,]*(?:\.\d+)?(?!\.?\d)" + "%" * form.endswith("%") if form else r"\S+?"
+    return r"(?<![\d.])[−-]?\d+(?:,\d{3})*(?:\.\d+)?(?!\.?\d)" + "%" * form.endswith("%") if form else ".+?"
 
 
 @dataclass(frozen=True)
@@ -292,11 +292,12 @@ class Quoted:
         pattern = ""
         for words, place, form, _ in Formatter().parse(self.text):
             pattern += re.sub(r"(\\ )+", r"\\s+", re.escape(words)) + ("" if place is None else f"({_pattern(form or '')})")
+        pattern = f'"{pattern}"' if self.figure else pattern
         texts = texts_of(self.file, self.figure)
-        places = [(text, match) for text in texts for match in re.finditer(f'"{pattern}"' if self.figure else pattern, text)]
+        places = [(text, match) for text in texts for match in re.finditer(pattern, text, re.DOTALL)]
         if len(places) != 1:
             raise ValueError(f"{self.study}/{self.part} has {len(places)} places of {self.text!r}; quote words of one.")
-        return *places[0], list(places[0][1].groups())
+        return *places[0], [" ".join(number.split()) for number in places[0][1].groups()]
 
     def fault(self) -> str:
         """Return in one line what is wrong, or nothing."""
