@@ -1,6 +1,7 @@
 """Titles of figures: they stand in the code of the notebook that draws the figure, and are true of its values.
 
-A test file has a predicate for each title, over the figure's CSV, and three lines that ``test_titles.py`` looks for::
+What a title claims stands in the section's ``quoted.yaml``. Where it takes more than that can say, a test file has a
+predicate over the figure's CSV, and three lines that ``test_titles.py`` looks for::
 
     @pytest.mark.parametrize("title", [Title("gse", "01_problem", "gaps", "In six of eight ...", gaps)])
     def test_a_title_is_true(title):
@@ -18,6 +19,8 @@ from types import ModuleType
 import pandas as pd
 
 from bestarm_lab.paths import FIGURES, NOTEBOOKS
+from bestarm_lab.quoted import quoted
+from bestarm_lab.study import study_names
 
 
 def code_cells(study: str, notebook: str) -> list[str]:
@@ -77,4 +80,7 @@ def checked() -> list[Title]:
     """Return the titles that the test files check."""
     files = [path for path in sorted(Path(__file__).parent.rglob("test_*.py")) if "Title(" in path.read_text("utf-8")]
     tests = [f for file in files for name, f in vars(_module(file)).items() if name.startswith("test_")]
-    return [title for test in tests for title in _given(test)]
+    entries = [entry for study in study_names() for entry in quoted(study) if entry.figure]
+    return [title for test in tests for title in _given(test)] + [
+        Title(entry.study, entry.part, entry.figure, entry.text, entry.true_of) for entry in entries
+    ]

@@ -35,7 +35,7 @@ from bestarm_lab.study import has_file, sections, written_in
 from bestarm_lab.yaml_keys import nearest
 
 Query = Mapping[str, Any]
-COUNTED = "none one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split()
+COUNTED = tuple("none one two three four five six seven eight nine ten eleven twelve thirteen fourteen".split())
 KEYS = ["convention", "panel", "statistic", "x", "series", "group", "id", "name", "replication", "batch"]
 COMPARISONS = {"<=": operator.le, ">=": operator.ge, "!=": operator.ne, "<": operator.lt, ">": operator.gt}
 
@@ -162,11 +162,6 @@ def answer(table: pd.DataFrame, name: str, query: Query) -> Any:
     of ``by``, in whose table ``then`` finds something; ``over`` and ``minus`` are other queries that divide or
     are subtracted, of which only the changes are said.
     """
-    if {"over", "minus"} & set(query):
-        first = {key: value for key, value in query.items() if key not in ("over", "minus")}
-        values = [answer(table, name, merged(first, query[key])) for key in ("over", "minus") if key in query]
-        found = answer(table, name, first)
-        return found / values[0] if "over" in query else found - values[0]
     line = {key: value for key, value in query.items() if key not in WORDS}
     if "convention" in table:
         line.setdefault("convention", "as_written")
@@ -257,6 +252,10 @@ class Quoted:
 
     def ask(self, query: Query, table: pd.DataFrame | None = None) -> Any:
         """Return the answer to a query, from another table than the figure's if one is given."""
+        for word, combined in (("over", operator.truediv), ("minus", operator.sub)):
+            if word in query:
+                first = {key: value for key, value in query.items() if key != word}
+                return combined(self.ask(first, table), self.ask(merged(first, query[word]), table))
         own = f"{self.part}/{self.figure}"
         name = query.get("from", own)
         if table is None or name not in (self.figure, own):
@@ -265,7 +264,9 @@ class Quoted:
 
     def true_of(self, table: pd.DataFrame | None = None) -> bool:
         """Return whether everything holds that the text claims, and its numbers are those of its figure's table."""
-        printed = [_formatted(self.ask(query, table), form) for query, form in zip(self.numbers, self.forms())]
+        printed = [
+            _formatted(self.ask(query, table), form) for query, form in zip(self.numbers, self.forms(), strict=True)
+        ]
         holds = all(_as_said(self.ask(query, table), query.get("is", True)) for query in self.holds)
         return holds and printed == self.says()
 
@@ -291,7 +292,9 @@ class Quoted:
         """
         pattern = ""
         for words, place, form, _ in Formatter().parse(self.text):
-            pattern += re.sub(r"(\\ )+", r"\\s+", re.escape(words)) + ("" if place is None else f"({_pattern(form or '')})")
+            pattern += re.sub(r"(\\ )+", r"\\s+", re.escape(words)) + (
+                "" if place is None else f"({_pattern(form or '')})"
+            )
         pattern = f'"{pattern}"' if self.figure else pattern
         texts = texts_of(self.file, self.figure)
         places = [(text, match) for text in texts for match in re.finditer(pattern, text, re.DOTALL)]
@@ -301,7 +304,11 @@ class Quoted:
 
     def fault(self) -> str:
         """Return in one line what is wrong, or nothing."""
-        wrong = [f"{query} is {found}" for query in self.holds if not _as_said(found := self.ask(query), query.get("is", True))]
+        wrong = [
+            f"{query} is {found}"
+            for query in self.holds
+            if not _as_said(found := self.ask(query), query.get("is", True))
+        ]
         says = self.says()
         numbers = [f"{said} is now {new}" for said, new in zip(says, self.printed(), strict=True) if said != new]
         return f"{self.study}/{self.part}: {self.text}: {', '.join(numbers + wrong)}" if numbers + wrong else ""
@@ -373,7 +380,10 @@ def quoted(study: str) -> list[Quoted]:
                 numbers = tuple(_queries(shared, entry.get("of", {}))) if "{" in text else ()
                 lines = {key: value for key, value in shared.items() if key == "from" or key not in WORDS}
                 holds = tuple(_queries(lines, entry.get("holds", [])))
-                found.append(Quoted(study, part, text, figure, numbers, holds))
+                made = Quoted(study, part, text, figure, numbers, holds)
+                if len(numbers) != len(made.forms()) or not numbers + holds:
+                    raise ValueError(f"{study}/{part}: {text!r} needs a number for each place, or holds; got {entry}.")
+                found.append(made)
     return found
 
 

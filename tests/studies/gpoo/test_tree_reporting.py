@@ -10,7 +10,7 @@ from bestarm.policies.cells.gpoo import Gpoo
 from bestarm.streams import Streams
 from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.values import COLUMNS
-from bestarm_studies.gpoo.tree_figures import adaptive_tree_figure, breadth_first_values, draw_tree, growth_values, nodes_of, quantities_figure, roadmap_figure, tree_figure, tree_values
+from bestarm_studies.gpoo import tree_figures
 from bestarm_studies.gpoo.aggregated_gp import AggregatedGP, average_cells
 from bestarm_studies.gpoo.feedback_figures import cell_statistics, feedback_values
 from bestarm_studies.gpoo.functions import reward_function
@@ -60,17 +60,17 @@ def test_the_posterior_of_f_is_that_of_the_model_used_alone(trees):
 
 
 def test_tree_pictures_show_every_node_once(trees):
-    values = tree_values(trees, "smoke")
+    values = tree_figures.tree_values(trees, "smoke")
     assert list(values.columns) == COLUMNS
     mine = values[(values["panel"] == "tree, t = 21") & (values["series"] == "GPOO (S = 1)")]
     mine = mine[mine["convention"] == "as_written"]
-    nodes = nodes_of(mine)
+    nodes = tree_figures.nodes_of(mine)
     rows = trees[(trees["kind"] == "node") & (trees["round"] == 21) & (trees["series"] == "GPOO (S = 1)")]
     rows = rows[rows["convention"] == "as_written"]
     assert len(nodes) == len(rows)
     np.testing.assert_allclose(sorted(nodes["mean"]), sorted(rows["mean"].astype(float)))
     figure, axis = plt.subplots()
-    draw_tree(axis, mine)
+    tree_figures.draw_tree(axis, mine)
     edges = [line for line in axis.lines if len(line.get_xdata()) == 2 and line.get_linestyle() == "-"]
     assert len(edges) >= len(rows) - 1
     marks = sum(
@@ -80,10 +80,10 @@ def test_tree_pictures_show_every_node_once(trees):
     plt.close(figure)
     use_style()
     for made in (
-        tree_figure(values[values["panel"].str.endswith("21")], title="T"),
-        adaptive_tree_figure(mine, curve(), title="T"),
-        quantities_figure([("t = 21", mine)], curve(), 2.0, title="T"),
-        roadmap_figure(),
+        tree_figures.tree_figure(values[values["panel"].str.endswith("21")], title="T"),
+        tree_figures.adaptive_tree_figure(mine, curve(), title="T"),
+        tree_figures.quantities_figure([("t = 21", mine)], curve(), 2.0, title="T"),
+        tree_figures.roadmap_figure(),
     ):
         made.canvas.draw()
         assert made.get_size_inches()[0] <= 8
@@ -100,13 +100,13 @@ def test_growth_counts_leaves_and_breadth_first_runs():
     written = rows[(rows["convention"] == "as_written") & (rows["series"] == "GPOO (S = 1)")]
     assert (written["n_leaves"] == 1 + written["n_divided"]).all()
     assert written[written["round"] == 1]["n_leaves"].eq(1).all()
-    values = growth_values(rows, "f2", "smoke").set_index(["convention", "series", "x"])["value"]
+    values = tree_figures.growth_values(rows, "f2", "smoke").set_index(["convention", "series", "x"])["value"]
     last = written[written["round"] == written["round"].max()]
     assert values["as_written", "GPOO (S = 1)", last["round"].iloc[0]] == pytest.approx(last["deepest"].mean())
-    first = breadth_first_values(rows, "smoke").set_index(["convention", "series", "x"])["value"]
+    first = tree_figures.breadth_first_values(rows, "smoke").set_index(["convention", "series", "x"])["value"]
     assert first["as_written", "GPOO (S = 1)", 7] == 4  # with delta = 14 the first seven are 0, 1, 1, 2, 2, 2, 2
     spoilt = written.assign(chosen_depth=written["chosen_depth"].where(written["round"] != 3, 0))
-    assert breadth_first_values(spoilt, "smoke").set_index("x")["value"][7] == 0
+    assert tree_figures.breadth_first_values(spoilt, "smoke").set_index("x")["value"][7] == 0
 
 
 def test_pattern_errors_are_distances_to_f_and_to_its_averages():
