@@ -2,14 +2,14 @@
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from bestarm_lab.paths import NOTEBOOKS
-from bestarm_lab.quoted import only_value
-
-__all__ = ["cells_of", "only_value", "prose"]
+from bestarm_lab.quoted import only_line, read_table
 
 
 def prose(study: str, notebook: str) -> str:
@@ -24,3 +24,8 @@ def cells_of(verdicts: Path, identity: str, convention: str = "as_written") -> t
     found = re.match(r"(\d+) of (\d+) cells, between (\d+) and (\d+)", table.loc[(identity, convention), "decided_by"])
     assert found, f"{identity} counts no cells"
     return found.groups()
+
+
+def only_value(file: Path, line: Mapping[str, Any], column: str = "value") -> float:
+    """Return the number in the only line of a file's table that has these values."""
+    return float(only_line(read_table(file), file.name, line)[column])

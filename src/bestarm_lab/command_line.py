@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -62,15 +61,8 @@ def add_commands(commands: Any) -> str:
     new.add_argument("name", help="a word of small letters, digits and _")
     new.add_argument("--at", metavar="FOLDER", help="a repository of its own there; by default this checkout")
     new.set_defaults(run=_new)
-    runs = [
-        (rows, _rows),
-        (verdict, _verdict),
-        (notebook, _notebook),
-        (retell, _retell),
-        (repro, _repro),
-        (pages, _pages),
-    ]
-    for parser, run in runs:
+    retell.set_defaults(run=_guarded(_retell))
+    for parser, run in ((rows, _rows), (verdict, _verdict), (notebook, _notebook), (repro, _repro), (pages, _pages)):
         parser.set_defaults(run=_guarded(run))
     return _ENVIRONMENT
 
@@ -101,9 +93,8 @@ def _notebook(given: argparse.Namespace) -> int:
 
 def _retell(given: argparse.Namespace) -> int:
     from bestarm_lab.quoted import retell
-    from bestarm_lab.study import study_names
 
-    return int(not min(map(partial(retell, write=given.write), given.study or study_names())))
+    return int(not retell(given.study, given.write))
 
 
 def _new(given: argparse.Namespace) -> int:

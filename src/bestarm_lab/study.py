@@ -98,13 +98,13 @@ def load_study(name: str) -> Study:
     groups: dict[str, Any] = {}
     for notebook, file in _claims_files(name):
         place = f"{name}/{file}"
-        found, own = read_ledger(written_in(name, file), checks, values, place, groups, notebook)
+        found, own = read_ledger(_written(name, file), checks, values, place, groups, notebook)
         _refuse_twice("claim", found, claims, place)
         claims |= found
         groups = groups if notebook else own
     check_parents(claims, f"{name}/claims.yaml")
     check_names(claims, experiments, f"{name}/claims.yaml")
-    paper = read_paper(written_in(name, "paper.yaml"), f"{name}/paper.yaml")
+    paper = read_paper(_written(name, "paper.yaml"), f"{name}/paper.yaml")
     plan = _read_plan(name, experiments)
     styles, printed = load_styles(name), load_printed(name)
     series = {label for e in experiments.values() if isinstance(e, Experiment) for label in e.series} | set(styles)
@@ -157,14 +157,14 @@ def _refuse_twice(what: str, found: Mapping[str, Any], known: Mapping[str, Any],
 def _claims_files(name: str) -> list[tuple[str, str]]:
     """Return the notebook and the file of claims of the study itself, whose notebook is "", and of its sections."""
     places = {"": "claims.yaml"} | {notebook: f"{folder}/claims.yaml" for notebook, folder in sections(name).items()}
-    return [(notebook, file) for notebook, file in places.items() if has_file(name, file)]
+    return [(notebook, file) for notebook, file in places.items() if _has(name, file)]
 
 
 def _read_plan(name: str, experiments: Mapping[str, Experiment | Computation]) -> dict[str, list[int]]:
     """Return of each experiment with several looks at its claims how many runs there were."""
-    if not has_file(name, "plan.yaml"):
+    if not _has(name, "plan.yaml"):
         return {}
-    given = YamlKeys(f"{name}/plan.yaml", written_in(name, "plan.yaml"))
+    given = YamlKeys(f"{name}/plan.yaml", _written(name, "plan.yaml"))
     plan: dict[str, list[int]] = given.take("looks", dict)
     given.done()
     refuse_unknown(f"{name}/plan.yaml, looks", "experiment", plan, experiments)
@@ -194,19 +194,19 @@ def load_styles(name: str) -> Mapping[str, Style]:
 @cache
 def load_printed(name: str) -> Mapping[str, pd.DataFrame]:
     """Return the values that a study's paper prints, by figure; the study itself is not loaded."""
-    if not has_file(name, "printed.yaml"):
+    if not _has(name, "printed.yaml"):
         return {}
-    shown = read_paper(written_in(name, "paper.yaml"), f"{name}/paper.yaml").figures.values()
+    shown = read_paper(_written(name, "paper.yaml"), f"{name}/paper.yaml").figures.values()
     figures = [f"{figure.notebook}/{figure.file}" for figure in shown]
-    return read_printed(written_in(name, "printed.yaml"), f"{name}/printed.yaml", figures)
+    return read_printed(_written(name, "printed.yaml"), f"{name}/printed.yaml", figures)
 
 
-def has_file(name: str, file: str) -> bool:
+def _has(name: str, file: str) -> bool:
     """Return whether a study has one of the YAML files that it may have."""
     return files(package_of(name)).joinpath(file).is_file()
 
 
-def written_in(name: str, file: str) -> Any:
+def _written(name: str, file: str) -> Any:
     """Return what one of a study's YAML files says."""
     text = files(package_of(name)).joinpath(file).read_text(encoding="utf-8")
     return read_yaml(text, f"{name}/{file}")
