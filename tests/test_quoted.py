@@ -15,6 +15,8 @@ ENTRIES = [entry for study in study_names() for entry in quoted.quoted(study)]
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.study}/{entry.part}: {entry.text[:50]}")
 def test_texts_and_titles_say_what_their_rows_say(entry):
     assert not entry.fault()
+    misplaced = [query for query in entry.numbers + entry.holds if "is" in query.get("then", {})]
+    assert not misplaced, "the answer stands beside then, not in it"
 
 
 CELLS = [

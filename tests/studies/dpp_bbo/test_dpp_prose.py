@@ -1,4 +1,4 @@
-"""What the DPP-BBO notebooks and titles say beyond their `quoted.yaml`."""
+"""Sentences and titles of the DPP-BBO notebooks that take more than their `quoted.yaml` can say."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What the GPOO notebooks and titles say beyond `quoted.yaml`."""
+"""Sentences and titles of the GPOO notebooks that take more than `quoted.yaml` can say."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""What GSE's notebooks and titles say beyond their `quoted.yaml`."""
+"""Sentences and titles of GSE's notebooks that take more than their `quoted.yaml` can say."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""What the notebooks on top-m and their titles say beyond `quoted.yaml`."""
+"""Sentences and titles of the notebooks on top-m that take more than `quoted.yaml` can say."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What the notebooks on cell lines say of rows and data beyond their `quoted.yaml`."""
+"""Sentences of the notebooks on cell lines that take more than their `quoted.yaml` can say."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Sentences of the notebook on GeneDisco beyond its `quoted.yaml`."""
+"""Sentences of the notebook on GeneDisco that take more than its `quoted.yaml` can say."""
 
 import numpy as np
 import pandas as pd

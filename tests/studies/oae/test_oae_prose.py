@@ -1,4 +1,4 @@
-"""What OAE's notebooks and titles say beyond their `quoted.yaml`."""
+"""Sentences and titles of OAE's notebooks that take more than their `quoted.yaml` can say."""
 
 from functools import partial
 
