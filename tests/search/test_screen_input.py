@@ -147,7 +147,7 @@ def test_rows_that_vanish_and_results_that_are_missing(lab, capsys):
     whole = lab.phenotypes.read_text()
     lab.measure(lab.batch(2)[:3])
     refused(
-        lab, capsys, f"round 2 waits for 1 of 4 genes ({lab.batch(2)[3]})", "with an empty phenotype where the well"
+        lab, capsys, f"round 2 waits for 1 of 4 genes ({lab.batch(2)[3]})", "`failed` where the well"
     )
     lab.phenotypes.write_text(whole.replace(lab.batch(1)[2] + ",", "GENE39,"))
     lab.measure(lab.batch(2))
