@@ -12,7 +12,7 @@ from bestarm_studies.gpoo.checks import Rows, Test, curve
 from bestarm_studies.gpoo.theory.average_feedback import azuma
 from bestarm_studies.gpoo.theory.cost import cost
 from bestarm_studies.gpoo.theory.envelope import envelope
-from bestarm_studies.gpoo.theory.experiments import rate
+from bestarm_studies.gpoo.theory.rate import rate
 from bestarm_studies.gpoo.theory.single_feedback import single_feedback
 
 
