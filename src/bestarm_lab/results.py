@@ -258,7 +258,7 @@ def write_verdicts(study: Study) -> pd.DataFrame:
     kept = known[(known["kind"] != "margin") & known["claim"].isin(study.claims)]
     _write_table(study.name, "verdicts", verdicts)
     _write_table(study.name, "comparisons", comparison_table(lines))
-    _write_table(study.name, "robustness", pd.concat([other_margins(lines, verdicts), kept]))
+    _write_table(study.name, "robustness", pd.concat([other_margins(lines, verdicts), kept]), digits=4)
     return verdicts
 
 
@@ -268,14 +268,14 @@ def write_choices(study: Study) -> None:
     names = study.experiments if any(not choice.substitutions for choice in choices) else experiments(choices)
     rows = {name: frame for name in names if (frame := published(study.name, name)[1]) is not None}
     found = under_choices(study.claims, choices, rows)
-    _write_table(study.name, "robustness", pd.concat([known[known["kind"] == "margin"], found]))
+    _write_table(study.name, "robustness", pd.concat([known[known["kind"] == "margin"], found]), digits=4)
 
 
-def _write_table(study: str, name: str, table: pd.DataFrame) -> None:
+def _write_table(study: str, name: str, table: pd.DataFrame, digits: int = 6) -> None:
     file = RESULTS / study / f"{name}.csv"
     temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
     file.parent.mkdir(parents=True, exist_ok=True)
-    table.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n")
+    table.to_csv(temporary, index=False, float_format=f"%.{digits}g", lineterminator="\n")
     os.replace(temporary, file)
 
 

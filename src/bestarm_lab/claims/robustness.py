@@ -519,12 +519,12 @@ def choice_values(found: pd.DataFrame, profile: str, own: str = "") -> pd.DataFr
 
     With ``own``, what the study's own rows have, lines on these are there as well.
     """
-    names = {"claim": "panel", "choice": "series", "word_then": "statistic", "for_then": "value"}
-    then = found.assign(x=found[COUNTS_THEN].sum(axis="columns")).rename(columns=names)
-    names = {"claim": "panel", "word": "statistic", "for": "value"}
-    before = found.assign(x=found[list(STATES)].sum(axis="columns"), series=own).rename(columns=names)
-    columns = ["panel", "series", "statistic", "x", "value"]
-    return as_values(pd.concat([before[columns] if own else None, then[columns]]).assign(n=np.nan), profile=profile)
+    sides = [(own, "word", list(STATES))] if own else []
+    frames = []
+    for name, word, counts in [*sides, ("", "word_then", COUNTS_THEN)]:
+        values = {"panel": found["claim"], "series": name or found["choice"], "statistic": found[word]}
+        frames.append(pd.DataFrame({**values, "x": found[counts].sum(axis="columns"), "value": found[counts[0]]}))
+    return as_values(pd.concat(frames), n=np.nan, profile=profile)
 
 
 def draw_values(found: pd.DataFrame, effects: pd.DataFrame, profile: str) -> pd.DataFrame:

@@ -18,13 +18,12 @@ from bestarm_studies.oae.checks import RANDOM, VALUES
 from bestarm_studies.oae.experiments import BATCH, SYNTHETIC
 from bestarm_studies.oae.first_hits import random_mean
 from bestarm_studies.oae.open_choices.open_design import CHOICES as DRAWN
-from bestarm_studies.oae.open_choices.open_design import N_ARMS, N_DRAWS, QUANTILES, drawn_levels
+from bestarm_studies.oae.open_choices.open_design import N_ARMS, N_DRAWS, QUANTILE, QUANTILES, drawn_levels
 
 ON_LANDSCAPES, DESIGN = "synthetic_10_5", "design_10_5"
-QUANTILE = "quantile that is counted"
 QUANTILE_WORDS = {"first_5": "top 5%", "first_1": "top 1%", "first_02": "top 0.2%"}
 ZERO = "biases of zero"
-VARIANTS = {  # noise is left out, since the exact law of random batches does not have it
+VARIANTS = {
     "open_base": "base: zero biases",
     "open_steps_600": "600 steps",
     "open_rate_3": "step size 0.003",
@@ -36,6 +35,9 @@ VARIANTS = {  # noise is left out, since the exact law of random batches does no
     "open_island": "islands",
     "open_width": "wider hills",
 }
+NOISY = {"open_noise_1": "noise", "open_noise_16": "noise, 16 times"}  # which the exact law of random batches has not
+_SHORT = {"pool_minibatch": "pool", "learning_rate": "step size", "standardise": "features", "scale": "response"}
+SHORT = {choice.words: _SHORT.get(name, name) for name, choice in DRAWN.items()} | {QUANTILE: "quantile"}
 
 
 def _of_draw(rows: pd.DataFrame, draw: int) -> pd.DataFrame:
