@@ -9,8 +9,8 @@ import titles
 from prose import prose
 
 from bestarm_lab.paths import FIGURES, RESULTS
+from bestarm_lab.results import read_robustness
 from bestarm_studies.oae.values import batch_ratios
-from bestarm_studies.oae.variants import variant_table
 from bestarm_studies.oae.verdicts.figures import ratios_of_claims
 
 OAE = FIGURES / "oae"
@@ -53,11 +53,6 @@ def test_ratios_of_claims_are_sorted_by_class_and_named_by_set():
         ["linear", "Day", "real"],
     ]
     assert set(found["panel"]) == {"random batches"}
-
-
-def test_the_table_of_verdicts_has_a_row_for_each_choice():
-    found = pd.DataFrame({"id": ["OAE-C1", "OAE-C1", "OAE-C2"], "variant": ["b", "a", "b"], "verdict": list("xyz")})
-    assert variant_table(found).to_dict("list") == {"choice": ["b", "a"], "C1": ["x", "y"], "C2": ["z", "no such set"]}
 
 
 @pytest.mark.parametrize(
@@ -221,7 +216,7 @@ def test_what_is_said_of_sequential_batches_on_landscapes():
         values = pd.read_csv(OAE / f"{file}.csv")
         assert at_the_main_quantile(values, "high").at[panel, series] < law[LAW]
         assert high["SeqB 0.1"] < at_the_main_quantile(values).at[panel, series]
-    biases = pd.read_csv(RESULTS / "oae" / "biases.csv").set_index("claim")
+    biases = read_robustness("oae").query("choice == 'biases of zero'").set_index("claim")
     sequential = biases.loc[["OAE-C59", "OAE-C59b", "OAE-C60a", "OAE-C60b", "OAE-C70"]]
     assert "From zero no verdict on sequential batches changes" in text
-    assert (sequential["random"] == sequential["zero"]).all()
+    assert (sequential["word"] == sequential["word_then"]).all()
