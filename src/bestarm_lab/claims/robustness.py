@@ -12,7 +12,7 @@ import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from scipy import stats
 
 from bestarm_lab.claims.cells import Quantity, Rows, Value
 from bestarm_lab.claims.kinds import ClaimTest, Share, Slope
-from bestarm_lab.claims.layout import Best, OtherCell, Part, Side
+from bestarm_lab.claims.layout import Best, Part, Side
 from bestarm_lab.claims.records import Claim
 from bestarm_lab.claims.statistics import Comparison, Relation
 from bestarm_lab.claims.verdicts import LEVEL, adjust, by_holm, states, verdict_alone, verdict_of
@@ -111,24 +111,6 @@ class OpenChoice:
     levels: Mapping[str, str] = field(default_factory=dict)
     draw: int | None = None
 
-    @property
-    def kind(self) -> str:
-        """Whether it is changed alone, a ``choice``, or with all others, a ``draw``."""
-        return "choice" if self.draw is None else "draw"
-
-    def concerns(self, test: ClaimTest) -> bool:
-        """Return whether it concerns what a test compares."""
-        return not self.quantities or test.quantity.name in self.quantities
-
-    def experiment(self, name: str) -> str:
-        """Return the experiment whose rows are read for those of another."""
-        return self.substitutions[name].experiment if name and self.substitutions else name
-
-    def read(self, test: ClaimTest) -> ClaimTest:
-        """Return a test on the rows under the choice."""
-        quantity = replace(test.quantity, values={**test.quantity.values, **self.values})
-        return replace(test, quantity=quantity, parts=tuple(_renamed(part, self) for part in test.parts))
-
 
 def other_margins(lines: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     """Return what each verdict becomes if its margin is halved or doubled, or if p-values are adjusted by Holm.
@@ -185,12 +167,11 @@ def under_choices(claims: Mapping[str, Claim], choices: Iterable[OpenChoice], ro
     Parameters
     ----------
     claims : mapping
-        The study's claims; those of this project's own are left out where a choice does not ask for them, and exact
-        ones always.
+        The study's claims; exact ones are left out.
     choices : iterable of OpenChoice
         What the paper leaves open.
     rows : mapping of str to DataFrame
-        Of the experiments that are substituted and of those that they are substituted for, as written.
+        By experiment: the study's own, and those that are substituted.
 
     Returns
     -------
@@ -211,32 +192,30 @@ def under_choices(claims: Mapping[str, Claim], choices: Iterable[OpenChoice], ro
     first = {name: _first_run(frame) for name, frame in rows.items()}
     table, known = [], {}
     for choice in choices:
-        frames, own = _frames(choice, rows)
-        seen = _Seen(first, {name: _first_run(frame) for name, frame in frames.items()})
+        own, then = _rows_of_both(choice, rows)
+        seen = {name: _first_run(frame) for name, frame in then.items()} if choice.substitutions else first
         for identity, claim in claims.items():
             test = claim.tests.get("as_written")
-            if (claim.ours and not choice.ours) or not isinstance(test, ClaimTest) or not choice.concerns(test):
+            if (claim.ours and not choice.ours) or not isinstance(test, ClaimTest):
                 continue
-            asked = _there_of(test, choice, seen)
+            if choice.quantities and test.quantity.name not in choice.quantities:
+                continue
+            asked = _comparable(test, choice, first, seen)
             if asked is None:
                 continue
-            word, found = decided_alone(choice.read(asked), frames)
-            line = {"claim": identity, "convention": "as_written", "kind": choice.kind, "choice": choice.words}
-            line |= {"word_then": word, **_counts(found, "_then"), "of": n_comparisons(test)}
-            key = (identity, str(asked.parts), *(() if _own_as_it_is(choice) else (choice.words,)))
+            quantity = replace(test.quantity, values={**test.quantity.values, **choice.values})
+            word, found = decided_alone(replace(asked, quantity=quantity), then)
+            key = (identity, str(asked.parts), "" if _has_whole_rows(choice) else choice.words)
             if key not in known:
                 before, same = decided_alone(asked, own)
                 known[key] = {"word": before, **_counts(same)}
-            strength = float(np.mean([c.strength for c in found])) if found else float("nan")
-            table.append(line | known[key] | {"strength": strength})
+            line: dict[str, Any] = {"claim": identity, "convention": "as_written", "choice": choice.words}
+            line |= {"kind": "choice" if choice.draw is None else "draw", "word_then": word, "of": n_comparisons(test)}
+            line["strength"] = float(np.mean([c.strength for c in found])) if found else float("nan")
+            table.append(line | known[key] | _counts(found, "_then"))
     order = {identity: place for place, identity in enumerate(claims)}
     result = pd.DataFrame(table, columns=COLUMNS)
     return result.sort_values("claim", key=lambda ids: ids.map(order), kind="stable", ignore_index=True)
-
-
-def _own_as_it_is(choice: OpenChoice) -> bool:
-    """Return whether the study's own rows beside a choice are all of them, so that they say the same of any."""
-    return not any(found.series or found.same for found in choice.substitutions.values())
 
 
 def experiments(choices: Iterable[OpenChoice]) -> list[str]:
@@ -245,47 +224,41 @@ def experiments(choices: Iterable[OpenChoice]) -> list[str]:
     return list(dict.fromkeys(itertools.chain(*named)))
 
 
+def _has_whole_rows(choice: OpenChoice) -> bool:
+    """Return whether the study's own rows beside a choice are all of them, so that they say the same beside others."""
+    return not any(found.series or found.same for found in choice.substitutions.values())
+
+
 def _as_written(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["convention"] == "as_written"] if "convention" in rows else rows
 
 
-def _frames(choice: OpenChoice, rows: Rows) -> tuple[Rows, Rows]:
-    """Return the rows under a choice by the experiments that are read, and the own ones by those of the claims."""
-    if not choice.substitutions:
-        return rows, rows
-    if absent := [name for name in experiments([choice]) if name not in rows]:
-        raise ValueError(f"{choice.words}: no current rows of {', '.join(absent)}; make them by bestarm rows.")
-    both = {old: new.rows(rows[new.experiment], rows[old]) for old, new in choice.substitutions.items()}
-    changed: dict[str, pd.DataFrame] = {}
-    for old, new in choice.substitutions.items():
-        if new.experiment in changed:
-            raise ValueError(f"{choice.words}: {new.experiment} is read for two experiments; split it by change.")
-        changed[new.experiment] = both[old][0]
-    return changed, {old: own for old, (_, own) in both.items()}
-
-
-class _Seen(NamedTuple):
-    """The rows of one run, in which one sees what was run at all: of the study, and under a choice."""
-
-    own: Rows
-    under: Rows
-
-
 def _first_run(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of one run, in which one sees what was run at all."""
     return rows[rows["replication"] == rows["replication"].min()]
 
 
-def _there_of(test: ClaimTest, choice: OpenChoice, seen: _Seen) -> ClaimTest | None:
+def _rows_of_both(choice: OpenChoice, rows: Rows) -> tuple[Rows, Rows]:
+    """Return the study's own rows and those under a choice, both by the experiments of the claims."""
+    if absent := [name for name in experiments([choice]) if name not in rows]:
+        raise ValueError(f"{choice.words}: no current rows of {', '.join(absent)}; make them by bestarm rows.")
+    both = {old: new.rows(rows[new.experiment], rows[old]) for old, new in choice.substitutions.items()}
+    if not both:
+        return rows, rows
+    then = {old: both[old][0].assign(experiment=new.experiment) for old, new in choice.substitutions.items()}
+    return {name: own for name, (_, own) in both.items()}, then
+
+
+def _comparable(test: ClaimTest, choice: OpenChoice, own: Rows, then: Rows) -> ClaimTest | None:
     """Return a test with the comparisons that a choice concerns and has, or None if there is none."""
-    known = choice.substitutions or seen.own
-    kept = [part for part in single_cells(test) if set(part.experiments()) <= set(known)]
-    kept = [there for part in kept if (there := _there(part, test, choice, seen)) is not None]
+    kept = [part for part in single_cells(test) if set(part.experiments()) <= set(then)]
+    kept = [there for part in kept if (there := _there(part, test.quantity, choice, own, then)) is not None]
     if not kept:
         return None
     asked = replace(test, parts=tuple(kept))
-    if test.need is not None:
-        asked = replace(asked, need=math.ceil(test.need * n_comparisons(asked) / n_comparisons(test)))
-    return asked
+    if test.need is None:
+        return asked
+    return replace(asked, need=math.ceil(test.need * n_comparisons(asked) / n_comparisons(test)))
 
 
 def decided_alone(test: ClaimTest, rows: Rows) -> tuple[str, list[Comparison]]:
@@ -315,18 +288,16 @@ def n_comparisons(test: ClaimTest) -> int:
     return sum(max(1, len(part.pairs)) for part in single_cells(test))
 
 
-def _there(part: Part, test: ClaimTest, choice: OpenChoice, seen: _Seen) -> Part | None:
+def _there(part: Part, quantity: Quantity, choice: OpenChoice, own: Rows, then: Rows) -> Part | None:
     """Return a part of one cell with the comparisons that a choice concerns and has; None if none is left."""
     ((experiment, entry),) = part.cells
-    moved = _renamed(part, choice)
     changed = set(choice.substitutions[experiment].series) if choice.substitutions else set()
     kept = [pair for pair in part.pairs if not changed or changed & {*_series_of(pair[0]), *_series_of(pair[1])}]
     if part.pairs and not kept:
         return None
     for values in itertools.product(*entry.values()):
         where = dict(zip(entry, values, strict=True))
-        before = _series(part, experiment, where, test.quantity, seen.own)
-        after = _series(moved, moved.cells[0][0], where, test.quantity, seen.under)
+        before, after = (_series(part, experiment, where, quantity, rows) for rows in (own, then))
         if not all(before.values()) or not all(after.values()):
             return None
         right = "against" if "against" in before else "left"
@@ -364,23 +335,6 @@ def _has(side: Side | None, before: Collection[str], after: Collection[str]) -> 
     return side is None or (bool(named) and named <= set(after))
 
 
-def _renamed(part: Part, choice: OpenChoice) -> Part:
-    """Return a part on the experiments that are read under a choice."""
-
-    def elsewhere(place: OtherCell | None) -> OtherCell | None:
-        return place and replace(
-            place, experiment=choice.experiment(place.experiment), joined=choice.experiment(place.joined)
-        )
-
-    return replace(
-        part,
-        cells=tuple((choice.experiment(experiment), entry) for experiment, entry in part.cells),
-        against=elsewhere(part.against),
-        base=elsewhere(part.base),
-        joined=choice.experiment(part.joined),
-    )
-
-
 def effects(found: pd.DataFrame, choices: Iterable[OpenChoice]) -> pd.DataFrame:
     """Return the effect of each choice that is drawn, for each claim: how far its levels are apart in its favour.
 
@@ -389,59 +343,60 @@ def effects(found: pd.DataFrame, choices: Iterable[OpenChoice]) -> pd.DataFrame:
     Parameters
     ----------
     found : DataFrame
-        Of `under_choices`; lines of other choices than ``choices`` are left out.
+        Of `under_choices`.
     choices : iterable of OpenChoice
-        The draws.
+        The draws among them are read.
 
     Returns
     -------
     DataFrame
         ``claim, choice, more, less, difference, low, high, draws, words``: the levels with the largest and the smallest
-        mean strength, and their difference, in standard deviations of a run, with an interval at 95% over all pairs of
-        levels of a claim's choices together (t, Bonferroni); in ``words`` how often each of the two levels confirms and
-        refutes the claim. Draws are the sample, those of a level against those of another; a choice that has several
-        levels in each draw, such as what is counted, is compared within draws.
+        mean strength; their difference, in standard deviations of a run, with an interval at 95% over all pairs of
+        levels of a claim's choices together (t, Bonferroni); in ``words`` how often the two confirm and refute the
+        claim. Draws are the sample; a choice that has several levels in each draw is compared within draws.
     """
     drawn = {choice.words: {"draw": choice.draw, **choice.levels} for choice in choices if choice.draw is not None}
     levels = pd.DataFrame.from_dict(drawn, orient="index")
     table = []
     for claim, mine in found[found["choice"].isin(drawn)].set_index("choice").groupby("claim", sort=False):
         at = levels.loc[mine.index].dropna(axis="columns", how="all")
-        kinds, strength = mine["word_then"].map(KINDS).fillna("open"), mine["strength"]
+        kinds, strength = _kinds(mine["word_then"]), mine["strength"]
         of_draw = strength.groupby(at["draw"]).mean().dropna()
-        groups: dict[str, Mapping[str, pd.Series]] = {}
+        groups: dict[str, dict[str, pd.Series]] = {}
         for name in at.columns.drop("draw"):
             wide = strength.groupby([at["draw"], at[name]]).mean().unstack()
-            if within := bool(wide.notna().sum(axis="columns").max() > 1):
-                wide = wide.dropna()
-            groups[name] = {
-                level: wide[level] if within else of_draw.loc[wide.index[wide[level].notna()]] for level in wide
-            }
-        pairs = sum(math.comb(len(found), 2) for found in groups.values())
+            if wide.notna().sum(axis="columns").max() > 1:
+                groups[name] = {str(level): values for level, values in wide.dropna().items()}
+            else:
+                groups[name] = {str(level): of_draw.loc[wide.index[wide[level].notna()]] for level in wide}
+        pairs = sum(math.comb(len(values), 2) for values in groups.values())
         for name, values in groups.items():
-            means = {level: float(group.mean()) for level, group in values.items()}
-            more, less = max(means, key=lambda level: means[level]), min(means, key=lambda level: means[level])
-            low, high = _interval(values[more], values[less], pairs)
+            order = sorted(values, key=lambda level: float(values[level].mean()))
+            more, less = order[-1], order[0]
             told = [f"{level} {_shares(kinds[at[name] == level])}" for level in (more, less)]
-            line = {"claim": claim, "choice": name, "more": more, "less": less, "difference": means[more] - means[less]}
-            line |= {"low": low, "high": high, "draws": at["draw"].nunique()}
+            line = {"claim": claim, "choice": name, "more": more, "less": less, "draws": at["draw"].nunique()}
+            line |= _difference(values[more], values[less], pairs)
             table.append(line | {"words": f"{name}: {'; '.join(told)}"})
     return pd.DataFrame(table)
 
 
+def _kinds(words: pd.Series) -> pd.Series:
+    return words.map(KINDS).fillna("open")
+
+
 def _shares(kinds: pd.Series) -> str:
-    return ", ".join(f"{(kinds == kind).mean():.0%} {kind}" for kind in ("confirmed", "refuted"))
+    return ", ".join(f"{(kinds == kind).mean():.0%} {kind}" for kind in VERDICTS[:2])
 
 
-def _interval(more: pd.Series, less: pd.Series, pairs: int) -> tuple[float, float]:
-    """Return an interval for a difference of means, one of so many; of the same draws it is of paired differences."""
+def _difference(more: pd.Series, less: pd.Series, pairs: int) -> dict[str, float]:
+    """Return a difference of means, one of so many, with its interval; of the same draws it is paired."""
     if more.index.equals(less.index):
-        error, freedom = float((more - less).std(ddof=1) / np.sqrt(len(more))), len(more) - 1
+        error, freedom = float((more - less).std() / np.sqrt(len(more))), len(more) - 1
     else:
-        error = float(np.hypot(*(group.std(ddof=1) / np.sqrt(len(group)) for group in (more, less))))
+        error = float(np.hypot(more.std() / np.sqrt(len(more)), less.std() / np.sqrt(len(less))))
         freedom = len(more) + len(less) - 2
     difference, reach = float(more.mean() - less.mean()), float(stats.t.isf(LEVEL / 2 / pairs, freedom)) * error
-    return difference - reach, difference + reach
+    return {"difference": difference, "low": difference - reach, "high": difference + reach}
 
 
 def deciding(effects: pd.DataFrame) -> pd.DataFrame:
@@ -454,10 +409,8 @@ def summary(found: pd.DataFrame, effects: pd.DataFrame | None = None) -> pd.Data
 
     Parameters
     ----------
-    found : DataFrame
-        Of `under_choices`.
-    effects : DataFrame, optional
-        Of the function of this name, where choices are drawn together.
+    found, effects : DataFrame
+        Of `under_choices`, and of `effects` where choices are drawn together.
 
     Returns
     -------
@@ -469,7 +422,7 @@ def summary(found: pd.DataFrame, effects: pd.DataFrame | None = None) -> pd.Data
     """
     table = []
     for claim, mine in found.groupby("claim", sort=False):
-        kinds, own = (mine[column].map(KINDS).fillna("open") for column in ("word_then", "word"))
+        kinds, own = _kinds(mine["word_then"]), _kinds(mine["word"])
         compared = mine[COUNTS_THEN].sum(axis="columns")
         if effects is None:
             columns = ["choice", "word_then", "word"]
@@ -486,17 +439,11 @@ def summary_table(
     table: pd.DataFrame, last: str = "differs under (verdict, else that of our own choice)"
 ) -> pd.DataFrame:
     """Return the table of `summary` as text; ``last`` is the heading of what changes a claim."""
-    several = table["fewest"] < table["most"]
-    extent = table["most"].astype(str).where(~several, table["fewest"].astype(str) + " to " + table["most"].astype(str))
-    return pd.DataFrame(
-        {
-            "claim": table["claim"],
-            "confirmed under": table["confirmed"].astype(str) + " of " + table["choices"].astype(str),
-            "refuted under": table["refuted"],
-            "comparisons": extent + " of " + table["of"].astype(str),
-            last: table["differs"],
-        }
-    )
+    ranges = zip(table["fewest"], table["most"], table["of"], strict=True)
+    extent = [f"{low} to {high} of {of}" if low < high else f"{high} of {of}" for low, high, of in ranges]
+    confirmed = table["confirmed"].astype(str) + " of " + table["choices"].astype(str)
+    texts: dict[str, Any] = {"confirmed under": confirmed, "refuted under": table["refuted"], "comparisons": extent}
+    return table[["claim"]].assign(**texts, **{last: table["differs"]})
 
 
 def change_table(found: pd.DataFrame, own: str) -> pd.DataFrame:
@@ -533,7 +480,7 @@ def draw_values(found: pd.DataFrame, effects: pd.DataFrame, profile: str) -> pd.
     Statistic ``readings`` is how many of a claim's draws have the verdict that ``series`` names, of ``n``; statistic
     ``difference`` is that of `effects` for the choice that ``series`` names, with its interval.
     """
-    kinds = found["word_then"].map(KINDS).fillna("open")
+    kinds = _kinds(found["word_then"])
     counts = kinds.groupby([found["claim"], kinds], sort=False).size().unstack(fill_value=0)
     counts = counts.reindex(columns=list(VERDICTS), fill_value=0)
     shares = counts.melt(ignore_index=False, var_name="series").reset_index(names="panel")

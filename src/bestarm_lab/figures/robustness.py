@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -64,7 +64,7 @@ def share_bars(axis: Axes, counts: pd.DataFrame) -> None:
     axis.grid(visible=False)
 
 
-def _effects(axis: Axes, values: pd.DataFrame, claims: Sequence[str], choices: Mapping[str, str]) -> None:
+def _effects(axis: Axes, values: pd.DataFrame, claims: list[str], choices: Mapping[str, str]) -> None:
     columns, clear = list(choices), values[values["low"] > 0.0]
     table = clear.pivot(index="panel", columns="series", values="value").reindex(index=claims, columns=columns)
     axis.imshow(table.fillna(0.0).to_numpy(dtype=np.float64), aspect="auto", cmap="Greys", vmin=0.0, vmax=_STRONGEST)

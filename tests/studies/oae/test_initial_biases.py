@@ -2,12 +2,11 @@
 
 from functools import cache
 
-import numpy as np
 import pandas as pd
 import pytest
 from prose import prose
 
-from bestarm_lab.claims.robustness import OpenChoice, Substitution, change_table, under_choices
+from bestarm_lab.claims.robustness import OpenChoice, Substitution, under_choices
 from bestarm_lab.results import published, read_robustness, read_verdicts
 from bestarm_lab.study import load_study
 from bestarm_studies.oae.experiments import SYNTHETIC, ZERO_BIASES
@@ -16,7 +15,6 @@ from bestarm_studies.oae.robustness import CHOICES, ZERO
 from bestarm_studies.oae.series import (
     DEFAULT_BIAS,
     DEFAULT_STEP_SIZES,
-    LANDSCAPE_ENSEMBLES,
     LARGE,
     MANY_RUNS,
     MIDDLE,
@@ -41,46 +39,9 @@ def rows_of_both() -> dict[str, pd.DataFrame]:
     return {name: published("oae", name)[1] for name in (*SYNTHETIC, *ZERO_BIASES)}
 
 
-def searches(batches: dict[str, int], runs: int, names=LANDSCAPES) -> pd.DataFrame:
-    """Return searches of 100 arms that find a top arm about the given batch; what is not named takes 40."""
-    noise = np.random.default_rng(1)
-    lines = [
-        {"series": series, "name": name, "replication": run, "round": batch, "rank": 1 if batch >= found else 100}
-        for name in names
-        for series in LANDSCAPE_ENSEMBLES
-        for run in range(runs)
-        for found in [batches.get(series, 40) + int(noise.integers(0, 3))]
-        for batch in range(1, 51)
-    ]
-    same = {"arm_count": 100, "pulls": 3, "data": "synthetic", "convention": "as_written", "diverged": 0.0}
-    return pd.DataFrame(lines).assign(**same, broken=False, optimistic=1.0, relative_regret=0.5, reward=0.5)
-
-
-@cache
-def planted() -> pd.DataFrame:
-    """With zero biases MeanOpt is far behind Greedy, with random ones far ahead."""
-    zero = searches({"Greedy": 5, "Ensemble": 5}, 25)
-    random = searches({f"MeanOpt {strength:g}": 4 for strength in (0.001, 0.01, 0.1)}, 25)
-    claims = {i: CLAIMS[i] for i in ("OAE-C37", "OAE-C28", "OAE-C49", "OAE-C54a")}
-    return decided(claims, random, zero)
-
-
 def decided(claims, random: pd.DataFrame, zero: pd.DataFrame) -> pd.DataFrame:
     choice = OpenChoice(ZERO, {"synthetic_10_5": Substitution("zero_10_5")})
     return under_choices(claims, [choice], {"synthetic_10_5": random, "zero_10_5": zero}).set_index("claim")
-
-
-def test_rows_from_zero_biases_turn_a_verdict():
-    found = planted().loc["OAE-C28"]  # Greedy is behind on four hills
-    assert (found["word"], found["for"]) == ("confirmed", found["of"])
-    assert (found["word_then"], found["against_then"]) == ("refuted", found["of"])
-    assert found["for_then"] == found["against"] == 0
-    table = change_table(planted().reset_index(), "random biases").set_index("claim")
-    assert table.at["C28", "random biases"].startswith("confirmed (")
-
-
-def test_a_claim_on_other_data_or_without_rows_is_left_out():
-    assert set(planted().index) == {"OAE-C37", "OAE-C28"}, "tables have no random biases; DetD has no rows here"
 
 
 def test_the_experiments_are_those_of_the_ledger_except_biases_and_step_sizes():

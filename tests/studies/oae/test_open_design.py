@@ -8,12 +8,7 @@ import pandas as pd
 import pytest
 from titles import Title
 
-from bestarm_lab.claims.cells import Quantity
-from bestarm_lab.claims.kinds import Ratio
-from bestarm_lab.claims.layout import Part
-from bestarm_lab.claims.records import Claim
 from bestarm_lab.claims.robustness import deciding, effects, summary, under_choices
-from bestarm_lab.claims.statistics import Relation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.run import make_rows
 from bestarm_lab.results import committed_rows, published, read_robustness
@@ -25,7 +20,6 @@ from bestarm_studies.oae.open_choices.open_design import (
     N_ARMS,
     N_DRAWS,
     OPEN_DESIGN,
-    QUANTILE,
     QUANTILES,
     RandomDesign,
     drawn_levels,
@@ -160,41 +154,6 @@ def summaries() -> pd.DataFrame:
 @cache
 def worth() -> pd.DataFrame:
     return effects(draws(), OPEN_CHOICES)
-
-
-def made_design(slow: float = 30.0) -> pd.DataFrame:
-    """Return rows in which Greedy takes 5 batches or, with biases of zero, ``slow``."""
-    generator, frames = np.random.default_rng(0), []
-    for draw, bias in drawn_levels(N_DRAWS)["bias"].items():
-        for series in ("Greedy", "RandomBatch"):
-            mean = slow if bias == "zero" else 5.0
-            first = generator.poisson(mean, 25).clip(1, 51)
-            frames.append(
-                pd.DataFrame({"draw": draw, "name": "A", "series": series, "replication": range(25), "round": 50})
-                .assign(**dict.fromkeys(QUANTILES, first))
-                .assign(broken=False, regret=0.1)
-            )
-    return pd.concat(frames, ignore_index=True)
-
-
-def test_the_choice_that_decides_is_found():
-    """Greedy beats chance at 1% (30 batches) with default biases and loses at 5% with zero ones."""
-    part = Part(((ON_LANDSCAPES, {"name": ["A"]}),), (("Greedy", "RandomBatch"),))
-    test = Ratio(quantity=Quantity("first_hit"), parts=(part,), relation=Relation("below", high=0.9))
-    claims = {"X-1": Claim("X-1", "Text.", "Where", "notebook", {"as_written": test})}
-    rows = made_design()
-    own = rows[rows["draw"] == 0].assign(first_hit=rows["first_1"])
-    choices = [choice for choice in OPEN_CHOICES if choice.draw is not None]
-    found = under_choices(claims, choices, {DESIGN: rows, ON_LANDSCAPES: own})
-    assert len(found) == N_DRAWS * len(QUANTILES)
-    at = found[found["choice"].str.endswith("top 1%")].set_axis(range(N_DRAWS))
-    default = drawn_levels(N_DRAWS)["bias"] == "Torch's default"
-    assert (at.loc[default, "word_then"] == "confirmed").all()
-    assert (at.loc[~default, "word_then"] != "confirmed").all()
-    (line,) = summary(found, effects(found, choices)).to_dict("records")
-    assert line["confirmed"] + line["refuted"] + line["open"] == line["choices"] == len(found)
-    assert set(deciding(effects(found, choices))["choice"]) == {"initial biases", QUANTILE}
-    assert "initial biases: Torch's default" in line["differs"]
 
 
 def test_committed_draws_are_those_of_the_committed_rows():
