@@ -17,7 +17,7 @@ from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.metrics import correct
-from bestarm_studies.linear_topm.drug.instance import stand_in_drug_instance
+from bestarm_studies.linear_topm.drug_instance import stand_in_drug_instance
 from bestarm_studies.linear_topm.instances import classic_instance
 
 REPEATS = 5

@@ -119,7 +119,7 @@ def test_refusals_load_no_study_and_nothing_slow(arguments):
     assert "bestarm: " in shown.stderr
 
 
-@pytest.mark.parametrize("command", [["rows", "gse"], ["notebook", "gse/01_problem"], ["repro"], ["pages"]])
+@pytest.mark.parametrize("command", [["rows", "gse"], ["notebook", "gse/01_problem"], ["retell"], ["repro"], ["pages"]])
 def test_without_a_checkout_a_command_says_what_it_needs(command, tmp_path):
     """As from a wheel in a folder that is no project."""
     shown = run("-m", "bestarm", *command, cwd=tmp_path, env={"BESTARM_ROOT": str(tmp_path)})

@@ -1,6 +1,7 @@
 """Titles of figures: they stand in the code of the notebook that draws the figure, and are true of its values.
 
-A test file has a predicate for each title, over the figure's CSV, and three lines that ``test_titles.py`` looks for::
+What a title claims stands in the section's ``quoted.yaml``. Where it takes more than that can say, a test file has a
+predicate over the figure's CSV, and three lines that ``test_titles.py`` looks for::
 
     @pytest.mark.parametrize("title", [Title("gse", "01_problem", "gaps", "In six of eight ...", gaps)])
     def test_a_title_is_true(title):
@@ -12,12 +13,15 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
 import pandas as pd
 
 from bestarm_lab.paths import FIGURES, NOTEBOOKS
+from bestarm_lab.quoted import Quoted, quoted
+from bestarm_lab.study import study_names
 
 
 def code_cells(study: str, notebook: str) -> list[str]:
@@ -73,8 +77,15 @@ def _given(function: object) -> Iterator[Title]:
                 yield from (c for c in getattr(case, "values", [case]) if isinstance(c, Title))
 
 
+def _true(entry: Quoted, values: pd.DataFrame) -> bool:
+    return not entry.fault(values)
+
+
 def checked() -> list[Title]:
     """Return the titles that the test files check."""
     files = [path for path in sorted(Path(__file__).parent.rglob("test_*.py")) if "Title(" in path.read_text("utf-8")]
     tests = [f for file in files for name, f in vars(_module(file)).items() if name.startswith("test_")]
-    return [title for test in tests for title in _given(test)]
+    entries = [entry for study in study_names() for entry in quoted(study) if entry.figure]
+    return [title for test in tests for title in _given(test)] + [
+        Title(entry.study, entry.part, entry.figure, entry.text, partial(_true, entry)) for entry in entries
+    ]

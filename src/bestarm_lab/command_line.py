@@ -1,4 +1,4 @@
-"""The workbench's commands: ``bestarm rows | verdict | notebook | repro | pages | new``."""
+"""The workbench's commands: ``bestarm rows | verdict | notebook | retell | repro | pages | new``."""
 
 from __future__ import annotations
 
@@ -49,6 +49,9 @@ def add_commands(commands: Any) -> str:
         metavar=("NAME", "VALUE"),
         help="another value of a parameter of the notebook, as -p n_arms '[8, 16]'; may be given several times",
     )
+    retell = commands.add_parser("retell", help="show each quoted sentence whose number is not that of its row")
+    retell.add_argument("study", nargs="*")
+    retell.add_argument("--write", action="store_true", help="put the numbers of the rows into the texts")
     repro = commands.add_parser("repro", help="rebuild from scratch and compare with what is committed")
     repro.add_argument("study", nargs="*")
     repro.add_argument("--profile", default="laptop", choices=["smoke", "laptop"])
@@ -58,6 +61,7 @@ def add_commands(commands: Any) -> str:
     new.add_argument("name", help="a word of small letters, digits and _")
     new.add_argument("--at", metavar="FOLDER", help="a repository of its own there; by default this checkout")
     new.set_defaults(run=_new)
+    retell.set_defaults(run=_guarded(_retell))
     for parser, run in ((rows, _rows), (verdict, _verdict), (notebook, _notebook), (repro, _repro), (pages, _pages)):
         parser.set_defaults(run=_guarded(run))
     return _ENVIRONMENT
@@ -85,6 +89,12 @@ def _notebook(given: argparse.Namespace) -> int:
 
     run_notebook(given.name, given.profile, **dict(given.parameters))
     return 0
+
+
+def _retell(given: argparse.Namespace) -> int:
+    from bestarm_lab.quoted import retell
+
+    return int(not retell(given.study, given.write))
 
 
 def _new(given: argparse.Namespace) -> int:

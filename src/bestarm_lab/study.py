@@ -217,7 +217,7 @@ def claim_ids(name: str) -> list[str]:
     """Return the names of a study's claims, without loading the study or reading its files as YAML."""
     folder = files(package_of(name))
     texts = [folder.joinpath(file).read_text(encoding="utf-8") for _, file in _claims_files(name)]
-    return [i for text in texts for i in re.findall(r"^  (\S+):$", text.partition("\nclaims:")[2], re.MULTILINE)]
+    return [i for text in texts for i in re.findall(r"^  (\S+):$", f"\n{text}".partition("\nclaims:")[2], re.MULTILINE)]
 
 
 def _check_settings(name: str, experiments: Mapping[str, Experiment | Computation]) -> None:

@@ -22,7 +22,7 @@ from bestarm_lab.notebooks.section import Section
 from bestarm_lab.paths import NOTEBOOKS, RESULTS
 from bestarm_lab.results import committed_rows, current_rows
 from bestarm_lab.study import load_study
-from bestarm_studies.linear_topm.theory import bound_values
+from bestarm_studies.linear_topm.theory.findings import bound_values
 
 REAL = "real_drugs_linear"
 

@@ -146,9 +146,7 @@ def test_rows_that_vanish_and_results_that_are_missing(lab, capsys):
     assert lab.suggest(policy="random") == 0
     whole = lab.phenotypes.read_text()
     lab.measure(lab.batch(2)[:3])
-    refused(
-        lab, capsys, f"round 2 waits for 1 of 4 genes ({lab.batch(2)[3]})", "with an empty phenotype where the well"
-    )
+    refused(lab, capsys, f"round 2 waits for 1 of 4 genes ({lab.batch(2)[3]})", "`failed` where the well")
     lab.phenotypes.write_text(whole.replace(lab.batch(1)[2] + ",", "GENE39,"))
     lab.measure(lab.batch(2))
     refused(lab, capsys, "1 genes that earlier rounds used have no row now", lab.batch(1)[2])

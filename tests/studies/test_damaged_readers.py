@@ -15,9 +15,7 @@ from hypothesis import strategies as st
 
 from bestarm.guards.files import says_which_file
 from bestarm_lab.datasets.tables import MOTOR_COLUMNS, read_automobile, read_electric_motor
-from bestarm_objectives.fastxml.points import read_points
-from bestarm_studies.dpp_bbo.abalone.snails import read_abalone
-from bestarm_studies.linear_topm.drug.files import (
+from bestarm_objectives.drug.files import (
     DRUGS,
     read_binary_phenotype,
     read_binary_signatures,
@@ -26,8 +24,10 @@ from bestarm_studies.linear_topm.drug.files import (
     read_phenotype,
     read_rewards,
 )
-from bestarm_studies.linear_topm.drug.rein_model import read_edges, read_model, read_observations, read_rules
-from bestarm_studies.linear_topm.drug.simulation_log import read_simulation_log
+from bestarm_objectives.drug.rein_model import read_edges, read_model, read_observations, read_rules
+from bestarm_objectives.drug.simulation_log import read_simulation_log
+from bestarm_objectives.fastxml.points import read_points
+from bestarm_studies.dpp_bbo.abalone.snails import read_abalone
 from bestarm_studies.linear_topm.lastfm_files import read_linear_representation
 from bestarm_studies.oae.uci_sets import read_adult, read_bank_marketing, read_bike_sharing, read_blog_feedback
 

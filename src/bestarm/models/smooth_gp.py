@@ -10,7 +10,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
@@ -72,7 +72,7 @@ class SmoothGP:
             if len(prior) != 2 or not np.isfinite(prior).all() or prior[1] <= 0:
                 raise ValueError(f"{name} must be a centre and a positive deviation, got {prior}.")
 
-    def fitted(self, x: FloatArray, y: FloatArray, weights: FloatArray | None = None) -> Posterior:
+    def fitted(self, x: FloatArray, y: FloatArray) -> Posterior:
         """Return the posterior after some rewards.
 
         Parameters
@@ -81,11 +81,8 @@ class SmoothGP:
             Features of what was measured, with about the spread of a uniform variable on [0, 1].
         y : ndarray, shape (n,)
             Rewards with mean 0 and standard deviation 1.
-        weights : ndarray, shape (n,), optional
-            Numbers of measurements of which each reward is the mean, whose noise is the smaller; by default 1.
         """
         n, d = x.shape
-        share = np.ones(n) if weights is None else 1.0 / weights
         some = np.arange(n) if n <= self.most_fitted else np.linspace(0, n - 1, self.most_fitted).astype(np.int64)
         centre = np.concatenate(
             [
@@ -99,7 +96,7 @@ class SmoothGP:
         )
 
         def loss(theta: FloatArray) -> tuple[float, FloatArray]:
-            value, slope = self._likelihood(theta, x[some], y[some], share[some])
+            value, slope = self._likelihood(theta, x[some], y[some])
             off = (theta - centre) / spread
             return value + 0.5 * float(off @ off), slope + off / spread
 
@@ -111,7 +108,7 @@ class SmoothGP:
         signal, noise = float(np.exp(theta[0])), float(np.exp(theta[-1]))
         z = x / scales
         covariance = signal * self.kernel(_squares(z, z))
-        covariance[np.diag_indices(n)] += noise * share + _JITTER * signal
+        covariance[np.diag_indices(n)] += noise + _JITTER * signal
         lower = cholesky(covariance, lower=True, overwrite_a=True)
         whitened = solve_triangular(lower, y, lower=True)
         return Posterior(self, scales, signal, noise, z, lower, whitened)
@@ -119,8 +116,8 @@ class SmoothGP:
     def predicted(self, x: FloatArray, arms: IntArray, rewards: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
         """Return mean and deviation at every candidate, in units of the rewards, of which the first n are known."""
         own, y = arms[:n], rewards[:n]
-        centre = float(y.mean())
-        spread = float(spread_or_unit(y.std(), centre))
+        centre, spread = float(y.mean()), float(y.std())
+        spread = spread if n > 1 and spread > 1e-12 * max(1.0, abs(centre)) else 1.0
         mean, deviation = self.fitted(UNIFORM * x[own], (y - centre) / spread).everywhere(UNIFORM * x)
         return centre + spread * mean, spread * deviation
 
@@ -131,9 +128,7 @@ class SmoothGP:
         root = np.sqrt(5.0 * squares)
         return np.asarray((1.0 + root + (5.0 / 3.0) * squares) * np.exp(-root))
 
-    def _likelihood(
-        self, theta: FloatArray, x: FloatArray, y: FloatArray, share: FloatArray
-    ) -> tuple[float, FloatArray]:
+    def _likelihood(self, theta: FloatArray, x: FloatArray, y: FloatArray) -> tuple[float, FloatArray]:
         """Return the negative log likelihood and its gradient ([2]_, Equation 5.9)."""
         n = len(y)
         z = x / np.exp(theta[1:-1])
@@ -141,7 +136,7 @@ class SmoothGP:
         squares = _squares(z, z)
         correlation = self.kernel(squares)
         covariance = signal * correlation
-        covariance[np.diag_indices(n)] += noise * share + _JITTER * signal
+        covariance[np.diag_indices(n)] += noise + _JITTER * signal
         try:
             lower = cholesky(covariance, lower=True)
         except np.linalg.LinAlgError:
@@ -160,7 +155,7 @@ class SmoothGP:
         slope = np.empty_like(theta)
         slope[0] = -0.5 * float((inner * signal * correlation).sum())
         slope[1:-1] = -0.5 * (by_feature if self.ard else by_feature.sum())
-        slope[-1] = -0.5 * noise * float((np.diag(inner) * share).sum())
+        slope[-1] = -0.5 * noise * float(np.trace(inner))
         return value, slope
 
 
@@ -240,12 +235,6 @@ class Believer:
 def best_of(scores: FloatArray, free: IntArray, size: int) -> IntArray:
     """Return the places of the largest scores among those that are free, the first of equals first."""
     return free[np.argsort(-scores[free], kind="stable")[:size]]
-
-
-def spread_or_unit(spread: Any, centre: Any) -> Any:
-    """Return the deviation of rewards, and where they are all equal a thousandth of their size, or 1 if they are 0."""
-    size = np.abs(centre)
-    return np.where(spread > 1e-12 * size, spread, np.where(size > 0.0, 1e-3 * size, 1.0))
 
 
 def _squares(a: FloatArray, b: FloatArray) -> FloatArray:

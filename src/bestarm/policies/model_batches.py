@@ -10,7 +10,7 @@ from scipy.special import ndtr
 
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.forest import forest_predictions, grow
-from bestarm.models.smooth_gp import UNIFORM, Believer, Posterior, SmoothGP, best_of, spread_or_unit
+from bestarm.models.smooth_gp import UNIFORM, Believer, Posterior, SmoothGP, best_of
 from bestarm.settings import check_settings, check_whole
 from bestarm.streams import Streams, uniform
 
@@ -32,8 +32,6 @@ class ModelState:
         Arms that may be asked for.
     pending : ndarray of bool, shape (R, n_arms)
         Arms that are being measured.
-    weights : ndarray, shape (R, n_arms)
-        Numbers of measurements of which the reward of each arm is the mean, as a Gaussian process weighs it.
     """
 
     features: FloatArray = field(metadata={"shared": True})
@@ -45,7 +43,6 @@ class ModelState:
     available: BoolArray
     pending: BoolArray
     round: int = 0
-    weights: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +76,7 @@ class ModelBatches:
         nothing = np.zeros((n, arms.n_arms), np.bool_)
         return ModelState(
             arms.features, streams, streams.replications, np.zeros((n, 0), np.int64), np.zeros((n, 0)),
-            np.zeros(n, np.int64), ~nothing, nothing, weights=np.ones((n, arms.n_arms)),
+            np.zeros(n, np.int64), ~nothing, nothing,
         )  # fmt: skip
 
     def ask(self, state: ModelState) -> Ask:
@@ -110,8 +107,8 @@ class ModelBatches:
         """Return arms, rewards with mean 0 and deviation 1, and both of them."""
         n = int(state.n_observed[r])
         arms, rewards = state.arms[r, :n], state.rewards[r, :n]
-        mean = float(rewards.mean())
-        spread = float(spread_or_unit(rewards.std(), mean))
+        mean, spread = float(rewards.mean()), float(rewards.std())
+        spread = spread if n > 1 and spread > 1e-12 * max(1.0, abs(mean)) else 1.0
         return arms, (rewards - mean) / spread, mean, spread
 
     def tell(self, state: ModelState, asked: Ask, totals: FloatArray) -> None:
@@ -205,8 +202,7 @@ class GaussianBatches(ModelBatches):
             raise ValueError(
                 f"{self.label} can learn {MOST_KNOWN} rewards, {len(arms)} are known; take a forest or networks."
             )
-        weights = None if state.weights is None else state.weights[r, arms]
-        return self.model.fitted(UNIFORM * state.features[arms], y, weights)
+        return self.model.fitted(UNIFORM * state.features[arms], y)
 
     def outputs(self, state: ModelState, r: int) -> tuple[FloatArray, FloatArray]:
         """Return posterior mean and deviation of every arm."""

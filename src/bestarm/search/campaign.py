@@ -159,7 +159,7 @@ def next_round(
     if gone := [gene for gene in known_at(rounds) if gene not in phenotypes]:
         raise ValueError(
             f"{len(gone)} genes that earlier rounds used have no row now ({listed(gone)}); is the file half-written? "
-            "Put the rows back; empty the phenotype of a gene that is to count as failed."
+            "Put the rows back; write failed for a gene that is to count as failed."
         )
     known = {gene: (value,) for gene, value in phenotypes.items()}
     search = Search(candidates, plan.choice, aim=plan.aim, seed=plan.seed, components=plan.components)

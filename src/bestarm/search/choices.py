@@ -13,7 +13,8 @@ from bestarm.models.gp_hyper import GammaPriors
 from bestarm.models.smooth_gp import Family, SmoothGP
 from bestarm.policies.gaussian.batch_gp import BatchGP
 from bestarm.policies.gaussian.gp_state import GPModel
-from bestarm.policies.model_batches import ForestBatches, GaussianBatches, ModelBatches, NeighbourBatches
+from bestarm.policies.model_batches import ModelBatches
+from bestarm.search.any_size import PoolForest, PoolGaussian, PoolNeighbours
 
 if TYPE_CHECKING:
     from bestarm.search.pool_policies import PoolPolicy
@@ -52,9 +53,9 @@ def _gaussian(
     ard: bool = True,
     noise: float = -4.0,
     steps: int = 50,
-) -> GaussianBatches:
+) -> PoolGaussian:
     """Return upper bounds of a Gaussian process."""
-    return GaussianBatches("GP", batch, rounds, beta=beta, model=_model(family, ard, noise, steps))
+    return PoolGaussian("GP", batch, rounds, beta=beta, model=_model(family, ard, noise, steps))
 
 
 def _hits(
@@ -67,10 +68,10 @@ def _hits(
     ard: bool = True,
     noise: float = -4.0,
     steps: int = 50,
-) -> GaussianBatches:
+) -> PoolGaussian:
     """Return the probability of a hit by a Gaussian process."""
     model = _model(family, ard, noise, steps)
-    return GaussianBatches(
+    return PoolGaussian(
         "probability of a hit", batch, rounds, score_by="hits", share=share, threshold=threshold, model=model
     )
 
@@ -107,8 +108,8 @@ _POLICIES = {
     ),
     "gp": _Named(_gaussian, {}, "upper bounds of a Gaussian process, with length-scales that are learned"),
     "hits": _Named(_hits, {}, "the largest probabilities of a hit by the same Gaussian process"),
-    "forest": _Named(ForestBatches, {"label": "forest"}, "upper bounds of a forest of extremely randomised trees"),
-    "neighbours": _Named(NeighbourBatches, {"label": "neighbours"}, "the mean phenotype of the nearest genes measured"),
+    "forest": _Named(PoolForest, {"label": "forest"}, "upper bounds of a forest of extremely randomised trees"),
+    "neighbours": _Named(PoolNeighbours, {"label": "neighbours"}, "the mean phenotype of the nearest genes measured"),
     "linear": _Named(_linear, {}, "the batch of which a plausible linear function promises most"),
     "dpp_sample": _Named(
         "gaussian.batch_gp:ucb_dpp_sample",

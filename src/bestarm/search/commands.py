@@ -60,7 +60,7 @@ def run_suggest(given: argparse.Namespace) -> int:
             if len(waits) < len(last.names):
                 raise ValueError(
                     f"round {len(rounds)} waits for {len(waits)} of {len(last.names)} genes ({listed(waits)}); add "
-                    "their rows, with an empty phenotype where the well failed, or add --withdraw if they will not be "
+                    "their rows, `failed` where the well failed, or add --withdraw if they will not be "
                     "done, or --pending if they are at the bench."
                 )
             if dict(last.settings) != plan.described() and Plan.of(last.settings).described() != plan.described():

@@ -19,10 +19,9 @@ import numpy as np
 from bestarm.guards.memory import out_of_memory
 from bestarm.interface import Arms, Ask, FloatArray, IntArray
 from bestarm.policies.gaussian.batch_gp import BatchGP
-from bestarm.policies.model_batches import GaussianBatches
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice
-from bestarm.search.rounds import Chunk, Round, Values, aim_of, chunks_of, reward, weights_of
+from bestarm.search.rounds import Chunk, Round, Values, aim_of, chunks_of, reward
 from bestarm.search.state_files import describe, restore
 from bestarm.settings import check_whole
 from bestarm.streams import Streams
@@ -110,11 +109,6 @@ class Plan:
         return hasattr(getattr(policy, "policy", policy), "hidden")
 
     @property
-    def weighs(self) -> bool:
-        """Whether a mean of several measurements, or a surer one, weighs more than another."""
-        return isinstance(self.choice, Choice) and isinstance(self.choice.search(1, 1), GaussianBatches)
-
-    @property
     def repeats(self) -> bool:
         """Whether each measurement of a candidate is told for itself."""
         return isinstance(self.choice, CustomPolicy) and self.choice.repeats
@@ -123,28 +117,19 @@ class Plan:
         """Return what the policy sees of candidates, shape (n, d): standardised, or for `CustomPolicy` as they are."""
         return candidates.values if isinstance(self.choice, CustomPolicy) else candidates.scores(self.components)
 
-    def values(self, measured: Values, counts: Values | None = None) -> dict[str, tuple[float, ...]]:
-        """Return what the policy is told of each candidate: all measurements, or their mean without failures.
-
-        The counts are those of the replicates behind each measurement, 1 where nothing is told of them.
-        """
+    def values(self, measured: Values) -> dict[str, tuple[float, ...]]:
+        """Return what the policy is told of each candidate: all measurements, or their mean without failures."""
         if self.repeats:
             return {name: tuple(values) for name, values in measured.items() if len(values)}
-        found = {name: values for name, values in measured.items() if len(values)}
-        return {name: (mean_of(values, (counts or {}).get(name)),) for name, values in found.items()}
+        return {name: (mean_of(values),) for name, values in measured.items() if len(values)}
 
 
-def mean_of(values: Sequence[float], counts: Sequence[float] | None = None) -> float:
-    """Return the mean of the measurements that did not fail, weighted by their counts; NaN where all failed."""
+def mean_of(values: Sequence[float]) -> float:
+    """Return the mean of the measurements that did not fail; NaN where all did."""
     if len(values) == 1:
         return float(values[0])
-    known = [i for i, value in enumerate(values) if value == value]
-    if not known:
-        return float("nan")
-    shares = None if counts is None else [counts[i] for i in known]
-    if shares is None or set(shares) == {1.0}:
-        return float(np.mean([values[i] for i in known]))
-    return float(np.average([values[i] for i in known], weights=shares))
+    known = [value for value in values if value == value]
+    return float(np.mean(known)) if known else float("nan")
 
 
 @dataclass
@@ -161,12 +146,7 @@ class ReplayCache:
 
 
 def replayed_state(
-    plan: Plan,
-    features: FloatArray,
-    chunks: Sequence[Chunk],
-    cache: ReplayCache | None = None,
-    room: int = 0,
-    weights: FloatArray | None = None,
+    plan: Plan, features: FloatArray, chunks: Sequence[Chunk], cache: ReplayCache | None = None, room: int = 0
 ) -> tuple[Any, Any]:
     """Return a policy and its state after some rounds of measurements, with room for some more.
 
@@ -193,8 +173,6 @@ def replayed_state(
         arms = chunk.places[None]
         policy.tell(cache.state, Ask(arms, np.ones_like(arms)), np.ascontiguousarray(rewards[None]))
     cache.told = marks
-    if isinstance(policy, GaussianBatches):
-        cache.state.weights[0] = 1.0 if weights is None else weights
     return policy, cache.state
 
 
@@ -206,7 +184,6 @@ def choose_batch(
     n_asked: int = 0,
     withdrawn: IntArray | None = None,
     pending: IntArray | None = None,
-    weights: FloatArray | None = None,
     cache: ReplayCache | None = None,
 ) -> IntArray:
     """Return the next batch, by places in the table; shorter where fewer candidates are left.
@@ -220,7 +197,7 @@ def choose_batch(
     most = NETWORKS_AT_ONCE if plan.by_networks else plan.batch
     while len(found) < plan.batch:
         part = replace(plan, batch=min(most, plan.batch - len(found)))
-        policy, state = replayed_state(part, features, chunks, cache, len(pending) + plan.batch, weights)
+        policy, state = replayed_state(part, features, chunks, cache, len(pending) + plan.batch)
         state = deepcopy(state) if cache is not None or plan.repeats else state
         _set_round(state, max(len(chunks), n_asked))
         policy.set_aside(state, withdrawn)
@@ -270,7 +247,6 @@ def recomputed_batches(
             n_asked=number,
             withdrawn=np.array([place[name] for name in each.withdrawn], np.int64),
             pending=np.array([place[name] for name in each.pending], np.int64),
-            weights=weights_of(each.weights, some.names),
         )
         found.append([some.names[a] for a in places])
     return found

@@ -20,13 +20,14 @@ import numpy as np
 from numpy.random import Generator, Philox
 
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, Policy
-from bestarm.models.smooth_gp import SmoothGP, spread_or_unit
+from bestarm.models.smooth_gp import SmoothGP
 from bestarm.policies.batch_search import BatchSearch, BatchState, RandomBatch, random_order, top_batch
 from bestarm.policies.gaussian.batch_gp import BatchGP
 from bestarm.policies.gaussian.batch_rules import Draws, UpperBound
 from bestarm.policies.gaussian.gp_acquisition import ucb_width
 from bestarm.policies.gaussian.gp_state import BatchGPState
 from bestarm.policies.linear.linear_search import LinearSearch, LinearState
+from bestarm.search.any_size import spread_or_unit
 from bestarm.streams import Streams
 
 MEMBERS = 5  # networks whose mean and spread explain a batch
@@ -139,7 +140,8 @@ class ScaledSearch(PoolPolicy):
             x = state.features[0]
             spread = x.std(axis=0)
             x = (x - x.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
-            return SmoothGP().predicted(x, state.arms[0], state.rewards[0], int(state.n_observed[0]))
+            n = int(state.n_observed[0])
+            found, spread = SmoothGP().predicted(x, state.arms[0], copy.rewards[0], n)
         else:
             outputs = explaining_ensemble(inner).ensemble(copy, copy.arms, copy.rewards, copy.n_observed)[0]
             found, spread = outputs.mean(axis=0), outputs.std(axis=0, ddof=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -49,7 +49,6 @@ class Round:
     n_candidates: int | None = None  # how many there were, later ones come after them; None in format 1: all
     pending: tuple[str, ...] = ()  # candidates that were being measured beside the batch
     withdrawn: tuple[str, ...] = ()  # candidates that could not be chosen
-    weights: Mapping[str, float] = field(default_factory=dict)  # measurements behind a mean, where they are not 1
 
     @property
     def names(self) -> list[str]:
@@ -154,18 +153,9 @@ def chunks_of(
     return found
 
 
-def weights_of(weights: Mapping[str, float], order: Sequence[str]) -> FloatArray | None:
-    """Return the weight of each candidate, shape (n,); None where all are 1."""
-    if not weights:
-        return None
-    return np.array([weights.get(name, 1.0) for name in order])
-
-
 def as_json(new: Round) -> dict[str, Any]:
     """Return a round as JSON can hold it, None in place of NaN."""
     meta = asdict(new) | {"format": FORMAT, "learned": dict(new.learned or {})}
-    if not new.weights:
-        del meta["weights"]
     plain: dict[str, Any] = _plain(meta)
     return plain
 
@@ -227,13 +217,11 @@ def of_json(meta: Mapping[str, Any]) -> Round:
         None if n is None else int(n),
         tuple(map(_word, meta.get("pending", ()))),
         tuple(map(_word, meta.get("withdrawn", ()))),
-        {_word(name): number_of(weight) for name, weight in meta.get("weights", {}).items()},
     )
 
 
 def check_known(each: Round, names: set[str]) -> None:
     """Refuse a round that is about candidates that are not there."""
-    told = (name for name, _ in each.told)
-    spoken = {*each.names, *each.revised, *each.pending, *each.withdrawn, *each.weights, *told}
+    spoken = {*each.names, *each.revised, *each.pending, *each.withdrawn, *(name for name, _ in each.told)}
     if odd := sorted(spoken - names):
         raise ValueError(f"round {each.number} is about {listed(odd)}, which is no candidate; put it back.")

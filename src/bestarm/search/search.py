@@ -30,6 +30,7 @@ from bestarm.search.next_batch import (
     ReplayCache,
     choose_batch,
     decides_from_data,
+    mean_of,
     recomputed_batches,
     replayed_state,
 )
@@ -44,7 +45,6 @@ from bestarm.search.rounds import (
     of_prediction,
     revisions,
     reward,
-    weights_of,
 )
 from bestarm.search.sequential import SequentialSearch
 from bestarm.search.status import CandidateStatus
@@ -321,7 +321,7 @@ class Search:
         plan = self._plan(size)
         chunks, new, revised = self._chunks()
         blocked = [name for name in self._candidates.names if name in self._status.withdrawn]
-        there, weights = self.pending, self._status.weights() if plan.weighs else {}
+        there = self.pending
         places = choose_batch(
             plan,
             self._view(plan),
@@ -329,11 +329,10 @@ class Search:
             n_asked=len(self._rounds),
             withdrawn=self._places(blocked),
             pending=self._places(there),
-            weights=weights_of(weights, self._candidates.names),
             cache=self._cache,
         )
         names = [self._candidates.names[a] for a in places]
-        made = self._log_round(plan, names, new, revised, pending=there, withdrawn=blocked, weights=weights)
+        made = self._log_round(plan, names, new, revised, pending=there, withdrawn=blocked)
         _log.info("round %d: %d asked, %d known", made.number, len(names), len(self._status.values))
         return made
 
@@ -345,7 +344,6 @@ class Search:
         revised: Mapping[str, tuple[float, ...]],
         pending: Sequence[str] = (),
         withdrawn: Sequence[str] = (),
-        weights: Mapping[str, float] | None = None,
     ) -> Round:
         """Log a batch and all that decided it, and return the round."""
         made = Round(
@@ -359,7 +357,6 @@ class Search:
             n_candidates=len(self._candidates.names),
             pending=tuple(pending),
             withdrawn=tuple(withdrawn),
-            weights=weights or {},
         )
         self._rounds.append(made)
         if revised or self._logged_chunks is None:
@@ -412,7 +409,7 @@ class Search:
                 return
             if unknown not in ("refuse", "ignore"):
                 raise ValueError(f"unknown must be 'refuse' or 'ignore', got {unknown!r}.")
-            told = measurements(table, self._candidates.names, results)
+            told = measurements(table, self._candidates.names, results, self._candidates.table.columns)
             self._candidates.compare(told.names, told.table, told.decimal)
             if unknown == "refuse":
                 unknown_names(told.names, self._place)
@@ -421,19 +418,7 @@ class Search:
                 for name, value, done in zip(told.names, told.values, told.done, strict=True)
                 if name in self._place
             ]
-            errors = {
-                (name, float(value)): (float(variance), float(count))
-                for name, value, variance, count in zip(
-                    told.names, told.values, told.variances, told.counts, strict=True
-                )
-                if variance == variance or count != 1.0
-            }
-            if errors and not self._plan(1).weighs:
-                raise ValueError(
-                    f"the table tells errors or numbers of replicates, by which {self._choice.name} cannot weigh; "
-                    "leave the column out, or take the policy gp or hits, which can."
-                )
-            said = self._status.tell(len(self._rounds), rows, replace, again, errors)
+            said = self._status.tell(len(self._rounds), rows, replace, again)
             if ignored := len(told.names) - len(rows):
                 said.append(f"{counted(ignored, 'row')} of no candidate, left out.")
             if told.to_come:
@@ -558,12 +543,12 @@ class Search:
             if prediction is None:
                 raise ValueError("nothing can be predicted before a reward is told; tell a table of measurements.")
             mean, deviation = prediction
-            names, means = self._candidates.names, self._status.means()
+            names = self._candidates.names
             table = pd.DataFrame(
                 {
                     "name": pd.Series(list(names), dtype=object),
                     "state": self.states.to_numpy(),
-                    "value": [means.get(name, math.nan) for name in names],
+                    "value": [mean_of(self._status.values.get(name, ())) for name in names],
                     "mean": of_prediction(mean, self.aim),
                     "deviation": deviation,
                     "best": explanations.chances_of_the_best(mean, deviation, m, self.seed),
@@ -594,8 +579,7 @@ class Search:
         before = self._rounds[: last.number - 1]
         chunks = chunks_of(before, last.told, last.revised, some.names)
         view = self._view(plan) if some is self._candidates else plan.features(some)
-        weights = weights_of(last.weights, some.names)
-        policy, state = replayed_state(plan, view, chunks, self._cache, weights=weights)
+        policy, state = replayed_state(plan, view, chunks, self._cache)
         measured = np.unique(np.concatenate([chunk.places for chunk in chunks])) if chunks else np.zeros(0, np.int64)
         found = explanations.suggestions(
             plan,
@@ -673,7 +657,7 @@ class Search:
 
     def _chunks(self) -> tuple[list[Chunk], list[tuple[str, float]], dict[str, tuple[float, ...]]]:
         """Return what was told round by round, what is new since the last round, and what was corrected."""
-        values = self._plan(1).values(self._status.values, self._status.counts())
+        values = self._plan(1).values(self._status.values)
         new = newly_told(self._rounds, values, self._candidates.names)
         revised = revisions(self._rounds, values)
         if revised:
@@ -686,8 +670,7 @@ class Search:
         return Chunk(self._places(name for name, _ in new), np.array([value for _, value in new], dtype=np.float64))
 
     def _replayed(self, plan: Plan) -> tuple[Any, Any]:
-        weights = weights_of(self._status.weights() if plan.weighs else {}, self._candidates.names)
-        return replayed_state(plan, self._view(plan), self._chunks()[0], self._cache, weights=weights)
+        return replayed_state(plan, self._view(plan), self._chunks()[0], self._cache)
 
     def _prediction(self) -> tuple[FloatArray, FloatArray] | None:
         return explanations.prediction_of(*self._replayed(self._plan(1)))

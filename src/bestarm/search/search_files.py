@@ -33,7 +33,6 @@ from bestarm.search.choices import Choice
 from bestarm.search.next_batch import decides_from_data
 from bestarm.search.rounds import as_json, check_known, number_of, of_json
 from bestarm.search.state_files import DAMAGED, Saved, describe, in_words, packed, read, restore
-from bestarm.search.status import NO_ERROR
 
 FORMAT = 3  # 1 and 2 were NPZ files of the state alone, in which a search was a note
 _LOG, NUMBERS, _STATE = "search.json", "numbers.npy", "state.npz"
@@ -88,7 +87,10 @@ def content_of(search: Any, own: str, generation: int) -> bytes:
         "seed": search.seed,
         "components": search.components,
         "hits": search._hits,
-        "measurements": _measurements(search),
+        "measurements": [
+            [number, name, None if math.isnan(value) else value]
+            for number, name, value in (search._status.rows if sequential is None else sequential.history)
+        ],
     }
     candidates = search._candidates if sequential is None else sequential.candidates
     parts: dict[str, bytes] = {}
@@ -221,22 +223,9 @@ def _check_policy(path: Path, search: Any, policy: Any) -> None:
         )
 
 
-def _measurements(search: Any) -> list[list[Any]]:
-    """Return round, name and value of each measurement, and where they were told its variance and replicates."""
-    found, place = [], Counter[str]()
-    for number, name, value in search._status.rows if search._sequential is None else search._sequential.history:
-        found.append([number, name, None if math.isnan(value) else value])
-        if search._sequential is None:
-            variance, count = search._status.errors[name][place[name]]
-            place[name] += 1
-            if variance == variance or count != 1.0:
-                found[-1] += [None if math.isnan(variance) else variance, count]
-    return found
-
-
 def _rows_of(meta: Any, names: set[str] | None, most: int) -> list[tuple[int, str, float]]:
     rows = []
-    for number, name, value, *_ in meta["measurements"]:
+    for number, name, value in meta["measurements"]:
         if not isinstance(number, int) or not 0 <= number <= most or not isinstance(name, str):
             raise ValueError(f"measurement {[number, name, value]} has no round or no name")
         if names is not None and name not in names:
@@ -262,10 +251,8 @@ def _pool_of(cls: Any, meta: Any, parts: dict[str, bytes]) -> Any:
         if each.number != number or not 0 < (each.n_candidates or len(names)) <= len(names):
             raise ValueError(f"round {number} is missing or about other candidates")
     status = search._status
-    rows = _rows_of(meta, names, len(search._rounds))
-    for (number, name, value), written in zip(rows, meta["measurements"], strict=True):
-        error = (number_of(written[3]), number_of(written[4])) if len(written) > 3 else NO_ERROR
-        status.add(number, name, value, error)
+    for number, name, value in _rows_of(meta, names, len(search._rounds)):
+        status.add(number, name, value)
     if any(not isinstance(n, int) or n < 1 for n in meta["waiting"].values()):
         raise ValueError("what waits has no number")
     status.waiting = Counter(meta["waiting"])

@@ -54,10 +54,6 @@ class SequentialSearch:
                 f"{told.to_come} rewards are empty, and {self.policy.label} is sequential; fill them in, or write "
                 "failed."
             )
-        if (told.variances == told.variances).any() or (told.counts != 1.0).any():
-            raise ValueError(
-                f"the table tells errors or replicates, by which {self.policy.label} cannot weigh; leave them out."
-            )
         if self.candidates is not None:
             self.candidates.compare(told.names, told.table, told.decimal)
         if not told.done.all():

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-
-import numpy as np
 
 from bestarm.search.next_batch import mean_of
 from bestarm.search.rounds import Round
@@ -16,18 +14,12 @@ UNMEASURED, ASKED, MEASURED, FAILED, NOT_DONE, WITHDRAWN = STATES = (
 )  # fmt: skip
 
 
-Error = tuple[float, float]  # variance of a reward as a mean, NaN where none was told, and its number of replicates
-NO_ERROR: Error = (float("nan"), 1.0)
-_SUREST = 1e4  # weight of a reward that was told to have no error
-
-
 @dataclass
 class CandidateStatus:
     """Measurements in the order of their telling, and the candidates that wait for theirs or cannot be chosen."""
 
     rows: list[tuple[int, str, float]] = field(default_factory=list)  # round of the last batch before, name, value
     values: dict[str, list[float]] = field(default_factory=dict)  # NaN where a measurement failed
-    errors: dict[str, list[Error]] = field(default_factory=dict)  # of each of the values
     waiting: Counter[str] = field(default_factory=Counter)  # asked for and not told, and how often
     not_done: dict[str, None] = field(default_factory=dict)  # in order
     withdrawn: dict[str, None] = field(default_factory=dict)
@@ -45,14 +37,8 @@ class CandidateStatus:
         return NOT_DONE if name in self.not_done else UNMEASURED
 
     def means(self) -> dict[str, float]:
-        """Return name → mean of its measurements, by their numbers of replicates; NaN where all failed."""
-        counts = self.counts()
-        return {name: mean_of(values, counts.get(name)) for name, values in self.values.items()}
-
-    def counts(self) -> dict[str, list[float]]:
-        """Return name → number of replicates behind each measurement, where one is not 1."""
-        found = {name: [count for _, count in errors] for name, errors in self.errors.items()}
-        return {name: counts for name, counts in found.items() if set(counts) != {1.0}}
+        """Return name → mean of its measurements, NaN where all failed."""
+        return {name: mean_of(values) for name, values in self.values.items()}
 
     def ask(self, names: Sequence[str]) -> None:
         """Note a batch."""
@@ -61,29 +47,7 @@ class CandidateStatus:
             self.not_done.pop(name, None)
         self.whole_batch_waits = bool(names)
 
-    def weights(self) -> dict[str, float]:
-        """Return name → number of measurements that its mean stands for, where it is not 1.
-
-        Where errors were told it is the median variance over the variance of the mean.
-        """
-        known = [v for errors in self.errors.values() for v, _ in errors if v > 0.0]
-        usual = float(np.median(known)) if known else 1.0
-        found = {}
-        for name, errors in self.errors.items():
-            pairs = [e for e, value in zip(errors, self.values[name], strict=True) if value == value]
-            weight = sum(n if v != v else min(usual / v, _SUREST) if v > 0.0 else _SUREST for v, n in pairs)
-            if pairs and weight != 1.0:
-                found[name] = float(weight)
-        return found
-
-    def tell(
-        self,
-        number: int,
-        rows: Sequence[tuple[str, float, bool]],
-        replace: bool,
-        again: bool,
-        errors: Mapping[tuple[str, float], Error] | None = None,
-    ) -> list[str]:
+    def tell(self, number: int, rows: Sequence[tuple[str, float, bool]], replace: bool, again: bool) -> list[str]:
         """Note measurements: name, value, and whether it was done at all; ``number`` is that of the last round.
 
         A table that repeats what was told is a list that grows: what it has is known, what differs is a correction, and
@@ -100,7 +64,7 @@ class CandidateStatus:
             if not done:
                 self.mark_not_done([name])
                 continue
-            self.add(number, name, value, (errors or {}).get((name, value), NO_ERROR))
+            self.add(number, name, value)
             self.not_done.pop(name, None)
             self.waiting[name] = max(self.waiting[name] - 1, 0)
         self.waiting = +self.waiting
@@ -113,7 +77,6 @@ class CandidateStatus:
         self.rows = [row for row in self.rows if row[1] not in gone]
         for name in gone:
             self.values.pop(name, None)
-            self.errors.pop(name, None)
 
     def _is_cumulative(self, rows: Sequence[tuple[str, float, bool]]) -> bool:
         """Return whether a table repeats what was told: a measurement of what does not wait has the value it had."""
@@ -160,10 +123,9 @@ class CandidateStatus:
         said += [f"{name}: measured again, {len(fresh[name])} times more." for name in more]
         return new, changed, said
 
-    def add(self, number: int, name: str, value: float, error: Error = NO_ERROR) -> None:
+    def add(self, number: int, name: str, value: float) -> None:
         """Add one measurement."""
         self.values.setdefault(name, []).append(value)
-        self.errors.setdefault(name, []).append(error)
         self.rows.append((number, name, value))
 
     def mark_not_done(self, names: Iterable[str]) -> None:

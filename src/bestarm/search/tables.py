@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import re
 import unicodedata
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from bestarm.search.table_files import TableFile, read_table_file
 FAILED = ("failed", "fail", "failure", "error")  # a measurement in vain; in any case of letters
 NOT_DONE = ("not done", "not_done", "notdone")  # an experiment that never ran
 LARGEST_PHENOTYPE = 1e75
-_ERRORS = ("sem", "se", "sd", "std", "stdev", "n", "replicates", "count")  # what may stand beside a reward
+_ERRORS = ("sem", "se", "sd", "std", "stdev", "n", "replicates")  # of a reward, by which no policy weighs
 _SUMMARIES = {
     "total", "totals", "sum", "mean", "average", "median", "sd", "stdev", "gesamt", "summe", "mittelwert", "totaux",
 }  # fmt: skip
@@ -156,10 +156,6 @@ class Measurements:
         Rewards, NaN where a measurement failed or was not done.
     done : array of bool, shape (n,)
         Whether it was tried at all.
-    variances : array, shape (n,)
-        Of the reward as a mean: the square of its standard error; NaN where none is told.
-    counts : array, shape (n,)
-        Number of replicates of which the reward is the mean.
     table : DataFrame
         The rows as they were given.
     decimal : str
@@ -173,15 +169,15 @@ class Measurements:
     names: list[str]
     values: FloatArray
     done: BoolArray
-    variances: FloatArray
-    counts: FloatArray
     table: pd.DataFrame
     decimal: str
     to_come: int
     notes: list[str]
 
 
-def measurements(table: Any, candidates: Sequence[str] | None = None, results: str | None = None) -> Measurements:
+def measurements(
+    table: Any, candidates: Sequence[str] | None = None, results: str | None = None, features: Container[Any] = ()
+) -> Measurements:
     """Return what a DataFrame or a file says, with a column (or the index) of names and a column ``reward``.
 
     Parameters
@@ -192,6 +188,8 @@ def measurements(table: Any, candidates: Sequence[str] | None = None, results: s
         Names that there are, by which those that went through a number are found.
     results : str, optional
         The column of rewards, if it is not called ``reward``.
+    features : container of str
+        Columns that describe candidates; any other that is called as an error of a reward is refused.
     """
     notes: list[str] = []
     file: TableFile | None = None
@@ -221,6 +219,11 @@ def measurements(table: Any, candidates: Sequence[str] | None = None, results: s
             f"the table has two columns of rewards, {' and '.join(rewards[:2])}; keep one, or give measurements again "
             "as rows."
         )
+    if errors := [c for c in header if c.strip().casefold() in _ERRORS and c not in features]:
+        raise ValueError(
+            f"the table tells errors or replicates in column {errors[0]!r}, by which no policy weighs; leave it "
+            "out, or tell each replicate in a row of its own."
+        )
     raw = list(table.index if name is None else table.iloc[:, name])
     labels = [label_of(label) for label in raw]
     numbers = [isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in raw]
@@ -246,7 +249,6 @@ def measurements(table: Any, candidates: Sequence[str] | None = None, results: s
     if nameless := [texts[i] for i in kept if not labels[i]]:
         raise ValueError(f"the reward {nameless[0]} has no name; name it or delete the row.")
     values = _rewards(where, labels, texts, number, decimal, notes)
-    errors = _errors(where, header, columns, decimal, labels)
     told = [i for i in kept if texts[i].lower() in FAILED or texts[i].lower() not in (*GAPS, *TO_COME)]
     if kept and not told:
         raise ValueError(
@@ -257,10 +259,7 @@ def measurements(table: Any, candidates: Sequence[str] | None = None, results: s
     if candidates is not None:
         names = by_value(names, [numbers[i] for i in told], candidates)
     done = np.array([texts[i].lower() not in NOT_DONE for i in told], dtype=np.bool_)
-    variances, counts = (column[told] for column in errors)
-    return Measurements(
-        names, values[told], done, variances, counts, table.iloc[told], decimal, len(kept) - len(told), notes
-    )
+    return Measurements(names, values[told], done, table.iloc[told], decimal, len(kept) - len(told), notes)
 
 
 def _no_number(text: str) -> bool:
@@ -297,38 +296,6 @@ def _rewards(
             f"rewards must be at most {LARGEST_REWARD:g} in size, got {texts[place][:20]} for {names[place]}; rescale."
         )
     return read[0]
-
-
-def _errors(
-    where: str, header: Sequence[str], columns: Mapping[int, Column], decimal: str, names: Sequence[str]
-) -> tuple[FloatArray, FloatArray]:
-    """Return the variance of each reward as a mean, NaN where none is told, and its number of replicates."""
-    n_rows = len(names)
-    variances, counts = np.full(n_rows, np.nan), np.ones(n_rows)
-    found: dict[str, FloatArray] = {}
-    for i, column in columns.items():
-        if (word := header[i].strip().casefold()) in _ERRORS:
-            read = numbers_of(where, column, decimal, names)
-            if read is not None:
-                low = 1.0 if word in ("n", "replicates", "count") else 0.0
-                if (bad := read[0] < low).any():
-                    place = int(bad.argmax())
-                    raise ValueError(
-                        f"{header[i]} of {names[place]} is {read[0][place]:g}; it must be at least {low:g}. Correct "
-                        "it, or rename the column if it is no error of the reward."
-                    )
-                found[word] = read[0]
-    for word in ("n", "replicates", "count"):
-        if word in found:
-            counts = np.where(np.isnan(found[word]), 1.0, found[word])
-            break
-    for word in ("sem", "se"):
-        if word in found:
-            return found[word] ** 2, counts
-    for word in ("sd", "std", "stdev"):
-        if word in found:
-            return found[word] ** 2 / counts, counts
-    return variances, counts
 
 
 def named_columns(text: str, header: Sequence[str]) -> list[str]:

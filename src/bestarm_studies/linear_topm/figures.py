@@ -141,7 +141,7 @@ def real_figure(
     Parameters
     ----------
     values : DataFrame
-        See `bestarm_studies.linear_topm.beyond_values.real_values`.
+        See `bestarm_studies.linear_topm.beyond.values.real_values`.
     order : sequence of str
         Algorithms.
     headings : mapping of str to str

@@ -15,7 +15,7 @@ from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.one_change import name_of_change, one_change
 from bestarm_lab.experiments.scale import Profile, Scale
 from bestarm_lab.metrics import correct, simple_regret
-from bestarm_studies.linear_topm.drug.instance import drug_instance, stand_in_drug_instance
+from bestarm_studies.linear_topm.drug_instance import drug_instance, stand_in_drug_instance
 from bestarm_studies.linear_topm.instances import classic_instance, published_random_instance
 
 SIGMA = 0.5

@@ -22,8 +22,8 @@ from bestarm_studies.linear_topm.complexity import (
     m_lingape_optimised_complexity,
     ugape_complexity,
 )
-from bestarm_studies.linear_topm.experiments import RECORDED
 from bestarm_studies.linear_topm.recorded_rewards import RecordedRewards
+from bestarm_studies.linear_topm.recorded_runs import RECORDED
 from bestarm_studies.linear_topm.values import Panel, agreement_with_recorded
 
 VERDICTS = ("confirmed", "refuted", "mixed", "undecided", "not informative", "not run")

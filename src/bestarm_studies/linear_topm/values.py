@@ -13,8 +13,8 @@ from bestarm.problems.linear_bandit import LinearBandit
 from bestarm_lab.experiments.one_change import algorithm_and_change
 from bestarm_lab.figures.values import QUANTILES, as_values, summarise
 from bestarm_lab.notebooks.section import Section
-from bestarm_studies.linear_topm.experiments import RECORDED
 from bestarm_studies.linear_topm.misspecified import MisspecifiedBandit
+from bestarm_studies.linear_topm.recorded_runs import RECORDED
 
 
 class Panel(NamedTuple):

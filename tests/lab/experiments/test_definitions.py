@@ -24,7 +24,7 @@ from bestarm_lab.experiments.keys import describe
 from bestarm_lab.experiments.names import LOOSE, WHOLE, Definition
 from bestarm_lab.metrics import correct
 from bestarm_lab.study import load_study
-from bestarm_studies.linear_topm.observer import GifaObserver
+from bestarm_studies.linear_topm.theory.observer import GifaObserver
 
 STUDIES = ("linear_topm", "gpoo", "gse", "oae", "dpp_bbo")
 
@@ -683,7 +683,7 @@ def test_measured_rows_outlive_the_code(copied):
     """Wall times belong to the machine; they are measured again on purpose only."""
     one = experiments("linear_topm")["growth_times"]
     before = one.parts("smoke", SEED)[0].key
-    path = copied / "bestarm_studies/linear_topm/pull_times.py"
+    path = copied / "bestarm_studies/linear_topm/beyond/pull_times.py"
     path.write_text(path.read_text(encoding="utf-8").replace("return", "0\n    return"), encoding="utf-8")
     definitions.forget()
     assert one.parts("smoke", SEED)[0].key == before

@@ -20,8 +20,10 @@ from bestarm_lab.experiments.experiment import Series
 from bestarm_lab.experiments.keys import data_files
 from bestarm_lab.experiments.scale import PerArm, Scale
 from bestarm_lab.metrics import correct
-from bestarm_studies.linear_topm.experiments import EXPERIMENTS
-from bestarm_studies.linear_topm.observer import FINDINGS, GifaObserver
+from bestarm_lab.study import load_study
+from bestarm_studies.linear_topm.theory.observer import FINDINGS, GifaObserver
+
+EXPERIMENTS = load_study("linear_topm").experiments
 
 
 def varied(**changes: Any) -> Any:

@@ -6,7 +6,9 @@ import pytest
 
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.one_change import SEPARATOR
-from bestarm_studies.linear_topm.experiments import EXPERIMENTS
+from bestarm_lab.study import load_study
+
+EXPERIMENTS = load_study("linear_topm").experiments
 
 CODED = f"{SEPARATOR}as coded"
 

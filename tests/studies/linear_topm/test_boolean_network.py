@@ -8,16 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bestarm.streams import Streams, uniform
-from bestarm_studies.linear_topm.drug.boolean_dynamics import settle
-from bestarm_studies.linear_topm.drug.boolean_network import (
+from bestarm_objectives.drug.boolean_dynamics import settle
+from bestarm_objectives.drug.boolean_network import (
     BooleanNetwork,
     Edge,
     forced_values,
     is_fixed_point,
     next_states,
 )
-from bestarm_studies.linear_topm.drug.gene_table import UNKNOWN
-from bestarm_studies.linear_topm.drug.rein_model import (
+from bestarm_objectives.drug.gene_table import UNKNOWN
+from bestarm_objectives.drug.rein_model import (
     network_from_conditions,
     parse_edges,
     parse_model,
@@ -25,7 +25,7 @@ from bestarm_studies.linear_topm.drug.rein_model import (
     parse_rules,
     read_model,
 )
-from bestarm_studies.linear_topm.drug.stand_in import stand_in_network
+from bestarm_objectives.drug.stand_in import stand_in_network
 
 
 def all_states(n_genes):

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from bestarm.designs.l1_design import l1_designs
 from bestarm.policies.linear.thresholds import heuristic_threshold, lucb1_threshold
-from bestarm_studies.linear_topm.checks import no_worse
 from bestarm_studies.linear_topm.complexity import (
     Cell,
     complexity_ratios,
@@ -19,6 +18,7 @@ from bestarm_studies.linear_topm.complexity import (
     sample_complexity_bound,
     ugape_complexity,
 )
+from bestarm_studies.linear_topm.complexity_constants.checks import no_worse
 from bestarm_studies.linear_topm.instances import classic_instance, published_random_instance
 
 AUTHORS_INSTANCE = published_random_instance()

@@ -17,10 +17,10 @@ from scipy.sparse.csgraph import connected_components
 
 from bestarm.streams import Streams
 from bestarm_lab.paths import RAW_DATA, data_mirror
-from bestarm_studies.linear_topm.drug.boolean_dynamics import settle
-from bestarm_studies.linear_topm.drug.boolean_network import forced_values, is_fixed_point, next_states
-from bestarm_studies.linear_topm.drug.characteristic_direction import binarize_direction, characteristic_direction
-from bestarm_studies.linear_topm.drug.files import (
+from bestarm_objectives.drug.boolean_dynamics import settle
+from bestarm_objectives.drug.boolean_network import forced_values, is_fixed_point, next_states
+from bestarm_objectives.drug.characteristic_direction import binarize_direction, characteristic_direction
+from bestarm_objectives.drug.files import (
     DRUGS,
     N_CONTROLS,
     N_PATIENTS,
@@ -32,10 +32,10 @@ from bestarm_studies.linear_topm.drug.files import (
     read_rewards,
     read_signatures,
 )
-from bestarm_studies.linear_topm.drug.gene_table import UNKNOWN, GeneTable
-from bestarm_studies.linear_topm.drug.rein_model import read_edges, read_model, read_observations, read_rules
-from bestarm_studies.linear_topm.drug.simulation_log import read_simulation_log
-from bestarm_studies.linear_topm.drug.simulator import hit_ratio, reversion_score, simulator_from_tables
+from bestarm_objectives.drug.gene_table import UNKNOWN, GeneTable
+from bestarm_objectives.drug.rein_model import read_edges, read_model, read_observations, read_rules
+from bestarm_objectives.drug.simulation_log import read_simulation_log
+from bestarm_objectives.drug.simulator import hit_ratio, reversion_score, simulator_from_tables
 
 FOLDER = "drug-repurposing"
 AUTHORS_FILES = (

@@ -7,20 +7,25 @@ import pytest
 
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.notebooks.section import Section
-from bestarm_studies.linear_topm.drug import values as summaries
-from bestarm_studies.linear_topm.drug.boolean_network import Edge
-from bestarm_studies.linear_topm.drug.checks import (
+from bestarm_objectives.drug.boolean_network import Edge
+from bestarm_objectives.drug.data import DATA_FILES, anti_epileptic, stand_in_data
+from bestarm_objectives.drug.simulator import hit_ratio
+from bestarm_studies.linear_topm.drug_simulator import values as summaries
+from bestarm_studies.linear_topm.drug_simulator.figures import reward_figure
+from bestarm_studies.linear_topm.drug_simulator.hit_ratios import (
     hit_ratio_over_baseline,
     hit_ratio_over_printed,
     misfit_of,
     recorded_hit_ratios,
 )
-from bestarm_studies.linear_topm.drug.data import DATA_FILES, anti_epileptic, stand_in_data
-from bestarm_studies.linear_topm.drug.figures import reward_figure
-from bestarm_studies.linear_topm.drug.log_check import baselines_from_binary, check_log, linear_misfit, n_rewards_met
-from bestarm_studies.linear_topm.drug.network_figure import CLOSEST, network_figure, place_genes
-from bestarm_studies.linear_topm.drug.simulator import hit_ratio
-from bestarm_studies.linear_topm.drug.tables import reward_rows_of
+from bestarm_studies.linear_topm.drug_simulator.log_check import (
+    baselines_from_binary,
+    check_log,
+    linear_misfit,
+    n_rewards_met,
+)
+from bestarm_studies.linear_topm.drug_simulator.network_figure import CLOSEST, network_figure, place_genes
+from bestarm_studies.linear_topm.drug_simulator.rewards import reward_rows_of
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from bestarm_studies.linear_topm.drug.files import (
+from bestarm_objectives.drug.files import (
     DRUGS,
     N_PATIENTS,
     read_binary_phenotype,
@@ -15,8 +15,8 @@ from bestarm_studies.linear_topm.drug.files import (
     read_rewards,
     read_signatures,
 )
-from bestarm_studies.linear_topm.drug.gene_table import UNKNOWN, read_gene_table
-from bestarm_studies.linear_topm.drug.simulation_log import read_simulation_log
+from bestarm_objectives.drug.gene_table import UNKNOWN, read_gene_table
+from bestarm_objectives.drug.simulation_log import read_simulation_log
 
 CIDS = [drug.cid for drug in DRUGS]
 

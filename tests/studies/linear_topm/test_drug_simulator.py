@@ -7,21 +7,21 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bestarm.streams import Streams
-from bestarm_studies.linear_topm.drug.boolean_network import Edge, is_fixed_point
-from bestarm_studies.linear_topm.drug.characteristic_direction import (
+from bestarm_objectives.drug.boolean_network import Edge, is_fixed_point
+from bestarm_objectives.drug.characteristic_direction import (
     binarize_direction,
     characteristic_direction,
     significant_genes,
 )
-from bestarm_studies.linear_topm.drug.gene_table import UNKNOWN
-from bestarm_studies.linear_topm.drug.histogram_binarization import (
+from bestarm_objectives.drug.gene_table import UNKNOWN
+from bestarm_objectives.drug.histogram_binarization import (
     binarize_via_histogram,
     histogram_thresholds,
     persistent_peaks,
 )
-from bestarm_studies.linear_topm.drug.rein_model import network_from_conditions
-from bestarm_studies.linear_topm.drug.simulator import DrugSimulator, cosine_score, hit_ratio, mask, reversion_score
-from bestarm_studies.linear_topm.drug.stand_in import stand_in_drug_data
+from bestarm_objectives.drug.rein_model import network_from_conditions
+from bestarm_objectives.drug.simulator import DrugSimulator, cosine_score, hit_ratio, mask, reversion_score
+from bestarm_objectives.drug.stand_in import stand_in_drug_data
 
 
 def test_masking_table():

@@ -11,13 +11,16 @@ from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.experiments.run import make_rows
 from bestarm_lab.metrics import correct, simple_regret
-from bestarm_studies.linear_topm import round_checks
-from bestarm_studies.linear_topm.checks import CHECKS
+from bestarm_lab.study import load_study
 from bestarm_studies.linear_topm.complexity import gaps, m_lingape_complexity
-from bestarm_studies.linear_topm.experiments import EXPERIMENTS
 from bestarm_studies.linear_topm.instances import classic_instance, published_random_instance
-from bestarm_studies.linear_topm.observer import FINDINGS, GifaObserver
-from bestarm_studies.linear_topm.theory import parts_of, theorem_2
+from bestarm_studies.linear_topm.problems import parts_of
+from bestarm_studies.linear_topm.theory import round_checks
+from bestarm_studies.linear_topm.theory.checks import CHECKS
+from bestarm_studies.linear_topm.theory.findings import theorem_2
+from bestarm_studies.linear_topm.theory.observer import FINDINGS, GifaObserver
+
+EXPERIMENTS = load_study("linear_topm").experiments
 
 SEED = 20261120
 METRICS = {"correct": correct, "simple_regret": simple_regret}

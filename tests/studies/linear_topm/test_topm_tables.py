@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from bestarm_lab.figures.values import paired_effects
-from bestarm_studies.linear_topm.audit_values import RATIO, moving, wrong_answers
+from bestarm_studies.linear_topm.paper_against_code.values import RATIO, moving, wrong_answers
 from bestarm_studies.linear_topm.tables import exponent_table, growth_table, runs_table, verdict_counts
 from bestarm_studies.linear_topm.values import Panel, error_values, sample_complexity_values
 

@@ -1,11 +1,8 @@
-"""Numbers that the notebook on GeneDisco quotes are those of its CSV files, and its sentences are true of them."""
-
-from functools import partial
+"""Sentences of the notebook on GeneDisco that take more than its `quoted.yaml` can say."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from prose import CODED, WRITTEN, quote
 
 from bestarm_lab.datasets.registry import available
 from bestarm_lab.paths import FIGURES, RESULTS, ROOT
@@ -16,34 +13,6 @@ FOLDER = FIGURES / "oae" / "12_genedisco"
 TABLE = FOLDER / "tab05.csv"
 TODAY = FOLDER / "tab_today.csv"
 ROWS = RESULTS / "oae" / "paper"
-
-
-def ratio(panel, series, convention=WRITTEN):
-    return {"panel": panel, "series": series, "statistic": "hit ratio", **convention}
-
-
-quoted = partial(quote, "oae", "12_genedisco")
-QUOTED = [
-    quoted("OAE finds {:.3f} of the hits of IL2", TABLE, ratio("IL2", "OAE")),
-    quoted("with 800 genes and {:.3f} of those of IFNg", TABLE, ratio("IFNg", "OAE")),
-    quoted("of IFNg, where chance finds {:.3f}.", TABLE, ratio("IFNg", LAW)),
-    quoted("looking at any effect, hold {:.3f} and", TABLE, ratio("IL2", "Largest norms")),
-    quoted("hold 0.289 and {:.3f}:", TABLE, ratio("IFNg", "Largest norms")),
-    quoted("A ridge regression finds {:.3f} on IL2, more", TABLE, ratio("IL2", "Ridge absolute")),
-    quoted("On NK and SARS-CoV-2 OAE finds {:.3f} and", TABLE, ratio("NK", "OAE")),
-    quoted("OAE finds 0.050 and {:.3f}, less than", TABLE, ratio("SARS-CoV-2", "OAE")),
-    quoted("faults of the published code on, OAE finds {:.3f} on IL2", TABLE, ratio("IL2", "OAE", CODED)),
-    quoted("on IL2, where chance finds {:.3f}: which", TABLE, ratio("IL2", LAW, CODED)),
-    quoted("leads on none.** OAE finds {:.3f} of the hits of IFNg", TODAY, {"panel": "IFNg", "series": "OAE"}),
-    quoted("of the hits of IFNg and {:.3f} of those of IL2", TODAY, {"panel": "IL2", "series": "OAE"}),
-    quoted("On tau OAE's {:.3f} is above chance", TODAY, {"panel": "tau", "series": "OAE"}),
-    quoted("behind TopUncertain's {:.3f}.", TODAY, {"panel": "tau", "series": "TopUncertain"}),
-]
-
-
-@pytest.mark.parametrize("quoted_number", QUOTED)
-def test_quoted_numbers_are_those_of_the_figures(quoted_number):
-    quoted_number.check()
 
 
 def table(convention="as_written"):
@@ -91,12 +60,6 @@ def test_sentences_on_faults():
     for fault in ("broadcast loss", "rows of descriptors misaligned", "rows of targets misaligned"):
         assert change.loc[fault, "IL2"] < -0.5 * change.loc["", "IL2"]
     assert (change.loc[["generators reset", "16 hidden units"]].abs() < 0.02).all(axis=None)
-
-
-def test_every_search_is_behind_the_norms_on_two_screens():
-    values = pd.read_csv(FOLDER / "gains.csv")
-    gains = values[values["x"].fillna("") != ""]
-    assert (gains[gains["panel"].isin(["IFNg", "IL2"])]["value"] < 0).all()
 
 
 def test_precision_is_a_fixed_share_of_the_hit_ratio():

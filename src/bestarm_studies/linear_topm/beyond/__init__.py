@@ -1,0 +1,1 @@
+"""Larger, misspecified and real problems."""

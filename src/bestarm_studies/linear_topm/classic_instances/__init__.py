@@ -1,0 +1,1 @@
+"""Classic instances: Figure 2."""

@@ -1,0 +1,1 @@
+"""Complexity constants: Tables 2, 4 and 5."""

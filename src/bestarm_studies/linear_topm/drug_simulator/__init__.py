@@ -1,0 +1,1 @@
+"""The drug simulator: Figure 5 and Table 6."""

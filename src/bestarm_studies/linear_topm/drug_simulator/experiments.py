@@ -1,0 +1,19 @@
+"""Rewards of the drug simulator: Figure 5."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.experiment import Experiment
+from bestarm_objectives.drug.data import DATA_FILES
+from bestarm_studies.linear_topm.drug_simulator.rewards import reward_rows
+
+EXPERIMENTS: dict[str, Experiment | Computation] = {
+    "drug_simulator": Computation(
+        "rewards of the drug simulator, random trajectories",
+        partial(reward_rows),
+        {"smoke": {"replications": 20}, "laptop": {"replications": 500}},
+        data_files=DATA_FILES,
+    ),
+}

@@ -1,0 +1,1 @@
+"""Sample complexities on three instances: Figure 1."""

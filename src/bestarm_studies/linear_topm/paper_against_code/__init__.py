@@ -1,0 +1,1 @@
+"""The paper's text against the authors' code."""

@@ -1,0 +1,1 @@
+"""Lemmas and theorems, on observed runs."""

@@ -1,0 +1,157 @@
+"""Findings of the observer as tables and plotted values, beside what the Top-m paper proves.
+
+References
+----------
+.. [1] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Sections 3 and 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from statsmodels.stats.proportion import proportion_confint
+
+from bestarm.designs.l1_design import l1_designs
+from bestarm.interface import FiniteProblem
+from bestarm.policies.linear.gifa import Gifa
+from bestarm.streams import Streams
+from bestarm_lab.figures.values import COLUMNS, QUANTILES, mean_interval, summarise
+from bestarm_studies.linear_topm.complexity import (
+    m_lingape_complexity,
+    m_lingape_optimised_complexity,
+    sample_complexity_bound,
+)
+from bestarm_studies.linear_topm.problems import algorithms_of, search_of
+from bestarm_studies.linear_topm.values import split_series
+
+
+def on_event(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs in which the event of [1]_, Section 4.2, held at every round."""
+    return rows[rows["event_share"] <= 1.0]
+
+
+def frequency_interval(count: int, n: int) -> tuple[float, float]:
+    """Return Clopper and Pearson's 95% interval of a frequency."""
+    low, high = proportion_confint(count, n, method="beta")
+    return float(low), float(high)
+
+
+def check_table(rows: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return how often each statement held: one line for each experiment and algorithm as written.
+
+    Lemmas 4 and 5 and Theorem 1 are counted on the runs in which their event held, as they are stated.
+    """
+    lines = []
+    for name, frame in rows.items():
+        for series, mine in frame[frame["convention"] == "as_written"].groupby("series", sort=False):
+            kept = on_event(mine)
+            good = mine[mine["good_share"] <= 1.0]
+            lines.append(
+                {
+                    "instance": name,
+                    "algorithm": series,
+                    "runs": len(mine),
+                    "rounds": int(mine["rounds"].sum()),
+                    "E failed": int((mine["event_share"] > 1.0).sum()),
+                    "E^GIFA failed": int((mine["good_share"] > 1.0).sum()),
+                    "Lemma 1 failed": int(mine["lemma_1"].sum()),
+                    "index order failed": int(mine["index_order"].sum()),
+                    "Lemma 2 failed": int(mine["lemma_2"].sum()),
+                    "Lemma 4 failed": int(kept["lemma_4"].sum()),
+                    "Lemma 5 failed": int(kept["lemma_5"].sum()),
+                    "Theorem 1 failed": int((good["within_epsilon"] == 0.0).sum()),
+                    "wrong answers": int((mine["within_epsilon"] == 0.0).sum()),
+                }
+            )
+    return pd.DataFrame(lines)
+
+
+def check_values(table: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return `check_table` in the columns of a figure's CSV."""
+    tidy = table.melt(["instance", "algorithm", "runs"], var_name="statistic")
+    tidy = tidy.rename(columns={"instance": "panel", "algorithm": "series", "runs": "n"})
+    return tidy.assign(convention="as_written", profile=profile, data="synthetic").reindex(columns=COLUMNS)
+
+
+def event_values(rows: pd.DataFrame, panel: str, profile: str) -> pd.DataFrame:
+    """Return the distribution of the largest error in units of the confidence width, and how often it passed 1."""
+    table: list[dict[str, Any]] = []
+    for (convention, series), mine in rows.groupby(["convention", "series"], sort=False):
+        base = {"panel": panel, "series": series, "n": len(mine), "convention": convention, "profile": profile}
+        base["data"] = mine["data"].iloc[0]
+        share = mine["event_share"]
+        quantiles = {name: float(share.quantile(q)) for name, q in QUANTILES.items()} | {"largest": float(share.max())}
+        table += [base | {"statistic": name, "value": value} for name, value in quantiles.items()]
+        for name, column in (("event failed", "event_share"), ("good indices failed", "good_share")):
+            failed = int((mine[column] > 1.0).sum())
+            low, high = frequency_interval(failed, len(mine))
+            table.append(base | {"statistic": name, "value": failed / len(mine), "low": low, "high": high})
+    return pd.DataFrame(table).reindex(columns=COLUMNS)
+
+
+def stopping_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
+    """Return what UGapE's rule saves against LUCB's on one trajectory: mean pulls (``a``), share of runs (``b``)."""
+    saved = split_series(rows, "ε").assign(saved=lambda f: f["pulls"] - f["ugape_pulls"])
+    saved["earlier"] = (saved["saved"] > 0).astype(float)
+    pulls = summarise(saved, {"mean pulls saved": ("saved", "mean")}, x="x", panel="a", profile=profile)
+    earlier = {"share of runs with a saving": ("earlier", "share")}
+    return pd.concat([pulls, summarise(saved, earlier, x="x", panel="b", profile=profile)])
+
+
+def n_rules_differed(rows: Sequence[pd.DataFrame]) -> int:
+    """Return in how many runs as written the two stopping rules held at different times."""
+    written = [frame[frame["convention"] == "as_written"] for frame in rows]
+    return sum(int((frame["pulls"] != frame["ugape_pulls"]).sum()) for frame in written)
+
+
+def theorem_2(problem: FiniteProblem, policy: Any) -> tuple[float, float]:
+    """Return the complexity constant of m-LinGapE and the bound on its sample complexity ([1]_, Theorem 2).
+
+    Raises
+    ------
+    ValueError
+        If the policy is not m-LinGapE with the largest-variance or the optimised rule.
+    """
+    if not isinstance(policy, Gifa) or policy.selection not in ("largest_variance", "both", "optimised"):
+        raise ValueError(f"Theorem 2 says nothing of {policy.label!r}.")
+    means, settings = problem.means[0], {"sigma": policy.sigma, "epsilon": policy.epsilon}
+    if policy.selection == "optimised":
+        weights = l1_designs(problem.arms.features).weights
+        constant = m_lingape_optimised_complexity(means, policy.n_best, weights, **settings)
+    else:
+        constant = m_lingape_complexity(means, policy.n_best, **settings)
+    threshold = policy.start(problem.arms, Streams.first(1)).threshold
+    n_initial = problem.arms.n_arms if policy.initialise else 0
+    return constant, sample_complexity_bound(constant, threshold, n_initial)
+
+
+def bound_values(
+    rows: Mapping[str, pd.DataFrame], problems: Mapping[str, FiniteProblem], labels: Sequence[str], profile: str
+) -> pd.DataFrame:
+    """Return, for each experiment and m-LinGapE rule, constant, bound, mean sample complexity and slack.
+
+    The slack is the bound divided by the sample complexity of a run. ``panel`` is the experiment and x the constant H.
+    An experiment is left out where its rows are of real data and its problem is the stand-in.
+    """
+    table: list[dict[str, Any]] = []
+    for name, problem in problems.items():
+        frame = rows[name][rows[name]["convention"] == "as_written"]
+        data = str(frame["data"].iloc[0])
+        if data != getattr(problem, "data", "synthetic"):
+            continue
+        algorithms = algorithms_of(search_of(name))
+        for series in labels:
+            pulls = frame.loc[frame["series"] == series, "pulls"].astype(np.float64)
+            constant, bound = theorem_2(problem, algorithms[series])
+            base = {"panel": name, "series": series, "x": constant, "n": len(pulls), "profile": profile}
+            base |= {"convention": "as_written", "data": data}
+            mean, low, high = mean_interval(pulls)
+            slack, slack_low, slack_high = mean_interval(bound / pulls)
+            table.append(base | {"statistic": "mean", "value": mean, "low": low, "high": high})
+            table.append(base | {"statistic": "bound", "value": bound})
+            table.append(base | {"statistic": "mean slack", "value": slack, "low": slack_low, "high": slack_high})
+            table.append(base | {"statistic": "smallest slack", "value": bound / pulls.max()})
+    return pd.DataFrame(table).reindex(columns=COLUMNS)

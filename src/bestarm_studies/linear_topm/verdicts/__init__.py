@@ -1,0 +1,1 @@
+"""The verdicts on all claims."""
