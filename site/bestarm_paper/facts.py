@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from bestarm_lab.claims.robustness import HOLM, deciding, effects
 from bestarm_lab.claims.verdicts import LEVEL
+from bestarm_lab.study import open_choices
 from bestarm_lab.yaml_keys import nearest
 from bestarm_paper.measures import (
     SIMULATED,
     SMALL_CHANGE,
     calibration,
     closed,
+    drawn,
     n_moved,
+    reading_shares,
     scatter,
-    stands,
     switches,
     tested,
     turned_pairs,
@@ -140,7 +143,7 @@ def verdicts_with_margin(rows: Rows) -> str:
 @fact
 def verdicts_by_test(rows: Rows) -> str:
     """How many verdicts on the papers' claims are by tests."""
-    return str(len(rows.moved))
+    return str(len(rows.moved[rows.moved["choice"] == HOLM]))
 
 
 @fact
@@ -217,26 +220,26 @@ def doubling_switches(rows: Rows) -> str:
 @fact
 def claims_read_again(rows: Rows) -> str:
     """How many claims were decided in drawn readings."""
-    return in_words(len(stands(rows)))
+    return in_words(len(reading_shares(rows)))
 
 
 @fact
 def mostly_confirmed(rows: Rows) -> str:
     """How many claims are confirmed in most readings."""
-    return str(int((stands(rows)["confirmed"] > 0.5).sum()))
+    return str(int((reading_shares(rows)["confirmed"] > 0.5).sum()))
 
 
 @fact
 def mostly_refuted(rows: Rows) -> str:
     """How many claims are refuted in most readings."""
-    return str(int((stands(rows)["refuted"] > 0.5).sum()))
+    return str(int((reading_shares(rows)["refuted"] > 0.5).sum()))
 
 
 @fact
 def reading(rows: Rows, argument: str) -> str:
     """Return in which share of its readings a claim has a verdict, such as ``OAE-C2a confirmed``."""
     identity, _, word = argument.partition(" ")
-    table = stands(rows).set_index("claim")
+    table = reading_shares(rows)
     if identity not in table.index or word not in table:
         raise ValueError(f"there is no reading {argument!r}; {nearest(identity, table.index)}.")
     return f"{float(table[word][identity]):.0%}"
@@ -245,14 +248,14 @@ def reading(rows: Rows, argument: str) -> str:
 @fact
 def draws(rows: Rows) -> str:
     """How many draws of the open choices there are."""
-    return str(int(stands(rows)["draws"].max()))
+    return str(len({choice.draw for choice in open_choices("oae")} - {None}))
 
 
 @fact
 def deciding_choices(rows: Rows) -> str:
     """Return which choices matter most, for how many claims, the most frequent first."""
-    counts = stands(rows)["factor_1"].dropna().value_counts()
-    return ", ".join(f"{str(name).replace('_', ' ')} ({n})" for name, n in counts.items())
+    first = deciding(effects(drawn(rows), open_choices("oae"))).groupby("claim")["choice"].first()
+    return ", ".join(f"{name} ({n})" for name, n in first.value_counts().items())
 
 
 @fact

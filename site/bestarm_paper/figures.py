@@ -13,11 +13,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from bestarm_lab.figures.robustness import share_bars
 from bestarm_lab.figures.styles import use_style
 from bestarm_lab.notebooks.pages import score
-from bestarm_lab.notebooks.score import COLOURS, HATCHES, REACH
+from bestarm_lab.notebooks.score import REACH
 from bestarm_lab.yaml_keys import nearest
-from bestarm_paper.measures import SMALL_CHANGE, stands, switches
+from bestarm_paper.measures import SMALL_CHANGE, reading_shares, switches
 from bestarm_paper.rows import STUDIES, Rows, abbreviation
 
 COLOURS_OF_KINDS = (
@@ -153,23 +154,17 @@ def single_differences(rows: Rows) -> Figure:
 def readings(rows: Rows) -> Figure:
     """Draw in which shares of the drawn readings the claims of one paper are confirmed, open and refuted."""
     use_style()
-    table = stands(rows).sort_values("confirmed")
+    table = reading_shares(rows).sort_values("confirmed")
     figure, axis = plt.subplots(figsize=(8.0, 0.9 + 0.23 * len(table)), layout="constrained")
-    left = np.zeros(len(table))
-    for column, state in (("confirmed", "for"), ("open", "open"), ("refuted", "against")):
-        widths = table[column].to_numpy(dtype=float)
-        label = column if column != "refuted" else "refuted or mixed"
-        axis.barh(
-            table["claim"], widths, left=left, height=0.7, color=COLOURS[state], hatch=HATCHES.get(state), ec="white",
-            lw=0.4, label=label,
-        )  # fmt: skip
-        left = left + widths
-    axis.set_xlim(0, 1)
+    share_bars(axis, table)
+    axis.set_yticks(np.arange(len(table)), table.index)
     axis.xaxis.set_major_formatter(lambda x, _: f"{x:.0%}")
     axis.tick_params(axis="y", length=0, labelsize=8)
-    axis.grid(visible=False, axis="y")
     axis.set_xlabel("readings of what the text leaves open")
-    figure.legend(loc="outside lower center", ncols=3, frameon=False)
+    handles, _ = axis.get_legend_handles_labels()
+    figure.legend(
+        handles, ["confirmed", "open", "refuted or mixed"], loc="outside lower center", ncols=3, frameon=False
+    )
     return figure
 
 

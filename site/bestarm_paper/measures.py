@@ -5,6 +5,8 @@ from __future__ import annotations
 import pandas as pd
 from scipy import stats
 
+from bestarm_lab.claims.robustness import HOLM, MARGINS, summary
+from bestarm_lab.claims.robustness import VERDICTS as READ
 from bestarm_lab.claims.verdicts import LEVEL, VERDICTS
 from bestarm_lab.yaml_keys import nearest
 from bestarm_paper.rows import RUNS, STUDIES, Rows
@@ -69,16 +71,16 @@ def turned_pairs(both: pd.DataFrame) -> pd.DataFrame:
 
 def n_moved(rows: Rows, change: str) -> int:
     """Return how many verdicts on tested claims another margin or Holm's rule changes."""
-    table = rows.moved if change == "holm" else with_margin(rows)
-    changes = ["halved", "doubled"] if change == "either" else [change]
-    if not set(changes) <= set(table):
-        raise ValueError(f"there is no change {change!r}; {nearest(change, ['halved', 'doubled', 'either', 'holm'])}.")
-    return int(table[changes].ne(table["verdict"], axis=0).any(axis=1).sum())
+    changes = {"halved": ["margin halved"], "doubled": ["margin doubled"], "either": [*MARGINS], "holm": [HOLM]}
+    if change not in changes:
+        raise ValueError(f"there is no change {change!r}; {nearest(change, list(changes))}.")
+    table = rows.moved[rows.moved["choice"].isin(changes[change])]
+    return len(table[table["word"] != table["word_then"]].drop_duplicates(["claim", "convention"]))
 
 
 def with_margin(rows: Rows) -> pd.DataFrame:
     """Return the verdicts whose margin can be halved: that of "ahead" is zero."""
-    return rows.moved[rows.moved["halved"] != ""]
+    return rows.moved[rows.moved["choice"] == "margin halved"]
 
 
 def calibration(rows: Rows) -> pd.DataFrame:
@@ -121,11 +123,15 @@ def switches(rows: Rows) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True)[["study", "series", "panel", "x", "fold"]]
 
 
-def stands(rows: Rows) -> pd.DataFrame:
-    """Return the readings of what one paper leaves open, with the shares of each verdict."""
-    table = rows.read("results/oae/stands")
-    total = table[["confirmed", "refuted", "open"]].sum(axis=1)
-    return table.assign(**{word: table[word] / total for word in ("confirmed", "refuted", "open")})
+def reading_shares(rows: Rows) -> pd.DataFrame:
+    """Return in which share of the drawn readings of one paper each claim is confirmed, refuted and open."""
+    table = summary(drawn(rows)).set_index("claim")
+    return table[[*READ]].div(table["choices"], axis="index")
+
+
+def drawn(rows: Rows) -> pd.DataFrame:
+    """Return the claims of one paper in every draw of what it leaves open."""
+    return rows.robustness[(rows.robustness["study"] == "oae") & (rows.robustness["kind"] == "draw")]
 
 
 def closed(rows: Rows, change: str) -> float:

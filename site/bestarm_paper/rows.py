@@ -83,9 +83,14 @@ class Rows:
 
     @cached_property
     def moved(self) -> pd.DataFrame:
-        """What verdicts on the papers' claims become with other margins and by Holm; an empty text has no margin."""
-        table = self._every("sensitivity").fillna("")
-        return table[table["id"].isin(self.theirs["id"])]
+        """What verdicts on the papers' claims become with other margins and by Holm: a line for each of these."""
+        table = self.robustness[self.robustness["kind"] == "margin"]
+        return table[table["claim"].isin(self.theirs["id"])]
+
+    @cached_property
+    def robustness(self) -> pd.DataFrame:
+        """What verdicts become with other margins and under open choices, with the study."""
+        return self._every("robustness")
 
     @cached_property
     def causes(self) -> pd.DataFrame:

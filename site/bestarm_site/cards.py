@@ -124,7 +124,6 @@ NEEDS = {  # words of sentences, by how many comparisons they speak of
     "typical": "most; the sentence has no number word",
     "exists": "one",
 }
-BECOMES = {"halved": "its margin halved", "doubled": "doubled", "holm": "adjusted by Holm"}
 
 
 def _facts(claim: Record, verdict: Verdict, entry: dict[str, Any]) -> str:
@@ -150,55 +149,26 @@ def _facts(claim: Record, verdict: Verdict, entry: dict[str, Any]) -> str:
         pairs.append(("p", ps))
     if verdict.n:
         pairs.append(("runs", f"{verdict.n:,}" + (f", {verdict.scale} scale" if verdict.scale else "")))
-    becomes = [f"{BECOMES[key]}: {word}" for key, word in verdict.moved.items() if word]
+    becomes = [f"{choice}: {word}" for choice, word in verdict.moved.items()]
     if becomes:
-        none = "" if verdict.moved.get("halved") else "no margin to move; "
+        none = "" if len(becomes) > 1 else "no margin to move; "
         pairs.append(("other margins", none + ", ".join(becomes)))
     return "".join(f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>" for name, text in pairs)
 
 
-def _stands(claim: Record) -> str:
-    """Return under how many readings of what the paper leaves open a claim stands."""
-    told = claim.stands
-    if told is None:
-        return ""
-    counts = f"stands under {told['confirmed']} of {told['readings']} readings, fails under {told['refuted']}"
-    about = f"The claim {counts}; the others leave it open. Drawn were {told['draws']} choices of what the paper "
-    about += f"leaves open, on {told['comparisons']} of its {told['of']} comparisons"
-    about += f" (without {told['without']})" if told["without"] else ""
-    why = [told[key] for key in ("why_1", "why_2") if told[key]]
-    return f" **Other readings:** {about}." + (f" What decides most: {'; '.join(why)}." if why else "")
-
-
-def _choices(claim: Record) -> str:
-    """Return under how many open choices, changed one at a time, a claim stands."""
-    told = claim.choices
-    if told is None:
-        return ""
-    counts = f"stands under {told['confirmed']} of {told['choices']} open choices, fails under {told['refuted']}"
-    extent = f"{told['fewest']} to {told['most']}" if told["fewest"] < told["most"] else told["most"]
-    about = f"The claim, by itself, {counts}; each is changed alone, on {extent} of its {told['of']} comparisons"
-    return f" **Open choices:** {about}." + (f" What differs: {told['differs']}." if told["differs"] else "")
-
-
-def _quantiles(claim: Record) -> str:
-    """Return what a claim is at each quantile that might be counted, where that makes a difference."""
-    if claim.quantiles is None:
-        return ""
-    words = {name: word for name, word in claim.quantiles.items() if name != "claim"}
-    if len(set(words.values())) == 1:
-        return ""
-    return " **By quantile:** " + ", ".join(f"top {name} {word}" for name, word in words.items()) + " (by itself)."
-
-
-def _biases(claim: Record) -> str:
-    """Return what a claim is where networks start from random biases and from zero."""
-    told = claim.biases
-    if told is None:
-        return ""
-    words = f"{told['random']} from PyTorch's random ones, {told['zero']} from biases of zero"
-    extent = f"{told['comparisons']} of its {told['of']} comparisons"
-    return f" **By initial biases:** {words} (by itself, {extent})."
+def _robustness(claim: Record) -> str:
+    """Return under how many choices that the paper leaves open a claim is confirmed, and what changes it."""
+    text = ""
+    for told, name, how, why in (
+        (claim.choices, "Open choices", "each is changed alone", "What differs"),
+        (claim.draws, "All choices together", "their levels are drawn at random", "What decides most"),
+    ):
+        if told is not None:
+            extent = f"{told['fewest']} to {told['most']}" if told["fewest"] < told["most"] else told["most"]
+            counts = f"confirmed under {told['confirmed']} of {told['choices']}, refuted under {told['refuted']}"
+            text += f" **{name}:** by itself {counts}; {how}, on {extent} of its {told['of']} comparisons."
+            text += f" {why}: {told['differs']}." if told["differs"] else ""
+    return text
 
 
 def _p(value: float) -> str:
@@ -221,8 +191,7 @@ def details_of(claim: Record, dots: Dots) -> str:
     lines += [f" **Tested as:** {claim.first.test.rstrip('.')}."]
     if claim.caveat:
         lines += [f" **Rests on:** {claim.caveat.strip()}"]
-    lines += [_stands(claim), _choices(claim), _quantiles(claim), _biases(claim)]
-    text = "".join(lines) + "\n\n"
+    text = "".join(lines) + _robustness(claim) + "\n\n"
     notebook = f"/notebooks/{claim.study}/{claim.notebook}.ipynb"
     found = figure_of(claim)
     pointers = [f"[Notebook {claim.notebook[:2]}]({notebook})"]

@@ -14,12 +14,11 @@ from typing import Any
 
 import pandas as pd
 
-from bestarm_lab.claims.choices import stands as stands_of
+from bestarm_lab.claims.robustness import effects, summary
 from bestarm_lab.claims.verdicts import verdict_text
 from bestarm_lab.paper import Shown
-from bestarm_lab.paths import RESULTS
-from bestarm_lab.results import read_choices, read_sensitivity, read_verdicts
-from bestarm_lab.study import load_study, study_names
+from bestarm_lab.results import read_robustness, read_verdicts
+from bestarm_lab.study import load_study, open_choices, study_names
 
 CLAIM = re.compile(r"\b(?:[A-Z]+-)?[A-Z]+-[A-Z]\d+[a-z]*(?:\.[a-z]+)?\b")  # the name of a claim in a text
 CONVENTIONS = {"as_written": "text", "as_coded": "code"}  # the words of the site
@@ -51,7 +50,7 @@ class Verdict:
     scale, decided_by, test : str
         Of the rows; the comparison or the finding that decides; how it is tested.
     moved : mapping of str to str
-        What the verdict becomes: ``halved`` and ``doubled`` margins, p-values by ``holm``; none of an exact check.
+        What the verdict becomes with another margin or adjusted by Holm; none of an exact check.
     """
 
     word: str
@@ -107,14 +106,11 @@ class Record:
 
     Attributes
     ----------
-    stands : mapping or None
-        Under how many drawn readings of what the paper leaves open the claim stands: a line of ``stands.csv``.
     choices : mapping or None
-        Under how many choices that the paper leaves open it stands: a line of `bestarm_lab.claims.choices.stands`.
-    quantiles : mapping or None
-        What the claim is by itself, by the quantile that is counted: a line of ``quantiles.csv``.
-    biases : mapping or None
-        What it is by itself where networks start from random biases and from zero: a line of ``biases.csv``.
+        Under how many choices that the paper leaves open it is confirmed, each changed alone: a line of
+        `bestarm_lab.claims.robustness.summary`.
+    draws : mapping or None
+        The same where all are drawn together.
     """
 
     study: str
@@ -130,10 +126,8 @@ class Record:
     sentence: str
     exact: bool
     verdicts: Mapping[str, Verdict]
-    stands: Mapping[str, Any] | None = None
-    quantiles: Mapping[str, Any] | None = None
     choices: Mapping[str, Any] | None = None
-    biases: Mapping[str, Any] | None = None
+    draws: Mapping[str, Any] | None = None
 
     @property
     def first(self) -> Verdict:
@@ -157,33 +151,17 @@ def records() -> Mapping[str, Record]:
     """Return every claim of every study by its name, in the order of the studies and their ledgers."""
     found: dict[str, Record] = {}
     for study in study_names():
-        table, moves = read_verdicts(study), _moves(study)
-        stands, quantiles, biases = (_by_claim(study, f"{name}.csv") for name in ("stands", "quantiles", "biases"))
-        read = read_choices(study)
-        choices = {} if read is None else {str(line["claim"]): line for line in stands_of(read).to_dict("records")}
+        table, robust = read_verdicts(study), read_robustness(study)
+        margins = robust[robust["kind"] == "margin"].groupby(["claim", "convention"])
+        moves = {key: dict(mine[["choice", "word_then"]].to_numpy()) for key, mine in margins}
+        drawn = robust[robust["kind"] == "draw"]
+        worth = effects(drawn, open_choices(study)) if len(drawn) else None
+        summaries = [summary(robust[robust["kind"] == "choice"]), summary(drawn, worth)]
+        more = [{line["claim"]: line for line in lines.to_dict("records")} for lines in summaries]
         if table is not None:
             for identity, lines in table.groupby("id", sort=False):
-                more = tuple(held.get(str(identity)) for held in (stands, quantiles, choices, biases))
-                found[str(identity)] = _record(study, lines, moves, *more)
+                found[str(identity)] = _record(study, lines, moves, *(held.get(identity) for held in more))
     return found
-
-
-def _moves(study: str) -> dict[tuple[str, str], dict[str, str]]:
-    """Return what each verdict of a study becomes with other margins and by Holm."""
-    table = read_sensitivity(study)
-    if table is None:
-        return {}
-    lines = table.to_dict("records")
-    return {(x["id"], x["convention"]): {key: str(x[key]) for key in ("halved", "doubled", "holm")} for x in lines}
-
-
-def _by_claim(study: str, name: str) -> dict[str, dict[str, Any]]:
-    """Return the lines of a file of a study's results by their claim; nothing where the study has none."""
-    file = RESULTS / study / name
-    if not file.is_file():
-        return {}
-    lines = pd.read_csv(file, keep_default_na=False).to_dict("records")
-    return {str(line["claim"]): {str(key): value for key, value in line.items()} for line in lines}
 
 
 def of_study(study: str, *, ours: bool = False) -> list[Record]:
@@ -199,11 +177,9 @@ def controls(claim: Record) -> list[Record]:
 def _record(
     study: str,
     lines: pd.DataFrame,
-    moves: Mapping[tuple[str, str], Mapping[str, str]],
-    stands: Any,
-    quantiles: Any,
+    moves: Mapping[Any, Mapping[str, str]],
     choices: Any,
-    biases: Any,
+    draws: Any,
 ) -> Record:
     first = lines.iloc[0]
     verdicts = {
@@ -216,10 +192,8 @@ def _record(
         text=plain(_text(first["claim"])),
         exact=first["kind"] == "exact",
         verdicts={c: verdicts[c] for c in CONVENTIONS if c in verdicts},
-        stands=stands,
-        quantiles=quantiles,
         choices=choices,
-        biases=biases,
+        draws=draws,
         **{key: _text(first[key]) for key in keys},
     )
 

@@ -2,8 +2,7 @@
 
 Rows of the laptop profile lie in ``results/<study>/<experiment>.parquet``, those at the paper's own scale beside them
 in ``results/<study>/paper/``. ``verdicts.csv`` has the verdicts on all claims, ``comparisons.csv`` the comparisons
-behind them, ``sensitivity.csv`` what they become with other margins, ``choices.csv`` what claims become under choices
-that the paper leaves open.
+behind them, ``robustness.csv`` what they become with other margins and under choices that the paper leaves open.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from bestarm_lab.claims.choices import Choice, experiments, readings
 from bestarm_lab.claims.evaluation import (
     COLUMNS,
     WITHOUT_DATA,
     adjust_p_values,
     comparison_table,
-    sensitivity,
     verdict_lines,
 )
+from bestarm_lab.claims.robustness import COLUMNS as ROBUSTNESS
+from bestarm_lab.claims.robustness import experiments, other_margins, under_choices
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.part import Part
 from bestarm_lab.experiments.run import make_rows, n_workers, stored_whole
@@ -35,7 +34,7 @@ from bestarm_lab.experiments.store import read_made_by, read_rows, write_rows
 from bestarm_lab.lineage import add_lines, made_by, read_lineage, renew, steps
 from bestarm_lab.paths import DATA, QUICK, RESULTS, STORE
 from bestarm_lab.processors import processor_name, record_processor
-from bestarm_lab.study import Study, further_tables, load_study, project_seed
+from bestarm_lab.study import Study, load_study, open_choices, project_seed
 
 COSTS = DATA / "core_seconds.csv"
 
@@ -148,7 +147,7 @@ def make_results(study: str, profile: Profile, only: Sequence[str] = (), *, meas
     """Make the rows of a study's experiments, or of some, and the verdicts on its claims; commit them to ``results/``.
 
     Files of experiments that the study no longer has are deleted. Rows on stand-in data replace no committed rows. Of
-    the whole laptop profile the study's `further_tables` are written as well.
+    the whole laptop profile claims are decided under the study's open choices as well.
 
     Parameters
     ----------
@@ -190,8 +189,7 @@ def make_results(study: str, profile: Profile, only: Sequence[str] = (), *, meas
         say_skipped(study, skipped)
     write_verdicts(loaded)
     if profile == "laptop" and not only:
-        for write in further_tables(study):
-            write()
+        write_choices(loaded)
 
 
 def _commit(study: str, name: str, profile: Profile, parts: Sequence[Part], rows: pd.DataFrame, *, anew: bool) -> None:
@@ -256,14 +254,29 @@ def write_verdicts(study: Study) -> pd.DataFrame:
     rows, larger = verdict_rows(study)
     lines = verdict_lines(study, rows, larger)
     verdicts = _with_committed(study.name, adjust_p_values(lines))
-    tables = {"verdicts": verdicts, "comparisons": comparison_table(lines), "sensitivity": sensitivity(lines, verdicts)}
-    for name, table in tables.items():
-        file = RESULTS / study.name / f"{name}.csv"
-        temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        table.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n")
-        os.replace(temporary, file)
+    known = read_robustness(study.name)
+    kept = known[(known["kind"] != "margin") & known["claim"].isin(study.claims)]
+    _write_table(study.name, "verdicts", verdicts)
+    _write_table(study.name, "comparisons", comparison_table(lines))
+    _write_table(study.name, "robustness", pd.concat([other_margins(lines, verdicts), kept]), digits=4)
     return verdicts
+
+
+def write_choices(study: Study) -> None:
+    """Decide a study's claims on its `published` rows under its open choices; write them below other margins."""
+    choices, known = open_choices(study.name), read_robustness(study.name)
+    names = study.experiments if any(not choice.substitutions for choice in choices) else experiments(choices)
+    rows = {name: frame for name in names if (frame := published(study.name, name)[1]) is not None}
+    found = under_choices(study.claims, choices, rows)
+    _write_table(study.name, "robustness", pd.concat([known[known["kind"] == "margin"], found]), digits=4)
+
+
+def _write_table(study: str, name: str, table: pd.DataFrame, digits: int = 6) -> None:
+    file = RESULTS / study / f"{name}.csv"
+    temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    table.to_csv(temporary, index=False, float_format=f"%.{digits}g", lineterminator="\n")
+    os.replace(temporary, file)
 
 
 def _with_committed(study: str, verdicts: pd.DataFrame) -> pd.DataFrame:
@@ -299,23 +312,10 @@ def read_comparisons(study: str) -> pd.DataFrame | None:
     return pd.read_csv(file) if file.is_file() else None
 
 
-def read_sensitivity(study: str) -> pd.DataFrame | None:
-    """Return what committed verdicts become with other margins, or None if there are none."""
-    file = RESULTS / study / "sensitivity.csv"
-    return pd.read_csv(file, keep_default_na=False) if file.is_file() else None
-
-
-def write_choices(study: str, choices: Sequence[Choice]) -> None:
-    """Decide a study's claims on its `published` rows under each open choice; write the table."""
-    rows = {name: published(study, name)[1] for name in experiments(choices)}
-    found = readings(load_study(study).claims, choices, {n: frame for n, frame in rows.items() if frame is not None})
-    found.to_csv(RESULTS / study / "choices.csv", index=False, lineterminator="\n")
-
-
-def read_choices(study: str) -> pd.DataFrame | None:
-    """Return what a study's claims are under the choices that the paper leaves open, or None if there is no table."""
-    file = RESULTS / study / "choices.csv"
-    return pd.read_csv(file) if file.is_file() else None
+def read_robustness(study: str) -> pd.DataFrame:
+    """Return what a study's committed verdicts become with other margins and under open choices."""
+    file = RESULTS / study / "robustness.csv"
+    return pd.read_csv(file) if file.is_file() else pd.DataFrame(columns=ROBUSTNESS)
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -19,6 +19,7 @@ from bestarm_lab.claims.cells import Value
 from bestarm_lab.claims.claims_file import check_parents, read_ledger
 from bestarm_lab.claims.names import check_names
 from bestarm_lab.claims.records import Check, Claim
+from bestarm_lab.claims.robustness import OpenChoice
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment, settings_of
 from bestarm_lab.figures.printed import read_printed
@@ -175,11 +176,10 @@ def _read_plan(name: str, experiments: Mapping[str, Experiment | Computation]) -
     return plan
 
 
-def further_tables(name: str) -> tuple[Callable[[], None], ...]:
-    """Return what writes the tables of a study beyond its verdicts, such as verdicts read in other ways."""
-    package = package_of(name)
-    found = find_spec(f"{package}.further_tables")
-    return tuple(import_module(f"{package}.further_tables").WRITE) if found else ()
+def open_choices(name: str) -> tuple[OpenChoice, ...]:
+    """Return ``CHOICES`` of a study's module ``robustness``, if it has one: what its paper leaves open."""
+    module = f"{package_of(name)}.robustness"
+    return tuple(import_module(module).CHOICES) if find_spec(module) else ()
 
 
 @cache

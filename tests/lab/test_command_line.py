@@ -16,7 +16,6 @@ from bestarm_lab import results
 from bestarm_lab.command_line import main
 from bestarm_lab.notebooks import child_processes, rebuild, runner
 from bestarm_lab.notebooks.child_processes import end_marked
-from bestarm_lab.study import further_tables
 
 
 @pytest.mark.parametrize(
@@ -76,7 +75,7 @@ def test_what_lacks_its_data_is_skipped_before_anything_is_simulated(monkeypatch
 
 
 @pytest.mark.parametrize(("only", "profile"), [((), "laptop"), (("fig1",), "laptop"), ((), "paper")])
-def test_tables_beyond_the_verdicts_follow_all_rows_of_the_laptop(monkeypatch, tmp_path, only, profile):
+def test_open_choices_follow_all_rows_of_the_laptop(monkeypatch, tmp_path, only, profile):
     """They read the rows of several experiments, and take minutes."""
     written = []
     only = [next(iter(results.load_study("gpoo").experiments))] if only else []
@@ -84,17 +83,9 @@ def test_tables_beyond_the_verdicts_follow_all_rows_of_the_laptop(monkeypatch, t
     monkeypatch.setattr(results, "_commit", lambda *given, **settings: None)
     monkeypatch.setattr(results, "RESULTS", tmp_path)
     monkeypatch.setattr(results, "write_verdicts", lambda study: written.append(study.name))
-    monkeypatch.setattr(results, "further_tables", lambda name: (lambda: written.append("further"),))
+    monkeypatch.setattr(results, "write_choices", lambda study: written.append("choices"))
     results.make_results("gpoo", profile, only)
-    assert written == (["gpoo", "further"] if not only and profile == "laptop" else ["gpoo"])
-
-
-def test_the_tables_of_studies_are_found_and_others_have_none():
-    """By the name of the module."""
-    names = [write.__name__ for write in further_tables("oae")]
-    assert names == ["write_stands", "write_quantiles", "write_biases"]
-    assert [[write.args[0] for write in further_tables(name)] for name in ("gse", "dpp_bbo")] == [["gse"], ["dpp_bbo"]]
-    assert further_tables("gpoo") == ()
+    assert written == (["gpoo", "choices"] if not only and profile == "laptop" else ["gpoo"])
 
 
 def test_the_smoke_profile_repeats_at_its_end_what_was_drawn_from_stand_ins(monkeypatch, tmp_path, capsys):

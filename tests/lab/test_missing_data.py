@@ -143,7 +143,7 @@ def test_verdicts_on_data_that_nobody_has_stay_as_they_are(no_data, monkeypatch,
     different = [line for old, line in zip(lines, new, strict=True) if old != line]
     assert [line.split(",")[:3] for line in different] == [["TOPM-C22b", "as_written", "not run"]]
     assert "data unavailable: nobody here has 'epilepsy-network'," in different[0]
-    for name in ("comparisons", "sensitivity"):
+    for name in ("comparisons", "robustness"):
         assert (study / f"{name}.csv").read_bytes() == (RESULTS / "linear_topm" / f"{name}.csv").read_bytes()
     assert "SKIPPED TOPM-C15 of linear_topm: nobody here has the data" in capsys.readouterr().err
 

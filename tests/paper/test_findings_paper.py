@@ -13,6 +13,7 @@ from bestarm_paper.predicates import PREDICATES
 from bestarm_paper.rows import Rows, in_words
 from bestarm_paper.text import HERE, ROLE, Paper, works
 
+from bestarm_lab.claims.robustness import HOLM
 from bestarm_lab.paths import RESULTS
 
 TEXT = (HERE / "paper.md").read_text(encoding="utf-8")
@@ -136,8 +137,8 @@ class Damaged(Rows):
             table["falsely refuted"] = "9.9%"
         if self.damage == "closed" and "statistic" in table:
             table.loc[table["statistic"] == "closed", "value"] *= 0.5
-        if self.damage == "moves" and "holm" in table:
-            table["holm"] = "changed"
+        if self.damage == "moves" and "word_then" in table:
+            table.loc[table["choice"] == HOLM, "word_then"] = "changed"
         if self.damage == "parts" and "convention" in table and "verdict" in table:
             words = table.set_index(["id", "convention"])["verdict"]
             text = [

@@ -184,7 +184,8 @@ class Quantity:
             for name in names:
                 taken = {s for f in frames for s in f["series"].unique()}
                 cell = self.select(rows[name][~rows[name]["series"].isin(taken)], settings)
-                frames.append(cell.assign(experiment=name))  # a value may depend on the problem
+                # a value may depend on the problem, which is another's where rows are substituted
+                frames.append(cell if "experiment" in cell else cell.assign(experiment=name))
             if any(frame.empty for frame in frames):
                 raise ValueError(f"no rows in the cell {cell_name(names[0], settings)}.")
             cells[key] = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)

@@ -7,28 +7,25 @@ experiments have rows there. Smoke runs, stand-in data and too few runs decide n
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from bestarm_lab.claims.cells import Rows
-from bestarm_lab.claims.kinds import ClaimTest, OfCells, Share
+from bestarm_lab.claims.kinds import ClaimTest, OfCells
 from bestarm_lab.claims.records import Claim, Exact
-from bestarm_lab.claims.statistics import Comparison, Relation, joint_p, spent
+from bestarm_lab.claims.statistics import joint_p, spent
 from bestarm_lab.claims.verdicts import (
     CONVENTIONS,
     LEVEL,
     Decision,
     adjust,
-    by_holm,
     deciding,
     direction,
     in_margins,
     pooled,
     required_runs,
     states,
-    verdict_alone,
     verdict_of,
     verdict_table,
 )
@@ -105,42 +102,6 @@ def comparison_table(lines: pd.DataFrame) -> pd.DataFrame:
         for c, state in zip(line["found"], states(line["found"]), strict=True)
     ]
     return pd.DataFrame(found, columns=COMPARED)
-
-
-def sensitivity(lines: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
-    """Return what each verdict becomes if its margin is halved or doubled, or if p-values are adjusted by Holm.
-
-    ``table`` are the verdicts on lines of `decide`, as `adjust_p_values` makes them.
-
-    On the scale of logarithms for ratios. The level is that which the adjustment leaves to the claim, and stays. Where
-    a claim has no margin (more than nothing, as large as) and where it counts what has none, the cell is empty.
-    """
-    holm, levels = by_holm(table), adjust(table)["level"]
-    found = []
-    for place, raw in enumerate(lines.to_dict("records")):
-        line, comparisons = table.iloc[place], raw.get("found")
-        if not isinstance(comparisons, list):
-            continue
-        words = {"id": line["id"], "convention": line["convention"], "verdict": line["verdict"]}
-        need = int(line["needed"])
-        for word, factor in (("halved", 0.5), ("doubled", 2.0)):
-            moved = _moved(comparisons, raw["asked"], factor)
-            level, mixed = float(levels.iloc[place]), raw["asked"].mixes
-            words[word] = verdict_alone(moved, need, level=level, mixed=mixed) if moved else ""
-        words["holm"] = verdict_of(comparisons, bool(holm.iloc[place] < LEVEL), need, mixed=raw["asked"].mixes)
-        found.append(words)
-    return pd.DataFrame(found, columns=["id", "convention", "verdict", "halved", "doubled", "holm"])
-
-
-def _moved(comparisons: list[Comparison], test: ClaimTest, factor: float) -> list[Comparison]:
-    """Return comparisons with another margin; none where there is no margin."""
-    relation: Relation | None = getattr(test, "relation", None)
-    share = isinstance(test, Share) and not test.printed
-    other = None if relation is None else relation.scaled(factor, logged=comparisons[0].logged, share=share)
-    if other is None:
-        return []
-    both = [c.against(other) if c.against is not None else (c.p, c.p_opposite) for c in comparisons]
-    return [replace(c, p=p, p_opposite=q) for c, (p, q) in zip(comparisons, both, strict=True)]
 
 
 def adjust_p_values(lines: pd.DataFrame) -> pd.DataFrame:

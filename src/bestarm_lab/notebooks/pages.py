@@ -117,7 +117,7 @@ def scoreboard_page(named: list[str]) -> str:
             for words, file in (
                 ("every verdict", "verdicts"),
                 ("every comparison", "comparisons"),
-                ("other margins", "sensitivity"),
+                ("other margins and open choices", "robustness"),
             )
         )
         lines += [f"{theirs['id'].nunique()} claims, {len(set(table['id']) - set(theirs['id']))} statements of ours:"]

@@ -6,7 +6,7 @@ roundings of designs. ``adaptive``, ``static``, ``randomised``, ``logistic``, ``
 ``beyond``: other designs and η, times, clusters. ``verdicts``: claims on several figures; the gap to the best rival.
 
 The root has what sections share: instances, algorithms and values; Peace with rounds by the width; readings of what the
-paper leaves open (``further_tables``). Sections and appendices that a docstring names are the paper's.
+paper leaves open (``robustness``). Sections and appendices that a docstring names are the paper's.
 """
 
 NOTEBOOKS = (

@@ -8,7 +8,7 @@ as arms. ``genedisco``: four screens. ``embedding``: how well groups tell of a g
 and of the official lines. ``verdicts``: all of them.
 
 The root has what sections share: landscapes, UCI sets and fitted responses; groups of algorithms and their searches,
-observers, values, figures. ``cell_lines`` has what the sections on them share.
+observers, values, figures, alternative readings (``robustness``). ``cell_lines`` has what the sections on them share.
 
 Everywhere ``replications`` are runs, ``seed`` is the project's and ``workers`` are processes, on which no row depends;
 ``profile`` is the scale of rows, ``title`` says what a figure finds and ``setting`` where and how.

@@ -16,10 +16,10 @@ from bestarm_lab.claims.evaluation import (
     adjust_p_values,
     comparison_table,
     evaluate,
-    sensitivity,
     verdict_lines,
 )
 from bestarm_lab.claims.records import OURS, Check, Exact
+from bestarm_lab.claims.robustness import other_margins
 from bestarm_lab.claims.verdicts import Decision, scoreboard, verdict_table, verdict_text
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.paper import Paper
@@ -249,12 +249,15 @@ def test_every_comparison_behind_a_verdict_is_written_down():
 
 
 def test_verdicts_under_other_margins():
-    """0.4 beyond a margin of 0.25, not of 0.5; a claim without a margin has an empty cell."""
+    """0.4 beyond a margin of 0.25, not of 0.5; a claim without a margin has no such line."""
     lines = verdict_lines(study({**TEST, "above": 0.25}, TEST), {"e": rows({"a": 0.9, "b": 0.5}, n=2000)})
-    table = sensitivity(lines, adjust_p_values(lines))
-    assert table[["verdict", "halved", "doubled", "holm"]].to_numpy().tolist() == [
-        ["confirmed", "confirmed", "refuted", "confirmed"],
-        ["confirmed", "", "", "confirmed"],
+    table = other_margins(lines, adjust_p_values(lines))
+    assert set(table["word"]) == {"confirmed"}
+    assert table[["choice", "word_then", "for_then", "against_then"]].to_numpy().tolist() == [
+        ["margin halved", "confirmed", 1, 0],
+        ["margin doubled", "refuted", 0, 1],
+        ["adjusted by Holm", "confirmed", 1, 0],
+        ["adjusted by Holm", "confirmed", 1, 0],
     ]
 
 

@@ -10,9 +10,9 @@ import pytest
 import titles
 from prose import prose
 
-from bestarm_lab.claims.choices import KINDS, stands
+from bestarm_lab.claims.robustness import KINDS, summary
 from bestarm_lab.paths import FIGURES, NOTEBOOKS
-from bestarm_lab.results import committed_rows, read_choices
+from bestarm_lab.results import committed_rows, read_robustness
 from bestarm_studies.dpp_bbo.checks import floors_of
 from bestarm_studies.dpp_bbo.fastxml.table import variance_shares
 from bestarm_studies.dpp_bbo.theory.lemmas import independent_batch, lemma_6_4_violated
@@ -219,9 +219,8 @@ def open_choices(values: pd.DataFrame) -> bool:
 
 def test_what_claims_become_under_open_choices():
     """As the text has it."""
-    text, found = prose(STUDY, "03_synthetic"), read_choices(STUDY)
-    assert isinstance(found, pd.DataFrame)
-    table = stands(found).set_index("claim")
+    text, found = prose(STUDY, "03_synthetic"), read_robustness(STUDY).query("kind == 'choice'")
+    table = summary(found).set_index("claim")
     for claim, said in (
         ("C1", "stands under {confirmed} of {choices} (DPP-C1)"),
         ("C22", "leads all others under {confirmed} of {choices} (DPP-C22)"),
@@ -233,8 +232,9 @@ def test_what_claims_become_under_open_choices():
     assert f"Of {len(table)} claims {none} are confirmed under none of their choices" in text
 
     lines = found.set_index(["claim", "choice"])
-    assert lines.loc[("DPP-C35a", "β over 5"), ["verdict", "comparisons"]].to_list() == ["confirmed", 2]
-    kinds = lines[["verdict", "own"]].apply(lambda words: words.map(KINDS).fillna("open"))
+    told = lines.loc[("DPP-C35a", "β over 5")]
+    assert (told["word_then"], told[["for_then", "open_then", "against_then"]].sum()) == ("confirmed", 2)
+    kinds = lines[["word_then", "word"]].apply(lambda words: words.map(KINDS).fillna("open"))
     for observed in ("mean", "reward"):
         rule = f"recommends the best observed {observed}"
         for claim in ("DPP-C35d", "DPP-C34c"):

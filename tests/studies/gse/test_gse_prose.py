@@ -7,14 +7,14 @@ import pytest
 import titles
 from prose import prose
 
-from bestarm_lab.claims.choices import KINDS, stands
-from bestarm_lab.results import read_choices
+from bestarm_lab.claims.robustness import KINDS, summary
+from bestarm_lab.results import read_robustness
 
 
 def test_what_claims_become_under_open_choices():
     """As the text of the verdicts has it."""
-    text, found = prose("gse", "12_verdicts"), read_choices("gse")
-    table = stands(found).set_index("claim")
+    text, found = prose("gse", "12_verdicts"), read_robustness("gse").query("kind == 'choice'")
+    table = summary(found).set_index("claim")
     for claim, said in (("GSE-C1", "under all {} of its choices (GSE-C1)"), ("GSE-C36a", "under all {} (GSE-C36a)")):
         assert table.loc[claim, "refuted"] == table.loc[claim, "choices"]
         assert said.format(table.loc[claim, "choices"]) in text
@@ -23,9 +23,9 @@ def test_what_claims_become_under_open_choices():
     assert (
         f"Of {len(table)} claims {none} are confirmed under none of their choices, and {changed} change under" in text
     )
-    kinds = found[["verdict", "own"]].apply(lambda words: words.map(KINDS).fillna("open"))
-    assert found.loc[kinds["verdict"] != kinds["own"], "claim"].is_unique  # "under one"
-    (newly,) = found[(kinds["verdict"] == "confirmed") & (kinds["own"] == "open")].to_dict("records")
+    kinds = found[["word_then", "word"]].apply(lambda words: words.map(KINDS).fillna("open"))
+    assert found.loc[kinds["word_then"] != kinds["word"], "claim"].is_unique  # "under one"
+    (newly,) = found[(kinds["word_then"] == "confirmed") & (kinds["word"] == "open")].to_dict("records")
     assert (newly["claim"], newly["choice"]) == ("GSE-C12d", "α of LinUCB by its theory")
 
 

@@ -2,20 +2,19 @@
 
 from functools import cache
 
-import numpy as np
 import pandas as pd
 import pytest
 from prose import prose
 
-from bestarm_lab.paths import RESULTS
+from bestarm_lab.claims.robustness import OpenChoice, Substitution, under_choices
+from bestarm_lab.results import published, read_robustness, read_verdicts
 from bestarm_lab.study import load_study
 from bestarm_studies.oae.experiments import SYNTHETIC, ZERO_BIASES
-from bestarm_studies.oae.initial_biases import BIASES, PREFIX, bias_table, bias_values, rows_of_both, under_biases
 from bestarm_studies.oae.landscapes import LANDSCAPES
+from bestarm_studies.oae.robustness import CHOICES, ZERO
 from bestarm_studies.oae.series import (
     DEFAULT_BIAS,
     DEFAULT_STEP_SIZES,
-    LANDSCAPE_ENSEMBLES,
     LARGE,
     MANY_RUNS,
     MIDDLE,
@@ -27,52 +26,22 @@ from bestarm_studies.oae.series import (
 CLAIMS = load_study("oae").claims
 
 
+PREFIX = "zero_"
+(FROM_ZERO,) = (choice for choice in CHOICES if choice.words == ZERO)
+
+
 def table_of_biases() -> pd.DataFrame:
-    return pd.read_csv(BIASES, keep_default_na=False)
-
-
-def searches(batches: dict[str, int], runs: int, names=LANDSCAPES) -> pd.DataFrame:
-    """Return searches of 100 arms that find a top arm about the given batch; what is not named takes 40."""
-    noise = np.random.default_rng(1)
-    lines = [
-        {"series": series, "name": name, "replication": run, "round": batch, "rank": 1 if batch >= found else 100}
-        for name in names
-        for series in LANDSCAPE_ENSEMBLES
-        for run in range(runs)
-        for found in [batches.get(series, 40) + int(noise.integers(0, 3))]
-        for batch in range(1, 51)
-    ]
-    same = {"arm_count": 100, "pulls": 3, "data": "synthetic", "convention": "as_written", "diverged": 0.0}
-    return pd.DataFrame(lines).assign(**same, broken=False, optimistic=1.0, relative_regret=0.5, reward=0.5)
+    return read_robustness("oae").query("choice == @ZERO").reset_index(drop=True)
 
 
 @cache
-def planted() -> pd.DataFrame:
-    """With zero biases MeanOpt is far behind Greedy, with random ones far ahead."""
-    zero = searches({"Greedy": 5, "Ensemble": 5}, 25)
-    random = searches({f"MeanOpt {strength:g}": 4 for strength in (0.001, 0.01, 0.1)}, 25)
-    claims = {i: CLAIMS[i] for i in ("OAE-C37", "OAE-C28", "OAE-C49", "OAE-C54a")}
-    return under_biases(claims, {"synthetic_10_5": random}, {"synthetic_10_5": zero}).set_index("claim")
+def rows_of_both() -> dict[str, pd.DataFrame]:
+    return {name: published("oae", name)[1] for name in (*SYNTHETIC, *ZERO_BIASES)}
 
 
-def test_rows_from_zero_biases_turn_a_verdict():
-    found = planted().loc["OAE-C28"]  # Greedy is behind on four hills
-    assert (found["random"], found["random_for"]) == ("confirmed", found["comparisons"])
-    assert (found["zero"], found["zero_against"]) == ("refuted", found["comparisons"])
-    assert found["zero_for"] == found["random_against"] == 0
-
-
-def test_a_claim_on_other_data_or_without_rows_is_left_out():
-    assert set(planted().index) == {"OAE-C37", "OAE-C28"}, "tables have no random biases; DetD has no rows here"
-
-
-def test_the_words_are_a_table():
-    table = bias_table(planted().reset_index()).set_index("claim")
-    assert table.at["C28", "random biases"].startswith("confirmed (")
-    values = bias_values(planted().reset_index())
-    assert set(values["series"]) == {"random biases", "biases of zero"}
-    assert values.query("panel == 'OAE-C28' and series == 'random biases'")["statistic"].item() == "confirmed"
-    assert table["comparisons"].str.fullmatch(r"\d+ of \d+").all()
+def decided(claims, random: pd.DataFrame, zero: pd.DataFrame) -> pd.DataFrame:
+    choice = OpenChoice(ZERO, {"synthetic_10_5": Substitution("zero_10_5")})
+    return under_choices(claims, [choice], {"synthetic_10_5": random, "zero_10_5": zero}).set_index("claim")
 
 
 def test_the_experiments_are_those_of_the_ledger_except_biases_and_step_sizes():
@@ -90,35 +59,33 @@ def test_the_experiments_are_those_of_the_ledger_except_biases_and_step_sizes():
 
 
 def test_the_committed_table_is_that_of_the_committed_rows():
-    random, zero = rows_of_both()
     asked = {i: CLAIMS[i] for i in ("OAE-C28", "OAE-C31", "OAE-C54a")}
-    found = under_biases(asked, random, zero)
-    committed = table_of_biases()
+    found, committed = under_choices(asked, [FROM_ZERO], rows_of_both()), table_of_biases()
     committed = committed[committed["claim"].isin(asked)].reset_index(drop=True)
     assert len(committed) == len(asked)
-    pd.testing.assert_frame_equal(found, committed, check_dtype=False)
+    pd.testing.assert_frame_equal(found, committed, rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize(
     ("name", "runs"), [("synthetic_10_5", MANY_RUNS), ("synthetic_100_10", MANY_RUNS), ("synthetic_300_100", RUNS)]
 )
 def test_both_have_the_same_runs_at_the_papers_own_scale(name, runs):
-    random, zero = rows_of_both()
-    assert set(random[name]["replication"]) == set(zero[name]["replication"]) == set(range(runs))
-    assert set(random[name]["series"]) == set(zero[name]["series"])
-    assert set(random[name]["name"]) == set(zero[name]["name"]) == set(LANDSCAPES)
+    random, zero = rows_of_both()[name], rows_of_both()[PREFIX + name]
+    assert set(random["replication"]) == set(zero["replication"]) == set(range(runs))
+    assert set(random["series"]) == set(zero["series"])
+    assert set(random["name"]) == set(zero["name"]) == set(LANDSCAPES)
 
 
 def test_what_is_said_of_biases():
     """Numbers and words of notebook 09."""
     text, found = prose("oae", "09_open_choices"), table_of_biases().set_index("claim")
-    moved = found.index[found["random"] != found["zero"]]
+    moved = found.index[found["word"] != found["word_then"]]
     said = f"{len(moved)} of {len(found)} claims"
     assert text.count(f"{said} have another word") == 2
     assert f"*(changes a verdict: {said} on landscapes)*" in text
-    assert (found["comparisons"] == found["of"]).all()
-    confirmed = [set(found.index[found[reading] == "confirmed"]) for reading in ("random", "zero")]
-    refuted = [set(found.index[found[reading] == "refuted"]) for reading in ("random", "zero")]
+    assert (found[["for", "open", "against"]].sum(axis="columns") == found["of"]).all()
+    confirmed = [set(found.index[found[reading] == "confirmed"]) for reading in ("word", "word_then")]
+    refuted = [set(found.index[found[reading] == "refuted"]) for reading in ("word", "word_then")]
     counts = f"From random biases {len(confirmed[0])} are confirmed and none refuted; from zero {len(confirmed[1])} are"
     assert counts in text
     assert refuted == [set(), {"OAE-C24b"}]
@@ -126,23 +93,23 @@ def test_what_is_said_of_biases():
     assert confirmed[0] - confirmed[1] == {"OAE-C29b", "OAE-C31", "OAE-C35", "OAE-C36", "OAE-C38"}
     assert "five confirmed claims are lost" in text
     small = found.loc[["OAE-C31", "OAE-C35", "OAE-C36", "OAE-C38"]]
-    assert (small["random_against"] == 0).all()
+    assert (small["against"] == 0).all()
     sets = found.loc["OAE-C32"]
-    assert (sets["random"], sets["zero"], sets["random_against"], sets["zero_against"]) == ("confirmed",) * 2 + (0, 1)
+    assert sets[["word", "word_then", "against", "against_then"]].to_list() == ["confirmed", "confirmed", 0, 1]
 
 
 def test_what_is_said_of_the_larger_classes_and_of_greedy():
     text, found = prose("oae", "09_open_choices"), table_of_biases().set_index("claim")
     middle = found[found.index.str.endswith("w")]
-    better = middle[(middle["zero"] == "mixed") & (middle["random_against"] == 0)]
+    better = middle[(middle["word_then"] == "mixed") & (middle["against"] == 0)]
     assert (len(better), "five words that are mixed from zero" in text) == (5, True)
-    mixed = found.index[(found["random"] == "mixed") & (found["zero"] != "mixed")]
+    mixed = found.index[(found["word"] == "mixed") & (found["word_then"] != "mixed")]
     assert set(mixed) == {"OAE-C33w", "OAE-C27v", "OAE-C28v"}
     greedy = found.loc["OAE-C2b"]
     said = "they have {} of {} comparisons for it, and zero has {}."
-    assert said.format(*greedy[["random_for", "comparisons", "zero_for"]]) in text
-    assert greedy["random"] == greedy["zero"] == "confirmed"
-    ledger = pd.read_csv(RESULTS / "oae" / "verdicts.csv").set_index("id")["verdict"]
+    assert said.format(*greedy[["for", "of", "for_then"]]) in text
+    assert greedy["word"] == greedy["word_then"] == "confirmed"
+    ledger = read_verdicts("oae").set_index("id")["verdict"]
     assert ledger["OAE-C2b"] == "undecided"
 
 
@@ -157,13 +124,11 @@ def test_the_lead_on_four_hills_after_fifty_batches():
     assert "refuted with as few batches; from the ledger's random ones it is confirmed" in prose(
         "oae", "09_open_choices"
     )
-    cut = [
-        {name: rows[rows["round"] <= 50] for name, rows in mine.items() if name == "synthetic_10_5"}
-        for mine in rows_of_both()
-    ]
-    (found,) = under_biases({"OAE-C31": CLAIMS["OAE-C31"]}, *cut).to_dict("records")
-    assert (found["random"], found["zero"]) == ("confirmed", "refuted")
+    rows = rows_of_both()
+    random, zero = (rows[name].query("round <= 50") for name in ("synthetic_10_5", "zero_synthetic_10_5"))
+    found = decided({"OAE-C31": CLAIMS["OAE-C31"]}, random, zero).loc["OAE-C31"]
+    assert (found["word"], found["word_then"]) == ("confirmed", "refuted")
     whole = table_of_biases().set_index("claim").loc["OAE-C31"]
-    assert (whole["random"], whole["zero"]) == ("confirmed", "at the margin")
-    ledger = pd.read_csv(RESULTS / "oae" / "verdicts.csv").set_index("id")["verdict"]
+    assert (whole["word"], whole["word_then"]) == ("confirmed", "at the margin")
+    ledger = read_verdicts("oae").set_index("id")["verdict"]
     assert ledger["OAE-C31"] == "confirmed"

@@ -6,7 +6,6 @@ import pytest
 
 from bestarm_lab.paths import FIGURES, RESULTS
 from bestarm_studies.oae.values import batch_ratios
-from bestarm_studies.oae.variants import variant_table
 from bestarm_studies.oae.verdicts.figures import ratios_of_claims
 
 OAE = FIGURES / "oae"
@@ -46,11 +45,6 @@ def test_ratios_of_claims_are_sorted_by_class_and_named_by_set():
         ["linear", "Day", "real"],
     ]
     assert set(found["panel"]) == {"random batches"}
-
-
-def test_the_table_of_verdicts_has_a_row_for_each_choice():
-    found = pd.DataFrame({"id": ["OAE-C1", "OAE-C1", "OAE-C2"], "variant": ["b", "a", "b"], "verdict": list("xyz")})
-    assert variant_table(found).to_dict("list") == {"choice": ["b", "a"], "C1": ["x", "y"], "C2": ["z", "no such set"]}
 
 
 @pytest.mark.parametrize(

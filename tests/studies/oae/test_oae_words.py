@@ -3,13 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from bestarm_lab.claims.claims_file import read_ledger
-from bestarm_lab.claims.records import Check
-from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.study import load_study
 from bestarm_studies.oae.figures import scale_words
 from bestarm_studies.oae.values import by_set
-from bestarm_studies.oae.variants import ledger_verdicts, without_series
 from bestarm_studies.oae.verdicts.figures import verdict_counts
 
 
@@ -34,7 +30,7 @@ def test_the_scale_names_only_what_the_series_have_and_every_cut():
     assert scale_words([(large, "laptop")], ["Ensemble"]).endswith("ensembles of 5 (paper: 10)")
 
 
-def test_verdicts_for_the_map_and_the_score():
+def test_verdicts_for_the_score():
     verdicts = pd.DataFrame(
         {
             "id": ["A", "B", "C"],
@@ -46,8 +42,6 @@ def test_verdicts_for_the_map_and_the_score():
             "scale": ["paper", "laptop", np.nan],
         }
     )
-    own = ledger_verdicts(verdicts, ["A"], "own")
-    assert own.to_dict("records") == [{"id": "A", "variant": "own", "verdict": "mixed", "held": 2, "comparisons": 4}]
     score = verdict_counts(verdicts).set_index("decided")
     assert score.to_numpy().sum() == 2, "the project's own statements do not count"
     assert score.loc["at the paper's own scale", "mixed"] == 1
@@ -56,18 +50,3 @@ def test_verdicts_for_the_map_and_the_score():
 def test_a_claim_that_was_not_run_is_decided_at_no_scale():
     line = {"ours": "", "kind": "test", "verdict": "not run", "scale": "laptop"}
     assert verdict_counts(pd.DataFrame([line])).to_dict("records") == [{"decided": "not at all", "not run": 1}]
-
-
-def test_claims_without_a_series_that_was_not_run():
-    about = {"claim": "A.", "where": "here", "notebook": "01", "ours": "control"}
-    test = {"difference": "v", "left": "z", "below": 0, "cells": {"e": {}}}
-    ledger = {"A": {**test, "right": ["x", "y"]}, "B": {**test, "right": "x"}, "C": {"check": "z"}}
-    claims, _ = read_ledger(
-        {"claims": {i: about | {"test": entry} for i, entry in ledger.items()}},
-        {"z": Check(lambda given: Decision(True, ""))},
-        {},
-    )
-    found = without_series(claims, "y")
-    assert [part.pairs for i in "AB" for part in found[i].test.parts] == [(("z", "x"),), (("z", "x"),)]
-    assert found["C"] == claims["C"]
-    assert claims["A"].test.parts[0].pairs == (("z", "x"), ("z", "y"))

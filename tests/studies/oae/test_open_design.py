@@ -1,20 +1,17 @@
 """The random design over open choices: its draws, its rows, and what claims become in them."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
 from titles import Title
 
-from bestarm_lab.claims.cells import Quantity
-from bestarm_lab.claims.kinds import Ratio
-from bestarm_lab.claims.layout import Best, OtherCell, Part
-from bestarm_lab.claims.records import Claim
-from bestarm_lab.claims.statistics import Relation
+from bestarm_lab.claims.robustness import deciding, effects, summary, under_choices
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.run import make_rows
-from bestarm_lab.results import committed_rows, published
+from bestarm_lab.results import committed_rows, published, read_robustness
 from bestarm_lab.study import load_study
 from bestarm_studies.oae.checks import first_hit
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
@@ -29,17 +26,8 @@ from bestarm_studies.oae.open_choices.open_design import (
     run_lines,
 )
 from bestarm_studies.oae.open_choices.open_landscapes import HILLS, open_landscape
-from bestarm_studies.oae.stands import (
-    DESIGNED,
-    STANDS,
-    _first,
-    differences,
-    named,
-    of_what_is_there,
-    read_readings,
-    readings,
-    stands,
-)
+from bestarm_studies.oae.robustness import CHOICES as OPEN_CHOICES
+from bestarm_studies.oae.robustness import DESIGN, ON_LANDSCAPES, first_of_design
 
 HILL_WORDS = CHOICES["hills"].words
 MANY = np.linspace(-10.0, 10.0, 20001)
@@ -149,95 +137,34 @@ def test_values_of_a_draw_are_those_of_all_its_batches(tmp_path):
     for draw in (0, 1):
         for column, tau in QUANTILES.items():
             whole = first_hit(batches[batches["draw"] == draw], {}, tau)
-            short = _first(lines[lines["draw"] == draw], {}, column)
+            short = first_of_design(lines[lines["draw"] == draw], {}, column)
             pd.testing.assert_frame_equal(short, whole.astype(float), check_index_type=False, check_like=True)
 
 
-def claim_that_left_is_below(left="Greedy", right="RandomBatch", experiment="synthetic_10_5") -> Claim:
-    part = Part(((experiment, {"name": ["A"]}),), ((left, right),))
-    test = Ratio(quantity=Quantity("first_hit"), parts=(part,), relation=Relation("below", high=0.9))
-    return Claim("X-1", "Text.", "Where", "notebook", {"as_written": test})
+@cache
+def draws() -> pd.DataFrame:
+    return read_robustness("oae").query("kind == 'draw'")
 
 
-def made_design(slow: float = 30.0) -> pd.DataFrame:
-    """Return rows in which Greedy takes 5 batches or, with biases of zero, ``slow``."""
-    generator, frames = np.random.default_rng(0), []
-    for draw, bias in drawn_levels(N_DRAWS)["bias"].items():
-        for series in ("Greedy", "RandomBatch"):
-            mean = slow if bias == "zero" else 5.0
-            first = generator.poisson(mean, 25).clip(1, 51)
-            frames.append(
-                pd.DataFrame({"draw": draw, "name": "A", "series": series, "replication": range(25), "round": 50})
-                .assign(**dict.fromkeys(QUANTILES, first))
-                .assign(broken=False, regret=0.1)
-            )
-    return pd.concat(frames, ignore_index=True)
+@cache
+def summaries() -> pd.DataFrame:
+    return summary(draws(), worth()).set_index("claim")
 
 
-def test_the_choice_that_decides_is_found():
-    """Greedy beats chance at 1% (30 batches) with default biases and loses at 5% with zero ones."""
-    found = readings({"X-1": claim_that_left_is_below()}, {"design_10_5": made_design()})
-    assert len(found) == N_DRAWS * len(QUANTILES)
-    at = found[found["quantile"] == "top 1%"].set_index("draw")
-    default = drawn_levels(N_DRAWS)["bias"] == "Torch's default"
-    assert (at.loc[default, "verdict"] == "confirmed").all()
-    assert (at.loc[~default, "verdict"] != "confirmed").all()
-    (line,) = stands(found).to_dict("records")
-    assert (line["draws"], line["readings"]) == (N_DRAWS, len(found))
-    assert line["confirmed"] + line["refuted"] + line["open"] == len(found)
-    assert {line["factor_1"], line["factor_2"]} == {"bias", "quantile"}
-    assert "initial biases: Torch's default" in line["why_1"] + line["why_2"]
+@cache
+def worth() -> pd.DataFrame:
+    return effects(draws(), OPEN_CHOICES)
 
 
-def test_no_choice_is_named_where_none_matters():
-    """All levels alike: an interval excludes 0 in at most 5% of the claims (three standard errors)."""
-    generator = np.random.default_rng(1)
-    frames = [
-        pd.DataFrame({"claim": f"X-{k}", "draw": range(N_DRAWS), "quantile": "", "verdict": "open"}).assign(
-            strength=generator.normal(size=N_DRAWS)
-        )
-        for k in range(200)
-    ]
-    worth = differences(pd.concat(frames))
-    named_for_nothing = worth[worth["low"] > 0.0]["claim"].nunique()
-    assert named_for_nothing <= 200 * 0.05 + 3 * np.sqrt(200 * 0.05 * 0.95)
-
-
-def test_comparisons_of_what_was_not_run_are_left_out_and_named():
-    """By side, by the best of some, and by experiment."""
-    part = Part(
-        (("synthetic_10_5", {"name": ["A", "B"]}), ("synthetic_300_100", {"name": ["A"]})),
-        (("Greedy", "RandomBatch"), ("Ensemble", "Greedy"), (Best("lowest_by_halves", ("Greedy", "Slow")), "Greedy")),
-    )
-    facing = Part((("synthetic_10_5", {}),), (("Greedy", "Greedy"),), against=OtherCell({}, "blogs_linear"))
-    test = replace(claim_that_left_is_below().test, parts=(part, facing))
-    kept, without = of_what_is_there(test, {"synthetic_10_5": {"Greedy", "RandomBatch"}})
-    (left,) = kept.parts
-    assert left.cells == (("synthetic_10_5", {"name": ["A", "B"]}),)
-    assert left.pairs == (("Greedy", "RandomBatch"),)
-    assert sorted(without) == ["Ensemble", "Slow", "blogs_linear", "synthetic_300_100"]
-
-
-def test_absent_claims_are_named():
-    """All of them, in one line."""
-    claims = {"X-1": claim_that_left_is_below()}
-    with pytest.raises(ValueError, match=r"the ledger has no claim X-2, X-3; name claims of claims.yaml."):
-        named(claims, ["X-1", "X-2", "X-3"])
-
-
-def test_committed_readings_are_those_of_the_committed_rows():
-    """Two draws of two claims, and the table that is made of all of them."""
-    committed = read_readings()
-    pd.testing.assert_frame_equal(stands(committed), pd.read_csv(STANDS, keep_default_na=False), check_dtype=False)
-    rows = {name: published("oae", name)[1] for name in DESIGNED.values()}
-    assert all(frame is not None for frame in rows.values())
-    few = {name: frame[frame["draw"] < 2] for name, frame in rows.items()}
-    found = readings(load_study("oae").claims, few, ["OAE-C26", "OAE-C27"])
-    on = ["claim", "draw", "quantile"]
-    both = found.merge(committed, on=on, suffixes=("", " committed"), validate="one_to_one")
-    assert len(both) == len(found) > 0
-    assert (both["verdict"] == both["verdict committed"]).all()
-    np.testing.assert_allclose(both["strength"], both["strength committed"], rtol=1e-3, atol=1e-3)
+def test_committed_draws_are_those_of_the_committed_rows():
+    """Two draws of two claims."""
+    rows = {name: published("oae", name)[1] for name in (DESIGN, ON_LANDSCAPES)}
+    claims = {i: load_study("oae").claims[i] for i in ("OAE-C26", "OAE-C27")}
+    found = under_choices(claims, [choice for choice in OPEN_CHOICES if choice.draw in (0, 1)], rows)
+    assert len(found) == 2 * (1 + len(QUANTILES))
+    committed = draws().merge(found[["claim", "choice"]], on=["claim", "choice"]).sort_values(["claim", "choice"])
+    found = found.sort_values(["claim", "choice"]).reset_index(drop=True)
+    pd.testing.assert_frame_equal(found, committed.reset_index(drop=True), rtol=1e-3, atol=1e-3)
 
 
 def drawing_of_hills_decides_more(values: pd.DataFrame) -> bool:
@@ -271,20 +198,18 @@ def test_the_figures_title_holds(title):
 
 def test_what_the_notebook_says_of_single_levels_holds():
     """C31 by the drawing of the hills; the two choices that matter most for C35 and C36."""
-    c31 = read_readings().query("claim == 'OAE-C31'")
-    level = c31["draw"].map(drawn_levels(N_DRAWS)["hills"])
-    share = (c31["verdict"] == "confirmed").groupby(level).mean()
-    assert share["highest at the right"] == 0.0
-    assert round(share["highest inside"], 2) == 0.32
-    table = pd.read_csv(STANDS).set_index("claim")
+    told = worth().set_index(["claim", "choice"]).loc[("OAE-C31", HILL_WORDS), "words"]
+    assert "highest inside 32% confirmed" in told
+    assert "highest at the right 0% confirmed" in told
     for claim in ("OAE-C35", "OAE-C36"):
-        assert set(table.loc[claim, ["factor_1", "factor_2"]]) == {"bias", "scale"}
+        first = deciding(worth()[worth()["claim"] == claim])["choice"].head(2)
+        assert set(first) == {CHOICES["bias"].words, CHOICES["scale"].words}
 
 
-def test_no_claim_but_one_stands_under_most_draws():
+def test_no_claim_but_one_is_confirmed_under_most_draws():
     """As the notebook's first words say: hardly any; the one is on regret in some set (C26)."""
-    table = pd.read_csv(STANDS)
-    assert set(table.loc[table["confirmed"] > table["readings"] / 2, "claim"]) == {"OAE-C26"}
+    table = summaries()
+    assert set(table.index[table["confirmed"] > table["choices"] / 2]) == {"OAE-C26"}
 
 
 def test_the_design_has_rows_of_all_its_draws():

@@ -13,16 +13,18 @@ from bestarm.policies.model_batches import ForestBatches, GaussianBatches, Neigh
 from bestarm.search.choices import Choice
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
+from bestarm_lab.claims.robustness import under_choices
 from bestarm_lab.metrics import rank
 from bestarm_lab.paths import ROOT
-from bestarm_lab.results import committed_rows, readable, stored_rows
+from bestarm_lab.results import committed_rows, read_robustness, readable, stored_rows
 from bestarm_lab.study import load_study
 from bestarm_studies.oae.first_hits import first_hits, until_found
-from bestarm_studies.oae.horizons import QUANTILES, at_quantiles, horizon_table, horizon_values
 from bestarm_studies.oae.landscapes import landscape
+from bestarm_studies.oae.robustness import CHOICES
 from bestarm_studies.oae.values import by_set
 from bestarm_studies.oae.vanilla.figures import divergence_values
 from bestarm_studies.oae.vanilla.plain_baselines import PLAIN, ModelSearch
+from bestarm_studies.oae.vanilla.search_times import horizon_table, horizon_values
 
 
 def searched(policy, replications):
@@ -133,9 +135,9 @@ def test_caveats_say_how_many_fits_diverged(claim, families):
 
 def test_claims_are_read_at_every_quantile():
     """One claim, decided again on its rows, has the words that are committed; one on other rows is left out."""
-    study = load_study("oae")
-    rows = {"bikes_linear": committed_rows("oae", "bikes_linear", "paper")}
-    rows["blogs_linear"] = committed_rows("oae", "blogs_linear", "paper")
-    found = at_quantiles({i: study.claims[i] for i in ("OAE-C48a", "OAE-C32")}, rows)
-    known = pd.read_csv(QUANTILES).query("claim == 'OAE-C48a'")
-    assert found.to_numpy().tolist() == known.to_numpy().tolist()
+    claims = {i: load_study("oae").claims[i] for i in ("OAE-C48a", "OAE-C32")}
+    rows = {name: committed_rows("oae", name, "paper") for name in ("bikes_linear", "blogs_linear")}
+    found = under_choices(claims, [choice for choice in CHOICES if choice.words.startswith("top")], rows)
+    known = read_robustness("oae").query("claim == 'OAE-C48a' and kind == 'choice'").reset_index(drop=True)
+    pd.testing.assert_frame_equal(found, known, rtol=1e-3, atol=1e-3)
+    assert len(found) == 2

@@ -31,6 +31,7 @@ from bestarm_studies.oae.series import ENSEMBLES, FEW_RUNS, RUNS, SMALL, Group, 
 
 N_DRAWS, DESIGN_ROUNDS, N_ARMS = 60, 50, 1000
 QUANTILES = {"first_5": 0.05, "first_1": 0.01, "first_02": 0.002}
+QUANTILE = "quantile that is counted"
 QUANTILE_REASON = "The paper draws all quantiles and names none; every draw is read at each of these."
 
 
@@ -131,17 +132,17 @@ def drawn_levels(n_draws: int, choices: Mapping[str, Choice] = CHOICES) -> pd.Da
     return pd.DataFrame(found, index=pd.RangeIndex(n_draws, name="draw"))
 
 
-def choice_table() -> pd.DataFrame:
+def level_table() -> pd.DataFrame:
     """Return the choices with their levels and the reason for these, as text."""
     lines = [
         {"choice": choice.words, "levels": ", ".join(choice.levels), "why": choice.reason}
         for choice in CHOICES.values()
     ]
-    quantile = {"choice": "quantile that is counted", "levels": "5%, 1%, 0.2%", "why": QUANTILE_REASON}
+    quantile = {"choice": QUANTILE, "levels": "5%, 1%, 0.2%", "why": QUANTILE_REASON}
     return pd.DataFrame([*lines, quantile])
 
 
-def choice_values() -> pd.DataFrame:
+def level_values() -> pd.DataFrame:
     """Return in how many draws each level of a choice occurs, in the columns of a figure's CSV."""
     counts = drawn_levels(N_DRAWS).melt(var_name="panel", value_name="series").value_counts(sort=False)
     return as_values(counts.rename("value").reset_index(), statistic="draws", n=N_DRAWS, profile="laptop")

@@ -1,26 +1,18 @@
-"""Verdicts and means by how a search is counted: by the quantile, by the batches that are watched, by mean or median.
+"""Summaries of the time until a top arm is found: means over fewer and over all batches, medians, shares of runs.
 
 A run that never found a top arm counts as one batch more than there are, so that a mean over 150 batches is one over
-this horizon. Here the same runs are read over fewer batches, and claims at other quantiles.
+this horizon. Here the same runs are read over fewer batches, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bestarm_lab.claims.choices import decided_alone
-from bestarm_lab.claims.kinds import ClaimTest
-from bestarm_lab.claims.records import Claim
 from bestarm_lab.figures.values import as_values, share_interval
-from bestarm_lab.paths import RESULTS
-from bestarm_lab.results import verdict_rows
-from bestarm_lab.study import load_study
-from bestarm_studies.oae.checks import VALUES
 from bestarm_studies.oae.experiments import BATCH
 from bestarm_studies.oae.first_hits import (
     MAIN_TAU,
@@ -34,9 +26,6 @@ from bestarm_studies.oae.first_hits import (
 from bestarm_studies.oae.values import RANDOM_LAW, bootstrap_interval
 
 HORIZONS = (50, 150)
-COUNTED = {"5%": "first_hit_5", "1%": "first_hit", "0.2%": "first_hit_02"}  # the claims' quantity at each quantile
-QUANTILE_COLUMNS = ["claim", *COUNTED]
-QUANTILES = RESULTS / "oae" / "quantiles.csv"
 
 
 def horizon_values(sets: Mapping[str, pd.DataFrame], profile: str) -> pd.DataFrame:
@@ -106,42 +95,3 @@ def horizon_table(values: pd.DataFrame) -> pd.DataFrame:
         line |= {f"found by batch {horizon}": f"{100 * numbers['found', horizon]:.0f}%" for horizon in HORIZONS}
         lines.append(line)
     return pd.DataFrame(lines)
-
-
-def at_quantiles(claims: Mapping[str, Claim], rows: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return what claims on batches until a top-1% arm become if another quantile is counted.
-
-    Parameters
-    ----------
-    claims : mapping
-        The study's claims; those on other quantities, and those of whose experiments there are no rows, are left out.
-    rows : mapping of str to DataFrame
-        Rows by the names of their experiments.
-
-    Returns
-    -------
-    DataFrame
-        ``claim`` and a verdict at each of the quantiles in `COUNTED`, each claim by itself, at 5% and unadjusted for
-        the number of claims.
-    """
-    lines = []
-    for identity, claim in claims.items():
-        test = claim.test
-        if not isinstance(test, ClaimTest) or test.quantity.name != "first_hit":
-            continue
-        if not all(e in rows for e in test.experiments()):
-            continue
-        line = {"claim": identity}
-        for words, name in COUNTED.items():
-            quantity = replace(test.quantity, values={test.quantity.name: VALUES[name]})
-            read = replace(test, quantity=quantity)
-            line[words], _ = decided_alone(read, rows)
-        lines.append(line)
-    return pd.DataFrame(lines, columns=QUANTILE_COLUMNS)
-
-
-def write_quantiles() -> None:
-    """Commit `at_quantiles` of the committed rows; a claim's card on the site has its line."""
-    study = load_study("oae")
-    _, larger = verdict_rows(study)
-    at_quantiles(study.claims, larger).to_csv(QUANTILES, index=False, lineterminator="\n")

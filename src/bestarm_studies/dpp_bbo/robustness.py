@@ -1,4 +1,4 @@
-"""Readings of what the DPP-BBO paper leaves open, and whose rows stand in for whose under each of them.
+"""Alternative readings of what the DPP-BBO paper leaves open, and the rows for each.
 
 Hyper-parameters known beforehand, and what was run with them alone (the number of candidates), are controls and no
 readings, since the paper learns them; so are searches that ask for one arm at a time.
@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 import pandas as pd
 
-from bestarm_lab.claims.choices import Choice, StandIn
+from bestarm_lab.claims.robustness import OpenChoice, Substitution
 from bestarm_lab.experiments.one_change import name_of_change
 from bestarm_studies.dpp_bbo.values import EVERYBODY
 
@@ -31,25 +31,25 @@ def _changed(
     series: Collection[str],
     beside: Collection[str] = (),
     functions: Collection[str] = ("branin", "hartmann"),
-) -> Choice:
+) -> OpenChoice:
     """Return one of the choices of `synthetic.experiments`, and the searches that do not depend on it."""
     names = {name: name_of_change(name, change) for name in series}
-    stands = {f"fig1_{f}_b5": StandIn(f"choices_{f}", names, beside, same="round") for f in functions}
-    return Choice(words, stands)
+    rows = {f"fig1_{f}_b5": Substitution(f"choices_{f}", names, beside, same="round") for f in functions}
+    return OpenChoice(words, rows)
 
 
-def _noise(noise: str) -> Choice:
+def _noise(noise: str) -> OpenChoice:
     names = {name: name_of_change(name, f"noise {noise}") for name in EVERYBODY[:7]}
     words = "no noise" if noise == "0" else f"noise of {noise} standard deviations"
-    return Choice(words, {"fig1_branin_b5": StandIn("noise", names, same="round")})
+    return OpenChoice(words, {"fig1_branin_b5": Substitution("noise", names, same="round")})
 
 
-def _recommends(words: str, column: str) -> Choice:
+def _recommends(words: str, column: str) -> OpenChoice:
     def by(rows: pd.DataFrame) -> pd.DataFrame:
         return rows.assign(candidate_regret=rows[column])
 
     names = [f"{panel}_b{batch}" for panel in PANELS for batch in (5, 10)]
-    return Choice(words, {name: StandIn(name, change=by) for name in names}, RECOMMENDED)
+    return OpenChoice(words, {name: Substitution(name, change=by) for name in names}, RECOMMENDED)
 
 
 _NO_UCB_WIDTH = ("B-EST", "EST-DPP-MAX", "EST-DPP-SAMPLE", "EST-UNIFORM", "LP-UCB")
@@ -58,8 +58,9 @@ _NO_REGION = ("GP-BUCB", "B-EST", "LP-UCB")
 CHOICES = (
     _recommends("recommends the best observed mean", "by_observed_mean"),
     _recommends("recommends the best observed reward", "by_observed_reward"),
-    Choice(
-        "the walker around a gait", {f"fig2_robot_b{batch}": StandIn(f"nominal_robot_b{batch}") for batch in (5, 10)}
+    OpenChoice(
+        "the walker around a gait",
+        {f"fig2_robot_b{batch}": Substitution(f"nominal_robot_b{batch}") for batch in (5, 10)},
     ),
     _noise("0"),
     _noise("0.1"),

@@ -1,19 +1,17 @@
-"""A table beyond the verdicts: the claims under each reading of what the GSE paper leaves open.
+"""Alternative readings of what the GSE paper leaves open, and the rows for each.
 
-A reading is a stand-in of rows for others. What the text says otherwise is none: η other than 2, budgets that are
-overspent, θ with a standard deviation of 3/d, the motor's speed. These are controls, or the authors' code.
+What the text says otherwise is none: η other than 2, budgets that are overspent, θ with a standard deviation of 3/d,
+the motor's speed. These are controls, or the authors' code.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from functools import partial
 
 import pandas as pd
 
-from bestarm_lab.claims.choices import Choice, StandIn
+from bestarm_lab.claims.robustness import OpenChoice, Substitution
 from bestarm_lab.experiments.one_change import name_of_change
-from bestarm_lab.results import write_choices
 
 GSE = ("GSE-Lin", "GSE-Lin-FWG", "GSE-Lin-Greedy", "GSE-Lin-Wynn")
 RIVALS = ("LinUCB", "LinGapE", "LinGapE-Greedy", "BayesGap-Lin", "BayesGap-exp", "BayesGap-M", "Peace", "OD-LinBAI")
@@ -36,28 +34,30 @@ def _sixteen(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["n_arms"] == 16].drop(columns="n_arms").assign(gap=1.0)
 
 
-def _changed(words: str, change: str, series: str, experiments: Mapping[str, str], beside: Collection[str]) -> Choice:
+def _changed(
+    words: str, change: str, series: str, experiments: Mapping[str, str], beside: Collection[str]
+) -> OpenChoice:
     """Return a choice of one algorithm, and the algorithms that do not depend on it."""
     names = {series: name_of_change(series, change)}
-    return Choice(words, {old: StandIn(new, names, beside, same="budget") for old, new in experiments.items()})
+    return OpenChoice(words, {old: Substitution(new, names, beside, same="budget") for old, new in experiments.items()})
 
 
-def _ties() -> Choice:
+def _ties() -> OpenChoice:
     change = "ties by the stage before"
     names = {name: name_of_change(name, change) for name in ("GSE-Lin", FWG)}
     audits = {"fig2": "audit_adaptive", "fig3": "audit_sphere"}
-    stands = {old: StandIn(new, names, NO_ELIMINATION, same="budget") for old, new in audits.items()}
-    stands["fig1"] = StandIn("audit_static", names, NO_ELIMINATION, change=_sixteen)
+    rows = {old: Substitution(new, names, NO_ELIMINATION, same="budget") for old, new in audits.items()}
+    rows["fig1"] = Substitution("audit_static", names, NO_ELIMINATION, change=_sixteen)
     # OD-LinBAI has one stage in two dimensions, and no stage before
-    stands["fig7"] = StandIn("audit_corner", {FWG: names[FWG]}, ["OD-LinBAI"])
-    return Choice(change, stands)
+    rows["fig7"] = Substitution("audit_corner", {FWG: names[FWG]}, ["OD-LinBAI"])
+    return OpenChoice(change, rows)
 
 
 CHOICES = (
-    Choice("variance 1 in Figure 1", {"fig1": StandIn("fig1_unit")}),
-    Choice(
+    OpenChoice("variance 1 in Figure 1", {"fig1": Substitution("fig1_unit")}),
+    OpenChoice(
         "budgets of Figures 6 and 7 per arm",
-        {name: StandIn(f"{name}_per_arm", change=_per_arm) for name in ("fig6", "fig7")},
+        {name: Substitution(f"{name}_per_arm", change=_per_arm) for name in ("fig6", "fig7")},
     ),
     _changed("line search as printed", "line search of Algorithm 2", FWG, {"fig3": "designs"}, _but(FWG)),
     _changed("rounding of Allen-Zhu", "Allen-Zhu's rounding", FWG, {"fig3": "designs"}, _but(FWG)),
@@ -72,4 +72,3 @@ CHOICES = (
     ),
     _changed("Peace solved to the optimum", "solved to the optimum", "Peace", BASELINES, _but("Peace")),
 )
-WRITE = (partial(write_choices, "gse", CHOICES),)
