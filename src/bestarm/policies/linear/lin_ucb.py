@@ -172,7 +172,7 @@ class LinUcb:
             state.spent,
             arms,
         )
-        return Ask(arms, (~self.finished(state)[:, None]).astype(np.int64))
+        return Ask(arms, (state.spent < self.budget)[:, None].astype(np.int64))
 
     def tell(self, state: LinUcbState, asked: Ask, totals: FloatArray) -> None:
         """Update the estimates; a total that is NaN (a failed evaluation) teaches nothing and costs its pulls."""
@@ -180,7 +180,7 @@ class LinUcb:
         if self.disjoint:
             learn_disjoint(state.variances, state.means, state.pulls, asked.arms, asked.counts, totals)
         else:
-            arm_space.learn(state, state.means, state.pulls, asked.arms, asked.counts, totals)
+            arm_space.learn(state, state.means, state.pulls, asked, totals)
 
     def finished(self, state: LinUcbState) -> BoolArray:
         """Return which replications have spent their budget."""
