@@ -112,14 +112,7 @@ def observe(posterior: CellPosterior, slots: IntArray, rewards: FloatArray, nois
     cross = posterior.covariance(asked[rows], posterior.cells[rows, nodes])
     starts = np.searchsorted(rows, np.arange(len(taught) + 1))
     failed = _observe(
-        _Arrays._make(_arrays(posterior)),
-        slots,
-        np.where(taught, rewards, 0.0),
-        noise,
-        taught,
-        nodes,
-        cross,
-        starts,
+        _Arrays._make(_arrays(posterior)), slots, np.where(taught, rewards, 0.0), noise, taught, nodes, cross, starts
     )
     if failed >= 0:
         raise ValueError(
@@ -181,23 +174,11 @@ def introduce(posterior: CellPosterior, rows: IntArray, slots: IntArray) -> None
     places = np.arange(len(pairs)) - np.repeat(np.cumsum(n_observed) - n_observed, n_observed)
     cross = posterior.covariance(cells[pairs], posterior.observed[rows[pairs], places])
     posterior.live[rows, slots] = True
-    _introduce(
-        _Arrays._make(_arrays(posterior)),
-        rows,
-        slots,
-        posterior.covariance(cells, cells),
-        cross,
-    )
+    _introduce(_Arrays._make(_arrays(posterior)), rows, slots, posterior.covariance(cells, cells), cross)
 
 
 @njit(cache=True)
-def _introduce(
-    arrays: _Arrays,
-    rows: IntArray,
-    slots: IntArray,
-    prior: FloatArray,
-    cross: FloatArray,
-) -> None:
+def _introduce(arrays: _Arrays, rows: IntArray, slots: IntArray, prior: FloatArray, cross: FloatArray) -> None:
     """Write L^-1 k_v, mean and variance of new nodes; ``cross`` has their covariances with the observed cells."""
     whitened, means, variances, factor, residuals, n_observed = arrays
     begin = 0

@@ -244,13 +244,7 @@ def learn(
 
 @njit(cache=True)
 def old_pair_is_separated(
-    gram: FloatArray,
-    means: FloatArray,
-    scale: FloatArray,
-    paired: bool,
-    epsilon: float,
-    pair: IntArray,
-    due: BoolArray,
+    gram: FloatArray, means: FloatArray, scale: FloatArray, paired: bool, epsilon: float, pair: IntArray, due: BoolArray
 ) -> None:
     """Test tau^LUCB with the new data on the pair chosen before them, as the authors' code does."""
     for r in range(len(due)):
