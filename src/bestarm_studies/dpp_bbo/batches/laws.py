@@ -7,13 +7,21 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from bestarm.designs.k_dpp import greedy_map, log_determinants, subset_law
-from bestarm.designs.k_dpp_exact import low_rank, mixture_law, sample_mixture
-from bestarm.designs.k_dpp_mixing import Chain, distances, transition_matrix
+from bestarm.designs.k_dpp import greedy_map
+from bestarm.designs.k_dpp_mixing import Chain
 from bestarm.interface import FloatArray
 from bestarm.streams import Streams
 from bestarm_lab.figures.styles import DOTS_AND_DASHES, Style
 from bestarm_lab.figures.values import QUANTILES, as_values
+from bestarm_studies.dpp_bbo.k_dpp_laws import (
+    distances,
+    log_determinants,
+    low_rank,
+    mixture_law,
+    sample_mixture,
+    subset_law,
+    transition_matrix,
+)
 
 NOISE_STYLES = {
     "σ² = 0.01": Style("#0072B2", "s"),
