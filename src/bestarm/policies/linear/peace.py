@@ -153,25 +153,20 @@ class Peace(StagePolicy):
         budgets = np.full(n_stages, self.budget // n_stages)
         return elimination.start(arms, budgets, sizes, self.label, streams)
 
-    def ask(self, state: EliminationState) -> Ask:
-        """Choose the pulls of the next stage."""
-        counts = np.zeros(state.live.shape, dtype=np.int64)
-        going = np.flatnonzero(~elimination.finished(state))
-        if len(going) > 0:
-            found = counts[going]
-            _allocate(
-                _Rule(self.solver == "optimised", self.shift, self.delta, self.inflated_average, state.key),
-                state.features,
-                state.feature_set[going],
-                state.live[going],
-                state.means[going],
-                state.budgets[going, state.stage],
-                state.replications[going],
-                state.stage,
-                found,
-            )
-            counts[going] = found
-        return elimination.ask_for(counts)
+    def _counts(self, state: EliminationState, going: IntArray) -> IntArray:
+        found = np.zeros((len(going), state.live.shape[1]), dtype=np.int64)
+        _allocate(
+            _Rule(self.solver == "optimised", self.shift, self.delta, self.inflated_average, state.key),
+            state.features,
+            state.feature_set[going],
+            state.live[going],
+            state.means[going],
+            state.budgets[going, state.stage],
+            state.replications[going],
+            state.stage,
+            found,
+        )
+        return found
 
     def tell(self, state: EliminationState, asked: Ask, totals: FloatArray) -> None:
         """Fit the stage's rewards and eliminate; totals that are NaN (failed) teach nothing."""
