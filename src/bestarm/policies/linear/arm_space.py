@@ -65,18 +65,8 @@ def learn(state: ArmSpace, means: FloatArray, pulls: IntArray, asked: Ask, total
         learn_plainly(state.gram, means, pulls, asked.arms, asked.counts, totals, True)
         state.variances[:] = np.einsum("rkk->rk", state.gram)
         return
-    _learn(
-        state.gram,
-        state.variances,
-        state.recent,
-        state.core,
-        state.members,
-        state.n_members,
-        means,
-        pulls,
-        asked,
-        totals,
-    )
+    design = state.gram, state.variances, state.recent, state.core, state.members, state.n_members
+    _learn(*design, means, pulls, asked, totals)
 
 
 def present(state: ArmSpace) -> FloatArray:

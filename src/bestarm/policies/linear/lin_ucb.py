@@ -163,15 +163,9 @@ class LinUcb:
         """Choose the most optimistic arm where budget is left."""
         arms = np.empty((len(state.means), 1), dtype=np.int64)
         choose_optimistic(
-            state.means,
-            state.variances,
-            self.exploration,
-            self.ties_in_order,
-            state.key,
-            state.replications,
-            state.spent,
-            arms,
-        )
+            state.means, state.variances, self.exploration, self.ties_in_order, state.key, state.replications,
+            state.spent, arms,
+        )  # fmt: skip
         return Ask(arms, (state.spent < self.budget)[:, None].astype(np.int64))
 
     def tell(self, state: LinUcbState, asked: Ask, totals: FloatArray) -> None:
