@@ -13,7 +13,21 @@ ROOT = Path(__file__).parents[1]
 FILES = sorted((ROOT / "src").rglob("*.py"))
 MOST_ARGUMENTS = 10
 EXCEPTIONS = {
-    "tuning.py: __init__",  # scikit-learn reads the settings of an estimator from its signature
+    "tuning.py: __init__": "scikit-learn reads the settings of an estimator from its signature",
+    # compiled; a row's key holds the definitions behind it, so another signature asks for the rows anew
+    "finite_gp.py: _condition_all": "the Gaussian process of every row of DPP-BBO: an hour",
+    "finite_gp.py: _learn_all": "the same rows, and the state of searches that users have saved",
+    "finite_gp.py: rebuild": "the same rows",
+    "gp_hyper.py: slice_sweeps": "the searches of DPP-BBO with fitted kernels",
+    "gp_hyper.py: refit": "the same rows",
+    "label_tree.py: _grown": "the forests behind DPP-BBO's searches of FastXML",
+    "label_tree.py: _leaves": "the same forests",
+    "node_split.py: split_node": "the same forests; called at every node from compiled code",
+    "dropout_network.py: _fit_one": "the rows of GeneDisco: hours of networks",
+    "minibatches.py: draw_minibatches": "every network of OAE: thirteen hours at the paper's scale",
+    "fused_draws.py: draw_in_lanes": "takes the arguments of draw_minibatches, its judge",
+    "fused_lanes.py: _take_steps": "the networks of OAE; arrays of its own keep the loop over lanes vectorised",
+    "fused_units.py: _take_steps": "the same networks",
 }
 MOST_UNFORMATTED = 40
 SHORT, PLAIN = 15, 25  # lines up to which a compiled function needs no docstring, and no comment
@@ -47,14 +61,15 @@ def presets():
 
 
 def test_functions_take_at_most_ten_arguments():
-    """Compiled ones may take more: Numba inlines arrays better than records; public presets show all settings."""
+    """What belongs together is a record, in compiled functions a `NamedTuple`; public presets show all settings."""
     found = {
         f"{path.name}: {node.name}"
         for path in FILES
-        for node, compiled in functions(path)
-        if n_arguments(node) > MOST_ARGUMENTS and not compiled and node.name not in presets()
+        for node, _ in functions(path)
+        if n_arguments(node) > MOST_ARGUMENTS and node.name not in presets()
     }
-    assert found == EXCEPTIONS
+    assert found == set(EXCEPTIONS)
+    assert len(EXCEPTIONS) <= 15
 
 
 def test_compiled_functions_say_what_they_do():

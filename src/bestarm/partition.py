@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numba import njit
@@ -68,6 +68,15 @@ def _add_pulls(known: IntArray, pulls: IntArray, n_known: IntArray, cells: IntAr
             before[r, j] = pulls[r, place]
             pulls[r, place] += counts[r, j]
     return before
+
+
+class Numbering(NamedTuple):
+    """The heap numbers of cells: the first of each depth, the side cut there, how often each side is cut by then, K."""
+
+    first_numbers: IntArray  # (deepest + 2,)
+    cuts: IntArray  # (deepest,)
+    n_cuts: IntArray  # (deepest + 1, d)
+    arity: int
 
 
 @njit(cache=True)
@@ -175,10 +184,10 @@ class Partition:
         cut = self._cuts[:, None] == np.arange(self.n_dimensions)
         return np.concatenate([np.zeros((1, self.n_dimensions), dtype=np.int64), np.cumsum(cut, axis=0)])
 
-    @property
-    def numbering(self) -> tuple[IntArray, IntArray, IntArray, int]:
-        """What compiled code needs to read heap numbers: first of each depth, side cut there, `n_cuts` and K."""
-        return self._first_numbers, self._cuts, self.n_cuts, self.arity
+    @cached_property
+    def numbering(self) -> Numbering:
+        """Return what compiled code needs to read heap numbers."""
+        return Numbering(self._first_numbers, self._cuts, self.n_cuts, self.arity)
 
     def depth(self, cells: IntArray) -> IntArray:
         """Return the depth h of cells."""

@@ -6,25 +6,22 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bestarm.designs.k_dpp import greedy_map, log_determinants, max_determinant, subset_law
+from bestarm.designs.k_dpp import greedy_map
 from bestarm.designs.k_dpp_chains import Entries, explicit, run_chain, sample_chain
-from bestarm.designs.k_dpp_exact import (
-    informative,
-    log_elementary,
-    low_rank,
-    mixture_law,
-    sample_exact,
-    sample_mixture,
-)
-from bestarm.designs.k_dpp_mixing import (
+from bestarm.designs.k_dpp_exact import log_elementary, sample_exact
+from bestarm.designs.k_dpp_mixing import down_up_steps, exchange_steps, greedy_deficit, sequential_deficit
+from bestarm.streams import Streams
+from bestarm_studies.dpp_bbo.k_dpp_laws import (
     distances,
-    down_up_steps,
-    exchange_steps,
-    greedy_deficit,
-    sequential_deficit,
+    informative,
+    log_determinants,
+    low_rank,
+    max_determinant,
+    mixture_law,
+    sample_mixture,
+    subset_law,
     transition_matrix,
 )
-from bestarm.streams import Streams
 
 NONE = np.zeros(0, dtype=np.int64)
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bestarm.interface import Ask
 from bestarm.policies.linear import arm_space, bayes_gap, lin_ucb
 from bestarm.policies.linear.arm_space import ArmSpace
 from bestarm.policies.linear.bayes_gap import BayesGap
@@ -29,7 +30,7 @@ def test_the_recursion_is_the_plain_one(n_arms, d, distinct):
         arms, counts = rng.integers(distinct, size=(3, 2)), rng.integers(4, size=(3, 2))
         totals = np.where(rng.random((3, 2)) < 0.1, np.nan, counts * rng.standard_normal((3, 2)))
         learn_plainly(plain, means, pulls, arms, counts, totals, True)
-        arm_space.learn(state, fast_means, fast_pulls, arms, counts, totals)
+        arm_space.learn(state, fast_means, fast_pulls, Ask(arms, counts), totals)
     np.testing.assert_array_equal(fast_pulls, pulls)
     np.testing.assert_allclose(fast_means, means, atol=1e-8)
     np.testing.assert_allclose(arm_space.present(state), plain, atol=1e-8)

@@ -7,8 +7,7 @@ import pytest
 from hills import hills, run
 from scipy import integrate, stats
 
-from bestarm.designs.k_dpp import greedy_map, log_determinants, max_determinant, subset_law
-from bestarm.designs.k_dpp_exact import informative
+from bestarm.designs.k_dpp import greedy_map
 from bestarm.interface import Arms, Ask
 from bestarm.policies.gaussian.batch_gp import (
     BatchGP,
@@ -49,6 +48,7 @@ from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.metrics import simple_regret
+from bestarm_studies.dpp_bbo.k_dpp_laws import informative, log_determinants, max_determinant, subset_law
 
 KNOWN = GPModel.frozen((0.3, 0.3), 1.0, 0.01)
 BATCH, ROUNDS = 4, 3

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bestarm.designs.k_dpp import greedy_map, max_determinant, subset_law
+from bestarm.designs.k_dpp import greedy_map
 from bestarm.designs.k_dpp_chains import sample_chain
-from bestarm.designs.k_dpp_exact import low_rank, sample_exact, sample_mixture
+from bestarm.designs.k_dpp_exact import sample_exact
 from bestarm.guards.protocol import Guarded, forget_asked
 from bestarm.interface import Arms, Ask
 from bestarm.models.finite_gp import FiniteGP
@@ -44,6 +44,7 @@ from bestarm.problems.box import Choice, Interval
 from bestarm.problems.candidates import Candidates, latin_hypercube, maximise
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.streams import Streams
+from bestarm_studies.dpp_bbo.k_dpp_laws import low_rank, max_determinant, sample_mixture, subset_law
 
 POINTS = np.random.default_rng(0).random((30, 2))
 KNOWN = GPModel.frozen((0.3, 0.3), 1.0, 0.01)

@@ -101,14 +101,10 @@ class AllocationRule:
 
         Parameters
         ----------
-        features : ndarray, shape (n_sets, K, d)
-            Sets of features.
-        feature_set : ndarray of int64, shape (R,)
-            Which of them each replication has.
-        live : ndarray of bool, shape (R, K)
-            Arms that may be pulled.
-        budget : ndarray of int64, shape (R,)
-            Pulls of the stage.
+        features, feature_set : ndarray, shapes (n_sets, K, d) and (R,)
+            Sets of features, and which of them each replication has.
+        live, budget : ndarray, shapes (R, K) and (R,)
+            Arms that may be pulled, and the pulls of the stage.
         key, replications, stage
             Name the random choices.
         """

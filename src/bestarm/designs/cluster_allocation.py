@@ -46,20 +46,12 @@ def cluster_counts(
 
     Parameters
     ----------
-    features : ndarray, shape (S, K, d)
-        :math:`x_i` of every row.
-    live : ndarray of bool, shape (S, K)
-        The arms that may be pulled.
-    budget : ndarray of int64, shape (S,)
-        Number of pulls, spent exactly.
+    features, live, budget
+        As in `bestarm.designs.greedy_design.greedy_counts`.
     n_clusters : int, optional
         m, which [1]_ leaves open. None is the rank of the live arms. A row with fewer distinct arms has fewer clusters.
-    key : numpy.uint64
-        Philox key of the random choices.
-    replications : ndarray of int64, shape (S,)
-        Identity of each row's replication.
-    time : int
-        Names the occasion (such as the stage), so that each has its own draws.
+    key, replications, time
+        As in `bestarm.designs.rounding.round_design`.
 
     Returns
     -------

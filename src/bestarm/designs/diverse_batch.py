@@ -60,10 +60,8 @@ def diverse_batch(
 
     Parameters
     ----------
-    features : ndarray, shape (n_sets, n_arms, n_features)
-        Arms.
-    feature_set : ndarray of int64, shape (R,)
-        Which set each replication has.
+    features, feature_set : ndarray, shapes (n_sets, n_arms, n_features) and (R,)
+        Arms, and which set of them each replication has.
     scores, order : ndarray, shape (R, n_arms)
         Predicted rewards (NaN last), and random draws that break ties.
     available : ndarray of bool, shape (R, n_arms)

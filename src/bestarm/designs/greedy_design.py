@@ -30,12 +30,7 @@ _EQUAL = 1e-10
 
 
 def greedy_counts(
-    features: FloatArray,
-    live: BoolArray,
-    budget: IntArray,
-    *,
-    regulariser: float = 1.0,
-    intercept: bool = False,
+    features: FloatArray, live: BoolArray, budget: IntArray, *, regulariser: float = 1.0, intercept: bool = False
 ) -> IntArray:
     r"""Return how often the sequential G-allocation pulls each arm ([1]_, [2]_), row by row.
 

@@ -1,7 +1,7 @@
 r"""k-DPPs: sets of k points whose probability is proportional to the determinant of their kernel matrix.
 
-This module has the sets of largest determinant and the law by enumeration; `k_dpp_exact` samples exactly, and
-`k_dpp_chains` by Markov chains, which also run on the posterior of a Gaussian process without its matrix.
+This module has the sets of largest determinant; `k_dpp_exact` samples exactly, and `k_dpp_chains` by Markov chains,
+which also run on the posterior of a Gaussian process without its matrix.
 
 References
 ----------
@@ -13,18 +13,13 @@ References
 
 from __future__ import annotations
 
-from itertools import combinations
-from math import comb
-
 import numpy as np
 from numba import njit
-from scipy.special import logsumexp
 
 from bestarm.interface import FloatArray, IntArray
 from bestarm.settings import is_whole
 
 NEGLIGIBLE = 1e-10  # a conditional variance or an eigenvalue below this share of the largest is rounding
-MOST_SETS = 2_000_000
 _NEGATIVE = 1e3 * NEGLIGIBLE  # an eigenvalue below minus this share of the largest is no rounding
 
 
@@ -167,50 +162,6 @@ def greedy_map(kernel: FloatArray, k: int) -> IntArray:
             f"k = {k} exceeds the rank of kernel {r}: only {found[r]} points have a positive determinant; take fewer."
         )
     return chosen
-
-
-def log_determinants(kernel: FloatArray, sets: IntArray) -> FloatArray:
-    """Return the log determinants of the kernel matrices of sets, shape (...), for sets of shape (..., k)."""
-    sign, value = np.linalg.slogdet(kernel[sets[..., :, None], sets[..., None, :]])
-    return np.asarray(np.where(sign > 0, value, -np.inf))
-
-
-def subset_law(kernel: FloatArray, k: int) -> tuple[IntArray, FloatArray]:
-    """Return all sets of size k, shape (N, k), and their probabilities, by enumeration.
-
-    Raises
-    ------
-    ValueError
-        For a kernel that is not positive semi-definite, more than two million sets, or k above the rank.
-    """
-    kernel = check_kernel(kernel, k, 1)[0]
-    check_definite(kernel[None])
-    n_sets = comb(len(kernel), k)
-    if n_sets > MOST_SETS:
-        raise ValueError(f"there are {n_sets} sets of {k} out of {len(kernel)}, more than {MOST_SETS} to enumerate.")
-    sets = np.array(list(combinations(range(len(kernel)), k)), dtype=np.int64)
-    logs = log_determinants(kernel, sets)
-    if not np.isfinite(logs).any():
-        raise ValueError(f"k = {k} exceeds the rank of the kernel: every determinant of that size is 0.")
-    return sets, np.exp(logs - logsumexp(logs))
-
-
-def max_determinant(kernel: FloatArray, k: int, most: int = 20_000_000) -> IntArray:
-    """Return the set with the largest determinant, in ascending order, shape (k,), by branch and bound.
-
-    A branch is cut where its determinant times the largest conditional variances left, which bound the rest by
-    Hadamard's inequality, is not above the best set so far; the first of these is the greedy set.
-
-    Raises
-    ------
-    ValueError
-        For a bad kernel, k above the rank, or more than ``most`` branches.
-    """
-    start = np.sort(greedy_map(kernel, k)[0])
-    best, visited = branch_and_bound(check_kernel(kernel, k, 1)[0], start, most)
-    if visited >= most:
-        raise ValueError(f"the search for the largest determinant passed {most} branches; take fewer points or k.")
-    return np.asarray(best)
 
 
 @njit(cache=True)

@@ -407,20 +407,14 @@ def sample_chain(
 
     Parameters
     ----------
-    kernel : ndarray, shape (n, n) or (R, n, n)
-        Positive semi-definite matrices.
-    k : int
-        Size of a set.
-    streams : Streams
-        Names the replications.
+    kernel, k, streams, item
+        As in `bestarm.designs.k_dpp_exact.sample_exact`.
     chain : {"down-up", "exchange"}
         Remove a uniform point and add one by its conditional variance; or the lazy Metropolis exchange of the paper.
     epsilon : float
         Distance in total variation, in (0, 1).
     n_steps : int, optional
         Steps; by default what the bounds ask for.
-    item : int
-        Names the draw, such as the round of a search.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-r"""Exact samples of k-DPPs: by eigen-decomposition, and by a mixture of smaller ones if the kernel is I + M.
+r"""Exact samples of k-DPPs by eigen-decomposition.
 
 References
 ----------
@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from scipy.special import gammaln, logsumexp
 
-from bestarm.designs.k_dpp import NEGLIGIBLE, check_definite, check_kernel, check_size, check_spectrum
+from bestarm.designs.k_dpp import NEGLIGIBLE, check_kernel, check_spectrum
 from bestarm.interface import FloatArray, IntArray
 from bestarm.streams import Streams, uniform
 
@@ -135,96 +134,3 @@ def sample_exact(kernel: FloatArray, k: int, streams: Streams, item: int = 0) ->
         kept = choose_vectors(table, scaled, k, key, replication, item)
         found[r] = project(np.ascontiguousarray(vectors[:, kept]), key, replication, item, n)
     return found
-
-
-def low_rank(kernel: FloatArray, tolerance: float = 1e-12) -> FloatArray:
-    """Return F, shape (rank, n), with F^T F equal to the kernel up to ``tolerance`` of its trace: pivoted Cholesky.
-
-    Raises
-    ------
-    ValueError
-        For a kernel that is not positive semi-definite.
-    """
-    kernel = check_kernel(kernel, 1, 1)[0]
-    check_definite(kernel[None])
-    factor, rank = _pivoted(kernel, tolerance)
-    return np.asarray(factor[:rank])
-
-
-@njit(cache=True)
-def _pivoted(kernel: FloatArray, tolerance: float) -> tuple[FloatArray, int]:
-    n = len(kernel)
-    left = np.diag(kernel).copy()
-    allowed = tolerance * left.sum()
-    rows = np.empty((n, n))
-    for t in range(n):
-        if left.sum() <= allowed:
-            return rows, t
-        pick = np.argmax(left)
-        row = kernel[pick] - np.dot(np.ascontiguousarray(rows[:t, pick]), rows[:t])
-        rows[t] = row / np.sqrt(left[pick])
-        left = np.maximum(left - rows[t] ** 2, 0.0)
-        left[pick] = 0.0
-    return rows, n
-
-
-def mixture_law(values: FloatArray, n: int, k: int) -> FloatArray:
-    r"""Return the law of j, the points that :math:`M` chooses in a k-DPP of :math:`I+M`, shape (k + 1,).
-
-    The weight of j is :math:`e_j(M)\binom{n-j}{k-j}`, because :math:`\det(I+M)_S=\sum_{T\subseteq S}\det M_T`.
-    The other k - j points are uniform. ``values`` are the positive eigenvalues of M, of size n.
-    """
-    j = np.arange(k + 1)
-    logs = log_elementary(values, k) + gammaln(n - j + 1) - gammaln(k - j + 1) - gammaln(n - k + 1)
-    return np.asarray(np.exp(logs - logsumexp(logs)))
-
-
-def sample_mixture(factor: FloatArray, k: int, streams: Streams, item: int = 0) -> IntArray:
-    """Return one sample for each replication of the k-DPP of I + F^T F, shape (R, k), exact and without I + M.
-
-    Time is O(n r^2) for each factor of rank r, then O(n k^2) for each replication.
-
-    Parameters
-    ----------
-    factor : ndarray, shape (rank, n)
-        F, of all replications, see `low_rank`.
-    k, streams, item
-        As in `sample_exact`.
-
-    Raises
-    ------
-    ValueError
-        If k is not from 1 to n.
-    """
-    n = factor.shape[1]
-    check_size(k, n)
-    values, vectors = np.linalg.eigh(factor @ factor.T)
-    kept = values > NEGLIGIBLE * max(values[-1], 0.0) if len(values) else np.zeros(0, dtype=np.bool_)
-    values, vectors = values[kept], vectors[:, kept]
-    law = np.cumsum(mixture_law(values, n, k))
-    basis = factor.T @ (vectors / np.sqrt(values))
-    found = np.empty((len(streams.replications), k), dtype=np.int64)
-    key, rank = streams.key("k-DPP"), len(values)
-    scaled = values * (k / values.sum()) if rank else values
-    table = elementary(scaled, min(k, rank))
-    for r, replication in enumerate(streams.replications):
-        j = int(np.searchsorted(law, uniform(key, replication, item, rank + k), side="right"))
-        own = np.zeros(0, dtype=np.int64)
-        if j > 0:
-            chosen = choose_vectors(table, scaled, j, key, replication, item)
-            own = project(np.ascontiguousarray(basis[:, chosen]), key, replication, item, rank)
-        rest = np.setdiff1d(np.arange(n), own)
-        for t in range(k - j):  # a uniform choice without replacement, by Fisher and Yates
-            place = t + int(uniform(key, replication, item, rank + k + 1 + t) * (len(rest) - t))
-            rest[t], rest[place] = rest[place], rest[t]
-        found[r] = np.concatenate([own, rest[: k - j]])
-    return found
-
-
-def informative(kernel: FloatArray, sets: IntArray) -> FloatArray:
-    r"""Return how many points of sets M chose on average, if the kernel is I + M: :math:`k-\mathrm{tr}L_S^{-1}`.
-
-    Its mean over samples is the mean of the law of `mixture_law`; the rest of a batch is uniform. ``sets`` (..., k).
-    """
-    inverse = np.linalg.inv(kernel[sets[..., :, None], sets[..., None, :]])
-    return np.asarray(sets.shape[-1] - np.einsum("...ii->...", inverse))

@@ -1,4 +1,4 @@
-r"""The distance of a chain from its k-DPP: bounds on the steps it needs, and the distance itself on small sets.
+r"""The distance of a chain from its k-DPP: bounds on the steps that it needs.
 
 References
 ----------
@@ -14,9 +14,6 @@ from typing import Literal
 
 import numpy as np
 from numba import njit
-
-from bestarm.designs.k_dpp import subset_law
-from bestarm.interface import FloatArray
 
 Chain = Literal["down-up", "exchange"]
 
@@ -52,32 +49,3 @@ def down_up_steps(deficit: float, k: int, epsilon: float) -> int:
 def exchange_steps(deficit: float, n: int, k: int, epsilon: float) -> int:
     """Return steps after which the exchange chain is within ``epsilon`` in total variation, by [1]_."""
     return int(np.ceil(2.0 * k * n * (deficit - np.log(epsilon))))
-
-
-def transition_matrix(kernel: FloatArray, k: int, chain: Chain) -> tuple[FloatArray, FloatArray]:
-    """Return the transition matrix of a chain over all sets of size k, shape (N, N), and its law, by enumeration."""
-    sets, law = subset_law(kernel, k)
-    n, places = len(kernel), {tuple(s): i for i, s in enumerate(sets.tolist())}
-    moves = np.zeros((len(sets), len(sets)))
-    for i, members in enumerate(sets.tolist()):
-        for out in members:
-            rest = [m for m in members if m != out]
-            targets = np.array([places[tuple(sorted([*rest, j]))] for j in range(n) if j not in rest])
-            if chain == "down-up":
-                moves[i, targets] += law[targets] / law[targets].sum() / k
-            else:
-                others = targets[targets != i]
-                with np.errstate(divide="ignore"):
-                    moves[i, others] += 0.5 * np.minimum(1.0, law[others] / law[i]) / (k * (n - k))
-        moves[i, i] += 1.0 - moves[i].sum()
-    return moves, law
-
-
-def distances(moves: FloatArray, law: FloatArray, start: int, n_steps: int) -> FloatArray:
-    """Return the total variation distance to the law after 0, ..., ``n_steps`` steps from one set."""
-    own, found = np.zeros(len(law)), np.empty(n_steps + 1)
-    own[start] = 1.0
-    for t in range(n_steps + 1):
-        found[t] = 0.5 * np.abs(own - law).sum()
-        own = own @ moves
-    return found

@@ -108,13 +108,10 @@ def _solve_all(
     zero_arms: bool,
     key: np.uint64,
     replications: IntArray,
-    weights: FloatArray,
-    leverage: FloatArray,
-    ranks: IntArray,
-    n_steps: IntArray,
-    converged: BoolArray,
+    found: Design,
 ) -> None:
     """Write the design of each set of live arms, its largest leverage, its steps, and whether they were enough."""
+    weights, leverage, ranks, n_steps, converged = found
     for s in range(len(live)):
         arms = np.flatnonzero(live[s])
         squares = np.array([np.sum(features[s, a] ** 2) for a in arms])
@@ -196,6 +193,6 @@ def optimal_design(
         zero_arms,
         key,
         names,
-        *found,
+        found,
     )
     return found

@@ -24,8 +24,7 @@ class Needs(NamedTuple):
 _OWN_RADIUS, _BY_TIME = Needs("radius", ("own",)), Needs("radius", ("own", "explicit"))
 _EQ2, _FEATURES = Needs("threshold", ("eq2",)), Needs("index", ("paired", "individual"))
 _DESIGN = Needs(
-    "allocation",
-    ("g-optimal", "frank-wolfe", "coded-grid", "kumar-yildirim", "wynn", "fedorov", "coded-ellipsoid"),
+    "allocation", ("g-optimal", "frank-wolfe", "coded-grid", "kumar-yildirim", "wynn", "fedorov", "coded-ellipsoid")
 )
 
 _LINGAPE = {"threshold": _OWN_RADIUS, "index_time_ahead": _BY_TIME, "stop": Needs("stale_pair", (True,))}

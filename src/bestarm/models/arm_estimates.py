@@ -108,14 +108,8 @@ def logistic_scores(
 
     Parameters
     ----------
-    features : ndarray, shape (n_sets, K, d)
-        Sets of features.
-    feature_set : ndarray of int64, shape (R,)
-        Which of them each replication has.
-    live : ndarray of bool, shape (R, K)
-        Arms whose rewards are used and predicted.
-    counts, totals : ndarray, shape (R, K)
-        Pulls and sums of rewards 0 or 1 of every arm; a total that is NaN is left out.
+    features, feature_set, live, counts, totals
+        As in `least_squares_means`, for rewards 0 and 1.
     ridge : float
         Penalty on :math:`|\theta|^2/2`, positive.
 

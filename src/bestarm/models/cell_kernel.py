@@ -18,7 +18,7 @@ from numba import njit
 
 from bestarm.interface import BoolArray, FloatArray, IntArray
 from bestarm.kernels import Kernel, Stationary, box_average
-from bestarm.partition import Partition, coordinates_of
+from bestarm.partition import Numbering, Partition, coordinates_of
 
 _AT_ONCE = 2_000_000  # covariances of points that are in memory at the same time
 
@@ -37,10 +37,7 @@ def _place(key: IntArray, mask: int) -> np.int64:
 def _find(
     first: IntArray,
     second: IntArray,
-    first_numbers: IntArray,
-    cuts: IntArray,
-    n_cuts: IntArray,
-    arity: int,
+    numbering: Numbering,
     stationary: bool,
     keys: IntArray,
     used: BoolArray,
@@ -52,6 +49,7 @@ def _find(
 
     Returns the number of the pair at which it stopped, and how many it entered.
     """
+    first_numbers, cuts, n_cuts, arity = numbering
     d, width, mask = n_cuts.shape[1], keys.shape[1], keys.shape[0] - 1
     key, here, there = np.empty(width, np.int64), np.empty(d, np.int64), np.empty(d, np.int64)
     entered = 0
@@ -181,7 +179,7 @@ class CellKernel:
         while True:
             room = len(self._keys) // 2 - self.n_computed
             done, entered = _find(
-                first, second, *self.partition.numbering, self._stationary, self._keys, self._used, room, slots, is_new
+                first, second, self.partition.numbering, self._stationary, self._keys, self._used, room, slots, is_new
             )
             self.n_computed += entered
             new = np.flatnonzero(is_new)

@@ -13,7 +13,8 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -58,6 +59,20 @@ class CellPosterior(PartitionTree):
     key: np.uint64 = field(metadata={"shared": True})
 
 
+class _Arrays(NamedTuple):
+    """The arrays of a `CellPosterior` that an observation changes, in place."""
+
+    whitened: FloatArray  # (R, capacity, budget)
+    means: FloatArray  # (R, capacity)
+    variances: FloatArray  # (R, capacity)
+    factor: FloatArray  # (R, budget, budget)
+    residuals: FloatArray  # (R, budget)
+    n_observed: IntArray  # (R,)
+
+
+_arrays = attrgetter(*_Arrays._fields)
+
+
 def new_posterior(
     replications: IntArray, budget: int, covariance: CellKernel, key: np.uint64, capacity: int = 64
 ) -> dict[str, Any]:
@@ -97,19 +112,7 @@ def observe(posterior: CellPosterior, slots: IntArray, rewards: FloatArray, nois
     cross = posterior.covariance(asked[rows], posterior.cells[rows, nodes])
     starts = np.searchsorted(rows, np.arange(len(taught) + 1))
     failed = _observe(
-        posterior.whitened,
-        posterior.means,
-        posterior.variances,
-        posterior.factor,
-        posterior.residuals,
-        posterior.n_observed,
-        slots,
-        np.where(taught, rewards, 0.0),
-        noise,
-        taught,
-        nodes,
-        cross,
-        starts,
+        _Arrays._make(_arrays(posterior)), slots, np.where(taught, rewards, 0.0), noise, taught, nodes, cross, starts
     )
     if failed >= 0:
         raise ValueError(
@@ -123,12 +126,7 @@ def observe(posterior: CellPosterior, slots: IntArray, rewards: FloatArray, nois
 
 @njit(cache=True)
 def _observe(
-    whitened: FloatArray,
-    means: FloatArray,
-    variances: FloatArray,
-    factor: FloatArray,
-    residuals: FloatArray,
-    n_observed: IntArray,
+    arrays: _Arrays,
     slots: IntArray,
     rewards: FloatArray,
     noise: FloatArray,
@@ -138,6 +136,7 @@ def _observe(
     starts: IntArray,
 ) -> int:
     """Append one observation to L, z and the live nodes; return the first replication with no positive pivot, or -1."""
+    whitened, means, variances, factor, residuals, n_observed = arrays
     for r in range(len(slots)):
         if not taught[r]:
             continue
@@ -175,34 +174,13 @@ def introduce(posterior: CellPosterior, rows: IntArray, slots: IntArray) -> None
     places = np.arange(len(pairs)) - np.repeat(np.cumsum(n_observed) - n_observed, n_observed)
     cross = posterior.covariance(cells[pairs], posterior.observed[rows[pairs], places])
     posterior.live[rows, slots] = True
-    _introduce(
-        posterior.whitened,
-        posterior.means,
-        posterior.variances,
-        posterior.factor,
-        posterior.residuals,
-        posterior.n_observed,
-        rows,
-        slots,
-        posterior.covariance(cells, cells),
-        cross,
-    )
+    _introduce(_Arrays._make(_arrays(posterior)), rows, slots, posterior.covariance(cells, cells), cross)
 
 
 @njit(cache=True)
-def _introduce(
-    whitened: FloatArray,
-    means: FloatArray,
-    variances: FloatArray,
-    factor: FloatArray,
-    residuals: FloatArray,
-    n_observed: IntArray,
-    rows: IntArray,
-    slots: IntArray,
-    prior: FloatArray,
-    cross: FloatArray,
-) -> None:
+def _introduce(arrays: _Arrays, rows: IntArray, slots: IntArray, prior: FloatArray, cross: FloatArray) -> None:
     """Write L^-1 k_v, mean and variance of new nodes; ``cross`` has their covariances with the observed cells."""
+    whitened, means, variances, factor, residuals, n_observed = arrays
     begin = 0
     for i in range(len(rows)):
         r, v = rows[i], slots[i]

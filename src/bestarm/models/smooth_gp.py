@@ -85,11 +85,7 @@ class SmoothGP:
         n, d = x.shape
         some = np.arange(n) if n <= self.most_fitted else np.linspace(0, n - 1, self.most_fitted).astype(np.int64)
         centre = np.concatenate(
-            [
-                [self.signal_prior[0]],
-                np.full(d if self.ard else 1, 2.0**0.5 + 0.5 * np.log(d)),
-                [self.noise_prior[0]],
-            ]
+            [[self.signal_prior[0]], np.full(d if self.ard else 1, 2.0**0.5 + 0.5 * np.log(d)), [self.noise_prior[0]]]
         )
         spread = np.concatenate(
             [[self.signal_prior[1]], np.full(len(centre) - 2, self.lengthscale_spread), [self.noise_prior[1]]]

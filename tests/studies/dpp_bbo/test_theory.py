@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bestarm.designs.k_dpp import log_determinants, subset_law
 from bestarm.policies.gaussian.batch_gp import BatchGP, est_dpp_sample, gp_bucb, ucb_dpp_sample
 from bestarm.policies.gaussian.batch_rules import EstimatedMaximum, GreedyMap, KDpp, UpperBound
 from bestarm.policies.gaussian.gp_acquisition import relevance_region, ucb_width
@@ -19,6 +18,7 @@ from bestarm_studies.dpp_bbo.batches.laws import exploration_is_greedy
 from bestarm_studies.dpp_bbo.checks import VALUES
 from bestarm_studies.dpp_bbo.gp_bandits.checks import est_is_ucb
 from bestarm_studies.dpp_bbo.gp_draws import batch_kernel, gp_draw_instance, kernel_matrix
+from bestarm_studies.dpp_bbo.k_dpp_laws import log_determinants, subset_law
 from bestarm_studies.dpp_bbo.moments import before_batch, relevance_regions
 from bestarm_studies.dpp_bbo.series import KNOWN
 from bestarm_studies.dpp_bbo.theory.confidence import (

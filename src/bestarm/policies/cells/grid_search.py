@@ -79,8 +79,7 @@ class GridSearch(CellSearch):
             raise ValueError(f"a grid of depth {self.depth} has {arms.arity}^{self.depth} cells; take a smaller depth.")
         n, n_cells = len(streams.replications), arms.arity**self.depth
         state = GridState(
-            **self.root_posterior(arms, streams, capacity=n_cells),
-            order=_reversed_digits(n_cells, arms.arity),
+            **self.root_posterior(arms, streams, capacity=n_cells), order=_reversed_digits(n_cells, arms.arity)
         )
         state.cells[:] = arms.cell(self.depth, 0) + np.arange(n_cells)
         state.depths[:], state.status[:], state.n_nodes[:] = self.depth, LEAF, n_cells

@@ -199,7 +199,7 @@ def fill_from_region(
 
 @njit(cache=True)
 def determinant_of(view: View, first: int, n_rows: int) -> tuple[float, float]:
-    r"""Return :math:`\log\det L_S` of the last rows, and how many of them M chose on average, see `informative`."""
+    r"""Return :math:`\log\det L_S` of the last rows, and how many of them M chose on average."""
     k = n_rows - first
     inverse, value, trace = np.zeros((k, k)), 0.0, 0.0
     # The rows' pivots are the Cholesky factor of noise L_S, whose inverse C^-1 is made row by row; k - noise |C^-1|^2

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from bestarm.interface import FloatArray, IntArray
+from bestarm.interface import Ask, FloatArray, IntArray
 from bestarm.policies.linear.gifa_round import learn as learn_plainly
 
 _ROOM = 16
@@ -59,27 +59,14 @@ def start(gram: FloatArray) -> dict[str, FloatArray | IntArray]:
     }
 
 
-def learn(
-    state: ArmSpace, means: FloatArray, pulls: IntArray, arms: IntArray, counts: IntArray, totals: FloatArray
-) -> None:
+def learn(state: ArmSpace, means: FloatArray, pulls: IntArray, asked: Ask, totals: FloatArray) -> None:
     """Update the matrix, the means and the counts of pulls, in place; a total that is NaN teaches nothing."""
     if state.recent.shape[1] == 0:
-        learn_plainly(state.gram, means, pulls, arms, counts, totals, True)
+        learn_plainly(state.gram, means, pulls, asked.arms, asked.counts, totals, True)
         state.variances[:] = np.einsum("rkk->rk", state.gram)
         return
-    _learn(
-        state.gram,
-        state.variances,
-        state.recent,
-        state.core,
-        state.members,
-        state.n_members,
-        means,
-        pulls,
-        arms,
-        counts,
-        totals,
-    )
+    design = state.gram, state.variances, state.recent, state.core, state.members, state.n_members
+    _learn(*design, means, pulls, asked, totals)
 
 
 def present(state: ArmSpace) -> FloatArray:
@@ -97,11 +84,11 @@ def _learn(
     n_members: IntArray,
     means: FloatArray,
     pulls: IntArray,
-    arms: IntArray,
-    counts: IntArray,
+    asked: Ask,
     totals: FloatArray,
 ) -> None:
     """Learn the rewards of a round in place, by the recursion of the module."""
+    arms, counts = asked
     room, n_arms = recent.shape[1:]
     u, column = np.empty(room), np.empty(n_arms)
     for r in range(len(means)):

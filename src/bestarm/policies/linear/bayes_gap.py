@@ -15,6 +15,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -251,13 +252,13 @@ class BayesGap:
             return Ask(arms, np.ones_like(arms))
         return Ask(
             self._choose(state, state.spent, state.smallest_bound, state.recommended),
-            (~self.finished(state)[:, None]).astype(np.int64),
+            (state.spent < self.budget)[:, None].astype(np.int64),
         )
 
     def tell(self, state: BayesGapState, asked: Ask, totals: FloatArray) -> None:
         """Update the posterior; a total that is NaN (a failed evaluation) teaches nothing and costs its pulls."""
         state.spent += asked.counts.sum(axis=1)
-        arm_space.learn(state, state.means, state.pulls, asked.arms, asked.counts, totals)
+        arm_space.learn(state, state.means, state.pulls, asked, totals)
         state.initialised = True
 
     def finished(self, state: BayesGapState) -> BoolArray:
@@ -272,11 +273,14 @@ class BayesGap:
         self._choose(state, np.minimum(state.spent, self.budget - 1), bound, present)
         return np.where(state.recommended >= 0, state.recommended, present)
 
+    @cached_property
+    def _rule(self) -> bayes_gap_round.Rule:
+        return bayes_gap_round.Rule._make(getattr(self, name) for name in bayes_gap_round.Rule._fields)
+
     def _choose(self, state: BayesGapState, time: IntArray, bound: FloatArray, recommended: IntArray) -> IntArray:
         arms = np.zeros((len(state.means), 1), dtype=np.int64)
         bayes_gap_round.choose(
-            state.variances, state.means, self.sigma, state.information, self.epsilon, self.inverse_square,
-            self.absolute_gaps, self.root, self.variance_as_width, self.ties_in_order, state.key, state.replications,
-            time, self.budget, bound, recommended, arms,
+            self._rule, state.variances, state.means, state.information, state.key, state.replications, time, bound,
+            recommended, arms,
         )  # fmt: skip
         return arms

@@ -8,6 +8,8 @@ References
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -15,6 +17,19 @@ from bestarm.interface import FloatArray, IntArray
 from bestarm.policies.linear.fixed_budget import largest
 
 _ROUNDING = 1e-10
+
+
+class Rule(NamedTuple):
+    """The settings of `bestarm.policies.linear.bayes_gap.BayesGap` that a round needs."""
+
+    budget: int
+    sigma: float
+    epsilon: float
+    inverse_square: bool
+    absolute_gaps: bool
+    root: bool
+    variance_as_width: bool
+    ties_in_order: bool
 
 
 @njit(cache=True)
@@ -60,20 +75,13 @@ def exploration(information: float, hardness: float, root: bool) -> float:
 
 @njit(cache=True)
 def choose(
+    rule: Rule,
     variances: FloatArray,
     means: FloatArray,
-    sigma: float,
     information: FloatArray,
-    epsilon: float,
-    inverse_square: bool,
-    absolute: bool,
-    root: bool,
-    variance: bool,
-    in_order: bool,
     key: np.uint64,
     replications: IntArray,
     spent: IntArray,
-    budget: int,
     smallest_bound: FloatArray,
     recommended: IntArray,
     arms: IntArray,
@@ -82,6 +90,7 @@ def choose(
 
     A replication without budget is left as it is.
     """
+    budget, sigma, epsilon, inverse_square, absolute, root, variance, in_order = rule
     n_replications, n_arms = means.shape
     widths, allowed = np.empty(n_arms), np.ones(n_arms, dtype=np.bool_)
     pair = np.zeros(n_arms, dtype=np.bool_)

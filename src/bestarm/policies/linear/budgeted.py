@@ -33,16 +33,8 @@ def explicit_radius(
 
     Parameters
     ----------
-    arms : Arms
-        Give K, d and :math:`L = \max_a \|x_a\|`.
-    delta : float
-        Risk.
-    sigma : float
-        Scale of the noise, in units of reward.
-    regulariser : float
-        :math:`\rho > 0`.
-    norm_bound : float
-        S, a bound on the norm of the parameter.
+    arms, delta, sigma, regulariser, norm_bound
+        As in `bestarm.policies.linear.thresholds.linear_threshold`, with d for N.
     as_coded : bool
         The code of [1]_: L = 1, and the root times :math:`\sigma` once more.
     """

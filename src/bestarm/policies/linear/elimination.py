@@ -285,9 +285,20 @@ def best_live(live: BoolArray, means: FloatArray, key: np.uint64, replications: 
 
 
 class StagePolicy:
-    """The end of a policy that eliminates in stages: when it stops, and what it recommends."""
+    """The frame of a policy that eliminates in stages; a policy says how a stage's budget is spent."""
 
     ties_by_rank: bool
+
+    def _counts(self, state: EliminationState, going: IntArray) -> IntArray:
+        raise NotImplementedError
+
+    def ask(self, state: EliminationState) -> Ask:
+        """Choose the pulls of the next stage."""
+        counts = np.zeros(state.live.shape, dtype=np.int64)
+        going = np.flatnonzero(~finished(state))
+        if len(going) > 0:
+            counts[going] = self._counts(state, going)
+        return ask_for(counts)
 
     def finished(self, state: EliminationState) -> BoolArray:
         """Return which replications have one arm left, or no budget for a stage."""

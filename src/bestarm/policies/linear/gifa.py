@@ -225,11 +225,7 @@ class Gifa:
         if not state.initialised:
             arms = np.tile(np.arange(n_arms), (n_replications, 1))
             return Ask(arms, np.ones_like(arms))
-        gifa_round.choose_pair(
-            state.gram, state.means, state.pulls, self._scale(state), self._paired, self.by_gap_index,
-            self.challenged_by_mth, self.stop == "ugape", self.epsilon, state.key, state.replications,
-            state.stopped, state.candidates, state.pair, state.due,
-        )  # fmt: skip
+        self._choose_pair(state, state.pair, state.due)
         if not self.stale_pair:
             state.stopped |= state.due
         arms = np.zeros((n_replications, 2 if self.selection == "both" else 1), dtype=np.int64)
@@ -271,11 +267,7 @@ class Gifa:
     def recommend(self, state: GifaState) -> IntArray:
         """Return J(t), shape (R, m): that of the stopping time, or of the present where the search goes on."""
         if state.initialised and state.pulls.any():
-            gifa_round.choose_pair(
-                state.gram, state.means, state.pulls, self._scale(state), self._paired, self.by_gap_index,
-                self.challenged_by_mth, self.stop == "ugape", self.epsilon, state.key, state.replications,
-                state.stopped, state.candidates, state.pair.copy(), state.due.copy(),
-            )  # fmt: skip
+            self._choose_pair(state, state.pair.copy(), state.due.copy())
         return state.candidates.copy()
 
     @property
@@ -286,10 +278,20 @@ class Gifa:
     def _paired(self) -> bool:
         return self.index in ("paired", "classical_paired")
 
+    def _choose_pair(self, state: GifaState, pair: IntArray, due: BoolArray) -> None:
+        stop_ugape = self.stop == "ugape"
+        rule = gifa_round.Rule(
+            self._paired, self.by_gap_index, self.challenged_by_mth, stop_ugape, self.epsilon, state.key
+        )
+        gifa_round.choose_pair(
+            rule, state.gram, state.means, state.pulls, self._scale(state), state.replications, state.stopped,
+            state.candidates, pair, due,
+        )  # fmt: skip
+
     def _scale(self, state: GifaState) -> FloatArray:
         """Return C sigma at the present time, shape (R,)."""
         time = state.pulls.sum(axis=1) + (1 if self.index_time_ahead else 0)
-        return self.sigma * state.threshold(np.maximum(time, 1).astype(np.float64), state.feature_set)
+        return self.sigma * state.threshold(np.maximum(time, 1.0), state.feature_set)
 
     def _solve_new_designs(self, state: GifaState) -> None:
         """Solve Eq. 1 for the ordered pairs met for the first time."""

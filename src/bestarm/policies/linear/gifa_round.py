@@ -9,6 +9,8 @@ References
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -16,6 +18,17 @@ from bestarm.interface import BoolArray, FloatArray, IntArray
 from bestarm.streams import uniform
 
 SELECTION = {"largest_variance": 0, "both": 1, "greedy": 2}
+
+
+class Rule(NamedTuple):
+    """The parts of [1]_, Table 1 that choose a pair, and the key of random ties."""
+
+    paired: bool
+    by_gap_index: bool
+    challenged_by_mth: bool
+    stop_ugape: bool
+    epsilon: float
+    key: np.uint64
 
 
 @njit(cache=True)
@@ -69,16 +82,11 @@ def mth_largest_gap(
 
 @njit(cache=True)
 def choose_pair(
+    rule: Rule,
     gram: FloatArray,
     means: FloatArray,
     pulls: IntArray,
     scale: FloatArray,
-    paired: bool,
-    by_gap_index: bool,
-    challenged_by_mth: bool,
-    stop_ugape: bool,
-    epsilon: float,
-    key: np.uint64,
     replications: IntArray,
     stopped: BoolArray,
     candidates: IntArray,
@@ -87,6 +95,7 @@ def choose_pair(
 ) -> None:
     """Compute J(t), b, c and the stopping rule of every replication that searches, in place ([1]_, Algorithm 1)."""
     n_replications, n_arms = means.shape
+    paired, by_gap_index, challenged_by_mth, stop_ugape, epsilon, key = rule
     m = candidates.shape[1]
     needs_mth = by_gap_index or challenged_by_mth or stop_ugape
     room, mth_gaps = np.empty(m), np.empty(n_arms)
@@ -235,13 +244,7 @@ def learn(
 
 @njit(cache=True)
 def old_pair_is_separated(
-    gram: FloatArray,
-    means: FloatArray,
-    scale: FloatArray,
-    paired: bool,
-    epsilon: float,
-    pair: IntArray,
-    due: BoolArray,
+    gram: FloatArray, means: FloatArray, scale: FloatArray, paired: bool, epsilon: float, pair: IntArray, due: BoolArray
 ) -> None:
     """Test tau^LUCB with the new data on the pair chosen before them, as the authors' code does."""
     for r in range(len(due)):

@@ -156,22 +156,10 @@ class Gse(StagePolicy):
         budgets, sizes = self.schedule(arms.n_arms)
         return elimination.start(arms, budgets, sizes, self.label, streams, self.projection, self.keeps_rewards)
 
-    def ask(self, state: EliminationState) -> Ask:
-        """Choose the pulls of the next stage."""
-        counts = np.zeros(state.live.shape, dtype=np.int64)
-        going = np.flatnonzero(~elimination.finished(state))
-        if len(going) > 0:
-            features, feature_set = elimination.seen_features(state, going, self.projection)
-            counts[going] = self._rule.counts(
-                features,
-                feature_set,
-                state.live[going],
-                state.budgets[going, state.stage],
-                state.key,
-                state.replications[going],
-                state.stage,
-            )
-        return elimination.ask_for(counts)
+    def _counts(self, state: EliminationState, going: IntArray) -> IntArray:
+        features, feature_set = elimination.seen_features(state, going, self.projection)
+        live, budgets, rows = state.live[going], state.budgets[going, state.stage], state.replications[going]
+        return self._rule.counts(features, feature_set, live, budgets, state.key, rows, state.stage)
 
     def tell(self, state: EliminationState, asked: Ask, totals: FloatArray) -> None:
         """Fit the model to the stage's rewards and eliminate; totals that are NaN (failed) teach nothing."""

@@ -163,16 +163,10 @@ class LinUcb:
         """Choose the most optimistic arm where budget is left."""
         arms = np.empty((len(state.means), 1), dtype=np.int64)
         choose_optimistic(
-            state.means,
-            state.variances,
-            self.exploration,
-            self.ties_in_order,
-            state.key,
-            state.replications,
-            state.spent,
-            arms,
-        )
-        return Ask(arms, (~self.finished(state)[:, None]).astype(np.int64))
+            state.means, state.variances, self.exploration, self.ties_in_order, state.key, state.replications,
+            state.spent, arms,
+        )  # fmt: skip
+        return Ask(arms, (state.spent < self.budget)[:, None].astype(np.int64))
 
     def tell(self, state: LinUcbState, asked: Ask, totals: FloatArray) -> None:
         """Update the estimates; a total that is NaN (a failed evaluation) teaches nothing and costs its pulls."""
@@ -180,7 +174,7 @@ class LinUcb:
         if self.disjoint:
             learn_disjoint(state.variances, state.means, state.pulls, asked.arms, asked.counts, totals)
         else:
-            arm_space.learn(state, state.means, state.pulls, asked.arms, asked.counts, totals)
+            arm_space.learn(state, state.means, state.pulls, asked, totals)
 
     def finished(self, state: LinUcbState) -> BoolArray:
         """Return which replications have spent their budget."""

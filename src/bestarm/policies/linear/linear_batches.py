@@ -63,14 +63,10 @@ def optimistic_batches(
 
     Parameters
     ----------
-    features : ndarray, shape (n_sets, n_arms, d)
-        Arms.
-    feature_set : ndarray of int64, shape (R,)
-        Which set each replication has.
-    estimate : ndarray, shape (R, d)
-        Centre of the plausible parameters.
-    widths : ndarray, shape (R, d, d)
-        M.
+    features, feature_set : ndarray, shapes (n_sets, n_arms, d) and (R,)
+        Arms, and which set of them each replication has.
+    estimate, widths : ndarray, shapes (R, d) and (R, d, d)
+        Centre of the plausible parameters, and M.
     available, order : ndarray, shape (R, n_arms)
         Arms not yet pulled, at least ``size`` in each row; random draws that break ties.
     size, n_starts : int

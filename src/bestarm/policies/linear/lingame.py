@@ -10,7 +10,8 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from operator import attrgetter
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numba import njit
@@ -87,28 +88,38 @@ def closest_alternative(
     return nearest, lowest, features @ step * ((means[nearest] - means[best]) / (d @ step))
 
 
+class _Game(NamedTuple):
+    """The fields of `LinGameState` that a round reads, and changes in place."""
+
+    gram: FloatArray
+    means: FloatArray
+    pulls: IntArray
+    losses: FloatArray
+    mixability: FloatArray
+    tracked: FloatArray
+    stopped: BoolArray
+    recommended: IntArray
+    replications: IntArray
+    feature_set: IntArray
+
+
+_arrays = attrgetter(*_Game._fields)
+
+
 @njit(cache=True)
 def _play(
+    game: _Game,
     features: FloatArray,
-    gram: FloatArray,
-    means: FloatArray,
-    pulls: IntArray,
-    losses: FloatArray,
-    mixability: FloatArray,
-    tracked: FloatArray,
     threshold: FloatArray,
     sigma: float,
     respond_to_counts: bool,
     squared_norm: bool,
     d_tracking: bool,
     key: np.uint64,
-    replications: IntArray,
-    feature_set: IntArray,
-    stopped: BoolArray,
-    recommended: IntArray,
     arms: IntArray,
 ) -> None:
     """Play one round of every replication that still searches, and write the arm to pull."""
+    gram, means, pulls, losses, mixability, tracked, stopped, recommended, replications, feature_set = game
     n_replications, n_arms = means.shape
     everything = np.ones(n_arms, dtype=np.bool_)
     for r in range(n_replications):
@@ -264,12 +275,10 @@ class LinGame:
             arms = np.tile(np.arange(n_arms), (n_replications, 1))
             return Ask(arms, np.ones_like(arms))
         arms = np.zeros((n_replications, 1), dtype=np.int64)
-        time = state.pulls.sum(axis=1).astype(np.float64)
+        threshold = state.threshold(np.maximum(state.pulls.sum(axis=1), 1.0), state.feature_set)
         _play(
-            state.features, state.gram, state.means, state.pulls, state.losses, state.mixability, state.tracked,
-            state.threshold(np.maximum(time, 1.0), state.feature_set), self.sigma if self.noise_in_statistic else 1.0,
-            self.best_response == "counts", self.squared_norm, self.tracking == "D", state.key, state.replications,
-            state.feature_set, state.stopped, state.recommended, arms,
+            _Game._make(_arrays(state)), state.features, threshold, self.sigma if self.noise_in_statistic else 1.0,
+            self.best_response == "counts", self.squared_norm, self.tracking == "D", state.key, arms,
         )  # fmt: skip
         return Ask(arms, (~state.stopped[:, None]).astype(np.int64))
 

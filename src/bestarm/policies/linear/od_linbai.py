@@ -15,7 +15,7 @@ import numpy as np
 
 from bestarm.designs.allocation import DESIGNS, Allocation, AllocationRule
 from bestarm.designs.projection import span_basis
-from bestarm.interface import Arms, Ask, FloatArray
+from bestarm.interface import Arms, Ask, FloatArray, IntArray
 from bestarm.models.arm_estimates import least_squares_means
 from bestarm.policies.linear import elimination
 from bestarm.policies.linear.elimination import EliminationState, StagePolicy
@@ -134,30 +134,24 @@ class OdLinBai(StagePolicy):
             sizes[s, : len(left)] = left
         return elimination.start(arms, budgets, sizes, self.label, streams, self.projection)
 
-    def ask(self, state: EliminationState) -> Ask:
-        """Choose the pulls of the next stage."""
-        counts = np.zeros(state.live.shape, dtype=np.int64)
-        going = np.flatnonzero(~elimination.finished(state))
-        if len(going) > 0:
-            features, feature_set = elimination.seen_features(state, going, self.projection)
-            budgets, live, rows = state.budgets[going, state.stage], state.live[going], state.replications[going]
-            rule = AllocationRule(self.allocation)
-            if self.exact:
-                counts[going] = rule.counts(features, feature_set, live, budgets, state.key, rows, state.stage)
-                return elimination.ask_for(counts)
-            ranks = np.array([span_basis(x).shape[1] for x in state.features])[state.feature_set[going]]
-            m = np.array([self._plan(len(live[0]), int(rank))[0] for rank in ranks])
-            weights = rule.weights(features, feature_set, live, state.key, rows)
-            found = np.ceil(m[:, None] * weights - _ROUNDING).astype(np.int64)
-            # a numerical design can have more arms than the least support, for which the rule for m saves pulls
-            most = np.floor(m + _ROUNDING).astype(np.int64)
-            most += np.minimum(live.sum(axis=1), ranks * (ranks + 1) // 2)
-            over = found.sum(axis=1) > most
-            if over.any():
-                exactly = rule.counts(features, feature_set, live, most, state.key, rows, state.stage)
-                found[over] = exactly[over]
-            counts[going] = found
-        return elimination.ask_for(counts)
+    def _counts(self, state: EliminationState, going: IntArray) -> IntArray:
+        features, feature_set = elimination.seen_features(state, going, self.projection)
+        budgets, live, rows = state.budgets[going, state.stage], state.live[going], state.replications[going]
+        rule = AllocationRule(self.allocation)
+        if self.exact:
+            return rule.counts(features, feature_set, live, budgets, state.key, rows, state.stage)
+        ranks = np.array([span_basis(x).shape[1] for x in state.features])[state.feature_set[going]]
+        m = np.array([self._plan(len(live[0]), int(rank))[0] for rank in ranks])
+        weights = rule.weights(features, feature_set, live, state.key, rows)
+        found = np.ceil(m[:, None] * weights - _ROUNDING).astype(np.int64)
+        # a numerical design can have more arms than the least support, for which the rule for m saves pulls
+        most = np.floor(m + _ROUNDING).astype(np.int64)
+        most += np.minimum(live.sum(axis=1), ranks * (ranks + 1) // 2)
+        over = found.sum(axis=1) > most
+        if over.any():
+            exactly = rule.counts(features, feature_set, live, most, state.key, rows, state.stage)
+            found[over] = exactly[over]
+        return found
 
     def _plan(self, n_arms: int, rank: int) -> tuple[float, list[int]]:
         return schedule(n_arms, rank, self.budget, as_coded=self.coded_schedule, dimension=self.schedule_dimension)

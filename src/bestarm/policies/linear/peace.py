@@ -11,7 +11,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numba import njit
@@ -32,23 +32,30 @@ Solver = Literal["mirror", "optimised"]
 _N_DRAWS, _N_STEPS = 64, 200
 
 
+class _Rule(NamedTuple):
+    """The settings of `Peace` that a stage needs, and the key of random choices."""
+
+    optimised: bool
+    shift: float
+    delta: float
+    inflate: bool
+    key: np.uint64
+
+
 @njit(cache=True)
 def _allocate(
+    rule: _Rule,
     features: FloatArray,
     feature_set: IntArray,
     live: BoolArray,
     means: FloatArray,
     budget: IntArray,
-    optimised: bool,
-    shift: float,
-    delta: float,
-    inflate: bool,
-    key: np.uint64,
     replications: IntArray,
     stage: int,
     counts: IntArray,
 ) -> None:
     """Write the pulls of a stage: a design of small width over the live arms, in whole pulls."""
+    optimised, shift, delta, inflate, key = rule
     n_arms = live.shape[1]
     for r in range(len(live)):
         arms = np.flatnonzero(live[r])
@@ -146,29 +153,20 @@ class Peace(StagePolicy):
         budgets = np.full(n_stages, self.budget // n_stages)
         return elimination.start(arms, budgets, sizes, self.label, streams)
 
-    def ask(self, state: EliminationState) -> Ask:
-        """Choose the pulls of the next stage."""
-        counts = np.zeros(state.live.shape, dtype=np.int64)
-        going = np.flatnonzero(~elimination.finished(state))
-        if len(going) > 0:
-            found = counts[going]
-            _allocate(
-                state.features,
-                state.feature_set[going],
-                state.live[going],
-                state.means[going],
-                state.budgets[going, state.stage],
-                self.solver == "optimised",
-                self.shift,
-                self.delta,
-                self.inflated_average,
-                state.key,
-                state.replications[going],
-                state.stage,
-                found,
-            )
-            counts[going] = found
-        return elimination.ask_for(counts)
+    def _counts(self, state: EliminationState, going: IntArray) -> IntArray:
+        found = np.zeros((len(going), state.live.shape[1]), dtype=np.int64)
+        _allocate(
+            _Rule(self.solver == "optimised", self.shift, self.delta, self.inflated_average, state.key),
+            state.features,
+            state.feature_set[going],
+            state.live[going],
+            state.means[going],
+            state.budgets[going, state.stage],
+            state.replications[going],
+            state.stage,
+            found,
+        )
+        return found
 
     def tell(self, state: EliminationState, asked: Ask, totals: FloatArray) -> None:
         """Fit the stage's rewards and eliminate; totals that are NaN (failed) teach nothing."""

@@ -174,11 +174,12 @@ class UcbGlm:
             arms = np.tile(np.arange(n_arms), (n_replications, 1))
             return Ask(arms, np.ones_like(arms))
         arms, stopped = np.zeros((n_replications, 1), dtype=np.int64), self.finished(state)
-        ucb_glm_round.choose(
+        least = self.least_eigenvalue if self.opening == "random" else 0.0
+        known = ucb_glm_round.Knowledge(
             state.features, state.ranks, state.feature_set, state.pulls, state.totals, state.theta, state.alpha,
-            self.ridge, self.regulariser, self.least_eigenvalue if self.opening == "random" else 0.0, self.root,
-            self.ties_in_order, state.key, state.replications, state.spent, stopped, arms,
+            state.replications, state.spent, state.key,
         )  # fmt: skip
+        ucb_glm_round.choose(known, self.ridge, self.regulariser, least, self.root, self.ties_in_order, stopped, arms)
         return Ask(arms, (~stopped[:, None]).astype(np.int64))
 
     def tell(self, state: UcbGlmState, asked: Ask, totals: FloatArray) -> None:

@@ -10,6 +10,8 @@ References
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -19,6 +21,21 @@ from bestarm.policies.linear.fixed_budget import largest
 from bestarm.streams import uniform
 
 _ROUNDING = 1e-9
+
+
+class Knowledge(NamedTuple):
+    """The fields of `bestarm.policies.linear.ucb_glm.UcbGlmState` that a round reads; ``theta`` is changed in place."""
+
+    features: FloatArray
+    ranks: IntArray
+    feature_set: IntArray
+    pulls: IntArray
+    totals: FloatArray
+    theta: FloatArray
+    alpha: FloatArray
+    replications: IntArray
+    spent: IntArray
+    key: np.uint64
 
 
 @njit(cache=True)
@@ -38,25 +55,17 @@ def is_at_least(matrix: FloatArray, level: float) -> bool:
 
 @njit(cache=True)
 def choose(
-    features: FloatArray,
-    ranks: IntArray,
-    feature_set: IntArray,
-    pulls: IntArray,
-    totals: FloatArray,
-    theta: FloatArray,
-    alpha: FloatArray,
+    known: Knowledge,
     ridge: float,
     regulariser: float,
     least_eigenvalue: float,
     root: bool,
     in_order: bool,
-    key: np.uint64,
-    replications: IntArray,
-    spent: IntArray,
     stopped: BoolArray,
     arms: IntArray,
 ) -> None:
     """Write a random arm while V is too small, else the one with the largest x' theta + bonus ([1]_), shape (R, 1)."""
+    features, ranks, feature_set, pulls, totals, theta, alpha, replications, spent, key = known
     n_replications, n_arms = pulls.shape
     index, everything = np.empty(n_arms), np.ones(n_arms, dtype=np.bool_)
     for r in range(n_replications):

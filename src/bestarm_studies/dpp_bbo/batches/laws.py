@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm.designs.k_dpp import greedy_map, log_determinants, subset_law
-from bestarm.designs.k_dpp_exact import low_rank, mixture_law, sample_mixture
-from bestarm.designs.k_dpp_mixing import Chain, distances, transition_matrix
+from bestarm.designs.k_dpp import greedy_map
+from bestarm.designs.k_dpp_mixing import Chain
 from bestarm.interface import FloatArray
 from bestarm.policies.gaussian.batch_gp import BatchGP
 from bestarm.policies.gaussian.gp_state import BatchGPState
@@ -21,6 +20,15 @@ from bestarm_lab.experiments.watched import watched
 from bestarm_lab.figures.styles import DOTS_AND_DASHES, Style
 from bestarm_lab.figures.values import QUANTILES, as_values
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
+from bestarm_studies.dpp_bbo.k_dpp_laws import (
+    distances,
+    log_determinants,
+    low_rank,
+    mixture_law,
+    sample_mixture,
+    subset_law,
+    transition_matrix,
+)
 from bestarm_studies.dpp_bbo.moments import dpp_kernel, hallucinated, relevance_regions
 from bestarm_studies.dpp_bbo.values import ROUNDING, Rows, Test
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import gammaln, logsumexp
 
-from bestarm.designs.k_dpp import greedy_map, log_determinants, subset_law
+from bestarm.designs.k_dpp import greedy_map
 from bestarm.designs.k_dpp_exact import log_elementary
 from bestarm.interface import FloatArray
 from bestarm.policies.gaussian.batch_gp import BatchGP
@@ -21,6 +21,7 @@ from bestarm_lab.experiments.watched import watched
 from bestarm_lab.figures.values import as_values, summarise
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 from bestarm_studies.dpp_bbo.gp_draws import BLOCK, batch_kernel
+from bestarm_studies.dpp_bbo.k_dpp_laws import log_determinants, subset_law
 from bestarm_studies.dpp_bbo.moments import dpp_kernel, hallucinated, relevance_regions
 from bestarm_studies.dpp_bbo.theory.information import (
     BATCH,

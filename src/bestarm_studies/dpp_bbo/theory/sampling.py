@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bestarm.designs.k_dpp import greedy_map, subset_law
+from bestarm.designs.k_dpp import greedy_map
 from bestarm.designs.k_dpp_chains import sample_chain
 from bestarm.designs.k_dpp_exact import sample_exact
-from bestarm.designs.k_dpp_mixing import Chain, down_up_steps, exchange_steps, greedy_deficit, transition_matrix
+from bestarm.designs.k_dpp_mixing import Chain, down_up_steps, exchange_steps, greedy_deficit
 from bestarm.policies.gaussian.batch_gp import lp_ucb, ucb_dpp_max, ucb_dpp_sample
 from bestarm.streams import Streams
 from bestarm_lab.claims.records import Check
@@ -26,6 +26,7 @@ from bestarm_lab.figures.styles import Style
 from bestarm_lab.figures.values import as_values, summarise
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 from bestarm_studies.dpp_bbo.gp_draws import batch_kernel
+from bestarm_studies.dpp_bbo.k_dpp_laws import subset_law, transition_matrix
 from bestarm_studies.dpp_bbo.stacked import stacked
 from bestarm_studies.dpp_bbo.theory.peer import QLogNEI
 from bestarm_studies.dpp_bbo.values import Rows, Test

@@ -22,7 +22,7 @@ from bestarm.observe import Observed
 from bestarm.policies.linear.gifa import Gifa, GifaState
 from bestarm.streams import Streams
 from bestarm_studies.linear_topm.complexity import gaps
-from bestarm_studies.linear_topm.theory.round_checks import ROUNDING, check_round
+from bestarm_studies.linear_topm.theory.round_checks import ROUNDING, Choice, Instance, check_round
 
 # Findings of a run, in the order of `round_checks.check_round`, with their value before the first round:
 #   rounds           rounds that were checked
@@ -59,11 +59,9 @@ def no_findings(n_replications: int) -> FloatArray:
 
 @dataclass
 class MonitoredState(GifaState):
-    """The state of the algorithm, where each of its replications stands in the findings, and the arms' geometry."""
+    """The state of the algorithm, and where each of its replications stands in the findings."""
 
     place: IntArray = field(kw_only=True)
-    lengths: FloatArray = field(kw_only=True, metadata={"shared": True})  # (K,): norms of the arms
-    differences: FloatArray = field(kw_only=True, metadata={"shared": True})  # (K, K): norms of their differences
 
 
 class GifaObserver(Observed):
@@ -106,12 +104,10 @@ class GifaObserver(Observed):
             raise ValueError(f"the arms must have one set of features, got {len(state.features)}.")
         x = state.features[0]
         self.found = no_findings(len(streams.replications))
-        return MonitoredState(
-            **vars(state),
-            place=np.arange(len(streams.replications)),
-            lengths=np.linalg.norm(x, axis=1),
-            differences=np.linalg.norm(x[:, None] - x[None, :], axis=2),
-        )
+        lengths, differences = np.linalg.norm(x, axis=1), np.linalg.norm(x[:, None] - x[None, :], axis=2)
+        best, bad = self.truth >= self.mth_best, self.truth < self.mth_best - self.policy.epsilon
+        self.instance = Instance(lengths, differences, self.truth, self.gap, best, bad)
+        return MonitoredState(**vars(state), place=np.arange(len(streams.replications)))
 
     def ask(self, state: MonitoredState) -> Ask:
         """Let the algorithm choose, then check its choice."""
@@ -136,12 +132,12 @@ class GifaObserver(Observed):
             self.found[state.place[rows], list(FINDINGS).index("within_epsilon")] = good
 
     def _check(self, state: MonitoredState, rows: IntArray, asked: Ask) -> None:
-        policy, truth = self.policy, self.truth
+        policy = self.policy
         time = state.pulls.sum(axis=1) + policy.index_time_ahead
-        scale = policy.sigma * state.threshold(np.maximum(time, 1).astype(np.float64))
+        scale = policy.sigma * state.threshold(np.maximum(time, 1.0))
+        choice = Choice(state.gram, state.means, state.pulls, state.candidates, state.pair, *asked, scale)
+        paired = policy.index in ("paired", "classical_paired")
         check_round(
-            rows, state.place, state.gram, state.means, state.pulls, state.candidates, state.pair, asked.arms,
-            asked.counts, scale, state.lengths, state.differences, truth, self.gap, truth >= self.mth_best,
-            truth < self.mth_best - policy.epsilon, policy.epsilon, policy.design_regulariser,
-            policy.index in ("paired", "classical_paired"), policy.uses_features, self.found,
+            rows, state.place, self.instance, choice, policy.epsilon, policy.design_regulariser, paired,
+            policy.uses_features, self.found,
         )  # fmt: skip

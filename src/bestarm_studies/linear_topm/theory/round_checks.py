@@ -10,6 +10,8 @@ References
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -127,24 +129,36 @@ def lemma_5_share(pulls: int, scale: float, gap: float, epsilon: float) -> float
     return pulls * max(epsilon, (epsilon + gap) / 3.0) ** 2 / (4.0 * scale**2)
 
 
+class Instance(NamedTuple):
+    """The arms: norms, true means and gaps, which are among the m best, and which no answer may hold."""
+
+    lengths: FloatArray  # (K,)
+    differences: FloatArray  # (K, K): norms of differences
+    truth: FloatArray  # (K,)
+    gap: FloatArray  # (K,)
+    best: BoolArray  # (K,)
+    bad: BoolArray  # (K,)
+
+
+class Choice(NamedTuple):
+    """The estimates of an algorithm, and what it chose by them."""
+
+    gram: FloatArray  # (R, K, K)
+    means: FloatArray  # (R, K)
+    pulls: IntArray  # (R, K)
+    candidates: IntArray  # (R, m)
+    pair: IntArray  # (R, 2)
+    arms: IntArray  # (R, 1) or (R, 2)
+    counts: IntArray  # as ``arms``
+    scale: FloatArray  # (R,): C sigma
+
+
 @njit(cache=True)
 def check_round(
     rows: IntArray,
     place: IntArray,
-    gram: FloatArray,
-    means: FloatArray,
-    pulls: IntArray,
-    candidates: IntArray,
-    pair: IntArray,
-    arms: IntArray,
-    counts: IntArray,
-    scale: FloatArray,
-    lengths: FloatArray,
-    differences: FloatArray,
-    truth: FloatArray,
-    gap: FloatArray,
-    best: BoolArray,
-    bad: BoolArray,
+    instance: Instance,
+    choice: Choice,
     epsilon: float,
     regulariser: float,
     paired: bool,
@@ -152,6 +166,8 @@ def check_round(
     found: FloatArray,
 ) -> None:
     """Check every replication in ``rows`` and add what fails to its line of ``found``, shape (R, n_findings)."""
+    lengths, differences, truth, gap, best, bad = instance
+    gram, means, pulls, candidates, pair, arms, counts, scale = choice
     everywhere, inside = np.ones(len(truth), dtype=np.bool_), np.empty(len(truth), dtype=np.bool_)
     room = np.empty(candidates.shape[1])
     width, index = np.empty((len(truth), len(truth))), np.empty((len(truth), len(truth)))
