@@ -26,14 +26,15 @@ def search(
     return Experiment(title, series=series, **given | settings)
 
 
-def panels(figure: str, name: str, objective: str, *problem: partial[Any]) -> dict[str, Experiment]:
+def panels(figure: str, name: str, objective: str, *problem: partial[Any], runs: int = 200) -> dict[str, Experiment]:
     """Return the panels of an objective in a figure of the paper, in batches of five and ten, with controls.
-    ``problem`` is its constructor, and that of its stand-in where it reads data."""
+    ``problem`` is its constructor, and that of its stand-in where it reads data; ``runs`` decide claims."""
     return {
         f"{name}_b{batch}": search(
             f"{figure}: {objective}, B = {batch}",
             published(batch, learned(objective)) | controls(batch, learned(objective)),
             *problem,
+            profiles=PROFILES | {"paper": Scale(runs)},
         )
         for batch in (5, 10)
     }

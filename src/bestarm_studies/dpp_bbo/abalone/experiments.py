@@ -6,5 +6,10 @@ from bestarm_studies.dpp_bbo.abalone.snails import abalone_instance, stand_in_ab
 from bestarm_studies.dpp_bbo.experiments import panels
 
 EXPERIMENTS = panels(
-    "Figure 4", "fig4_abalone", "Abalone", partial(abalone_instance, sigma=0.0), partial(stand_in_abalone_instance)
+    "Figure 4",
+    "fig4_abalone",
+    "Abalone",
+    partial(abalone_instance, sigma=0.0),
+    partial(stand_in_abalone_instance),
+    runs=300,
 )

@@ -34,4 +34,5 @@ for _dataset, (_figure, _name) in FIGURES.items():
         _dataset,
         partial(fastxml_instance, dataset=_dataset),
         partial(stand_in_fastxml_instance, dataset=_dataset),
+        runs=300 if _dataset == "Bibtex" else 200,
     )

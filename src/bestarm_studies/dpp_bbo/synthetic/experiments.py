@@ -74,7 +74,8 @@ def choices(objective: str, *, exchange: bool) -> dict[str, Any]:
 
 EXPERIMENTS: dict[str, Experiment | Computation] = {}
 for _objective, (_figure, _name, _problem) in FUNCTIONS.items():
-    EXPERIMENTS |= panels(_figure, f"fig{_figure[-1]}_{_name}", _objective, _problem)
+    _runs = 500 if _objective == "Branin-Hoo" else 200
+    EXPERIMENTS |= panels(_figure, f"fig{_figure[-1]}_{_name}", _objective, _problem, runs=_runs)
     EXPERIMENTS |= with_known(_name, _objective, _problem)
     EXPERIMENTS[f"b20_{_name}"] = search(
         f"{_objective}, B = 20", published(20, learned(_objective)) | controls(20, learned(_objective)), _problem

@@ -32,7 +32,7 @@ def _walks(title: str, rows: Any) -> Computation:
 EXPERIMENTS: dict[str, Experiment | Computation] = {
     TABLE: _walks("Walks of the biped", walker_rows),
     NOMINAL_TABLE: _walks("Walks of the biped around a gait", nominal_rows),
-    **panels("Figure 2", "fig2_robot", "robot", *ROBOT),
+    **panels("Figure 2", "fig2_robot", "robot", *ROBOT, runs=400),
     **with_known("robot", "robot", *ROBOT),
     **{  # the searches of the paper on another reading of its robot
         f"nominal_robot_b{batch}": search(
