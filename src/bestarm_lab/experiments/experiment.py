@@ -219,7 +219,7 @@ class Experiment:
             )
         if any(base.keywords[setting] > most for setting, most in within.items()):
             return
-        problem = with_settings(base, series.problem)
+        problem = with_settings(base, {**scale.problem, **series.problem})
         made = series.coded if coded and series.coded is not None else series.policy
         label = series.label or algorithm_and_change(name)[0]
         cuts = {k: v for k, v in {**self.settings, **scale.settings}.items() if k in settings_of(made)}

@@ -34,6 +34,8 @@ class Scale:
         In the place of the experiment's.
     settings : mapping
         Settings of every policy that has them (steps, rounds), so that what costs time can be cut.
+    problem : mapping
+        Settings of the problem, such as for how many runs it has candidates.
     fewer : mapping of str to mapping
         ``{"n_arms": {64: 200}}``: at most so many replications in cells with at least so much of a setting.
 
@@ -47,6 +49,7 @@ class Scale:
     budgets: Budgets | None = None
     vary: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    problem: Mapping[str, Any] = field(default_factory=dict)
     max_pulls: int | None = None
     fewer: Mapping[str, Mapping[float, int]] = field(default_factory=dict)
 

@@ -26,15 +26,20 @@ def search(
     return Experiment(title, series=series, **given | settings)
 
 
-def panels(figure: str, name: str, objective: str, *problem: partial[Any], runs: int = 200) -> dict[str, Experiment]:
+def with_candidates(runs: int) -> Scale:
+    """Return so many runs of a problem that draws the candidates of each."""
+    return Scale(runs, problem={"replications": runs})
+
+
+def panels(figure: str, name: str, objective: str, *problem: partial[Any], paper: Scale) -> dict[str, Experiment]:
     """Return the panels of an objective in a figure of the paper, in batches of five and ten, with controls.
-    ``problem`` is its constructor, and that of its stand-in where it reads data; ``runs`` decide claims."""
+    ``problem`` is its constructor, and that of its stand-in where it reads data; ``paper`` decides claims."""
     return {
         f"{name}_b{batch}": search(
             f"{figure}: {objective}, B = {batch}",
             published(batch, learned(objective)) | controls(batch, learned(objective)),
             *problem,
-            profiles=PROFILES | {"paper": Scale(runs)},
+            profiles=PROFILES | {"paper": paper},
         )
         for batch in (5, 10)
     }

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from bestarm_lab.experiments.scale import Scale
 from bestarm_studies.dpp_bbo.abalone.snails import abalone_instance, stand_in_abalone_instance
 from bestarm_studies.dpp_bbo.experiments import panels
 
@@ -11,5 +12,5 @@ EXPERIMENTS = panels(
     "Abalone",
     partial(abalone_instance, sigma=0.0),
     partial(stand_in_abalone_instance),
-    runs=300,
+    paper=Scale(300),
 )

@@ -6,6 +6,7 @@ from functools import partial
 
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
+from bestarm_lab.experiments.scale import Scale
 from bestarm_objectives.fastxml.grid import fastxml_rows
 from bestarm_objectives.fastxml.points import DATASETS, Dataset
 from bestarm_studies.dpp_bbo.experiments import panels
@@ -34,5 +35,5 @@ for _dataset, (_figure, _name) in FIGURES.items():
         _dataset,
         partial(fastxml_instance, dataset=_dataset),
         partial(stand_in_fastxml_instance, dataset=_dataset),
-        runs=300 if _dataset == "Bibtex" else 200,
+        paper=Scale(300 if _dataset == "Bibtex" else 200),
     )

@@ -13,7 +13,7 @@ from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment, Series
 from bestarm_lab.experiments.one_change import name_of_change
 from bestarm_lab.experiments.scale import Scale
-from bestarm_studies.dpp_bbo.experiments import RUNS, panels, search, with_known
+from bestarm_studies.dpp_bbo.experiments import RUNS, panels, search, with_candidates, with_known
 from bestarm_studies.dpp_bbo.series import controls, frozen, learned, published, region_searches, sequential
 from bestarm_studies.dpp_bbo.synthetic_functions import synthetic_instance
 
@@ -74,8 +74,8 @@ def choices(objective: str, *, exchange: bool) -> dict[str, Any]:
 
 EXPERIMENTS: dict[str, Experiment | Computation] = {}
 for _objective, (_figure, _name, _problem) in FUNCTIONS.items():
-    _runs = 500 if _objective == "Branin-Hoo" else 200
-    EXPERIMENTS |= panels(_figure, f"fig{_figure[-1]}_{_name}", _objective, _problem, runs=_runs)
+    _paper = with_candidates(500 if _objective == "Branin-Hoo" else 200)
+    EXPERIMENTS |= panels(_figure, f"fig{_figure[-1]}_{_name}", _objective, _problem, paper=_paper)
     EXPERIMENTS |= with_known(_name, _objective, _problem)
     EXPERIMENTS[f"b20_{_name}"] = search(
         f"{_objective}, B = 20", published(20, learned(_objective)) | controls(20, learned(_objective)), _problem
