@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -21,6 +21,7 @@ from bestarm_lab.claims.names import check_names
 from bestarm_lab.claims.records import Check, Claim
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment, settings_of
+from bestarm_lab.experiments.scale import PerArm
 from bestarm_lab.figures.printed import read_printed
 from bestarm_lab.figures.styles import Style, register_styles
 from bestarm_lab.paper import Paper, read_paper
@@ -96,9 +97,10 @@ def load_study(name: str) -> Study:
     checks, values = (_gathered(package, "checks", variable) for variable in ("CHECKS", "VALUES"))
     claims: dict[str, Claim] = {}
     groups: dict[str, Any] = {}
+    grids = {key: grid_of(experiment) for key, experiment in experiments.items()}
     for notebook, file in _claims_files(name):
         place = f"{name}/{file}"
-        found, own = read_ledger(_written(name, file), checks, values, place, groups, notebook)
+        found, own = read_ledger(_written(name, file), checks, values, place, groups, notebook, grids)
         _refuse_twice("claim", found, claims, place)
         claims |= found
         groups = groups if notebook else own
@@ -111,6 +113,16 @@ def load_study(name: str) -> Study:
     for rows in printed.values():
         refuse_unknown(f"{name}/printed.yaml", "series", rows["series"], series)
     return Study(name, experiments, claims, paper, checks, values, styles, printed, plan)
+
+
+def grid_of(experiment: Experiment | Computation) -> dict[str, Sequence[Any]]:
+    """Return the values of every setting that an experiment varies: of its problem, and ``budget`` or ``per_arm``."""
+    if isinstance(experiment, Computation):
+        return {}
+    budgets = experiment.budgets
+    if isinstance(budgets, PerArm):
+        return {**experiment.vary, "per_arm": budgets.ratios}
+    return {**experiment.vary, **({} if budgets is None else {"budget": budgets})}
 
 
 def package_of(name: str) -> str:
