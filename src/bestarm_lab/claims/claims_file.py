@@ -107,7 +107,7 @@ def whole_entry(identity: str, entries: Mapping[str, Any], file: str = "claims.y
     """Return a claim of a ledger with what it takes from others.
 
     A statement of ours is of the claim that stands before the dot of its name, and of the same place in the paper, if
-    it says nothing else. A test that is ``like`` another claim's has its keys, except those that it writes itself.
+    it says nothing else. A test that is ``like`` an earlier claim's has its keys, except those that it writes itself.
     """
     entry = dict(entries[identity])
     test = entry.get("test")

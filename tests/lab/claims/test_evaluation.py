@@ -46,9 +46,10 @@ def rows(
     return pd.concat(frames, ignore_index=True).assign(convention=convention, data=data)
 
 
-def study(*tests: dict, checks=None, values=None, **about) -> Study:
+def study(*tests: dict, checks=None, values=None, quantifier="all", **about) -> Study:
     """Return a study with these tests as claims C1, C2, ..."""
-    anchor = {} if "ours" in about else {"sentence": "s0123456789-7", "level": "detail", "quantifier": "all"}
+    paper = {"sentence": "s0123456789-7", "level": "detail", "quantifier": quantifier}
+    anchor = {} if "ours" in about else {"paper": paper}
     claims = {
         f"C{i}": {"claim": f"Claim {i} holds.", "where": "here", "notebook": "01", **anchor, "test": t, **about}
         for i, t in enumerate(tests, start=1)
