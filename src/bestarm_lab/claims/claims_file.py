@@ -112,9 +112,8 @@ def whole_entry(identity: str, entries: Mapping[str, Any], file: str = "claims.y
     entry = dict(entries[identity])
     test = entry.get("test")
     if isinstance(test, Mapping) and "like" in test:
-        refuse_unknown(
-            f"{file}, {identity}, test, like", "claim", [test["like"]], [i for i in entries if i != identity]
-        )
+        before = list(entries)[: list(entries).index(identity)]
+        refuse_unknown(f"{file}, {identity}, test, like", "earlier claim", [test["like"]], before)
         other = whole_entry(test["like"], entries, file)["test"]
         entry["test"] = {**other, **{key: value for key, value in test.items() if key != "like"}}
     of = entry.get("of", identity.rpartition(".")[0])
