@@ -119,10 +119,9 @@ def grid_of(experiment: Experiment | Computation) -> dict[str, Sequence[Any]]:
     """Return the values of every setting that an experiment varies: of its problem, and ``budget`` or ``per_arm``."""
     if isinstance(experiment, Computation):
         return {}
-    budgets = experiment.budgets
-    if isinstance(budgets, PerArm):
-        return {**experiment.vary, "per_arm": budgets.ratios}
-    return {**experiment.vary, **({} if budgets is None else {"budget": budgets})}
+    given = experiment.budgets
+    budgets = {"per_arm": given.ratios} if isinstance(given, PerArm) else {} if given is None else {"budget": given}
+    return {**experiment.vary, **budgets}
 
 
 def package_of(name: str) -> str:

@@ -179,9 +179,8 @@ def on_grids(part: Any, grids: Grids, place: str) -> Any:
 def _cells(raw: Any, grids: Grids, place: str) -> tuple[tuple[str, Where], ...]:
     found: list[tuple[str, Where]] = []
     for named in raw if isinstance(raw, list) else [raw]:
-        for experiment, entries in ({named: {}} if isinstance(named, str) else of_type(place, named, dict)).items():
-            for entry in entries if isinstance(entries, list) else [entries or {}]:
-                found.append((experiment, _on_grid(entry, grids.get(experiment, {}), f"{place}, {experiment}")))
+        for experiment, entry in ({named: {}} if isinstance(named, str) else of_type(place, named, dict)).items():
+            found.append((experiment, _on_grid(entry, grids.get(experiment, {}), f"{place}, {experiment}")))
     return tuple(found)
 
 

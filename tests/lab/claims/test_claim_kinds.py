@@ -403,7 +403,7 @@ def test_the_grammar_names_every_cell_and_side():
     }
     assert read(parts).experiments() == ["e", "f"]
     assert len(read(parts).comparisons({"e": rows, "f": frame({"a": A, "b": B})})) == 2
-    (part,) = read({**test, "cells": {"e": [{"k": 1}, {"k": [2, 3]}]}}).parts
+    (part,) = read({**test, "cells": [{"e": {"k": 1}}, {"e": {"k": [2, 3]}}]}).parts
     assert list(part.each_cell()) == [("e", {"k": k}) for k in (1, 2, 3)]
 
 

@@ -298,7 +298,7 @@ GRIDS = {"fig1": {"gap": [0.1, 1], "budget": [320]}, "fig2": {"n_arms": [8, 16],
         ({"fig1": {"budget": 320}}, [("fig1", {"gap": [0.1, 1], "budget": [320]})]),
         ([{"fig1": "small"}, "fig2"], [("fig1", {"gap": [0.1]}), ("fig2", {"n_arms": [8, 16], "per_arm": [10, 20]})]),
         ({"fig1": {"batch": 3}}, [("fig1", {"batch": [3], "gap": [0.1, 1]})]),
-        ({"fig1": [{"gap": 1}, {"gap": 0.1}]}, [("fig1", {"gap": [1]}), ("fig1", {"gap": [0.1]})]),
+        ([{"fig1": {"gap": 1}}, {"fig1": {"gap": 0.1}}], [("fig1", {"gap": [1]}), ("fig1", {"gap": [0.1]})]),
     ],
 )
 def test_a_claim_has_the_grid_of_its_experiment(cells, found):
