@@ -19,7 +19,8 @@ from bestarm_lab.claims.verdicts import verdict_text
 from bestarm_lab.paper import Shown
 from bestarm_lab.paths import RESULTS
 from bestarm_lab.results import read_choices, read_sensitivity, read_verdicts
-from bestarm_lab.study import load_study, study_names
+from bestarm_lab.study import load_study
+from bestarm_lab.study_packages import study_names
 
 CLAIM = re.compile(r"\b(?:[A-Z]+-)?[A-Z]+-[A-Z]\d+[a-z]*(?:\.[a-z]+)?\b")  # the name of a claim in a text
 CONVENTIONS = {"as_written": "text", "as_coded": "code"}  # the words of the site

@@ -9,7 +9,8 @@ from bestarm_lab.claims.claims_file import check_parents, expanded, read_claim, 
 from bestarm_lab.claims.names import check_names
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import CONVENTIONS, Decision
-from bestarm_lab.study import load_study, sections, study_names
+from bestarm_lab.study import load_study
+from bestarm_lab.study_packages import sections, study_names
 from bestarm_lab.yaml_keys import read_yaml
 
 

@@ -23,7 +23,8 @@ from bestarm_lab.claims.records import OURS, Check, Exact
 from bestarm_lab.claims.verdicts import Decision, scoreboard, verdict_table, verdict_text
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.paper import Paper
-from bestarm_lab.study import Study, load_study, study_names
+from bestarm_lab.study import Study, load_study
+from bestarm_lab.study_packages import study_names
 
 PAPER = Paper("", "", "", "", "", {})
 TEST = {"difference": "correct", "left": "a", "right": "b", "above": 0, "cells": {"e": {}}}
