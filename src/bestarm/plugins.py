@@ -33,4 +33,5 @@ def declared(group: str) -> tuple[EntryPoint, ...]:
     if not _CHECKOUT.is_file():
         return ()
     project = tomllib.loads(_CHECKOUT.read_text(encoding="utf-8"))["project"]
-    return tuple(EntryPoint(*entry, group) for entry in project.get("entry-points", {}).get(group, {}).items())
+    entries = project.get("entry-points", {}).get(group, {})
+    return tuple(EntryPoint(name, value, group) for name, value in entries.items())

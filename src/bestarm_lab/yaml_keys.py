@@ -173,7 +173,7 @@ _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping
 def read_yaml(text: str, file: str) -> Any:
     """Return what a YAML text says; ``file`` names it in messages."""
     stream = io.StringIO(text)
-    stream.name = file  # type: ignore[attr-defined]
+    stream.name = file
     loader = _Loader(stream)
     try:
         return loader.get_single_data()
