@@ -38,7 +38,8 @@ assert main(["replay", "features.csv", "screen.csv", *small]) == 0
 """
 _LAB = """
 import bestarm_lab.results, bestarm_lab.notebooks.pages, bestarm_lab.notebooks.rebuild
-from bestarm_lab.study import load_study, study_names
+from bestarm_lab.study import load_study
+from bestarm_lab.study_packages import study_names
 assert [load_study(name).name for name in study_names()] == ["dpp_bbo", "gpoo", "gse", "linear_topm", "oae"]
 """
 TRIES = {  # what must work with an extra

@@ -12,7 +12,7 @@ import pytest
 import bestarm
 from bestarm import command_line, plugins
 from bestarm.command_line import main, one_line
-from bestarm_lab import study
+from bestarm_lab import study_packages
 
 TOY = """
 from __future__ import annotations
@@ -59,7 +59,7 @@ def test_another_distribution_brings_a_command_and_a_study(site):
         2,
         "bestarm: toy needs a_package_that_nobody_has, which is not here: pip install 'toys[extra]'\n",
     )
-    names = run("-c", "from bestarm_lab.study import study_names; print(*study_names())", paths=(site,))
+    names = run("-c", "from bestarm_lab.study_packages import study_names; print(*study_names())", paths=(site,))
     assert names.stdout.split() == ["dpp_bbo", "gpoo", "gse", "linear_topm", "oae", "toy"]
 
 
@@ -70,7 +70,7 @@ def test_a_checkout_declares_what_an_old_installation_does_not_know(monkeypatch)
         "lab": ["lab"],
         "screens": ["screens"],
     }
-    assert study.study_names() == ["dpp_bbo", "gpoo", "gse", "linear_topm", "oae"]
+    assert study_packages.study_names() == ["dpp_bbo", "gpoo", "gse", "linear_topm", "oae"]
 
 
 def test_the_installed_metadata_are_those_of_the_checkout():

@@ -10,7 +10,8 @@ import yaml
 from bestarm_lab.notebooks.rebuild import PIPELINE, stages_of
 from bestarm_lab.notebooks.runner import check_parameters, notebooks_of
 from bestarm_lab.paths import FIGURES, NOTEBOOKS, ROOT
-from bestarm_lab.study import load_study, study_names
+from bestarm_lab.study import load_study
+from bestarm_lab.study_packages import study_names
 
 STAGES = yaml.safe_load(PIPELINE.read_text(encoding="utf-8"))["stages"]
 IDS = {"ids": lambda p: f"{p.parent.name}/{p.stem}"}

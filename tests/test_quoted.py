@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from bestarm_lab import quoted
-from bestarm_lab.study import study_names
+from bestarm_lab.study_packages import study_names
 
 ENTRIES = [entry for study in study_names() for entry in quoted.quoted(study)]
 

@@ -11,7 +11,7 @@ import bestarm
 from bestarm_lab.notebooks.pages import SCOREBOARD, WORDS_OF_SCORE, generated, named_claims, scoreboard_page
 from bestarm_lab.paths import ROOT
 from bestarm_lab.results import read_verdicts
-from bestarm_lab.study import study_names
+from bestarm_lab.study_packages import study_names
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PROSE = " ".join(README.split())

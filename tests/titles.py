@@ -21,7 +21,7 @@ import pandas as pd
 
 from bestarm_lab.paths import FIGURES, NOTEBOOKS
 from bestarm_lab.quoted import Quoted, quoted
-from bestarm_lab.study import study_names
+from bestarm_lab.study_packages import study_names
 
 
 def code_cells(study: str, notebook: str) -> list[str]:

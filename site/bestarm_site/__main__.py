@@ -14,7 +14,8 @@ from sphinx.cmd.build import build_main
 
 from bestarm_lab.notebooks.runner import notebooks_of
 from bestarm_lab.paths import FIGURES, ROOT
-from bestarm_lab.study import load_study, study_names
+from bestarm_lab.study import load_study
+from bestarm_lab.study_packages import study_names
 from bestarm_site import algorithms, benchmarks, cards, comparisons, decisions, pages, replays, source
 from bestarm_site.narrow_figures import draw
 

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from bestarm_lab.notebooks.runner import notebooks_of
 from bestarm_lab.paths import ROOT
-from bestarm_lab.study import load_study, study_names
+from bestarm_lab.study import load_study
+from bestarm_lab.study_packages import study_names
 from bestarm_site.records import CLAIM, records
 from bestarm_site.source import relinked, short_title
 

@@ -17,7 +17,8 @@ from typing import Any
 import yaml
 
 from bestarm_lab.paths import FIGURES, NOTEBOOKS, RESULTS, ROOT
-from bestarm_lab.study import load_study, study_names
+from bestarm_lab.study import load_study
+from bestarm_lab.study_packages import study_names
 from bestarm_site.comparisons import rows_behind
 from bestarm_site.records import CONVENTIONS, Record, figure_of, records
 

@@ -17,7 +17,8 @@ from bestarm_lab.notebooks.runner import notebooks_of
 from bestarm_lab.notebooks.score import REACH, disagreements, score_values, shares
 from bestarm_lab.paths import FIGURES, ROOT
 from bestarm_lab.results import read_comparisons, read_verdicts
-from bestarm_lab.study import load_study, study_names
+from bestarm_lab.study import load_study
+from bestarm_lab.study_packages import study_names
 from bestarm_site import comparisons
 from bestarm_site.cards import chip, chips, figure_anchor, paper_link, raw
 from bestarm_site.records import CONVENTIONS, Record, Verdict, number, of_study, records

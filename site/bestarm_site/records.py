@@ -18,7 +18,8 @@ from bestarm_lab.claims.robustness import effects, summary
 from bestarm_lab.claims.verdicts import verdict_text
 from bestarm_lab.paper import Shown
 from bestarm_lab.results import read_robustness, read_verdicts
-from bestarm_lab.study import load_study, open_choices, study_names
+from bestarm_lab.study import load_study, open_choices
+from bestarm_lab.study_packages import study_names
 
 CLAIM = re.compile(r"\b(?:[A-Z]+-)?[A-Z]+-[A-Z]\d+[a-z]*(?:\.[a-z]+)?\b")  # the name of a claim in a text
 CONVENTIONS = {"as_written": "text", "as_coded": "code"}  # the words of the site

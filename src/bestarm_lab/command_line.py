@@ -68,6 +68,9 @@ def add_commands(commands: Any) -> str:
 
 
 def _rows(given: argparse.Namespace) -> int:
+    from bestarm_lab.study_packages import package_of
+
+    package_of(given.study)  # a misspelt one is refused before anything slow is imported, and so below
     from bestarm_lab.results import make_results, renew_results
 
     if given.renew:
@@ -78,6 +81,9 @@ def _rows(given: argparse.Namespace) -> int:
 
 
 def _verdict(given: argparse.Namespace) -> int:
+    from bestarm_lab.study_packages import find_claim
+
+    find_claim(given.claim)
     from bestarm_lab.claims.report import explain
 
     print(explain(given.claim))
@@ -99,7 +105,7 @@ def _retell(given: argparse.Namespace) -> int:
 
 def _new(given: argparse.Namespace) -> int:
     from bestarm_lab.new_study import new_study
-    from bestarm_lab.study import study_names
+    from bestarm_lab.study_packages import study_names
 
     written = new_study(given.name, Path(given.at) if given.at else None, study_names())
     print("\n".join(map(str, written)))
@@ -131,15 +137,11 @@ def _guarded(run: Run) -> Run:
         from concurrent.futures.process import BrokenProcessPool
 
         from bestarm.guards.memory import lack_of_memory
-        from bestarm_lab.experiments.cluster import ClusterFailed
         from bestarm_lab.notebooks.child_processes import leave, mark
-        from bestarm_lab.notebooks.runner import NotebookFailed
 
         mark()
         try:
             return run(given)
-        except (ClusterFailed, NotebookFailed) as error:
-            raise ValueError(str(error)) from error
         except BrokenProcessPool:
             leave(f"bestarm: a worker died, which usually means that memory ran out; {_KEPT}", 2)
         except (MemoryError, RuntimeError) as error:

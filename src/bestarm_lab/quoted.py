@@ -31,7 +31,7 @@ import numpy as np
 import pandas as pd
 
 from bestarm_lab.paths import FIGURES, NOTEBOOKS, RESULTS, ROOT
-from bestarm_lab.study import package_of, sections, study_names
+from bestarm_lab.study_packages import package_of, sections, study_names
 from bestarm_lab.yaml_keys import nearest, read_yaml
 
 Query = Mapping[str, Any]

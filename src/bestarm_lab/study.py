@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from importlib.resources import files
 from importlib.util import find_spec
 from typing import Any
 
 import pandas as pd
 import yaml
 
-from bestarm.plugins import entry_points
 from bestarm_lab.claims.cells import Value
 from bestarm_lab.claims.claims_file import check_parents, read_ledger
 from bestarm_lab.claims.names import check_names
@@ -22,11 +19,13 @@ from bestarm_lab.claims.records import Check, Claim
 from bestarm_lab.claims.robustness import OpenChoice
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment, settings_of
+from bestarm_lab.experiments.scale import PerArm
 from bestarm_lab.figures.printed import read_printed
 from bestarm_lab.figures.styles import Style, register_styles
 from bestarm_lab.paper import Paper, read_paper
 from bestarm_lab.paths import ROOT
-from bestarm_lab.yaml_keys import YamlKeys, read_yaml, refuse_unknown
+from bestarm_lab.study_packages import claims_files, has_file, package_of, read_file, sections
+from bestarm_lab.yaml_keys import YamlKeys, refuse_unknown
 
 
 @dataclass(frozen=True)
@@ -76,11 +75,6 @@ class Study:
         return self.experiments[name]
 
 
-def study_names() -> list[str]:
-    """Return the names of the studies of every installed distribution, in alphabetical order."""
-    return sorted(entry_points("bestarm.studies"))
-
-
 @cache
 def load_study(name: str) -> Study:
     """Return a study by its name.
@@ -91,21 +85,21 @@ def load_study(name: str) -> Study:
         For an unknown name, if a profile cuts a setting that no policy of the study has, or if ``claims.yaml``,
         ``paper.yaml`` or ``printed.yaml`` names what there is not.
     """
-    package = package_of(name)
-    experiments = _gathered(package, "experiments", "EXPERIMENTS")
+    experiments = _gathered(name, "experiments", "EXPERIMENTS")
     _check_settings(name, experiments)
-    checks, values = (_gathered(package, "checks", variable) for variable in ("CHECKS", "VALUES"))
+    checks, values = (_gathered(name, "checks", variable) for variable in ("CHECKS", "VALUES"))
     claims: dict[str, Claim] = {}
     groups: dict[str, Any] = {}
-    for notebook, file in _claims_files(name):
+    grids = {key: grid_of(experiment) for key, experiment in experiments.items()}
+    for notebook, file in claims_files(name):
         place = f"{name}/{file}"
-        found, own = read_ledger(_written(name, file), checks, values, place, groups, notebook)
+        found, own = read_ledger(read_file(name, file), checks, values, place, groups, notebook, grids)
         _refuse_twice("claim", found, claims, place)
         claims |= found
         groups = groups if notebook else own
     check_parents(claims, f"{name}/claims.yaml")
     check_names(claims, experiments, f"{name}/claims.yaml")
-    paper = read_paper(_written(name, "paper.yaml"), f"{name}/paper.yaml")
+    paper = read_paper(read_file(name, "paper.yaml"), f"{name}/paper.yaml")
     plan = _read_plan(name, experiments)
     styles, printed = load_styles(name), load_printed(name)
     series = {label for e in experiments.values() if isinstance(e, Experiment) for label in e.series} | set(styles)
@@ -114,32 +108,18 @@ def load_study(name: str) -> Study:
     return Study(name, experiments, claims, paper, checks, values, styles, printed, plan)
 
 
-def package_of(name: str) -> str:
-    """Return the package of a study.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name.
-    """
-    if name not in study_names():
-        raise ValueError(f"unknown study {name!r}; there are: {', '.join(study_names())}.")
-    return entry_points("bestarm.studies")[name].value
+def grid_of(experiment: Experiment | Computation) -> dict[str, Sequence[Any]]:
+    """Return the values of every setting that an experiment varies: of its problem, and ``budget`` or ``per_arm``."""
+    if isinstance(experiment, Computation):
+        return {}
+    given = experiment.budgets
+    budgets = {"per_arm": given.ratios} if isinstance(given, PerArm) else {} if given is None else {"budget": given}
+    return {**experiment.vary, **budgets}
 
 
-def section_of(notebook: str) -> str:
-    """Return the package of a notebook's section: its name without the number, ``adaptive`` of ``03_adaptive``."""
-    return re.sub(r"^\d+_", "", notebook)
-
-
-def sections(name: str) -> dict[str, str]:
-    """Return the notebooks of a study's sections, each with its folder: ``NOTEBOOKS`` of the package, in its order."""
-    return {notebook: section_of(notebook) for notebook in getattr(import_module(package_of(name)), "NOTEBOOKS", ())}
-
-
-def _gathered(package: str, module: str, variable: str) -> dict[str, Any]:
+def _gathered(name: str, module: str, variable: str) -> dict[str, Any]:
     """Return what the modules of one name define, of the study itself and then of its sections in order."""
-    name = next(n for n, entry in entry_points("bestarm.studies").items() if entry.value == package)
+    package = package_of(name)
     gathered: dict[str, Any] = {}
     for place in (package, *(f"{package}.{folder}" for folder in sections(name).values())):
         if find_spec(place) is None or find_spec(f"{place}.{module}") is None:
@@ -155,17 +135,11 @@ def _refuse_twice(what: str, found: Mapping[str, Any], known: Mapping[str, Any],
         raise ValueError(f"{place}: {what} {', '.join(both)} is defined already; take another name.")
 
 
-def _claims_files(name: str) -> list[tuple[str, str]]:
-    """Return the notebook and the file of claims of the study itself, whose notebook is "", and of its sections."""
-    places = {"": "claims.yaml"} | {notebook: f"{folder}/claims.yaml" for notebook, folder in sections(name).items()}
-    return [(notebook, file) for notebook, file in places.items() if _has(name, file)]
-
-
 def _read_plan(name: str, experiments: Mapping[str, Experiment | Computation]) -> dict[str, list[int]]:
     """Return of each experiment with several looks at its claims how many runs there were."""
-    if not _has(name, "plan.yaml"):
+    if not has_file(name, "plan.yaml"):
         return {}
-    given = YamlKeys(f"{name}/plan.yaml", _written(name, "plan.yaml"))
+    given = YamlKeys(f"{name}/plan.yaml", read_file(name, "plan.yaml"))
     plan: dict[str, list[int]] = given.take("looks", dict)
     given.done()
     refuse_unknown(f"{name}/plan.yaml, looks", "experiment", plan, experiments)
@@ -194,30 +168,11 @@ def load_styles(name: str) -> Mapping[str, Style]:
 @cache
 def load_printed(name: str) -> Mapping[str, pd.DataFrame]:
     """Return the values that a study's paper prints, by figure; the study itself is not loaded."""
-    if not _has(name, "printed.yaml"):
+    if not has_file(name, "printed.yaml"):
         return {}
-    shown = read_paper(_written(name, "paper.yaml"), f"{name}/paper.yaml").figures.values()
+    shown = read_paper(read_file(name, "paper.yaml"), f"{name}/paper.yaml").figures.values()
     figures = [f"{figure.notebook}/{figure.file}" for figure in shown]
-    return read_printed(_written(name, "printed.yaml"), f"{name}/printed.yaml", figures)
-
-
-def _has(name: str, file: str) -> bool:
-    """Return whether a study has one of the YAML files that it may have."""
-    return files(package_of(name)).joinpath(file).is_file()
-
-
-def _written(name: str, file: str) -> Any:
-    """Return what one of a study's YAML files says."""
-    text = files(package_of(name)).joinpath(file).read_text(encoding="utf-8")
-    return read_yaml(text, f"{name}/{file}")
-
-
-@cache
-def claim_ids(name: str) -> list[str]:
-    """Return the names of a study's claims, without loading the study or reading its files as YAML."""
-    folder = files(package_of(name))
-    texts = [folder.joinpath(file).read_text(encoding="utf-8") for _, file in _claims_files(name)]
-    return [i for text in texts for i in re.findall(r"^  (\S+):$", f"\n{text}".partition("\nclaims:")[2], re.MULTILINE)]
+    return read_printed(read_file(name, "printed.yaml"), f"{name}/printed.yaml", figures)
 
 
 def _check_settings(name: str, experiments: Mapping[str, Experiment | Computation]) -> None:

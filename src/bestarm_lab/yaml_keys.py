@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable, Mapping
 from difflib import SequenceMatcher, get_close_matches
 from typing import Any
@@ -151,11 +152,11 @@ def choice(*words: str) -> Callable[[str, Any], Any]:
     return check
 
 
-class _Loader(yaml.SafeLoader):
-    """A loader that refuses a key which is given twice, where YAML would keep the last."""
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """A loader that refuses a key which is given twice, where YAML would keep the last; libyaml's where it is."""
 
 
-def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
+def _mapping(loader: Any, node: yaml.MappingNode) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
     for key_node, value_node in node.value:
         key = loader.construct_object(key_node, deep=True)
@@ -171,8 +172,9 @@ _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping
 
 def read_yaml(text: str, file: str) -> Any:
     """Return what a YAML text says; ``file`` names it in messages."""
-    loader = _Loader(text)
-    loader.name = file
+    stream = io.StringIO(text)
+    stream.name = file
+    loader = _Loader(stream)
     try:
         return loader.get_single_data()
     except yaml.YAMLError as error:

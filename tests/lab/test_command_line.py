@@ -8,6 +8,7 @@ import sys
 
 import nbformat
 import pandas as pd
+import papermill
 import psutil
 import pytest
 from nbclient.exceptions import DeadKernelError
@@ -118,7 +119,7 @@ def test_a_kernel_that_dies_ends_in_one_line_and_leaves_no_worker(monkeypatch, t
         raise DeadKernelError("Kernel died")
 
     monkeypatch.setattr(runner, "QUICK", tmp_path)
-    monkeypatch.setattr(runner.papermill, "execute_notebook", dies)
+    monkeypatch.setattr(papermill, "execute_notebook", dies)
     assert main(["notebook", "gse/01_problem", "--profile", "smoke"]) == 2
     shown = capsys.readouterr().err
     assert shown.count("\n") == 1

@@ -6,7 +6,7 @@ from importlib.resources import files
 import pytest
 
 from bestarm_lab.paper import read_paper
-from bestarm_lab.study import study_names
+from bestarm_lab.study_packages import study_names
 from bestarm_lab.yaml_keys import read_yaml
 
 

@@ -10,7 +10,7 @@ from bestarm_site.replays import TITLES
 
 from bestarm_lab.notebooks.runner import notebooks_of
 from bestarm_lab.paths import ROOT
-from bestarm_lab.study import study_names
+from bestarm_lab.study_packages import study_names
 
 pytest.importorskip("playwright.sync_api", reason="Playwright is among the tools of the site; run `make site-test`")
 from bestarm_site import frames

@@ -21,7 +21,8 @@ from bestarm_lab.claims.report import queries
 from bestarm_lab.notebooks.runner import notebooks_of
 from bestarm_lab.notebooks.score import disagreements
 from bestarm_lab.paths import ROOT
-from bestarm_lab.study import claim_ids, load_study, study_names
+from bestarm_lab.study import load_study
+from bestarm_lab.study_packages import claim_ids, study_names
 
 HTML = ROOT / "build" / "site" / "html"
 

@@ -5,7 +5,8 @@ import pytest
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.run import make_rows
-from bestarm_lab.study import load_study, project_seed, study_names
+from bestarm_lab.study import load_study, project_seed
+from bestarm_lab.study_packages import study_names
 
 CASES = [
     pytest.param(study, name, id=f"{study}-{name}")

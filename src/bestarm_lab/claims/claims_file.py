@@ -20,7 +20,7 @@ from bestarm_lab.claims.kinds import (
     Slope,
     Spread,
 )
-from bestarm_lab.claims.layout import LAYOUT, Best, Part, read_parts, read_side
+from bestarm_lab.claims.layout import LAYOUT, Best, Grids, Part, on_grids, read_parts, read_side
 from bestarm_lab.claims.records import LEVELS, OURS, Check, Claim, Exact
 from bestarm_lab.claims.statistics import Relation
 from bestarm_lab.claims.verdicts import CONVENTIONS
@@ -68,6 +68,7 @@ def read_ledger(
     file: str = "claims.yaml",
     groups: Mapping[str, Any] | None = None,
     notebook: str = "",
+    grids: Grids | None = None,
 ) -> tuple[dict[str, Claim], dict[str, Any]]:
     """Return the claims of a ledger, and the groups that it knows.
 
@@ -83,6 +84,8 @@ def read_ledger(
         Of the study, for the ledger of a section.
     notebook : str
         That of the section; in the ledger of a study each claim names its own.
+    grids : mapping of str to mapping, optional
+        Of each experiment of the study: its settings that vary, and their values.
 
     Raises
     ------
@@ -96,7 +99,28 @@ def read_ledger(
         raise ValueError(f"{file}: group {', '.join(twice)} is defined already; take another name.")
     known = {**(groups or {}), **own}
     of_section = {"notebook": notebook} if notebook else {}
-    return {i: read_claim(i, {**of_section, **e}, known, checks, values, file) for i, e in entries.items()}, known
+    whole = {i: {**of_section, **whole_entry(i, entries, file)} for i in entries}
+    return {i: read_claim(i, entry, known, checks, values, file, grids) for i, entry in whole.items()}, known
+
+
+def whole_entry(identity: str, entries: Mapping[str, Any], file: str = "claims.yaml") -> dict[str, Any]:
+    """Return a claim of a ledger with what it takes from others.
+
+    A statement of ours is of the claim that stands before the dot of its name, and of the same place in the paper, if
+    it says nothing else. A test that is ``like`` an earlier claim's has its keys, except those that it writes itself.
+    """
+    entry = dict(entries[identity])
+    test = entry.get("test")
+    if isinstance(test, Mapping) and "like" in test:
+        before = list(entries)[: list(entries).index(identity)]
+        refuse_unknown(f"{file}, {identity}, test, like", "earlier claim", [test["like"]], before)
+        other = whole_entry(test["like"], entries, file)["test"]
+        entry["test"] = {**other, **{key: value for key, value in test.items() if key != "like"}}
+    of = entry.get("of", identity.rpartition(".")[0])
+    if "ours" not in entry or not of:
+        return entry
+    place = {"where": entries[of]["where"]} if "where" in entries.get(of, {}) else {}
+    return {"of": of, **place, **entry}
 
 
 def check_parents(claims: Mapping[str, Claim], file: str = "claims.yaml") -> None:
@@ -113,11 +137,12 @@ def read_claim(
     checks: Mapping[str, Check],
     values: Values,
     file: str = "claims.yaml",
+    grids: Grids | None = None,
 ) -> Claim:
     """Return one claim of a ledger, see `read_ledger`."""
     given = YamlKeys(f"{file}, {identity}", entry)
     text, where, notebook = (given.take(key, str) for key in ("claim", "where", "notebook"))
-    test = expanded(given.take("test", dict), groups)
+    test = on_grids(expanded(given.take("test", dict), groups), grids or {}, f"{given.place}, test")
     caveat, of = given.take("caveat", str, ""), given.take("of", str, "")
     ours = given.take("ours", choice(*OURS), "")
     anchor = _anchor(given, ours)
@@ -137,10 +162,13 @@ def _anchor(given: YamlKeys, ours: str) -> dict[str, str]:
     """Return which sentence of the paper a claim is of, its level, and of how many comparisons it speaks."""
     if ours:
         return {"quantifier": given.take("quantifier", choice(*QUANTIFIERS), "all")}
-    found = {"sentence": given.take("sentence", read_fingerprint), "level": given.take("level", choice(*LEVELS))}
+    paper = YamlKeys(f"{given.place}, paper", given.take("paper", dict))
+    found = {"sentence": paper.take("sentence", read_fingerprint), "level": paper.take("level", choice(*LEVELS))}
+    found["quantifier"] = paper.take("quantifier", choice(*QUANTIFIERS))
     if found["level"] == "headline":
-        found["short"] = given.take("short", str)
-    return found | {"quantifier": given.take("quantifier", choice(*QUANTIFIERS))}
+        found["short"] = paper.take("short", str)
+    paper.done()
+    return found
 
 
 def read_test(

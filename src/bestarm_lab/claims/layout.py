@@ -3,7 +3,8 @@
 A test has a kind and its value (``difference: correct``), ``cells``, sides and a relation (``above``, ``below`` or
 ``within``). It is read once, into the records below.
 
-``cells`` maps experiments to settings; a list stands for each of its values, ``{from: a, to: b}`` for a range over
+``cells`` names an experiment, or lists some: all cells of its grid, every value of each setting that it varies, and of
+its budgets. ``{fig2: {n_arms: [8, 16]}}`` narrows one to some values of a setting; ``{from: a, to: b}`` is a range over
 which a run is averaged. Sides are ``left`` and ``right``, a list for each of its members, or ``pairs`` of both, or
 ``each: series``. A side is the name of a series, or the best of some: ``{highest: [...]}`` in the cell,
 ``{highest_by_halves: [...]}`` and ``{lowest_by_halves: [...]}`` by other runs. ``against`` names what differs in the
@@ -28,6 +29,7 @@ from bestarm_lab.yaml_keys import YamlKeys, choice, of_type
 RULES = ("highest", "lowest_by_halves", "highest_by_halves")
 LAYOUT = ("cells", "left", "right", "pairs", "each", "against", "from", "with", "paired")  # what parts may change
 Where = Mapping[str, Any]
+Grids = Mapping[str, Mapping[str, Sequence[Any]]]  # of each experiment: the values of every setting that it varies
 
 
 @dataclass(frozen=True)
@@ -159,14 +161,42 @@ def _setting(place: str, raw: Any) -> Any:
     return span
 
 
-def _cells(place: str, raw: Any) -> tuple[tuple[str, Where], ...]:
-    found = []
-    for experiment, entries in of_type(place, raw, dict).items():
-        for entry in entries if isinstance(entries, list) else [entries or {}]:
-            inside = f"{place}, {experiment}"
-            lists = {k: v if isinstance(v, list) else [v] for k, v in of_type(inside, entry, dict).items()}
-            found.append((experiment, {k: [_setting(f"{inside}, {k}", x) for x in v] for k, v in lists.items()}))
+def on_grids(part: Any, grids: Grids, place: str) -> Any:
+    """Return a test whose cells, wherever it names some, are read; see `Part`.
+
+    Raises
+    ------
+    ValueError
+        For a value that is not in the experiment's grid.
+    """
+    if isinstance(part, list):
+        return [on_grids(entry, grids, place) for entry in part]
+    if not isinstance(part, Mapping):
+        return part
+    return {k: (_cells if k == "cells" else on_grids)(v, grids, f"{place}, {k}") for k, v in part.items()}
+
+
+def _cells(raw: Any, grids: Grids, place: str) -> tuple[tuple[str, Where], ...]:
+    found: list[tuple[str, Where]] = []
+    for named in raw if isinstance(raw, list) else [raw]:
+        for experiment, entry in ({named: {}} if isinstance(named, str) else of_type(place, named, dict)).items():
+            found.append((experiment, _on_grid(entry, grids.get(experiment, {}), f"{place}, {experiment}")))
     return tuple(found)
+
+
+def _on_grid(raw: Any, grid: Mapping[str, Sequence[Any]], place: str) -> Where:
+    """Return the settings of cells, and those of the grid that are left out and have several values."""
+    entry = {k: v if isinstance(v, list) else [v] for k, v in of_type(place, raw, dict).items()}
+    for setting, values in grid.items():
+        for value in entry.get(setting, ()):
+            if value not in values and not isinstance(value, Mapping):
+                known = ", ".join(map(str, values))
+                raise ValueError(
+                    f"{place}, {setting}: {value!r} is not in the experiment's grid; name some of {known}."
+                )
+    others = {k: v for k, v in entry.items() if k not in grid}
+    whole = others | {k: entry.get(k, v) for k, v in grid.items() if k in entry or len(v) > 1}
+    return {k: [_setting(f"{place}, {k}", x) for x in v] for k, v in whole.items()}
 
 
 def _elsewhere(place: str, raw: Any) -> OtherCell:
@@ -200,7 +230,7 @@ def _part(given: YamlKeys, pairs: Sequence[tuple[Side, Side | None]] | None) -> 
         if written == "left":
             pairs = list(itertools.product(pairs, given.take("right", _sides, [None])))
     part = Part(
-        cells=given.take("cells", _cells),
+        cells=given.take("cells", tuple),
         pairs=tuple(pairs),
         against=given.take("against", _elsewhere, None),
         base=given.take("from", _elsewhere, None),

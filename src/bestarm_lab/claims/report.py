@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from itertools import product
 from typing import Any
 
@@ -20,23 +19,8 @@ from bestarm_lab.claims.statistics import Comparison
 from bestarm_lab.claims.verdicts import CONVENTIONS, effect_text, states, verdict_text
 from bestarm_lab.paths import ROOT
 from bestarm_lab.results import read_verdicts, rows_file, verdict_rows
-from bestarm_lab.study import Study, claim_ids, load_study, study_names
-
-
-def find_claim(identity: str) -> tuple[str, str]:
-    """Return the study of a claim, and its name as the ledger writes it; capitals do not matter.
-
-    Raises
-    ------
-    ValueError
-        For an unknown claim, with the nearest ones.
-    """
-    known = {i.casefold(): (study, i) for study in study_names() for i in claim_ids(study)}
-    if identity.casefold() not in known:
-        close = get_close_matches(identity.casefold(), known, 3, 0.5)
-        near = ", ".join(known[i][1] for i in close) or "none; results/<study>/verdicts.csv lists all"
-        raise ValueError(f"unknown claim {identity!r}; the nearest ones are {near}.")
-    return known[identity.casefold()]
+from bestarm_lab.study import Study, load_study
+from bestarm_lab.study_packages import find_claim
 
 
 def explain(identity: str) -> str:

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 TIMEOUT_S = 5.0
 
 
-class ClusterFailed(Exception):
+class ClusterFailed(ValueError):
     """A cluster does not answer, cannot compute the rows, or lost workers again and again; blocks made are kept."""
 
 

@@ -7,8 +7,6 @@ import re
 from pathlib import Path
 from string import Template
 
-import nbformat
-
 from bestarm_lab.paths import ROOT
 
 _FOLDER = Path(__file__).parent
@@ -115,6 +113,8 @@ def _text(part: str, words: dict[str, str]) -> str:
 
 def _notebook(words: dict[str, str]) -> str:
     """Return the notebook of the template, whose cells begin at lines with ``%%`` and their tag, or ``md``."""
+    import nbformat  # a second
+
     found = nbformat.v4.new_notebook()
     found.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},

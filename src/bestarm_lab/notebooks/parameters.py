@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import yaml
-from IPython.core.getipython import get_ipython
 
 from bestarm_lab.paths import NOTEBOOKS
 
 REQUIRED = ("profile", "output_dir")
+CHANGED = "CHANGED PARAMETERS"  # begins the line by which an executed notebook says that it shows nothing published
 INJECTED = "# Parameters\n"  # how papermill begins the cell that it puts in
 
 
@@ -36,6 +36,8 @@ def declared_parameters(study: str, notebook: str) -> dict[str, Any]:
     ValueError
         For a parameter that papermill put in and the notebook does not declare, or for a value of another kind.
     """
+    from IPython.core.getipython import get_ipython  # half a second
+
     shell = get_ipython()
     if shell is None:
         return {}

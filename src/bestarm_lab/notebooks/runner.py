@@ -12,20 +12,23 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import nbformat
-import papermill
 import psutil
-from nbclient.exceptions import DeadKernelError
 
 from bestarm_lab.notebooks.child_processes import end_marked
-from bestarm_lab.notebooks.parameters import REQUIRED, assigned, published_parameters, read_value, refuse_unknown
-from bestarm_lab.notebooks.section import CHANGED
+from bestarm_lab.notebooks.parameters import (
+    CHANGED,
+    REQUIRED,
+    assigned,
+    published_parameters,
+    read_value,
+    refuse_unknown,
+)
 from bestarm_lab.paths import FIGURES, NOTEBOOKS, QUICK, ROOT
 
 PUBLISHED = "laptop"  # the notebooks' default profile
 
 
-class NotebookFailed(RuntimeError):
+class NotebookFailed(ValueError):
     """A cell raised; what was published before is untouched."""
 
 
@@ -51,6 +54,8 @@ def notebook_path(name: str) -> Path:
 
 def check_parameters(path: Path, given: Mapping[str, Any]) -> None:
     """Refuse parameters that the notebook does not have, and notebooks that lack the required ones."""
+    import nbformat  # a second, as below; an unknown notebook is refused without
+
     cells = [cell for cell in nbformat.read(path, as_version=4).cells if "parameters" in cell.metadata.get("tags", [])]
     declared = [name for cell in cells for name in assigned(cell.source)]
     missing = [name for name in REQUIRED if name not in declared]
@@ -91,6 +96,10 @@ def run_notebook(name: str, profile: str = PUBLISHED, **parameters: Any) -> Path
         If a cell raises.
     """
     path = notebook_path(name)
+    import nbformat
+    import papermill
+    from nbclient.exceptions import DeadKernelError
+
     study = path.parent.name
     check_parameters(path, parameters)
     published = published_parameters(study, path.stem)
@@ -206,6 +215,8 @@ def _remove_leftovers(folder: Path, notebook: str) -> None:
 
 def warnings_of(path: Path) -> list[str]:
     """Return the lines in which an executed notebook says that data are missing or rows are not current."""
+    import nbformat
+
     return _warnings(nbformat.read(path, as_version=4))
 
 

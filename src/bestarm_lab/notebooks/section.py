@@ -28,14 +28,13 @@ from bestarm_lab.figures.narrow import narrow
 from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.vector import light_svg
 from bestarm_lab.notebooks.parameter_overrides import with_parameters
-from bestarm_lab.notebooks.parameters import changed_parameters, declared_parameters, published_parameters
+from bestarm_lab.notebooks.parameters import CHANGED, changed_parameters, declared_parameters, published_parameters
 from bestarm_lab.notebooks.provenance import provenance
 from bestarm_lab.paths import QUICK, ROOT
 from bestarm_lab.results import committed_rows, costs, current_rows, published, read_verdicts, readable, rows_of
 from bestarm_lab.study import load_study, load_styles, project_seed
 
 _Data = TypeVar("_Data")
-CHANGED = "CHANGED PARAMETERS"  # begins the line by which an executed notebook says that it shows nothing published
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,9 +12,11 @@ from scipy import stats
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm_lab.experiments.one_change import algorithm_and_change
 from bestarm_lab.figures.values import QUANTILES, as_values, summarise
-from bestarm_lab.notebooks.section import Section
 from bestarm_studies.linear_topm.misspecified import MisspecifiedBandit
 from bestarm_studies.linear_topm.recorded_runs import RECORDED
+
+if TYPE_CHECKING:
+    from bestarm_lab.notebooks.section import Section
 
 
 class Panel(NamedTuple):

@@ -13,7 +13,7 @@ from statsmodels.stats.weightstats import ttost_paired
 from bestarm_lab.claims import statistics
 from bestarm_lab.claims.cells import Quantity, Value, best_by_halves
 from bestarm_lab.claims.claims_file import KINDS, read_test
-from bestarm_lab.claims.layout import Span
+from bestarm_lab.claims.layout import Span, on_grids
 from bestarm_lab.claims.statistics import Estimate, Relation, mean_of, skewness
 from bestarm_lab.yaml_keys import YamlKeys
 
@@ -47,7 +47,7 @@ AB = {"left": "a", "right": "b", **CELLS}
 
 def read(test, values=None):
     """Return the record of a test as a ledger writes it."""
-    return read_test(YamlKeys("ledger", test), {}, values or {})
+    return read_test(YamlKeys("ledger", on_grids(test, {}, "ledger")), {}, values or {})
 
 
 def counted(test, rows, values=None):
@@ -403,7 +403,7 @@ def test_the_grammar_names_every_cell_and_side():
     }
     assert read(parts).experiments() == ["e", "f"]
     assert len(read(parts).comparisons({"e": rows, "f": frame({"a": A, "b": B})})) == 2
-    (part,) = read({**test, "cells": {"e": [{"k": 1}, {"k": [2, 3]}]}}).parts
+    (part,) = read({**test, "cells": [{"e": {"k": 1}}, {"e": {"k": [2, 3]}}]}).parts
     assert list(part.each_cell()) == [("e", {"k": k}) for k in (1, 2, 3)]
 
 

@@ -5,11 +5,12 @@ from importlib.resources import files
 
 import pytest
 
-from bestarm_lab.claims.claims_file import check_parents, expanded, read_claim, read_ledger
+from bestarm_lab.claims.claims_file import check_parents, expanded, read_claim, read_ledger, whole_entry
 from bestarm_lab.claims.names import check_names
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import CONVENTIONS, Decision
-from bestarm_lab.study import load_study, sections, study_names
+from bestarm_lab.study import load_study
+from bestarm_lab.study_packages import sections, study_names
 from bestarm_lab.yaml_keys import read_yaml
 
 
@@ -24,7 +25,8 @@ def ledger(name):
         written = read_yaml(file.read_text(encoding="utf-8"), f"{name}/{folder}claims.yaml")
         groups = {**shared, **written.get("groups", {})}
         shared = shared if notebook else groups
-        for identity, entry in written.get("claims", {}).items():
+        for identity in written.get("claims", {}):
+            entry = whole_entry(identity, written["claims"])
             own = {"notebook": notebook} if notebook else {}
             found[identity] = {**own, **entry, "test": expanded(entry["test"], groups)}
     return found
@@ -39,6 +41,8 @@ def places(entry):
     test = entry["test"]
     yield ()
     yield ("test",)
+    if "paper" in entry:
+        yield ("paper",)
     for convention in CONVENTIONS:
         if test.get(convention):
             yield ("test", convention)
@@ -114,7 +118,8 @@ def test_optional_keys_are_refused_that_passed_in_silence():
 
 
 OURS = {"claim": "A.", "where": "here", "notebook": "01"}
-ANCHOR = {**OURS, "sentence": "s0123456789-7", "level": "detail", "quantifier": "all"}
+PAPER = {"sentence": "s0123456789-7", "level": "detail", "quantifier": "all"}
+ANCHOR = {**OURS, "paper": PAPER}
 C10 = {
     "discordant": "aggregated_regret",
     "left": "GPOO (S = 10)",
@@ -184,7 +189,7 @@ def test_a_value_of_a_setting_that_is_not_varied_is_refused():
         ({"below": 0.1}, "this test is about 0, got below 0.1; write below: 0"),
         ({"above": 0}, "above and below exclude one another"),
         ({"paired": "no"}, "paired: expected true or false, got 'no'"),
-        ({"cells": "synthetic_cells"}, "cells: expected keys with values, got 'synthetic_cells'"),
+        ({"cells": 5}, "cells: expected keys with values, got 5"),
         ({"cells": {"fig5": {"budget": {"from": 10, "too": 80}}}}, "unknown key 'too'; the nearest right word is 'to'"),
         ({"left": {"lowest_by_halve": ["a"]}}, "unknown key 'lowest_by_halve'; the nearest right word"),
         ({"pairs": [["a", "b"]]}, "left and pairs exclude one another"),
@@ -240,20 +245,74 @@ def test_a_statement_of_ours_belongs_to_a_claim_that_there_is():
     ("change", "said"),
     [
         ({"sentence": "the sentence"}, "sentence: expected a fingerprint such as s0f3a9c21de-17, got 'the sentence'"),
-        ({"sentence": None}, "C: no sentence"),
+        ({"sentence": None}, "C, paper: no sentence"),
         ({"level": "headlines"}, "level: unknown word 'headlines'; the nearest right word is 'headline'"),
-        ({"level": "headline"}, "C: no short"),
+        ({"level": "headline"}, "C, paper: no short"),
         ({"quantifier": "mostly"}, "quantifier: unknown word 'mostly'; the nearest right word is 'most'"),
-        ({"where": None}, "C: no where"),
-        ({"ours": "control"}, "unknown key 'sentence'"),
+        ({"short": "a detail has none"}, "C, paper: unknown key 'short'"),
     ],
 )
 def test_a_claim_says_which_sentence_it_is_of(change, said):
-    entry = {key: value for key, value in ({**ANCHOR, "test": C10} | change).items() if value is not None}
-    with pytest.raises(ValueError, match=r"^claims\.yaml, C") as error:
-        read_ledger({"claims": {"C": entry}}, {}, {})[0]
+    paper = {key: value for key, value in (PAPER | change).items() if value is not None}
+    with pytest.raises(ValueError, match=r"^claims\.yaml, C, paper") as error:
+        read_ledger({"claims": {"C": {**OURS, "paper": paper, "test": C10}}}, {}, {})
     assert said in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_claim_is_the_papers_or_ours():
+    ours = {**ANCHOR, "test": C10, "ours": "control"}
+    with pytest.raises(ValueError, match=r"^claims\.yaml, C: unknown key 'paper'"):
+        read_ledger({"claims": {"C": ours}}, {}, {})
+    with pytest.raises(ValueError, match=r"^claims\.yaml, C: no paper"):
+        read_ledger({"claims": {"C": {**OURS, "test": C10}}}, {}, {})
+    with pytest.raises(ValueError, match=r"^claims\.yaml, C: no where"):
+        read_ledger({"claims": {"C": {"claim": "A.", "notebook": "01", "ours": "control", "test": C10}}}, {}, {})
+
+
+def test_a_statement_of_ours_takes_from_its_claim_what_it_does_not_say():
+    entries = {
+        "C": {**ANCHOR, "test": C10},
+        "C.a": {"claim": "B.", "notebook": "01", "ours": "control", "test": {"like": "C", "right": "GPOO"}},
+        "C.b": {**OURS, "where": "there", "ours": "reading", "of": "C.a", "test": {"like": "C.a", "below": 0}},
+    }
+    found, _ = read_ledger({"claims": entries}, {}, {})
+    assert [(claim.of, claim.where) for claim in found.values()] == [("", "here"), ("C", "here"), ("C.a", "there")]
+    first, *others = (claim.test.parts[0] for claim in found.values())
+    assert [part.cells for part in others] == [first.cells] * 2
+    assert [part.pairs for part in others] == [(("GPOO (S = 10)", "GPOO"),)] * 2
+    entries["C.a"]["test"] = {"like": "C.b"}
+    said = r"^l\.yaml, C\.a, test, like: unknown earlier claim 'C\.b'; the nearest right word is 'C'\.$"
+    with pytest.raises(ValueError, match=said):
+        read_ledger({"claims": entries}, {}, {}, "l.yaml")
+
+
+GRIDS = {"fig1": {"gap": [0.1, 1], "budget": [320]}, "fig2": {"n_arms": [8, 16], "per_arm": (10, 20)}, "made": {}}
+
+
+@pytest.mark.parametrize(
+    ("cells", "found"),
+    [
+        ("fig2", [("fig2", {"n_arms": [8, 16], "per_arm": [10, 20]})]),
+        (["fig1", "made"], [("fig1", {"gap": [0.1, 1]}), ("made", {})]),
+        ({"fig2": {"per_arm": 20}}, [("fig2", {"n_arms": [8, 16], "per_arm": [20]})]),
+        ({"fig1": {"budget": 320}}, [("fig1", {"gap": [0.1, 1], "budget": [320]})]),
+        ([{"fig1": "small"}, "fig2"], [("fig1", {"gap": [0.1]}), ("fig2", {"n_arms": [8, 16], "per_arm": [10, 20]})]),
+        ({"fig1": {"batch": 3}}, [("fig1", {"batch": [3], "gap": [0.1, 1]})]),
+        ([{"fig1": {"gap": 1}}, {"fig1": {"gap": 0.1}}], [("fig1", {"gap": [1]}), ("fig1", {"gap": [0.1]})]),
+    ],
+)
+def test_a_claim_has_the_grid_of_its_experiment(cells, found):
+    ledger = {"groups": {"small": {"gap": 0.1}}, "claims": {"C": {**ANCHOR, "test": {**C10, "cells": cells}}}}
+    claims, _ = read_ledger(ledger, {}, {}, grids=GRIDS)
+    assert list(claims["C"].test.parts[0].cells) == found
+
+
+def test_a_value_outside_the_grid_is_refused():
+    ledger = {"claims": {"C": {**ANCHOR, "test": {**C10, "cells": {"fig2": {"per_arm": [10, 50]}}}}}}
+    said = r"^s/claims\.yaml, C, test, cells, fig2, per_arm: 50 is not in the experiment's grid; name some of 10, 20\.$"
+    with pytest.raises(ValueError, match=said):
+        read_ledger(ledger, {}, {}, "s/claims.yaml", grids=GRIDS)
 
 
 def test_a_margin_of_both_sides_says_which_is_better():

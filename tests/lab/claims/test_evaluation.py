@@ -23,7 +23,8 @@ from bestarm_lab.claims.robustness import other_margins
 from bestarm_lab.claims.verdicts import Decision, scoreboard, verdict_table, verdict_text
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.paper import Paper
-from bestarm_lab.study import Study, load_study, study_names
+from bestarm_lab.study import Study, load_study
+from bestarm_lab.study_packages import study_names
 
 PAPER = Paper("", "", "", "", "", {})
 TEST = {"difference": "correct", "left": "a", "right": "b", "above": 0, "cells": {"e": {}}}
@@ -46,9 +47,10 @@ def rows(
     return pd.concat(frames, ignore_index=True).assign(convention=convention, data=data)
 
 
-def study(*tests: dict, checks=None, values=None, **about) -> Study:
+def study(*tests: dict, checks=None, values=None, quantifier="all", **about) -> Study:
     """Return a study with these tests as claims C1, C2, ..."""
-    anchor = {} if "ours" in about else {"sentence": "s0123456789-7", "level": "detail", "quantifier": "all"}
+    paper = {"sentence": "s0123456789-7", "level": "detail", "quantifier": quantifier}
+    anchor = {} if "ours" in about else {"paper": paper}
     claims = {
         f"C{i}": {"claim": f"Claim {i} holds.", "where": "here", "notebook": "01", **anchor, "test": t, **about}
         for i, t in enumerate(tests, start=1)

@@ -9,7 +9,8 @@ import pytest
 
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
-from bestarm_lab.study import load_study, study_names
+from bestarm_lab.study import load_study
+from bestarm_lab.study_packages import study_names
 
 
 def half(test):

@@ -4,7 +4,8 @@ import pytest
 
 from bestarm_lab.claims.fingerprint import fingerprint, read_fingerprint, sentence_of, words_of
 from bestarm_lab.paths import data_mirror
-from bestarm_lab.study import load_study, study_names
+from bestarm_lab.study import load_study
+from bestarm_lab.study_packages import study_names
 
 TEXT = "Nothing here. The first arm\nis the BEST one, by 0.5! Nor there."
 

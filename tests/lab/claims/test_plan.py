@@ -7,7 +7,8 @@ import pytest
 
 from bestarm.plugins import entry_points
 from bestarm_lab.results import rows_file
-from bestarm_lab.study import load_study, study_names
+from bestarm_lab.study import load_study
+from bestarm_lab.study_packages import study_names
 
 PLANNED = [(name, experiment) for name in study_names() for experiment in load_study(name).plan]
 

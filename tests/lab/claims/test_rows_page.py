@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pytest
 
 from bestarm_lab.paths import RESULTS, ROOT
-from bestarm_lab.study import study_names
+from bestarm_lab.study_packages import study_names
 
 PAGE = (ROOT / "site" / "pages" / "rows.md").read_text(encoding="utf-8")
 

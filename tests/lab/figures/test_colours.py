@@ -16,7 +16,8 @@ from matplotlib.colors import to_rgb
 import bestarm_studies
 from bestarm_lab.figures.styles import GREYS, OTHER, Style
 from bestarm_lab.paths import FIGURES
-from bestarm_lab.study import load_styles, study_names
+from bestarm_lab.study import load_styles
+from bestarm_lab.study_packages import study_names
 
 APART = 15.0
 VISIONS = {

@@ -12,7 +12,8 @@ from bestarm_lab.figures.printed import PRINTED, READ_OFF, beside, read_printed,
 from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.values import COLUMNS, as_values
 from bestarm_lab.paths import FIGURES
-from bestarm_lab.study import load_printed, study_names
+from bestarm_lab.study import load_printed
+from bestarm_lab.study_packages import study_names
 
 BLOCK = {"source": "Table 2", "statistic": "mean", "n": 30, "values": {"f1": {"A": {10: 0.25, 20: 0.125}}}}
 FILE = {"03/fig04": [BLOCK]}

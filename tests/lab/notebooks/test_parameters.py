@@ -24,7 +24,8 @@ from bestarm_lab.notebooks.runner import NotebookFailed, check_parameters, noteb
 from bestarm_lab.notebooks.section import Section
 from bestarm_lab.paths import FIGURES, NOTEBOOKS, QUICK, RESULTS, ROOT
 from bestarm_lab.results import published
-from bestarm_lab.study import load_study, study_names
+from bestarm_lab.study import load_study
+from bestarm_lab.study_packages import study_names
 
 IDS = {"ids": lambda p: f"{p.parent.name}/{p.stem}"}
 PATHS = notebooks_of()

@@ -8,7 +8,6 @@ from functools import partial
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.figure import Figure
 
 from bestarm.policies.cells.gpoo import Gpoo
@@ -57,6 +56,8 @@ def grid_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figur
 
     All panels have one range of colours; a frame marks the best K for each S.
     """
+    import seaborn as sns  # a fifth of a second, for this figure alone
+
     conventions = [c for c in CONVENTIONS if c in set(values["convention"])]
     panels = list(dict.fromkeys(values["panel"]))
     figure, axes = plt.subplots(

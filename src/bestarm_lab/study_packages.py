@@ -1,0 +1,82 @@
+"""Packages of studies by name, with their files; no study is loaded, so what is misspelt is refused at once."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from typing import Any
+
+from bestarm.plugins import entry_points
+from bestarm_lab.yaml_keys import read_yaml
+
+
+def study_names() -> list[str]:
+    """Return the names of the studies of every installed distribution, in alphabetical order."""
+    return sorted(entry_points("bestarm.studies"))
+
+
+def package_of(name: str) -> str:
+    """Return the package of a study.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name.
+    """
+    if name not in study_names():
+        raise ValueError(f"unknown study {name!r}; there are: {', '.join(study_names())}.")
+    return entry_points("bestarm.studies")[name].value
+
+
+def section_of(notebook: str) -> str:
+    """Return the package of a notebook's section: its name without the number, ``adaptive`` of ``03_adaptive``."""
+    return re.sub(r"^\d+_", "", notebook)
+
+
+def sections(name: str) -> dict[str, str]:
+    """Return the notebooks of a study's sections, each with its folder: ``NOTEBOOKS`` of the package, in its order."""
+    return {notebook: section_of(notebook) for notebook in getattr(import_module(package_of(name)), "NOTEBOOKS", ())}
+
+
+def claims_files(name: str) -> list[tuple[str, str]]:
+    """Return the notebook and the file of claims of the study itself, whose notebook is "", and of its sections."""
+    places = {"": "claims.yaml"} | {notebook: f"{folder}/claims.yaml" for notebook, folder in sections(name).items()}
+    return [(notebook, file) for notebook, file in places.items() if has_file(name, file)]
+
+
+def has_file(name: str, file: str) -> bool:
+    """Return whether a study has one of the YAML files that it may have."""
+    return files(package_of(name)).joinpath(file).is_file()
+
+
+def read_file(name: str, file: str) -> Any:
+    """Return what one of a study's YAML files says."""
+    text = files(package_of(name)).joinpath(file).read_text(encoding="utf-8")
+    return read_yaml(text, f"{name}/{file}")
+
+
+@cache
+def claim_ids(name: str) -> list[str]:
+    """Return the names of a study's claims, without loading the study or reading its files as YAML."""
+    folder = files(package_of(name))
+    texts = [folder.joinpath(file).read_text(encoding="utf-8") for _, file in claims_files(name)]
+    return [i for text in texts for i in re.findall(r"^  (\S+):$", f"\n{text}".partition("\nclaims:")[2], re.MULTILINE)]
+
+
+def find_claim(identity: str) -> tuple[str, str]:
+    """Return the study of a claim, and its name as the ledger writes it; capitals do not matter.
+
+    Raises
+    ------
+    ValueError
+        For an unknown claim, with the nearest ones.
+    """
+    known = {i.casefold(): (study, i) for study in study_names() for i in claim_ids(study)}
+    if identity.casefold() not in known:
+        close = get_close_matches(identity.casefold(), known, 3, 0.5)
+        near = ", ".join(known[i][1] for i in close) or "none; results/<study>/verdicts.csv lists all"
+        raise ValueError(f"unknown claim {identity!r}; the nearest ones are {near}.")
+    return known[identity.casefold()]
