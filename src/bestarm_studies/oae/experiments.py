@@ -198,7 +198,7 @@ def landscape_searches(**choice: Any) -> dict[str, Experiment]:
     }
 
 
-# the paper is silent on biases; these are the default of its framework
-SYNTHETIC: dict[str, Experiment] = landscape_searches(settings={"bias": DEFAULT_BIAS}, step_sizes=DEFAULT_STEP_SIZES)
-ZERO_BIASES: dict[str, Experiment] = {f"zero_{name}": found for name, found in landscape_searches().items()}
-EXPERIMENTS: dict[str, Experiment] = SYNTHETIC | ZERO_BIASES
+SYNTHETIC: dict[str, Experiment] = landscape_searches()
+_default = landscape_searches(settings={"bias": DEFAULT_BIAS}, step_sizes=DEFAULT_STEP_SIZES)
+RANDOM_BIASES: dict[str, Experiment] = {f"random_{name}": found for name, found in _default.items()}
+EXPERIMENTS: dict[str, Experiment] = SYNTHETIC | RANDOM_BIASES

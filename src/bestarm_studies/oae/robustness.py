@@ -22,9 +22,9 @@ from bestarm_studies.oae.open_choices.open_design import N_ARMS, N_DRAWS, QUANTI
 
 ON_LANDSCAPES, DESIGN = "synthetic_10_5", "design_10_5"
 QUANTILE_WORDS = {"first_5": "top 5%", "first_1": "top 1%", "first_02": "top 0.2%"}
-ZERO = "biases of zero"
+RANDOM_START = "random biases and their step sizes"
 VARIANTS = {
-    "open_base": "base: zero biases",
+    "open_base": "base",
     "open_steps_600": "600 steps",
     "open_rate_3": "step size 0.003",
     "open_rate_1": "step size 0.001",
@@ -81,7 +81,7 @@ def _draws() -> Iterator[OpenChoice]:
 CHOICES = (
     OpenChoice("top 5%", quantities=["first_hit"], values={"first_hit": VALUES["first_hit_5"]}, ours=True),
     OpenChoice("top 0.2%", quantities=["first_hit"], values={"first_hit": VALUES["first_hit_02"]}, ours=True),
-    OpenChoice(ZERO, {name: Substitution(f"zero_{name}") for name in SYNTHETIC}),
+    OpenChoice(RANDOM_START, {name: Substitution(f"random_{name}") for name in (*SYNTHETIC, "fits_synthetic")}),
     # no claim on regret, since these searches end once they have found
     *(OpenChoice(words, {ON_LANDSCAPES: Substitution(name)}, ["first_hit"]) for name, words in VARIANTS.items()),
     *_draws(),

@@ -73,12 +73,12 @@ class StepSizes(NamedTuple):
 
 
 # The paper gives no step size. These have the lowest mean rank of training errors after 5000 steps and after 200, over
-# the sets on which a class is searched, see step_sizes.chosen_rates, where biases start from zero: on tables, and in
-# notebook 09, which searches NN 10-5 with both smaller ones, too, since on the landscapes 0.003 ties with 0.01.
+# the sets on which a class is searched, see step_sizes.chosen_rates; biases start from zero. Notebook 09 searches NN
+# 10-5 with both smaller ones, too, since on the landscapes 0.003 ties with 0.01.
 LEARNING_RATE = {LINEAR: 0.001, SMALL: 0.01, MIDDLE: 0.003, LARGE: 0.003}
 STEP_SIZES = StepSizes(LEARNING_RATE, {LINEAR: 0.01, SMALL: 0.01, MIDDLE: 0.003, LARGE: 0.003})
-# The paper is silent on biases, too. On landscapes networks start from random ones, the default of their framework; the
-# same rule on the landscapes alone.
+# The paper is silent on biases, too. Searches of landscapes are repeated from random ones, the default of its
+# framework, with step sizes by the same rule on the landscapes alone.
 DEFAULT_BIAS = 1.0
 DEFAULT_STEP_SIZES = StepSizes({SMALL: 0.003, MIDDLE: 0.003, LARGE: 0.001}, {SMALL: 0.01, MIDDLE: 0.003, LARGE: 0.01})
 

@@ -44,11 +44,9 @@ def landscape_fits(title: str, **start: Any) -> Computation:
 
 
 EXPERIMENTS: dict[str, Experiment | Computation] = {
-    "fits_synthetic": landscape_fits(
-        "Training error on the four landscapes, by class and step size", bias=DEFAULT_BIAS
-    ),
-    "zero_fits_synthetic": landscape_fits(
-        "Training error on the four landscapes from biases of zero, by class and step size"
+    "fits_synthetic": landscape_fits("Training error on the four landscapes, by class and step size"),
+    "random_fits_synthetic": landscape_fits(
+        "Training error on the four landscapes from random biases, by class and step size", bias=DEFAULT_BIAS
     ),
     "fits_uci": Computation(
         title="Training error on three UCI sets, by class and step size",

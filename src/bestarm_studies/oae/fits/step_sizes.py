@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -37,6 +38,24 @@ def chosen_rates(rows: pd.DataFrame, *, on_lines: bool = False) -> pd.DataFrame:
     best = found[found["mean_rank"] == found.groupby("series")["mean_rank"].transform("min")]
     found["chosen"] = found["learning_rate"] == found["series"].map(best.groupby("series")["learning_rate"].max())
     return found
+
+
+def capacity_table(starts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return the median training error over the variance on both sets with four hills, for each way to start (the
+    keys), step size and network, and whether it falls from each network to the next larger one (Appendix E.1.1)."""
+    lines = []
+    for start, rows in starts.items():
+        last = rows[(rows["x"] == rows["x"].max()) & (rows["series"] != "linear")]
+        last = last[last["panel"].str.startswith("MultiValley")].assign(misfit=lambda r: r["mse"] / r["var"])
+        medians = last.groupby(["panel", "learning_rate", "series"], sort=False)["misfit"].median().unstack()
+        for (panel, rate), found in medians.iterrows():
+            networks = found.to_list()
+            falls = all(b < a for a, b in pairwise(networks))
+            texts = {name: f"{value:.3f}" for name, value in found.items()}
+            lines.append(
+                {"biases": start, "set": panel, "step size": f"{rate:g}", **texts, "falls": "yes" if falls else "no"}
+            )
+    return pd.DataFrame(lines)
 
 
 def rates_after(rows: pd.DataFrame, steps: Sequence[int], *, on_lines: bool = False) -> pd.DataFrame:

@@ -44,7 +44,7 @@ class Choice:
     words : str
         What it is.
     levels : mapping of str to Any
-        Words of each level, and the setting's value; the first is what the other notebooks have, except for biases.
+        Words of each level, and the setting's value; the first is what the other notebooks have.
     reason : str
         Why these levels.
     of_problem : bool

@@ -9,7 +9,7 @@ from bestarm_lab.experiments.computation import Computation
 from bestarm_studies.oae.experiments import BATCH
 from bestarm_studies.oae.landscapes import landscape
 from bestarm_studies.oae.problem.evolution import evolution_rows
-from bestarm_studies.oae.series import DEFAULT_BIAS, DEFAULT_STEP_SIZES, SMALL
+from bestarm_studies.oae.series import LEARNING_RATE, SMALL
 
 EVOLUTION_ROUNDS = (5, 15, 25, 45)
 EXPERIMENTS = {
@@ -24,8 +24,7 @@ EXPERIMENTS = {
                 max(EVOLUTION_ROUNDS),
                 standardise=True,
                 hidden=SMALL,
-                learning_rate=DEFAULT_STEP_SIZES.long[SMALL],
-                bias=DEFAULT_BIAS,
+                learning_rate=LEARNING_RATE[SMALL],
                 optimism=0.001,
             ),
             at=EVOLUTION_ROUNDS,
