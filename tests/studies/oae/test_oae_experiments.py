@@ -39,7 +39,7 @@ COMPUTATIONS = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Comp
 @pytest.mark.parametrize("name", SEARCHES)
 def test_the_papers_scale(name):
     """25 runs or more of 150 batches of three arms, 5000 steps and 10 members where there are any."""
-    runs = MORE_RUNS.get(name.removeprefix("zero_"), 25)
+    runs = MORE_RUNS.get(name.removeprefix("random_"), 25)
     steps = 600 if name == "open_steps_600" else 5000
     for cell in SEARCHES[name].cells("paper"):
         assert (cell.replications, cell.policy.batch, cell.policy.rounds) == (runs, 3, 150)
@@ -68,7 +68,7 @@ def test_searches_end_once_they_have_found_what_is_counted(name):
     """No quantile that is counted is smaller; series whose rewards are drawn go on, and few batches are too few."""
     settings = SEARCHES[name].observe.keywords
     assert settings["until"] == SMALLEST_TAU == min(TAUS)
-    name = name.removeprefix("zero_")  # from zero as from random biases
+    name = name.removeprefix("random_")  # from random biases as from zero
     drawn = ("synthetic_10_5", "synthetic_100_10", "bikes_100_10", "blogs_100_10")
     assert settings.get("whole", ()) == (tuple(VANILLA) if name in drawn else ())
     assert settings.get("least", 0) == (LEAST_BATCHES if name in ("synthetic_10_5", "sequential_10_5") else 0)
@@ -138,7 +138,7 @@ def test_searches_that_no_profile_cuts_are_at_the_papers_scale():
     assert whole == {"plain_days"}
     fits = {name for name, computation in COMPUTATIONS.items() if computation.same_scale("laptop", "paper")}
     lines = {"contexts_fits", "cmap_fits", "cmap_batches"}
-    assert fits == {"fits_synthetic", "zero_fits_synthetic", "fits_uci", "evolution"} | lines
+    assert fits == {"fits_synthetic", "random_fits_synthetic", "fits_uci", "evolution"} | lines
 
 
 @pytest.mark.parametrize("name", ["evolution", "regret_sphere", "regret_clones", "queries", "optimism"])

@@ -267,7 +267,7 @@ def test_the_step_size_is_that_of_the_lowest_mean_rank_over_the_sets_that_a_clas
 
 
 @pytest.mark.parametrize(
-    ("files", "used"), [(["zero_fits_synthetic", "fits_uci"], STEP_SIZES), (["fits_synthetic"], DEFAULT_STEP_SIZES)]
+    ("files", "used"), [(["fits_synthetic", "fits_uci"], STEP_SIZES), (["random_fits_synthetic"], DEFAULT_STEP_SIZES)]
 )
 def test_the_step_sizes_of_the_searches_are_those_of_the_rule(files, used):
     """With random biases only landscapes are searched, and by networks alone."""

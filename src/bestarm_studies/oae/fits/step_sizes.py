@@ -40,21 +40,27 @@ def chosen_rates(rows: pd.DataFrame, *, on_lines: bool = False) -> pd.DataFrame:
     return found
 
 
-def capacity_table(starts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return the median training error over the variance on both sets with four hills, for each way to start (the
-    keys), step size and network, and whether it falls from each network to the next larger one (Appendix E.1.1)."""
-    lines = []
+def capacity_errors(starts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return ``panel, x, series, value``: the median training error over the variance on both sets with four hills, by
+    step size ``x``, for each network and way to start (the keys), as ``network from start``."""
+    found = []
     for start, rows in starts.items():
         last = rows[(rows["x"] == rows["x"].max()) & (rows["series"] != "linear")]
-        last = last[last["panel"].str.startswith("MultiValley")].assign(misfit=lambda r: r["mse"] / r["var"])
-        medians = last.groupby(["panel", "learning_rate", "series"], sort=False)["misfit"].median().unstack()
-        for (panel, rate), found in medians.iterrows():
-            networks = found.to_list()
-            falls = all(b < a for a, b in pairwise(networks))
-            texts = {name: f"{value:.3f}" for name, value in found.items()}
-            lines.append(
-                {"biases": start, "set": panel, "step size": f"{rate:g}", **texts, "falls": "yes" if falls else "no"}
-            )
+        last = last[last["panel"].str.startswith("MultiValley")].assign(value=lambda r: r["mse"] / r["var"])
+        medians = last.groupby(["panel", "learning_rate", "series"], sort=False)["value"].median().reset_index()
+        found.append(medians.assign(series=medians["series"] + f" from {start}"))
+    return pd.concat(found, ignore_index=True).rename(columns={"learning_rate": "x"})
+
+
+def capacity_table(errors: pd.DataFrame) -> pd.DataFrame:
+    """Return `capacity_errors` as text, and whether they fall from each network to the next larger (Appendix E.1.1)."""
+    lines = []
+    names = errors["series"].str.partition(" from ")
+    for (biases, panel, rate), found in errors.groupby([names[2], "panel", "x"], sort=False):
+        networks = dict(zip(names[0][found.index], found["value"], strict=True))
+        falls = all(b < a for a, b in pairwise(networks.values()))
+        texts = {name: f"{value:.3f}" for name, value in networks.items()}
+        lines.append({"biases": biases, "set": panel, "step size": f"{rate:g}", **texts, "falls": ["no", "yes"][falls]})
     return pd.DataFrame(lines)
 
 
