@@ -1,11 +1,14 @@
-"""Imports go one way: studies to the lab and the library, no study to another, and nowhere in a circle."""
+"""Imports go one way: studies to the lab and the library, no study and no section to another, nowhere in a circle."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
 
 from bestarm_lab.experiments.names import PACKAGES, PLACES, SOURCE, source_file
+from bestarm_lab.paths import NOTEBOOKS
+from bestarm_lab.study_packages import study_names
 
 BELOW = {  # what each package may import beside itself
     "bestarm": set(),
@@ -97,3 +100,32 @@ def test_no_modules_import_one_another(package):
 
 def test_a_circle_of_three_is_found():
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set()}) == [["a", "b", "c"]]
+
+
+SHARED = {"oae": {"cell_lines"}}  # rooms of more than one notebook
+WITHOUT_ROOM = {"oae": {"what_to_use", "your_own_screen"}}  # notebooks on one's own arms, whose code is the library
+GATHERERS = {"robustness"}  # modules of a study's root that read its sections
+
+
+def sections_of(study: str) -> set[str]:
+    return {path.parent.name for path in (SOURCE / "bestarm_studies" / study).glob("*/__init__.py")}
+
+
+@pytest.mark.parametrize("study", study_names())
+def test_every_notebook_of_a_study_has_a_folder_of_its_name(study):
+    notebooks = {re.sub(r"^\d+_", "", path.stem) for path in (NOTEBOOKS / study).glob("*.ipynb")}
+    assert notebooks - WITHOUT_ROOM.get(study, set()) == sections_of(study) - SHARED.get(study, set())
+
+
+@pytest.mark.parametrize("study", study_names())
+def test_no_section_imports_another(study):
+    rooms, root = sections_of(study), SOURCE / "bestarm_studies" / study
+    for path in root.rglob("*.py"):
+        inside = path.relative_to(root).parts
+        own = SHARED.get(study, set()) | {inside[0] if len(inside) > 1 else ""}
+        if len(inside) == 1 and path.stem in GATHERERS:
+            continue
+        for other in imported_modules(path.read_text(encoding="utf-8")):
+            parts = other.split(".")
+            if parts[0] == "bestarm_studies" and len(parts) > 2 and parts[1] == study and parts[2] in rooms:
+                assert parts[2] in own, f"{'/'.join(inside)} imports {other}: what two sections share is in the root"
