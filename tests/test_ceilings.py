@@ -1,0 +1,42 @@
+"""Ceilings of size: a number here is raised only with a line in docs/decisions/house.md that says what for."""
+
+from pathlib import Path
+
+import pytest
+
+from bestarm_lab.paths import ROOT
+
+CEILINGS = {  # lines of Python, or of YAML
+    "src/bestarm/**/*.py": 24_000,
+    "src/bestarm_lab/**/*.py": 10_700,
+    "src/bestarm_objectives/**/*.py": 3750,
+    "src/bestarm_studies/**/*.py": 23_200,
+    "tests/**/*.py": 36_200,
+    "src/bestarm_studies/**/*.yaml": 7500,
+}
+WORDS_OF_DECISIONS = 15_000
+ENTRIES_OF_ROOT = 24  # and what git ignores
+
+
+def lines(pattern: str) -> int:
+    return sum(path.read_text(encoding="utf-8").count("\n") for path in ROOT.glob(pattern))
+
+
+@pytest.mark.parametrize("pattern", CEILINGS)
+def test_sizes_stay_below_their_ceilings(pattern):
+    assert 0.8 * CEILINGS[pattern] < lines(pattern) <= CEILINGS[pattern]
+
+
+def test_the_library_without_its_search():
+    assert lines("src/bestarm/**/*.py") - lines("src/bestarm/search/**/*.py") <= 17_800
+
+
+def test_decisions_can_be_read_in_an_hour():
+    pages = (ROOT / "docs" / "decisions").glob("*.md")
+    assert sum(len(page.read_text(encoding="utf-8").split()) for page in pages) <= WORDS_OF_DECISIONS
+
+
+def test_the_root_is_seen_at_a_glance():
+    ignored = {".git", *(line.strip("/\n") for line in Path(ROOT / ".gitignore").open(encoding="utf-8"))}
+    entries = {path.name for path in ROOT.iterdir()} - ignored
+    assert len(entries) <= ENTRIES_OF_ROOT, sorted(entries)
