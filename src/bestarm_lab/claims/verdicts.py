@@ -202,8 +202,8 @@ def adjust(verdicts: pd.DataFrame, of: str = "") -> pd.DataFrame:
         ``p_adjusted``, and ``level``: the two-sided level that the adjustment leaves to each claim of a family.
     """
     if of:
-        keys = ("p", "p_opposite")
-        verdicts = verdicts.assign(**{k: verdicts[of + k].astype(np.float64).fillna(verdicts[k]) for k in keys})
+        both = {k: verdicts[of + k].astype(np.float64).fillna(verdicts[k]) for k in ("p", "p_opposite")}
+        verdicts = verdicts.assign(**both)
     p = _two_sided(verdicts)
     level = pd.Series(np.nan, index=p.index)
     tested = verdicts[p.notna()]
@@ -239,7 +239,7 @@ def _two_sided(verdicts: pd.DataFrame) -> pd.Series:
 
 
 def verdict_text(line: Mapping[str, Any]) -> str:
-    """Return a verdict in words with what belongs to it: (3 of 8, 1 against), (about 400 runs), (better than claimed)."""
+    """Return a verdict in words with its notes: (3 of 8, 1 against), (about 400 runs), (better than claimed)."""
     verdict, notes = str(line["verdict"]), []
     if verdict == "undecided":
         if line["comparisons"] > 1:
