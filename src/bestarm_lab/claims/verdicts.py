@@ -292,7 +292,7 @@ def effect_text(line: Mapping[str, Any]) -> str:
     if pd.isna(line["effect"]):
         return str(line["decided_by"]) if isinstance(line["decided_by"], str) else ""
     claimed = f"(claimed: {line['margin']}), {line['unit']}"
-    mean = f"; {average_text(line)}" if isinstance(line["on_average"], str) else ""
+    mean = f"; {average_text(line)}" if isinstance(line.get("on_average"), str) else ""
     if str(line["unit"]).startswith("share of the cells"):
         return f"{line['decided_by']} {claimed}{mean}"
     decides = _numbers(line, "effect", "low", "high")

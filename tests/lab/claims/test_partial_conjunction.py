@@ -105,7 +105,7 @@ def cells_on_average(runs, relation, *, shares=False):
 
 
 def test_a_mean_over_cells_is_hall_s_test_on_the_means_of_runs():
-    """Cells of equal runs by `mean_of`; of unequal ones with the variance of a sum over runs; of ratios by logarithms."""
+    """Cells of equal runs by `mean_of`; of unequal ones by the variance of a sum; of ratios by logarithms."""
     rng, above = np.random.default_rng(0), Relation("above", 0.1)
     runs = rng.exponential(size=(3, 40))
     found, plain = cells_on_average(runs, above), mean_of(pd.Series(runs.mean(axis=0)), shares=False)
@@ -141,23 +141,23 @@ LAWS = {
 @pytest.mark.parametrize(("m", "n"), [(4, 25), (12, 100)])
 @pytest.mark.parametrize("shared", [0.0, 0.5, 0.9])
 def test_a_mean_over_correlated_cells_is_decided_wrongly_in_at_most_four_percent_a_side(law, m, n, shared):
-    """Cells on both sides of the margin and their mean at it; 3.8% are allowed, and 1000 draws have an error of 0.5%."""
+    """Cells on both sides of the margin and their mean at it; 3.8% are allowed."""
     rng, draw = np.random.default_rng(m), LAWS[law]
     wrong = np.zeros(2)
-    for _ in range(1000):
+    for _ in range(500):
         own, common = draw(rng, (m, n)), draw(rng, (1, n))
         runs = np.sqrt(1.0 - shared) * own + np.sqrt(shared) * common + np.linspace(-0.5, 0.5, m)[:, None]
         found = cells_on_average(runs, Relation("above", 0.0))
         wrong += [found.p <= 0.025, found.p_opposite <= 0.025]
-    assert (wrong / 1000 <= 0.038).all()
+    assert (wrong / 500 <= 0.038).all()
 
 
 @pytest.mark.parametrize(("m", "n", "share"), [(4, 50, 0.02), (12, 200, 0.02), (12, 50, 0.1), (12, 200, 0.2)])
 @pytest.mark.parametrize("shared", [0.0, 0.5, 1.0])
 def test_a_mean_share_is_decided_wrongly_in_at_most_four_percent_a_side(m, n, share, shared):
     rng, wrong = np.random.default_rng(m), np.zeros(2)
-    for _ in range(1000):
+    for _ in range(500):
         drawn = np.where(rng.random((m, n)) < shared, rng.random((1, n)), rng.random((m, n))) < share
         found = cells_on_average(drawn.astype(float), Relation("above", share), shares=True)
         wrong += [found.p <= 0.025, found.p_opposite <= 0.025]
-    assert (wrong / 1000 <= 0.038).all()
+    assert (wrong / 500 <= 0.038).all()
