@@ -14,9 +14,18 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bestarm_lab.claims.verdicts import CONVENTIONS, VERDICTS, counts_text, effect_text, scoreboard, verdict_text
+from bestarm_lab.claims.verdicts import (
+    CONVENTIONS,
+    VERDICTS,
+    adjust,
+    counts_text,
+    effect_text,
+    families,
+    scoreboard,
+    verdict_text,
+)
 from bestarm_lab.experiments.scale import Profile
-from bestarm_lab.notebooks.score import disagreements, score_figure, score_values, shares
+from bestarm_lab.notebooks.score import by_average, disagreements, score_figure, score_values, shares
 from bestarm_lab.paths import DATA, ROOT
 from bestarm_lab.results import read_comparisons, read_verdicts, rows_file
 from bestarm_lab.study import load_study
@@ -25,6 +34,7 @@ from bestarm_lab.study_packages import study_names
 README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 SCOREBOARD = DOCS / "scoreboard.md"
+RULE = DOCS / "verdicts.md"
 REPRODUCE = DOCS / "reproduce.md"
 WORDS_OF_SCORE = {  # verdicts in the order of the README's line
     "confirmed": "are confirmed",
@@ -74,12 +84,38 @@ def score() -> Figure:
 def score_line() -> str:
     """Return the score in a sentence: the papers' claims as their texts state them, by verdict, in percent."""
     tables = [table[table["ours"].fillna("") == ""] for table in all_verdicts().values()]
-    words = pd.concat([table.loc[table["convention"] == "as_written", "verdict"] for table in tables])
-    percent = (100 * words.value_counts() / len(words)).round().astype(int)
-    parts = [f"{percent[word]}% {said}" for word, said in WORDS_OF_SCORE.items() if word in percent.index]
+    lines = pd.concat([table[table["convention"] == "as_written"] for table in tables])
+    beside = int(((lines["verdict"] == "confirmed") & (lines["against"] > 0)).sum())
+    parts = _percent(lines["verdict"], list(WORDS_OF_SCORE))
+    parts[0] += f" ({beside} of these claims with comparisons significantly against them)"
     both = disagreements(all_verdicts())
-    text = f"Of {len(words)} claims, run as the texts state them, {', '.join(parts[:-1])} and {parts[-1]}."
+    text = f"Of {len(lines)} claims, run as the texts state them, {', '.join(parts[:-1])} and {parts[-1]}."
+    mean = _percent(by_average(lines), ["confirmed", "refuted", "mixed", "undecided"])
+    text += " With the mean over comparisons in place of their count, where a claim speaks of most or names no number "
+    text += f"({lines['on_average'].notna().sum()} claims), {', '.join(mean[:-1])} and {mean[-1]}."
     return f"{text} Of {both['claims'].sum()} also run as coded, {both['differ'].sum()} get another verdict.\n"
+
+
+def _percent(words: pd.Series, named: list[str]) -> list[str]:
+    """Return the shares of verdicts in words."""
+    percent = (100 * words.value_counts() / len(words)).round().astype(int)
+    return [f"{percent[word]}% {WORDS_OF_SCORE[word]}" for word in named if word in percent.index]
+
+
+def family_table() -> str:
+    """Return the table of families of claims: how many each has, and below which two-sided p a claim is decided."""
+    lines = ["| paper | run as | family | claims | p below | means: p below |", "| --- | --- | --- | --: | --: | --: |"]
+    for name, table in all_verdicts().items():
+        tested = table[table["p"].notna()].fillna({"ours": "", "level": "", "of": ""})
+        levels = [adjust(tested, of)["level"] for of in ("", "average_")]
+        found = pd.DataFrame({"convention": tested["convention"], "family": families(tested), "n": 1})
+        found = found.assign(count=levels[0], mean=levels[1])
+        for (convention, family), mine in found.groupby(["convention", "family"], sort=False):
+            limits = [f"{mine[key].mode()[0]:.3g}" for key in ("count", "mean")]
+            paper = load_study(name).paper.abbreviation
+            told = [paper, CONVENTIONS[str(convention)], str(family), str(len(mine)), *limits]
+            lines.append("| " + " | ".join(told) + " |")
+    return "\n".join(lines) + "\n"
 
 
 def named_claims(text: str) -> list[str]:
@@ -195,7 +231,8 @@ def generated() -> dict[Path, str]:
     """Return the text of the page of the score, and of the pages of which a part is written here."""
     readme = rebuilt(README, {"score": score_line()})
     reproduce = rebuilt(REPRODUCE, {"hardware": hardware(), "runs": planned_runs()})
-    return {README: readme, REPRODUCE: reproduce, SCOREBOARD: scoreboard_page(named_claims(readme))}
+    rule = rebuilt(RULE, {"families": family_table()})
+    return {README: readme, REPRODUCE: reproduce, RULE: rule, SCOREBOARD: scoreboard_page(named_claims(readme))}
 
 
 def write_pages() -> None:
