@@ -141,7 +141,7 @@ def verdict_tables() -> dict[str, pd.DataFrame]:
 
 
 def score_figure() -> str:
-    """Return the score in HTML: headline claims with all comparisons, and the shares of all claims of a paper by their words."""
+    """Return the score in HTML: headline claims with all comparisons, and all claims of a paper by their words."""
     tables = verdict_tables()
     compared = {study: table for study in tables if (table := read_comparisons(study)) is not None}
     shorts = {i: claim.short for study in tables for i, claim in load_study(study).claims.items() if claim.short}
