@@ -266,8 +266,8 @@ def main() -> None:
     for line in found.to_dict("records"):
         shares = [f"{value:.1%}" for value in list(line.values())[2:]]
         print("| " + " | ".join([line["test"], line["cells"], *shares]) + " |")
-    for line in law_lines():
-        print("| " + " | ".join([str(line["law"]), *(f"{rate:.1%}" for rate in list(line.values())[1:])]) + " |")
+    for law in law_lines():
+        print("| " + " | ".join([str(law["law"]), *(f"{rate:.1%}" for rate in list(law.values())[1:])]) + " |")
 
 
 if __name__ == "__main__":
