@@ -202,8 +202,8 @@ def adjust(verdicts: pd.DataFrame, of: str = "") -> pd.DataFrame:
         ``p_adjusted``, and ``level``: the two-sided level that the adjustment leaves to each claim of a family.
     """
     if of:
-        both = {k: verdicts[of + k].astype(np.float64).fillna(verdicts[k]) for k in ("p", "p_opposite")}
-        verdicts = verdicts.assign(**both)
+        numbers = {k: verdicts[[of + k, k]].astype(np.float64) for k in ("p", "p_opposite")}
+        verdicts = verdicts.assign(**{k: both[of + k].fillna(both[k]) for k, both in numbers.items()})
     p = _two_sided(verdicts)
     level = pd.Series(np.nan, index=p.index)
     tested = verdicts[p.notna()]

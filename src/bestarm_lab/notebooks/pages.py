@@ -14,8 +14,10 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
+from bestarm_lab.claims.records import LEVELS
 from bestarm_lab.claims.verdicts import (
     CONVENTIONS,
+    OWN,
     VERDICTS,
     adjust,
     counts_text,
@@ -35,6 +37,7 @@ README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 SCOREBOARD = DOCS / "scoreboard.md"
 RULE = DOCS / "verdicts.md"
+FAMILIES = (*LEVELS, OWN)
 REPRODUCE = DOCS / "reproduce.md"
 WORDS_OF_SCORE = {  # verdicts in the order of the README's line
     "confirmed": "are confirmed",
@@ -87,12 +90,14 @@ def score_line() -> str:
     lines = pd.concat([table[table["convention"] == "as_written"] for table in tables])
     beside = int(((lines["verdict"] == "confirmed") & (lines["against"] > 0)).sum())
     parts = _percent(lines["verdict"], list(WORDS_OF_SCORE))
-    parts[0] += f" ({beside} of these claims with comparisons significantly against them)"
+    parts[0] += f" ({beside} claims with comparisons significantly against them)"
     both = disagreements(all_verdicts())
     text = f"Of {len(lines)} claims, run as the texts state them, {', '.join(parts[:-1])} and {parts[-1]}."
     mean = _percent(by_average(lines), ["confirmed", "refuted", "mixed", "undecided"])
-    text += " With the mean over comparisons in place of their count, where a claim speaks of most or names no number "
-    text += f"({lines['on_average'].notna().sum()} claims), {', '.join(mean[:-1])} and {mean[-1]}."
+    text += (
+        f" With the mean over comparisons in place of their count, in the {lines['on_average'].notna().sum()} claims "
+    )
+    text += f"on most or on no number of them, {', '.join(mean[:-1])} and {mean[-1]}."
     return f"{text} Of {both['claims'].sum()} also run as coded, {both['differ'].sum()} get another verdict.\n"
 
 
@@ -103,18 +108,20 @@ def _percent(words: pd.Series, named: list[str]) -> list[str]:
 
 
 def family_table() -> str:
-    """Return the table of families of claims: how many each has, and below which two-sided p a claim is decided."""
-    lines = ["| paper | run as | family | claims | p below | means: p below |", "| --- | --- | --- | --: | --: | --: |"]
+    """Return the table of families: of each its claims, and below which two-sided p one is decided, and its mean."""
+    lines = ["| paper | run as | " + " | ".join(FAMILIES) + " |", "| --- | --- |" + " --: |" * len(FAMILIES)]
     for name, table in all_verdicts().items():
         tested = table[table["p"].notna()].fillna({"ours": "", "level": "", "of": ""})
-        levels = [adjust(tested, of)["level"] for of in ("", "average_")]
-        found = pd.DataFrame({"convention": tested["convention"], "family": families(tested), "n": 1})
-        found = found.assign(count=levels[0], mean=levels[1])
-        for (convention, family), mine in found.groupby(["convention", "family"], sort=False):
-            limits = [f"{mine[key].mode()[0]:.3g}" for key in ("count", "mean")]
-            paper = load_study(name).paper.abbreviation
-            told = [paper, CONVENTIONS[str(convention)], str(family), str(len(mine)), *limits]
-            lines.append("| " + " | ".join(told) + " |")
+        levels, means = (adjust(tested, of)["level"] for of in ("", "average_"))
+        family = families(tested)
+        for convention, words in CONVENTIONS.items():
+            told = []
+            for each in FAMILIES:
+                mine = (tested["convention"] == convention) & (family == each)
+                limits = [found[mine].mode() for found in (levels, means)]
+                told.append(f"{mine.sum()}: {limits[0][0]:.3f}, {limits[1][0]:.3f}" if mine.any() else "")
+            if any(told):
+                lines.append("| " + " | ".join([load_study(name).paper.abbreviation, words, *told]) + " |")
     return "\n".join(lines) + "\n"
 
 

@@ -130,7 +130,7 @@ def score_figure(
     axes[-1, 0].set_xlim(-REACH * 1.04, REACH * 1.04)
     axes[-1, 0].set_xlabel("distance from the margin, standard deviations of a run\n← against the claim     for it →")
     axes[-1, 1].set_xlim(0.0, 1.0)
-    axes[-1, 1].set_xlabel("all claims, by the count\nof comparisons and on average")
+    axes[-1, 1].set_xlabel("all claims, by count\nand on average")
     axes[-1, 1].xaxis.set_major_formatter(lambda x, _: f"{x:.0%}")
     mean = Line2D(
         [], [], mfc="black", mec="black", marker="o", ms=4.5, color="black", lw=1.2, label="mean, paper's text"
