@@ -15,6 +15,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from bestarm_lab.claims.records import LEVELS
+from bestarm_lab.claims.robustness import MARGINS
 from bestarm_lab.claims.verdicts import (
     CONVENTIONS,
     OWN,
@@ -29,7 +30,7 @@ from bestarm_lab.claims.verdicts import (
 from bestarm_lab.experiments.scale import Profile
 from bestarm_lab.notebooks.score import by_average, disagreements, score_figure, score_values, shares
 from bestarm_lab.paths import DATA, ROOT
-from bestarm_lab.results import read_comparisons, read_verdicts, rows_file
+from bestarm_lab.results import read_comparisons, read_robustness, read_verdicts, rows_file
 from bestarm_lab.study import load_study
 from bestarm_lab.study_packages import study_names
 
@@ -90,14 +91,12 @@ def score_line() -> str:
     lines = pd.concat([table[table["convention"] == "as_written"] for table in tables])
     beside = int(((lines["verdict"] == "confirmed") & (lines["against"] > 0)).sum())
     parts = _percent(lines["verdict"], list(WORDS_OF_SCORE))
-    parts[0] += f" ({beside} claims with comparisons significantly against them)"
+    parts[0] += f" ({beside} with comparisons against them)"
     both = disagreements(all_verdicts())
     text = f"Of {len(lines)} claims, run as the texts state them, {', '.join(parts[:-1])} and {parts[-1]}."
-    mean = _percent(by_average(lines), ["confirmed", "refuted", "mixed", "undecided"])
-    text += (
-        f" With the mean over comparisons in place of their count, in the {lines['on_average'].notna().sum()} claims "
-    )
-    text += f"on most or on no number of them, {', '.join(mean[:-1])} and {mean[-1]}."
+    mean = _percent(by_average(lines), ["confirmed", "refuted", "undecided"])
+    averaged = f"in place of their count ({lines['on_average'].notna().sum()} claims)"
+    text += f" By the mean over comparisons {averaged}, {', '.join(mean[:-1])} and {mean[-1]}."
     return f"{text} Of {both['claims'].sum()} also run as coded, {both['differ'].sum()} get another verdict.\n"
 
 
@@ -105,6 +104,16 @@ def _percent(words: pd.Series, named: list[str]) -> list[str]:
     """Return the shares of verdicts in words."""
     percent = (100 * words.value_counts() / len(words)).round().astype(int)
     return [f"{percent[word]}% {WORDS_OF_SCORE[word]}" for word in named if word in percent.index]
+
+
+def margin_line() -> str:
+    """Return how many words of the papers' claims another margin changes, in a sentence."""
+    tables = [(read_robustness(name), table) for name, table in all_verdicts().items()]
+    moved = pd.concat(
+        [m[m["claim"].isin(t.loc[t["ours"].isna(), "id"]) & m["choice"].isin(MARGINS)] for m, t in tables]
+    )
+    changed = (moved["word"] != moved["word_then"]).groupby([moved["claim"], moved["convention"]]).any()
+    return f"Half or twice the margin changes {changed.sum()} of {len(changed)} words.\n"
 
 
 def family_table() -> str:
@@ -236,7 +245,7 @@ def rebuilt(page: Path, made: Mapping[str, str]) -> str:
 
 def generated() -> dict[Path, str]:
     """Return the text of the page of the score, and of the pages of which a part is written here."""
-    readme = rebuilt(README, {"score": score_line()})
+    readme = rebuilt(README, {"score": score_line(), "margins": margin_line()})
     reproduce = rebuilt(REPRODUCE, {"hardware": hardware(), "runs": planned_runs()})
     rule = rebuilt(RULE, {"families": family_table()})
     return {README: readme, REPRODUCE: reproduce, RULE: rule, SCOREBOARD: scoreboard_page(named_claims(readme))}
