@@ -95,8 +95,8 @@ def score_line() -> str:
     both = disagreements(all_verdicts())
     text = f"Of {len(lines)} claims, run as the texts state them, {', '.join(parts[:-1])} and {parts[-1]}."
     mean = _percent(by_average(lines), ["confirmed", "refuted", "undecided"])
-    averaged = f"in place of their count ({lines['on_average'].notna().sum()} claims)"
-    text += f" By the mean over comparisons {averaged}, {', '.join(mean[:-1])} and {mean[-1]}."
+    averaged = lines["on_average"].notna().sum()
+    text += f" By their mean in place of their count ({averaged} claims), {', '.join(mean[:-1])} and {mean[-1]}."
     return f"{text} Of {both['claims'].sum()} also run as coded, {both['differ'].sum()} get another verdict.\n"
 
 
