@@ -96,7 +96,7 @@ def score_line() -> str:
     text = f"Of {len(lines)} claims, run as the texts state them, {', '.join(parts[:-1])} and {parts[-1]}."
     mean = _percent(by_average(lines), ["confirmed", "refuted", "undecided"])
     averaged = lines["on_average"].notna().sum()
-    text += f" By their mean in place of their count ({averaged} claims), {', '.join(mean[:-1])} and {mean[-1]}."
+    text += f" By the mean of comparisons, not their count ({averaged} claims), {', '.join(mean[:-1])} and {mean[-1]}."
     return f"{text} Of {both['claims'].sum()} also run as coded, {both['differ'].sum()} get another verdict.\n"
 
 
