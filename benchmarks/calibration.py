@@ -100,7 +100,7 @@ def within(rng: np.random.Generator, shift: float, n: int, law: Law) -> Comparis
 
 def spread(rng: np.random.Generator, shift: float, n: int) -> Comparison:
     """Return how far two runs of a normal law are apart, in the median."""
-    runs = pd.Series(rng.normal(size=n) * (1.0 - shift * 1.649 / np.sqrt(n)))
+    runs = pd.Series(rng.normal(size=n) * np.exp(-shift * 1.649 / np.sqrt(n)))
     return spread_comparison("", runs, Relation("below", high=0.9538726))
 
 
