@@ -25,7 +25,8 @@ def chip(verdict: Verdict, convention: str, *, named: bool = True, brief: bool =
     """Return a verdict as a small coloured word; a brief one without what belongs to it."""
     kind = verdict.word.replace(" ", "-")
     label = f'<span class="chip-of">{CONVENTIONS[convention]}</span>' if named else ""
-    words = verdict.word if brief and verdict.word != "mixed" else verdict.words
+    beside = verdict.word == "mixed" or (verdict.word == "confirmed" and verdict.against > 0)
+    words = verdict.words if beside or not brief else verdict.word
     return f'<span class="chip chip-{escape(kind)}" title="{escape(verdict.words)}">{label}{escape(words)}</span>'
 
 
@@ -134,8 +135,9 @@ def _facts(claim: Record, verdict: Verdict, entry: dict[str, Any]) -> str:
         needs = "as the claim names it" if entry.get("named") else NEEDS.get(claim.quantifier, claim.quantifier)
         counts = f"{verdict.confirming} for, {verdict.undecided} open, {verdict.against} against the claim"
         pairs.append(("comparisons", f"{counts}; it needs {verdict.needed} of {verdict.comparisons} ({needs})"))
-    if verdict.average and verdict.comparisons > 1:
-        pairs.append(("on average", f"{verdict.average} over comparisons, which describes and decides nothing"))
+    if verdict.on_average and verdict.average_p is not None:
+        mean = f"{verdict.on_average}: {verdict.average} over comparisons, adjusted p {_p(verdict.average_p)}"
+        pairs.append(("on average", f"{mean}; another statement, which leaves the verdict as it is"))
     if verdict.numbers:
         share = "share " if entry.get("counts") else ""
         interval = f"{share}{verdict.numbers}, {verdict.confidence} interval"

@@ -14,7 +14,7 @@ import yaml
 from bestarm_lab.claims.records import LEVELS
 from bestarm_lab.claims.verdicts import VERDICTS
 from bestarm_lab.notebooks.runner import notebooks_of
-from bestarm_lab.notebooks.score import REACH, disagreements, score_values, shares
+from bestarm_lab.notebooks.score import REACH, SAID, disagreements, score_values, shares
 from bestarm_lab.paths import FIGURES, ROOT
 from bestarm_lab.results import read_comparisons, read_verdicts
 from bestarm_lab.study import load_study
@@ -141,7 +141,7 @@ def verdict_tables() -> dict[str, pd.DataFrame]:
 
 
 def score_figure() -> str:
-    """Return the score in HTML: headline claims with all comparisons, and the shares of all comparisons of a paper."""
+    """Return the score in HTML: headline claims with all comparisons, and all claims of a paper by their words."""
     tables = verdict_tables()
     compared = {study: table for study in tables if (table := read_comparisons(study)) is not None}
     shorts = {i: claim.short for study in tables for i, claim in load_study(study).claims.items() if claim.short}
@@ -155,16 +155,15 @@ def score_figure() -> str:
         name = escape(load_study(study).paper.abbreviation)
         head = f'<a class="score-name" href="papers/{study}.html">{name}</a><span class="score-bars">{bars}</span>'
         parts.append(f'<div class="score-paper">{head}</div>{rows}')
-    legend = "".join(f'<span class="key"><i class="bar-{state}"></i>significantly {state}</span>' for state in STATES)
-    legend = legend.replace("significantly open", "open")
+    legend = "".join(f'<span class="key"><i class="bar-{state}"></i>{SAID[state]}</span>' for state in STATES)
     return (
         f'<figure class="score" aria-label="Headline claims by their comparisons">{"".join(parts)}'
         f'<figcaption>{legend}<span class="muted">A line is a headline claim, a mark one of its comparisons by its '
         "distance from the claim's margin, in standard deviations of a run; right of the dashed line is for the claim, "
         f"and what lies beyond {REACH} stands at the edge. The dot is their mean with its 95% interval, filled for the "
         "paper's text, hollow for the authors' code; * are objectives of ours. "
-        "The bars beside a paper's name are the comparisons of all its "
-        "claims that statistics decide, as shares averaged over claims.</span></figcaption></figure>"
+        "The bars beside a paper's name are all its claims that statistics decide, by the count of their comparisons "
+        "and on average over them.</span></figcaption></figure>"
     )
 
 
@@ -173,10 +172,11 @@ def _share_bar(line: pd.Series) -> str:
     parts = "".join(
         f'<i class="bar-{state}" style="flex:{line[state]:.4f}"></i>' for state in STATES if line[state] > 0
     )
-    told = ", ".join(f"{line[state]:.0%} {state}" for state in STATES)
+    told = ", ".join(f"{line[state]:.0%} {SAID[state]}" for state in STATES)
     link = f"claims/index.html?paper={line['study']}&amp;run={run}&amp;kind=test"
     return (
-        f'<a class="share" href="{link}"><span>{line["claims"]} claims, {run}</span>'
+        f'<a class="share" href="{link}"><span>{line["claims"]} claims, {run}'
+        f"{', on average' * (line['by'] == 'average')}</span>"
         f'<span class="score-bar" role="img" aria-label="{told}" title="{told}">{parts}</span></a>'
     )
 

@@ -37,8 +37,10 @@ class Verdict:
         Where the effect of a refuted claim lies: ``better`` or ``worse`` than claimed, ``above`` or ``below``.
     effect, low, high, interval : float or None
         Of the comparison that decides, or the share of cells that is claimed, with the interval at 1 - ``interval``.
-    pooled, pooled_low, pooled_high : float or None
-        The mean over comparisons with its 95% interval.
+    on_average : str
+        The word on another statement: that the mean over comparisons is as claimed of each; empty where it is not made.
+    average, average_p : str
+        That mean with its interval; its p, two-sided and adjusted, or None.
     margin, unit : str
         What was claimed of the effect, and of what it is.
     p, p_opposite, p_adjusted : float or None
@@ -61,9 +63,9 @@ class Verdict:
     low: float | None
     high: float | None
     interval: float | None
-    pooled: float | None
-    pooled_low: float | None
-    pooled_high: float | None
+    on_average: str
+    average: str
+    average_p: float | None
     margin: str
     unit: str
     p: float | None
@@ -84,11 +86,6 @@ class Verdict:
     def numbers(self) -> str:
         """Return the effect that decides with its interval, or an empty string."""
         return _interval(self.effect, self.low, self.high)
-
-    @property
-    def average(self) -> str:
-        """Return the mean effect with its interval, or an empty string."""
-        return _interval(self.pooled, self.pooled_low, self.pooled_high)
 
     @property
     def confidence(self) -> str:
@@ -214,9 +211,9 @@ def _verdict(line: pd.Series, moved: Mapping[str, str]) -> Verdict:
         low=value("low"),
         high=value("high"),
         interval=value("interval"),
-        pooled=value("pooled"),
-        pooled_low=value("pooled_low"),
-        pooled_high=value("pooled_high"),
+        on_average=_text(line["on_average"]),
+        average=_interval(*map(value, ("average", "average_low", "average_high"))),
+        average_p=value("average_p_adjusted"),
         margin=_text(line["margin"]),
         unit=told(_text(line["unit"])),
         p=value("p"),
@@ -268,7 +265,6 @@ def told(words: str) -> str:
     """Return words of a verdict for a reader: what a count of cells says, in words, and true minus signs."""
     words = re.sub(r" -(?=[\d.])", " −", words)
     words = COUNTED.sub(r"\1 by their estimates, \2 to \3 by the tests", words)
-    words = words.replace("; pooled estimate ", "; all cells together give a share of ")
     return re.sub(r"; (\d+) say nothing", r"; left out are \1 more that cannot decide", words)
 
 

@@ -253,13 +253,15 @@ def side_values(table: pd.DataFrame, side: Side) -> pd.DataFrame:
         return chosen if isinstance(chosen, pd.DataFrame) else chosen.to_frame()
     if side.rule == "highest":
         return table[there]
-    if side.rule == "highest_by_halves":
-        return best_by_halves(table[there]).to_frame()
-    return -best_by_halves(-table[names].dropna()).to_frame()
+    sign = -1.0 if side.rule == "lowest_by_halves" else 1.0
+    return sign * best_by_halves(sign * table[there]).to_frame()
 
 
 def best_by_halves(table: pd.DataFrame) -> pd.Series:
-    """Return for each run the value of the series with the highest mean over the runs of the other parity."""
+    """Return for each run the value of the series with the highest mean over the runs of the other parity.
+
+    The mean of a series is that over the runs that it has; a run that the chosen series lacks has no value.
+    """
     even = np.asarray(table.index) % 2 == 0
     best = pd.Series(np.nan, index=table.index, name="best")
     for half in (even, ~even):

@@ -320,7 +320,7 @@ def _slope(given: YamlKeys, common: dict[str, Any]) -> Slope:
 
 
 def _spread(given: YamlKeys, common: dict[str, Any]) -> Spread:
-    return Spread(relation=_relation(given, "above", "below", "within"), **common, parts=read_parts(given))
+    return Spread(relation=_relation(given, "above", "below"), **common, parts=read_parts(given))
 
 
 _READERS: dict[str, Callable[[YamlKeys, dict[str, Any]], ClaimTest]] = {

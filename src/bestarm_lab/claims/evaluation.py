@@ -14,7 +14,7 @@ import pandas as pd
 from bestarm_lab.claims.cells import Rows
 from bestarm_lab.claims.kinds import ClaimTest, OfCells
 from bestarm_lab.claims.records import Claim, Exact
-from bestarm_lab.claims.statistics import joint_p, spent
+from bestarm_lab.claims.statistics import Comparison, joint_p, spent
 from bestarm_lab.claims.verdicts import (
     CONVENTIONS,
     LEVEL,
@@ -22,8 +22,6 @@ from bestarm_lab.claims.verdicts import (
     adjust,
     deciding,
     direction,
-    in_margins,
-    pooled,
     required_runs,
     states,
     verdict_of,
@@ -40,9 +38,10 @@ WITHOUT_DATA = "data unavailable: "  # begins why an exact claim is not decided 
 SMALLEST_N = 12  # below it no paired test can decide a paper's claims
 COLUMNS = [
     "id", "convention", "verdict", "direction", "kind", "ours", "of", "level", "quantifier", "sentence", "comparisons",
-    "needed", "for", "open", "against", "pooled", "pooled_low", "pooled_high", "pooled_margins", "effect", "low",
-    "high", "interval", "n", "margin", "unit", "p", "p_opposite", "p_adjusted", "needed_n", "scale", "decided_by",
-    "checked", "claim", "where", "notebook", "test", "caveat",
+    "needed", "for", "open", "against", "on_average", "average", "average_low", "average_high", "average_p",
+    "average_p_opposite", "average_p_adjusted", "effect", "low", "high", "interval", "n", "margin", "unit", "p",
+    "p_opposite", "p_adjusted", "needed_n", "scale", "decided_by", "checked", "claim", "where", "notebook", "test",
+    "caveat",
 ]  # fmt: skip
 COMPARED = ["id", "convention", "state", "effect", "low", "high", "n", "p", "p_opposite", "strength", "comparison"]
 
@@ -71,9 +70,10 @@ def evaluate(
     -------
     DataFrame
         ``COLUMNS``, one line for each claim and convention that its experiments have. ``p`` and ``p_opposite`` are
-        one-sided, ``p_adjusted`` two-sided and adjusted over the paper's claims of one convention. ``for``, ``open``
-        and ``against`` count comparisons, ``effect`` with its interval at 1 - ``interval`` is that of the one that
-        decides, or the share of cells that is claimed; ``pooled`` is the mean over comparisons.
+        one-sided, ``p_adjusted`` two-sided and adjusted over the paper's claims of one convention and level. ``for``,
+        ``open`` and ``against`` count comparisons, ``effect`` with its interval at 1 - ``interval`` is that of the one
+        that decides, or the share of cells that is claimed. ``on_average`` is the word on another statement, that the
+        mean over comparisons is as claimed of each, with ``average``, its interval and its p-values.
     """
     return adjust_p_values(verdict_lines(study, rows, larger, profile))
 
@@ -106,8 +106,9 @@ def comparison_table(lines: pd.DataFrame) -> pd.DataFrame:
 
 def adjust_p_values(lines: pd.DataFrame) -> pd.DataFrame:
     """Return lines of `decide` as a table of verdicts, p-values adjusted over all of them."""
-    table = lines.reindex(columns=[*COLUMNS, "found", "asked"])
+    table = lines.reindex(columns=[*COLUMNS, "found", "asked", "mean"])
     table[["p_adjusted", "interval"]] = adjust(table)
+    table[["average_p_adjusted", "average_level"]] = adjust(table, "average_")
     return table.apply(_with_verdict, axis=1)[COLUMNS]
 
 
@@ -217,9 +218,12 @@ def _tested(test: ClaimTest, rows: Rows, seen: float) -> dict[str, Any]:
     found = [c for c in everything if c.informative]
     if not found:
         return {"verdict": "not informative", "decided_by": test.few}
-    need = test.needed(len(found))
+    need, mean = test.needed(len(found)), test.average(found)
     p, p_opposite = (spent(p, seen) for p in joint_p(found, need))
-    return {
+    averaged = {}
+    if mean is not None:
+        averaged = {"average_p": spent(mean.p, seen), "average_p_opposite": spent(mean.p_opposite, seen), "mean": mean}
+    return averaged | {
         "found": found,
         "asked": test,
         "needed": need,
@@ -237,9 +241,9 @@ def _with_verdict(line: pd.Series) -> pd.Series:
         if line["verdict"] == "refuted":
             line["direction"] = "worse"
         return line
-    m, need, relation = len(found), int(line["needed"]), getattr(test, "relation", None)
-    verdict = verdict_of(found, line["p_adjusted"] < LEVEL, need, mixed=test.mixes)
-    shown, level = deciding(found, verdict, need), line["interval"]
+    need, relation, level = int(line["needed"]), getattr(test, "relation", None), line["interval"]
+    verdict = verdict_of(found, line["p_adjusted"] < LEVEL, need, mixed=test.mixes, level=level)
+    shown, share = deciding(found, verdict, need)
     of_each = states(found)
     for state in ("for", "open", "against"):
         line[state] = of_each.count(state)
@@ -247,15 +251,19 @@ def _with_verdict(line: pd.Series) -> pd.Series:
         against = [c for c, state in zip(found, of_each, strict=True) if state == "against"]
         line["direction"] = direction(shown, against, relation, getattr(test, "better", ""))
     line["verdict"] = verdict
-    line["needed_n"] = required_runs(found, need) if verdict == "undecided" else None
-    line["pooled"], line["pooled_low"], line["pooled_high"] = pooled(found)
-    line["pooled_margins"] = in_margins(line["pooled"], relation, found[0].logged)
+    line["needed_n"] = required_runs(found, need, level) if verdict == "undecided" else None
+    if isinstance(mean := line["mean"], Comparison):
+        at = line["average_level"]
+        line["on_average"] = verdict_of([mean], line["average_p_adjusted"] < LEVEL, 1, level=at)
+        line["average"], (line["average_low"], line["average_high"]) = mean.effect, mean.interval(at)
+    else:
+        line["average_p_adjusted"] = None
     name = shown.name
     if isinstance(test, OfCells):
         shown = test.counted(found)
         name = shown.name
-    elif need == m and not (verdict == "confirmed" or shown.p < 0.5):
-        level /= m  # the one most against, of m
+    else:
+        level *= share
     line["effect"], line["n"] = shown.effect, shown.n
     line["low"], line["high"] = shown.interval(level)
     line["interval"], line["decided_by"] = level, name + line["decided_by"]

@@ -2,7 +2,7 @@
 
 `Difference` and `Ratio` compare means, `Share` a share of the runs with a number, `Discordant` two sides on the runs in
 which they differ. `Mostly` counts the cells in which one side is ahead, `Rank` those in which a series has a rank.
-`Slope` is the change along a setting, `Spread` the standard deviation over runs.
+`Slope` is the change along a setting, `Spread` how far two runs are apart.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from scipy import stats
 from bestarm.interface import FloatArray
 from bestarm_lab.claims.cells import Quantity, Rows, Sides, cell_name
 from bestarm_lab.claims.layout import Part, Side
-from bestarm_lab.claims.pooling import expected_share
 from bestarm_lab.claims.statistics import (
     SEED,
     Comparison,
@@ -28,6 +27,7 @@ from bestarm_lab.claims.statistics import (
     are_shares,
     at_least,
     bootstrap_comparison,
+    by_run,
     discordant_comparison,
     draws,
     joint_p,
@@ -35,6 +35,7 @@ from bestarm_lab.claims.statistics import (
     logged_comparison,
     mean_comparison,
     mean_of,
+    on_average,
     partial_conjunction,
     printed_comparison,
     ratio_comparison,
@@ -84,6 +85,12 @@ class ClaimTest:
 
     def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
         raise NotImplementedError
+
+    def average(self, found: Sequence[Comparison]) -> Comparison | None:
+        """Return the mean over comparisons of a claim on most of them, or on no number, against the margin of each."""
+        relation = getattr(self, "relation", None)
+        counts = self.quantifier in ("most", "typical") and len(found) > 1
+        return on_average(found, relation) if counts and relation is not None else None
 
     def sides(self, rows: Rows) -> Iterator[Sides]:
         """Yield both sides of every comparison."""
@@ -178,7 +185,8 @@ class Difference(_Related):
                 before, _ = _change(side.base)
                 error = float(np.sqrt(sum(_variance(d, shares) for d in (change, before))))
                 n = min(len(change), len(before))
-                estimate = Estimate(float(change.mean()) - float(before.mean()), error, n)
+                value = float(change.mean()) - float(before.mean())
+                estimate = Estimate(value, error, n, runs=by_run(value, (change, 1.0), (before, -1.0)), shares=shares)
             yield mean_comparison(side.name, estimate, self.relation, informative)
 
     def method(self, words: str) -> str:
@@ -248,12 +256,13 @@ class Share(_Related):
             runs = (self.runs or Runs()).of(side.left.iloc[:, 0].dropna())
             k, n = int(runs.sum()), len(runs)
             if not self.printed:
-                yield share_comparison(side.name, k, n, self.relation)
+                found = share_comparison(side.name, k, n, self.relation)
+                yield replace(found, estimate=mean_of(runs.astype(np.float64), shares=True))
                 continue
             printed = self.printed[side.experiment]
-            found = printed.get(side.series, printed.get("*"))
-            if found is not None:
-                yield printed_comparison(side.name, k, n, *found, self.relation)
+            of_series = printed.get(side.series, printed.get("*"))
+            if of_series is not None:
+                yield printed_comparison(side.name, k, n, *of_series, self.relation)
 
     def method(self, words: str) -> str:
         words += f" {self.runs}" if self.runs else ""
@@ -327,19 +336,15 @@ class OfCells(ClaimTest):
             return at_least(ps, level / 2.0) / m, (m - at_least(opposite, level / 2.0)) / m
 
         low, high = (round(end * m) for end in interval(0.05))
-        name = f"{k} of {m} cells, between {low} and {high}" + self._described(cells)
+        name = f"{k} of {m} cells, between {low} and {high}"
         return Comparison(name, k / m, interval, *joint_p(cells, need), min(cell.n for cell in cells))
-
-    def _described(self, cells: Sequence[Comparison]) -> str:
-        return ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mostly(OfCells):
     """The number of cells in which left is ahead of right, against the share that the claim names.
 
-    In each cell a t-test says whether left is ahead. Beside the decision stands the estimate of
-    `bestarm_lab.claims.pooling`, which decides nothing.
+    In each cell a t-test says whether left is ahead.
 
     Attributes
     ----------
@@ -366,17 +371,6 @@ class Mostly(OfCells):
                 as_good = self.relation.word == "at_least"
                 found = replace(found, p=float(not as_good), p_opposite=float(as_good))
             yield found
-
-    def distance(self, cell: Comparison) -> float:
-        """Return how far a cell is from the margin, negative on the claim's side."""
-        scale: Callable[[float], float] = np.log if cell.logged else float
-        distance = float(scale(cell.effect) - scale(self.relation.bound))
-        distance = distance if self.relation.word == "below" else -distance
-        return distance or (-_TIE if self.holds(cell) else _TIE)
-
-    def _described(self, cells: Sequence[Comparison]) -> str:
-        distances, errors = np.array([self.distance(c) for c in cells]), np.array([c.error for c in cells])
-        return f"; pooled estimate {expected_share(distances, errors):.2f}"
 
     def method(self, words: str) -> str:
         claimed = f"{'ratio' if self.by_ratio else 'difference'} {self.relation.words()}"
@@ -489,18 +483,20 @@ class Slope(_OfMeans):
         for part in self.parts:
             for experiment, entry in part.cells:
                 for _, where in Part(((experiment, entry),)).each_cell(without=self.along):
-                    points = []
+                    points, changes = [], []
                     for at in entry[self.along]:
                         (side,) = self.quantity.sides_in(part, experiment, {**where, self.along: at}, rows)
                         change, shares = _change(side)
                         points.append((np.log2(at), float(change.mean()), _variance(change, shares), len(change)))
+                        changes.append(change)
                     xs, ys, variances, ns = (np.array(column) for column in zip(*points, strict=True))
                     weights = 1.0 / variances
                     x = xs - np.average(xs, weights=weights)
                     slope = float((weights * x * ys).sum() / (weights * x**2).sum())
                     error = float(1 / np.sqrt((weights * x**2).sum()))
                     name = f"{cell_name(experiment, where)}, per doubling of {self.along}"
-                    yield mean_comparison(name, Estimate(slope, error, int(ns[-1])), self.relation, True)
+                    runs = by_run(slope, *zip(changes, weights * x * error**2, strict=True))
+                    yield mean_comparison(name, Estimate(slope, error, int(ns[-1]), runs=runs), self.relation, True)
 
     def method(self, words: str) -> str:
         if self.among:
@@ -510,11 +506,11 @@ class Slope(_OfMeans):
 
 @dataclass(frozen=True, kw_only=True)
 class Spread(_Related):
-    """The standard deviation over runs against a margin, by its logarithm."""
+    """How far two runs are apart, in the median, against a margin."""
 
     def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
         for side in self.sides(rows):
             yield spread_comparison(side.name, side.values()[0], self.relation)
 
     def method(self, words: str) -> str:
-        return f"standard deviation over runs of {words}, t-test on the log scale"
+        return f"median difference between two runs of {words}, exact sign test"

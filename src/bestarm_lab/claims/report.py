@@ -16,7 +16,7 @@ from bestarm_lab.claims.kinds import ClaimTest, OfCells
 from bestarm_lab.claims.layout import Best, Part, Span
 from bestarm_lab.claims.records import Claim, Exact
 from bestarm_lab.claims.statistics import Comparison
-from bestarm_lab.claims.verdicts import CONVENTIONS, effect_text, states, verdict_text
+from bestarm_lab.claims.verdicts import CONVENTIONS, average_text, effect_text, states, verdict_text
 from bestarm_lab.paths import ROOT
 from bestarm_lab.results import read_verdicts, rows_file, verdict_rows
 from bestarm_lab.study import Study, load_study
@@ -101,11 +101,11 @@ def _verdict(study: Study, line: dict[str, Any]) -> Iterator[str]:
     if table is not None:
         others = table[(table["id"] != line["id"]) | (table["convention"] != line["convention"])]
         whole = pd.concat([others.astype(object), whole.astype(object)], ignore_index=True)
-        whole["ours"] = whole["ours"].fillna("")
+        whole[["ours", "level"]] = whole[["ours", "level"]].fillna("")
     final = dict(adjust_p_values(whole).iloc[-1])
     yield f"Verdict: {verdict_text(final)}"
     if "p" in line and pd.notna(line["p"]):
-        over = "this project's statements" if line["ours"] else "the paper's claims"
+        over = "this project's statements" if line["ours"] else f"the paper's claims of level {line['level']}"
         yield (
             f"  p = {line['p']:.3g} of the claim, {line['p_opposite']:.3g} of its opposite, one-sided; "
             f"two-sided and adjusted over {over} {final['p_adjusted']:.3g}"
@@ -114,6 +114,11 @@ def _verdict(study: Study, line: dict[str, Any]) -> Iterator[str]:
         yield f"  {effect}"
     if pd.notna(final.get("effect")):
         yield f"  decided by {final['decided_by']}"
+    if isinstance(final.get("on_average"), str):
+        yield (
+            f"Beside it, another statement: {average_text(final)}; p = {final['average_p']:.3g} of the claim, "
+            f"{final['average_p_opposite']:.3g} of its opposite, adjusted {final['average_p_adjusted']:.3g}"
+        )
     before = None if table is None else table[(table["id"] == line["id"]) & (table["convention"] == line["convention"])]
     if before is None or before.empty:
         yield f"  No verdict is committed; make it by: bestarm rows {study.name}"

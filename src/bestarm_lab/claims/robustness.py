@@ -133,14 +133,14 @@ def other_margins(lines: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
         line, comparisons = table.iloc[place], raw.get("found")
         if not isinstance(comparisons, list):
             continue
-        need, test = int(line["needed"]), raw["asked"]
+        need, test, level = int(line["needed"]), raw["asked"], float(levels.iloc[place])
         same = {"claim": line["id"], "convention": line["convention"], "kind": "margin", "of": len(comparisons)}
         same |= {"word": line["verdict"], **_counts(comparisons)}
         for choice, factor in MARGINS.items():
             if moved := _moved(comparisons, test, factor):
-                word = verdict_alone(moved, need, level=float(levels.iloc[place]), mixed=test.mixes)
+                word = verdict_alone(moved, need, level=level, mixed=test.mixes)
                 found.append(same | {"choice": choice, "word_then": word, **_counts(moved, "_then")})
-        word = verdict_of(comparisons, bool(holm.iloc[place] < LEVEL), need, mixed=test.mixes)
+        word = verdict_of(comparisons, bool(holm.iloc[place] < LEVEL), need, mixed=test.mixes, level=level)
         found.append(same | {"choice": HOLM, "word_then": word, **_counts(comparisons, "_then")})
     return pd.DataFrame(found, columns=COLUMNS)
 

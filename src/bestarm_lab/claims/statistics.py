@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
@@ -101,6 +101,10 @@ class Estimate:
     right, left : float
         How skewed the values may be to the right, at least 0, and to the left, at most 0, both divided by the root of
         n; 0 for a plain t-test.
+    runs : Series, optional
+        Values by run whose mean the estimate is; of a ratio, the linear terms of its logarithm.
+    shares : bool
+        Whether they are zeros and ones, or differences of such.
 
     References
     ----------
@@ -112,6 +116,8 @@ class Estimate:
     n: int
     right: float = 0.0
     left: float = 0.0
+    runs: pd.Series | None = field(default=None, compare=False, repr=False)
+    shares: bool = False
 
     def tails(self, margin: float) -> tuple[float, float]:
         """Return p for "the effect is below the margin" and for "it is above"."""
@@ -172,6 +178,8 @@ class Comparison:
         Whether the effect is a ratio.
     against : callable, optional
         From another relation to both p-values; None where the test has no margin.
+    estimate : Estimate, optional
+        With the values by run of which the effect is a mean; None of ranks, spreads and the bootstrap.
     """
 
     name: str
@@ -184,6 +192,7 @@ class Comparison:
     error: float = np.nan
     logged: bool = False
     against: Callable[[Relation], tuple[float, float]] | None = None
+    estimate: Estimate | None = None
 
     @property
     def low(self) -> float:
@@ -207,28 +216,45 @@ def partial_conjunction(ps: Sequence[float], need: int) -> float:
     return min(1.0, (len(ps) - need + 1) * sorted(ps)[need - 1])
 
 
+def simes_terms(ps: FloatArray | Sequence[float], need: int) -> FloatArray:
+    """Return the terms whose least is the p-value of "at least ``need`` of these hold", along the last axis.
+
+    They are the p-values in their order from the one that is needed on, each divided by the share of the level that
+    Simes' bound gives it.
+    """
+    ordered = np.sort(ps, axis=-1)[..., need - 1 :]
+    left = ordered.shape[-1]
+    return np.asarray(ordered * (left / np.arange(1, left + 1)))
+
+
 def partial_conjunction_of_cells(ps: Sequence[float], need: int) -> float:
     """Return the p-value of "at least ``need`` of these cells hold", with Simes' bound in place of Bonferroni's.
 
     Simes' bound is valid where p-values are independent or positively dependent, as those of cells are: each has an
     instance or a budget of its own, and where noise is shared it moves all of them to one side.
     """
-    m, ordered = len(ps), np.sort(ps)[need - 1 :]
-    return float(min(1.0, ((m - need + 1) / np.arange(1, m - need + 2) * ordered).min()))
+    return min(1.0, float(simes_terms(ps, need).min()))
 
 
-def joint_p(comparisons: Sequence[Comparison], need: int) -> tuple[float, float]:
-    """Return p of a claim that needs so many of its comparisons, and p of its opposite.
+def joint_terms(ps: FloatArray, opposite: FloatArray, need: int) -> tuple[FloatArray, FloatArray]:
+    """Return the terms whose least is p of a claim that needs so many comparisons, and those of its opposite.
 
     Of all m, p is the largest of theirs and the opposite's m times the smallest (intersection-union, Bonferroni); of
     some, both are those of partial conjunction.
     """
-    m, ps, opposite = len(comparisons), [c.p for c in comparisons], [c.p_opposite for c in comparisons]
-    if need > m:
-        return 1.0, 0.0
+    m = ps.shape[-1]
     if need == m:
-        return max(ps), partial_conjunction(opposite, 1)
-    return partial_conjunction_of_cells(ps, need), partial_conjunction_of_cells(opposite, m - need + 1)
+        return simes_terms(ps, need), m * opposite.min(axis=-1, keepdims=True)
+    return simes_terms(ps, need), simes_terms(opposite, m - need + 1)
+
+
+def joint_p(comparisons: Sequence[Comparison], need: int) -> tuple[float, float]:
+    """Return p of a claim that needs so many of its comparisons, and p of its opposite, see `joint_terms`."""
+    if need > len(comparisons):
+        return 1.0, 0.0
+    ps, opposite = (np.array([getattr(c, key) for c in comparisons]) for key in ("p", "p_opposite"))
+    p, p_opposite = (min(1.0, float(terms.min())) for terms in joint_terms(ps, opposite, need))
+    return p, p_opposite
 
 
 def spent(p: float, fraction: float) -> float:
@@ -282,8 +308,10 @@ def standard_error(values: pd.Series, *, shares: bool) -> float:
     return float(np.sqrt(((values**2).sum() + 1.0) / (n + 2) - shrunk**2) / np.sqrt(n + 2))
 
 
-def skewness(values: pd.Series) -> tuple[float, float]:
+def skewness(values: pd.Series, least: int = 0) -> tuple[float, float]:
     """Return how skewed values may be to the right and to the left, both divided by the root of their number.
+
+    ``least`` is their number for the doubt, where not all of them count alike.
 
     The third moment of 25 values of an exponential law is a quarter too small on average. Six times the L-skewness
     ([1]_) is nearly without bias for gamma laws, from the exponential (6) to the normal (6.1), and bears heavy tails.
@@ -300,15 +328,44 @@ def skewness(values: pd.Series) -> tuple[float, float]:
     centred, below = x - x.mean(), np.arange(n)
     first, second = centred @ below / (n * (n - 1)), centred @ (below * (below - 1)) / (n * (n - 1) * (n - 2))
     estimates = (float(stats.skew(x, bias=False)), 6.0 * float((6.0 * second - 6.0 * first) / (2.0 * first)))
-    doubt = DOUBT * 6.0 * float(np.sqrt(0.1866 / n + 0.8 / n**2))
-    root = float(np.sqrt(n))
+    root, few = float(np.sqrt(n)), least or n
+    doubt = DOUBT * 6.0 * float(np.sqrt(0.1866 / few + 0.8 / few**2)) * root / float(np.sqrt(few))
     return max(0.0, max(estimates) + doubt) / root, min(0.0, min(estimates) - doubt) / root
 
 
 def mean_of(change: pd.Series, *, shares: bool) -> Estimate:
     """Return the mean of values of runs; of zeros and ones, or their differences, without skewness."""
-    error = standard_error(change, shares=shares)
-    return Estimate(float(change.mean()), error, len(change), *((0.0, 0.0) if shares else skewness(change)))
+    error, skewed = standard_error(change, shares=shares), (0.0, 0.0) if shares else skewness(change)
+    return Estimate(float(change.mean()), error, len(change), *skewed, runs=change, shares=shares)
+
+
+def by_run(value: float, *parts: tuple[pd.Series, float]) -> pd.Series:
+    """Return values by run whose mean is an estimate, which is a sum of means with weights.
+
+    A run that some of the means lack counts in the others; runs of one number are one, whether they share noise or not.
+    """
+    moved = pd.concat([weight / len(runs) * (runs - runs.mean()) for runs, weight in parts], axis=1).sum(axis=1)
+    return value + len(moved) * moved
+
+
+def on_average(comparisons: Sequence[Comparison], relation: Relation) -> Comparison | None:
+    """Compare the mean effect over comparisons with the margin of each, by the means over comparisons of every run.
+
+    Of ratios it is the mean of logarithms. Runs of one number are a cluster, so that comparisons may share noise. The
+    t-distribution is that of the comparison with the fewest runs. Of shares one run more counts as off by one in every
+    comparison, so that runs that agree in everything are no certainty. None where a comparison is no mean of runs.
+    """
+    found = [c.estimate for c in comparisons if c.estimate is not None]
+    parts = [(e.runs, 1.0 / len(comparisons)) for e in found if e.runs is not None and np.isfinite(e.runs).all()]
+    if len(parts) < len(comparisons):
+        return None
+    value, n = float(np.mean([e.value for e in found])), min(e.n for e in found)
+    runs = by_run(value, *parts)
+    one_more = float(np.mean([e.shares / len(runs) for e, (runs, _) in zip(found, parts, strict=True)]))
+    error = float(np.hypot(standard_error(runs, shares=False), one_more))
+    estimate = Estimate(value, error, n, *skewness(runs, n), runs=runs)
+    make = logged_comparison if comparisons[0].logged else mean_comparison
+    return make(f"mean over {len(comparisons)} comparisons", estimate, relation, True)
 
 
 def mean_comparison(name: str, estimate: Estimate, relation: Relation, informative: bool) -> Comparison:
@@ -321,6 +378,7 @@ def mean_comparison(name: str, estimate: Estimate, relation: Relation, informati
         *(name, estimate.value, estimate.interval, *against(relation), estimate.n, informative),
         error=estimate.error,
         against=against,
+        estimate=estimate,
     )
 
 
@@ -335,14 +393,16 @@ def log_ratio(left: pd.Series, right: pd.Series | None, *, paired: bool) -> Esti
     value = float(np.log(left.mean() / right.mean()))
     if paired:
         both = influence - other
-        return Estimate(value, standard_error(both, shares=False), len(both), *skewness(both))
+        return Estimate(value, standard_error(both, shares=False), len(both), *skewness(both), runs=value + both)
     variances = np.array([float(side.var(ddof=1)) / len(side) for side in (influence, other)])
     error, n = float(np.sqrt(variances.sum())), min(len(left), len(right))
+    runs = by_run(value, (influence, 1.0), (other, -1.0))
     if error == 0.0:
-        return Estimate(value, error, n)
+        return Estimate(value, error, n, runs=runs)
     ours, theirs = (variances / error**2) ** 1.5  # third moments add
     (to_right, to_left), (others_right, others_left) = skewness(influence), skewness(other)
-    return Estimate(value, error, n, ours * to_right - theirs * others_left, ours * to_left - theirs * others_right)
+    skewed = ours * to_right - theirs * others_left, ours * to_left - theirs * others_right
+    return Estimate(value, error, n, *skewed, runs=runs)
 
 
 def ratio_comparison(
@@ -368,19 +428,32 @@ def logged_comparison(name: str, estimate: Estimate, relation: Relation, informa
         error=estimate.error,
         logged=True,
         against=against,
+        estimate=estimate,
     )
 
 
 def spread_comparison(name: str, runs: pd.Series, relation: Relation) -> Comparison:
-    """Compare a standard deviation with a margin by its logarithm, with the standard error by the delta method."""
-    spread = float(runs.std(ddof=1))
-    estimate = Estimate(-np.inf, 0.0, len(runs))
-    if spread > 1e-12 * float(runs.abs().max()):
-        influence = (((runs - runs.mean()) / spread) ** 2 - 1.0) / 2.0
-        error = standard_error(influence, shares=False)
-        estimate = Estimate(float(np.log(spread)), error, len(runs), *skewness(influence))
-    found = logged_comparison(name, estimate, relation, True)
-    return replace(found, error=found.effect * estimate.error, logged=False)  # a spread's margin is no ratio
+    """Compare how far two runs are apart, in the median, with a margin by the exact sign test, valid for every law.
+
+    The pairs are of neighbours, so that each run is in one. Of a normal law the median is 0.95 standard deviations.
+    """
+    x = runs.to_numpy(dtype=np.float64)
+    apart = np.sort(np.abs(x[: len(x) // 2 * 2 : 2] - x[1::2]))
+    m = len(apart)
+
+    def against(other: Relation) -> tuple[float, float]:
+        nearer, farther = (
+            float(stats.binomtest(int(k), m, alternative="greater").pvalue)
+            for k in ((apart < other.bound).sum(), (apart > other.bound).sum())
+        )
+        return (nearer, farther) if other.word == "below" else (farther, nearer)
+
+    def interval(level: float) -> tuple[float, float]:
+        k = int(stats.binom.ppf(level / 2.0, m, 0.5))  # the sign test rejects with fewer than k pairs on one side
+        k -= int(stats.binom.cdf(k, m, 0.5) > level / 2.0)
+        return (float(apart[k]), float(apart[m - 1 - k])) if k >= 0 else (0.0, np.inf)
+
+    return Comparison(name, float(np.median(apart)), interval, *against(relation), len(x), against=against)
 
 
 def share_comparison(name: str, k: int, n: int, relation: Relation) -> Comparison:
@@ -425,8 +498,9 @@ def discordant_comparison(name: str, left: pd.Series, right: pd.Series, relation
     more, less = int((left > right).sum()), int((left < right).sum())
     wins = more if relation.word == "above" else less
     found = share_comparison(name, wins, more + less, Relation("above", low=0.5))
+    won = mean_of(pd.Series(np.sign(left - right)), shares=True)
     if not are_shares(left, right):
-        return replace(found, informative=more + less > 0, against=None)
+        return replace(found, informative=more + less > 0, against=None, estimate=won)
     n, differ = len(left), more + less
 
     def interval(level: float) -> tuple[float, float]:
@@ -435,8 +509,9 @@ def discordant_comparison(name: str, left: pd.Series, right: pd.Series, relation
 
     # with four such runs or fewer no outcome is significant at 5%, whoever wins them
     told = somebody_succeeds(left, right) and 0.5**differ <= 0.05
-    error = standard_error(left - right, shares=True)
-    return Comparison(name, (more - less) / n, interval, found.p, found.p_opposite, n, told, error=error)
+    return Comparison(
+        *(name, (more - less) / n, interval, found.p, found.p_opposite, n, told), error=won.error, estimate=won
+    )
 
 
 def bootstrap_comparison(name: str, effect: float, drawn: FloatArray, n: int, relation: Relation) -> Comparison:

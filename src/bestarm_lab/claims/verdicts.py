@@ -1,31 +1,33 @@
 """Verdicts: from comparisons to a graded line and one word.
 
-Across a paper's claims the two-sided p-values are adjusted by Benjamini and Hochberg, and so are those of the project's
-own statements. Intervals are at the level that this adjustment leaves to a claim (Benjamini and Yekutieli 2005), so
-that an interval and its verdict agree.
+Across a paper's claims of one level the two-sided p-values are adjusted by Benjamini and Hochberg, and so are those of
+the project's own statements. Intervals are at the level that this adjustment leaves to a claim (Benjamini and Yekutieli
+2005), and partial conjunction to the comparison that decides, so that an interval and its verdict agree.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import stats
-from statsmodels.stats.meta_analysis import combine_effects
 from statsmodels.stats.multitest import multipletests
 
-from bestarm.interface import BoolArray
-from bestarm_lab.claims.statistics import Comparison, Relation, joint_p
+from bestarm.interface import BoolArray, FloatArray
+from bestarm_lab.claims.statistics import SEED, Comparison, Relation, joint_p, joint_terms, simes_terms
 
 LEVEL = 0.05
 POWER = 0.8
+DRAWS, SHARED = 2000, 0.5  # of the joint rule, and the correlation of the noise of two comparisons
 # an undecided claim is at the margin if a tenth of the present standard error would not decide it either
 FARTHEST = 100
 # a number of runs is told up to so many times the present one: beyond, the effect that it follows from is too uncertain
 TOLD = 10
 VERDICTS = ("confirmed", "refuted", "mixed", "undecided", "at the margin", "not informative", "not run")
+OWN = "ours"  # the family of the project's own statements, beside the levels of the paper's claims
 CONVENTIONS = {"as_written": "paper's text", "as_coded": "authors' code"}
 
 
@@ -71,16 +73,17 @@ def states(comparisons: Sequence[Comparison]) -> list[str]:
     return ["for" if ours else "against" if theirs else "open" for ours, theirs in zip(*kinds, strict=True)]
 
 
-def verdict_of(comparisons: Sequence[Comparison], significant: bool, need: int, *, mixed: bool = True) -> str:
+def verdict_of(
+    comparisons: Sequence[Comparison], significant: bool, need: int, *, mixed: bool = True, level: float = LEVEL
+) -> str:
     """Return the verdict on a claim from its comparisons, whether its p is significant, and how many it needs.
 
     A claim that fails as it is stated and holds significantly in some comparisons is mixed; one that names a number of
     comparisons (``mixed`` is false) is refuted.
     """
-    p, p_opposite = joint_p(comparisons, need)
     if not significant:
-        runs, n = needed_runs(comparisons, need), min(c.n for c in comparisons)
-        return "undecided" if runs <= FARTHEST * n else "at the margin"
+        return "undecided" if np.isfinite(needed_runs(comparisons, need, level)) else "at the margin"
+    p, p_opposite = joint_p(comparisons, need)
     if p <= p_opposite:
         return "confirmed"
     return "mixed" if mixed and "for" in states(comparisons) else "refuted"
@@ -88,17 +91,26 @@ def verdict_of(comparisons: Sequence[Comparison], significant: bool, need: int, 
 
 def verdict_alone(comparisons: Sequence[Comparison], need: int, *, level: float = LEVEL, mixed: bool = True) -> str:
     """Return the verdict on a claim at a level, not adjusted for other claims; as of `verdict_of`."""
-    return verdict_of(comparisons, two_sided(*joint_p(comparisons, need)) <= level, need, mixed=mixed)
+    significant = two_sided(*joint_p(comparisons, need)) <= level
+    return verdict_of(comparisons, significant, need, mixed=mixed, level=level)
 
 
-def deciding(comparisons: Sequence[Comparison], verdict: str, need: int) -> Comparison:
-    """Return the comparison that a verdict rests on: the weakest that is needed, or the one most against."""
-    m = len(comparisons)
+def deciding(comparisons: Sequence[Comparison], verdict: str, need: int) -> tuple[Comparison, float]:
+    """Return the comparison that a verdict rests on, and the share of the level at which it is tested.
+
+    It is the one whose term of the joint p is the least: for the claim, or where that is smaller for its opposite. At
+    this share of the claim's level its interval and the verdict agree.
+    """
+    m, (p, p_opposite) = len(comparisons), joint_p(comparisons, need)
     if need > m:
-        return comparisons[0]
-    if verdict in ("refuted", "mixed"):
-        return sorted(comparisons, key=lambda c: c.p_opposite)[m - need]
-    return sorted(comparisons, key=lambda c: c.p)[need - 1]
+        return comparisons[0], 1.0
+    against = verdict in ("refuted", "mixed") or (verdict != "confirmed" and p_opposite < p)
+    key, first = ("p_opposite", m - need + 1) if against else ("p", need)
+    ordered = sorted(comparisons, key=lambda c: getattr(c, key))[first - 1 :]
+    if against and need == m:
+        return ordered[0], 1.0 / m
+    place = int(np.argmin(simes_terms([getattr(c, key) for c in ordered], 1)))
+    return ordered[place], (place + 1) / len(ordered)
 
 
 def direction(shown: Comparison, against: Sequence[Comparison], relation: Relation | None, better: str) -> str:
@@ -124,86 +136,78 @@ def direction(shown: Comparison, against: Sequence[Comparison], relation: Relati
     return "better" if sides == [better] else " and ".join(sides)
 
 
-def needed_runs(comparisons: Sequence[Comparison], need: int) -> float:
-    """Return the runs that would decide with 80% power if the effects are as observed; infinite where none would.
+@cache
+def _noise(m: int) -> FloatArray:
+    """Return noise of the standard normal law for m comparisons, correlated by `SHARED`."""
+    rng = np.random.default_rng(SEED)
+    own = stats.norm.ppf((rng.permuted(np.tile(np.arange(DRAWS), (m + 1, 1)), axis=1) + 0.5) / DRAWS)
+    return np.asarray((np.sqrt(SHARED) * own[0] + np.sqrt(1.0 - SHARED) * own[1:]).T)
 
-    The claim is confirmed through its weakest comparison that is needed, or refuted through the strongest against it.
+
+def needed_runs(comparisons: Sequence[Comparison], need: int, level: float = LEVEL) -> float:
+    """Return the runs that would decide with 80% power if the effects are as observed; infinite beyond `FARTHEST`.
+
+    All comparisons get as many times their present runs; the number is that of the comparison with the fewest. The
+    joint rule is simulated at a two-sided level, with effects as many standard errors from the margin as observed and
+    noise that is half shared.
     """
-    weakest = deciding(comparisons, "confirmed", need)
-    if weakest.p < 0.5:
-        found, p, level = weakest, weakest.p, LEVEL / 2
-    else:
-        found = deciding(comparisons, "refuted", need)
-        p, level = found.p_opposite, LEVEL / 2 / (len(comparisons) if need == len(comparisons) else 1)
-    z = float(stats.norm.isf(np.clip(p, 1e-12, 1.0)))
-    wanted = float(stats.norm.isf(level) + stats.norm.ppf(POWER))
-    return float(np.ceil(found.n * max(1.0, (wanted / z) ** 2))) if z > 0.0 else float("inf")
+    z = np.array([c.strength * np.sqrt(max(c.n, 1)) for c in comparisons])
+    n, noise = min(c.n for c in comparisons), _noise(len(comparisons))
+
+    def power(logarithm: float) -> float:
+        drawn = z * np.exp(logarithm / 2.0) + noise
+        terms = joint_terms(stats.norm.sf(drawn), stats.norm.sf(-drawn), need)
+        return float((np.minimum(*(t.min(axis=1) for t in terms)) <= level / 2.0).mean())
+
+    least, most = 0.0, float(np.log(FARTHEST))
+    if need > len(comparisons) or power(least) >= POWER:
+        return float(n)
+    if power(most) < POWER:
+        return float("inf")
+    for _ in range(12):
+        middle = (least + most) / 2.0
+        least, most = (least, middle) if power(middle) >= POWER else (middle, most)
+    return float(np.ceil(n * np.exp(most)))
 
 
-def required_runs(comparisons: Sequence[Comparison], need: int) -> float | None:
-    """Return the runs that would decide, if that is advice: more than there are, and at most `TOLD` times as many.
-
-    What is undecided with enough runs by this count is so by the adjustment over all claims, which it leaves out.
-    """
-    runs, n = needed_runs(comparisons, need), min(c.n for c in comparisons)
+def required_runs(comparisons: Sequence[Comparison], need: int, level: float = LEVEL) -> float | None:
+    """Return the runs that would decide, if that is advice: more than there are, and at most `TOLD` times as many."""
+    runs, n = needed_runs(comparisons, need, level), min(c.n for c in comparisons)
     return runs if n < runs <= TOLD * n else None
 
 
-def pooled(comparisons: Sequence[Comparison]) -> tuple[float, float, float]:
-    """Return the mean effect over comparisons with its 95% interval, by random effects.
-
-    NaN where comparisons have no errors, and of two, whose t-interval with one degree of freedom says nothing. It
-    describes a claim and decides none: comparisons that share runs are taken as independent. The variance between
-    comparisons is that of Paule and Mandel, the interval that of Hartung, Knapp, Sidik and Jonkman.
-    """
-    nothing = (np.nan, np.nan, np.nan)
-    if len(comparisons) == 1:
-        return comparisons[0].effect, comparisons[0].low, comparisons[0].high
-    if len(comparisons) == 2:
-        return nothing
-    effects, errors = (np.array([getattr(c, name) for c in comparisons]) for name in ("effect", "error"))
-    logged = comparisons[0].logged
-    if logged and not (effects > 0.0).all():
-        return nothing
-    effects = np.log(effects) if logged else effects
-    if not (np.isfinite(effects) & np.isfinite(errors)).all():
-        return nothing
-    floor = 1e-6 * max(float(np.abs(effects).max()), float(errors.max()), 1e-12)
-    with np.errstate(divide="ignore"):  # a share of variance that is not asked for, where all effects are equal
-        found = combine_effects(effects, np.maximum(errors, floor) ** 2, method_re="iterated", use_t=True)
-    low, high = found.conf_int(use_t=True)[3]  # of the random effect, with Hartung and Knapp's scale
-    mean, low, high = (float(x) for x in (found.mean_effect_re, low, high))
-    return (float(np.exp(mean)), float(np.exp(low)), float(np.exp(high))) if logged else (mean, low, high)
+def families(verdicts: pd.DataFrame) -> pd.Series:
+    """Return the family of each line: the level of a claim of the paper, or the project's own statements."""
+    return verdicts["level"].where(verdicts["ours"] == "", OWN)
 
 
-def in_margins(effect: float, relation: Relation | None, logged: bool) -> float:
-    """Return an effect as a multiple of its margin, from no effect; NaN where the margin itself is no effect."""
-    if relation is None or np.isnan(effect):
-        return float("nan")
-    scale = np.log if logged else float
-    if relation.word == "within":
-        low, high = float(scale(relation.low)), float(scale(relation.high))
-        return (float(scale(effect)) - (low + high) / 2.0) / ((high - low) / 2.0) if high > low else float("nan")
-    margin = float(scale(relation.bound))
-    return float(scale(effect)) / margin if margin else float("nan")
+def adjust(verdicts: pd.DataFrame, of: str = "") -> pd.DataFrame:
+    """Return two-sided p-values, adjusted by Benjamini and Hochberg within families of one convention, and levels.
 
+    The paper's headlines, its sections' claims, its details and its theorems are a family each, the project's own
+    statements another. A statement that rests on the p-values of its own claim has that claim's adjusted p, so that one
+    p never gets two verdicts.
 
-def adjust(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Return two-sided p-values, adjusted by Benjamini and Hochberg over the claims of one convention, and levels.
-
-    The paper's claims are one family, the project's own statements another. A statement that rests on the p-values of
-    its own claim has that claim's adjusted p, so that one p never gets two verdicts.
+    Parameters
+    ----------
+    verdicts : DataFrame
+        With ``convention, ours, level, p, p_opposite``.
+    of : str
+        ``average_`` for the means over comparisons, which take the place of the claims' own p-values where there are
+        some.
 
     Returns
     -------
     DataFrame
         ``p_adjusted``, and ``level``: the two-sided level that the adjustment leaves to each claim of a family.
     """
-    p = (2.0 * verdicts[["p", "p_opposite"]].astype(np.float64).min(axis=1)).clip(upper=1.0)
+    if of:
+        numbers = {k: verdicts[[of + k, k]].astype(np.float64) for k in ("p", "p_opposite")}
+        verdicts = verdicts.assign(**{k: both[of + k].fillna(both[k]) for k, both in numbers.items()})
+    p = _two_sided(verdicts)
     level = pd.Series(np.nan, index=p.index)
     tested = verdicts[p.notna()]
-    theirs = tested["ours"] == ""
-    for _, index in tested.groupby(["convention", theirs]).groups.items():
+    for _, index in tested.groupby(["convention", families(tested)]).groups.items():
         p[index] = stats.false_discovery_control(p[index])
         level[index] = LEVEL * max(1, int((p[index] < LEVEL).sum())) / len(index)
     keys = ["id", "convention", "p", "p_opposite"]
@@ -223,15 +227,19 @@ def adjust(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 def by_holm(verdicts: pd.DataFrame) -> pd.Series:
     """Return two-sided p-values adjusted by Holm over the same families as `adjust`."""
-    p = (2.0 * verdicts[["p", "p_opposite"]].astype(np.float64).min(axis=1)).clip(upper=1.0)
+    p = _two_sided(verdicts)
     tested = verdicts[p.notna()]
-    for _, index in tested.groupby(["convention", tested["ours"] == ""]).groups.items():
+    for _, index in tested.groupby(["convention", families(tested)]).groups.items():
         p[index] = multipletests(p[index], method="holm")[1]
     return p
 
 
+def _two_sided(verdicts: pd.DataFrame) -> pd.Series:
+    return (2.0 * verdicts[["p", "p_opposite"]].astype(np.float64).min(axis=1)).clip(upper=1.0)
+
+
 def verdict_text(line: Mapping[str, Any]) -> str:
-    """Return a verdict in words, with what belongs to it: (3 of 8), (about 400 runs), (better than claimed)."""
+    """Return a verdict in words with its notes: (3 of 8, 1 against), (about 400 runs), (better than claimed)."""
     verdict, notes = str(line["verdict"]), []
     if verdict == "undecided":
         if line["comparisons"] > 1:
@@ -240,7 +248,7 @@ def verdict_text(line: Mapping[str, Any]) -> str:
             notes.append(f"about {_round(line['needed_n'])} runs")
         return f"undecided ({'; '.join(notes)})" if notes else verdict
     if verdict == "mixed" or (verdict == "confirmed" and line["against"] > 0):
-        notes.append(f"{line['for']:.0f} of {line['comparisons']:.0f}")
+        notes.append(f"{line['for']:.0f} of {line['comparisons']:.0f}, {line['against']:.0f} against")
     side = line.get("direction")
     if isinstance(side, str) and side not in ("", "worse"):
         notes.append("better than claimed" if side == "better" else f"{side} what is claimed")
@@ -279,18 +287,21 @@ def counts_text(line: Mapping[str, Any]) -> str:
 def effect_text(line: Mapping[str, Any]) -> str:
     """Return the effects behind a verdict with intervals and margin, or what an exact check found.
 
-    Of several comparisons the mean effect stands first, then the one that decides.
+    Of several comparisons it is the one that decides; where the mean over them is tested, that follows with its word.
     """
     if pd.isna(line["effect"]):
         return str(line["decided_by"]) if isinstance(line["decided_by"], str) else ""
     claimed = f"(claimed: {line['margin']}), {line['unit']}"
+    mean = f"; {average_text(line)}" if isinstance(line.get("on_average"), str) else ""
     if str(line["unit"]).startswith("share of the cells"):
-        return f"{line['decided_by']} {claimed}"
+        return f"{line['decided_by']} {claimed}{mean}"
     decides = _numbers(line, "effect", "low", "high")
-    if line["comparisons"] == 1:
-        return f"{decides} {claimed}"
-    mean = f"{_numbers(line, 'pooled', 'pooled_low', 'pooled_high')} on average, " if pd.notna(line["pooled"]) else ""
-    return f"{mean}{decides} in {line['decided_by']} {claimed}"
+    return f"{decides} {claimed}" if line["comparisons"] == 1 else f"{decides} in {line['decided_by']} {claimed}{mean}"
+
+
+def average_text(line: Mapping[str, Any]) -> str:
+    """Return what the mean over comparisons says beside their count."""
+    return f"on average {line['on_average']}, {_numbers(line, 'average', 'average_low', 'average_high')}"
 
 
 def _numbers(line: Mapping[str, Any], *keys: str) -> str:

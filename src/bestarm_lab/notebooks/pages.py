@@ -14,17 +14,31 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bestarm_lab.claims.verdicts import CONVENTIONS, VERDICTS, counts_text, effect_text, scoreboard, verdict_text
+from bestarm_lab.claims.records import LEVELS
+from bestarm_lab.claims.robustness import MARGINS
+from bestarm_lab.claims.verdicts import (
+    CONVENTIONS,
+    OWN,
+    VERDICTS,
+    adjust,
+    counts_text,
+    effect_text,
+    families,
+    scoreboard,
+    verdict_text,
+)
 from bestarm_lab.experiments.scale import Profile
-from bestarm_lab.notebooks.score import disagreements, score_figure, score_values, shares
+from bestarm_lab.notebooks.score import by_average, disagreements, score_figure, score_values, shares
 from bestarm_lab.paths import DATA, ROOT
-from bestarm_lab.results import read_comparisons, read_verdicts, rows_file
+from bestarm_lab.results import read_comparisons, read_robustness, read_verdicts, rows_file
 from bestarm_lab.study import load_study
 from bestarm_lab.study_packages import study_names
 
 README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 SCOREBOARD = DOCS / "scoreboard.md"
+RULE = DOCS / "verdicts.md"
+FAMILIES = (*LEVELS, OWN)
 REPRODUCE = DOCS / "reproduce.md"
 WORDS_OF_SCORE = {  # verdicts in the order of the README's line
     "confirmed": "are confirmed",
@@ -74,12 +88,50 @@ def score() -> Figure:
 def score_line() -> str:
     """Return the score in a sentence: the papers' claims as their texts state them, by verdict, in percent."""
     tables = [table[table["ours"].fillna("") == ""] for table in all_verdicts().values()]
-    words = pd.concat([table.loc[table["convention"] == "as_written", "verdict"] for table in tables])
-    percent = (100 * words.value_counts() / len(words)).round().astype(int)
-    parts = [f"{percent[word]}% {said}" for word, said in WORDS_OF_SCORE.items() if word in percent.index]
+    lines = pd.concat([table[table["convention"] == "as_written"] for table in tables])
+    beside = int(((lines["verdict"] == "confirmed") & (lines["against"] > 0)).sum())
+    parts = _percent(lines["verdict"], list(WORDS_OF_SCORE))
+    parts[0] += f" ({beside} with comparisons against them)"
     both = disagreements(all_verdicts())
-    text = f"Of {len(words)} claims, run as the texts state them, {', '.join(parts[:-1])} and {parts[-1]}."
+    text = f"Of {len(lines)} claims, run as the texts state them, {', '.join(parts[:-1])} and {parts[-1]}."
+    mean = _percent(by_average(lines), ["confirmed", "refuted", "undecided"])
+    averaged = lines["on_average"].notna().sum()
+    text += f" By the mean of comparisons, not their count ({averaged} claims), {', '.join(mean[:-1])} and {mean[-1]}."
     return f"{text} Of {both['claims'].sum()} also run as coded, {both['differ'].sum()} get another verdict.\n"
+
+
+def _percent(words: pd.Series, named: list[str]) -> list[str]:
+    """Return the shares of verdicts in words."""
+    percent = (100 * words.value_counts() / len(words)).round().astype(int)
+    return [f"{percent[word]}% {WORDS_OF_SCORE[word]}" for word in named if word in percent.index]
+
+
+def margin_line() -> str:
+    """Return how many words of the papers' claims another margin changes, in a sentence."""
+    tables = [(read_robustness(name), table) for name, table in all_verdicts().items()]
+    moved = pd.concat(
+        [m[m["claim"].isin(t.loc[t["ours"].isna(), "id"]) & m["choice"].isin(MARGINS)] for m, t in tables]
+    )
+    changed = (moved["word"] != moved["word_then"]).groupby([moved["claim"], moved["convention"]]).any()
+    return f"Half or twice the margin changes {changed.sum()} of {len(changed)} words.\n"
+
+
+def family_table() -> str:
+    """Return the table of families: of each its claims, and below which two-sided p one is decided, and its mean."""
+    lines = ["| paper | run as | " + " | ".join(FAMILIES) + " |", "| --- | --- |" + " --: |" * len(FAMILIES)]
+    for name, table in all_verdicts().items():
+        tested = table[table["p"].notna()].fillna({"ours": "", "level": "", "of": ""})
+        levels, means = (adjust(tested, of)["level"] for of in ("", "average_"))
+        family = families(tested)
+        for convention, words in CONVENTIONS.items():
+            told = []
+            for each in FAMILIES:
+                mine = (tested["convention"] == convention) & (family == each)
+                limits = [found[mine].mode() for found in (levels, means)]
+                told.append(f"{mine.sum()}: {limits[0][0]:.3f}, {limits[1][0]:.3f}" if mine.any() else "")
+            if any(told):
+                lines.append("| " + " | ".join([load_study(name).paper.abbreviation, words, *told]) + " |")
+    return "\n".join(lines) + "\n"
 
 
 def named_claims(text: str) -> list[str]:
@@ -193,9 +245,10 @@ def rebuilt(page: Path, made: Mapping[str, str]) -> str:
 
 def generated() -> dict[Path, str]:
     """Return the text of the page of the score, and of the pages of which a part is written here."""
-    readme = rebuilt(README, {"score": score_line()})
+    readme = rebuilt(README, {"score": score_line(), "margins": margin_line()})
     reproduce = rebuilt(REPRODUCE, {"hardware": hardware(), "runs": planned_runs()})
-    return {README: readme, REPRODUCE: reproduce, SCOREBOARD: scoreboard_page(named_claims(readme))}
+    rule = rebuilt(RULE, {"families": family_table()})
+    return {README: readme, REPRODUCE: reproduce, RULE: rule, SCOREBOARD: scoreboard_page(named_claims(readme))}
 
 
 def write_pages() -> None:

@@ -16,8 +16,10 @@ from scipy import stats
 from bestarm_lab.claims.verdicts import CONVENTIONS
 from bestarm_lab.figures.styles import use_style
 
+SAID = {"for": "confirmed", "open": "open", "against": "refuted or mixed"}
 REACH = 1.6  # standard deviations of a run that are drawn; farther is at the edge
 COLOURS = {"for": "#0072B2", "open": "#CCCCCC", "against": "#D55E00"}
+STATES = {"confirmed": "for", "refuted": "against", "mixed": "against"}  # other words are open
 HATCHES = {"against": "///"}
 
 
@@ -58,9 +60,11 @@ def score_values(
 
 
 def shares(verdicts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return how comparisons fare, as shares averaged over a paper's claims.
+    """Return how the claims of a paper fare that statistics decide, by the count of comparisons and on average.
 
-    Columns are ``study, convention, claims, for, open, against``.
+    Columns are ``study, convention, by, claims`` and the shares of these claims that are ``for`` (confirmed),
+    ``against`` (refuted or mixed) and ``open``. On average a claim with one comparison, or one that speaks of all or of
+    some, has its word.
     """
     lines = []
     for study, table in verdicts.items():
@@ -68,9 +72,16 @@ def shares(verdicts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         for convention in CONVENTIONS:
             mine = theirs[theirs["convention"] == convention]
             if len(mine):
-                means = mine[["for", "open", "against"]].div(mine["comparisons"], axis=0).mean()
-                lines.append({"study": study, "convention": convention, "claims": len(mine)} | means.to_dict())
+                for by, words in (("count", mine["verdict"]), ("average", by_average(mine))):
+                    part = words.map(STATES).fillna("open").value_counts(normalize=True)
+                    about = {"study": study, "convention": convention, "by": by, "claims": len(mine)}
+                    lines.append(about | {state: float(part.get(state, 0.0)) for state in COLOURS})
     return pd.DataFrame(lines)
+
+
+def by_average(verdicts: pd.DataFrame) -> pd.Series:
+    """Return the words of verdicts with those on the mean over comparisons in place of their count."""
+    return verdicts["on_average"].fillna(verdicts["verdict"])
 
 
 def disagreements(verdicts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -102,7 +113,7 @@ def score_figure(
     """
     use_style()
     heads = values.drop_duplicates("id")
-    n = [max(2, int((heads["study"] == study).sum())) for study in names]  # two bars stand beside them
+    n = [max((table["study"] == study).sum() for table in (heads, overview)) for study in names]  # bars stand beside
     figure, axes = plt.subplots(
         *(len(names), 2), figsize=(8.0, 0.9 + 0.2 * sum(n) + 0.25 * len(n)), layout="constrained", sharex="col",
         squeeze=False,
@@ -119,7 +130,7 @@ def score_figure(
     axes[-1, 0].set_xlim(-REACH * 1.04, REACH * 1.04)
     axes[-1, 0].set_xlabel("distance from the margin, standard deviations of a run\n← against the claim     for it →")
     axes[-1, 1].set_xlim(0.0, 1.0)
-    axes[-1, 1].set_xlabel("comparisons, averaged\nover all claims")
+    axes[-1, 1].set_xlabel("all claims, by count\nand on average")
     axes[-1, 1].xaxis.set_major_formatter(lambda x, _: f"{x:.0%}")
     mean = Line2D(
         [], [], mfc="black", mec="black", marker="o", ms=4.5, color="black", lw=1.2, label="mean, paper's text"
@@ -131,9 +142,8 @@ def score_figure(
         Line2D([], [], color="0.6", marker="|", ls="", ms=7, label="one comparison (* objectives of ours)"),
         mean,
         coded,
-        *(Patch(fc=c, hatch=HATCHES.get(s), ec="white", label=f"significantly {s}") for s, c in COLOURS.items()),
+        *(Patch(fc=c, hatch=HATCHES.get(s), ec="white", label=SAID[s]) for s, c in COLOURS.items()),
     ]
-    handles[4].set_label("open")
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, handlelength=1.4)
     return figure
 
@@ -165,10 +175,10 @@ def _shift(line: pd.Series, coded: set[str]) -> float:
 
 
 def _bars(axis: Axes, overview: pd.DataFrame) -> None:
-    """Draw the shares of comparisons of all claims of one paper, a bar for each convention."""
+    """Draw the shares of all claims of one paper by their words, two bars for each convention."""
     labels = [
-        f"{CONVENTIONS[c].split()[-1]}, {n} claims"
-        for c, n in zip(overview["convention"], overview["claims"], strict=True)
+        f"{CONVENTIONS[c].split()[-1]}, {f'{n} claims' if by == 'count' else 'on average'}"
+        for c, by, n in overview[["convention", "by", "claims"]].itertuples(index=False)
     ]
     left = np.zeros(len(overview))
     for state, colour in COLOURS.items():

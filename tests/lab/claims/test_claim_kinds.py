@@ -209,7 +209,7 @@ def test_mostly_counts_cells_by_partial_conjunction():
     assert found.p < 1e-3
     assert counted({**test, "in_cells": 0.8}, clear).p_opposite < 1e-3
     assert counted({**test, "in_more_than": 0.75}, clear).p > 0.999
-    assert found.name == "3 of 4 cells, between 3 and 3; pooled estimate 0.75"
+    assert found.name == "3 of 4 cells, between 3 and 3"
     same = {s: noise(3, 80) for s in "ab"}
     even = pd.concat([frame(same, k=k) for k in range(4)])
     assert counted({**test, "in_cells": 1.0}, even).p < 0.001
@@ -310,14 +310,49 @@ def test_a_statistic_of_means_is_bootstrapped():
     assert fall.p == pytest.approx(1 / 2001)
 
 
-def test_a_spread_is_near_the_interval_of_normal_values():
-    """The delta method against the chi-squared interval of a standard deviation, n = 2000."""
-    x = noise(0, 2000)
+def test_a_spread_is_the_sign_test_of_the_differences_of_pairs():
+    """Each run in one pair; the interval is of the values that the test does not reject, and exact under every law."""
+    x = noise(0, 400)
+    apart = np.abs(x[::2] - x[1::2])
     found = only({"spread": "v", "below": 1.1, "left": "a", **CELLS}, frame({"a": x}))
-    low, high = x.std(ddof=1) * np.sqrt(1999 / stats.chi2.ppf([0.975, 0.025], 1999))
-    assert (found.low, found.high) == pytest.approx((low, high), abs=0.01)
-    assert found.p < 0.001
-    assert only({"spread": "v", "below": 0.9, "left": "a", **CELLS}, frame({"a": x})).p_opposite < 0.001
+    assert found.effect == np.median(apart) == pytest.approx(0.954, abs=0.15)
+    assert found.p == stats.binomtest(int((apart < 1.1).sum()), 200, alternative="greater").pvalue
+    assert only({"spread": "v", "below": 0.6, "left": "a", **CELLS}, frame({"a": x})).p_opposite < 0.001
+    for end, other in ((found.low, 1), (found.high, 0)):
+        just = [found.against(Relation("below", high=end + d))[other] for d in (-1e-9, 1e-9)]
+        assert min(just) <= 0.025 < max(just)
+    still = only({"spread": "v", "below": 0.1, "left": "a", **CELLS}, frame({"a": np.ones(50)}))
+    assert (still.effect, still.p) == (0.0, 0.5**25)
+    rng, wrong = np.random.default_rng(2), []
+    for _ in range(1000):  # one run in ten far away, the bound at the true median
+        values = pd.Series(rng.normal(size=50) + (rng.random(50) < 0.1) * rng.lognormal(3, 1, size=50))
+        wrong.append(statistics.spread_comparison("", values, Relation("below", high=MEDIAN)).p <= 0.025)
+    assert np.mean(wrong) <= 0.035
+
+
+def _apart(n: int) -> float:
+    """Return the median difference of two runs of which one in ten is far away, of so many pairs."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(2, n)) + (rng.random((2, n)) < 0.1) * rng.lognormal(3, 1, size=(2, n))
+    return float(np.median(np.abs(x[0] - x[1])))
+
+
+MEDIAN = _apart(400_000)
+
+
+def test_incomplete_runs_count_alike_in_the_best_by_halves():
+    """A series' mean is over the runs that it has; highest and lowest mirror one another."""
+    values = {"a": noise(0.0, 40, 3), "b": noise(0.1, 40, 4)}
+    rows = frame(values)
+    rows = rows[(rows["series"] != "b") | (rows["replication"] < 20)]
+    mirrored = rows.assign(v=-rows["v"])
+    high = only({"difference": "v", "left": {"highest_by_halves": ["a", "b", "none"]}, "above": 0, **CELLS}, rows)
+    low = only({"difference": "v", "left": {"lowest_by_halves": ["a", "b", "none"]}, "below": 0, **CELLS}, mirrored)
+    assert (low.effect, low.p, low.n) == (-high.effect, high.p, high.n)
+    tables = {s: v[: 20 if s == "b" else 40] for s, v in values.items()}
+    chosen = [max(tables, key=lambda s: tables[s][1 - half :: 2].mean()) for half in (0, 1)]
+    expected = np.concatenate([tables[s][half::2] for half, s in enumerate(chosen)])
+    assert (high.effect, high.n) == (pytest.approx(expected.mean()), len(expected))
 
 
 def test_the_lowest_by_halves_is_the_mirror_of_the_highest():

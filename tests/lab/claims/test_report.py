@@ -26,7 +26,8 @@ def test_a_claim_is_told_with_every_comparison_and_the_verdict_as_committed(monk
     for _, line in table.iterrows():
         assert f"Test: {line['test']}" in text
         assert f"{line['effect']:.3g} [{line['low']:.3g}, {line['high']:.3g}]" in text
-        assert f"adjusted over the paper's claims {line['p_adjusted']:.3g}" in text
+        assert f"adjusted over the paper's claims of level {line['level']} {line['p_adjusted']:.3g}" in text
+        assert f"another statement: on average {line['on_average']}, {line['average']:.3g} [" in text
     assert len(re.findall(r"^ +(?:for|against|open) .* fig5: budget = \d+, GPOO", text, re.MULTILINE)) == 10
     pasted = re.findall(r"^ +(pd\.read_parquet.*)$", text, re.MULTILINE)
     assert len(pasted) == 2

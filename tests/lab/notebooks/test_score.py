@@ -11,15 +11,15 @@ from bestarm_lab.notebooks.score import REACH, disagreements, score_figure, scor
 def record():
     """Return verdicts and comparisons of one study: two headlines, a detail, a control and an exact check."""
     lines = [
-        ("A", "as_written", "headline", "", "confirmed", 3, 3, 0, 0),
-        ("A", "as_coded", "headline", "", "refuted", 3, 0, 1, 2),
-        ("B", "as_written", "headline", "", "undecided", 1, 0, 1, 0),
-        ("C", "as_written", "detail", "", "mixed", 2, 1, 0, 1),
-        ("C", "as_coded", "detail", "", "mixed", 2, 1, 0, 1),
-        ("A.a", "as_written", "", "control", "refuted", 1, 0, 0, 1),
-        ("T", "as_written", "headline", "", "confirmed", np.nan, np.nan, np.nan, np.nan),
+        ("A", "as_written", "headline", "", "undecided", "confirmed", 3, 1, 2, 0),
+        ("A", "as_coded", "headline", "", "refuted", "refuted", 3, 0, 1, 2),
+        ("B", "as_written", "headline", "", "undecided", np.nan, 1, 0, 1, 0),
+        ("C", "as_written", "detail", "", "mixed", "undecided", 2, 1, 0, 1),
+        ("C", "as_coded", "detail", "", "mixed", "undecided", 2, 1, 0, 1),
+        ("A.a", "as_written", "", "control", "refuted", np.nan, 1, 0, 0, 1),
+        ("T", "as_written", "headline", "", "confirmed", np.nan, np.nan, np.nan, np.nan, np.nan),
     ]
-    names = ["id", "convention", "level", "ours", "verdict", "comparisons", "for", "open", "against"]
+    names = ["id", "convention", "level", "ours", "verdict", "on_average", "comparisons", "for", "open", "against"]
     compared = [("A", "as_written", s, 100) for s in (0.2, 0.4, 0.6)] + [("A", "as_coded", -s, 100) for s in (0, 5, 9)]
     compared += [("B", "as_written", 0.1, 25)]
     comparisons = pd.DataFrame(compared, columns=["id", "convention", "strength", "n"])
@@ -41,13 +41,13 @@ def test_a_headline_has_the_mean_of_its_comparisons_with_an_interval():
     assert alone["high"] - alone["value"] == pytest.approx(2.063899 / 5.0)  # one comparison: that of its 25 runs
 
 
-def test_shares_are_averaged_claim_by_claim_over_the_papers_own():
+def test_shares_are_of_the_papers_own_claims_by_count_and_on_average():
+    """A claim of one comparison has its word in both."""
     verdicts, _ = record()
-    table = shares(verdicts).set_index("convention")
-    assert table.loc["as_written", ["claims", "for", "open", "against"]].tolist() == pytest.approx(
-        [3, 0.5, 1 / 3, 1 / 6]
-    )
-    assert table.loc["as_coded", "claims"] == 2
+    table = shares(verdicts).set_index(["convention", "by"])[["claims", "for", "open", "against"]]
+    assert table.loc[("as_written", "count")].tolist() == pytest.approx([3, 0, 2 / 3, 1 / 3])
+    assert table.loc[("as_written", "average")].tolist() == pytest.approx([3, 1 / 3, 2 / 3, 0])
+    assert table.loc[("as_coded", "count")].tolist() == [2, 0, 0, 1]
 
 
 def test_text_and_code_are_compared_where_both_were_run():
@@ -65,4 +65,6 @@ def test_every_comparison_is_in_the_picture():
     assert len(ticks) == 7
     assert all(abs(line.get_xdata()[0]) <= REACH for line in ticks)
     assert [label.get_text() for label in axis.get_yticklabels()] == ["a", "b"]
+    bars = [label.get_text() for label in figure.axes[1].get_yticklabels()]
+    assert bars == ["text, 3 claims", "text, on average", "code, 2 claims", "code, on average"]
     plt.close(figure)
