@@ -21,6 +21,7 @@ try:
     from matplotlib import pyplot  # noqa: F401  (tells notebooks how to show a figure)
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 except ImportError as error:
     raise ImportError(
         f"plots need {error.name or 'matplotlib'}: pip install 'bestarm[plot]'", name=error.name or "matplotlib"
@@ -42,6 +43,8 @@ _GROUPS = 10  # of a feature's values, about equally many candidates each
 _FEW, _MANY = 10, 3000  # features between which a map has principal components
 _BLUE, _ORANGE, _GREY = "#0072B2", "#D55E00", "0.35"
 _DOTS = (0, (1, 1.2))
+_BELOW: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16), "ncols": 3, "columnspacing": 1.2}
+_MOST_WORDS = 12  # on an axis of the map
 
 
 def expected_best(rewards: FloatArray, sizes: IntArray) -> FloatArray:
@@ -174,16 +177,16 @@ def best_so_far(shown: Shown, axis: Axes) -> str:
         axis.axvline(start + 1.5, color="0.85", lw=0.8, zorder=0)
     axis.plot(x, shown.in_units(good), "o", ms=3.5, color="0.6", mec="none", label="each result")
     axis.step(x, shown.in_units(best), where="post", color=_BLUE, lw=1.6, label="best so far")
-    axis.plot(
-        sizes, chance, color=_GREY, ls=_DOTS, lw=1.4, label="the same results in random order: exact mean of the best"
-    )
+    axis.plot(sizes, chance, color=_GREY, ls=_DOTS, lw=1.4, label="the same results in random order (exact mean)")
     axis.set(xlabel="results, in the order of telling (lines: batches)", ylabel=shown.unit)
     axis.set_title(f"The best result so far is {value:.4g}, of {_short(name)}")
-    axis.legend(loc="best")
+    axis.legend(**_BELOW)
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     return (
         f"Best so far against results. The best of {len(good)} results is {value:.4g}, of {name}, "
         f"found as result {int(good.argmax()) + 1}. After {half} the search had {shown.in_units(best[half - 1]):.4g}; "
-        f"the same results in random order have {chance[sizes == half][0]:.4g} on average."
+        f"the same results in random order have {chance[sizes == half][0]:.4g} on average: a search "
+        "that learns finds its best results late, and lags behind that line."
     )
 
 
@@ -220,7 +223,7 @@ def map_of_candidates(shown: Shown, axis: Axes) -> str:
     dots = axis.scatter(x[order], y[order], c=shown.in_units(shown.predicted)[order], cmap="cividis",
                         s=22 if len(x) <= 2000 else 6, lw=0, rasterized=True)  # fmt: skip
     axis.figure.colorbar(dots, ax=axis, label=f"predicted {shown.unit}")
-    marked = (
+    marked: Any = (
         ("measured", states == MEASURED, {"marker": "o", "s": 42, "facecolors": "none", "edgecolors": "black"}),
         ("failed", states == FAILED, {"marker": "x", "s": 36, "color": "black"}),
         ("next batch", states.index.isin(shown.search.pending),
@@ -235,16 +238,16 @@ def map_of_candidates(shown: Shown, axis: Axes) -> str:
     axis.set(xlabel=across, ylabel=upwards)
     axis.grid(False)
     axis.margins(y=0.08)
-    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3)
+    axis.legend(**_BELOW)
     left = np.flatnonzero(~states.isin([MEASURED, FAILED]).to_numpy())
     best = left[shown.predicted[left].argmax()] if len(left) else int(shown.predicted.argmax())
     value = float(shown.in_units(shown.predicted[best]))
     of = "those not measured" if len(left) else "all"
-    axis.set_title(f"Of {of}, the search expects most of {_short(names[best])}: {value:.4g}")
+    axis.set_title(f"Of {of}, {_short(names[best])} is the most promising: {value:.4g}")
     return (
         f"Map of {len(names)} candidates over {words}, coloured by predicted {shown.unit} from "
         f"{shown.in_units(shown.predicted).min():.4g} to {shown.in_units(shown.predicted).max():.4g}; marked: "
-        f"{', '.join(counts)}. Of {of}, most is expected of {names[best]}: {value:.4g}."
+        f"{', '.join(counts)}. Of {of}, {names[best]} is the most promising: {value:.4g}."
     )
 
 
@@ -259,33 +262,32 @@ def _plane(shown: Shown, axis: Axes) -> tuple[tuple[FloatArray, str], tuple[Floa
             raise ValueError(f"a map has 2 features, got {len(shown.features)}; write features=('dose', 'time').")
         chosen = list(shown.features)
     else:
+        words = {str(c) for c in candidates.table if candidates.table[c].dtype != np.float64}
         varied = dict(zip(candidates.columns, candidates.varies, strict=True))
-        chosen = [label for label in shown.shares.index if varied.get(label, False)][:2]  # no words among them
-        n_varied = int(candidates.varies.sum())
-        if (len(chosen) < 2 < len(candidates.names) and n_varied > 1) or _FEW < n_varied <= _MANY:
-            scores = candidates.scores(2)
-            parts = "principal component {} of the features"
-            return (
-                (scores[:, 0], parts.format(1)),
-                (scores[:, 1], parts.format(2)),
-                "the first two principal components",
-            )
+        varied |= {c: 1 < candidates.table[c].nunique(dropna=False) <= _MOST_WORDS for c in words}
+        chosen = [label for label in shown.shares.index if varied[label]][:2]
+        if not chosen or _FEW < int(candidates.varies.sum()) <= _MANY:
+            scores, part = candidates.scores(2), "principal component {} of the features"
+            both = "the first two principal components of the features"
+            return (scores[:, 0], part.format(1)), (scores[:, 1], part.format(2)), both
+    across = (_coordinate(candidates, chosen[0], axis.xaxis), chosen[0])
     if len(chosen) < 2:
-        label = chosen[0] if chosen else candidates.columns[int(candidates.varies.argmax())]
-        x = candidates.values[:, candidates.columns.index(label)]
-        return (x, label), (shown.in_units(shown.predicted), f"predicted {shown.unit}"), f"{label} and prediction"
-    coordinates = []
-    for label, ticks in zip(chosen, (axis.xaxis, axis.yaxis), strict=True):
-        column = candidates.table[label]
-        if column.dtype == np.float64:
-            coordinates.append((candidates.values[:, candidates.columns.index(label)], label))
-            continue
-        codes, words = pd.factorize(column.fillna("(missing)"), sort=True)
-        ticks.set_ticks(range(len(words)), list(map(_short, words)))
-        jitter = 0.5 * ((np.arange(len(codes)) * 0.618034) % 1.0 - 0.5)  # so that equal ones do not hide each other
-        coordinates.append((codes + jitter, label))
-    which = "two features" if shown.features else "the two numeric features that explain most of the predictions"
-    return coordinates[0], coordinates[1], f"{chosen[0]} and {chosen[1]}, {which}"
+        upwards = (shown.in_units(shown.predicted), f"predicted {shown.unit}")
+        return across, upwards, f"{chosen[0]} and prediction"
+    which = "two features" if shown.features else "the two features that explain most of the predictions"
+    upwards = (_coordinate(candidates, chosen[1], axis.yaxis), chosen[1])
+    return across, upwards, f"{chosen[0]} and {chosen[1]}, {which}"
+
+
+def _coordinate(candidates: Candidates, label: str, ticks: Any) -> FloatArray:
+    """Return where candidates stand along a feature, shape (n,); words side by side, and named on the axis."""
+    column = candidates.table[label]
+    if column.dtype == np.float64:
+        return candidates.values[:, candidates.columns.index(label)]
+    codes, words = pd.factorize(column.fillna("(missing)"), sort=True)
+    ticks.set_ticks(range(len(words)), list(map(_short, words)))
+    spread: FloatArray = 0.5 * ((np.arange(len(codes)) * 0.618034) % 1.0 - 0.5)  # so that none hides another
+    return codes + spread
 
 
 def importance(shown: Shown, axis: Axes) -> str:
@@ -296,7 +298,7 @@ def importance(shown: Shown, axis: Axes) -> str:
     for place, value in zip(y, shares, strict=True):
         axis.text(value + 0.01, float(place), f"{value:.2f}", va="center")
     axis.set_yticks(y, list(map(_short, shares.index)))
-    axis.invert_yaxis()
+    axis.set_ylim(max(len(shares), 4) - 0.5, -0.5)
     axis.set_xlim(0.0, max(1.12 * float(shares.max()), 0.1))
     axis.grid(True, axis="x")
     axis.grid(False, axis="y")
@@ -309,7 +311,7 @@ def importance(shown: Shown, axis: Axes) -> str:
     if shares.iloc[0] <= 0.0:
         axis.set_title("No feature alone explains the predictions")
     else:
-        axis.set_title(f"{_short(shares.index[0])} explains most of the predictions")
+        axis.set_title(f"Alone, {_short(shares.index[0])} explains most of the predictions' variance")
     values = ", ".join(f"{name} {value:.2f}" for name, value in shares.items())
     return f"Share of the variance of predictions that each feature explains alone (correlation ratio): {values}.{more}"
 

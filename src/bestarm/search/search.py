@@ -624,7 +624,7 @@ class Search:
             against a refit without each), ``map`` (all candidates by prediction) and ``importance`` (of features for
             the predictions); by default all four.
         features : sequence of str
-            Two features for the map; by default the two numeric ones that explain most of the predictions, and beyond
+            Two features for the map; by default the two that explain most of the predictions, and beyond
             ten features the first two principal components.
         refits : int
             How many candidates are left out at most, eight by networks; 0 for none.
