@@ -1,4 +1,4 @@
-"""Options of the commands ``bestarm suggest``, ``replay`` and ``report``; imports nothing else, so that --help is quick."""
+"""Options of the commands ``suggest``, ``replay`` and ``report``; imports nothing else, so that --help is quick."""
 
 from __future__ import annotations
 

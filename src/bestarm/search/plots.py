@@ -286,8 +286,9 @@ def _coordinate(candidates: Candidates, label: str, ticks: Any) -> FloatArray:
         return candidates.values[:, candidates.columns.index(label)]
     codes, words = pd.factorize(column.fillna("(missing)"), sort=True)
     ticks.set_ticks(range(len(words)), list(map(_short, words)))
-    spread: FloatArray = 0.5 * ((np.arange(len(codes)) * 0.618034) % 1.0 - 0.5)  # so that none hides another
-    return codes + spread
+    spread = 0.5 * ((np.arange(len(codes)) * 0.618034) % 1.0 - 0.5)  # so that none hides another
+    found: FloatArray = np.asarray(codes + spread, dtype=np.float64)
+    return found
 
 
 def importance(shown: Shown, axis: Axes) -> str:
