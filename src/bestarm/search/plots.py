@@ -177,10 +177,10 @@ def best_so_far(shown: Shown, axis: Axes) -> str:
         axis.axvline(start + 1.5, color="0.85", lw=0.8, zorder=0)
     axis.plot(x, shown.in_units(good), "o", ms=3.5, color="0.6", mec="none", label="each result")
     axis.step(x, shown.in_units(best), where="post", color=_BLUE, lw=1.6, label="best so far")
-    axis.plot(sizes, chance, color=_GREY, ls=_DOTS, lw=1.4, label="the same results in random order (exact mean)")
+    axis.plot(sizes, chance, color=_GREY, ls=_DOTS, lw=1.4, label="same results, random order: exact mean")
     axis.set(xlabel="results, in the order of telling (lines: batches)", ylabel=shown.unit)
     axis.set_title(f"The best result so far is {value:.4g}, of {_short(name)}")
-    axis.legend(**_BELOW)
+    axis.legend(**_BELOW | {"ncols": 2})
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     return (
         f"Best so far against results. The best of {len(good)} results is {value:.4g}, of {name}, "
@@ -208,7 +208,7 @@ def predicted_against_measured(shown: Shown, axis: Axes) -> str:
     error = float(np.sqrt(np.mean((table["measured"] - table["predicted"]) ** 2)))
     of = f"{len(table)} of {known}" if len(table) < known else f"all {known}"
     agreement = f"rank correlation {rank:.2f}" if varied else "no rank correlation"
-    axis.set_title(f"Candidates left out in turn ({of}): {agreement}")
+    axis.set_title(f"Left out in turn ({of}): {agreement}")
     return (
         f"Predicted against measured {shown.unit} of {of} measured candidates, each predicted by a refit without it: "
         f"{agreement}, root mean square error {error:.3g}."
@@ -312,7 +312,7 @@ def importance(shown: Shown, axis: Axes) -> str:
     if shares.iloc[0] <= 0.0:
         axis.set_title("No feature alone explains the predictions")
     else:
-        axis.set_title(f"Alone, {_short(shares.index[0])} explains most of the predictions' variance")
+        axis.set_title(f"Alone, {_short(shares.index[0])} explains most of the predictions")
     values = ", ".join(f"{name} {value:.2f}" for name, value in shares.items())
     return f"Share of the variance of predictions that each feature explains alone (correlation ratio): {values}.{more}"
 
