@@ -235,7 +235,7 @@ def map_of_candidates(shown: Shown, axis: Axes) -> str:
         if where.any():
             axis.scatter(x[where], y[where], label=label, **{"linewidths": 0.9, **style})
             counts.append(f"{int(where.sum())} {label}")
-    axis.set(xlabel=across, ylabel=upwards)
+    axis.set(xlabel=_short(across, 40), ylabel=_short(upwards, 40))
     axis.grid(False)
     axis.margins(y=0.08)
     axis.legend(**_BELOW)
@@ -362,7 +362,7 @@ def _nothing(axis: Axes, text: str) -> str:
     return text
 
 
-def _short(text: Any) -> str:
+def _short(text: Any, most: int = 24) -> str:
     """Return a name that fits beside an axis, without what Matplotlib takes for a formula."""
     name = str(text).replace("$", r"\$")
-    return name if len(name) <= 24 else name[:23] + "…"
+    return name if len(name) <= most else name[: most - 1].rstrip("\\") + "…"
