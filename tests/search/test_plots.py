@@ -177,6 +177,33 @@ def test_what_takes_long_is_said_once(seconds, times, monkeypatch, caplog):
     assert sum("choosing batch 3 takes more than" in line for line in caplog.messages) == times
 
 
+def test_within_another_note_nothing_is_said(monkeypatch, caplog):
+    monkeypatch.setattr(progress, "AFTER", 0.05)
+    with caplog.at_level(logging.INFO, "bestarm.search"), progress.noted("the report"), progress.noted("a prediction"):
+        time.sleep(0.2)
+    assert [line.split()[2] for line in caplog.messages] == ["report"]
+
+
+def test_compiling_is_said_while_it_lasts(monkeypatch, caplog):
+    import numba
+
+    def slow(x):
+        for i in range(3):
+            x += np.linalg.norm(np.ones((3, 3)) * i) + np.sort(np.ones(5) * x)[0]
+        return x
+
+    monkeypatch.setattr(progress, "AFTER", 0.05)
+    with caplog.at_level(logging.INFO, "bestarm.search"), progress.noted("choosing batch 1"):
+        numba.njit(slow)(1.0)
+    assert any("is being compiled once" in line for line in caplog.messages)
+
+
+def test_a_notebook_shows_a_figure_with_its_text():
+    data, metadata = told().plot("best")._repr_png_()
+    assert data[:4] == b"\x89PNG"
+    assert metadata["alt"].startswith("Best so far against results")
+
+
 def test_a_terminal_is_warned_and_a_file_is_not(monkeypatch, caplog):
     monkeypatch.setattr(progress, "AFTER", 0.01)
     for watched, level in ((True, "WARNING"), (False, "INFO")):

@@ -6,6 +6,7 @@ Rewards are in units of what was told; for the aim ``both`` it is their size, fo
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,6 @@ from scipy.special import gammaln
 
 try:
     import matplotlib
-    from matplotlib import pyplot  # noqa: F401  (tells notebooks how to show a figure)
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
@@ -335,13 +335,22 @@ def plot(
     return figure_of(Shown(search, tuple(features), refits), wanted)
 
 
+class Plot(Figure):
+    """A figure that notebooks show, with its alternative text; windows and `pyplot` have no part in it."""
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, str]]:
+        file = io.BytesIO()
+        self.savefig(file, format="png")
+        return file.getvalue(), {"alt": describe(self)}
+
+
 def figure_of(shown: Shown, panels: Sequence[str], width: float = 5.2) -> Figure:
     """Return a figure with some panels, two in a row, and their alternative texts."""
     shown.predicted  # noqa: B018  (refuses a search that has learned nothing)
     columns = min(2, len(panels))
     rows = math.ceil(len(panels) / columns)
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(width * columns, 0.71 * width * rows))
+        figure = Plot(figsize=(width * columns, 0.71 * width * rows))
         axes = figure.subplots(rows, columns, squeeze=False).ravel()
         texts = [PANELS[name](shown, axis) for name, axis in zip(panels, axes, strict=False)]
         for axis in axes[len(panels) :]:
