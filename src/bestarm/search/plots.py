@@ -109,8 +109,11 @@ def left_out(search: Any, refits: int = MOST_REFITS) -> pd.DataFrame:
     view = np.ascontiguousarray(search._view(plan)[own])
     rows = []
     for place in told[np.unique(np.linspace(0, len(told) - 1, most).round().astype(int))] if len(told) > 2 else ():
-        others = [Chunk(np.searchsorted(own, c.places[keep]), c.rewards[keep])
-                  for c in chunks if (keep := c.places != place).any()]  # fmt: skip
+        others = [
+            Chunk(np.searchsorted(own, c.places[keep]), c.rewards[keep])
+            for c in chunks
+            if (keep := c.places != place).any()
+        ]
         prediction = explanations.prediction_of(*replayed_state(plan, view, others))
         if prediction is not None:
             predicted = float(of_prediction(prediction[0][np.searchsorted(own, place)], search.aim))
@@ -220,15 +223,25 @@ def map_of_candidates(shown: Shown, axis: Axes) -> str:
     (x, across), (y, upwards), words = _plane(shown, axis)
     states, names = shown.states, list(shown.search.candidates.names)
     order = np.argsort(shown.predicted, kind="stable")  # the most promising on top
-    dots = axis.scatter(x[order], y[order], c=shown.in_units(shown.predicted)[order], cmap="cividis",
-                        s=22 if len(x) <= 2000 else 6, lw=0, rasterized=True)  # fmt: skip
+    dots = axis.scatter(
+        x[order],
+        y[order],
+        c=shown.in_units(shown.predicted)[order],
+        cmap="cividis",
+        s=22 if len(x) <= 2000 else 6,
+        lw=0,
+        rasterized=True,
+    )
     axis.figure.colorbar(dots, ax=axis, label=f"predicted {shown.unit}")
     marked: Any = (
         ("measured", states == MEASURED, {"marker": "o", "s": 42, "facecolors": "none", "edgecolors": "black"}),
         ("failed", states == FAILED, {"marker": "x", "s": 36, "color": "black"}),
-        ("next batch", states.index.isin(shown.search.pending),
-         {"marker": "D", "s": 52, "facecolors": "none", "edgecolors": _ORANGE, "linewidths": 1.6}),
-    )  # fmt: skip
+        (
+            "next batch",
+            states.index.isin(shown.search.pending),
+            {"marker": "D", "s": 52, "facecolors": "none", "edgecolors": _ORANGE, "linewidths": 1.6},
+        ),
+    )
     counts = []
     for label, places, style in marked:
         where = np.asarray(places, dtype=np.bool_)

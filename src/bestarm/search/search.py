@@ -659,7 +659,7 @@ class Search:
         """Write one HTML page that needs no network: state, next batch with its reasons, plots, log, tables.
 
         The file ends in ``.html`` and is replaced if it is there; ``refits`` is that of `plot`. It takes the extra
-        ``bestarm[plot]``, and raises what `plot` and `save` raise; a search that knows nothing yet has a page, too.
+        ``bestarm[plot]``, and raises what `plot` and `save` raise; before the first result there is a page without plots.
         """
         from bestarm.search import report
 
