@@ -83,6 +83,12 @@ def test_refits_are_capped_evenly_and_said():
 @pytest.mark.parametrize(
     ("aim", "word"), [("max", "reward"), ("min", "reward"), ("both", "size"), (0.5, "distance to 0.5")]
 )
+def test_large_tables_are_refitted_less():
+    table = pd.DataFrame(np.random.default_rng(4).uniform(size=(40, 900)), CANDIDATES.index)
+    assert len(plots.left_out(told("neighbours", 20, table))) == 5  # of 19 x 900 numbers
+    assert len(plots.left_out(told("neighbours", 20, table), 19)) == 19
+
+
 def test_every_aim_is_drawn_in_its_units(aim, word):
     search = told(aim=aim)
     figure = search.plot()

@@ -36,8 +36,9 @@ from bestarm.search.rounds import Chunk, of_prediction, reward
 from bestarm.search.status import FAILED, MEASURED
 from bestarm.search.tables import listed
 
-MOST_REFITS = 30  # measurements that are left out in turn
+MOST_REFITS, LEAST_REFITS = 30, 3  # candidates that are left out in turn
 _OF_NETWORKS = 8  # where five networks are trained for each
+_REFITTED = 100_000  # features of measured candidates that all refits may see together, beyond the least
 _MOST_BARS = 12
 _GROUPS = 10  # of a feature's values, about equally many candidates each
 _FEW, _MANY = 10, 3000  # features between which a map has principal components
@@ -94,19 +95,22 @@ def _groups(column: pd.Series[Any]) -> Any:
     return np.where(np.isnan(values), _GROUPS, np.searchsorted(edges, values, side="left"))
 
 
-def left_out(search: Any, refits: int = MOST_REFITS) -> pd.DataFrame:
+def left_out(search: Any, refits: int | None = None) -> pd.DataFrame:
     """Return ``name, measured, predicted`` of measured candidates, each predicted by a refit without it.
 
-    Of more than ``refits`` candidates with a result, so many are taken evenly over the order of telling. The refits
-    know the measured candidates alone.
+    Of more than ``refits`` candidates with a result, so many are taken evenly over the order of telling; by default
+    30, 8 by networks, and down to 3 where refits see many features. They see the measured candidates alone.
     """
     plan = search._plan(1)
     names, values = search._candidates.names, search._status.values
     chunks = [Chunk(c.places[c.rewards == c.rewards], c.rewards[c.rewards == c.rewards]) for c in search._chunks()[0]]
     told = np.array(list(dict.fromkeys(int(a) for c in chunks for a in c.places)), dtype=np.int64)
-    most = min(len(told), _OF_NETWORKS if plan.by_networks else refits, refits)
     own = np.sort(told)
     view = np.ascontiguousarray(search._view(plan)[own])
+    if refits is None:
+        usual = _OF_NETWORKS if plan.by_networks else MOST_REFITS
+        refits = min(usual, max(LEAST_REFITS, _REFITTED // max(view.size, 1)))
+    most = min(len(told), refits)
     rows = []
     for place in told[np.unique(np.linspace(0, len(told) - 1, most).round().astype(int))] if len(told) > 2 else ():
         others = [
@@ -128,7 +132,7 @@ class Shown:
 
     search: Any
     features: tuple[str, ...] = ()  # of the map
-    refits: int = MOST_REFITS
+    refits: int | None = None
 
     @property
     def unit(self) -> str:
@@ -151,10 +155,7 @@ class Shown:
     @cached_property
     def predicted(self) -> FloatArray:
         """What is maximised, as predicted of every candidate, shape (n,)."""
-        prediction = self.search._prediction()
-        if prediction is None:
-            raise ValueError("there is nothing to plot before a result is told; tell a table of measurements.")
-        mean: FloatArray = prediction[0]
+        mean: FloatArray = self.search._prediction()[0]
         return mean
 
     @cached_property
@@ -339,7 +340,7 @@ PANELS: dict[str, Callable[[Shown, Axes], str]] = {
 
 
 def plot(
-    search: Any, panels: str | Sequence[str] = (), *, features: Sequence[str] = (), refits: int = MOST_REFITS
+    search: Any, panels: str | Sequence[str] = (), *, features: Sequence[str] = (), refits: int | None = None
 ) -> Figure:
     """Return a figure of a search, see `bestarm.Search.plot`."""
     wanted = [panels] if isinstance(panels, str) else list(panels) or list(PANELS)
@@ -359,7 +360,8 @@ class Plot(Figure):
 
 def figure_of(shown: Shown, panels: Sequence[str], width: float = 5.2) -> Figure:
     """Return a figure with some panels, two in a row, and their alternative texts."""
-    shown.predicted  # noqa: B018  (refuses a search that has learned nothing)
+    if shown.results.empty:
+        raise ValueError("there is nothing to plot before a result is told; tell a table of measurements.")
     columns = min(2, len(panels))
     rows = math.ceil(len(panels) / columns)
     with matplotlib.rc_context(STYLE):

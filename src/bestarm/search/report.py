@@ -40,7 +40,7 @@ summary { cursor: pointer }
 """
 
 
-def write(search: Any, path: str | Path, refits: int) -> None:
+def write(search: Any, path: str | Path, refits: int | None) -> None:
     """Write the report of a search, see `bestarm.Search.report`."""
     path = checked_path(path)
     if path.suffix.lower() not in (".html", ".htm"):
@@ -50,7 +50,7 @@ def write(search: Any, path: str | Path, refits: int) -> None:
         write_atomically(path, content)
 
 
-def page_of(search: Any, refits: int) -> str:
+def page_of(search: Any, refits: int | None) -> str:
     """Return the page."""
     known = search.history["reward"].notna().any()
     parts = [
@@ -103,7 +103,7 @@ def _next_batch(search: Any) -> str:
     return f"<p>{html.escape(text)}</p>" + _table(reasons.dropna(axis=1, how="all"))
 
 
-def _figures(search: Any, refits: int) -> Iterable[tuple[str, str]]:
+def _figures(search: Any, refits: int | None) -> Iterable[tuple[str, str]]:
     """Yield a section for each panel: the picture with its alternative text, which is its caption, too."""
     shown = plots.Shown(search, refits=refits)
     for name, title in _HEADINGS.items():

@@ -614,7 +614,9 @@ class Search:
 
     # something to look at
 
-    def plot(self, panels: str | Sequence[str] = (), *, features: Sequence[str] = (), refits: int = 30) -> Figure:
+    def plot(
+        self, panels: str | Sequence[str] = (), *, features: Sequence[str] = (), refits: int | None = None
+    ) -> Figure:
         """Return a Matplotlib figure of the search; it takes the extra ``bestarm[plot]``.
 
         Parameters
@@ -626,8 +628,9 @@ class Search:
         features : sequence of str
             Two features for the map; by default the two that explain most of the predictions, and beyond
             ten features the first two principal components.
-        refits : int
-            How many candidates are left out at most, eight by networks; 0 for none.
+        refits : int, optional
+            How many candidates are left out at most, 0 for none; by default 30, 8 by networks, and down to 3 in
+            tables with many features.
 
         Returns
         -------
@@ -651,21 +654,23 @@ class Search:
 
         with self._lock:
             self._need_table("has no plots")
-            check_whole("refits", refits, 0)
+            if refits is not None:
+                check_whole("refits", refits, 0)
             with noted("the figure"):
                 return plots.plot(self, panels, features=features, refits=refits)
 
-    def report(self, path: str | Path, *, refits: int = 30) -> None:
+    def report(self, path: str | Path, *, refits: int | None = None) -> None:
         """Write one HTML page that needs no network: state, next batch with its reasons, plots, log, tables.
 
         The file ends in ``.html`` and is replaced if it is there; ``refits`` is that of `plot`. It takes the extra
-        ``bestarm[plot]``, and raises what `plot` and `save` raise; before the first result there is a page without plots.
+        ``bestarm[plot]``, and raises what `plot` and `save` raise; before the first result the page has no plots.
         """
         from bestarm.search import report
 
         with self._lock:
             self._need_table("has no report")
-            check_whole("refits", refits, 0)
+            if refits is not None:
+                check_whole("refits", refits, 0)
             with noted("the report"):
                 report.write(self, path, refits)
 
