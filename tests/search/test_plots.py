@@ -83,12 +83,6 @@ def test_refits_are_capped_evenly_and_said():
 @pytest.mark.parametrize(
     ("aim", "word"), [("max", "reward"), ("min", "reward"), ("both", "size"), (0.5, "distance to 0.5")]
 )
-def test_large_tables_are_refitted_less():
-    table = pd.DataFrame(np.random.default_rng(4).uniform(size=(40, 900)), CANDIDATES.index)
-    assert len(plots.left_out(told("neighbours", 20, table))) == 5  # of 19 x 900 numbers
-    assert len(plots.left_out(told("neighbours", 20, table), 19)) == 19
-
-
 def test_every_aim_is_drawn_in_its_units(aim, word):
     search = told(aim=aim)
     figure = search.plot()
@@ -100,6 +94,12 @@ def test_every_aim_is_drawn_in_its_units(aim, word):
     assert best == pytest.approx(expected.get(aim, (rewards - 0.5).abs().min()))
     assert len(plots.describe(figure).splitlines()) == 4
     assert "11 measured, 1 failed, 4 next batch" in plots.describe(figure)
+
+
+def test_large_tables_are_refitted_less():
+    table = pd.DataFrame(np.random.default_rng(4).uniform(size=(40, 900)), CANDIDATES.index)
+    assert len(plots.left_out(told("neighbours", 20, table))) == 5  # of 19 x 900 numbers
+    assert len(plots.left_out(told("neighbours", 20, table), 19)) == 19
 
 
 def test_looking_changes_nothing(tmp_path):
