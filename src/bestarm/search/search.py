@@ -546,7 +546,7 @@ class Search:
         ValueError
             While nothing is known, or for a sequential policy.
         """
-        with self._lock:
+        with self._lock, noted("predicting all candidates"):
             self._need_table("predicts nothing")
             check_whole("m", m, 1)
             prediction = self._prediction()
@@ -574,7 +574,7 @@ class Search:
         The columns are ``name, predicted, uncertainty, novelty, nearest, rank, why``, see
         `bestarm.search.rounds.Suggestion`.
         """
-        with self._lock:
+        with self._lock, noted("explaining the batch"):
             self._need_table("gives no reasons")
             if not self._rounds:
                 raise ValueError("nothing was asked yet; call ask first.")
@@ -603,7 +603,7 @@ class Search:
 
     def check(self) -> list[str]:
         """Make every batch of the log anew and return a line for each that is another one; empty if all agree."""
-        with self._lock:
+        with self._lock, noted("making every batch anew"):
             self._need_table("keeps no log of batches")
             again = recomputed_batches(self._rounds, self._candidates, self._plan_of)
             return [
