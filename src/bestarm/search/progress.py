@@ -17,10 +17,8 @@ _within = threading.local()
 
 
 def _watched() -> bool:
-    """Return whether somebody looks on: a terminal, or a notebook."""
-    shell = sys.modules.get("IPython")
-    in_notebook = shell is not None and getattr(shell.get_ipython(), "kernel", None) is not None
-    return in_notebook or bool(getattr(sys.stderr, "isatty", lambda: False)())
+    """Return whether somebody looks on at a terminal; outputs of notebooks are kept and compared, so they have none."""
+    return bool(getattr(sys.stderr, "isatty", lambda: False)())
 
 
 def _say(what: str, thread: int) -> None:
@@ -35,7 +33,7 @@ def _say(what: str, thread: int) -> None:
 
 @contextlib.contextmanager
 def noted(what: str) -> Iterator[None]:
-    """Log, once it has taken two seconds, what is being done: a warning where somebody looks on, otherwise an info.
+    """Log, once it has taken two seconds, what is being done: a warning on a terminal, otherwise an info.
 
     That nothing was compiled here before is said at once, by the note of the policies. Within another note nothing is
     said.
