@@ -26,6 +26,7 @@ OF_NETWORKS = {  # modules of the library that are imported by policies with net
 }
 OF_SKLEARN = {"bestarm.search.tuning"}
 OF_SCREENS = {"bestarm.search.replay_figure"}
+OF_PLOT = {"bestarm.search.plots"}
 LATE = {  # imported in a function, where an extra of its own says what is needed
     ("bestarm.kernels", "gpy"): "lab",
     ("bestarm.search.table_files", "openpyxl"): "excel",
@@ -83,6 +84,8 @@ def test_every_import_is_declared_by_the_extra_of_its_package(path):
             extra = "sklearn"
         if module in OF_SCREENS:
             extra = "screens"
+        if module in OF_PLOT:
+            extra = "plot"
         if late:
             extra = LATE.get((module, name), extra)
         assert name in declared(extra) | WITH_NUMBA, f"{module} imports {name}, which [{extra}] does not declare"

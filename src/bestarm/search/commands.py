@@ -1,4 +1,4 @@
-"""The commands ``bestarm suggest`` and ``bestarm replay``: files in, files and a few lines out."""
+"""The commands ``bestarm suggest``, ``bestarm replay`` and ``bestarm report``: files in, files and a few lines out."""
 
 from __future__ import annotations
 
@@ -231,4 +231,14 @@ def run_replay(given: argparse.Namespace) -> int:
     figure = hits_figure(table, int(hits.sum()), given.batch)
     figure.savefig(folder / "hits.png", dpi=DPI, metadata={"Software": None})
     print(f"table: {folder / 'hits.csv'}, figure: {folder / 'hits.png'}")
+    return 0
+
+
+def run_report(given: argparse.Namespace) -> int:
+    """Write the report of a saved search."""
+    from bestarm.search.search import Search
+
+    out = Path(given.out) if given.out else Path(given.search).with_suffix(".html")
+    Search.load(given.search).report(out)
+    print(f"report: {out}")
     return 0

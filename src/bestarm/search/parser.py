@@ -1,4 +1,4 @@
-"""Options of the commands ``bestarm suggest`` and ``bestarm replay``; imports nothing else, so that --help is quick."""
+"""Options of the commands ``suggest``, ``replay`` and ``report``; imports nothing else, so that --help is quick."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ AIMS = ("high", "low", "both")
 
 
 def add_commands(commands: Any) -> str:
-    """Add both commands to a parser, and return what --help says of the environment: nothing."""
+    """Add the commands to a parser, and return what --help says of the environment: nothing."""
     suggest = commands.add_parser(
         "suggest",
         help="suggest the next batch of a screen",
@@ -47,6 +47,15 @@ def add_commands(commands: Any) -> str:
     replay.add_argument("--out", default="replay", metavar="FOLDER", help="where hits.csv and hits.png are written")
     _common(replay)
     replay.set_defaults(run=_run_replay)
+    report = commands.add_parser(
+        "report",
+        help="write a page about a search",
+        description="Write one HTML page about a search that was saved by Search.save: its state, the next batch with "
+        "its reasons, plots, the log. The page needs no network.",
+    )
+    report.add_argument("search", metavar="STATE_FILE", help="what search.save wrote, such as search.zip")
+    report.add_argument("--out", metavar="FILE", help="default: STATE_FILE with the ending .html")
+    report.set_defaults(run=_run_report)
     return ""
 
 
@@ -60,6 +69,12 @@ def _run_replay(given: argparse.Namespace) -> int:
     from bestarm.search.commands import run_replay
 
     return run_replay(given)
+
+
+def _run_report(given: argparse.Namespace) -> int:
+    from bestarm.search.commands import run_report
+
+    return run_report(given)
 
 
 def _common(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from bestarm.search.replay import CHANCE
 
-_STYLE: Any = {
+STYLE: Any = {
     "figure.constrained_layout.use": True, "figure.dpi": 110,
     "font.size": 8.5, "axes.titlesize": 9, "axes.labelsize": 8.5, "xtick.labelsize": 8, "ytick.labelsize": 8,
     "legend.fontsize": 8, "legend.frameon": False, "legend.handlelength": 2.8,
@@ -44,7 +44,7 @@ def hits_figure(table: pd.DataFrame, n_hits: int, batch: int, *, title: str = ""
     """
     order = list(dict.fromkeys(table["series"]))
     shown = table[table["statistic"] == "hits"]
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         figure = plt.figure(figsize=(_WIDTH, _HEIGHT))
         axis = figure.subplots()
         styles = styles_of(order)

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -34,6 +34,7 @@ from bestarm.search.next_batch import (
     recomputed_batches,
     replayed_state,
 )
+from bestarm.search.progress import noted
 from bestarm.search.rounds import (
     Chunk,
     Round,
@@ -50,6 +51,9 @@ from bestarm.search.sequential import SequentialSearch
 from bestarm.search.status import CandidateStatus
 from bestarm.search.tables import counted, listed, measurements, names_in, unknown_names
 from bestarm.settings import check_whole
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _log = logging.getLogger("bestarm.search")
 
@@ -322,15 +326,16 @@ class Search:
         chunks, new, revised = self._chunks()
         blocked = [name for name in self._candidates.names if name in self._status.withdrawn]
         there = self.pending
-        places = choose_batch(
-            plan,
-            self._view(plan),
-            chunks,
-            n_asked=len(self._rounds),
-            withdrawn=self._places(blocked),
-            pending=self._places(there),
-            cache=self._cache,
-        )
+        with noted(f"choosing batch {len(self._rounds) + 1}"):
+            places = choose_batch(
+                plan,
+                self._view(plan),
+                chunks,
+                n_asked=len(self._rounds),
+                withdrawn=self._places(blocked),
+                pending=self._places(there),
+                cache=self._cache,
+            )
         names = [self._candidates.names[a] for a in places]
         made = self._log_round(plan, names, new, revised, pending=there, withdrawn=blocked)
         _log.info("round %d: %d asked, %d known", made.number, len(names), len(self._status.values))
@@ -499,8 +504,7 @@ class Search:
                 return self._sequential.best()
             check_whole("n", n, 1)
             means = self._status.means()
-            good = sorted((name for name in means if means[name] == means[name]), key=self._place.__getitem__)
-            good.sort(key=lambda name: -reward(means[name], self.aim))
+            good = self._ranked(means)
             if self._status.values and not good:
                 warnings.warn(
                     f"{self._choice.name if self._choice else ''}: nothing was learned, since every measurement "
@@ -513,6 +517,12 @@ class Search:
                 good = [self._candidates.names[int(policy.recommend(state)[0, 0])]]
             table = self._table(good[:n]).drop(columns="reward")
             return table.assign(value=[means.get(name, math.nan) for name in good[:n]])
+
+    def _ranked(self, means: Mapping[str, float]) -> list[str]:
+        """Return what was measured by its mean reward, the best first."""
+        good = sorted((name for name in means if means[name] == means[name]), key=self._place.__getitem__)
+        good.sort(key=lambda name: -reward(means[name], self.aim))
+        return good
 
     def predict(self, m: int = 1) -> pd.DataFrame:
         """Return what the policy's model says of every candidate.
@@ -536,7 +546,7 @@ class Search:
         ValueError
             While nothing is known, or for a sequential policy.
         """
-        with self._lock:
+        with self._lock, noted("predicting all candidates"):
             self._need_table("predicts nothing")
             check_whole("m", m, 1)
             prediction = self._prediction()
@@ -564,7 +574,7 @@ class Search:
         The columns are ``name, predicted, uncertainty, novelty, nearest, rank, why``, see
         `bestarm.search.rounds.Suggestion`.
         """
-        with self._lock:
+        with self._lock, noted("explaining the batch"):
             self._need_table("gives no reasons")
             if not self._rounds:
                 raise ValueError("nothing was asked yet; call ask first.")
@@ -593,7 +603,7 @@ class Search:
 
     def check(self) -> list[str]:
         """Make every batch of the log anew and return a line for each that is another one; empty if all agree."""
-        with self._lock:
+        with self._lock, noted("making every batch anew"):
             self._need_table("keeps no log of batches")
             again = recomputed_batches(self._rounds, self._candidates, self._plan_of)
             return [
@@ -601,6 +611,74 @@ class Search:
                 for each, names in zip(self._rounds, again, strict=True)
                 if each.names != names
             ]
+
+    # something to look at
+
+    def plot(
+        self, panels: str | Sequence[str] = (), *, features: Sequence[str] = (), refits: int | None = None
+    ) -> Figure:
+        """Return a Matplotlib figure of the search; it takes the extra ``bestarm[plot]``.
+
+        Parameters
+        ----------
+        panels : str or sequence of str
+            ``best`` (the best so far, beside a random order of the same results), ``predicted`` (measured candidates
+            against a refit without each), ``map`` (all candidates by prediction) and ``importance`` (of features for
+            the predictions); by default all four.
+        features : sequence of str
+            Two features for the map; by default the two that explain most of the predictions, and beyond
+            ten features the first two principal components.
+        refits : int, optional
+            How many candidates are left out at most, 0 for none; by default 30, 8 by networks, and down to 3 in
+            tables with many features.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            To be saved by ``savefig``; `bestarm.search.plots.describe` gives its alternative text.
+
+        Raises
+        ------
+        ValueError
+            While nothing is known, for an unknown panel or feature, or for a sequential policy.
+        ImportError
+            Without Matplotlib.
+
+        Examples
+        --------
+        >>> search = Search(np.random.default_rng(0).uniform(size=(30, 2)), policy="random")
+        >>> search.tell(search.ask(5).assign(reward=[0.1, 0.4, 0.2, 0.5, 0.3]))
+        >>> search.plot("best").savefig("best.png")  # doctest: +SKIP
+        """
+        from bestarm.search import plots
+
+        with self._lock:
+            self._need_table("has no plots")
+            if refits is not None:
+                check_whole("refits", refits, 0)
+            with noted("the figure"):
+                return plots.plot(self, panels, features=features, refits=refits)
+
+    def report(self, path: str | Path, *, refits: int | None = None) -> None:
+        """Write one HTML page that needs no network: state, next batch with its reasons, plots, log, tables.
+
+        The file ends in ``.html`` and is replaced if it is there; ``refits`` is that of `plot`. It takes the extra
+        ``bestarm[plot]``, and raises what `plot` and `save` raise; before the first result the page has no plots.
+        """
+        from bestarm.search import report
+
+        with self._lock:
+            self._need_table("has no report")
+            if refits is not None:
+                check_whole("refits", refits, 0)
+            with noted("the report"):
+                report.write(self, path, refits)
+
+    def _repr_html_(self) -> str:
+        from bestarm.search import summary
+
+        with self._lock:
+            return summary.as_html(self)
 
     # files
 
@@ -673,7 +751,8 @@ class Search:
         return replayed_state(plan, self._view(plan), self._chunks()[0], self._cache)
 
     def _prediction(self) -> tuple[FloatArray, FloatArray] | None:
-        return explanations.prediction_of(*self._replayed(self._plan(1)))
+        with noted("predicting all candidates"):
+            return explanations.prediction_of(*self._replayed(self._plan(1)))
 
     def _threshold(self, prediction: tuple[FloatArray, FloatArray]) -> float:
         """Return the reward from which a candidate is a hit; of a share, that above which the model expects so many."""

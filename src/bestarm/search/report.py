@@ -1,0 +1,149 @@
+"""The report of a search: one HTML page with everything in it, which needs no network and no script."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bestarm import __version__
+from bestarm.search import plots
+from bestarm.search.atomic_files import checked_path, write_atomically, writing
+from bestarm.search.rounds import Round
+from bestarm.search.summary import lines_of
+from bestarm.search.tables import counted, listed
+
+_MOST_ROWS = 2000  # of a table on the page
+_DPI = 130
+_HEADINGS = {
+    "best": "The best so far",
+    "predicted": "Predicted against measured",
+    "map": "What the search expects of each candidate",
+    "importance": "Which features matter for the predictions",
+}
+_CSS = """
+:root { color-scheme: light dark; --ink: #1b1b1b; --paper: #fff; --line: #d0d0d0; --soft: #595959 }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e6e6; --paper: #16181b; --line: #44484d; --soft: #b0b0b0 } }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 60rem;
+  margin: 2rem auto; padding: 0 1rem }
+h1 { font-size: 1.7rem } h2 { font-size: 1.25rem; margin-top: 2.2rem }
+table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums }
+th, td { padding: .25rem .7rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top }
+.wide { overflow-x: auto } .soft, figcaption { color: var(--soft); font-size: .9rem }
+figure { margin: 1rem 0 1.6rem } img { max-width: 100%; background: #fff; border-radius: 6px; padding: 6px }
+summary { cursor: pointer }
+"""
+
+
+def write(search: Any, path: str | Path, refits: int | None) -> None:
+    """Write the report of a search, see `bestarm.Search.report`."""
+    path = checked_path(path)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"a report is an HTML page, got {path}; name it {path.with_suffix('.html')}.")
+    content = page_of(search, refits).encode("utf-8")
+    with writing(path):
+        write_atomically(path, content)
+
+
+def page_of(search: Any, refits: int | None) -> str:
+    """Return the page."""
+    known = search.history["reward"].notna().any()
+    parts = [
+        ("State", _table(pd.DataFrame(lines_of(search)), header=False)),
+        ("Next batch", _next_batch(search)),
+        *(_figures(search, refits) if known else [("Plots", _soft("They come with the first result."))]),
+        ("Log", _log_of(search)),
+        ("What was done to the tables", _decisions(search)),
+    ]
+    body = "\n".join(f"<section><h2>{html.escape(title)}</h2>\n{content}</section>" for title, content in parts)
+    title = f"Search among {counted(len(search.candidates.names), 'candidate')}"
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:; '
+        "style-src 'unsafe-inline'\">\n"
+        f"<title>{html.escape(title)}</title>\n<style>{_CSS}</style>\n</head>\n<body>\n<main>\n"
+        f"<h1>{html.escape(title)}</h1>\n{body}\n</main>\n"
+        f"<footer>{_soft(f'Written by bestarm {__version__}.')}</footer>\n</body>\n</html>\n"
+    )
+
+
+def _soft(text: str) -> str:
+    return f'<p class="soft">{html.escape(text)}</p>'
+
+
+def _table(table: pd.DataFrame, *, header: bool = True) -> str:
+    """Return a table as HTML, its texts escaped, at most so many rows."""
+    shown = table.head(_MOST_ROWS)
+    with pd.option_context("display.max_colwidth", None):
+        found = shown.to_html(index=False, header=header, border=0, na_rep="", float_format="{:.4g}".format)
+    more = _soft(f"{len(table) - len(shown)} more rows are left out.") if len(table) > len(shown) else ""
+    return f'<div class="wide">{found}</div>{more}'
+
+
+def _next_batch(search: Any) -> str:
+    """Return the batch that waits, with the reasons by which its candidates were chosen."""
+    waiting = search.pending
+    if not waiting:
+        return _soft("No batch waits for results.")
+    reasons = search.why()
+    reasons = reasons[reasons["name"].isin(waiting)]
+    features = search.candidates.shown(search._places(reasons["name"]))
+    if features.shape[1] <= 6:
+        reasons = pd.concat([reasons.reset_index(drop=True), features.reset_index(drop=True)], axis=1)
+    earlier = [name for name in waiting if name not in set(reasons["name"])]
+    text = f"{counted(len(reasons), 'candidate')} of batch {len(search.rounds)} to be measured."
+    if earlier:
+        text += f" {counted(len(earlier), 'candidate')} of earlier batches, too: {listed(earlier)}."
+    return f"<p>{html.escape(text)}</p>" + _table(reasons.dropna(axis=1, how="all"))
+
+
+def _figures(search: Any, refits: int | None) -> Iterable[tuple[str, str]]:
+    """Yield a section for each panel: the picture with its alternative text, which is its caption, too."""
+    shown = plots.Shown(search, refits=refits)
+    for name, title in _HEADINGS.items():
+        figure = plots.figure_of(shown, [name], width=7.2)
+        text = plots.describe(figure)
+        file = io.BytesIO()
+        figure.savefig(file, format="png", dpi=_DPI, metadata={"Software": None, "Description": None})
+        data = base64.b64encode(file.getvalue()).decode("ascii")
+        picture = f'<img alt="{html.escape(text, quote=True)}" src="data:image/png;base64,{data}">'
+        yield title, f"<figure>{picture}<figcaption>{html.escape(text)}</figcaption></figure>"
+
+
+def _log_of(search: Any) -> str:
+    """Return the batches, and all measurements, folded."""
+    rounds = pd.DataFrame([_row_of(each) for each in search.rounds])
+    history = search.history.assign(
+        reward=[f"{value:.6g}" if value == value else "failed" for value in search.history["reward"]]
+    )
+    batches = _soft("No batch was asked for.") if rounds.empty else _table(rounds)
+    label = f"{counted(len(history), 'measurement')} in the order of telling (round 0: before the first batch)"
+    return f"{batches}<details><summary>{label}</summary>{_table(history)}</details>"
+
+
+def _row_of(each: Round) -> dict[str, Any]:
+    """Return one batch of the log."""
+    policy = each.settings["policy"]
+    return {
+        "batch": each.number,
+        "policy": policy if isinstance(policy, str) else "of a constructor",
+        "told before": len(each.told),
+        "corrected": len(each.revised),
+        "candidates": ", ".join(each.names),
+        "version": each.version,
+    }
+
+
+def _decisions(search: Any) -> str:
+    """Return the sentences about the table of candidates and the one that was told last."""
+    found = ""
+    for title, sentences in (("Candidates", search.candidates.report), ("Results told last", search.notes)):
+        items = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in sentences) or "<li>Nothing.</li>"
+        found += f"<h3>{title}</h3><ul>{items}</ul>"
+    return found
