@@ -25,7 +25,7 @@ from bestarm_lab.claims.evaluation import (
     verdict_lines,
 )
 from bestarm_lab.claims.robustness import COLUMNS as ROBUSTNESS
-from bestarm_lab.claims.robustness import experiments, other_margins, under_choices
+from bestarm_lab.claims.robustness import dependences, experiments, other_margins, under_choices
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.part import Part
 from bestarm_lab.experiments.run import make_rows, n_workers, stored_whole
@@ -256,7 +256,7 @@ def write_verdicts(study: Study) -> pd.DataFrame:
     verdicts = _with_committed(study.name, adjust_p_values(lines))
     known = read_robustness(study.name)
     kept = known[(known["kind"] != "margin") & known["claim"].isin(study.claims)]
-    _write_table(study.name, "verdicts", verdicts)
+    _write_table(study.name, "verdicts", _with_dependences(study.name, verdicts, kept))
     _write_table(study.name, "comparisons", comparison_table(lines))
     _write_table(study.name, "robustness", pd.concat([other_margins(lines, verdicts), kept]), digits=4)
     return verdicts
@@ -269,6 +269,15 @@ def write_choices(study: Study) -> None:
     rows = {name: frame for name in names if (frame := published(study.name, name)[1]) is not None}
     found = under_choices(study.claims, choices, rows)
     _write_table(study.name, "robustness", pd.concat([known[known["kind"] == "margin"], found]), digits=4)
+    if (verdicts := read_verdicts(study.name)) is not None:
+        _write_table(study.name, "verdicts", _with_dependences(study.name, verdicts, found))
+
+
+def _with_dependences(study: str, verdicts: pd.DataFrame, robustness: pd.DataFrame) -> pd.DataFrame:
+    """Return verdicts with ``depends_on``, see `bestarm_lab.claims.robustness.dependences`."""
+    found = dependences(robustness, open_choices(study))
+    named = [found.get(key, "") for key in zip(verdicts["id"], verdicts["convention"], strict=True)]
+    return verdicts.assign(depends_on=named)
 
 
 def _write_table(study: str, name: str, table: pd.DataFrame, digits: int = 6) -> None:

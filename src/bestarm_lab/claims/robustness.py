@@ -101,6 +101,8 @@ class OpenChoice:
         Where choices are drawn together, the level of each in words.
     draw : int, optional
         Number of the draw.
+    named : str
+        What a claim depends on whose word is another one under this reading; its verdict says so.
     """
 
     words: str
@@ -110,6 +112,16 @@ class OpenChoice:
     ours: bool = False
     levels: Mapping[str, str] = field(default_factory=dict)
     draw: int | None = None
+    named: str = ""
+
+
+def dependences(table: pd.DataFrame, choices: Iterable[OpenChoice]) -> dict[tuple[str, str], str]:
+    """Return what the word of a claim, by name and convention, depends on, of the readings that are ``named``."""
+    found: dict[tuple[str, str], str] = {}
+    for choice in choices:
+        moved = table[(table["choice"] == choice.words) & (table["word"] != table["word_then"]) & bool(choice.named)]
+        found |= dict.fromkeys(zip(moved["claim"], moved["convention"], strict=True), choice.named)
+    return found
 
 
 def other_margins(lines: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:

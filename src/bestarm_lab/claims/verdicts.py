@@ -239,14 +239,23 @@ def _two_sided(verdicts: pd.DataFrame) -> pd.Series:
 
 
 def verdict_text(line: Mapping[str, Any]) -> str:
-    """Return a verdict in words with its notes: (3 of 8, 1 against), (about 400 runs), (better than claimed)."""
+    """Return a verdict in words with its notes: (3 of 8, 1 against), (about 400 runs), (depends on ...)."""
+    verdict, notes = str(line["verdict"]), _notes(line)
+    if len(notes) == 1 and notes[0].startswith("no violation"):
+        return notes[0]
+    return f"{verdict} ({'; '.join(notes)})" if notes else verdict
+
+
+def _notes(line: Mapping[str, Any]) -> list[str]:
     verdict, notes = str(line["verdict"]), []
+    if isinstance(depends := line.get("depends_on"), str) and depends:
+        notes.append(f"depends on {depends}")
     if verdict == "undecided":
         if line["comparisons"] > 1:
             notes.append(_wanted(line))
         if pd.notna(line["needed_n"]):
             notes.append(f"about {_round(line['needed_n'])} runs")
-        return f"undecided ({'; '.join(notes)})" if notes else verdict
+        return notes
     if verdict == "mixed" or (verdict == "confirmed" and line["against"] > 0):
         notes.append(f"{line['for']:.0f} of {line['comparisons']:.0f}, {line['against']:.0f} against")
     side = line.get("direction")
@@ -254,10 +263,8 @@ def verdict_text(line: Mapping[str, Any]) -> str:
         notes.append("better than claimed" if side == "better" else f"{side} what is claimed")
     if verdict in ("confirmed", "refuted") and line["kind"] == "exact":
         checked = line.get("checked")
-        if isinstance(checked, str) and checked:
-            return f"no violation in {checked}"
-        notes.append("exact")
-    return f"{verdict} ({', '.join(notes)})" if notes else verdict
+        notes.append(f"no violation in {checked}" if isinstance(checked, str) and checked else "exact")
+    return notes
 
 
 def _wanted(line: Mapping[str, Any]) -> str:

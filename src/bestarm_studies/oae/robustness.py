@@ -81,7 +81,11 @@ def _draws() -> Iterator[OpenChoice]:
 CHOICES = (
     OpenChoice("top 5%", quantities=["first_hit"], values={"first_hit": VALUES["first_hit_5"]}, ours=True),
     OpenChoice("top 0.2%", quantities=["first_hit"], values={"first_hit": VALUES["first_hit_02"]}, ours=True),
-    OpenChoice(RANDOM_START, {name: Substitution(f"random_{name}") for name in (*SYNTHETIC, "fits_synthetic")}),
+    OpenChoice(
+        RANDOM_START,
+        {name: Substitution(f"random_{name}") for name in (*SYNTHETIC, "fits_synthetic")},
+        named="the initial biases",
+    ),
     # no claim on regret, since these searches end once they have found
     *(OpenChoice(words, {ON_LANDSCAPES: Substitution(name)}, ["first_hit"]) for name, words in VARIANTS.items()),
     *_draws(),
