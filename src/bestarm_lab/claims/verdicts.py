@@ -98,8 +98,8 @@ def verdict_alone(comparisons: Sequence[Comparison], need: int, *, level: float 
 def deciding(comparisons: Sequence[Comparison], verdict: str, need: int) -> tuple[Comparison, float]:
     """Return the comparison that a verdict rests on, and the share of the claim's level at which both agree.
 
-    It is the one whose term of the joint p is the least; of what is undecided the weakest that is needed, at the smaller
-    of the shares that the claim and its opposite leave to it, so that its interval has the margin inside.
+    It is the one whose term of the joint p is the least; of what is undecided the weakest that is needed, at the
+    smaller of the shares that the claim and its opposite leave to it, so that its interval has the margin inside.
     """
     m = len(comparisons)
     if need > m:
