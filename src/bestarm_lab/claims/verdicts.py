@@ -96,17 +96,19 @@ def verdict_alone(comparisons: Sequence[Comparison], need: int, *, level: float 
 
 
 def deciding(comparisons: Sequence[Comparison], verdict: str, need: int) -> tuple[Comparison, float]:
-    """Return the comparison that a verdict rests on, and the share of the level at which it is tested.
+    """Return the comparison that a verdict rests on, and the share of the claim's level at which both agree.
 
-    It is the one whose term of the joint p is the least: for the claim, or where that is smaller for its opposite. At
-    this share of the claim's level its interval and the verdict agree.
+    It is the one whose term of the joint p is the least; of what is undecided the weakest that is needed, at the
+    smaller of the shares that the claim and its opposite leave to it, so that its interval has the margin inside.
     """
-    m, (p, p_opposite) = len(comparisons), joint_p(comparisons, need)
+    m = len(comparisons)
     if need > m:
         return comparisons[0], 1.0
-    against = verdict in ("refuted", "mixed") or (verdict != "confirmed" and p_opposite < p)
+    against = verdict in ("refuted", "mixed")
     key, first = ("p_opposite", m - need + 1) if against else ("p", need)
     ordered = sorted(comparisons, key=lambda c: getattr(c, key))[first - 1 :]
+    if not against and verdict != "confirmed":
+        return ordered[0], min(1.0 / need, 1.0 / len(ordered))
     if against and need == m:
         return ordered[0], 1.0 / m
     place = int(np.argmin(simes_terms([getattr(c, key) for c in ordered], 1)))
