@@ -48,12 +48,11 @@ def test_ranks_over_the_panels():
     printed = "".join("".join(out.get("text", "")) for cell in cells for out in cell.get("outputs", []))
     lines = re.findall(r"^([A-Z][\w-]+) +([\d.]+) +(\d+) +\d+$", printed, re.MULTILINE)
     table = pd.DataFrame(lines, columns=["series", "mean", "first"]).set_index("series").astype(float)
-    assert table["mean"].idxmin() == "LP-UCB"
-    assert table["first"].nlargest(2).to_dict() == {"B-EST": 6, "LP-UCB": 5}
-    assert set(table["mean"].nsmallest(3).index) == {"LP-UCB", "B-EST", "GP-BUCB"}
+    assert table["mean"].nsmallest(3).index.to_list() == ["GP-BUCB", "LP-UCB", "B-EST"]
+    assert table["first"].nlargest(2).to_dict() == {"LP-UCB": 6, "B-EST": 4}
     assert table["mean"].idxmax() == "UCB-DPP-SAMPLE"
-    said = "is first in five of the fourteen panels; B-EST, which is first in six, and GP-BUCB follow"
-    assert f"LP-UCB has the best mean rank and {said}" in prose(STUDY, "08_verdicts")
+    said = "LP-UCB, which is first in six of the fourteen panels, and B-EST, first in four, follow"
+    assert f"GP-BUCB has the best mean rank. {said}" in prose(STUDY, "08_verdicts")
 
 
 def test_sampling_leads_in_no_panel():
@@ -224,7 +223,7 @@ def test_what_claims_become_under_open_choices():
     for claim, said in (
         ("C1", "stands under {confirmed} of {choices} (DPP-C1)"),
         ("C22", "leads all others under {confirmed} of {choices} (DPP-C22)"),
-        ("C35a", "stands under {confirmed} of {choices}, a smaller β, in two comparisons (DPP-C35a)"),
+        ("C35a", "which 200 to 500 runs confirm, stands under {confirmed} of {choices}: a smaller β, in two comparisons"),
     ):
         line = table.loc[f"DPP-{claim}"]
         assert said.format(confirmed=line["confirmed"] or "none", choices=line["choices"]) in text
@@ -239,7 +238,6 @@ def test_what_claims_become_under_open_choices():
         rule = f"recommends the best observed {observed}"
         for claim in ("DPP-C35d", "DPP-C34c"):
             assert kinds.loc[(claim, rule)].to_list() == ["confirmed", "open"]
-        assert kinds.loc[("DPP-C20b", rule)].to_list() == ["open", "confirmed"]
 
 
 @pytest.mark.parametrize(
