@@ -6,7 +6,7 @@ from functools import partial
 
 from bestarm.policies.linear.od_linbai import OdLinBai
 from bestarm_lab.experiments.experiment import Experiment
-from bestarm_lab.experiments.scale import PerArm, Scale
+from bestarm_lab.experiments.scale import PerArm
 from bestarm_lab.experiments.series import Series
 from bestarm_studies.gse.algorithms import (
     LINEAR_GSE,
@@ -47,6 +47,5 @@ EXPERIMENTS: dict[str, Experiment] = {
         as_coded=True,
         vary={"n_arms": [8, 16, 32, 64, 128]},
         budgets=PerArm((10, 20, 50)),
-        paper=Scale(12_000, fewer={"n_arms": {64: 3000, 128: 1200}}),
     )
 }
