@@ -45,13 +45,14 @@ def search(
     *,
     every: int,
     runs: int = RUNS,
+    paper: int = RUNS,
     smoke: Scale = SMOKE,
     block: int = 500,
 ) -> Experiment:
-    """Return an experiment with ``runs`` replications on a laptop and 500 at the paper's scale."""
+    """Return an experiment with ``runs`` replications on a laptop and ``paper`` at the paper's scale."""
     profiles: dict[Profile, Scale] = {"smoke": smoke, "laptop": Scale(runs)}
-    if runs < RUNS:
-        profiles["paper"] = Scale(RUNS)
+    if runs < paper:
+        profiles["paper"] = Scale(paper)
     return Experiment(
         title, problem, series, profiles, metrics=metrics, conventions=conventions, every=every, block=block
     )

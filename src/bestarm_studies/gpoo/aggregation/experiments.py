@@ -31,7 +31,7 @@ RIVALS_ON_F3 = {
 EXPERIMENTS: dict[str, Experiment | Computation] = {
     "fig5": search("Figure 5", F3, single_and_average(), CURVE, BOTH, every=1),
     "rivals_f3": search("The other searches on f3", F3, RIVALS_ON_F3, CURVE, BOTH, every=1),
-    "fig6": search("Figure 6", F3, CHILDREN_AND_REPRESENTATIVES, CURVE, BOTH, every=25),
+    "fig6": search("Figure 6", F3, CHILDREN_AND_REPRESENTATIVES, CURVE, BOTH, every=25, paper=15_000),
     "fig5_trees": computed(
         "Figure 5", 1, tree_rows, searches=two_feedbacks(F3), conventions=BOTH, rounds=(BUDGET + 1,), posterior=True
     ),

@@ -50,7 +50,7 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
         budgets=PerArm((20,)),
         paper=Scale(4000, fewer={"n_arms": {128: 500}}),
     ),
-    "eta_adaptive": search("Other η, adaptive instance", **_stages(partial(adaptive_instance))),
+    "eta_adaptive": search("Other η, adaptive instance", **_stages(partial(adaptive_instance)), paper=Scale(20_000)),
     "eta_sphere": search("Other η, random instances", **_stages(partial(sphere_instance))),
     "growth_times": Computation(
         "Time of a pull against K",

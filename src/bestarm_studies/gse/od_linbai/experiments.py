@@ -39,7 +39,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         budgets=[100, 200, 500],
         smoke=Scale(2, budgets=[100], vary={"n_arms": [8]}),
         laptop=Scale(1000),
-        paper=Scale(4096),
+        paper=Scale(40_960),
     ),
     "fig7": search(
         "Figure 7: the corner case",

@@ -50,7 +50,7 @@ def _motor(target: str, as_coded: bool) -> Experiment:
         accuracy=correct_row,
         vary={"n_arms": [8, 16]},
         budgets=PerArm((10, 20, 50)),
-        paper=Scale(1000),
+        paper=Scale(2000),
     )
 
 
@@ -74,7 +74,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         accuracy=correct_row,
         vary={"n_arms": [8, 16]},
         budgets=PerArm((10, 20, 50)),
-        paper=Scale(1000),
+        paper=Scale(7000),
     ),
     "fig5b": _motor("motor_speed", as_coded=True),
     "fig5b_pm": _motor("pm", as_coded=False),

@@ -21,7 +21,7 @@ from bestarm_studies.gse.algorithms import (
 from bestarm_studies.gse.instances import static_instance
 
 
-def _static(variance: float, alpha: float, as_coded: bool) -> Experiment:
+def _static(variance: float, alpha: float, as_coded: bool, runs: int) -> Experiment:
     sigma = variance**0.5
     return search(
         f"Figure 1: static instance, variance {variance:g}",
@@ -44,10 +44,11 @@ def _static(variance: float, alpha: float, as_coded: bool) -> Experiment:
         vary={"gap": [0.01, 0.03, 0.05, 0.1, 0.3, 1, 2, 3]},
         budgets=[320],
         smoke=Scale(2, vary={"gap": [1]}),
+        paper=Scale(runs),
     )
 
 
 EXPERIMENTS: dict[str, Experiment] = {
-    "fig1": _static(10.0, alpha=6.32, as_coded=True),
-    "fig1_unit": _static(1.0, alpha=2, as_coded=False),
+    "fig1": _static(10.0, alpha=6.32, as_coded=True, runs=20_000),
+    "fig1_unit": _static(1.0, alpha=2, as_coded=False, runs=4000),
 }

@@ -11,6 +11,7 @@ from bestarm_studies.linear_topm.settings import (
     DRUGS,
     HARD,
     HEURISTIC,
+    LOOKS,
     PAPER,
     PI_6,
     SIGMA,
@@ -23,7 +24,9 @@ from bestarm_studies.linear_topm.settings import (
 _DRUG = PAPER | HEURISTIC | {"n_best": 5}
 
 EXPERIMENTS: dict[str, Experiment | Computation] = {
-    "fig1a": experiment("classic instance, K = 4, m = 2, ω = π/6", PI_6, classic_series(), conventions=BOTH),
+    "fig1a": experiment(
+        "classic instance, K = 4, m = 2, ω = π/6", PI_6, classic_series(), conventions=BOTH, profiles=LOOKS
+    ),
     "fig1b": experiment(
         "hard classic instance, K = 3, m = 1, ω = 0.1",
         HARD,
@@ -33,6 +36,7 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
             "LinGame": LinGame(delta=PAPER["delta"], sigma=SIGMA, norm_bound=PAPER["norm_bound"]),
         },
         conventions=BOTH,
+        profiles=LOOKS,
     ),
     "fig1c": experiment(
         "drug repurposing, K = 10, m = 5",
@@ -47,6 +51,6 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
         },
         stand_in=STAND_IN_DRUGS,
         conventions=BOTH,
-        profiles=scales(8, 500),
+        profiles=scales(8, 500, 3500),
     ),
 }

@@ -8,6 +8,7 @@ from bestarm_lab.experiments.experiment import Experiment
 from bestarm_studies.linear_topm.settings import (
     BOTH,
     HEURISTIC,
+    LOOKS,
     PAPER,
     RANDOM,
     experiment,
@@ -20,7 +21,7 @@ def _random(n_best: int) -> Experiment:
         "LinGIFA (largest var.)": LinGifa(**given),
         "m-LinGapE (optimized)": MLinGape(selection="optimised", **given),
     }
-    return experiment("random linear instance, K = 10, N = 5", RANDOM, series, conventions=BOTH)
+    return experiment("random linear instance, K = 10, N = 5", RANDOM, series, conventions=BOTH, profiles=LOOKS)
 
 
 EXPERIMENTS: dict[str, Experiment | Computation] = {
