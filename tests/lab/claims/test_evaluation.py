@@ -23,7 +23,7 @@ from bestarm_lab.claims.robustness import other_margins
 from bestarm_lab.claims.verdicts import Decision, scoreboard, verdict_table, verdict_text
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.paper import Paper
-from bestarm_lab.study import Study, load_study
+from bestarm_lab.study import Study, load_study, open_choices
 from bestarm_lab.study_packages import study_names
 
 PAPER = Paper("", "", "", "", "", {})
@@ -315,6 +315,8 @@ def test_every_check_and_value_is_used(study_name):
         else:
             settings = [setting for part in test.parts for _, where in part.cells for setting in where]
             used |= {test.quantity.name, test.quantity.series_are, *settings}
+    read = [value for choice in open_choices(study_name) for value in choice.values.values()]
+    used |= {name for name, value in loaded.values.items() if value in read}
     for known in (loaded.checks, loaded.values):
         assert set(known) <= used
         for name, asked in known.items():
