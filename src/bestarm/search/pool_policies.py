@@ -27,7 +27,7 @@ from bestarm.policies.gaussian.batch_rules import Draws, UpperBound
 from bestarm.policies.gaussian.gp_acquisition import ucb_width
 from bestarm.policies.gaussian.gp_state import BatchGPState
 from bestarm.policies.linear.linear_search import LinearSearch, LinearState
-from bestarm.search.any_size import spread_or_unit
+from bestarm.search.any_size import learned_from, spread_or_unit
 from bestarm.streams import Streams
 
 MEMBERS = 5  # networks whose mean and spread explain a batch
@@ -140,8 +140,9 @@ class ScaledSearch(PoolPolicy):
             x = state.features[0]
             spread = x.std(axis=0)
             x = (x - x.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
-            n = int(state.n_observed[0])
-            found, spread = SmoothGP().predicted(x, state.arms[0], copy.rewards[0], n)
+            arms, rewards = state.arms[0, : state.n_observed[0]], copy.rewards[0, : state.n_observed[0]]
+            kept = learned_from(x[arms], rewards)
+            found, spread = SmoothGP().predicted(x, arms[kept], rewards[kept], len(kept))
         else:
             outputs = explaining_ensemble(inner).ensemble(copy, copy.arms, copy.rewards, copy.n_observed)[0]
             found, spread = outputs.mean(axis=0), outputs.std(axis=0, ddof=1)
@@ -227,8 +228,8 @@ class PoolGP(PoolPolicy):
         room = self.policy.batch * self.policy.rounds
         if min(room, arms.n_arms) > MOST_KNOWN:
             raise ValueError(
-                f"{self.label} can learn {MOST_KNOWN} phenotypes, {min(room, arms.n_arms)} are to be learned; take a "
-                "policy with networks, such as mean_opt."
+                f"{self.label} can learn {MOST_KNOWN} rewards, {min(room, arms.n_arms)} are to be learned; go on with "
+                "another policy, such as gp: search.with_policy('gp'), or --policy gp."
             )
         return self._started(Arms(arms.features / np.sqrt(arms.n_features)), streams)
 

@@ -7,6 +7,7 @@ import math
 import threading
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +20,9 @@ from bestarm import __version__
 from bestarm.guards.protocol import Guarded, NothingLearned, unguarded
 from bestarm.interface import FloatArray, IntArray
 from bestarm.partition import Partition
-from bestarm.policies.model_batches import expected_quantile
+from bestarm.policies.model_batches import MOST_KNOWN, expected_quantile
 from bestarm.search import explanations
+from bestarm.search.any_size import RULE
 from bestarm.search.arguments import checked_hits, checked_policy, share_of
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice
@@ -41,7 +43,6 @@ from bestarm.search.rounds import (
     Suggestion,
     aim_of,
     check_known,
-    chunks_of,
     newly_told,
     of_prediction,
     revisions,
@@ -171,6 +172,7 @@ class Search:
         self._rounds: list[Round] = []
         self._cache = ReplayCache()
         self._views: dict[Any, FloatArray] = {}
+        self._since = 0  # batches asked for before the policy took over
         self._logged_chunks: list[Chunk] | None = None  # what the rounds of the log were told; None: to be made anew
 
     def __getstate__(self) -> dict[str, Any]:
@@ -331,7 +333,7 @@ class Search:
                 plan,
                 self._view(plan),
                 chunks,
-                n_asked=len(self._rounds),
+                n_asked=len(self._rounds) - self._since,
                 withdrawn=self._places(blocked),
                 pending=self._places(there),
                 cache=self._cache,
@@ -364,7 +366,7 @@ class Search:
             withdrawn=tuple(withdrawn),
         )
         self._rounds.append(made)
-        if revised or self._logged_chunks is None:
+        if revised or self._logged_chunks is None or len(self._rounds) <= self._since + 1:
             self._logged_chunks = None
         elif new:
             self._logged_chunks.append(self._chunk(new))
@@ -423,12 +425,13 @@ class Search:
                 for name, value, done in zip(told.names, told.values, told.done, strict=True)
                 if name in self._place
             ]
+            before = bool(self._some_learned(known=True))
             said = self._status.tell(len(self._rounds), rows, replace, again)
             if ignored := len(told.names) - len(rows):
                 said.append(f"{counted(ignored, 'row')} of no candidate, left out.")
             if told.to_come:
                 said.append(f"{counted(told.to_come, 'row')} without a reward, still to come.")
-            self.notes = [*told.notes, *said]
+            self.notes = [*told.notes, *said, *self._some_learned(before)]
             _log.info("%d measurements told, %d candidates known", len(rows), len(self._status.values))
 
     def not_done(self, names: Iterable[str] | None = None) -> None:
@@ -466,6 +469,49 @@ class Search:
             self._candidates = self._candidates.joined(Candidates.of(more, names))
             self._place = {name: i for i, name in enumerate(self._candidates.names)}
             self._views, self._status.whole_batch_waits = {}, False
+
+    def with_policy(self, policy: Any, **settings: Any) -> Search:
+        """Return this search under another policy: the same candidates, measurements, log, and what waits.
+
+        From its next batch on it does, to the last bit, what a new search by that policy does that is told all that is
+        known then in one table. What waits is pending: ``ask(size)`` gives a new batch beside it. This search
+        stays as it is; saved under one name, the one takes the place of the other.
+
+        Parameters
+        ----------
+        policy : str or Policy
+            As of `Search`; not a sequential one, which must be told what it asked.
+        **settings
+            Of a policy by name; none are kept of the one before.
+
+        Raises
+        ------
+        ValueError
+            For a policy that cannot take over, in one line.
+
+        Examples
+        --------
+        >>> search = Search(np.random.default_rng(0).uniform(size=(50, 2)), policy="random", seed=1)
+        >>> search.tell(search.ask(3).assign(reward=[0.2, 0.4, 0.3]))
+        >>> search.with_policy("neighbours")
+        Search by neighbours among 50 candidates: 47 unmeasured, 3 measured
+        """
+        with self._lock:
+            self._need_table("keeps its policy")
+            own = self._choice
+            if self._rounds and isinstance(own, CustomPolicy) and isinstance(own.described()["policy"], str):
+                raise ValueError(
+                    f"batches by {self.policy.label}, of another library, cannot be made anew beside others; begin a "
+                    "new Search and tell it `history`."
+                )
+            aims: dict[str, Any] = {"aim": self.aim, "seed": self.seed, "hits": self._hits}
+            made = type(self)(self._candidates, policy, **aims, components=self.components, **settings)
+            if made._sequential is not None:
+                raise made._refusal("cannot take over a search; take a policy by its name, such as gp")
+            made._status, made._rounds = deepcopy(self._status), list(self._rounds)
+            made._status.whole_batch_waits, made._since = False, len(self._rounds)
+            made._saved, made.notes = deepcopy(self._saved), made._some_learned()
+            return made
 
     def resume(
         self,
@@ -587,7 +633,7 @@ class Search:
         plan = self._plan_of(last)
         some = self._candidates.first(last.n_candidates or len(self._candidates.names))
         before = self._rounds[: last.number - 1]
-        chunks = chunks_of(before, last.told, last.revised, some.names)
+        chunks = plan.chunks(before, last.told, last.revised, some.names)
         view = self._view(plan) if some is self._candidates else plan.features(some)
         policy, state = replayed_state(plan, view, chunks, self._cache)
         measured = np.unique(np.concatenate([chunk.places for chunk in chunks])) if chunks else np.zeros(0, np.int64)
@@ -707,6 +753,16 @@ class Search:
 
     # within
 
+    def _some_learned(self, known: bool = False) -> list[str]:
+        """Return a sentence if the policy learns from some measurements alone, logged unless that is known."""
+        n = sum(mean == mean for mean in self._status.means().values())
+        said = ""
+        if n > MOST_KNOWN and isinstance(self._choice, Choice) and self._choice.learns_from_some:
+            said = f"{self._choice.name} learns from {MOST_KNOWN:,} of {n:,} candidates measured: {RULE}."
+        if said and not known:
+            _log.warning("bestarm: %s", said)
+        return [said] if said else []
+
     def _refusal(self, what: str) -> ValueError:
         return ValueError(f"{self.policy.label} is sequential: it must be told exactly what it asked, and {what}.")
 
@@ -716,10 +772,10 @@ class Search:
 
     def _plan(self, size: int) -> Plan:
         assert self._choice is not None
-        return Plan(self._choice, size, self.seed, self.aim, self.components)
+        return Plan(self._choice, size, self.seed, self.aim, self.components, self._since)
 
     def _plan_of(self, last: Round) -> Plan:
-        if isinstance(self._choice, CustomPolicy):  # of another library, which a description cannot make
+        if isinstance(self._choice, CustomPolicy) and last.number > self._since:  # a description may not make it
             return self._plan(int(last.settings["batch"]))
         return Plan.of(last.settings)
 
@@ -735,13 +791,14 @@ class Search:
 
     def _chunks(self) -> tuple[list[Chunk], list[tuple[str, float]], dict[str, tuple[float, ...]]]:
         """Return what was told round by round, what is new since the last round, and what was corrected."""
-        values = self._plan(1).values(self._status.values)
+        plan, names = self._plan(1), self._candidates.names
+        values = plan.values(self._status.values)
         new = newly_told(self._rounds, values, self._candidates.names)
         revised = revisions(self._rounds, values)
-        if revised:
-            return chunks_of(self._rounds, new, revised, self._candidates.names), new, revised
+        if revised or len(self._rounds) <= self._since:
+            return plan.chunks(self._rounds, new, revised, names), new, revised
         if self._logged_chunks is None:
-            self._logged_chunks = chunks_of(self._rounds, [], {}, self._candidates.names)
+            self._logged_chunks = plan.chunks(self._rounds, [], {}, names)
         return [*self._logged_chunks, *([self._chunk(new)] if new else [])], new, revised
 
     def _chunk(self, new: Sequence[tuple[str, float]]) -> Chunk:

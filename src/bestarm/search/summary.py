@@ -32,6 +32,7 @@ def lines_of(search: Any) -> list[tuple[str, str]]:
             f"{named}, for {_AIMS.get(aim, aim)}; {counted(len(search.rounds), 'batch').replace('chs', 'ches')}",
         ),
         ("candidates", ", ".join(there)),
+        *(("learns from", said) for said in search._some_learned(known=True)),
         ("best so far", best_of(search)),
         ("next step", next_step(search, known)),
     ]
