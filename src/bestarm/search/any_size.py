@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
-from bestarm.interface import FloatArray, IntArray
+from bestarm.interface import Arms, FloatArray, IntArray
+from bestarm.models.smooth_gp import UNIFORM, Posterior
 from bestarm.policies.model_batches import (
     MOST_KNOWN,
     ForestBatches,
@@ -16,6 +18,8 @@ from bestarm.policies.model_batches import (
     ModelState,
     NeighbourBatches,
 )
+from bestarm.search.joint_draws import drawn_jointly
+from bestarm.streams import Streams
 
 RULE = "half of them the best results, the others spread evenly over the rest"  # in words
 
@@ -71,6 +75,23 @@ class _AnySize(ModelBatches):
         return arms, (rewards - mean) / spread, mean, spread
 
 
+class Kept:
+    """The posterior that was fitted last, which copies of a state share."""
+
+    key: Any = None
+    posterior: Any = None
+
+    def __deepcopy__(self, memo: Any) -> Kept:
+        return self
+
+
+@dataclass
+class GaussianState(ModelState):
+    """What is known, and the posterior that was fitted last."""
+
+    kept: Kept = field(default_factory=Kept)
+
+
 @dataclass(frozen=True)
 class PoolGaussian(_AnySize, GaussianBatches):
     """`GaussianBatches` for rewards of any size, and of any number, of which `learned_from` chooses."""
@@ -82,6 +103,26 @@ class PoolGaussian(_AnySize, GaussianBatches):
             kept = learned_from(state.features[arms], rewards)
             arms, rewards = arms[kept], rewards[kept]
         return arms, rewards, mean, spread
+
+    def start(self, arms: Arms, streams: Streams) -> GaussianState:
+        """Return the state before the first pull."""
+        return GaussianState(**vars(super().start(arms, streams)))
+
+    def posterior(self, state: ModelState, r: int) -> Posterior:
+        """Return what is known of one replication, that of before if nothing was told since."""
+        assert isinstance(state, GaussianState)
+        arms, rewards, _, _ = self.known(state, r)
+        key = (self.model, arms.tobytes(), rewards.tobytes())
+        if state.kept.key != key:
+            state.kept.key, state.kept.posterior = key, super().posterior(state, r)
+        found: Posterior = state.kept.posterior
+        return found
+
+    def joint_draws(self, state: ModelState, places: IntArray, n: int, rng: Generator) -> FloatArray:
+        """Return draws of what measurements of some arms would give, together, shape (n, len(places))."""
+        _, _, centre, spread = self.known(state, 0)
+        x = UNIFORM * state.features[places]
+        return centre + spread * drawn_jointly(self.posterior(state, 0), x, n, rng)
 
 
 @dataclass(frozen=True)

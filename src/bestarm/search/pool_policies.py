@@ -32,6 +32,7 @@ from bestarm.streams import Streams
 
 MEMBERS = 5  # networks whose mean and spread explain a batch
 MOST_KNOWN = 4000  # the posterior takes n^2 K operations and n K numbers
+_FEATURES = 1000  # of draws of all arms together
 _FAR_BELOW = -1e6  # posterior mean, in scaled units, of what may not be chosen
 
 
@@ -305,18 +306,7 @@ class PoolGP(PoolPolicy):
         """Return the best free gene of each of so many draws from the posterior, of m random features ([1]_)."""
         gp, free = state.gp, state.available[r].copy()
         counter = [0, 0, int(gp.replications[r]), state.round]
-        draw = Generator(Philox(key=int(gp.batch_key), counter=counter))
-        points = gp.points[gp.point_set[r]]
-        known = int(gp.n_known[r])
-        frequencies = draw.standard_normal((m, len(points))) / gp.lengthscales[r]
-        waves = np.cos(frequencies @ points + 2.0 * np.pi * draw.random((m, 1)))
-        values = draw.standard_normal((size, m)) @ waves * np.sqrt(2.0 * gp.signal[r] / m)
-        values += np.sqrt(gp.constant) * draw.standard_normal((size, 1))
-        scaled = (gp.rewards[r, :known] - gp.offset[r]) / gp.scale[r]
-        noise = np.sqrt(gp.noise[r]) * draw.standard_normal((known, size))
-        for t in range(known):
-            gain = (scaled[t] - noise[t] - values[:, gp.conditioned[r, t]]) / gp.pivots[r, t]
-            values += gain[:, None] * gp.rows[r, t]
+        values = _functions(gp, r, size, m, Generator(Philox(key=int(gp.batch_key), counter=counter)))
         chosen = np.empty(size, dtype=np.int64)
         for b in range(size):
             chosen[b] = np.where(free, values[b], -np.inf).argmax()
@@ -355,6 +345,13 @@ class PoolGP(PoolPolicy):
         frozen.tell(state.gp, Ask(arms, np.ones_like(arms)), np.ascontiguousarray(state.gp.predict()[0][:, places]))
         state.gp.round = turn
 
+    def joint_draws(self, state: PoolGPState, places: IntArray, n: int, rng: Generator) -> FloatArray:
+        """Return draws of what measurements of some arms would give, together, shape (n, len(places))."""
+        gp = state.gp
+        values = _functions(gp, 0, n, _FEATURES, rng)[:, places]
+        values += np.sqrt(gp.noise[0]) * rng.standard_normal(values.shape)
+        return np.asarray((gp.offset[0] + gp.scale[0] * values) / (state.unit or 1.0))
+
     def predicted(self, state: PoolGPState) -> tuple[FloatArray, FloatArray]:
         """Return posterior mean and deviation of every arm, shape (n_arms,) each."""
         means, variances = state.gp.predict()
@@ -363,6 +360,22 @@ class PoolGP(PoolPolicy):
         if len(known) and known.min() == known.max() and self._centred:  # whose scale nobody knows
             return np.full(len(deviation), known[0] / unit), deviation * float(spread_or_unit(0.0, known[0] / unit))
         return means[0] / unit, deviation / unit
+
+
+def _functions(gp: BatchGPState, r: int, size: int, m: int, draw: Generator) -> FloatArray:
+    """Return draws from the posterior of all arms together, by m random features ([1]_), in units of the model."""
+    points = gp.points[gp.point_set[r]]
+    known = int(gp.n_known[r])
+    frequencies = draw.standard_normal((m, len(points))) / gp.lengthscales[r]
+    waves = np.cos(frequencies @ points + 2.0 * np.pi * draw.random((m, 1)))
+    values = draw.standard_normal((size, m)) @ waves * np.sqrt(2.0 * gp.signal[r] / m)
+    values += np.sqrt(gp.constant) * draw.standard_normal((size, 1))
+    scaled = (gp.rewards[r, :known] - gp.offset[r]) / gp.scale[r]
+    noise = np.sqrt(gp.noise[r]) * draw.standard_normal((known, size))
+    for t in range(known):
+        gain = (scaled[t] - noise[t] - values[:, gp.conditioned[r, t]]) / gp.pivots[r, t]
+        values += gain[:, None] * gp.rows[r, t]
+    return values
 
 
 def _unit(size: float) -> float:

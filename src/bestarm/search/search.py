@@ -26,6 +26,7 @@ from bestarm.search.any_size import RULE
 from bestarm.search.arguments import checked_hits, checked_policy, share_of
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice
+from bestarm.search.left import Left, left_of
 from bestarm.search.next_batch import (
     CustomPolicy,
     Plan,
@@ -172,6 +173,7 @@ class Search:
         self._rounds: list[Round] = []
         self._cache = ReplayCache()
         self._views: dict[Any, FloatArray] = {}
+        self._left_before: tuple[Any, Left] | None = None  # what `left` said last
         self._since = 0  # batches asked for before the policy took over
         self._logged_chunks: list[Chunk] | None = None  # what the rounds of the log were told; None: to be made anew
 
@@ -613,6 +615,36 @@ class Search:
             if self._hits is not None:
                 table["hit"] = ndtr((mean - self._threshold(prediction)) / np.maximum(deviation, 1e-300))
             return table
+
+    def left(self, hits: float | str | Sequence[str] | None = None, *, draws: int = 1000) -> Left:
+        """Return how many hits are probably left, and how probable it is that the best candidate has been measured.
+
+        Draws from the policy's own posterior say what measurements of all other candidates would give, together. For
+        how far to trust it see ``docs/what_to_use.md``. What failed or was excluded is no candidate here.
+
+        Parameters
+        ----------
+        hits : float, str or sequence of str, optional
+            What counts, as of `Search`; by default what the search has, or the best 5%. Names count as their share.
+        draws : int, default 1000
+            At least 100; of more than 20,000 candidates fewer are made.
+
+        Returns
+        -------
+        Left
+            With ``hits``, ``low`` and ``high`` (90%), ``found``, ``best`` and ``unknown``, see
+            `bestarm.search.left.Left`; its text is one sentence. A policy without a posterior (trees, neighbours,
+            linear functions, networks, random batches) does not know, and says so.
+
+        Examples
+        --------
+        >>> search = Search(np.random.default_rng(0).uniform(size=(50, 2)), policy="random")
+        >>> print(search.left())
+        not known: no result was told yet
+        """
+        with self._lock, noted("what is left"):
+            self._need_table("has no such posterior")
+            return left_of(self, hits, draws)
 
     def why(self) -> pd.DataFrame:
         """Return why each candidate of the last batch is in it, by what was known when it was asked.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from typing import Any
 
+from bestarm.search.left import quick
 from bestarm.search.rounds import of_prediction, reward
 from bestarm.search.status import ASKED, FAILED, MEASURED, STATES, UNMEASURED
 from bestarm.search.tables import counted, listed
@@ -12,8 +13,11 @@ from bestarm.search.tables import counted, listed
 _AIMS = {"max": "large rewards", "min": "small rewards", "both": "rewards of large size"}
 
 
-def lines_of(search: Any) -> list[tuple[str, str]]:
-    """Return what a person first wants to know of a search: labels and texts, not escaped."""
+def lines_of(search: Any, *, patient: bool = True) -> list[tuple[str, str]]:
+    """Return what a person first wants to know of a search: labels and texts, not escaped.
+
+    What is left is in it unless that takes long and nobody is ``patient``.
+    """
     if search._sequential is not None:
         step = "none: the search has ended" if search.finished else "ask(), measure, tell(table)"
         return [
@@ -34,6 +38,7 @@ def lines_of(search: Any) -> list[tuple[str, str]]:
         ("candidates", ", ".join(there)),
         *(("learns from", said) for said in search._some_learned(known=True)),
         ("best so far", best_of(search)),
+        ("left to find", str(search.left()) if patient or quick(search) else "search.left() says it"),
         ("next step", next_step(search, known)),
     ]
 
@@ -65,6 +70,6 @@ def as_html(search: Any) -> str:
     rows = "".join(
         f'<tr><th style="text-align:left;vertical-align:top">{html.escape(label)}</th>'
         f'<td style="text-align:left">{html.escape(text)}</td></tr>'
-        for label, text in lines_of(search)
+        for label, text in lines_of(search, patient=False)
     )
     return f"<table><tbody>{rows}</tbody></table>"
