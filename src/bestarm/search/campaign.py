@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from bestarm.search.atomic_files import hold_lock, write_atomically
 from bestarm.search.candidates import Candidates
@@ -96,6 +98,22 @@ class Campaign:
             meta, numbers = candidate_parts(candidates)
             parts = {_META: json.dumps(meta).encode(), NUMBERS: numbers}
             write_atomically(self.folder / _CANDIDATES, archive_of(parts))
+
+    def search(self) -> Search:
+        """Return the campaign as its last round knew it, whose batch waits."""
+        rounds, candidates = self.rounds(), self.candidates()
+        if not rounds:
+            raise ValueError(
+                f"{self.folder} is no campaign: it has no file round_001.json, as bestarm suggest writes it."
+            )
+        if candidates is None:
+            raise ValueError(f"{self.folder} has no {_CANDIDATES}; run bestarm suggest once more, which writes it.")
+        last = rounds[-1]
+        plan, hit = Plan.of(last.settings), None if math.isnan(last.hit) else last.hit
+        aims: dict[str, Any] = {"aim": plan.aim, "seed": plan.seed, "components": plan.components, "hits": hit}
+        search = Search(candidates, plan.choice, **aims)
+        search.resume(rounds, known_at(rounds), [*last.pending, *last.names], last.withdrawn)
+        return search
 
     def plate_path(self, number: int) -> Path:
         """Return the file of a round's plate map."""

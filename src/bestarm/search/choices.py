@@ -141,10 +141,11 @@ def _maker(name: str) -> Callable[..., Any]:
     module, _, function = maker.partition(":")
     try:
         made: Callable[..., Any] = getattr(import_module(f"bestarm.policies.{module}"), function)
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
+    except ImportError as error:  # of which one that is there and broken has no name
+        if error.name and error.name.partition(".")[0] != "torch":
             raise
-        raise ImportError(f"{name} needs Torch: pip install 'bestarm[networks]'", name="torch") from None
+        why = "" if isinstance(error, ModuleNotFoundError) else f" ({error})"
+        raise ImportError(f"{name} needs Torch{why}: pip install 'bestarm[networks]'", name="torch") from None
     return made
 
 

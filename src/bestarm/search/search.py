@@ -387,10 +387,10 @@ class Search:
         """Learn measurements, asked for or not, from a table with the columns ``name`` and ``reward``.
 
         The order of the rows and other columns do not matter; the index may hold the names. A reward that is empty is
-        still to come; ``failed`` is a measurement in vain, ``not done`` one that never ran, whose candidate can be
-        chosen again. A candidate that is told more than once was measured more than once. What was asked and is not in
-        the table goes on waiting. A list that grows can be told again and again: what it has of old is known, a value
-        that changed is a correction. What was decided is in `notes`.
+        still to come; ``failed`` is a measurement without a result, ``not done`` one that never ran, whose candidate
+        can be chosen again. A candidate that is told more than once was measured more than once. What was asked and is
+        not in the table goes on waiting. A list that grows can be told again and again: what it has of old is known, a
+        value that changed is a correction. What was decided is in `notes`.
 
         Parameters
         ----------
