@@ -115,7 +115,7 @@ def test_a_report_of_a_campaign(lab, capsys):
     assert "of batch 2 to be measured" in text
     assert main(["report", str(lab.rounds), "--out", str(lab.folder / "other.html")]) == 0
     assert main(["report", str(lab.folder)]) == 2
-    assert "is no campaign: it has no file round_001.json" in capsys.readouterr().err
+    assert "has no round_001.json; run bestarm suggest, which writes it" in capsys.readouterr().err
     (lab.rounds / "candidates.zip").unlink()
     assert main(["report", str(lab.rounds)]) == 2
-    assert "has no candidates.zip; run bestarm suggest once more" in capsys.readouterr().err
+    assert "has no candidates.zip; run bestarm suggest, which" in capsys.readouterr().err

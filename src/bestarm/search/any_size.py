@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
-from bestarm.interface import Arms, FloatArray, IntArray
+from bestarm.interface import FloatArray, IntArray
 from bestarm.models.smooth_gp import UNIFORM, Posterior
-from bestarm.policies.model_batches import (
-    MOST_KNOWN,
-    ForestBatches,
-    GaussianBatches,
-    ModelBatches,
-    ModelState,
-    NeighbourBatches,
-)
+from bestarm.policies import model_batches
+from bestarm.policies.model_batches import MOST_KNOWN, ModelBatches, ModelState
 from bestarm.search.joint_draws import drawn_jointly
-from bestarm.streams import Streams
 
+LEARN_FROM_SOME = ("gp", "hits")  # policies that learn from some of very many measurements
 RULE = "half of them the best results, the others spread evenly over the rest"  # in words
 
 
@@ -35,16 +29,7 @@ def learned_from(features: FloatArray, rewards: FloatArray, most: int = MOST_KNO
 
     Half of these are the largest rewards, of equal ones the first told. The others are spread over what else was
     measured: it is halved again and again at the middle of the feature with the largest range there, and each of the
-    parts, of equal size up to one, gives the one in its middle.
-
-    Parameters
-    ----------
-    features : ndarray, shape (n, d)
-        Of what was measured.
-    rewards : ndarray, shape (n,)
-        What is maximised.
-    most : int
-        How many a Gaussian process can learn, by default 4,000.
+    parts, of equal size up to one, gives the one in its middle. Features have the shape (n, d), rewards (n,).
     """
     if len(rewards) <= most:
         return np.arange(len(rewards))
@@ -75,25 +60,8 @@ class _AnySize(ModelBatches):
         return arms, (rewards - mean) / spread, mean, spread
 
 
-class Kept:
-    """The posterior that was fitted last, which copies of a state share."""
-
-    key: Any = None
-    posterior: Any = None
-
-    def __deepcopy__(self, memo: Any) -> Kept:
-        return self
-
-
-@dataclass
-class GaussianState(ModelState):
-    """What is known, and the posterior that was fitted last."""
-
-    kept: Kept = field(default_factory=Kept)
-
-
 @dataclass(frozen=True)
-class PoolGaussian(_AnySize, GaussianBatches):
+class PoolGaussian(_AnySize, model_batches.GaussianBatches):
     """`GaussianBatches` for rewards of any size, and of any number, of which `learned_from` chooses."""
 
     def known(self, state: ModelState, r: int) -> tuple[IntArray, FloatArray, float, float]:
@@ -104,18 +72,13 @@ class PoolGaussian(_AnySize, GaussianBatches):
             arms, rewards = arms[kept], rewards[kept]
         return arms, rewards, mean, spread
 
-    def start(self, arms: Arms, streams: Streams) -> GaussianState:
-        """Return the state before the first pull."""
-        return GaussianState(**vars(super().start(arms, streams)))
-
     def posterior(self, state: ModelState, r: int) -> Posterior:
         """Return what is known of one replication, that of before if nothing was told since."""
-        assert isinstance(state, GaussianState)
         arms, rewards, _, _ = self.known(state, r)
-        key = (self.model, arms.tobytes(), rewards.tobytes())
-        if state.kept.key != key:
-            state.kept.key, state.kept.posterior = key, super().posterior(state, r)
-        found: Posterior = state.kept.posterior
+        key, before = (self.model, arms.tobytes(), rewards.tobytes()), vars(state).setdefault("fitted", [None, None])
+        if before[0] != key:
+            before[:] = key, super().posterior(state, r)
+        found: Posterior = before[1]
         return found
 
     def joint_draws(self, state: ModelState, places: IntArray, n: int, rng: Generator) -> FloatArray:
@@ -126,10 +89,10 @@ class PoolGaussian(_AnySize, GaussianBatches):
 
 
 @dataclass(frozen=True)
-class PoolForest(_AnySize, ForestBatches):
+class PoolForest(_AnySize, model_batches.ForestBatches):
     """`ForestBatches` for rewards of any size."""
 
 
 @dataclass(frozen=True)
-class PoolNeighbours(_AnySize, NeighbourBatches):
+class PoolNeighbours(_AnySize, model_batches.NeighbourBatches):
     """`NeighbourBatches` for rewards of any size."""

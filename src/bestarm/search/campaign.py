@@ -102,12 +102,9 @@ class Campaign:
     def search(self) -> Search:
         """Return the campaign as its last round knew it, whose batch waits."""
         rounds, candidates = self.rounds(), self.candidates()
-        if not rounds:
-            raise ValueError(
-                f"{self.folder} is no campaign: it has no file round_001.json, as bestarm suggest writes it."
-            )
-        if candidates is None:
-            raise ValueError(f"{self.folder} has no {_CANDIDATES}; run bestarm suggest once more, which writes it.")
+        if not rounds or candidates is None:
+            lacks = _CANDIDATES if rounds else self._path(1).name
+            raise ValueError(f"{self.folder} has no {lacks}; run bestarm suggest, which writes it.")
         last = rounds[-1]
         plan, hit = Plan.of(last.settings), None if math.isnan(last.hit) else last.hit
         aims: dict[str, Any] = {"aim": plan.aim, "seed": plan.seed, "components": plan.components, "hits": hit}

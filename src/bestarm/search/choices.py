@@ -126,10 +126,6 @@ _POLICIES = {
     "random": _Named("batch_search:RandomBatches", {}, "random genes, the baseline"),
 }
 NAMES = tuple(_POLICIES)
-_ALIASES = {
-    "gaussian_process": "gp", "gpr": "gp", "bayesian": "gp", "ucb": "gp", "knn": "neighbours",
-    "neighbors": "neighbours", "random_forest": "forest", "extra_trees": "forest",
-}  # fmt: skip
 SUMMARIES = {name: named.summary for name, named in _POLICIES.items()}
 
 
@@ -174,8 +170,8 @@ class Choice:
 
     def __post_init__(self) -> None:
         if self.name not in _POLICIES:
-            near = get_close_matches(str(self.name).strip().lower().replace("-", "_"), [*NAMES, *_ALIASES], 1)
-            meant = f"did you mean {_ALIASES.get(near[0], near[0])}? There are" if near else "there are"
+            near = get_close_matches(str(self.name).strip().lower(), NAMES, 1)
+            meant = f"did you mean {near[0]}? There are" if near else "there are"
             raise ValueError(f"there is no policy {self.name!r}; {meant}: {', '.join(NAMES)}.")
         object.__setattr__(self, "settings", dict(self.settings))
         if not (self.settings or _POLICIES[self.name].defaults):
@@ -210,11 +206,6 @@ class Choice:
         from bestarm.search.pool_policies import PoolGP, ScaledSearch  # import Torch where it is
 
         return PoolGP(policy, max(2000, batch)) if isinstance(policy, BatchGP) else ScaledSearch(policy, self.scaled)
-
-    @property
-    def learns_from_some(self) -> bool:
-        """Whether of very many measurements those are learned that matter most, see `any_size.learned_from`."""
-        return _POLICIES[self.name].maker in (_gaussian, _hits)
 
     def described(self) -> dict[str, Any]:
         """Return name, settings and scaling as JSON can hold them."""

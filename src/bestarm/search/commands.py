@@ -13,7 +13,7 @@ import pandas as pd
 
 from bestarm import __version__
 from bestarm.policies.model_batches import MOST_KNOWN
-from bestarm.search.any_size import RULE
+from bestarm.search.any_size import LEARN_FROM_SOME, RULE
 from bestarm.search.atomic_files import write_atomically
 from bestarm.search.campaign import Campaign, next_round, reconciled
 from bestarm.search.candidates import Candidates, read_features
@@ -92,7 +92,7 @@ def run_suggest(given: argparse.Namespace) -> int:
             + (f"; {len(new.revised)} revised" if new.revised else "")
             + (f"; {len(new.pending)} being measured" if new.pending else "")
         )
-        if len(known) > MOST_KNOWN and choice.learns_from_some:
+        if len(known) > MOST_KNOWN and choice.name in LEARN_FROM_SOME:
             print(f"note: {choice.name} learns from {MOST_KNOWN:,} of the genes known: {RULE}.")
         _say_learned(new)
         _show(new, campaign, given.plate, free)
@@ -255,9 +255,8 @@ def run_report(given: argparse.Namespace) -> int:
     from bestarm.search.search import Search
 
     path = Path(given.search)
-    of_campaign = path.is_dir()
-    out = path.with_name(f"{path.name}.html") if of_campaign else path.with_suffix(".html")
-    out = Path(given.out) if given.out else out
-    (Campaign(path).search() if of_campaign else Search.load(path)).report(out)
+    search, usual = (Campaign(path).search(), f"{path}.html") if path.is_dir() else (Search.load(path), None)
+    out = Path(given.out or usual or path.with_suffix(".html"))
+    search.report(out)
     print(f"report: {out}")
     return 0

@@ -3,8 +3,6 @@ r"""Draws of what measurements of many candidates would give, all of them togeth
 References
 ----------
 .. [1] Wilson et al. "Efficiently Sampling Functions from Gaussian Process Posteriors". ICML 2020. Equation 12.
-.. [2] Rasmussen, Williams. "Gaussian Processes for Machine Learning". MIT Press 2006. Section 4.2.1: the spectral
-   density of a Matérn kernel is a Student's t with :math:`2 \nu` degrees of freedom.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ def drawn_jointly(posterior: Posterior, x: FloatArray, n: int, rng: Generator) -
     """Return draws of what measurements at some points would give, all points together, shape (n, N).
 
     Up to 2,000 points by a factor of their covariance, beyond that by Matheron's rule ([1]_) with random Fourier
-    features of the prior ([2]_).
+    features of the prior.
     """
     p, z = posterior, x / posterior.scales
     if len(x) <= _EXACT:
@@ -37,7 +35,7 @@ def drawn_jointly(posterior: Posterior, x: FloatArray, n: int, rng: Generator) -
     waves, blocks = [], np.array_split(np.arange(n), _BLOCKS)
     for block in blocks:
         frequency = rng.standard_normal((d, _FEATURES))
-        if p.model.family == "matern52":
+        if p.model.family == "matern52":  # whose spectral density is a Student's t with 5 degrees of freedom
             frequency /= np.sqrt(rng.chisquare(5.0, _FEATURES) / 5.0)
         phase = 2.0 * np.pi * rng.random(_FEATURES)
         weight = rng.standard_normal((_FEATURES, len(block))) * np.sqrt(2.0 * p.signal / _FEATURES)

@@ -9,49 +9,34 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator, Philox
 
-from bestarm.interface import FloatArray
 from bestarm.search.arguments import checked_hits, share_of
 from bestarm.search.rounds import reward
 from bestarm.settings import check_whole
 from bestarm.streams import Streams
 
 _NUMBERS = 20_000_000  # drawn at most, unless there are fewer than a hundred draws of each candidate
-_QUICK = 200_000  # numbers in a table of candidates for which a notebook need not be asked
 SHARE = "5%"  # of the candidates that are hits, where nobody says what one is
 
 
 @dataclass(frozen=True)
 class Left:
-    """What a search has probably not found yet.
+    """What a search has probably not found yet; numbers are NaN if nothing is known."""
 
-    Attributes
-    ----------
-    hits, low, high : float
-        Expected number of hits among the candidates not measured, and the middle 90% of the draws; NaN if not known.
-    found : float
-        Expected number of hits among those measured.
-    best : float
-        Probability that the best of all candidates has been measured.
-    what : str
-        What a hit is, in words.
-    unknown : str
-        Why nothing is known; empty where it is.
-    """
-
-    hits: float = math.nan
-    low: float = math.nan
+    hits: float = math.nan  # expected number of hits among the candidates not measured
+    low: float = math.nan  # the middle 90% of the draws
     high: float = math.nan
-    found: float = math.nan
-    best: float = math.nan
-    what: str = ""
-    unknown: str = ""
+    found: float = math.nan  # expected number of hits among those measured
+    best: float = math.nan  # probability that the best of all candidates has been measured
+    what: str = ""  # a hit in words
+    unknown: str = ""  # why nothing is known
 
     def __str__(self) -> str:
         if self.unknown:
             return f"not known: {self.unknown}"
         return (
             f"about {self.hits:.3g} of {self.hits + self.found:.3g} hits (90%: {self.low:.0f} to {self.high:.0f}), "
-            f"a hit being {self.what}; that the best candidate has been measured has a probability of {self.best:.2f}"
+            f"a hit being {self.what}; that the best candidate has been measured has a probability of {self.best:.2f}; "
+            "by the policy's own posterior, which can be far too sure, see docs/what_to_use.md"
         )
 
 
@@ -62,7 +47,8 @@ def left_of(search: Any, hits: Any, draws: int) -> Left:
     if hits is None:
         hits = SHARE if search._hits is None else search._hits
     status = search._status
-    key = (repr(hits), draws, len(search.candidates.names), tuple(status.rows), tuple(status.withdrawn))
+    told = tuple(status.rows), tuple(status.withdrawn), len(search.candidates.names)
+    key = (repr(hits), draws, search.aim, search.seed, told)
     if search._left_before is None or search._left_before[0] != key:
         search._left_before = key, _computed(search, hits, draws)
     found: Left = search._left_before[1]
@@ -92,20 +78,8 @@ def _computed(search: Any, hits: Any, draws: int) -> Left:
     else:
         share = share_of(hits, len(names)) or 0.0
         k = min(max(1, math.ceil(share * n - 1e-9)), n)
-        threshold, what = _largest(values, measured, k), f"one of the best {k} of {n}"
+        every = np.hstack([values, np.broadcast_to(measured, (len(values), len(measured)))])
+        threshold, what = np.partition(every, -k, axis=1)[:, -k][:, None], f"one of the best {k} of {n}"
     left, found = (values >= threshold).sum(axis=1), (measured >= threshold).sum(axis=1)
     low, high = np.quantile(left, [0.05, 0.95], method="inverted_cdf")
     return Left(float(left.mean()), float(low), float(high), float(found.mean()), best, what)
-
-
-def _largest(values: FloatArray, measured: FloatArray, k: int) -> FloatArray:
-    """Return the k-th largest of all values in each draw, shape (n, 1)."""
-    found = np.empty((len(values), 1))
-    for row, drawn in enumerate(values):
-        found[row, 0] = np.partition(np.concatenate([measured, drawn]), -k)[-k]
-    return found
-
-
-def quick(search: Any) -> bool:
-    """Return whether what is left is computed in about a second."""
-    return len(search._candidates.names) * len(search._candidates.columns) <= _QUICK

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 AIMS = ("high", "low", "both")
@@ -35,7 +34,7 @@ def add_commands(commands: Any) -> str:
     )
     suggest.add_argument("--check", action="store_true", help="make every batch anew from the log and compare")
     _common(suggest)
-    suggest.set_defaults(run=_run_suggest)
+    suggest.set_defaults(run=_run)
     replay = commands.add_parser(
         "replay",
         help="run policies on a finished screen",
@@ -50,7 +49,7 @@ def add_commands(commands: Any) -> str:
     replay.add_argument("--hit", type=float, help="phenotype from which a gene is a hit, in place of --top")
     replay.add_argument("--out", default="replay", metavar="FOLDER", help="where hits.csv and hits.png are written")
     _common(replay)
-    replay.set_defaults(run=_run_replay)
+    replay.set_defaults(run=_run)
     report = commands.add_parser(
         "report",
         help="write a page about a search",
@@ -62,45 +61,24 @@ def add_commands(commands: Any) -> str:
         "search", metavar="STATE", help="what search.save wrote, such as search.zip, or the folder of a campaign"
     )
     report.add_argument("--out", metavar="FILE", help="default: STATE with the ending .html")
-    report.set_defaults(run=_run_report)
+    report.set_defaults(run=_run)
     return ""
 
 
-@contextlib.contextmanager
-def _importing(command: str) -> Iterator[None]:
-    """Refuse in one line what cannot be imported although it is there, or says itself how to install it."""
+def _run(given: argparse.Namespace) -> int:
+    """Run a command; what is there and cannot be imported, or says how to install it, is refused in one line."""
     try:
-        yield
+        status: int = getattr(import_module("bestarm.search.commands"), f"run_{given.command}")(given)
     except ImportError as error:
         if "pip install" in str(error):
             raise ValueError(f"{error}.") from error
         if error.name:
             raise
         raise ValueError(
-            f"{command} needs a package that cannot be imported here ({error}); install it again: "
+            f"{given.command} needs a package that cannot be imported here ({error}); install it again: "
             "pip install 'bestarm[screens]'."
         ) from error
-
-
-def _run_suggest(given: argparse.Namespace) -> int:
-    with _importing(given.command):
-        from bestarm.search.commands import run_suggest
-
-        return run_suggest(given)
-
-
-def _run_replay(given: argparse.Namespace) -> int:
-    with _importing(given.command):
-        from bestarm.search.commands import run_replay
-
-        return run_replay(given)
-
-
-def _run_report(given: argparse.Namespace) -> int:
-    with _importing(given.command):
-        from bestarm.search.commands import run_report
-
-        return run_report(given)
+    return status
 
 
 def _common(parser: argparse.ArgumentParser) -> None:

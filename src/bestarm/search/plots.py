@@ -159,6 +159,14 @@ class Shown:
         return mean
 
     @cached_property
+    def pool(self) -> FloatArray:
+        """What is maximised, of every candidate that did not fail: measured, else as predicted."""
+        means = self.search._status.means()
+        known = [reward(means.get(name, math.nan), self.search.aim) for name in self.search.candidates.names]
+        failed = (self.states == FAILED).to_numpy()
+        return np.where(np.isnan(known), self.predicted, known)[~failed]
+
+    @cached_property
     def shares(self) -> pd.Series[float]:
         """Share of the variance of the predictions that each column explains alone, the largest first."""
         return explained_shares(self.search.candidates, self.predicted)
@@ -176,12 +184,17 @@ def best_so_far(shown: Shown, axis: Axes) -> str:
     half = (len(good) + 1) // 2
     sizes = np.unique([half, *np.linspace(1, len(good), min(len(good), 400)).astype(int)])
     chance = shown.in_units(expected_best(good, sizes))
+    pool = shown.pool
+    of_pool = sizes[sizes <= len(pool)]
+    of_pool = of_pool[np.unique(np.linspace(0, len(of_pool) - 1, 60).astype(int))]
+    line = shown.in_units(expected_best(pool, of_pool))
     name, value = table["name"][int(good.argmax())], float(shown.in_units(good.max()))
     for start in np.flatnonzero(np.diff(table["round"])) if table["round"].nunique() <= 60 else ():
         axis.axvline(start + 1.5, color="0.85", lw=0.8, zorder=0)
     axis.plot(x, shown.in_units(good), "o", ms=3.5, color="0.6", mec="none", label="each result")
     axis.step(x, shown.in_units(best), where="post", color=_BLUE, lw=1.6, label="best so far")
     axis.plot(sizes, chance, color=_GREY, ls=_DOTS, lw=1.4, label="same results, random order: exact mean")
+    axis.plot(of_pool, line, color=_ORANGE, ls="--", lw=1.4, label="all candidates, random order: by predictions")
     axis.set(xlabel="results, in the order of telling (lines: batches)", ylabel=shown.unit)
     axis.set_title(f"The best result so far is {value:.4g}, of {_short(name)}")
     axis.legend(**_BELOW | {"ncols": 2})
@@ -190,7 +203,8 @@ def best_so_far(shown: Shown, axis: Axes) -> str:
         f"Best so far against results. The best of {len(good)} results is {value:.4g}, of {name}, "
         f"found as result {int(good.argmax()) + 1}. After {half} the search had {shown.in_units(best[half - 1]):.4g}; "
         f"the same results in random order have {chance[sizes == half][0]:.4g} on average: a search "
-        "that learns finds its best results late, and lags behind that line."
+        "that learns finds its best results late, and lags behind that line. So many of all candidates in random "
+        f"order, those not measured as they are predicted, have {line[-1]:.4g} at the end."
     )
 
 

@@ -22,7 +22,7 @@ from bestarm.interface import FloatArray, IntArray
 from bestarm.partition import Partition
 from bestarm.policies.model_batches import MOST_KNOWN, expected_quantile
 from bestarm.search import explanations
-from bestarm.search.any_size import RULE
+from bestarm.search.any_size import LEARN_FROM_SOME, RULE
 from bestarm.search.arguments import checked_hits, checked_policy, share_of
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice
@@ -475,37 +475,16 @@ class Search:
     def with_policy(self, policy: Any, **settings: Any) -> Search:
         """Return this search under another policy: the same candidates, measurements, log, and what waits.
 
-        From its next batch on it does, to the last bit, what a new search by that policy does that is told all that is
-        known then in one table. What waits is pending: ``ask(size)`` gives a new batch beside it. This search
-        stays as it is; saved under one name, the one takes the place of the other.
-
-        Parameters
-        ----------
-        policy : str or Policy
-            As of `Search`; not a sequential one, which must be told what it asked.
-        **settings
-            Of a policy by name; none are kept of the one before.
-
-        Raises
-        ------
-        ValueError
-            For a policy that cannot take over, in one line.
-
-        Examples
-        --------
-        >>> search = Search(np.random.default_rng(0).uniform(size=(50, 2)), policy="random", seed=1)
-        >>> search.tell(search.ask(3).assign(reward=[0.2, 0.4, 0.3]))
-        >>> search.with_policy("neighbours")
-        Search by neighbours among 50 candidates: 47 unmeasured, 3 measured
+        From its next batch on it does, to the last bit, what a new search by that policy (`Search` has its settings,
+        none are kept) does that is told all that is known then in one table. What waits is pending: ``ask(size)`` gives
+        a new batch beside it. This search stays as it is. A sequential policy, which must be told what it asked, cannot
+        take over: a ValueError.
         """
         with self._lock:
             self._need_table("keeps its policy")
             own = self._choice
             if self._rounds and isinstance(own, CustomPolicy) and isinstance(own.described()["policy"], str):
-                raise ValueError(
-                    f"batches by {self.policy.label}, of another library, cannot be made anew beside others; begin a "
-                    "new Search and tell it `history`."
-                )
+                raise ValueError(f"{own.name} is of another library; begin a new Search and tell it `history`.")
             aims: dict[str, Any] = {"aim": self.aim, "seed": self.seed, "hits": self._hits}
             made = type(self)(self._candidates, policy, **aims, components=self.components, **settings)
             if made._sequential is not None:
@@ -631,16 +610,9 @@ class Search:
 
         Returns
         -------
-        Left
-            With ``hits``, ``low`` and ``high`` (90%), ``found``, ``best`` and ``unknown``, see
-            `bestarm.search.left.Left`; its text is one sentence. A policy without a posterior (trees, neighbours,
-            linear functions, networks, random batches) does not know, and says so.
-
-        Examples
-        --------
-        >>> search = Search(np.random.default_rng(0).uniform(size=(50, 2)), policy="random")
-        >>> print(search.left())
-        not known: no result was told yet
+        bestarm.search.left.Left
+            Numbers; its text is one sentence. A policy without a posterior (trees, neighbours, linear functions,
+            networks, random batches) does not know, and says so.
         """
         with self._lock, noted("what is left"):
             self._need_table("has no such posterior")
@@ -788,12 +760,12 @@ class Search:
     def _some_learned(self, known: bool = False) -> list[str]:
         """Return a sentence if the policy learns from some measurements alone, logged unless that is known."""
         n = sum(mean == mean for mean in self._status.means().values())
-        said = ""
-        if n > MOST_KNOWN and isinstance(self._choice, Choice) and self._choice.learns_from_some:
-            said = f"{self._choice.name} learns from {MOST_KNOWN:,} of {n:,} candidates measured: {RULE}."
-        if said and not known:
+        if n <= MOST_KNOWN or self._choice is None or self._choice.name not in LEARN_FROM_SOME:
+            return []
+        said = f"{self._choice.name} learns from {MOST_KNOWN:,} of {n:,} candidates measured: {RULE}."
+        if not known:
             _log.warning("bestarm: %s", said)
-        return [said] if said else []
+        return [said]
 
     def _refusal(self, what: str) -> ValueError:
         return ValueError(f"{self.policy.label} is sequential: it must be told exactly what it asked, and {what}.")

@@ -299,13 +299,10 @@ def _rewards(
 
 
 def named_columns(text: str, header: Sequence[str]) -> list[str]:
-    """Return the columns that a text names: the whole of it, if there is such a column, else its parts by commas.
-
-    They are as the header has them, where they differ by the case of letters.
-    """
-    parts = [text.strip()] if text.strip() and find_column(header, (text.strip(),)) is not None else None
-    if parts is None:
-        parts = [part.strip() for part in next(csv.reader([text], skipinitialspace=True), []) if part.strip()]
+    """Return the columns, as the header has them, that a text names: as a whole, or its parts by commas."""
+    whole = find_column(header, (text.strip(),)) is not None
+    parts = [text] if whole else next(csv.reader([text], skipinitialspace=True), [])
+    parts = [part.strip() for part in parts if part.strip()]
     places = [find_column(header, (part,)) for part in parts]
     return [part if place is None else header[place] for part, place in zip(parts, places, strict=True)]
 
