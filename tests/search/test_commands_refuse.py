@@ -88,7 +88,7 @@ def test_a_column_with_a_comma_in_its_name_can_be_named(lab, given, capsys):
         (["--policy", "gpp"], "there is no policy 'gpp'; did you mean gp? There are: "),
         (["--policy", "GP"], "did you mean gp?"),
         (["--policy", "neighbors"], "did you mean neighbours?"),
-        (["--set", "share=0.1"], "--set share=0.1 is for a policy that is named; add --policy, such as --policy hits"),
+        (["--set", "share=0.1"], "--set share=0.1 is for a policy that is named; add one, such as --policy hits."),
     ],
 )
 def test_a_misspelt_policy_and_a_setting_of_none(lab, arguments, said, capsys):

@@ -75,11 +75,17 @@ class PoolGaussian(_AnySize, model_batches.GaussianBatches):
     def posterior(self, state: ModelState, r: int) -> Posterior:
         """Return what is known of one replication, that of before if nothing was told since."""
         arms, rewards, _, _ = self.known(state, r)
-        key, before = (self.model, arms.tobytes(), rewards.tobytes()), vars(state).setdefault("fitted", [None, None])
+        key, before = (self.model, arms.tobytes(), rewards.tobytes()), vars(state).setdefault("fitted", [None])
         if before[0] != key:
             before[:] = key, super().posterior(state, r)
-        found: Posterior = before[1]
-        return found
+        return before[1]
+
+    def outputs(self, state: ModelState, r: int) -> tuple[FloatArray, FloatArray]:
+        """Return posterior mean and deviation of every arm, those of before if nothing was told since."""
+        posterior, before = self.posterior(state, r), vars(state)["fitted"]
+        if len(before) == 2:
+            before.append(posterior.everywhere(UNIFORM * state.features))
+        return before[2]
 
     def joint_draws(self, state: ModelState, places: IntArray, n: int, rng: Generator) -> FloatArray:
         """Return draws of what measurements of some arms would give, together, shape (n, len(places))."""

@@ -219,8 +219,10 @@ class Choice:
         return cls(described["policy"], settings, described["scaled"])
 
 
-def parsed_settings(texts: Sequence[str]) -> dict[str, Any]:
-    """Return settings from texts such as ``optimism=0.1`` and ``hidden=100,10``."""
+def parsed_settings(texts: Sequence[str], policy: str | Sequence[str] | None) -> dict[str, Any]:
+    """Return settings of a policy that was named, from texts such as ``optimism=0.1`` and ``hidden=100,10``."""
+    if texts and not policy:
+        raise ValueError(f"--set {texts[0]} is for a policy that is named; add one, such as --policy hits.")
     found: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")

@@ -32,7 +32,7 @@ def run_suggest(given: argparse.Namespace) -> int:
     wells_of(given.plate, free)
     if given.hit is not None and not math.isfinite(given.hit):
         raise ValueError(f"--hit must be a finite number, got {given.hit}; leave it out for the best 5% measured.")
-    choice = Choice(given.policy or "hits", _settings(given), not given.no_scale)
+    choice = Choice(given.policy or "hits", parsed_settings(given.set, given.policy), not given.no_scale)
     choice = choice.aimed_at(threshold=None if given.hit is None else reward(given.hit, given.aim))
     plan = Plan(choice, given.batch, given.seed, given.aim, given.components)
     notes: list[str] = []
@@ -97,15 +97,6 @@ def run_suggest(given: argparse.Namespace) -> int:
         _say_learned(new)
         _show(new, campaign, given.plate, free)
     return 0
-
-
-def _settings(given: argparse.Namespace) -> dict[str, Any]:
-    """Return settings of the policy that is named."""
-    if given.set and not given.policy:
-        raise ValueError(
-            f"--set {given.set[0]} is for a policy that is named; add --policy, such as --policy hits --set share=0.1."
-        )
-    return parsed_settings(given.set)
 
 
 def _candidates(
@@ -205,7 +196,7 @@ def _say_progress(name: str, number: int) -> None:
 
 def run_replay(given: argparse.Namespace) -> int:
     """Run policies on a finished screen, print a table, and write hits.csv and hits.png."""
-    settings = _settings(given)
+    settings = parsed_settings(given.set, given.policy)
     if settings and len(given.policy) > 1:
         raise ValueError("--set is for one --policy; run replay once for each policy that has settings of its own.")
     choices = [Choice(name, settings, not given.no_scale) for name in given.policy or ["hits", "random"]]

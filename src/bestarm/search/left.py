@@ -36,7 +36,7 @@ class Left:
         return (
             f"about {self.hits:.3g} of {self.hits + self.found:.3g} hits (90%: {self.low:.0f} to {self.high:.0f}), "
             f"a hit being {self.what}; that the best candidate has been measured has a probability of {self.best:.2f}; "
-            "by the policy's own posterior, which can be far too sure, see docs/what_to_use.md"
+            "by the policy's own posterior, which on screens was far too sure: docs/what_to_use.md"
         )
 
 
@@ -51,8 +51,7 @@ def left_of(search: Any, hits: Any, draws: int) -> Left:
     key = (repr(hits), draws, search.aim, search.seed, told)
     if search._left_before is None or search._left_before[0] != key:
         search._left_before = key, _computed(search, hits, draws)
-    found: Left = search._left_before[1]
-    return found
+    return search._left_before[1]
 
 
 def _computed(search: Any, hits: Any, draws: int) -> Left:

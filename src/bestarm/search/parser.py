@@ -68,7 +68,7 @@ def add_commands(commands: Any) -> str:
 def _run(given: argparse.Namespace) -> int:
     """Run a command; what is there and cannot be imported, or says how to install it, is refused in one line."""
     try:
-        status: int = getattr(import_module("bestarm.search.commands"), f"run_{given.command}")(given)
+        return int(getattr(import_module("bestarm.search.commands"), f"run_{given.command}")(given))
     except ImportError as error:
         if "pip install" in str(error):
             raise ValueError(f"{error}.") from error
@@ -78,7 +78,6 @@ def _run(given: argparse.Namespace) -> int:
             f"{given.command} needs a package that cannot be imported here ({error}); install it again: "
             "pip install 'bestarm[screens]'."
         ) from error
-    return status
 
 
 def _common(parser: argparse.ArgumentParser) -> None:

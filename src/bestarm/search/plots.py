@@ -39,6 +39,7 @@ from bestarm.search.tables import listed
 MOST_REFITS, LEAST_REFITS = 30, 3  # candidates that are left out in turn
 _OF_NETWORKS = 8  # where five networks are trained for each
 _REFITTED = 100_000  # features of measured candidates that all refits may see together, beyond the least
+_TOO_MANY = 2_000_000  # from which on nothing is left out, unless it is asked for
 _MOST_BARS = 12
 _GROUPS = 10  # of a feature's values, about equally many candidates each
 _FEW, _MANY = 10, 3000  # features between which a map has principal components
@@ -99,7 +100,7 @@ def left_out(search: Any, refits: int | None = None) -> pd.DataFrame:
     """Return ``name, measured, predicted`` of measured candidates, each predicted by a refit without it.
 
     Of more than ``refits`` candidates with a result, so many are taken evenly over the order of telling; by default
-    30, 8 by networks, and down to 3 where refits see many features. They see the measured candidates alone.
+    30, 8 by networks, and down to 3, then 0, where refits see many features. They see the measured candidates alone.
     """
     plan = search._plan(1)
     names, values = search._candidates.names, search._status.values
@@ -109,7 +110,7 @@ def left_out(search: Any, refits: int | None = None) -> pd.DataFrame:
     view = np.ascontiguousarray(search._view(plan)[own])
     if refits is None:
         usual = _OF_NETWORKS if plan.by_networks else MOST_REFITS
-        refits = min(usual, max(LEAST_REFITS, _REFITTED // max(view.size, 1)))
+        refits = min(usual, max(LEAST_REFITS if view.size < _TOO_MANY else 0, _REFITTED // max(view.size, 1)))
     most = min(len(told), refits)
     rows = []
     for place in told[np.unique(np.linspace(0, len(told) - 1, most).round().astype(int))] if len(told) > 2 else ():
@@ -214,7 +215,8 @@ def predicted_against_measured(shown: Shown, axis: Axes) -> str:
     known = shown.results["name"].nunique()
     if len(table) < 3:
         return _nothing(
-            axis, "Predictions were not compared with measurements: fewer than three were left out in turn."
+            axis,
+            "Predictions were not compared with measurements: fewer than three were left out (refits=10 does ten).",
         )
     low, high = float(table.iloc[:, 1:].to_numpy().min()), float(table.iloc[:, 1:].to_numpy().max())
     axis.plot([low, high], [low, high], color=_GREY, ls=_DOTS, lw=1.4, label="equal")

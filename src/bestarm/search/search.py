@@ -475,18 +475,17 @@ class Search:
     def with_policy(self, policy: Any, **settings: Any) -> Search:
         """Return this search under another policy: the same candidates, measurements, log, and what waits.
 
-        From its next batch on it does, to the last bit, what a new search by that policy (`Search` has its settings,
-        none are kept) does that is told all that is known then in one table. What waits is pending: ``ask(size)`` gives
-        a new batch beside it. This search stays as it is. A sequential policy, which must be told what it asked, cannot
-        take over: a ValueError.
+        From its next batch on it does, to the last bit, what a new search by that policy does that is told all that is
+        known then in one table. What waits is pending: ``ask(size)`` gives a new batch beside it. This search stays as
+        it is. A policy that must be told what it asked cannot take over: a ValueError.
         """
         with self._lock:
             self._need_table("keeps its policy")
             own = self._choice
             if self._rounds and isinstance(own, CustomPolicy) and isinstance(own.described()["policy"], str):
                 raise ValueError(f"{own.name} is of another library; begin a new Search and tell it `history`.")
-            aims: dict[str, Any] = {"aim": self.aim, "seed": self.seed, "hits": self._hits}
-            made = type(self)(self._candidates, policy, **aims, components=self.components, **settings)
+            aims: Any = {"aim": self.aim, "seed": self.seed, "hits": self._hits, "components": self.components}
+            made = type(self)(self._candidates, policy, **aims, **settings)
             if made._sequential is not None:
                 raise made._refusal("cannot take over a search; take a policy by its name, such as gp")
             made._status, made._rounds = deepcopy(self._status), list(self._rounds)
@@ -672,14 +671,14 @@ class Search:
         Parameters
         ----------
         panels : str or sequence of str
-            ``best`` (the best so far, beside a random order of the same results), ``predicted`` (measured candidates
-            against a refit without each), ``map`` (all candidates by prediction) and ``importance`` (of features for
-            the predictions); by default all four.
+            ``best`` (the best so far, beside random orders of the same results and of all candidates), ``predicted``
+            (measured candidates against a refit without each), ``map`` (all candidates by prediction) and
+            ``importance`` (of features for the predictions); by default all four.
         features : sequence of str
             Two features for the map; by default the two that explain most of the predictions, and beyond
             ten features the first two principal components.
         refits : int, optional
-            How many candidates are left out at most, 0 for none; by default 30, 8 by networks, and down to 3 in
+            How many candidates are left out at most, 0 for none; by default 30, 8 by networks, down to 3 or 0 in
             tables with many features.
 
         Returns
