@@ -52,23 +52,17 @@ def asked(case: Case, run: int) -> pd.DataFrame:
 
 
 def table_of(found: pd.DataFrame) -> pd.DataFrame:
-    """Return the coverage of the nominal 90%, by data set and kind of hit, and what was said of the best."""
+    """Return the coverage of the nominal 90%, what was left and said, by a share / by a reward, and the best."""
     found = found.assign(covered=(found["left"] >= found["low"]) & (found["left"] <= found["high"]))
     rows = []
     for name, mine in found.groupby("data", sort=False):
-        by = {kind: 100 * part["covered"].mean() for kind, part in mine.groupby("hits by")}
-        one = mine[mine["hits by"] == "share"]
+        share, reward = (mine[mine["hits by"] == kind] for kind in ("share", "reward"))
         rows.append(
             {
                 "data": name,
-                "runs": mine["run"].nunique(),
-                "covered, share": f"{by['share']:.0f}%",
-                "covered, reward": f"{by['reward']:.0f}%",
-                "left / said, share": f"{one['left'].mean():.1f} / {one['said'].mean():.1f}",
-                "left / said, reward": "{:.1f} / {:.1f}".format(
-                    *mine.loc[mine["hits by"] == "reward", ["left", "said"]].mean()
-                ),
-                "best measured / said": f"{one['best measured'].mean():.2f} / {one['probability'].mean():.2f}",
+                "covered": f"{share['covered'].mean():.0%} / {reward['covered'].mean():.0%}",
+                "left, said": f"{share['left'].mean():.1f}, {share['said'].mean():.1f} / {reward['said'].mean():.1f}",
+                "best measured, said": f"{share['best measured'].mean():.2f}, {share['probability'].mean():.2f}",
             }
         )
     return pd.DataFrame(rows)

@@ -415,7 +415,7 @@ def test_wells_and_plates():
 
 def test_settings_by_name():
     """Numbers, tuples and words."""
-    assert parsed_settings(["hidden=10,5", "optimism=0.1", "kernel=rbf"], "gp") == {
+    assert parsed_settings(["hidden=10,5", "optimism=0.1", "kernel=rbf"], named=True) == {
         "hidden": (10, 5),
         "optimism": 0.1,
         "kernel": "rbf",

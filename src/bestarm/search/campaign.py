@@ -15,7 +15,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from bestarm.search.atomic_files import hold_lock, write_atomically
 from bestarm.search.candidates import Candidates
@@ -107,8 +106,7 @@ class Campaign:
             raise ValueError(f"{self.folder} has no {lacks}; run bestarm suggest, which writes it.")
         last = rounds[-1]
         plan, hit = Plan.of(last.settings), None if math.isnan(last.hit) else last.hit
-        aims: dict[str, Any] = {"aim": plan.aim, "seed": plan.seed, "components": plan.components, "hits": hit}
-        search = Search(candidates, plan.choice, **aims)
+        search = Search(candidates, plan.choice, aim=plan.aim, seed=plan.seed, components=plan.components, hits=hit)
         search.resume(rounds, known_at(rounds), [*last.pending, *last.names], last.withdrawn)
         return search
 

@@ -219,9 +219,9 @@ class Choice:
         return cls(described["policy"], settings, described["scaled"])
 
 
-def parsed_settings(texts: Sequence[str], policy: str | Sequence[str] | None) -> dict[str, Any]:
+def parsed_settings(texts: Sequence[str], named: bool) -> dict[str, Any]:
     """Return settings of a policy that was named, from texts such as ``optimism=0.1`` and ``hidden=100,10``."""
-    if texts and not policy:
+    if texts and not named:
         raise ValueError(f"--set {texts[0]} is for a policy that is named; add one, such as --policy hits.")
     found: dict[str, Any] = {}
     for text in texts:

@@ -19,6 +19,7 @@ from bestarm.search.campaign import Campaign, next_round, reconciled
 from bestarm.search.candidates import Candidates, read_features
 from bestarm.search.choices import Choice, parsed_settings
 from bestarm.search.next_batch import Plan, mean_of, recomputed_batches
+from bestarm.search.parser import Unnamed
 from bestarm.search.plates import places, wells_of
 from bestarm.search.replay import chance, hits_of, replay, summary
 from bestarm.search.rounds import Round, Values, known_at, reward, same
@@ -32,7 +33,8 @@ def run_suggest(given: argparse.Namespace) -> int:
     wells_of(given.plate, free)
     if given.hit is not None and not math.isfinite(given.hit):
         raise ValueError(f"--hit must be a finite number, got {given.hit}; leave it out for the best 5% measured.")
-    choice = Choice(given.policy or "hits", parsed_settings(given.set, given.policy), not given.no_scale)
+    settings = parsed_settings(given.set, not isinstance(given.policy, Unnamed))
+    choice = Choice(str(given.policy), settings, not given.no_scale)
     choice = choice.aimed_at(threshold=None if given.hit is None else reward(given.hit, given.aim))
     plan = Plan(choice, given.batch, given.seed, given.aim, given.components)
     notes: list[str] = []
@@ -196,7 +198,7 @@ def _say_progress(name: str, number: int) -> None:
 
 def run_replay(given: argparse.Namespace) -> int:
     """Run policies on a finished screen, print a table, and write hits.csv and hits.png."""
-    settings = parsed_settings(given.set, given.policy)
+    settings = parsed_settings(given.set, bool(given.policy))
     if settings and len(given.policy) > 1:
         raise ValueError("--set is for one --policy; run replay once for each policy that has settings of its own.")
     choices = [Choice(name, settings, not given.no_scale) for name in given.policy or ["hits", "random"]]
@@ -246,8 +248,7 @@ def run_report(given: argparse.Namespace) -> int:
     from bestarm.search.search import Search
 
     path = Path(given.search)
-    search, usual = (Campaign(path).search(), f"{path}.html") if path.is_dir() else (Search.load(path), None)
-    out = Path(given.out or usual or path.with_suffix(".html"))
-    search.report(out)
+    out = Path(given.out or (f"{path}.html" if path.is_dir() else path.with_suffix(".html")))
+    (Campaign(path).search() if path.is_dir() else Search.load(path)).report(out)
     print(f"report: {out}")
     return 0

@@ -164,8 +164,7 @@ class Shown:
         """What is maximised, of every candidate that did not fail: measured, else as predicted."""
         means = self.search._status.means()
         known = [reward(means.get(name, math.nan), self.search.aim) for name in self.search.candidates.names]
-        failed = (self.states == FAILED).to_numpy()
-        return np.where(np.isnan(known), self.predicted, known)[~failed]
+        return np.where(np.isnan(known), self.predicted, known)[(self.states != FAILED).to_numpy()]
 
     @cached_property
     def shares(self) -> pd.Series[float]:
@@ -185,10 +184,9 @@ def best_so_far(shown: Shown, axis: Axes) -> str:
     half = (len(good) + 1) // 2
     sizes = np.unique([half, *np.linspace(1, len(good), min(len(good), 400)).astype(int)])
     chance = shown.in_units(expected_best(good, sizes))
-    pool = shown.pool
-    of_pool = sizes[sizes <= len(pool)]
+    of_pool = sizes[sizes <= len(shown.pool)]
     of_pool = of_pool[np.unique(np.linspace(0, len(of_pool) - 1, 60).astype(int))]
-    line = shown.in_units(expected_best(pool, of_pool))
+    line = shown.in_units(expected_best(shown.pool, of_pool))
     name, value = table["name"][int(good.argmax())], float(shown.in_units(good.max()))
     for start in np.flatnonzero(np.diff(table["round"])) if table["round"].nunique() <= 60 else ():
         axis.axvline(start + 1.5, color="0.85", lw=0.8, zorder=0)

@@ -347,8 +347,7 @@ class PoolGP(PoolPolicy):
 
     def joint_draws(self, state: PoolGPState, places: IntArray, n: int, rng: Generator) -> FloatArray:
         """Return draws of what measurements of some arms would give, together, shape (n, len(places))."""
-        gp = state.gp
-        values = _functions(gp, 0, n, _FEATURES, rng)[:, places]
+        gp, values = state.gp, _functions(state.gp, 0, n, _FEATURES, rng)[:, places]
         values += np.sqrt(gp.noise[0]) * rng.standard_normal(values.shape)
         return np.asarray((gp.offset[0] + gp.scale[0] * values) / (state.unit or 1.0))
 
@@ -364,8 +363,7 @@ class PoolGP(PoolPolicy):
 
 def _functions(gp: BatchGPState, r: int, size: int, m: int, draw: Generator) -> FloatArray:
     """Return draws from the posterior of all arms together, by m random features ([1]_), in units of the model."""
-    points = gp.points[gp.point_set[r]]
-    known = int(gp.n_known[r])
+    points, known = gp.points[gp.point_set[r]], int(gp.n_known[r])
     frequencies = draw.standard_normal((m, len(points))) / gp.lengthscales[r]
     waves = np.cos(frequencies @ points + 2.0 * np.pi * draw.random((m, 1)))
     values = draw.standard_normal((size, m)) @ waves * np.sqrt(2.0 * gp.signal[r] / m)
