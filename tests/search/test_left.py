@@ -53,7 +53,7 @@ def test_it_is_known_by_policies_with_a_posterior_alone(name):
         assert 0.0 <= left.low <= left.hits <= left.high <= 4.0
         assert left.hits + left.found == pytest.approx(4.0)
         assert 0.0 <= left.best <= 1.0
-        assert "hits (90%: " in str(left)
+        assert "hits are left (90%: " in str(left)
         assert "one of the best 4 of 80" in str(left)
     else:
         assert math.isnan(left.hits)
