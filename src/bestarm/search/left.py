@@ -34,9 +34,9 @@ class Left:
         if self.unknown:
             return f"not known: {self.unknown}"
         return (
-            f"about {self.hits:.3g} of {self.hits + self.found:.3g} hits are left (90%: {self.low:.0f} to {self.high:.0f}), "
-            f"a hit being {self.what}; that the best candidate has been measured has a probability of {self.best:.2f}; "
-            "by the policy's own posterior, which on screens was far too sure: docs/what_to_use.md"
+            f"about {self.hits:.3g} of {self.hits + self.found:.3g} hits are left (90%: {self.low:.0f} to "
+            f"{self.high:.0f}), a hit being {self.what}; the best has been measured with a probability of "
+            f"{self.best:.2f}; by the policy's own posterior, far too sure on screens: docs/what_to_use.md"
         )
 
 
