@@ -1,4 +1,4 @@
-"""A search by a policy that decides from data alone: told at any time, asked for any size, with some at the bench."""
+"""A search by a policy that decides from data alone: told at any time, asked for any size, with some being measured."""
 
 import copy
 import io

@@ -14,14 +14,14 @@ def lab(tmp_path):
 
 
 def test_half_a_round_is_no_dead_end(lab, capsys):
-    """The rest is not done, and can be suggested again; or it is at the bench, and a batch beside it is suggested."""
+    """The rest is not done, and can be suggested again; or it is being measured, and a batch beside it is suggested."""
     batch = lab.batch(1)
     lab.measure(batch[:4])
     assert lab.suggest(policy="random", batch=6) == 2
     assert "round 1 waits for 2 of 6 genes" in (shown := capsys.readouterr().err)
-    assert "--withdraw if they will not be done, or --pending if they are at the bench" in shown
+    assert "--withdraw if they will not be done, or --pending if they are being measured" in shown
     assert lab.suggest("--pending", policy="random", batch=30) == 0
-    assert "; 2 at the bench" in capsys.readouterr().out
+    assert "; 2 being measured" in capsys.readouterr().out
     assert not set(lab.batch(2)) & set(batch)
     assert lab.suggest("--withdraw", policy="random", batch=40) == 0
     assert "round 2 withdrawn, kept as" in capsys.readouterr().out

@@ -135,8 +135,8 @@ def test_tables_that_are_refused(name):
 
 
 CALLS = {
-    "a number at the bench": (lambda s: s.ask(2, pending=5), "pending must be a list of names or a table, got 5"),
-    "a nameless one at the bench": (lambda s: s.ask(2, pending=["c1", None]), "name 2 of pending is empty; leave it"),
+    "a number being measured": (lambda s: s.ask(2, pending=5), "pending must be a list of names or a table, got 5"),
+    "a nameless one being measured": (lambda s: s.ask(2, pending=["c1", None]), "name 2 of pending is empty; leave it"),
     "nobody excluded": (
         lambda s: s.exclude(None),
         "names must be a list of names or a table, got None; give",

@@ -132,7 +132,7 @@ def test_the_command_writes_a_table_and_a_figure(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--policy", "greedie"], "there is no policy 'greedie'; there are: "),
+        (["--policy", "greedie"], "there is no policy 'greedie'; did you mean greedy? There are: "),
         (["--policy", "greedy", "--policy", "random", "--set", "steps=3"], "--set is for one --policy"),
         (["--policy", "greedy", "--policy", "greedy"], "is there twice"),
         (["--top", "2"], "top must be a share between 0 and 1, got 2"),

@@ -106,9 +106,15 @@ def test_a_file_that_is_not_there_or_no_text(lab, capsys):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--policy", "mean_opts"], "there is no policy 'mean_opts'; there are: mean_opt, max_opt, "),
-        (["--set", "optimsm=1"], "random has no setting 'optimsm'; it has: "),
-        (["--set", "optimism"], "a setting is written name=value, such as optimism=0.1, got 'optimism'"),
+        (
+            ["--policy", "mean_opts"],
+            "there is no policy 'mean_opts'; did you mean mean_opt? There are: mean_opt, max_opt, ",
+        ),
+        (["--policy", "random", "--set", "optimsm=1"], "random has no setting 'optimsm'; it has: "),
+        (
+            ["--policy", "random", "--set", "optimism"],
+            "a setting is written name=value, such as optimism=0.1, got 'optimism'",
+        ),
         (["--policy", "mean_opt", "--set", "steps=0"], "steps"),
         (["--policy", "mean_opt", "--set", "steps=many"], "steps"),
         (["--policy", "mean_opt", "--set", "batch=3"], "mean_opt has no setting 'batch'"),
@@ -409,7 +415,7 @@ def test_wells_and_plates():
 
 def test_settings_by_name():
     """Numbers, tuples and words."""
-    assert parsed_settings(["hidden=10,5", "optimism=0.1", "kernel=rbf"]) == {
+    assert parsed_settings(["hidden=10,5", "optimism=0.1", "kernel=rbf"], named=True) == {
         "hidden": (10, 5),
         "optimism": 0.1,
         "kernel": "rbf",

@@ -233,7 +233,7 @@ def test_a_policy_with_its_own_order_is_told_what_it_asked(change, message):
             {"candidates": CELLS, "policy": bestarm.gpoo(9), "names": ["a"]},
             "the cells of a partition have numbers, no names",
         ),
-        ({"policy": "MeanOpt"}, "there is no policy 'MeanOpt'; there are: mean_opt, max_opt, "),
+        ({"policy": "MeanOpt"}, "there is no policy 'MeanOpt'; did you mean mean_opt. There are: mean_opt, max_opt, "),
         ({"policy": 3}, "policy must have start, got 3; make one by a constructor of bestarm"),
         ({"policy": LinUcb}, "policy must have start, got <class"),
         ({"seed": 1.5}, "seed must be a whole number of at least 0, got 1.5"),

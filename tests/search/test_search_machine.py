@@ -70,7 +70,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(size=st.integers(1, 4), data=st.data())
     def ask_beside(self, size, data):
-        """With a list of what is at the bench."""
+        """With a list of what is being measured."""
         pending = set(data.draw(st.lists(st.sampled_from(self.names), unique=True, max_size=5)))
         self.undone |= self.waiting - pending
         self.waiting = set(pending)

@@ -1,4 +1,4 @@
-"""Models of a pool whose rewards may be of any size: floors are relative to them."""
+"""Models of a pool whose rewards may be of any size and number: floors are relative, and of many some are learned."""
 
 from __future__ import annotations
 
@@ -6,15 +6,46 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
 from bestarm.interface import FloatArray, IntArray
-from bestarm.policies.model_batches import ForestBatches, GaussianBatches, ModelBatches, ModelState, NeighbourBatches
+from bestarm.models.smooth_gp import UNIFORM, Posterior
+from bestarm.policies import model_batches
+from bestarm.policies.model_batches import MOST_KNOWN, ModelBatches, ModelState
+from bestarm.search.joint_draws import drawn_jointly
+
+LEARN_FROM_SOME = ("gp", "hits")  # policies that learn from some of very many measurements
+RULE = "half of them the best results, the others spread evenly over the rest"  # in words
 
 
 def spread_or_unit(spread: Any, centre: Any) -> Any:
     """Return the deviation of rewards, and where they are all equal a thousandth of their size, or 1 if they are 0."""
     size = np.abs(centre)
     return np.where(spread > 1e-12 * size, spread, np.where(size > 0.0, 1e-3 * size, 1.0))
+
+
+def learned_from(features: FloatArray, rewards: FloatArray, most: int = MOST_KNOWN) -> IntArray:
+    """Return the measurements that a Gaussian process learns from, in order: all of them, or so many that matter most.
+
+    Half of these are the largest rewards, of equal ones the first told. The others are spread over what else was
+    measured: it is halved again and again at the middle of the feature with the largest range there, and each of the
+    parts, of equal size up to one, gives the one in its middle. Features have the shape (n, d), rewards (n,).
+    """
+    if len(rewards) <= most:
+        return np.arange(len(rewards))
+    order = np.argsort(-rewards, kind="stable")
+    best, parts = order[: most // 2], [(np.sort(order[most // 2 :]), most - most // 2)]
+    spread = []
+    while parts:
+        places, n = parts.pop()
+        if n == 1:
+            spread.append(places[len(places) // 2])
+            continue
+        column = features[places, np.ptp(features[places], axis=0).argmax()]
+        places = places[np.argsort(column, kind="stable")]
+        cut = len(places) * (n // 2) // n
+        parts += [(places[:cut], n // 2), (places[cut:], n - n // 2)]
+    return np.sort(np.concatenate([best, spread]))
 
 
 class _AnySize(ModelBatches):
@@ -30,15 +61,44 @@ class _AnySize(ModelBatches):
 
 
 @dataclass(frozen=True)
-class PoolGaussian(_AnySize, GaussianBatches):
-    """`GaussianBatches` for rewards of any size."""
+class PoolGaussian(_AnySize, model_batches.GaussianBatches):
+    """`GaussianBatches` for rewards of any size, and of any number, of which `learned_from` chooses."""
+
+    def known(self, state: ModelState, r: int) -> tuple[IntArray, FloatArray, float, float]:
+        """Return arms and rewards to be learned, in units of all rewards, and mean and deviation of all."""
+        arms, rewards, mean, spread = super().known(state, r)
+        if len(arms) > MOST_KNOWN:
+            kept = learned_from(state.features[arms], rewards)
+            arms, rewards = arms[kept], rewards[kept]
+        return arms, rewards, mean, spread
+
+    def posterior(self, state: ModelState, r: int) -> Posterior:
+        """Return what is known of one replication, that of before if nothing was told since."""
+        arms, rewards, _, _ = self.known(state, r)
+        key, before = (self.model, arms.tobytes(), rewards.tobytes()), vars(state).setdefault("fitted", [None])
+        if before[0] != key:
+            before[:] = key, super().posterior(state, r)
+        return before[1]
+
+    def outputs(self, state: ModelState, r: int) -> tuple[FloatArray, FloatArray]:
+        """Return posterior mean and deviation of every arm, those of before if nothing was told since."""
+        posterior, before = self.posterior(state, r), vars(state)["fitted"]
+        if len(before) == 2:
+            before.append(posterior.everywhere(UNIFORM * state.features))
+        return before[2]
+
+    def joint_draws(self, state: ModelState, places: IntArray, n: int, rng: Generator) -> FloatArray:
+        """Return draws of what measurements of some arms would give, together, shape (n, len(places))."""
+        _, _, centre, spread = self.known(state, 0)
+        x = UNIFORM * state.features[places]
+        return centre + spread * drawn_jointly(self.posterior(state, 0), x, n, rng)
 
 
 @dataclass(frozen=True)
-class PoolForest(_AnySize, ForestBatches):
+class PoolForest(_AnySize, model_batches.ForestBatches):
     """`ForestBatches` for rewards of any size."""
 
 
 @dataclass(frozen=True)
-class PoolNeighbours(_AnySize, NeighbourBatches):
+class PoolNeighbours(_AnySize, model_batches.NeighbourBatches):
     """`NeighbourBatches` for rewards of any size."""

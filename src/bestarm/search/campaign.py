@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -96,6 +97,18 @@ class Campaign:
             meta, numbers = candidate_parts(candidates)
             parts = {_META: json.dumps(meta).encode(), NUMBERS: numbers}
             write_atomically(self.folder / _CANDIDATES, archive_of(parts))
+
+    def search(self) -> Search:
+        """Return the campaign as its last round knew it, whose batch waits."""
+        rounds, candidates = self.rounds(), self.candidates()
+        if not rounds or candidates is None:
+            lacks = _CANDIDATES if rounds else self._path(1).name
+            raise ValueError(f"{self.folder} has no {lacks}; run bestarm suggest, which writes it.")
+        last = rounds[-1]
+        plan, hit = Plan.of(last.settings), None if math.isnan(last.hit) else last.hit
+        search = Search(candidates, plan.choice, aim=plan.aim, seed=plan.seed, components=plan.components, hits=hit)
+        search.resume(rounds, known_at(rounds), [*last.pending, *last.names], last.withdrawn)
+        return search
 
     def plate_path(self, number: int) -> Path:
         """Return the file of a round's plate map."""

@@ -6,6 +6,7 @@ import ast
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -136,10 +137,11 @@ def _maker(name: str) -> Callable[..., Any]:
     module, _, function = maker.partition(":")
     try:
         made: Callable[..., Any] = getattr(import_module(f"bestarm.policies.{module}"), function)
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
+    except ImportError as error:  # of which one that is there and broken has no name
+        if error.name and error.name.partition(".")[0] != "torch":
             raise
-        raise ImportError(f"{name} needs Torch: pip install 'bestarm[networks]'", name="torch") from None
+        why = "" if isinstance(error, ModuleNotFoundError) else f" ({error})"
+        raise ImportError(f"{name} needs Torch{why}: pip install 'bestarm[networks]'", name="torch") from None
     return made
 
 
@@ -168,7 +170,9 @@ class Choice:
 
     def __post_init__(self) -> None:
         if self.name not in _POLICIES:
-            raise ValueError(f"there is no policy {self.name!r}; there are: {', '.join(NAMES)}.")
+            near = get_close_matches(str(self.name).strip().lower(), NAMES, 1)
+            meant = f"did you mean {near[0]}? There are" if near else "there are"
+            raise ValueError(f"there is no policy {self.name!r}; {meant}: {', '.join(NAMES)}.")
         object.__setattr__(self, "settings", dict(self.settings))
         if not (self.settings or _POLICIES[self.name].defaults):
             return  # nothing to check, so that Torch is not imported for a refusal of something else
@@ -215,8 +219,10 @@ class Choice:
         return cls(described["policy"], settings, described["scaled"])
 
 
-def parsed_settings(texts: Sequence[str]) -> dict[str, Any]:
-    """Return settings from texts such as ``optimism=0.1`` and ``hidden=100,10``."""
+def parsed_settings(texts: Sequence[str], named: bool) -> dict[str, Any]:
+    """Return settings of a policy that was named, from texts such as ``optimism=0.1`` and ``hidden=100,10``."""
+    if texts and not named:
+        raise ValueError(f"--set {texts[0]} is for a policy that is named; add one, such as --policy hits.")
     found: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")

@@ -12,11 +12,14 @@ import numpy as np
 import pandas as pd
 
 from bestarm import __version__
+from bestarm.policies.model_batches import MOST_KNOWN
+from bestarm.search.any_size import LEARN_FROM_SOME, RULE
 from bestarm.search.atomic_files import write_atomically
 from bestarm.search.campaign import Campaign, next_round, reconciled
 from bestarm.search.candidates import Candidates, read_features
 from bestarm.search.choices import Choice, parsed_settings
 from bestarm.search.next_batch import Plan, mean_of, recomputed_batches
+from bestarm.search.parser import Unnamed
 from bestarm.search.plates import places, wells_of
 from bestarm.search.replay import chance, hits_of, replay, summary
 from bestarm.search.rounds import Round, Values, known_at, reward, same
@@ -30,7 +33,8 @@ def run_suggest(given: argparse.Namespace) -> int:
     wells_of(given.plate, free)
     if given.hit is not None and not math.isfinite(given.hit):
         raise ValueError(f"--hit must be a finite number, got {given.hit}; leave it out for the best 5% measured.")
-    choice = Choice(given.policy, parsed_settings(given.set), not given.no_scale)
+    settings = parsed_settings(given.set, not isinstance(given.policy, Unnamed))
+    choice = Choice(str(given.policy), settings, not given.no_scale)
     choice = choice.aimed_at(threshold=None if given.hit is None else reward(given.hit, given.aim))
     plan = Plan(choice, given.batch, given.seed, given.aim, given.components)
     notes: list[str] = []
@@ -61,7 +65,7 @@ def run_suggest(given: argparse.Namespace) -> int:
                 raise ValueError(
                     f"round {len(rounds)} waits for {len(waits)} of {len(last.names)} genes ({listed(waits)}); add "
                     "their rows, `failed` where the well failed, or add --withdraw if they will not be "
-                    "done, or --pending if they are at the bench."
+                    "done, or --pending if they are being measured."
                 )
             if dict(last.settings) != plan.described() and Plan.of(last.settings).described() != plan.described():
                 changed = [k for k, v in plan.described().items() if last.settings.get(k) != v]
@@ -88,8 +92,10 @@ def run_suggest(given: argparse.Namespace) -> int:
             + (f", {sum(math.isnan(v) for (v,) in known.values())} of them failed" if known else "")
             + (f"; {unasked} that no batch had suggested are taken as known" if unasked else "")
             + (f"; {len(new.revised)} revised" if new.revised else "")
-            + (f"; {len(new.pending)} at the bench" if new.pending else "")
+            + (f"; {len(new.pending)} being measured" if new.pending else "")
         )
+        if len(known) > MOST_KNOWN and choice.name in LEARN_FROM_SOME:
+            print(f"note: {choice.name} learns from {MOST_KNOWN:,} of the genes known: {RULE}.")
         _say_learned(new)
         _show(new, campaign, given.plate, free)
     return 0
@@ -192,7 +198,7 @@ def _say_progress(name: str, number: int) -> None:
 
 def run_replay(given: argparse.Namespace) -> int:
     """Run policies on a finished screen, print a table, and write hits.csv and hits.png."""
-    settings = parsed_settings(given.set)
+    settings = parsed_settings(given.set, bool(given.policy))
     if settings and len(given.policy) > 1:
         raise ValueError("--set is for one --policy; run replay once for each policy that has settings of its own.")
     choices = [Choice(name, settings, not given.no_scale) for name in given.policy or ["hits", "random"]]
@@ -226,8 +232,11 @@ def run_replay(given: argparse.Namespace) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     text = table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
     write_atomically(folder / "hits.csv", text.encode())
-    from bestarm.search.replay_figure import DPI, hits_figure
-
+    try:
+        from bestarm.search.replay_figure import DPI, hits_figure
+    except ImportError as error:
+        print(f"table: {folder / 'hits.csv'}; no figure ({error}): pip install 'bestarm[plot]'")
+        return 0
     figure = hits_figure(table, int(hits.sum()), given.batch)
     figure.savefig(folder / "hits.png", dpi=DPI, metadata={"Software": None})
     print(f"table: {folder / 'hits.csv'}, figure: {folder / 'hits.png'}")
@@ -235,10 +244,11 @@ def run_replay(given: argparse.Namespace) -> int:
 
 
 def run_report(given: argparse.Namespace) -> int:
-    """Write the report of a saved search."""
+    """Write the report of a saved search, or of a campaign."""
     from bestarm.search.search import Search
 
-    out = Path(given.out) if given.out else Path(given.search).with_suffix(".html")
-    Search.load(given.search).report(out)
+    path = Path(given.search)
+    out = Path(given.out or (f"{path}.html" if path.is_dir() else path.with_suffix(".html")))
+    (Campaign(path).search() if path.is_dir() else Search.load(path)).report(out)
     print(f"report: {out}")
     return 0

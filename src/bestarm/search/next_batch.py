@@ -19,6 +19,7 @@ import numpy as np
 from bestarm.guards.memory import out_of_memory
 from bestarm.interface import Arms, Ask, FloatArray, IntArray
 from bestarm.policies.gaussian.batch_gp import BatchGP
+from bestarm.policies.model_batches import MOST_KNOWN
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice
 from bestarm.search.rounds import Chunk, Round, Values, aim_of, chunks_of, reward
@@ -75,6 +76,7 @@ class Plan:
     """How a batch is chosen: policy, size, seed, aim, and principal components in place of the features (0 for none).
 
     The aim is ``max``, ``min`` (or ``high`` and ``low``), ``both`` (large positive and negative values) or a number.
+    A policy that took over after some batches (``since``) is told what was known at its own first batch as one table.
     """
 
     choice: Choice | CustomPolicy
@@ -82,17 +84,19 @@ class Plan:
     seed: int = 0
     aim: str | float = "max"
     components: int = 0
+    since: int = 0
 
     def __post_init__(self) -> None:
         check_whole("batch", self.batch, 1)
         check_whole("seed", self.seed, 0)
+        check_whole("since", self.since, 0)
         check_whole("components", self.components, 0)
         object.__setattr__(self, "aim", aim_of(self.aim))
 
     def described(self) -> dict[str, Any]:
         """Return all settings as JSON can hold them."""
         more = {"seed": self.seed, "batch": self.batch, "aim": self.aim, "components": self.components}
-        return self.choice.described() | more
+        return self.choice.described() | more | ({"since": self.since} if self.since else {})
 
     @classmethod
     def of(cls, described: Mapping[str, Any]) -> Plan:
@@ -100,7 +104,7 @@ class Plan:
         names = ("batch", "seed", "aim", "components")
         policy = described["policy"]
         choice = CustomPolicy(restore(policy)) if isinstance(policy, dict) else Choice.of(described)
-        return cls(choice, **{name: described[name] for name in names})
+        return cls(choice, **{name: described[name] for name in names}, since=described.get("since", 0))
 
     @property
     def by_networks(self) -> bool:
@@ -122,6 +126,12 @@ class Plan:
         if self.repeats:
             return {name: tuple(values) for name, values in measured.items() if len(values)}
         return {name: (mean_of(values),) for name, values in measured.items() if len(values)}
+
+    def chunks(
+        self, rounds: Sequence[Round], new: Sequence[tuple[str, float]], revised: Values, order: Sequence[str]
+    ) -> list[Chunk]:
+        """Return what the policy is told, see `chunks_of`; what was known when it took over is one of them."""
+        return chunks_of(rounds, new, revised, order, self.since + 1 if self.since else 0, self.repeats)
 
 
 def mean_of(values: Sequence[float]) -> float:
@@ -160,7 +170,7 @@ def replayed_state(
     again = cache.key == key and marks[: len(cache.told)] == cache.told and cache.room >= needed
     if not again:
         wide = needed + needed // 2 if cache.key == key else needed
-        wide = needed if len(features) < needed else min(wide, max(needed, len(features)))
+        wide = needed if len(features) < needed else min(wide, max(needed, min(len(features), MOST_KNOWN)))
         try:
             starter = plan.choice.search(1, wide)
             state = starter.start(Arms(features), Streams.first(1, seed=plan.seed))
@@ -239,12 +249,12 @@ def recomputed_batches(
         if view not in kept:
             kept[view] = plan.features(some)
         place = {name: i for i, name in enumerate(some.names)}
-        chunks = chunks_of(rounds[:number], each.told, each.revised, some.names)
+        chunks = plan.chunks(rounds[:number], each.told, each.revised, some.names)
         places = choose_batch(
             plan,
             kept[view],
             chunks,
-            n_asked=number,
+            n_asked=number - plan.since,
             withdrawn=np.array([place[name] for name in each.withdrawn], np.int64),
             pending=np.array([place[name] for name in each.pending], np.int64),
         )

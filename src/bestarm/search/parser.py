@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from importlib import import_module
 from typing import Any
 
 AIMS = ("high", "low", "both")
+
+
+class Unnamed(str):
+    """A policy that nobody named."""
 
 
 def add_commands(commands: Any) -> str:
@@ -20,7 +25,7 @@ def add_commands(commands: Any) -> str:
     suggest.add_argument(
         "phenotypes", help="CSV: columns gene and phenotype, a row for each well, empty while it is to come"
     )
-    suggest.add_argument("--policy", default="hits", metavar="NAME", help="batch policy; an unknown one lists all")
+    suggest.add_argument("--policy", default=Unnamed("hits"), metavar="NAME", help="policy; an unknown one lists all")
     suggest.add_argument("--campaign", metavar="FOLDER", help="the log, by default <phenotypes>_rounds beside the file")
     suggest.add_argument("--hit", type=float, help="phenotype from which a gene is a hit; default: best 5%% measured")
     suggest.add_argument("--plate", type=int, default=96, choices=[96, 384])
@@ -28,10 +33,12 @@ def add_commands(commands: Any) -> str:
     suggest.add_argument(
         "--withdraw", action="store_true", help="what waits will not be done: set it aside and suggest another batch"
     )
-    suggest.add_argument("--pending", action="store_true", help="what waits is at the bench: suggest a batch beside it")
+    suggest.add_argument(
+        "--pending", action="store_true", help="what waits is being measured: suggest a batch beside it"
+    )
     suggest.add_argument("--check", action="store_true", help="make every batch anew from the log and compare")
     _common(suggest)
-    suggest.set_defaults(run=_run_suggest)
+    suggest.set_defaults(run=_run)
     replay = commands.add_parser(
         "replay",
         help="run policies on a finished screen",
@@ -46,35 +53,35 @@ def add_commands(commands: Any) -> str:
     replay.add_argument("--hit", type=float, help="phenotype from which a gene is a hit, in place of --top")
     replay.add_argument("--out", default="replay", metavar="FOLDER", help="where hits.csv and hits.png are written")
     _common(replay)
-    replay.set_defaults(run=_run_replay)
+    replay.set_defaults(run=_run)
     report = commands.add_parser(
         "report",
         help="write a page about a search",
-        description="Write one HTML page about a search that was saved by Search.save: its state, the next batch with "
-        "its reasons, plots, the log. The page needs no network.",
+        description="Write one HTML page about a search that was saved by Search.save, or a campaign of bestarm "
+        "suggest as its last round knew it: its state, the next batch with its reasons, plots, the log. The page needs "
+        "no network.",
     )
-    report.add_argument("search", metavar="STATE_FILE", help="what search.save wrote, such as search.zip")
-    report.add_argument("--out", metavar="FILE", help="default: STATE_FILE with the ending .html")
-    report.set_defaults(run=_run_report)
+    report.add_argument(
+        "search", metavar="STATE", help="what search.save wrote, such as search.zip, or the folder of a campaign"
+    )
+    report.add_argument("--out", metavar="FILE", help="default: STATE with the ending .html")
+    report.set_defaults(run=_run)
     return ""
 
 
-def _run_suggest(given: argparse.Namespace) -> int:
-    from bestarm.search.commands import run_suggest
-
-    return run_suggest(given)
-
-
-def _run_replay(given: argparse.Namespace) -> int:
-    from bestarm.search.commands import run_replay
-
-    return run_replay(given)
-
-
-def _run_report(given: argparse.Namespace) -> int:
-    from bestarm.search.commands import run_report
-
-    return run_report(given)
+def _run(given: argparse.Namespace) -> int:
+    """Run a command; what is there and cannot be imported, or says how to install it, is refused in one line."""
+    try:
+        return int(getattr(import_module("bestarm.search.commands"), f"run_{given.command}")(given))
+    except ImportError as error:
+        if "pip install" in str(error):
+            raise ValueError(f"{error}.") from error
+        if error.name:
+            raise
+        raise ValueError(
+            f"{given.command} needs a package that cannot be imported here ({error}); install it again: "
+            "pip install 'bestarm[screens]'."
+        ) from error
 
 
 def _common(parser: argparse.ArgumentParser) -> None:

@@ -39,6 +39,7 @@ from bestarm.search.tables import listed
 MOST_REFITS, LEAST_REFITS = 30, 3  # candidates that are left out in turn
 _OF_NETWORKS = 8  # where five networks are trained for each
 _REFITTED = 100_000  # features of measured candidates that all refits may see together, beyond the least
+_TOO_MANY = 2_000_000  # from which on nothing is left out, unless it is asked for
 _MOST_BARS = 12
 _GROUPS = 10  # of a feature's values, about equally many candidates each
 _FEW, _MANY = 10, 3000  # features between which a map has principal components
@@ -99,7 +100,7 @@ def left_out(search: Any, refits: int | None = None) -> pd.DataFrame:
     """Return ``name, measured, predicted`` of measured candidates, each predicted by a refit without it.
 
     Of more than ``refits`` candidates with a result, so many are taken evenly over the order of telling; by default
-    30, 8 by networks, and down to 3 where refits see many features. They see the measured candidates alone.
+    30, 8 by networks, and down to 3, then 0, where refits see many features. They see the measured candidates alone.
     """
     plan = search._plan(1)
     names, values = search._candidates.names, search._status.values
@@ -109,7 +110,7 @@ def left_out(search: Any, refits: int | None = None) -> pd.DataFrame:
     view = np.ascontiguousarray(search._view(plan)[own])
     if refits is None:
         usual = _OF_NETWORKS if plan.by_networks else MOST_REFITS
-        refits = min(usual, max(LEAST_REFITS, _REFITTED // max(view.size, 1)))
+        refits = min(usual, max(LEAST_REFITS if view.size < _TOO_MANY else 0, _REFITTED // max(view.size, 1)))
     most = min(len(told), refits)
     rows = []
     for place in told[np.unique(np.linspace(0, len(told) - 1, most).round().astype(int))] if len(told) > 2 else ():
@@ -159,6 +160,13 @@ class Shown:
         return mean
 
     @cached_property
+    def pool(self) -> FloatArray:
+        """What is maximised, of every candidate that did not fail: measured, else as predicted."""
+        means = self.search._status.means()
+        known = [reward(means.get(name, math.nan), self.search.aim) for name in self.search.candidates.names]
+        return np.where(np.isnan(known), self.predicted, known)[(self.states != FAILED).to_numpy()]
+
+    @cached_property
     def shares(self) -> pd.Series[float]:
         """Share of the variance of the predictions that each column explains alone, the largest first."""
         return explained_shares(self.search.candidates, self.predicted)
@@ -176,12 +184,16 @@ def best_so_far(shown: Shown, axis: Axes) -> str:
     half = (len(good) + 1) // 2
     sizes = np.unique([half, *np.linspace(1, len(good), min(len(good), 400)).astype(int)])
     chance = shown.in_units(expected_best(good, sizes))
+    of_pool = sizes[sizes <= len(shown.pool)]
+    of_pool = of_pool[np.unique(np.linspace(0, len(of_pool) - 1, 60).astype(int))]
+    line = shown.in_units(expected_best(shown.pool, of_pool))
     name, value = table["name"][int(good.argmax())], float(shown.in_units(good.max()))
     for start in np.flatnonzero(np.diff(table["round"])) if table["round"].nunique() <= 60 else ():
         axis.axvline(start + 1.5, color="0.85", lw=0.8, zorder=0)
     axis.plot(x, shown.in_units(good), "o", ms=3.5, color="0.6", mec="none", label="each result")
     axis.step(x, shown.in_units(best), where="post", color=_BLUE, lw=1.6, label="best so far")
     axis.plot(sizes, chance, color=_GREY, ls=_DOTS, lw=1.4, label="same results, random order: exact mean")
+    axis.plot(of_pool, line, color=_ORANGE, ls="--", lw=1.4, label="all candidates, random order: by predictions")
     axis.set(xlabel="results, in the order of telling (lines: batches)", ylabel=shown.unit)
     axis.set_title(f"The best result so far is {value:.4g}, of {_short(name)}")
     axis.legend(**_BELOW | {"ncols": 2})
@@ -190,7 +202,8 @@ def best_so_far(shown: Shown, axis: Axes) -> str:
         f"Best so far against results. The best of {len(good)} results is {value:.4g}, of {name}, "
         f"found as result {int(good.argmax()) + 1}. After {half} the search had {shown.in_units(best[half - 1]):.4g}; "
         f"the same results in random order have {chance[sizes == half][0]:.4g} on average: a search "
-        "that learns finds its best results late, and lags behind that line."
+        "that learns finds its best results late, and lags behind that line. So many of all candidates in random "
+        f"order, those not measured as they are predicted, have {line[-1]:.4g} at the end."
     )
 
 
@@ -200,7 +213,8 @@ def predicted_against_measured(shown: Shown, axis: Axes) -> str:
     known = shown.results["name"].nunique()
     if len(table) < 3:
         return _nothing(
-            axis, "Predictions were not compared with measurements: fewer than three were left out in turn."
+            axis,
+            "Predictions were not compared with measurements: fewer than three were left out (refits=10 does ten).",
         )
     low, high = float(table.iloc[:, 1:].to_numpy().min()), float(table.iloc[:, 1:].to_numpy().max())
     axis.plot([low, high], [low, high], color=_GREY, ls=_DOTS, lw=1.4, label="equal")

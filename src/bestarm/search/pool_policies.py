@@ -27,11 +27,12 @@ from bestarm.policies.gaussian.batch_rules import Draws, UpperBound
 from bestarm.policies.gaussian.gp_acquisition import ucb_width
 from bestarm.policies.gaussian.gp_state import BatchGPState
 from bestarm.policies.linear.linear_search import LinearSearch, LinearState
-from bestarm.search.any_size import spread_or_unit
+from bestarm.search.any_size import learned_from, spread_or_unit
 from bestarm.streams import Streams
 
 MEMBERS = 5  # networks whose mean and spread explain a batch
 MOST_KNOWN = 4000  # the posterior takes n^2 K operations and n K numbers
+_FEATURES = 1000  # of draws of all arms together
 _FAR_BELOW = -1e6  # posterior mean, in scaled units, of what may not be chosen
 
 
@@ -140,8 +141,9 @@ class ScaledSearch(PoolPolicy):
             x = state.features[0]
             spread = x.std(axis=0)
             x = (x - x.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
-            n = int(state.n_observed[0])
-            found, spread = SmoothGP().predicted(x, state.arms[0], copy.rewards[0], n)
+            arms, rewards = state.arms[0, : state.n_observed[0]], copy.rewards[0, : state.n_observed[0]]
+            kept = learned_from(x[arms], rewards)
+            found, spread = SmoothGP().predicted(x, arms[kept], rewards[kept], len(kept))
         else:
             outputs = explaining_ensemble(inner).ensemble(copy, copy.arms, copy.rewards, copy.n_observed)[0]
             found, spread = outputs.mean(axis=0), outputs.std(axis=0, ddof=1)
@@ -227,8 +229,8 @@ class PoolGP(PoolPolicy):
         room = self.policy.batch * self.policy.rounds
         if min(room, arms.n_arms) > MOST_KNOWN:
             raise ValueError(
-                f"{self.label} can learn {MOST_KNOWN} phenotypes, {min(room, arms.n_arms)} are to be learned; take a "
-                "policy with networks, such as mean_opt."
+                f"{self.label} can learn {MOST_KNOWN} rewards, {min(room, arms.n_arms)} are to be learned; go on with "
+                "another policy, such as gp: search.with_policy('gp'), or --policy gp."
             )
         return self._started(Arms(arms.features / np.sqrt(arms.n_features)), streams)
 
@@ -304,18 +306,7 @@ class PoolGP(PoolPolicy):
         """Return the best free gene of each of so many draws from the posterior, of m random features ([1]_)."""
         gp, free = state.gp, state.available[r].copy()
         counter = [0, 0, int(gp.replications[r]), state.round]
-        draw = Generator(Philox(key=int(gp.batch_key), counter=counter))
-        points = gp.points[gp.point_set[r]]
-        known = int(gp.n_known[r])
-        frequencies = draw.standard_normal((m, len(points))) / gp.lengthscales[r]
-        waves = np.cos(frequencies @ points + 2.0 * np.pi * draw.random((m, 1)))
-        values = draw.standard_normal((size, m)) @ waves * np.sqrt(2.0 * gp.signal[r] / m)
-        values += np.sqrt(gp.constant) * draw.standard_normal((size, 1))
-        scaled = (gp.rewards[r, :known] - gp.offset[r]) / gp.scale[r]
-        noise = np.sqrt(gp.noise[r]) * draw.standard_normal((known, size))
-        for t in range(known):
-            gain = (scaled[t] - noise[t] - values[:, gp.conditioned[r, t]]) / gp.pivots[r, t]
-            values += gain[:, None] * gp.rows[r, t]
+        values = _functions(gp, r, size, m, Generator(Philox(key=int(gp.batch_key), counter=counter)))
         chosen = np.empty(size, dtype=np.int64)
         for b in range(size):
             chosen[b] = np.where(free, values[b], -np.inf).argmax()
@@ -354,6 +345,12 @@ class PoolGP(PoolPolicy):
         frozen.tell(state.gp, Ask(arms, np.ones_like(arms)), np.ascontiguousarray(state.gp.predict()[0][:, places]))
         state.gp.round = turn
 
+    def joint_draws(self, state: PoolGPState, places: IntArray, n: int, rng: Generator) -> FloatArray:
+        """Return draws of what measurements of some arms would give, together, shape (n, len(places))."""
+        gp, values = state.gp, _functions(state.gp, 0, n, _FEATURES, rng)[:, places]
+        values += np.sqrt(gp.noise[0]) * rng.standard_normal(values.shape)
+        return np.asarray((gp.offset[0] + gp.scale[0] * values) / (state.unit or 1.0))
+
     def predicted(self, state: PoolGPState) -> tuple[FloatArray, FloatArray]:
         """Return posterior mean and deviation of every arm, shape (n_arms,) each."""
         means, variances = state.gp.predict()
@@ -362,6 +359,21 @@ class PoolGP(PoolPolicy):
         if len(known) and known.min() == known.max() and self._centred:  # whose scale nobody knows
             return np.full(len(deviation), known[0] / unit), deviation * float(spread_or_unit(0.0, known[0] / unit))
         return means[0] / unit, deviation / unit
+
+
+def _functions(gp: BatchGPState, r: int, size: int, m: int, draw: Generator) -> FloatArray:
+    """Return draws from the posterior of all arms together, by m random features ([1]_), in units of the model."""
+    points, known = gp.points[gp.point_set[r]], int(gp.n_known[r])
+    frequencies = draw.standard_normal((m, len(points))) / gp.lengthscales[r]
+    waves = np.cos(frequencies @ points + 2.0 * np.pi * draw.random((m, 1)))
+    values = draw.standard_normal((size, m)) @ waves * np.sqrt(2.0 * gp.signal[r] / m)
+    values += np.sqrt(gp.constant) * draw.standard_normal((size, 1))
+    scaled = (gp.rewards[r, :known] - gp.offset[r]) / gp.scale[r]
+    noise = np.sqrt(gp.noise[r]) * draw.standard_normal((known, size))
+    for t in range(known):
+        gain = (scaled[t] - noise[t] - values[:, gp.conditioned[r, t]]) / gp.pivots[r, t]
+        values += gain[:, None] * gp.rows[r, t]
+    return values
 
 
 def _unit(size: float) -> float:

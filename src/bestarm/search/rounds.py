@@ -129,11 +129,17 @@ class Chunk:
 
 
 def chunks_of(
-    rounds: Sequence[Round], new: Sequence[tuple[str, float]], revised: Values, order: Sequence[str]
+    rounds: Sequence[Round],
+    new: Sequence[tuple[str, float]],
+    revised: Values,
+    order: Sequence[str],
+    together: int = 0,
+    repeats: bool = False,
 ) -> list[Chunk]:
     """Return what was told in each round and now, by the latest measurements and the aim of the present.
 
-    The rewards are measurements as they are; see `reward`.
+    The rewards are measurements as they are; see `reward`. Those of the first rounds can be taken ``together`` as one
+    table in the order of the candidates, each of them once unless it ``repeats``.
     """
     latest: dict[str, list[float]] = {name: list(values) for name, values in known_at(rounds).items()}
     latest |= {name: list(values) for name, values in revised.items()}
@@ -142,7 +148,11 @@ def chunks_of(
     place = {name: i for i, name in enumerate(order)}
     used: dict[str, int] = {}
     found = []
-    for names in [*([name for name, _ in each.told] for each in rounds), [name for name, _ in new]]:
+    tables = [*([name for name, _ in each.told] for each in rounds), [name for name, _ in new]]
+    if together:
+        first = sorted((name for names in tables[:together] for name in names), key=place.__getitem__)
+        tables = [first if repeats else list(dict.fromkeys(first)), *tables[together:]]
+    for names in tables:
         if not names:
             continue
         values = []

@@ -7,6 +7,7 @@ import math
 import threading
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,11 +20,13 @@ from bestarm import __version__
 from bestarm.guards.protocol import Guarded, NothingLearned, unguarded
 from bestarm.interface import FloatArray, IntArray
 from bestarm.partition import Partition
-from bestarm.policies.model_batches import expected_quantile
+from bestarm.policies.model_batches import MOST_KNOWN, expected_quantile
 from bestarm.search import explanations
+from bestarm.search.any_size import LEARN_FROM_SOME, RULE
 from bestarm.search.arguments import checked_hits, checked_policy, share_of
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice
+from bestarm.search.left import Left, left_of
 from bestarm.search.next_batch import (
     CustomPolicy,
     Plan,
@@ -41,7 +44,6 @@ from bestarm.search.rounds import (
     Suggestion,
     aim_of,
     check_known,
-    chunks_of,
     newly_told,
     of_prediction,
     revisions,
@@ -171,6 +173,8 @@ class Search:
         self._rounds: list[Round] = []
         self._cache = ReplayCache()
         self._views: dict[Any, FloatArray] = {}
+        self._left_before: tuple[Any, Left] | None = None  # what `left` said last
+        self._since = 0  # batches asked for before the policy took over
         self._logged_chunks: list[Chunk] | None = None  # what the rounds of the log were told; None: to be made anew
 
     def __getstate__(self) -> dict[str, Any]:
@@ -331,7 +335,7 @@ class Search:
                 plan,
                 self._view(plan),
                 chunks,
-                n_asked=len(self._rounds),
+                n_asked=len(self._rounds) - self._since,
                 withdrawn=self._places(blocked),
                 pending=self._places(there),
                 cache=self._cache,
@@ -364,7 +368,7 @@ class Search:
             withdrawn=tuple(withdrawn),
         )
         self._rounds.append(made)
-        if revised or self._logged_chunks is None:
+        if revised or self._logged_chunks is None or len(self._rounds) <= self._since + 1:
             self._logged_chunks = None
         elif new:
             self._logged_chunks.append(self._chunk(new))
@@ -383,10 +387,10 @@ class Search:
         """Learn measurements, asked for or not, from a table with the columns ``name`` and ``reward``.
 
         The order of the rows and other columns do not matter; the index may hold the names. A reward that is empty is
-        still to come; ``failed`` is a measurement in vain, ``not done`` one that never ran, whose candidate can be
-        chosen again. A candidate that is told more than once was measured more than once. What was asked and is not in
-        the table goes on waiting. A list that grows can be told again and again: what it has of old is known, a value
-        that changed is a correction. What was decided is in `notes`.
+        still to come; ``failed`` is a measurement without a result, ``not done`` one that never ran, whose candidate
+        can be chosen again. A candidate that is told more than once was measured more than once. What was asked and is
+        not in the table goes on waiting. A list that grows can be told again and again: what it has of old is known, a
+        value that changed is a correction. What was decided is in `notes`.
 
         Parameters
         ----------
@@ -423,12 +427,13 @@ class Search:
                 for name, value, done in zip(told.names, told.values, told.done, strict=True)
                 if name in self._place
             ]
+            before = bool(self._some_learned(known=True))
             said = self._status.tell(len(self._rounds), rows, replace, again)
             if ignored := len(told.names) - len(rows):
                 said.append(f"{counted(ignored, 'row')} of no candidate, left out.")
             if told.to_come:
                 said.append(f"{counted(told.to_come, 'row')} without a reward, still to come.")
-            self.notes = [*told.notes, *said]
+            self.notes = [*told.notes, *said, *self._some_learned(before)]
             _log.info("%d measurements told, %d candidates known", len(rows), len(self._status.values))
 
     def not_done(self, names: Iterable[str] | None = None) -> None:
@@ -466,6 +471,27 @@ class Search:
             self._candidates = self._candidates.joined(Candidates.of(more, names))
             self._place = {name: i for i, name in enumerate(self._candidates.names)}
             self._views, self._status.whole_batch_waits = {}, False
+
+    def with_policy(self, policy: Any, **settings: Any) -> Search:
+        """Return this search under another policy: the same candidates, measurements, log, and what waits.
+
+        From its next batch on it does, to the last bit, what a new search by that policy does that is told all that is
+        known then in one table. What waits is pending: ``ask(size)`` gives a new batch beside it. This search stays as
+        it is. A policy that must be told what it asked cannot take over: a ValueError.
+        """
+        with self._lock:
+            self._need_table("keeps its policy")
+            own = self._choice
+            if self._rounds and isinstance(own, CustomPolicy) and isinstance(own.described()["policy"], str):
+                raise ValueError(f"{own.name} is of another library; begin a new Search and tell it `history`.")
+            aims: Any = {"aim": self.aim, "seed": self.seed, "hits": self._hits, "components": self.components}
+            made = type(self)(self._candidates, policy, **aims, **settings)
+            if made._sequential is not None:
+                raise made._refusal("cannot take over a search; take a policy by its name, such as gp")
+            made._status, made._rounds = deepcopy(self._status), list(self._rounds)
+            made._status.whole_batch_waits, made._since = False, len(self._rounds)
+            made._saved, made.notes = deepcopy(self._saved), made._some_learned()
+            return made
 
     def resume(
         self,
@@ -568,6 +594,29 @@ class Search:
                 table["hit"] = ndtr((mean - self._threshold(prediction)) / np.maximum(deviation, 1e-300))
             return table
 
+    def left(self, hits: float | str | Sequence[str] | None = None, *, draws: int = 1000) -> Left:
+        """Return how many hits are probably left, and how probable it is that the best candidate has been measured.
+
+        Draws from the policy's own posterior say what measurements of all other candidates would give, together. For
+        how far to trust it see ``docs/what_to_use.md``. What failed or was excluded is no candidate here.
+
+        Parameters
+        ----------
+        hits : float, str or sequence of str, optional
+            What counts, as of `Search`; by default what the search has, or the best 5%. Names count as their share.
+        draws : int, default 1000
+            At least 100; of more than 20,000 candidates fewer are made.
+
+        Returns
+        -------
+        bestarm.search.left.Left
+            Numbers; its text is one sentence. A policy without a posterior (trees, neighbours, linear functions,
+            networks, random batches) does not know, and says so.
+        """
+        with self._lock, noted("what is left"):
+            self._need_table("has no such posterior")
+            return left_of(self, hits, draws)
+
     def why(self) -> pd.DataFrame:
         """Return why each candidate of the last batch is in it, by what was known when it was asked.
 
@@ -587,7 +636,7 @@ class Search:
         plan = self._plan_of(last)
         some = self._candidates.first(last.n_candidates or len(self._candidates.names))
         before = self._rounds[: last.number - 1]
-        chunks = chunks_of(before, last.told, last.revised, some.names)
+        chunks = plan.chunks(before, last.told, last.revised, some.names)
         view = self._view(plan) if some is self._candidates else plan.features(some)
         policy, state = replayed_state(plan, view, chunks, self._cache)
         measured = np.unique(np.concatenate([chunk.places for chunk in chunks])) if chunks else np.zeros(0, np.int64)
@@ -622,14 +671,14 @@ class Search:
         Parameters
         ----------
         panels : str or sequence of str
-            ``best`` (the best so far, beside a random order of the same results), ``predicted`` (measured candidates
-            against a refit without each), ``map`` (all candidates by prediction) and ``importance`` (of features for
-            the predictions); by default all four.
+            ``best`` (the best so far, beside random orders of the same results and of all candidates), ``predicted``
+            (measured candidates against a refit without each), ``map`` (all candidates by prediction) and
+            ``importance`` (of features for the predictions); by default all four.
         features : sequence of str
             Two features for the map; by default the two that explain most of the predictions, and beyond
             ten features the first two principal components.
         refits : int, optional
-            How many candidates are left out at most, 0 for none; by default 30, 8 by networks, and down to 3 in
+            How many candidates are left out at most, 0 for none; by default 30, 8 by networks, down to 3 or 0 in
             tables with many features.
 
         Returns
@@ -707,6 +756,16 @@ class Search:
 
     # within
 
+    def _some_learned(self, known: bool = False) -> list[str]:
+        """Return a sentence if the policy learns from some measurements alone, logged unless that is known."""
+        n = sum(mean == mean for mean in self._status.means().values())
+        if n <= MOST_KNOWN or self._choice is None or self._choice.name not in LEARN_FROM_SOME:
+            return []
+        said = f"{self._choice.name} learns from {MOST_KNOWN:,} of {n:,} candidates measured: {RULE}."
+        if not known:
+            _log.warning("bestarm: %s", said)
+        return [said]
+
     def _refusal(self, what: str) -> ValueError:
         return ValueError(f"{self.policy.label} is sequential: it must be told exactly what it asked, and {what}.")
 
@@ -716,10 +775,10 @@ class Search:
 
     def _plan(self, size: int) -> Plan:
         assert self._choice is not None
-        return Plan(self._choice, size, self.seed, self.aim, self.components)
+        return Plan(self._choice, size, self.seed, self.aim, self.components, self._since)
 
     def _plan_of(self, last: Round) -> Plan:
-        if isinstance(self._choice, CustomPolicy):  # of another library, which a description cannot make
+        if isinstance(self._choice, CustomPolicy) and last.number > self._since:  # a description may not make it
             return self._plan(int(last.settings["batch"]))
         return Plan.of(last.settings)
 
@@ -735,13 +794,14 @@ class Search:
 
     def _chunks(self) -> tuple[list[Chunk], list[tuple[str, float]], dict[str, tuple[float, ...]]]:
         """Return what was told round by round, what is new since the last round, and what was corrected."""
-        values = self._plan(1).values(self._status.values)
+        plan, names = self._plan(1), self._candidates.names
+        values = plan.values(self._status.values)
         new = newly_told(self._rounds, values, self._candidates.names)
         revised = revisions(self._rounds, values)
-        if revised:
-            return chunks_of(self._rounds, new, revised, self._candidates.names), new, revised
+        if revised or len(self._rounds) <= self._since:
+            return plan.chunks(self._rounds, new, revised, names), new, revised
         if self._logged_chunks is None:
-            self._logged_chunks = chunks_of(self._rounds, [], {}, self._candidates.names)
+            self._logged_chunks = plan.chunks(self._rounds, [], {}, names)
         return [*self._logged_chunks, *([self._chunk(new)] if new else [])], new, revised
 
     def _chunk(self, new: Sequence[tuple[str, float]]) -> Chunk:

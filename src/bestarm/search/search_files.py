@@ -34,7 +34,7 @@ from bestarm.search.next_batch import decides_from_data
 from bestarm.search.rounds import as_json, check_known, number_of, of_json
 from bestarm.search.state_files import DAMAGED, Saved, describe, in_words, packed, read, restore
 
-FORMAT = 3  # 1 and 2 were NPZ files of the state alone, in which a search was a note
+FORMAT = 4  # 3 where no policy took over; 1 and 2 were NPZ files of the state alone, in which a search was a note
 _LOG, NUMBERS, _STATE = "search.json", "numbers.npy", "state.npz"
 _OLD = "meta.npy"
 _STAMP = (1980, 1, 1, 0, 0, 0)  # equal searches have equal files
@@ -79,7 +79,7 @@ def content_of(search: Any, own: str, generation: int) -> bytes:
     """Return the content of a file."""
     sequential = search._sequential
     meta: dict[str, Any] = {
-        "format": FORMAT,
+        "format": FORMAT if sequential is None and search._since else 3,
         "version": __version__,
         "id": own,
         "generation": generation,
@@ -103,6 +103,7 @@ def content_of(search: Any, own: str, generation: int) -> bytes:
         meta["waiting"] = {name: int(n) for name, n in search._status.waiting.items() if n}
         meta["not_done"], meta["withdrawn"] = list(search._status.not_done), list(search._status.withdrawn)
         meta["whole_batch_waits"] = search._status.whole_batch_waits
+        meta |= {"since": search._since} if search._since else {}
     else:
         parts[_STATE] = packed(sequential.state)
         meta["policy"] = {"policy": describe(sequential.policy.policy)}
@@ -259,6 +260,9 @@ def _pool_of(cls: Any, meta: Any, parts: dict[str, bytes]) -> Any:
     status.not_done, status.withdrawn = dict.fromkeys(meta["not_done"]), dict.fromkeys(meta["withdrawn"])
     if odd := {*status.waiting, *status.not_done, *status.withdrawn} - names:
         raise ValueError(f"{sorted(odd)[0]!r} is no candidate")
+    search._since = meta.get("since", 0)
+    if not isinstance(search._since, int) or not 0 <= search._since <= len(search._rounds):
+        raise ValueError("the batch since which its policy chooses is not there")
     status.whole_batch_waits = meta["whole_batch_waits"] is True and bool(search._rounds)
     return search
 

@@ -9,11 +9,12 @@ from bestarm.search.rounds import of_prediction, reward
 from bestarm.search.status import ASKED, FAILED, MEASURED, STATES, UNMEASURED
 from bestarm.search.tables import counted, listed
 
+_QUICK = 200_000  # numbers in a table of candidates
 _AIMS = {"max": "large rewards", "min": "small rewards", "both": "rewards of large size"}
 
 
-def lines_of(search: Any) -> list[tuple[str, str]]:
-    """Return what a person first wants to know of a search: labels and texts, not escaped."""
+def lines_of(search: Any, *, patient: bool = True) -> list[tuple[str, str]]:
+    """Return what a person first wants to know, not escaped; what takes more than a second for the patient alone."""
     if search._sequential is not None:
         step = "none: the search has ended" if search.finished else "ask(), measure, tell(table)"
         return [
@@ -26,13 +27,16 @@ def lines_of(search: Any) -> list[tuple[str, str]]:
     known = {state: int(counts.get(state, 0)) for state in STATES}
     there = [f"{known[MEASURED]} measured", f"{known[FAILED]} failed", f"{known[ASKED]} asked and still to come"]
     there += [f"{n} {state}" for state, n in known.items() if n and state not in (MEASURED, FAILED, ASKED)]
+    small = len(search.candidates.names) * len(search.candidates.columns) <= _QUICK
     return [
         (
             "search",
             f"{named}, for {_AIMS.get(aim, aim)}; {counted(len(search.rounds), 'batch').replace('chs', 'ches')}",
         ),
         ("candidates", ", ".join(there)),
+        *(("learns from", said) for said in search._some_learned(known=True)),
         ("best so far", best_of(search)),
+        ("left to find", str(search.left()) if patient or small else "search.left() says it"),
         ("next step", next_step(search, known)),
     ]
 
@@ -64,6 +68,6 @@ def as_html(search: Any) -> str:
     rows = "".join(
         f'<tr><th style="text-align:left;vertical-align:top">{html.escape(label)}</th>'
         f'<td style="text-align:left">{html.escape(text)}</td></tr>'
-        for label, text in lines_of(search)
+        for label, text in lines_of(search, patient=False)
     )
     return f"<table><tbody>{rows}</tbody></table>"

@@ -2,7 +2,7 @@
 
 A rule is applied and counted, by a sentence among the notes, or the table is refused by a `ValueError` of one line
 with the value, the rule and the remedy; nothing is dropped in silence. A result is a number; a gap is still to come,
-``failed`` was measured in vain and counts as known, ``not done`` was never tried.
+``failed`` was measured without a result and counts as known, ``not done`` was never tried.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bestarm.search.columns import NAMES, RESULTS, find_column, texts_of
 from bestarm.search.number_texts import GAPS, TO_COME, Column, decimal_sign, numbers_of, plain_floats, tidy
 from bestarm.search.table_files import TableFile, read_table_file
 
-FAILED = ("failed", "fail", "failure", "error")  # a measurement in vain; in any case of letters
+FAILED = ("failed", "fail", "failure", "error")  # a measurement without a result; in any case of letters
 NOT_DONE = ("not done", "not_done", "notdone")  # an experiment that never ran
 LARGEST_PHENOTYPE = 1e75
 _ERRORS = ("sem", "se", "sd", "std", "stdev", "n", "replicates")  # of a reward, by which no policy weighs
@@ -299,10 +299,12 @@ def _rewards(
 
 
 def named_columns(text: str, header: Sequence[str]) -> list[str]:
-    """Return the columns that a text names: the whole of it, if there is such a column, else its parts by commas."""
-    if text.strip() in header:
-        return [text.strip()]
-    return [part.strip() for part in next(csv.reader([text], skipinitialspace=True), []) if part.strip()]
+    """Return the columns, as the header has them, that a text names: as a whole, or its parts by commas."""
+    whole = find_column(header, (text.strip(),)) is not None
+    parts = [text] if whole else next(csv.reader([text], skipinitialspace=True), [])
+    parts = [part.strip() for part in parts if part.strip()]
+    places = [find_column(header, (part,)) for part in parts]
+    return [part if place is None else header[place] for part, place in zip(parts, places, strict=True)]
 
 
 def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[str], FloatArray, list[str]]:

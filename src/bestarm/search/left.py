@@ -1,0 +1,84 @@
+"""How much is left to be found: hits, and the best candidate, by draws of all candidates together from a posterior."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator, Philox
+
+from bestarm.search.arguments import checked_hits, share_of
+from bestarm.search.rounds import reward
+from bestarm.settings import check_whole
+from bestarm.streams import Streams
+
+_NUMBERS = 20_000_000  # drawn at most, unless there are fewer than a hundred draws of each candidate
+SHARE = "5%"  # of the candidates that are hits, where nobody says what one is
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a search has probably not found yet; numbers are NaN if nothing is known."""
+
+    hits: float = math.nan  # expected number of hits among the candidates not measured
+    low: float = math.nan  # the middle 90% of the draws
+    high: float = math.nan
+    found: float = math.nan  # expected number of hits among those measured
+    best: float = math.nan  # probability that the best of all candidates has been measured
+    what: str = ""  # a hit in words
+    unknown: str = ""  # why nothing is known
+
+    def __str__(self) -> str:
+        if self.unknown:
+            return f"not known: {self.unknown}"
+        return (
+            f"about {self.hits:.3g} of {self.hits + self.found:.3g} hits are left (90%: {self.low:.0f} to "
+            f"{self.high:.0f}), a hit being {self.what}; the best has been measured with a probability of "
+            f"{self.best:.2f}; by the policy's own posterior, far too sure on screens: docs/what_to_use.md"
+        )
+
+
+def left_of(search: Any, hits: Any, draws: int) -> Left:
+    """Return what is left, see `bestarm.Search.left`; asked the same again, the same answer at no cost."""
+    check_whole("draws", draws, 100)
+    hits = checked_hits(hits, search._candidates)
+    if hits is None:
+        hits = SHARE if search._hits is None else search._hits
+    status = search._status
+    told = tuple(status.rows), tuple(status.withdrawn), len(search.candidates.names)
+    key = (repr(hits), draws, search.aim, search.seed, told)
+    if search._left_before is None or search._left_before[0] != key:
+        search._left_before = key, _computed(search, hits, draws)
+    return search._left_before[1]
+
+
+def _computed(search: Any, hits: Any, draws: int) -> Left:
+    names, means, gone = search._candidates.names, search._status.means(), search._status.withdrawn
+    known = np.array([means.get(name, math.nan) for name in names], dtype=np.float64)
+    if np.isnan(known).all():
+        return Left(unknown="no result was told yet")
+    policy, state = search._replayed(search._plan(1))
+    if not hasattr(policy, "joint_draws"):
+        return Left(unknown=f"{search._choice.name} has no posterior; search.with_policy('gp').left() has one")
+    open_ = np.array([name not in means and name not in gone for name in names], dtype=np.bool_)
+    measured = np.array([reward(v, search.aim) for v in known[~np.isnan(known)]], dtype=np.float64)
+    if not open_.any():
+        values = np.full((1, 1), -np.inf)
+    else:
+        draws = min(draws, max(100, _NUMBERS // int(open_.sum())))
+        rng = Generator(Philox(key=int(Streams.first(1, seed=search.seed).key("what is left"))))
+        values = policy.joint_draws(state, np.flatnonzero(open_), draws, rng)
+    best = float((measured.max() >= values.max(axis=1)).mean())
+    n = len(measured) + int(open_.sum())
+    if isinstance(hits, float):
+        threshold, what = np.full((1, 1), reward(hits, search.aim)), f"a reward of {hits:g} or better"
+    else:
+        share = share_of(hits, len(names)) or 0.0
+        k = min(max(1, math.ceil(share * n - 1e-9)), n)
+        every = np.hstack([values, np.broadcast_to(measured, (len(values), len(measured)))])
+        threshold, what = np.partition(every, -k, axis=1)[:, -k][:, None], f"one of the best {k} of {n}"
+    left, found = (values >= threshold).sum(axis=1), (measured >= threshold).sum(axis=1)
+    low, high = np.quantile(left, [0.05, 0.95], method="inverted_cdf")
+    return Left(float(left.mean()), float(low), float(high), float(found.mean()), best, what)

@@ -1,0 +1,125 @@
+"""What a search has probably not found yet: against the law of the posterior, known cases, and words."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bestarm
+from bestarm import Search
+from bestarm.models.smooth_gp import SmoothGP
+from bestarm.search import joint_draws
+from bestarm.search.choices import NAMES
+
+WITH = ("gp", "hits", "gp_bucb", "thompson", "dpp_sample")
+
+
+def begun(policy="gp", n=80, told=20, **settings) -> tuple[Search, np.ndarray]:
+    """Return a search that was told some rewards, and all rewards."""
+    x = np.random.default_rng(2).uniform(size=(n, 2))
+    y = np.sin(3 * x[:, 0]) + x[:, 1]
+    search = Search(pd.DataFrame(x, index=[f"c{i}" for i in range(n)], columns=["a", "b"]), policy, **settings)
+    search.tell(pd.DataFrame({"name": [f"c{i}" for i in range(told)], "reward": y[:told]}))
+    return search, y
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("family", ["matern52", "rbf"])
+def test_draws_have_the_law_of_the_posterior(family, exact, monkeypatch):
+    """Means and covariances of 4,000 draws, by a factor and by random features, are those of the formulas."""
+    monkeypatch.setattr(joint_draws, "_EXACT", 2000 if exact else 0)
+    monkeypatch.setattr(joint_draws, "_BLOCKS", 100)
+    rng = np.random.default_rng(0)
+    x, new = rng.uniform(size=(12, 2)), rng.uniform(size=(9, 2))
+    y = np.sin(5 * x[:, 0])
+    posterior = SmoothGP(family=family).fitted(x, (y - y.mean()) / y.std())
+    found = joint_draws.drawn_jointly(posterior, new, 4000, rng)
+    mean, _, rows = posterior.at(new)
+    z = new / posterior.scales
+    squares = ((z[:, None] - z) ** 2).sum(axis=2)
+    wanted = posterior.signal * posterior.model.kernel(squares) - rows.T @ rows + posterior.noise * np.eye(9)
+    spread = np.sqrt(np.diag(wanted))
+    np.testing.assert_allclose(found.mean(axis=0), mean, atol=0.1 * spread.max())
+    np.testing.assert_allclose(np.cov(found.T), wanted, atol=0.12 * spread.max() ** 2)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_is_known_by_policies_with_a_posterior_alone(name):
+    """Others say who has one; nothing is ever a number that nobody computed."""
+    search, _ = begun(name)
+    left = search.left()
+    if name in WITH:
+        assert 0.0 <= left.low <= left.hits <= left.high <= 4.0
+        assert left.hits + left.found == pytest.approx(4.0)
+        assert 0.0 <= left.best <= 1.0
+        assert "hits are left (90%: " in str(left)
+        assert "one of the best 4 of 80" in str(left)
+    else:
+        assert math.isnan(left.hits)
+        assert str(left) == f"not known: {name} has no posterior; search.with_policy('gp').left() has one"
+    assert str(left) in search._repr_html_().replace("&#x27;", "'")
+
+
+@pytest.mark.parametrize("name", ["gp", "thompson"])
+def test_a_smooth_function_is_known_after_some_measurements(name):
+    """What is left is near the truth, for every aim, and for hits by a reward, by a share and by names."""
+    for aim, good in (("max", lambda y: y), ("min", lambda y: -y), ("both", np.abs), (1.0, lambda y: -np.abs(y - 1.0))):
+        search, y = begun(name, told=40, aim=aim)
+        value = good(y)
+        cut = np.sort(value)[-8]
+        at = {"max": cut, "min": -cut, "both": cut, 1.0: 1.0 + cut}[aim]
+        truth = (value[40:] >= cut).sum()
+        for hits in (float(at), "10%", [f"c{i}" for i in range(8)]):
+            left = search.left(hits)
+            assert left.hits == pytest.approx(truth, abs=1.5), (aim, hits)
+            assert left.low - 1 <= truth <= left.high + 1
+
+
+def test_the_same_seed_gives_the_same_answer_and_the_best_at_the_end_is_certain():
+    """Also after saving; what failed or was excluded is no candidate."""
+    search, y = begun()
+    again, _ = begun()
+    assert search.left() == again.left() == search.left()
+    search.exclude([f"c{i}" for i in range(30, 80)])
+    search.tell(pd.DataFrame({"name": [f"c{i}" for i in range(20, 29)], "reward": y[20:29]}))
+    search.tell(pd.DataFrame({"name": ["c29"], "reward": ["failed"]}))
+    left = search.left("10%")
+    assert (left.hits, left.low, left.high, left.found, left.best) == (0.0, 0.0, 0.0, 3.0, 1.0)
+
+
+def test_of_many_candidates_it_takes_random_features(monkeypatch):
+    """The two ways agree on the same search."""
+    search, _ = begun(n=2600, told=60)
+    many = search.left("2%")
+    monkeypatch.setattr(joint_draws, "_EXACT", 5000)
+    monkeypatch.setattr(search, "_left_before", None)
+    exact = search.left("2%")
+    assert many.hits == pytest.approx(exact.hits, rel=0.05)
+    assert many.best == pytest.approx(exact.best, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"hits": "x%"}, r"hits must be a reward, a share such as '5%', or a list of names; got 'x%'"),
+        ({"hits": math.inf}, "hits must be finite, got inf"),
+        ({"draws": 5}, "draws must be .* 100, got 5"),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(given, said):
+    """With value and rule."""
+    search, _ = begun()
+    with pytest.raises(ValueError, match=said):
+        search.left(**given)
+
+
+def test_nothing_told_and_sequential_searches():
+    """Not known, and refused."""
+    search = Search(np.eye(4), "gp")
+    assert str(search.left()) == "not known: no result was told yet"
+    with pytest.raises(ValueError, match="has no such posterior"):
+        Search(np.eye(4), bestarm.m_lingape(n_best=1)).left()
+    custom = Search(np.random.default_rng(0).uniform(size=(30, 2)), bestarm.gp_bucb(batch=3, rounds=5))
+    custom.tell(custom.ask().assign(reward=lambda t: np.arange(len(t)) * 0.5))
+    assert custom.left().hits <= 2.0
