@@ -18,6 +18,7 @@ from bestarm_studies.gpoo.aggregation.checks import VALUES
 from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.functions import prior_bandit, reward_function
 from bestarm_studies.gpoo.paper_against_code.causes import gap_closed, gap_opened
+from bestarm_studies.gpoo.paper_against_code.checks import precision
 from bestarm_studies.gpoo.regret.checks import first_budget
 from bestarm_studies.gpoo.theory.assumptions import assumption_table, largest_slopes, lipschitz_scale, ranges
 from bestarm_studies.gpoo.theory.average_feedback import (
@@ -26,7 +27,7 @@ from bestarm_studies.gpoo.theory.average_feedback import (
     mean_event_rows,
     theorem3_depth,
 )
-from bestarm_studies.gpoo.theory.checks import CHECKS
+from bestarm_studies.gpoo.theory.checks import CHECKS, near_optimal_cells
 from bestarm_studies.gpoo.theory.cost import cost_rows
 from bestarm_studies.gpoo.theory.envelope import envelope_rows
 from bestarm_studies.gpoo.theory.event import EventObserver, event_rows
@@ -235,3 +236,36 @@ def test_what_closes_a_gap_and_what_opens_it():
     test = {"of": "regret", "slow": "slow", "changed": "changed", "fast": "fast"}
     assert gap_closed(rows, test)["changed"].tolist() == pytest.approx([0.4] * 3)
     assert gap_opened(rows, test)["changed"].tolist() == pytest.approx([0.6] * 3)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_near_optimal_cells_against_the_partition(size):
+    """Cells by the partition's own averages, balls by a search from the left."""
+    problem, deepest, depth = reward_function("f1", n_representatives=size), 5, 4
+    x = np.linspace(0.0, 1.0, 2 * size * 2**deepest + 1)
+    values = problem.evaluate(x[:, None])
+    cells = np.array([problem.partition.cell(depth, i) for i in range(2**depth)])
+    for slack in (0.05, 0.3, 2.0):
+        averages = problem.cell_values(cells[None])[0]
+        found, balls = near_optimal_cells(values, size, depth, deepest, slack)
+        assert found == (averages >= values.max() - slack).sum()
+        centres = [-1.0]
+        for place in x[values >= values.max() - slack]:
+            if place - centres[-1] >= 2.0**-depth / size - 1e-12:
+                centres.append(place)
+        assert balls == len(centres) - 1
+    assert balls >= size * 2**depth  # every representative is one
+
+
+def test_lemma_2_and_proposition_2_hold():
+    assert CHECKS["lemma_2"]({"scale": 14, "sizes": [1, 2], "deepest": 7}, {}).holds
+    assert not CHECKS["lemma_2"]({"scale": 0.1, "sizes": [1], "deepest": 2}, {}).text.startswith("0 of 0")
+    assert CHECKS["proposition_2"]({"draws": 50}, {}).holds
+
+
+@pytest.mark.parametrize(("leaf_sd", "holds"), [(0.2, True), (0.05, False)])
+def test_precision_compares_divided_nodes_with_leaves(leaf_sd, holds):
+    rows = pd.DataFrame({"kind": ["node"] * 3 + ["posterior"], "series": "GPOO", "leaf": [False, True, True, None]})
+    rows["sd"] = [0.1, leaf_sd, leaf_sd, np.nan]
+    decision = precision({"experiments": ["fig5_trees"]}, {"fig5_trees": rows})
+    assert (decision.holds, decision.checked) == (holds, "1 trees")

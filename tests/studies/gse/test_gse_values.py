@@ -10,8 +10,10 @@ from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.values import as_values, summarise
 from bestarm_lab.study import load_styles
 from bestarm_studies.gse.adaptive.figures import accuracy_with_difference
+from bestarm_studies.gse.od_linbai.checks import first_stage, probability_of_losing
 from bestarm_studies.gse.problem.gaps import instance_figure
 from bestarm_studies.gse.problem.settings import best_settings
+from bestarm_studies.gse.static.checks import over_static, static_accuracy
 from bestarm_studies.gse.theory.error_bounds import bound_figure, bound_plot_values
 from bestarm_studies.gse.values import ACCURACY, accuracy_differences, differences_from, per_arm
 from bestarm_studies.gse.verdicts.gap import closing_figure
@@ -128,3 +130,26 @@ def test_gaps_of_instances_are_drawn_from_the_smallest_to_the_largest_median():
     (axis,) = figure.axes
     assert [line.get_xdata().tolist() for line in axis.lines[:2]] == [[0.01, 0.1], [0.5]]
     plt.close(figure)
+
+
+def test_first_stage_against_draws():
+    """Copies have one estimate; the best arm is lost if those above it fill the places that are kept."""
+    rng, dimension, copies, keep, gap, pulls = np.random.default_rng(0), 6, 2, 3, 0.5, 4.0
+    estimates = rng.standard_normal((40_000, dimension)) / np.sqrt(pulls) + gap * (np.arange(dimension) == 0)
+    above = copies * (estimates[:, 1:] > estimates[:, :1]).sum(axis=1)
+    found = probability_of_losing(dimension, copies, keep, gap, pulls)
+    assert found == pytest.approx((above >= keep).mean(), abs=0.01)
+    decision = first_stage({"dimension": 16, "budget": 640, "gap": 1, "copies": [1, 2, 4]})
+    assert (decision.holds, decision.text.count("K = ")) == (True, 3)
+    assert not first_stage({"dimension": 16, "budget": 640, "gap": 1, "copies": [4, 1]}).holds
+
+
+def test_accuracy_of_equal_pulls_against_draws():
+    rng, gap, variance, budget = np.random.default_rng(0), 1.0, 10.0, 320
+    means = rng.standard_normal((40_000, 16)) * np.sqrt(variance * 16 / budget) + gap * (np.arange(16) == 0)
+    accuracy = static_accuracy(gap, variance, budget)
+    assert accuracy == pytest.approx((means.argmax(axis=1) == 0).mean(), abs=0.01)
+    assert static_accuracy(0.0, variance, budget) == pytest.approx(1 / 16)
+    rows = pd.DataFrame({"series": "GSE-Lin", "replication": [0, 1], "correct": [1, 0], "gap": gap, "budget": budget})
+    found = over_static(rows, {"variance": variance})["GSE-Lin"]
+    assert list(found) == [1.0 - accuracy, -accuracy]

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from bestarm.designs.l1_design import l1_designs
 from bestarm.policies.linear.thresholds import heuristic_threshold, lucb1_threshold
+from bestarm_lab.study import project_seed
 from bestarm_studies.linear_topm.complexity import (
     Cell,
     complexity_ratios,
@@ -18,7 +19,8 @@ from bestarm_studies.linear_topm.complexity import (
     sample_complexity_bound,
     ugape_complexity,
 )
-from bestarm_studies.linear_topm.complexity_constants.checks import no_worse
+from bestarm_studies.linear_topm.complexity_constants.checks import hard_where_worse, no_worse
+from bestarm_studies.linear_topm.complexity_constants.random_ratios import complexity_rows
 from bestarm_studies.linear_topm.instances import classic_instance, published_random_instance
 
 AUTHORS_INSTANCE = published_random_instance()
@@ -295,3 +297,22 @@ def test_the_analysis_is_compared_with_that_of_lucb():
     assert small.holds
     assert not paper.holds
     assert "H(m-LinGapE (1)) is 4.5 to 4.5 times H(LUCB)" in paper.text
+
+
+def test_hard_instances_are_those_that_were_drawn():
+    """The constant of an instance that is drawn again, times its ratio, is the other constant of its rows."""
+    rows = complexity_rows(((10, 4, 5),), 40, project_seed(), 1).query("convention == 'as_coded'")
+    size = rows["series"].iloc[0]
+    found = hard_where_worse(rows, {"size": size})[size]
+    assert set(found.dropna().index) == set(rows["replication"][rows["holds"] == 0.0])
+    constants = []
+    for instance in rows["replication"]:
+        rng = np.random.default_rng(np.random.SeedSequence([project_seed(), 10, 4, 5, instance]))
+        bandit = random_linear_instance(rng, 10, 5)
+        designs = l1_designs(bandit.features).weights
+        constants.append(ugape_complexity(bandit.means[0], 4))
+        ours = m_lingape_optimised_complexity(bandit.means[0], 4, designs, sigma=1.0)
+        assert ours / constants[-1] == pytest.approx(rows["ratio"].iloc[len(constants) - 1])
+    hard = np.array(constants) > np.median(constants)
+    there = found.notna().to_numpy()
+    np.testing.assert_array_equal(found[there] > 0, hard[there])

@@ -19,9 +19,10 @@ from bestarm_objectives.drug.histogram_binarization import (
     histogram_thresholds,
     persistent_peaks,
 )
-from bestarm_objectives.drug.rein_model import network_from_conditions
+from bestarm_objectives.drug.rein_model import Observation, network_from_conditions
 from bestarm_objectives.drug.simulator import DrugSimulator, cosine_score, hit_ratio, mask, reversion_score
 from bestarm_objectives.drug.stand_in import stand_in_drug_data
+from bestarm_studies.linear_topm.drug_simulator.checks import counted
 
 
 def test_masking_table():
@@ -266,3 +267,10 @@ def test_shapes_that_do_not_fit_the_network_are_refused():
         loop_simulator(target=np.zeros(3, dtype=np.int8))
     with pytest.raises(ValueError, match=r"signatures must have shape \(1, 4\)"):
         loop_simulator(drugs=("cure",))
+
+
+@pytest.mark.parametrize(("within", "holds"), [(0.0, False), (0.2, False), (0.5, True)])
+def test_values_of_experiments_are_counted_up_to_a_margin(within, holds):
+    experiments = [Observation("", (name,), {}, dict.fromkeys(range(n), 1)) for name, n in (("A", 4), ("B", 6))]
+    decision = counted(experiments, {"of": "final", "printed": 4, "within": within})
+    assert decision == (holds, "A: 4, B: 6 (printed 4)", True, "")

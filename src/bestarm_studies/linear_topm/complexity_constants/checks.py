@@ -13,10 +13,13 @@ from bestarm.problems.linear_bandit import LinearBandit
 from bestarm_lab.claims.cells import Value
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
+from bestarm_lab.study import project_seed
 from bestarm_studies.linear_topm.complexity import (
     lucb_complexity,
     m_lingape_complexity,
     m_lingape_optimised_complexity,
+    random_linear_instance,
+    ugape_complexity,
 )
 from bestarm_studies.linear_topm.complexity_constants.printed_constants import nine_eighths, order_of_constants, table5
 from bestarm_studies.linear_topm.problems import parts_of
@@ -54,6 +57,22 @@ def no_worse(test: Test) -> Decision:
     return Decision(bool(largest <= 1.0 + 1e-9), f"{text}, on {len(test['n_best'])} instances")
 
 
+def hard_where_worse(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
+    """Return by instance whether H(UGapE) is above its median over all of a size, where the other constant is larger.
+
+    Elsewhere the value is missing. Instances are drawn again, as `complexity_ratios` draws them.
+    """
+    mine = rows[rows["series"] == test["size"]].set_index("replication")
+    n_arms, n_best, n_features = (int(part.split("=")[1]) for part in test["size"].split(", "))
+    constants, seed = [], project_seed()
+    for instance in mine.index:
+        rng = np.random.default_rng(np.random.SeedSequence([seed, n_arms, n_best, n_features, int(instance)]))
+        bandit = random_linear_instance(rng, n_arms, n_features, mine["normalisation"].iloc[0])
+        constants.append(ugape_complexity(bandit.means[0], n_best))
+    hard = pd.Series(constants, index=mine.index)
+    return (hard > hard.median()).astype(np.float64).where(mine["holds"] == 0.0).to_frame(test["size"])
+
+
 CHECKS: dict[str, Check] = {
     "gap": Check(gap, {"printed": "any", "n_best": "any"}),
     "table5": Check(table5, {"sigma": "number", "printed": "any"}),
@@ -64,4 +83,7 @@ CHECKS: dict[str, Check] = {
 
 VALUES: dict[str, Value] = {
     "holds": Value("H(m-LinGapE (2)) at most H(UGapE)"),
+    "hard_where_worse": Value(
+        "H(UGapE) above its median, where H(m-LinGapE (2)) is larger", hard_where_worse, needs={"size": "series"}
+    ),
 }
