@@ -60,12 +60,11 @@ def cell(quantity, rows, names, settings):
     for name in filter(None, names):
         have = set().union(*(set(f["series"]) for f in found))
         mine = rows[name]
-        mine = mine[[s not in have for s in mine["series"]]]
-        keep = pd.Series(True, index=mine.index)
+        keep = ~mine["series"].isin(have)
         for setting, wanted in settings.items():
             of = mine[setting] if setting in mine else quantity.values[setting].of(mine, quantity.settings)
             span = hasattr(wanted, "low")
-            keep &= ((of >= wanted.low) & (of <= wanted.high)) if span else of == wanted
+            keep = keep & (((of >= wanted.low) & (of <= wanted.high)) if span else of == wanted)
         mine = mine[keep]
         found.append(mine if "experiment" in mine else mine.assign(experiment=name))
     return pd.concat(found, ignore_index=True) if len(found) > 1 else found[0]
@@ -80,7 +79,7 @@ def by_series(quantity, value, rows, settings):
     grouped = rows.astype({quantity.name: float}).groupby(["replication", "series"], sort=False)[quantity.name]
     spans = any(hasattr(wanted, "low") for wanted in settings.values())
     assert spans or (grouped.size() == 1).all()
-    return grouped.mean(skipna=spans).unstack("series").sort_index()
+    return grouped.mean(skipna=spans).unstack("series").sort_index().sort_index(axis=1)
 
 
 def one_side(table, side):
@@ -156,7 +155,7 @@ def pairs(test, rows):
                         a, b = one_side(a, left), None if right is None else one_side(b, right)
                         if b is None or not part.paired:
                             return a, b
-                        common = [run for run in a.index if run in set(b.index)]
+                        common = np.intersect1d(a.index, b.index)
                         return a[common], b[common]
 
                     before = both(tables["from"], tables["from"]) if "from" in tables else None
