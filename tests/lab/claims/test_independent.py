@@ -316,7 +316,9 @@ def compare(kind, test, pair):
     logged = kind == "Ratio" or getattr(test, "by_ratio", False)
     if pair.says_nothing(guesses=kind != "Ratio", cut=kind != "Difference"):
         return None
-    mean = ratio(pair) if logged else plain(left - right, zero_one(left, right)) if kind == "Mostly" else difference(pair)
+    mean = (
+        ratio(pair) if logged else plain(left - right, zero_one(left, right)) if kind == "Mostly" else difference(pair)
+    )
     p, opposite = against_margin(mean, relation, logged)
     if kind == "Mostly" and mean.error == 0.0 and p == 0.5:  # equal in every run: at least as good, and not better
         p, opposite = (0.0, 1.0) if relation.word == "at_least" else (1.0, 0.0)
@@ -458,7 +460,9 @@ def committed(study):
 
 def is_known(test):
     """Return whether a test is of a kind that is recomputed here."""
-    statistic = getattr(test, "quantity", None) and getattr(test.quantity.values.get(test.quantity.name), "statistic", 0)
+    statistic = getattr(test, "quantity", None) and getattr(
+        test.quantity.values.get(test.quantity.name), "statistic", 0
+    )
     kinds = ("Difference", "Ratio", "Share", "Mostly", "Discordant")
     return type(test).__name__ in kinds and not statistic and not getattr(test, "printed", None)
 
