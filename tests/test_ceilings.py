@@ -8,8 +8,8 @@ CEILINGS = {  # lines of Python, or of YAML
     "src/bestarm/**/*.py": 24_700,
     "src/bestarm_lab/**/*.py": 10_800,
     "src/bestarm_objectives/**/*.py": 3750,
-    "src/bestarm_studies/**/*.py": 23_200,
-    "tests/**/*.py": 37_200,
+    "src/bestarm_studies/**/*.py": 23_400,
+    "tests/**/*.py": 37_800,
     "src/bestarm_studies/**/*.yaml": 7500,
 }
 WORDS_OF_DECISIONS = 15_000

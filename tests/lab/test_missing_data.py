@@ -145,7 +145,7 @@ def test_verdicts_on_data_that_nobody_has_stay_as_they_are(no_data, monkeypatch,
     assert "data unavailable: nobody here has 'epilepsy-network'," in different[0]
     for name in ("comparisons", "robustness"):
         assert (study / f"{name}.csv").read_bytes() == (RESULTS / "linear_topm" / f"{name}.csv").read_bytes()
-    assert "SKIPPED TOPM-C15 of linear_topm: nobody here has the data" in capsys.readouterr().err
+    assert "SKIPPED TOPM-C34a, TOPM-C34b, TOPM-C15 of linear_topm: nobody here has the data" in capsys.readouterr().err
 
 
 def test_no_notebook_takes_a_stand_in_without_saying_so():

@@ -1,4 +1,4 @@
-"""How much is left to be found: hits, and the best candidate, by draws of all candidates together from a posterior."""
+"""The rest to be found: hits, and the best candidate, by draws of all candidates together from a posterior."""
 
 from __future__ import annotations
 
