@@ -1,38 +1,29 @@
 """Lines of verdicts, recomputed from the rows by code that shares nothing with that of verdicts.
 
-Of `bestarm_lab` it takes what a claim says, the study's own values, and at the end what is to be compared. What
-``docs/verdicts.md`` leaves out is marked "not on the page".
+Of `bestarm_lab` it takes what a claim says and what is to be compared, of a study its values and its looks.
 """
 
 import itertools
 from collections import namedtuple
 from functools import cache
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from scipy import integrate, optimize, stats
 
 from bestarm_lab.claims.evaluation import decide
 from bestarm_lab.claims.verdicts import states, verdict_of
-from bestarm_lab.paths import RESULTS, ROOT
+from bestarm_lab.paths import RESULTS
 from bestarm_lab.study import load_study
 
 COUNTS = ("for", "open", "against")
 STUDIES = ("oae", "dpp_bbo", "gpoo", "gse", "linear_topm")
-KINDS = ("Difference", "Ratio", "Share", "Mostly", "Discordant")
 CHOSEN, SEED, DIGITS = 6, 20240607, 5.1e-6  # lines of a study; how far six digits are from a number, relative
-
-
-# both sides of a comparison by run, those of an earlier cell, and what the study says of its runs
-Pair = namedtuple("Pair", "name left right before paired limit chance")
-# an effect that is a mean of runs, and bounds of the skewness over the root of n
-Mean = namedtuple("Mean", "value error n skewed runs shares", defaults=[False])
+Pair = namedtuple("Pair", "name left right before paired limit chance")  # values by run; ``before`` in an earlier cell
+Mean = namedtuple("Mean", "value error n skewed runs shares", defaults=[False])  # an effect that is a mean of runs
 Found = namedtuple("Found", "name effect p opposite mean")  # one comparison
-# a claim: its joint p-values before earlier looks are paid for, and after; those of the mean over comparisons
-Line = namedtuple("Line", "found need counts before p average")
+Line = namedtuple("Line", "found need counts before p average")  # p-values: joint, paid for earlier looks, of the mean
 
 
 @cache
@@ -44,12 +35,12 @@ def frame(study, experiment, scale):
     return rows
 
 
-def near(numbers, digits=1e-6):
-    return pytest.approx(numbers, rel=digits, abs=1e-9)
+def logged(test):
+    return getattr(test, "by_ratio", type(test).__name__ == "Ratio")
 
 
-def is_logged(test):
-    return type(test).__name__ == "Ratio" or getattr(test, "by_ratio", False)
+def value_of(test):
+    return test.quantity.values.get(test.quantity.name)
 
 
 def cell(quantity, rows, names, settings):
@@ -65,10 +56,11 @@ def cell(quantity, rows, names, settings):
     return pd.concat(found, ignore_index=True)
 
 
-def by_series(quantity, rows):
+def by_series(test, rows):
     """Return a table of runs and series; a run is averaged over a span of a setting."""
-    if quantity.name in quantity.values and quantity.values[quantity.name].of is not None:
-        return quantity.values[quantity.name].of(rows, quantity.settings)
+    if getattr(value_of(test), "of", None) is not None:
+        return value_of(test).of(rows, test.quantity.settings)
+    quantity = test.quantity
     series = quantity.values[quantity.series_are].of(rows, quantity.settings) if quantity.series_are else rows["series"]
     return rows[quantity.name].astype(float).groupby([rows["replication"], series.rename("s")]).mean().unstack("s")
 
@@ -80,16 +72,14 @@ def one_side(table, side):
     table = table[[name for name in side.names if name in table]]
     if side.rule == "highest":
         return table[table.mean().idxmax()].dropna()
-    odd, halves = table.index.to_numpy() % 2 == 1, []
-    for mine, other in ((odd, ~odd), (~odd, odd)):
-        means = table[other].mean()
-        halves.append(table.loc[mine, means.idxmin() if side.rule.startswith("lowest") else means.idxmax()])
+    sign, odd = -1.0 if side.rule.startswith("lowest") else 1.0, table.index.to_numpy() % 2 == 1
+    halves = [table.loc[mine, (sign * table[~mine].mean()).idxmax()] for mine in (odd, ~odd)]
     return pd.concat(halves).dropna().sort_index()
 
 
 def pairs(test, rows):
-    quantity, nothing = test.quantity, SimpleNamespace(align=None, limit=None, chance=None)
-    value = quantity.values.get(quantity.name, nothing)
+    quantity = test.quantity
+    align, limit, chance = (getattr(value_of(test), name, None) for name in ("align", "limit", "chance"))
     for part in test.parts:
         for experiment, entry in part.cells:
             for chosen in itertools.product(*entry.values()):
@@ -99,10 +89,10 @@ def pairs(test, rows):
                     if at is not None:
                         names = (at.experiment or experiment, at.joined or part.joined)
                         cells[key] = cell(quantity, rows, names, where | dict(at.settings))
-                if value.align is not None:
-                    cells = dict(zip(cells, value.align(*cells.values()), strict=True))
-                marks = [f and f(cells["left"]) for f in (value.limit, value.chance)]
-                tables = {key: by_series(quantity, rows) for key, rows in cells.items()}
+                if align is not None:
+                    cells = dict(zip(cells, align(*cells.values()), strict=True))
+                marks = [f and f(cells["left"]) for f in (limit, chance)]
+                tables = {key: by_series(test, rows) for key, rows in cells.items()}
                 here = tables["left"]
                 for left, right in part.pairs or [(s, s if part.against else None) for s in here]:
                     sides = []
@@ -123,15 +113,8 @@ def says_nothing(pair, kind):
     return len(sides) > 1 and (guesses or (len(numbers := {*sides[0], *sides[1]}) == 1 and numbers != {1.0}))
 
 
-def zero_one(*sides):
-    return all(set(side.unique()) <= {0.0, 1.0} for side in sides)
-
-
 def skewed(values, few=None):
-    """Return bounds of the skewness over the root of n: of two estimates the farther out, and 3/4 standard errors more.
-
-    That one is six times the L-skewness, and the standard error that of normal values, is not on the page.
-    """
+    """Return bounds of the skewness over the root of n: of two estimates the farther, and 3/4 standard errors more."""
     x, n = np.sort(np.asarray(values, dtype=float)), len(values)
     if n < 3 or np.ptp(x) <= 1e-12 * np.abs(x).max():
         return 0.0, 0.0
@@ -158,7 +141,7 @@ def clustered(value, *weighted):
 
 
 def difference(pair):
-    shares = zero_one(*(side for side in pair[1:3] if side is not None))
+    shares = all({*side} <= {0.0, 1.0} for side in pair[1:3] if side is not None)
     d, old = (left if right is None else left - right for left, right in (pair[1:3], pair.before))
     if old is None:
         return plain(d, shares and pair.right is not None)
@@ -194,44 +177,30 @@ def tails(mean, margin):
     return tuple(max(law((t, hall(t, s)), mean.n - 1)) for law, s in ((stats.t.cdf, right), (stats.t.sf, left)))
 
 
-def against_margin(mean, relation, logged):
-    low, high = (np.log(end) if logged and 0.0 < end < np.inf else end for end in (relation.low, relation.high))
+def against_margin(mean, relation, by_log):
+    low, high = (np.log(end) if by_log and 0.0 < end < np.inf else end for end in (relation.low, relation.high))
     if relation.word == "within":
         (under, over_low), (under_high, over) = tails(mean, low), tails(mean, high)
         return max(over_low, under_high), min(1.0, under + under_high, over + over_low)
     return tails(mean, high) if relation.word == "below" else tails(mean, low)[::-1]
 
 
-def counted(test, pair):
-    """Return a share of runs, or of the runs that differ, by the exact binomial test."""
-    (left, right), runs, paired = pair[1:3], test.runs, type(test).__name__ == "Discordant"
-    if runs is not None or not paired:
-        bound, most = (0.0, False) if runs is None else (runs.bound, runs.at_most)
-        left, right = (s if s is None else ((s <= bound) if most else (s > bound)).astype(float) for s in (left, right))
-    won, binary = np.sign(left - right) if paired else left, not paired or zero_one(left, right)
-    k, n, half = int((won > 0).sum()), int((won != 0).sum()) if paired else len(won), test.relation.bound
-    if paired and (n == 0 or (binary and n <= 4)):  # four runs that differ decide nothing (not on the page)
-        return None
-    ps, down = (1.0, 1.0), test.relation.word == "below"
-    if n:
-        half = 0.5 if paired else half
-        ps = (stats.binom.sf(k - 1, n, half), stats.binom.cdf(k, n, half))[:: -1 if down else 1]
-    effect = won.mean() if binary else (n - k if down else k) / n
-    return Found(pair.name, effect, *ps, plain(won, True))
-
-
 def compare(test, pair):
     """Return one comparison of a claim, or None where it says nothing."""
-    kind, logged = type(test).__name__, is_logged(test)
-    if kind in ("Share", "Discordant"):
-        return counted(test, pair)
+    kind, relation = type(test).__name__, test.relation
+    if kind == "Share":
+        bound, most = (0.0, False) if test.runs is None else (test.runs.bound, test.runs.at_most)
+        held = ((pair.left <= bound) if most else (pair.left > bound)).astype(float)
+        k, n = held.sum(), len(held)
+        ps = (stats.binom.sf(k - 1, n, relation.bound), stats.binom.cdf(k, n, relation.bound)) if n else (1.0, 1.0)
+        return Found(pair.name, k / max(n, 1), *(ps[::-1] if relation.word == "below" else ps), plain(held, True))
     if says_nothing(pair, kind):
         return None
-    mean = ratio(pair) if logged else difference(pair)
-    p, opposite = against_margin(mean, test.relation, logged)
+    mean = ratio(pair) if logged(test) else difference(pair)
+    p, opposite = against_margin(mean, relation, logged(test))
     if kind == "Mostly" and mean.error == 0.0 and p == 0.5:  # equal in every run: at least as good, and not better
-        p, opposite = (0.0, 1.0) if test.relation.word == "at_least" else (1.0, 0.0)
-    return Found(pair.name, np.exp(mean.value) if logged else mean.value, p, opposite, mean)
+        p, opposite = (0.0, 1.0) if relation.word == "at_least" else (1.0, 0.0)
+    return Found(pair.name, np.exp(mean.value) if logged(test) else mean.value, p, opposite, mean)
 
 
 def jointly(ps, opposite, need):
@@ -251,9 +220,7 @@ def paid(p, share):
 
     def kept(level):  # P(beyond the early bound, or beyond the last) - level
         early = 2.0 * stats.norm.sf(stats.norm.isf(level / 2.0) / np.sqrt(share))
-        law = stats.norm(
-            stats.norm.isf(early) / np.sqrt(share), np.sqrt(1.0 / share - 1.0)
-        )  # where the last one is late
+        law = stats.norm(stats.norm.isf(early) / np.sqrt(share), np.sqrt(1.0 / share - 1.0))
         both = integrate.quad(lambda x: stats.norm.pdf(x) * law.sf(x), last, last + 12.0, epsabs=0.0, epsrel=1e-11)
         return early + both[0] - level
 
@@ -272,8 +239,7 @@ def recomputed(study, test, convention, scale):
     rows = {name: frame(study, name, scale) for name in test.experiments()}
     rows = {n: f[f["convention"] == convention] if "convention" in f else f for n, f in rows.items()}
     found = [one for pair in pairs(test, rows) if (one := compare(test, pair)) is not None]
-    plan, m = ROOT / "src" / "bestarm_studies" / study / "plan.yaml", len(found)
-    looks = yaml.safe_load(plan.read_text(encoding="utf-8"))["looks"] if plan.is_file() else {}
+    looks, m = load_study(study).plan, len(found)
     seen = [looks[n] for n, f in rows.items() if n in looks and f["replication"].nunique() >= looks[n][-1]]
     share = max((runs[-2] / runs[-1] for runs in seen), default=1.0)
     need = {"all": m, "exists": 1}.get(test.quantifier, m // 2 + 1) if test.need is None else min(test.need, m)
@@ -290,7 +256,7 @@ def recomputed(study, test, convention, scale):
         runs = clustered(value, *((f.mean.runs, 1.0 / m) for f in found))
         more = np.mean([f.mean.shares / len(f.mean.runs) for f in found])
         mean = Mean(value, np.hypot(runs.std(ddof=1) / np.sqrt(len(runs)), more), n, skewed(runs, n), runs)
-        average = against_margin(mean, test.relation, is_logged(test))
+        average = against_margin(mean, test.relation, logged(test))
     return Line(found, need, counts, before, *([paid(p, share) for p in both] for both in (before, average)))
 
 
@@ -316,22 +282,19 @@ def committed(study):
 
 def chosen(study):
     """Return some lines of the paper's own claims by a fixed seed, of each kind that is recomputed here in turn."""
-    table, claims, turns, lines = committed(study), load_study(study).claims, {}, []
-    for _, line in table[(table["ours"] == "") & table["p"].notna()].sample(frac=1.0, random_state=SEED).iterrows():
-        test = claims[line["id"]].tests[line["convention"]]
-        kind, value = type(test).__name__, test.quantity.values.get(test.quantity.name)
-        if kind in KINDS and getattr(value, "statistic", None) is None and not getattr(test, "printed", None):
-            turns[kind] = turns.get(kind, 0) + 1
-            lines.append((turns[kind], len(lines), line))
-    return [line for _, _, line in sorted(lines, key=lambda entry: entry[:2])][:CHOSEN]
+    table, claims = committed(study), load_study(study).claims
+    lines = table[(table["ours"] == "") & table["p"].notna()].sample(frac=1.0, random_state=SEED)
+    tests = [claims[i].tests[convention] for i, convention in zip(lines["id"], lines["convention"], strict=True)]
+    known = [not (getattr(value_of(t), "statistic", None) or getattr(t, "printed", None)) for t in tests]
+    kinds = pd.Series([type(t).__name__ for t in tests], lines.index)[known]
+    kinds = kinds[kinds.isin(["Difference", "Ratio", "Share", "Mostly"])]
+    return lines.loc[kinds.groupby(kinds).cumcount().sort_values(kind="stable").index[:CHOSEN]]
 
 
 def adjusted(table, of=""):
     """Return the two-sided p-values after Benjamini and Hochberg in families, and the level that this leaves."""
-    ps = table[["p", "p_opposite"]].to_numpy(dtype=float)
-    if of:
-        own = table[[f"{of}p", f"{of}p_opposite"]].to_numpy(dtype=float)
-        ps = np.where(np.isnan(own), ps, own)
+    own = table[[f"{of}p", f"{of}p_opposite"]].to_numpy(dtype=float)
+    ps = np.where(np.isnan(own), table[["p", "p_opposite"]].to_numpy(dtype=float), own)
     two, found = np.minimum(1.0, 2.0 * ps.min(axis=1)), np.full((2, len(ps)), np.nan)
     keys = table["convention"] + " " + table["level"].where(table["ours"] == "", "ours")
     for key in set(keys):
@@ -354,10 +317,10 @@ def check(study, line, level):
     assert mine.counts == tuple(of_each.count(state) for state in COUNTS) == tuple(line[list(COUNTS)])
     for a, b in zip(mine.found, theirs["found"], strict=True):
         assert b.name.startswith(a.name)
-        assert [a.effect, a.p, a.opposite] == near([b.effect, b.p, b.p_opposite]), b.name
+        assert [a.effect, a.p, a.opposite] == pytest.approx([b.effect, b.p, b.p_opposite], abs=1e-9), b.name
     keys = ["p", "p_opposite", *(["average_p", "average_p_opposite"] if "mean" in theirs else [])]
-    assert mine.p + mine.average == near([theirs[key] for key in keys])
-    assert mine.p + mine.average == near([line[key] for key in keys], DIGITS)
+    assert mine.p + mine.average == pytest.approx([theirs[key] for key in keys], abs=1e-9)
+    assert mine.p + mine.average == pytest.approx([line[key] for key in keys], DIGITS, 1e-9)
     alone = min(theirs["p"], theirs["p_opposite"]) < 0.025
     word = verdict_of(theirs["found"], alone, theirs["needed"], mixed=test.mixes)
     assert word in words(mine, min(mine.p) < 0.025, test.mixes)
@@ -368,8 +331,8 @@ def check(study, line, level):
 def test_lines_follow_from_the_rows_by_other_code(study):
     levels, lines = adjusted(committed(study))[2], chosen(study)
     assert len(lines) >= 4
-    for line in lines:
-        check(study, line, levels[line.name])
+    for at, line in lines.iterrows():
+        check(study, line, levels[at])
 
 
 @pytest.mark.parametrize("of", ["", "average_"])
@@ -381,4 +344,4 @@ def test_adjusted_p_values_follow_from_the_p_values(study, of):
     for i, line in table[table[f"{of}p_adjusted"].notna()].iterrows():
         claim = claims.get((line["of"], line["convention"]), i) if line["ours"] else i
         may = {i, claim} if (ps[claim] == ps[i]).all() else {i}  # of six digits: the file does not tell whether of all
-        assert any(line[f"{of}p_adjusted"] == near(found[j], 2 * DIGITS) for j in may), line["id"]
+        assert any(line[f"{of}p_adjusted"] == pytest.approx(found[j], 2 * DIGITS, 1e-9) for j in may), line["id"]
