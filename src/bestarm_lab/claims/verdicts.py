@@ -212,18 +212,13 @@ def adjust(verdicts: pd.DataFrame, of: str = "") -> pd.DataFrame:
     for _, index in tested.groupby(["convention", families(tested)]).groups.items():
         p[index] = stats.false_discovery_control(p[index])
         level[index] = LEVEL * max(1, int((p[index] < LEVEL).sum())) / len(index)
-    keys = ["id", "convention", "p", "p_opposite"]
     if {"id", "of"} <= set(tested):
-        lines = tested.to_dict("records")
-        claims = {
-            tuple(line[key] for key in keys): at
-            for at, line in zip(tested.index, lines, strict=True)
-            if not line["ours"]
-        }
-        for at, line in zip(tested.index, lines, strict=True):
-            same = claims.get((line["of"], *(line[key] for key in keys[1:]))) if line["ours"] else None
-            if same is not None:
-                p[at], level[at] = p[same], level[same]
+        decides = _two_sided(tested)  # of the two one-sided p-values only the smaller one
+        named = tested["of"].where(tested["ours"].fillna("") != "", tested["id"])
+        for _, index in tested.groupby([named, "convention", decides]).groups.items():
+            claim = [at for at in index if not tested.loc[at, "ours"] or pd.isna(tested.loc[at, "ours"])]
+            if claim:
+                p[index], level[index] = p[claim[0]], level[claim[0]]
     return pd.DataFrame({"p_adjusted": p, "level": level})
 
 
