@@ -124,6 +124,8 @@ IDIOMS = {
     "*in place of* or *instead of*": r"\bin the place of\b",
     "*cannot be found*, *is not public*": r"\bfound nowhere\b|\bpassed on by (nobody|anybody)\b",
     "no *12 batches for 8.9*": r"\b\d[\d.,]*%?( [a-z]+)? for \d[\d.,]*%?(?=[\s;,.)]*(?:[;,.)]|$))",
+    "*being measured*, *costly*, *without a result*, *wall-clock*": r"\b(at the bench|dear(er|est)?|in vain)\b"
+    r"|\bseconds of the wall\b|\bhas another word\b|\bhave another word\b",
     "no personified algorithms": rf"\b{WHO} (that )?(never |only |still )?"
     r"(hopes?|knows?|forgets?|wants?|believes?|thinks?|likes|cares|remembers?|guesses)\b",
 }
@@ -144,6 +146,7 @@ def test_the_rules_of_english_find_what_they_are_for():
         "in the place of 9",
         "a file found nowhere",
         "12.2 batches for 8.9.",
+        "five candidates at the bench",
         "a search that knows nothing",
     ]
     good = [
@@ -151,6 +154,7 @@ def test_the_rules_of_english_find_what_they_are_for():
         "in place of 9",
         "the data are not public",
         "12.2 batches, 8.9 of chance",
+        "five candidates that are being measured",
         "run for 30 minutes",
     ]
     for (rule, pattern), wrong, right in zip(IDIOMS.items(), bad, good, strict=True):

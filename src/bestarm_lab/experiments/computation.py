@@ -36,7 +36,7 @@ class Computation:
         Registered files that the function reads; where nobody has them it makes rows with ``data = "stand-in"``.
     measured : bool
         Whether the rows are kept, whatever the code, until they are measured again on purpose: wall times, which belong
-        to the machine that measured them, and tables that are too dear for every rebuild.
+        to the machine that measured them, and tables that are too costly for every rebuild.
     """
 
     title: str

@@ -26,7 +26,7 @@ STEPS, ROUNDS, MEMBERS, RUNS = 5000, 150, 10, 25
 CUT: dict[str, Any] = {"steps": 200, "members": 5}
 # with 25 runs two methods that are equal cannot be shown to be within a tenth of each other, nor close ones be ordered
 MANY_RUNS = 100
-# of dear searches at the profile laptop, a check of their rows; figures and verdicts have the rows of the profile paper
+# of costly searches at the profile laptop, a check of their rows; figures and verdicts have the rows of profile paper
 FEW_RUNS = 5
 # searches with a linear class are the most alike, and the cheapest
 LINEAR_RUNS = 200
@@ -98,7 +98,7 @@ def scales(
 ) -> dict[Profile, Scale]:
     """Return what each profile cuts of a search with one class of networks.
     The paper's own scale is 25 runs of 150 batches, with 5000 steps a fit and ensembles of 10. The profile laptop has
-    25 runs, too, or `FEW_RUNS` where they are dear (``laptop_runs``), and cuts steps, members and batches of all but
+    25 runs, too, or `FEW_RUNS` where they are costly (``laptop_runs``), and cuts steps, members and batches of all but
     the smallest networks: ``rounds, steps, members``. Methods are compared over the batches and runs that both have.
     ``runs`` at the profile paper are 25, and more where 25 leave the paper's main comparisons undecided. ``fixed`` are
     settings of every policy at the profiles laptop and paper, instead of those chosen for the class; ``smoke`` and
