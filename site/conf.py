@@ -53,7 +53,6 @@ html_title = "bestarm"
 html_short_title = "bestarm"
 html_static_path = [str(HERE / "static")]
 templates_path = [str(HERE / "templates")]
-html_extra_path = [str(HERE.parent / "claims.json")]
 html_favicon = str(HERE / "static" / "favicon.svg")
 html_css_files = ["site.css"]
 html_js_files = [("site.js", {"defer": "defer"})]

@@ -44,7 +44,7 @@ class Training:
     hidden : tuple of int
         Units of each hidden layer; none of them is the linear class.
     steps : int
-        Steps of Adam ([2]_).
+        Steps of Adam (Kingma and Ba 2015).
     learning_rate : float
         Step size.
     minibatch : int
