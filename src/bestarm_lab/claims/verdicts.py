@@ -214,11 +214,12 @@ def adjust(verdicts: pd.DataFrame, of: str = "") -> pd.DataFrame:
         level[index] = LEVEL * max(1, int((p[index] < LEVEL).sum())) / len(index)
     if {"id", "of"} <= set(tested):
         decides = _two_sided(tested)  # of the two one-sided p-values only the smaller one
-        named = tested["of"].where(tested["ours"].fillna("") != "", tested["id"])
-        for _, index in tested.groupby([named, "convention", decides]).groups.items():
-            claim = [at for at in index if not tested.loc[at, "ours"] or pd.isna(tested.loc[at, "ours"])]
-            if claim:
-                p[index], level[index] = p[claim[0]], level[claim[0]]
+        theirs = tested["ours"] == ""
+        for _, index in tested.groupby(
+            [tested["id"].where(theirs, tested["of"]), "convention", decides]
+        ).groups.items():
+            for claim in index[theirs[index]]:
+                p[index], level[index] = p[claim], level[claim]
     return pd.DataFrame({"p_adjusted": p, "level": level})
 
 
@@ -237,31 +238,24 @@ def _two_sided(verdicts: pd.DataFrame) -> pd.Series:
 
 def verdict_text(line: Mapping[str, Any]) -> str:
     """Return a verdict in words with its notes: (3 of 8, 1 against), (about 400 runs), (depends on ...)."""
-    verdict, notes = str(line["verdict"]), _notes(line)
-    if len(notes) == 1 and notes[0].startswith("no violation"):
-        return notes[0]
-    return f"{verdict} ({'; '.join(notes)})" if notes else verdict
-
-
-def _notes(line: Mapping[str, Any]) -> list[str]:
-    verdict, notes = str(line["verdict"]), []
-    if isinstance(depends := line.get("depends_on"), str) and depends:
-        notes.append(f"depends on {depends}")
+    verdict, checked, depends, side = (line.get(key) for key in ("verdict", "checked", "depends_on", "direction"))
+    exact = verdict in ("confirmed", "refuted") and line["kind"] == "exact"
+    if exact and isinstance(checked, str) and checked:
+        return f"no violation in {checked}"
+    notes = [f"depends on {depends}"] if isinstance(depends, str) and depends else []
     if verdict == "undecided":
         if line["comparisons"] > 1:
             notes.append(_wanted(line))
         if pd.notna(line["needed_n"]):
             notes.append(f"about {_round(line['needed_n'])} runs")
-        return notes
-    if verdict == "mixed" or (verdict == "confirmed" and line["against"] > 0):
+        side = None
+    elif verdict == "mixed" or (verdict == "confirmed" and line["against"] > 0):
         notes.append(f"{line['for']:.0f} of {line['comparisons']:.0f}, {line['against']:.0f} against")
-    side = line.get("direction")
     if isinstance(side, str) and side not in ("", "worse"):
         notes.append("better than claimed" if side == "better" else f"{side} what is claimed")
-    if verdict in ("confirmed", "refuted") and line["kind"] == "exact":
-        checked = line.get("checked")
-        notes.append(f"no violation in {checked}" if isinstance(checked, str) and checked else "exact")
-    return notes
+    if exact:
+        notes.append("exact")
+    return f"{verdict} ({'; '.join(notes)})" if notes else str(verdict)
 
 
 def _wanted(line: Mapping[str, Any]) -> str:
