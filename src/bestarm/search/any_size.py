@@ -14,14 +14,21 @@ from bestarm.policies import model_batches
 from bestarm.policies.model_batches import MOST_KNOWN, ModelBatches, ModelState
 from bestarm.search.joint_draws import drawn_jointly
 
-LEARN_FROM_SOME = ("gp", "hits")  # policies that learn from some of very many measurements
-RULE = "half of them the best results, the others spread evenly over the rest"  # in words
+_LEARN_FROM_SOME = ("gp", "hits")  # policies that learn from some of very many measurements
 
 
 def spread_or_unit(spread: Any, centre: Any) -> Any:
     """Return the deviation of rewards, and where they are all equal a thousandth of their size, or 1 if they are 0."""
     size = np.abs(centre)
     return np.where(spread > 1e-12 * size, spread, np.where(size > 0.0, 1e-3 * size, 1.0))
+
+
+def learns_from(policy: str, n: int, what: str) -> str:
+    """Return a sentence if a policy learns from some of n measurements alone, see `learned_from`; else nothing."""
+    if n <= MOST_KNOWN or policy not in _LEARN_FROM_SOME:
+        return ""
+    rule = "half of them the best results, the others spread evenly over the rest"
+    return f"{policy} learns from {MOST_KNOWN:,} of {what}: {rule}."
 
 
 def learned_from(features: FloatArray, rewards: FloatArray, most: int = MOST_KNOWN) -> IntArray:

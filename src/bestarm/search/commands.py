@@ -12,14 +12,12 @@ import numpy as np
 import pandas as pd
 
 from bestarm import __version__
-from bestarm.policies.model_batches import MOST_KNOWN
-from bestarm.search.any_size import LEARN_FROM_SOME, RULE
+from bestarm.search.any_size import learns_from
 from bestarm.search.atomic_files import write_atomically
 from bestarm.search.campaign import Campaign, next_round, reconciled
 from bestarm.search.candidates import Candidates, read_features
 from bestarm.search.choices import Choice, parsed_settings
 from bestarm.search.next_batch import Plan, mean_of, recomputed_batches
-from bestarm.search.parser import Unnamed
 from bestarm.search.plates import places, wells_of
 from bestarm.search.replay import chance, hits_of, replay, summary
 from bestarm.search.rounds import Round, Values, known_at, reward, same
@@ -33,8 +31,8 @@ def run_suggest(given: argparse.Namespace) -> int:
     wells_of(given.plate, free)
     if given.hit is not None and not math.isfinite(given.hit):
         raise ValueError(f"--hit must be a finite number, got {given.hit}; leave it out for the best 5% measured.")
-    settings = parsed_settings(given.set, not isinstance(given.policy, Unnamed))
-    choice = Choice(str(given.policy), settings, not given.no_scale)
+    settings = parsed_settings(given.set, given.policy is not None)
+    choice = Choice("hits" if given.policy is None else given.policy, settings, not given.no_scale)
     choice = choice.aimed_at(threshold=None if given.hit is None else reward(given.hit, given.aim))
     plan = Plan(choice, given.batch, given.seed, given.aim, given.components)
     notes: list[str] = []
@@ -94,8 +92,8 @@ def run_suggest(given: argparse.Namespace) -> int:
             + (f"; {len(new.revised)} revised" if new.revised else "")
             + (f"; {len(new.pending)} being measured" if new.pending else "")
         )
-        if len(known) > MOST_KNOWN and choice.name in LEARN_FROM_SOME:
-            print(f"note: {choice.name} learns from {MOST_KNOWN:,} of the genes known: {RULE}.")
+        if said := learns_from(choice.name, len(known), "the genes known"):
+            print(f"note: {said}")
         _say_learned(new)
         _show(new, campaign, given.plate, free)
     return 0

@@ -9,10 +9,6 @@ from typing import Any
 AIMS = ("high", "low", "both")
 
 
-class Unnamed(str):
-    """A policy that nobody named."""
-
-
 def add_commands(commands: Any) -> str:
     """Add the commands to a parser, and return what --help says of the environment: nothing."""
     suggest = commands.add_parser(
@@ -25,7 +21,7 @@ def add_commands(commands: Any) -> str:
     suggest.add_argument(
         "phenotypes", help="CSV: columns gene and phenotype, a row for each well, empty while it is to come"
     )
-    suggest.add_argument("--policy", default=Unnamed("hits"), metavar="NAME", help="policy; an unknown one lists all")
+    suggest.add_argument("--policy", metavar="NAME", help="policy, by default hits; an unknown one lists all")
     suggest.add_argument("--campaign", metavar="FOLDER", help="the log, by default <phenotypes>_rounds beside the file")
     suggest.add_argument("--hit", type=float, help="phenotype from which a gene is a hit; default: best 5%% measured")
     suggest.add_argument("--plate", type=int, default=96, choices=[96, 384])

@@ -20,9 +20,9 @@ from bestarm import __version__
 from bestarm.guards.protocol import Guarded, NothingLearned, unguarded
 from bestarm.interface import FloatArray, IntArray
 from bestarm.partition import Partition
-from bestarm.policies.model_batches import MOST_KNOWN, expected_quantile
+from bestarm.policies.model_batches import expected_quantile
 from bestarm.search import explanations
-from bestarm.search.any_size import LEARN_FROM_SOME, RULE
+from bestarm.search.any_size import learns_from
 from bestarm.search.arguments import checked_hits, checked_policy, share_of
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice
@@ -759,12 +759,10 @@ class Search:
     def _some_learned(self, known: bool = False) -> list[str]:
         """Return a sentence if the policy learns from some measurements alone, logged unless that is known."""
         n = sum(mean == mean for mean in self._status.means().values())
-        if n <= MOST_KNOWN or self._choice is None or self._choice.name not in LEARN_FROM_SOME:
-            return []
-        said = f"{self._choice.name} learns from {MOST_KNOWN:,} of {n:,} candidates measured: {RULE}."
-        if not known:
+        said = learns_from(self._choice.name, n, f"{n:,} candidates measured") if self._choice is not None else ""
+        if said and not known:
             _log.warning("bestarm: %s", said)
-        return [said]
+        return [said] if said else []
 
     def _refusal(self, what: str) -> ValueError:
         return ValueError(f"{self.policy.label} is sequential: it must be told exactly what it asked, and {what}.")

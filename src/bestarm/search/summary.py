@@ -29,10 +29,7 @@ def lines_of(search: Any, *, patient: bool = True) -> list[tuple[str, str]]:
     there += [f"{n} {state}" for state, n in known.items() if n and state not in (MEASURED, FAILED, ASKED)]
     small = len(search.candidates.names) * len(search.candidates.columns) <= _QUICK
     return [
-        (
-            "search",
-            f"{named}, for {_AIMS.get(aim, aim)}; {counted(len(search.rounds), 'batch').replace('chs', 'ches')}",
-        ),
+        ("search", f"{named}, for {_AIMS.get(aim, aim)}; {counted(len(search.rounds), 'batch')}"),
         ("candidates", ", ".join(there)),
         *(("learns from", said) for said in search._some_learned(known=True)),
         ("best so far", best_of(search)),

@@ -62,7 +62,7 @@ def listed(names: Sequence[Any]) -> str:
 
 def counted(n: int, what: str) -> str:
     """Return a number of things in words."""
-    return f"{n} {what}" + ("" if n == 1 else "s")
+    return f"{n} {what}" + ("" if n == 1 else "es" if what.endswith("ch") else "s")
 
 
 def names_in(names: Any, what: str) -> list[str]:
