@@ -1,14 +1,12 @@
 """The page on what to use has the numbers that were measured, and the default is the one that its rule takes."""
 
-import argparse
-
 import pandas as pd
 
 from benchmarks.what_to_use import POLICIES
 from benchmarks.what_to_use_comparison import SCREENS, chosen, goals_table, page_table, read, summary
 from bestarm.search.arguments import DEFAULT
 from bestarm.search.choices import Choice
-from bestarm.search.parser import add_commands
+from bestarm.search.parser import SCREEN_POLICY
 from bestarm.search.search import Search
 from bestarm_lab.notebooks.section import markdown_table
 from bestarm_lab.paths import ROOT
@@ -41,9 +39,6 @@ def test_the_default_is_what_the_rule_takes():
     """Of a search without a policy, of `bestarm suggest`, and of the deviations in a Gaussian process's bound."""
     assert POLICIES[chosen(TABLE, list(POLICIES))].search(1, 1) == Choice(DEFAULT).search(1, 1)
     assert Search(pd.DataFrame({"x": [1.0, 2.0, 3.0]})).policy == Choice(DEFAULT)
-    commands = argparse.ArgumentParser().add_subparsers()
-    add_commands(commands)
-    given = commands.choices["suggest"].parse_args(["features.csv", "phenotypes.csv"])
-    assert POLICIES[chosen(TABLE, list(POLICIES), SCREENS)].search(1, 1) == Choice(given.policy).search(1, 1)
+    assert POLICIES[chosen(TABLE, list(POLICIES), SCREENS)].search(1, 1) == Choice(SCREEN_POLICY).search(1, 1)
     width = chosen(TABLE, [name for name in POLICIES if name.startswith("gp, ")])
     assert POLICIES[width].search(1, 1) == Choice("gp").search(1, 1)

@@ -18,6 +18,7 @@ from bestarm.search.campaign import Campaign, next_round, reconciled
 from bestarm.search.candidates import Candidates, read_features
 from bestarm.search.choices import Choice, parsed_settings
 from bestarm.search.next_batch import Plan, mean_of, recomputed_batches
+from bestarm.search.parser import SCREEN_POLICY
 from bestarm.search.plates import places, wells_of
 from bestarm.search.replay import chance, hits_of, replay, summary
 from bestarm.search.rounds import Round, Values, known_at, reward, same
@@ -32,7 +33,7 @@ def run_suggest(given: argparse.Namespace) -> int:
     if given.hit is not None and not math.isfinite(given.hit):
         raise ValueError(f"--hit must be a finite number, got {given.hit}; leave it out for the best 5% measured.")
     settings = parsed_settings(given.set, given.policy is not None)
-    choice = Choice("hits" if given.policy is None else given.policy, settings, not given.no_scale)
+    choice = Choice(SCREEN_POLICY if given.policy is None else given.policy, settings, not given.no_scale)
     choice = choice.aimed_at(threshold=None if given.hit is None else reward(given.hit, given.aim))
     plan = Plan(choice, given.batch, given.seed, given.aim, given.components)
     notes: list[str] = []
@@ -199,7 +200,7 @@ def run_replay(given: argparse.Namespace) -> int:
     settings = parsed_settings(given.set, bool(given.policy))
     if settings and len(given.policy) > 1:
         raise ValueError("--set is for one --policy; run replay once for each policy that has settings of its own.")
-    choices = [Choice(name, settings, not given.no_scale) for name in given.policy or ["hits", "random"]]
+    choices = [Choice(name, settings, not given.no_scale) for name in given.policy or [SCREEN_POLICY, "random"]]
     notes: list[str] = []
     features = read_features(given.features, notes, given.phenotype, given.words)
     phenotypes = _phenotypes(given.screen, given, features.names, notes, {})
