@@ -11,59 +11,32 @@ from bestarm_lab.yaml_keys import YamlKeys
 
 @dataclass(frozen=True)
 class Shown:
-    """A figure or table of a study.
+    """A figure or table of a study."""
 
-    Attributes
-    ----------
-    notebook, file : str
-        The notebook that makes it, and its name there.
-    title, alt : str
-        In the gallery: what it shows, and the same for who cannot see it.
-    gallery : bool
-        Whether the gallery shows it.
-    numbers : bool
-        Whether numbers stand behind it; a diagram has none.
-    """
-
-    notebook: str
+    notebook: str  # notebook, file: the notebook that makes it, and its name there
     file: str
-    title: str = ""
+    title: str = ""  # title, alt: in the gallery: what it shows, and the same for who cannot see it
     alt: str = ""
-    gallery: bool = False
-    numbers: bool = True
+    gallery: bool = False  # whether the gallery shows it
+    numbers: bool = True  # whether numbers stand behind it; a diagram has none
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper as its study's pages name it.
+    """A paper as its study's pages name it."""
 
-    Attributes
-    ----------
-    citation, abbreviation, title : str
-        Of the paper.
-    short : str
-        What it is about, in a line.
-    scale : str
-        At which scale the study is.
-    figures : mapping of str to Shown
-        What is drawn of it, by name.
-    """
-
-    citation: str
+    citation: str  # citation, abbreviation, title: of the paper
     abbreviation: str
     title: str
-    short: str
-    scale: str
-    figures: Mapping[str, Shown]
+    short: str  # what it is about, in a line
+    scale: str  # at which scale the study is
+    figures: Mapping[str, Shown]  # what is drawn of it, by name
 
 
 def read_paper(paper: Mapping[str, Any], file: str = "paper.yaml") -> Paper:
     """Return a study's paper.
 
-    Raises
-    ------
-    ValueError
-        For an unknown or missing key, with the file, the figure and the nearest right word.
+    Raises ValueError for an unknown or missing key, with the file, the figure and the nearest right word.
     """
     given = YamlKeys(file, paper)
     texts = {key: given.take(key, str) for key in ("citation", "abbreviation", "title", "short", "scale")}

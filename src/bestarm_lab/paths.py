@@ -40,10 +40,7 @@ def data_mirror() -> Path:
 def check_project(command: str) -> None:
     """Refuse a command where there is no project to work in.
 
-    Raises
-    ------
-    ValueError
-        If the root has no ``params.yaml``.
+    Raises ValueError if the root has no ``params.yaml``.
     """
     if not (ROOT / _MARK).is_file():
         raise ValueError(

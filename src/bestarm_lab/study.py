@@ -30,45 +30,28 @@ from bestarm_lab.yaml_keys import YamlKeys, refuse_unknown
 
 @dataclass(frozen=True)
 class Study:
-    """One paper's study.
+    """One paper's study."""
 
-    Attributes
-    ----------
-    name : str
-        That of its entry point in the group ``bestarm.studies``, which names its package.
-    experiments : mapping of str to Experiment or Computation
-        ``EXPERIMENTS`` of its module ``experiments`` and of those of its sections.
-    claims : mapping of str to Claim
-        Those of its ``claims.yaml`` and of its sections'.
-    paper : Paper
-        Its ``paper.yaml``.
-    checks, values : mapping of str to Check and Value
-        ``CHECKS`` and ``VALUES`` of its modules ``checks``, likewise: exact decisions, and values that claims compare.
-    styles : mapping of str to Style
-        ``STYLES`` of its module ``styles``, if it has one: colour, marker and line style of its algorithms.
-    printed : mapping of str to DataFrame
-        Its ``printed.yaml``, if it has one: by figure, the values that the paper prints.
-    plan : mapping of str to list of int
-        Its ``plan.yaml``, if it has one: of an experiment whose claims were decided more than once, with how many runs.
-    """
-
-    name: str
+    name: str  # that of its entry point in the group ``bestarm.studies``, which names its package
+    # ``EXPERIMENTS`` of its module ``experiments`` and of those of its sections
     experiments: Mapping[str, Experiment | Computation]
-    claims: Mapping[str, Claim]
-    paper: Paper
+    claims: Mapping[str, Claim]  # those of its ``claims.yaml`` and of its sections'
+    paper: Paper  # its ``paper.yaml``
+    # checks, values: ``CHECKS`` and ``VALUES`` of its modules ``checks``, likewise: exact decisions, and values that
+    # claims compare
     checks: Mapping[str, Check]
     values: Mapping[str, Value]
+    # ``STYLES`` of its module ``styles``, if it has one: colour, marker and line style of its algorithms
     styles: Mapping[str, Style] = field(default_factory=dict)
+    # its ``printed.yaml``, if it has one: by figure, the values that the paper prints
     printed: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    # its ``plan.yaml``, if it has one: of an experiment whose claims were decided more than once, with how many runs
     plan: Mapping[str, list[int]] = field(default_factory=dict)
 
     def experiment(self, name: str) -> Experiment | Computation:
         """Return an experiment by its name.
 
-        Raises
-        ------
-        ValueError
-            For an unknown name, with the list of what there is.
+        Raises ValueError for an unknown name, with the list of what there is.
         """
         if name not in self.experiments:
             raise ValueError(f"unknown experiment {name!r} of {self.name}; it has: {', '.join(self.experiments)}.")
@@ -79,11 +62,8 @@ class Study:
 def load_study(name: str) -> Study:
     """Return a study by its name.
 
-    Raises
-    ------
-    ValueError
-        For an unknown name, if a profile cuts a setting that no policy of the study has, or if ``claims.yaml``,
-        ``paper.yaml`` or ``printed.yaml`` names what there is not.
+    Raises ValueError for an unknown name, if a profile cuts a setting that no policy of the study has, or if
+    ``claims.yaml``, ``paper.yaml`` or ``printed.yaml`` names what there is not.
     """
     experiments = _gathered(name, "experiments", "EXPERIMENTS")
     _check_settings(name, experiments)

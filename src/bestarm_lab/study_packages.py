@@ -21,10 +21,7 @@ def study_names() -> list[str]:
 def package_of(name: str) -> str:
     """Return the package of a study.
 
-    Raises
-    ------
-    ValueError
-        For an unknown name.
+    Raises ValueError for an unknown name.
     """
     if name not in study_names():
         raise ValueError(f"unknown study {name!r}; there are: {', '.join(study_names())}.")
@@ -69,10 +66,7 @@ def claim_ids(name: str) -> list[str]:
 def find_claim(identity: str) -> tuple[str, str]:
     """Return the study of a claim, and its name as the ledger writes it; capitals do not matter.
 
-    Raises
-    ------
-    ValueError
-        For an unknown claim, with the nearest ones.
+    Raises ValueError for an unknown claim, with the nearest ones.
     """
     known = {i.casefold(): (study, i) for study in study_names() for i in claim_ids(study)}
     if identity.casefold() not in known:

@@ -23,10 +23,7 @@ def nearest(word: object, known: Iterable[object]) -> str:
 def refuse_unknown(place: str, what: str, words: Iterable[object], known: Iterable[object]) -> None:
     """Refuse the first word that is not known.
 
-    Raises
-    ------
-    ValueError
-        With the place, the word and the nearest right one.
+    Raises ValueError with the place, the word and the nearest right one.
     """
     known = list(known)
     for word in words:
@@ -84,10 +81,7 @@ class YamlKeys:
     def one_of(self, *keys: str) -> str:
         """Return the one of these keys that is given.
 
-        Raises
-        ------
-        ValueError
-            If none is given, or several.
+        Raises ValueError if none is given, or several.
         """
         there = [key for key in keys if key in self]
         if len(there) > 1:
@@ -112,10 +106,7 @@ class YamlKeys:
     def refuse_slip(self, *words: str) -> None:
         """Refuse the key that nobody knows and that is most like one of some words.
 
-        Raises
-        ------
-        ValueError
-            With both.
+        Raises ValueError with both.
         """
         slips = [
             (SequenceMatcher(None, str(key), word).ratio(), key, word)

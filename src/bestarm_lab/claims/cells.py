@@ -19,42 +19,28 @@ Rows = Mapping[str, pd.DataFrame]
 
 @dataclass(frozen=True)
 class Value:
-    """What a claim compares, where it is no column of the rows or needs words of its own.
+    """What a claim compares, where it is no column of the rows or needs words of its own."""
 
-    Attributes
-    ----------
-    words : str
-        The value in words.
-    of : callable, optional
-        From the rows of a cell, with a column ``experiment``, and the settings to values of runs (rows) and series
-        (columns), or to a column.
-    align : callable, optional
-        From the rows of all cells of a comparison to the part of each that can be compared.
-    statistic : callable, optional
-        From means over runs, shape (..., k), where they were taken, shape (k,), and the settings to one number each;
-        the columns of the values are then (series, where).
-    limit : callable, optional
-        From the rows of a cell to the value of a run that ended before what is counted was seen. A comparison in which
-        more than half of the runs of both sides have it says nothing.
-    chance : callable, optional
-        From the rows of a cell to the share of runs in which a guess succeeds. A comparison in which both sides are
-        within ``CHANCE_MARGIN`` of it says nothing.
-    needs, may : mapping of str to str
-        Settings that ``of`` and ``statistic`` must and may be given, with sorts of
-        `bestarm_lab.claims.claims_file.SORTS`.
-    adds : sequence of str
-        Series that ``of`` makes beside those of the rows.
-    """
-
-    words: str
+    words: str  # the value in words
+    # from the rows of a cell, with a column ``experiment``, and the settings to values of runs (rows) and series
+    # (columns), or to a column
     of: Callable[[pd.DataFrame, Mapping[str, Any]], Any] | None = None
+    # from the rows of all cells of a comparison to the part of each that can be compared
     align: Callable[..., Sequence[pd.DataFrame]] | None = None
+    # from means over runs, shape (..., k), where they were taken, shape (k,), and the settings to one number each; the
+    # columns of the values are then (series, where)
     statistic: Callable[[FloatArray, FloatArray, Mapping[str, Any]], FloatArray] | None = None
+    # from the rows of a cell to the value of a run that ended before what is counted was seen. A comparison in which
+    # more than half of the runs of both sides have it says nothing
     limit: Callable[[pd.DataFrame], float] | None = None
+    # from the rows of a cell to the share of runs in which a guess succeeds. A comparison in which both sides are
+    # within ``CHANCE_MARGIN`` of it says nothing
     chance: Callable[[pd.DataFrame], float] | None = None
+    # needs, may: settings that ``of`` and ``statistic`` must and may be given, with sorts of
+    # `bestarm_lab.claims.claims_file.SORTS`
     needs: Mapping[str, str] = field(default_factory=dict)
     may: Mapping[str, str] = field(default_factory=dict)
-    adds: Sequence[str] = ()
+    adds: Sequence[str] = ()  # series that ``of`` makes beside those of the rows
 
 
 Values = Mapping[str, Value]
@@ -106,24 +92,12 @@ def _highest(table: pd.DataFrame) -> pd.Series:
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a test compares: a column of the rows, or a value of the study with the settings that it asks for.
+    """What a test compares: a column of the rows, or a value of the study with the settings that it asks for."""
 
-    Attributes
-    ----------
-    name : str
-        Of the column or value.
-    settings : mapping
-        Of the value.
-    series_are : str
-        A value by which the series are told apart in place of their names.
-    values : mapping of str to Value
-        All of the study.
-    """
-
-    name: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    series_are: str = ""
-    values: Values = field(default_factory=dict, repr=False)
+    name: str  # of the column or value
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of the value
+    series_are: str = ""  # a value by which the series are told apart in place of their names
+    values: Values = field(default_factory=dict, repr=False)  # all of the study
 
     @property
     def value(self) -> Value:
@@ -133,10 +107,7 @@ class Quantity:
     def derived(self, name: str, rows: pd.DataFrame) -> Any:
         """Return a value of the study on some rows.
 
-        Raises
-        ------
-        ValueError
-            If the study derives no such value.
+        Raises ValueError if the study derives no such value.
         """
         value = self.values.get(name)
         if value is None or value.of is None:
@@ -173,10 +144,7 @@ class Quantity:
     def tables(self, part: Part, experiment: str, where: Where, rows: Rows) -> tuple[dict[str, pd.DataFrame], Marks]:
         """Return the values in a cell (``left``), ``against`` and ``from``, and what the value says of the cell.
 
-        Raises
-        ------
-        ValueError
-            For a cell without rows.
+        Raises ValueError for a cell without rows.
         """
         places, cells = part.places(experiment, where), {}
         for key, (names, settings) in places.items():
@@ -239,10 +207,7 @@ def cell_name(experiment: str, where: Where) -> str:
 def side_values(table: pd.DataFrame, side: Side) -> pd.DataFrame:
     """Return the columns of a side: one, or of ``highest`` all that were run.
 
-    Raises
-    ------
-    ValueError
-        If the series was not run.
+    Raises ValueError if the series was not run.
     """
     names = list(side.names) if isinstance(side, Best) else [side]
     there = [name for name in names if name in table]

@@ -72,6 +72,8 @@ def read_ledger(
 ) -> tuple[dict[str, Claim], dict[str, Any]]:
     """Return the claims of a ledger, and the groups that it knows.
 
+    Raises ValueError for an unknown, missing or doubled key, with the file, the claim and the nearest right word.
+
     Parameters
     ----------
     ledger : mapping
@@ -86,11 +88,6 @@ def read_ledger(
         That of the section; in the ledger of a study each claim names its own.
     grids : mapping of str to mapping, optional
         Of each experiment of the study: its settings that vary, and their values.
-
-    Raises
-    ------
-    ValueError
-        For an unknown, missing or doubled key, with the file, the claim and the nearest right word.
     """
     given = YamlKeys(file, ledger)
     own, entries = given.take("groups", dict, {}), given.take("claims", dict, {})

@@ -117,10 +117,7 @@ def decide(
 ) -> dict[str, Any] | None:
     """Return what is found on one claim under one convention, or None if it has no such convention.
 
-    Raises
-    ------
-    ValueError
-        If the rows have not what the claim names.
+    Raises ValueError if the rows have not what the claim names.
     """
     test = claim.tests.get(convention)
     if test is None:

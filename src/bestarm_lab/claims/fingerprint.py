@@ -39,10 +39,7 @@ def sentence_of(mark: str, text: str) -> str:
 def read_fingerprint(place: str, raw: Any) -> str:
     """Return a fingerprint as a ledger has it.
 
-    Raises
-    ------
-    ValueError
-        For what is none, with the call that makes it.
+    Raises ValueError for what is none, with the call that makes it.
     """
     if not isinstance(raw, str) or _FORM.fullmatch(raw) is None:
         raise ValueError(

@@ -58,24 +58,12 @@ QUANTIFIERS: Mapping[str, Callable[[int], int]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimTest:
-    """What all kinds of tests have.
+    """What all kinds of tests have."""
 
-    Attributes
-    ----------
-    quantity : Quantity
-        What is compared.
-    parts : tuple of Part
-        Where, and which sides.
-    quantifier : str
-        Of how many comparisons the claim speaks, one of `QUANTIFIERS`.
-    need : int, optional
-        How many must hold, where the paper says a number.
-    """
-
-    quantity: Quantity
-    parts: tuple[Part, ...]
-    quantifier: str = "all"
-    need: int | None = None
+    quantity: Quantity  # what is compared
+    parts: tuple[Part, ...]  # where, and which sides
+    quantifier: str = "all"  # of how many comparisons the claim speaks, one of `QUANTIFIERS`
+    need: int | None = None  # how many must hold, where the paper says a number
 
     few: ClassVar[str] = "nobody succeeds in any run of these cells, or all are as good as a guess"
 
@@ -129,17 +117,10 @@ class ClaimTest:
 
 @dataclass(frozen=True, kw_only=True)
 class _Related(ClaimTest):
-    """A test of an effect against a margin of its own scale.
+    """A test of an effect against a margin of its own scale."""
 
-    Attributes
-    ----------
-    relation : Relation
-        What is claimed of the effect.
-    better : {"above", "below", ""}
-        Of ``within``, on which side of the margin the paper's method would be better than claimed.
-    """
-
-    relation: Relation
+    relation: Relation  # what is claimed of the effect
+    # {"above", "below", ""}: of ``within``, on which side of the margin the paper's method would be better than claimed
     better: str = ""
 
     def margin(self) -> str:
@@ -238,17 +219,10 @@ class Ratio(_OfMeans):
 
 @dataclass(frozen=True, kw_only=True)
 class Share(_Related):
-    """The share of runs in which something holds against a number, or against a printed share.
+    """The share of runs in which something holds against a number, or against a printed share."""
 
-    Attributes
-    ----------
-    runs : Runs
-        When it holds; by default where the value is positive.
-    printed : mapping of str to mapping, optional
-        Of an experiment and a series, or ``"*"`` for all others, the printed share and its number of runs.
-    """
-
-    runs: Runs | None = None
+    runs: Runs | None = None  # when it holds; by default where the value is positive
+    # of an experiment and a series, or ``"*"`` for all others, the printed share and its number of runs
     printed: Mapping[str, Mapping[str, tuple[float, int]]] = field(default_factory=dict)
 
     def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
@@ -273,15 +247,9 @@ class Share(_Related):
 
 @dataclass(frozen=True, kw_only=True)
 class Discordant(_Related):
-    """Both sides on the runs in which they differ.
+    """Both sides on the runs in which they differ."""
 
-    Attributes
-    ----------
-    runs : Runs, optional
-        What is compared of each run, where it is not the value itself.
-    """
-
-    runs: Runs | None = None
+    runs: Runs | None = None  # what is compared of each run, where it is not the value itself
 
     few: ClassVar[str] = "hardly any run differs in these cells"
 
@@ -300,18 +268,10 @@ class Discordant(_Related):
 
 @dataclass(frozen=True, kw_only=True)
 class OfCells(ClaimTest):
-    """A test of the number of cells in which something holds; each cell is a comparison.
+    """A test of the number of cells in which something holds; each cell is a comparison."""
 
-    Attributes
-    ----------
-    share : float
-        The share of the cells that the claim names.
-    exceeded : bool
-        Whether it must be exceeded (``in_more_than``), or reached (``in_cells``).
-    """
-
-    share: float
-    exceeded: bool = False
+    share: float  # the share of the cells that the claim names
+    exceeded: bool = False  # whether it must be exceeded (``in_more_than``), or reached (``in_cells``)
 
     @property
     def mixes(self) -> bool:
@@ -345,17 +305,10 @@ class Mostly(OfCells):
     """The number of cells in which left is ahead of right, against the share that the claim names.
 
     In each cell a t-test says whether left is ahead.
-
-    Attributes
-    ----------
-    relation : Relation
-        When left is ahead.
-    by_ratio : bool
-        Whether by the ratio of means, or by their difference.
     """
 
-    relation: Relation
-    by_ratio: bool = False
+    relation: Relation  # when left is ahead
+    by_ratio: bool = False  # whether by the ratio of means, or by their difference
 
     def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
         for side in self.sides(rows):
@@ -383,23 +336,12 @@ class Rank(OfCells):
 
     Rank r is being behind at most r - 1 of the others: in each cell a paired t-test against each of them, and partial
     conjunction of these. Equal to another in every run is not behind.
-
-    Attributes
-    ----------
-    series : str
-        Whose rank.
-    among : tuple
-        Series, itself among them.
-    rank : int
-        Which.
-    lowest : bool
-        Whether the lowest is the best.
     """
 
-    series: Side
-    among: tuple[Any, ...]
-    rank: int
-    lowest: bool = False
+    series: Side  # whose rank
+    among: tuple[Any, ...]  # series, itself among them
+    rank: int  # which
+    lowest: bool = False  # whether the lowest is the best
 
     def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
         for side in self.sides(rows):
@@ -439,18 +381,10 @@ class Rank(OfCells):
 
 @dataclass(frozen=True, kw_only=True)
 class Slope(_OfMeans):
-    """A slope against a margin: of a statistic of means, of ranks, or of left minus right by least squares.
+    """A slope against a margin: of a statistic of means, of ranks, or of left minus right by least squares."""
 
-    Attributes
-    ----------
-    along : str
-        A setting; the slope is that by weighted least squares per doubling of it.
-    among : tuple
-        Columns in their order, for a slope by ranks.
-    """
-
-    along: str = ""
-    among: tuple[Any, ...] = ()
+    along: str = ""  # a setting; the slope is that by weighted least squares per doubling of it
+    among: tuple[Any, ...] = ()  # columns in their order, for a slope by ranks
 
     def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
         if self.among:

@@ -34,18 +34,10 @@ Grids = Mapping[str, Mapping[str, Sequence[Any]]]  # of each experiment: the val
 
 @dataclass(frozen=True)
 class Best:
-    """The best of some series, as a side of a comparison.
+    """The best of some series, as a side of a comparison."""
 
-    Attributes
-    ----------
-    rule : str
-        One of `RULES`.
-    names : tuple
-        Of the series.
-    """
-
-    rule: str
-    names: tuple[Any, ...]
+    rule: str  # one of `RULES`
+    names: tuple[Any, ...]  # of the series
 
     def __str__(self) -> str:
         return f"best of {', '.join(map(str, self.names))}"
@@ -76,28 +68,15 @@ class OtherCell:
 
 @dataclass(frozen=True)
 class Part:
-    """One variant of a test: its cells, and what is compared in each.
+    """One variant of a test: its cells, and what is compared in each."""
 
-    Attributes
-    ----------
-    cells : tuple of (str, mapping)
-        Experiments, and of each setting the values that are cells of their own.
-    pairs : tuple of (side, side or None)
-        Left and right of every comparison in a cell; empty for each series alone, or against itself elsewhere.
-    against, base : OtherCell, optional
-        Where the right side is; the cell from which a change is counted.
-    joined : str
-        An experiment whose series are there, too.
-    paired : bool
-        Whether both sides have the same noise.
-    """
-
-    cells: tuple[tuple[str, Where], ...]
+    cells: tuple[tuple[str, Where], ...]  # experiments, and of each setting the values that are cells of their own
+    # left and right of every comparison in a cell; empty for each series alone, or against itself elsewhere
     pairs: tuple[tuple[Side, Side | None], ...] = ()
-    against: OtherCell | None = None
+    against: OtherCell | None = None  # against, base: where the right side is; the cell from which a change is counted
     base: OtherCell | None = None
-    joined: str = ""
-    paired: bool = True
+    joined: str = ""  # an experiment whose series are there, too
+    paired: bool = True  # whether both sides have the same noise
 
     def each_cell(self, without: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield experiment and settings of every cell, without one setting."""
@@ -164,10 +143,7 @@ def _setting(place: str, raw: Any) -> Any:
 def on_grids(part: Any, grids: Grids, place: str) -> Any:
     """Return a test whose cells, wherever it names some, are read; see `Part`.
 
-    Raises
-    ------
-    ValueError
-        For a value that is not in the experiment's grid.
+    Raises ValueError for a value that is not in the experiment's grid.
     """
     if isinstance(part, list):
         return [on_grids(entry, grids, place) for entry in part]

@@ -17,18 +17,12 @@ LEVELS = ("headline", "section", "detail", "theorem")
 
 @dataclass(frozen=True)
 class Check:
-    """An exact decision of a study, and the settings that a claim gives it.
+    """An exact decision of a study, and the settings that a claim gives it."""
 
-    Attributes
-    ----------
-    decide : callable
-        From settings and rows to a `Decision`, or from settings alone (arithmetic and closed forms, decided anew
-        wherever verdicts are written); the first line of its docstring says what it does.
-    needs, may : mapping of str to str
-        Settings that it must and may be given, each with its sort, see `bestarm_lab.claims.claims_file.SORTS`.
-    """
-
+    # from settings and rows to a `Decision`, or from settings alone (arithmetic and closed forms, decided anew wherever
+    # verdicts are written); the first line of its docstring says what it does
     decide: Callable[..., Decision]
+    # needs, may: settings that it must and may be given, each with its sort, see `bestarm_lab.claims.claims_file.SORTS`
     needs: Mapping[str, str] = field(default_factory=dict)
     may: Mapping[str, str] = field(default_factory=dict)
 
@@ -68,48 +62,24 @@ class Exact:
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim.
+    """One claim."""
 
-    Attributes
-    ----------
-    id : str
-        Its name.
-    text : str
-        A sentence that stands alone.
-    where, notebook : str
-        Its place in the paper; the notebook that shows it.
-    tests : mapping of str to ClaimTest or Exact
-        By convention; one that the ledger leaves out is absent.
-    caveat : str
-        What the test does not decide.
-    ours : str
-        One of `OURS` for a statement of this project; empty for one of the paper's.
-    of : str
-        The claim of the paper that such a statement belongs to.
-    sentence : str
-        Fingerprint of the paper's sentence, or caption, that states it (`bestarm_lab.claims.fingerprint`); claims that
-        share it are parts of one sentence. Empty for a statement of this project.
-    level : str
-        One of `LEVELS`: of an abstract, introduction or conclusion; of a section's main finding; of a detail of a
-        figure, table or appendix; of a theorem. Empty for a statement of this project.
-    short : str
-        A headline in a few words, for figures.
-    quantifier : str
-        One of `bestarm_lab.claims.kinds.QUANTIFIERS`, by the words of the sentence: of how many comparisons it
-        speaks.
-    """
-
-    id: str
-    text: str
-    where: str
+    id: str  # its name
+    text: str  # a sentence that stands alone
+    where: str  # where, notebook: its place in the paper; the notebook that shows it
     notebook: str
-    tests: Mapping[str, ClaimTest | Exact]
-    caveat: str = ""
-    ours: str = ""
-    of: str = ""
+    tests: Mapping[str, ClaimTest | Exact]  # by convention; one that the ledger leaves out is absent
+    caveat: str = ""  # what the test does not decide
+    ours: str = ""  # one of `OURS` for a statement of this project; empty for one of the paper's
+    of: str = ""  # the claim of the paper that such a statement belongs to
+    # fingerprint of the paper's sentence, or caption, that states it (`bestarm_lab.claims.fingerprint`); claims that
+    # share it are parts of one sentence. Empty for a statement of this project
     sentence: str = ""
+    # one of `LEVELS`: of an abstract, introduction or conclusion; of a section's main finding; of a detail of a figure,
+    # table or appendix; of a theorem. Empty for a statement of this project
     level: str = ""
-    short: str = ""
+    short: str = ""  # a headline in a few words, for figures
+    # one of `bestarm_lab.claims.kinds.QUANTIFIERS`, by the words of the sentence: of how many comparisons it speaks
     quantifier: str = "all"
 
     @property

@@ -38,28 +38,16 @@ VERDICTS = ("confirmed", "refuted", "open")
 
 @dataclass(frozen=True)
 class Substitution:
-    """Rows under a choice that are substituted for those of an experiment.
+    """Rows under a choice that are substituted for those of an experiment."""
 
-    Attributes
-    ----------
-    experiment : str
-        Whose rows they are.
-    series : mapping of str to str
-        By the series of the claims what each is called there; empty where all have their own names.
-    beside : collection of str
-        Series that the choice leaves as they are: the study's own rows of them stand beside.
-    same : str
-        A column of which the study's own rows are kept where these rows have the value, such as ``round`` where fewer
-        rounds are recorded; empty for all.
-    change : callable, optional
-        From these rows to rows in the columns of the claims.
-    """
-
-    experiment: str
+    experiment: str  # whose rows they are
+    # by the series of the claims what each is called there; empty where all have their own names
     series: Mapping[str, str] = field(default_factory=dict)
-    beside: Collection[str] = ()
+    beside: Collection[str] = ()  # series that the choice leaves as they are: the study's own rows of them stand beside
+    # a column of which the study's own rows are kept where these rows have the value, such as ``round`` where fewer
+    # rounds are recorded; empty for all
     same: str = ""
-    change: Callable[[pd.DataFrame], pd.DataFrame] | None = None
+    change: Callable[[pd.DataFrame], pd.DataFrame] | None = None  # from these rows to rows in the columns of the claims
 
     def rows(self, frame: pd.DataFrame, own: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return the rows under the choice and those without it, by the names of the claims.
@@ -83,36 +71,19 @@ class Substitution:
 
 @dataclass(frozen=True)
 class OpenChoice:
-    """One reading of what a paper leaves open.
+    """One reading of what a paper leaves open."""
 
-    Attributes
-    ----------
-    words : str
-        The reading.
-    substitutions : mapping of str to Substitution
-        By experiments of the claims; empty where all rows are the study's own.
-    quantities : collection of str
-        The columns or values that it concerns; empty for all.
-    values : mapping of str to Value
-        By these names what is read from the rows in their stead; empty where they are as the study has them.
-    ours : bool
-        Whether the project's own statements are decided under it, too.
-    levels : mapping of str to str
-        Where choices are drawn together, the level of each in words.
-    draw : int, optional
-        Number of the draw.
-    named : str
-        What a claim depends on whose word is another one under this reading; its verdict says so.
-    """
-
-    words: str
+    words: str  # the reading
+    # by experiments of the claims; empty where all rows are the study's own
     substitutions: Mapping[str, Substitution] = field(default_factory=dict)
-    quantities: Collection[str] = ()
+    quantities: Collection[str] = ()  # the columns or values that it concerns; empty for all
+    # by these names what is read from the rows in their stead; empty where they are as the study has them
     values: Mapping[str, Value] = field(default_factory=dict)
-    ours: bool = False
+    ours: bool = False  # whether the project's own statements are decided under it, too
+    # where choices are drawn together, the level of each in words
     levels: Mapping[str, str] = field(default_factory=dict)
-    draw: int | None = None
-    named: str = ""
+    draw: int | None = None  # number of the draw
+    named: str = ""  # what a claim depends on whose word is another one under this reading; its verdict says so
 
 
 def dependences(table: pd.DataFrame, choices: Iterable[OpenChoice]) -> dict[tuple[str, str], str]:
@@ -176,6 +147,8 @@ def _counts(comparisons: Sequence[Comparison], suffix: str = "") -> dict[str, in
 def under_choices(claims: Mapping[str, Claim], choices: Iterable[OpenChoice], rows: Rows) -> pd.DataFrame:
     """Return what each of the paper's claims is under each choice.
 
+    Raises ValueError for an experiment without rows.
+
     Parameters
     ----------
     claims : mapping
@@ -194,11 +167,6 @@ def under_choices(claims: Mapping[str, Claim], choices: Iterable[OpenChoice], ro
         choice are from their margins on the claim's side, in standard deviations of a run, in the mean over
         comparisons. A number of comparisons that a claim names is asked of those that are there in proportion. A claim
         none of whose comparisons a choice has is left out.
-
-    Raises
-    ------
-    ValueError
-        For an experiment without rows.
     """
     rows = {name: _as_written(frame) for name, frame in rows.items()}
     first = {name: _first_run(frame) for name, frame in rows.items()}

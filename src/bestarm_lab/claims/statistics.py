@@ -24,18 +24,10 @@ BEND = 1.25
 
 @dataclass(frozen=True)
 class Relation:
-    """What a claim says of an effect: ``above``, ``below`` or ``within`` its margin, or ``at_least`` at it.
+    """What a claim says of an effect: ``above``, ``below`` or ``within`` its margin, or ``at_least`` at it."""
 
-    Attributes
-    ----------
-    word : {"above", "below", "within", "at_least"}
-        Which.
-    low, high : float
-        Ends of the interval that is claimed.
-    """
-
-    word: Literal["above", "below", "within", "at_least"]
-    low: float = -np.inf
+    word: Literal["above", "below", "within", "at_least"]  # which
+    low: float = -np.inf  # low, high: ends of the interval that is claimed
     high: float = np.inf
 
     @property
@@ -92,32 +84,21 @@ class Estimate:
     interval the wider end of both. Where the expansion behind the transformation no longer holds, at a skewness times
     t below -``BEND``, it goes on as a line, so that p-values become as small as many comparisons need.
 
-    Attributes
-    ----------
-    value, error : float
-        The estimate and its standard error.
-    n : int
-        Runs.
-    right, left : float
-        How skewed the values may be to the right, at least 0, and to the left, at most 0, both divided by the root of
-        n; 0 for a plain t-test.
-    runs : Series, optional
-        Values by run whose mean the estimate is; of a ratio, the linear terms of its logarithm.
-    shares : bool
-        Whether they are zeros and ones, or differences of such.
-
     References
     ----------
     .. [1] Hall. "On the removal of skewness by transformation". Journal of the Royal Statistical Society B 54, 1992.
     """
 
-    value: float
+    value: float  # value, error: the estimate and its standard error
     error: float
-    n: int
+    n: int  # runs
+    # right, left: how skewed the values may be to the right, at least 0, and to the left, at most 0, both divided by
+    # the root of n; 0 for a plain t-test
     right: float = 0.0
     left: float = 0.0
+    # values by run whose mean the estimate is; of a ratio, the linear terms of its logarithm
     runs: pd.Series | None = field(default=None, compare=False, repr=False)
-    shares: bool = False
+    shares: bool = False  # whether they are zeros and ones, or differences of such
 
     def tails(self, margin: float) -> tuple[float, float]:
         """Return p for "the effect is below the margin" and for "it is above"."""
@@ -156,42 +137,21 @@ def _back(x: float, s: float) -> float:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One comparison of a claim.
+    """One comparison of a claim."""
 
-    Attributes
-    ----------
-    name : str
-        What is compared where.
-    effect : float
-        The estimate.
-    interval : callable
-        From a two-sided level to the ends of the interval that a test at this level does not reject.
-    p, p_opposite : float
-        One-sided p-values of the claim and of its opposite.
-    n : int
-        Runs.
-    informative : bool
-        False if nobody succeeded in any run, so that the comparison says nothing.
-    error : float
-        Standard error of the effect, of a ratio that of its logarithm; NaN where there is none.
-    logged : bool
-        Whether the effect is a ratio.
-    against : callable, optional
-        From another relation to both p-values; None where the test has no margin.
-    estimate : Estimate, optional
-        With the values by run of which the effect is a mean; None of ranks, spreads and the bootstrap.
-    """
-
-    name: str
-    effect: float
+    name: str  # what is compared where
+    effect: float  # the estimate
+    # from a two-sided level to the ends of the interval that a test at this level does not reject
     interval: Callable[[float], tuple[float, float]]
-    p: float
+    p: float  # p, p_opposite: one-sided p-values of the claim and of its opposite
     p_opposite: float
-    n: int
-    informative: bool = True
-    error: float = np.nan
-    logged: bool = False
+    n: int  # runs
+    informative: bool = True  # false if nobody succeeded in any run, so that the comparison says nothing
+    error: float = np.nan  # standard error of the effect, of a ratio that of its logarithm; NaN where there is none
+    logged: bool = False  # whether the effect is a ratio
+    # from another relation to both p-values; None where the test has no margin
     against: Callable[[Relation], tuple[float, float]] | None = None
+    # with the values by run of which the effect is a mean; None of ranks, spreads and the bootstrap
     estimate: Estimate | None = None
 
     @property

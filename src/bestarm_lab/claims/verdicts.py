@@ -32,24 +32,12 @@ CONVENTIONS = {"as_written": "paper's text", "as_coded": "authors' code"}
 
 
 class Decision(NamedTuple):
-    """What an exact check found.
+    """What an exact check found."""
 
-    Attributes
-    ----------
-    holds : bool
-        Whether the statement is true of what was checked.
-    text : str
-        What was found.
-    informative : bool
-        False if nothing that was checked could have contradicted the statement.
-    checked : str
-        How much was checked without a violation, such as "3500 runs"; empty for arithmetic.
-    """
-
-    holds: bool
-    text: str
-    informative: bool = True
-    checked: str = ""
+    holds: bool  # whether the statement is true of what was checked
+    text: str  # what was found
+    informative: bool = True  # false if nothing that was checked could have contradicted the statement
+    checked: str = ""  # how much was checked without a violation, such as "3500 runs"; empty for arithmetic
 
 
 def two_sided(p: float, p_opposite: float) -> float:

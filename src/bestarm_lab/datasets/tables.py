@@ -41,24 +41,12 @@ MOTOR_COLUMNS = (
 
 @dataclass(frozen=True)
 class ArmTable:
-    """Rows that can be arms.
+    """Rows that can be arms."""
 
-    Attributes
-    ----------
-    features : ndarray, shape (n_rows, n_features)
-        Features as in the file.
-    target : ndarray, shape (n_rows,)
-        What is to be maximised, as in the file.
-    names : tuple of str
-        Names of the features.
-    n_imputed : int
-        Targets that were missing and are the mean of the others.
-    """
-
-    features: FloatArray
-    target: FloatArray
-    names: tuple[str, ...]
-    n_imputed: int = 0
+    features: FloatArray  # shape (n_rows, n_features): features as in the file
+    target: FloatArray  # shape (n_rows,): what is to be maximised, as in the file
+    names: tuple[str, ...]  # names of the features
+    n_imputed: int = 0  # targets that were missing and are the mean of the others
 
 
 def _read(path: Path, n_columns: int, *, header: int | None, columns: list[int] | list[str]) -> pd.DataFrame:
@@ -88,10 +76,7 @@ def _read(path: Path, n_columns: int, *, header: int | None, columns: list[int] 
 def read_automobile(path: Path) -> ArmTable:
     """Read cars with five features, and their prices in dollars ([1]_); a missing price is the mean of the others.
 
-    Raises
-    ------
-    ValueError
-        If the file is damaged.
+    Raises ValueError if the file is damaged.
     """
     table = _read(path, _CAR_COLUMNS, header=None, columns=[*CAR_FEATURES, _CAR_PRICE])
     features, price = table[list(CAR_FEATURES)], table[_CAR_PRICE]
@@ -110,7 +95,8 @@ def read_automobile(path: Path) -> ArmTable:
 def read_electric_motor(path: Path, target: str) -> ArmTable:
     """Read measurements of a motor ([2]_), standardised; the other eleven columns are the features.
 
-    The registered file is a sample of about 1.5% of the 998,070 rows that [3]_ speaks of.
+    The registered file is a sample of about 1.5% of the 998,070 rows that [3]_ speaks of. Raises ValueError if the
+    target is unknown or the file is damaged.
 
     Parameters
     ----------
@@ -118,11 +104,6 @@ def read_electric_motor(path: Path, target: str) -> ArmTable:
         The file; a name that ends in ``.gz`` is unpacked.
     target : str
         One of ``MOTOR_COLUMNS``: the code of [3]_ takes ``motor_speed``, its text a temperature, such as ``pm``.
-
-    Raises
-    ------
-    ValueError
-        If the target is unknown or the file is damaged.
     """
     if target not in MOTOR_COLUMNS:
         raise ValueError(f"target must be one of {', '.join(MOTOR_COLUMNS)}, got {target!r}.")

@@ -21,28 +21,17 @@ from bestarm_lab.experiments.scale import Profile, Scale, at_profile, check_prof
 
 @dataclass(frozen=True)
 class Computation:
-    """Rows that are no plain search: a function makes them.
+    """Rows that are no plain search: a function makes them."""
 
-    Parameters
-    ----------
-    title : str
-        In a figure's words.
-    rows : partial
-        A function with its settings. It is called with those of the profile, ``seed`` and ``workers``, and returns a
-        tidy frame with a column ``replication``.
-    profiles : mapping of str to mapping
-        Settings of each profile, ``replications`` among them.
-    data_files : sequence of str
-        Registered files that the function reads; where nobody has them it makes rows with ``data = "stand-in"``.
-    measured : bool
-        Whether the rows are kept, whatever the code, until they are measured again on purpose: wall times, which belong
-        to the machine that measured them, and tables that are too costly for every rebuild.
-    """
-
-    title: str
+    title: str  # in a figure's words
+    # a function with its settings. It is called with those of the profile, ``seed`` and ``workers``, and returns a tidy
+    # frame with a column ``replication``
     rows: partial[Any]
-    profiles: Mapping[Profile, Mapping[str, Any]]
+    profiles: Mapping[Profile, Mapping[str, Any]]  # settings of each profile, ``replications`` among them
+    # registered files that the function reads; where nobody has them it makes rows with ``data = "stand-in"``
     data_files: Sequence[str] = ()
+    # whether the rows are kept, whatever the code, until they are measured again on purpose: wall times, which belong
+    # to the machine that measured them, and tables that are too costly for every rebuild
     measured: bool = False
 
     def __post_init__(self) -> None:
@@ -60,10 +49,7 @@ class Computation:
     def changed(self, *, replications: int | None = None, settings: Mapping[str, Any] | None = None) -> Computation:
         """Return this computation with other replications, or other settings of its function, at every profile.
 
-        Raises
-        ------
-        ValueError
-            For a setting that the function does not have, with the list of what there is.
+        Raises ValueError for a setting that the function does not have, with the list of what there is.
         """
         return changed_computation(self, replications, settings)
 

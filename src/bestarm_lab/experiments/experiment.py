@@ -44,56 +44,27 @@ Metric = Callable[[Any, Any], FloatArray]
 
 @dataclass(frozen=True)
 class Experiment:
-    """Searches of a problem by policies.
+    """Searches of a problem by policies."""
 
-    Parameters
-    ----------
-    title : str
-        In a figure's words.
-    problem : partial
-        The problem's constructor with its settings.
-    series : mapping of str to Policy, partial or Series
-        In the order of the figure.
-    profiles : mapping of str to Scale
-        ``smoke``, ``laptop`` and, where it differs from ``laptop``, ``paper``.
-    metrics : sequence of function
-        From (problem, recommended) to one value a replication, see `bestarm_lab.metrics`.
-    conventions : sequence of {"as_written", "as_coded"}
-        Whose algorithms: the paper's text, the authors' code.
-    stand_in : partial, optional
-        The problem where nobody has the data.
-    vary : mapping of str to sequence
-        A cell for every combination of these settings of the problem; rows have a column for each.
-    budgets : sequence of int or PerArm, optional
-        One run for each budget; rows have a column ``budget``.
-    settings : mapping
-        Settings of every policy that has them.
-    every : int, optional
-        Record each replication every so many rounds as well; rows have a column ``budget``.
-    observe : callable, optional
-        From (policy, problem) to an observer, see `bestarm.observe`; rows have its ``columns``. It may end
-        runs, and adds then by ``closed`` the rows that stand for what was not searched.
-    block, max_pulls : int
-        Runs in one block; where a run is cut.
-    draws : str
-        Added to the name of the instance: other noise, for tuning.
-    """
-
-    title: str
-    problem: partial[Any]
-    series: Mapping[str, Any]
-    profiles: Mapping[Profile, Scale]
-    metrics: Sequence[Metric] = ()
+    title: str  # in a figure's words
+    problem: partial[Any]  # the problem's constructor with its settings
+    series: Mapping[str, Any]  # in the order of the figure
+    profiles: Mapping[Profile, Scale]  # ``smoke``, ``laptop`` and, where it differs from ``laptop``, ``paper``
+    metrics: Sequence[Metric] = ()  # from (problem, recommended) to one value a replication, see `bestarm_lab.metrics`
+    # {"as_written", "as_coded"}: whose algorithms: the paper's text, the authors' code
     conventions: Sequence[Convention] = ("as_written",)
-    stand_in: partial[Any] | None = None
+    stand_in: partial[Any] | None = None  # the problem where nobody has the data
+    # a cell for every combination of these settings of the problem; rows have a column for each
     vary: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    budgets: Budgets | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    every: int | None = None
+    budgets: Budgets | None = None  # one run for each budget; rows have a column ``budget``
+    settings: Mapping[str, Any] = field(default_factory=dict)  # settings of every policy that has them
+    every: int | None = None  # record each replication every so many rounds as well; rows have a column ``budget``
+    # from (policy, problem) to an observer, see `bestarm.observe`; rows have its ``columns``. It may end runs, and adds
+    # then by ``closed`` the rows that stand for what was not searched
     observe: Any = None
-    block: int = 250
+    block: int = 250  # block, max_pulls: runs in one block; where a run is cut
     max_pulls: int = MAX_PULLS
-    draws: str = ""
+    draws: str = ""  # added to the name of the instance: other noise, for tuning
 
     def __post_init__(self) -> None:
         check_profiles(self.title, self.profiles)
@@ -122,6 +93,7 @@ class Experiment:
         """Return this experiment with some of its parts replaced; what is not named stays as it is.
 
         Rows whose key a change leaves alone are not simulated again: those of fewer runs, or beside a new series.
+        Raises ValueError for a setting that neither the problem nor any policy has, with the list of what there is.
 
         Parameters
         ----------
@@ -137,11 +109,6 @@ class Experiment:
             Settings of the problem, and of its stand-in where that has them.
         settings : mapping, optional
             Settings of every policy that has them.
-
-        Raises
-        ------
-        ValueError
-            For a setting that neither the problem nor any policy has, with the list of what there is.
         """
         return changed_experiment(self, series, replications, vary, budgets, problem, settings)
 
@@ -165,10 +132,7 @@ class Experiment:
     def on_data(self) -> Experiment:
         """Return this experiment on its real data or, where nobody has them, on its stand-in.
 
-        Raises
-        ------
-        DataUnavailable
-            If there is no stand-in either.
+        Raises DataUnavailable if there is no stand-in either.
         """
         if self.stand_in is None:
             self.first_problem()
@@ -270,10 +234,7 @@ class Cell:
 def with_settings(problem: partial[Any], settings: Mapping[str, Any]) -> partial[Any]:
     """Return a problem's constructor with some settings replaced.
 
-    Raises
-    ------
-    ValueError
-        For a setting that the constructor does not have.
+    Raises ValueError for a setting that the constructor does not have.
     """
     accepted = inspect.signature(problem.func).parameters
     if unknown := sorted(set(settings) - set(accepted)):

@@ -13,29 +13,16 @@ from bestarm_lab.experiments.keys import digest
 
 @dataclass(frozen=True)
 class Part:
-    """What is computed and stored under one key: one series in one cell, or a whole computation.
+    """What is computed and stored under one key: one series in one cell, or a whole computation."""
 
-    Attributes
-    ----------
-    settings, code : str
-        Hashes of the specification (settings, data, seed), and of the code that runs.
-    columns : dict
-        Columns that are the same in all of its rows, ``convention`` and ``series`` first.
-    replications, block : int
-        Runs, and runs in one block (a unit of work, of storage and of loss).
-    compute : callable
-        From the first and the last replication but one to rows with a column ``replication``.
-    wanted : tuple of str
-        Columns that stored rows must have.
-    """
-
-    settings: str
+    settings: str  # settings, code: hashes of the specification (settings, data, seed), and of the code that runs
     code: str
-    columns: dict[str, Any]
-    replications: int
+    columns: dict[str, Any]  # columns that are the same in all of its rows, ``convention`` and ``series`` first
+    replications: int  # replications, block: runs, and runs in one block (a unit of work, of storage and of loss)
     block: int
+    # from the first and the last replication but one to rows with a column ``replication``
     compute: Callable[[int, int], pd.DataFrame]
-    wanted: tuple[str, ...] = ()
+    wanted: tuple[str, ...] = ()  # columns that stored rows must have
 
     @property
     def key(self) -> str:

@@ -26,31 +26,18 @@ Budgets = Sequence[int] | PerArm
 class Scale:
     """How much of an experiment a profile runs; what is left out is as the experiment says.
 
-    Parameters
-    ----------
-    replications : int
-        Runs of every series.
-    budgets, vary, max_pulls
-        In the place of the experiment's.
-    settings : mapping
-        Settings of every policy that has them (steps, rounds), so that what costs time can be cut.
-    problem : mapping
-        Settings of the problem, such as for how many runs it has candidates.
-    fewer : mapping of str to mapping
-        ``{"n_arms": {64: 200}}``: at most so many replications in cells with at least so much of a setting.
-
-    Raises
-    ------
-    ValueError
-        If ``replications`` is not positive.
+    Raises ValueError if ``replications`` is not positive.
     """
 
-    replications: int
-    budgets: Budgets | None = None
+    replications: int  # runs of every series
+    budgets: Budgets | None = None  # budgets, vary, max_pulls: in the place of the experiment's
     vary: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    # settings of every policy that has them (steps, rounds), so that what costs time can be cut
     settings: Mapping[str, Any] = field(default_factory=dict)
+    # settings of the problem, such as for how many runs it has candidates
     problem: Mapping[str, Any] = field(default_factory=dict)
     max_pulls: int | None = None
+    # ``{"n_arms": {64: 200}}``: at most so many replications in cells with at least so much of a setting
     fewer: Mapping[str, Mapping[float, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -94,10 +81,7 @@ def check_profiles(title: str, profiles: Mapping[Profile, Any]) -> None:
 def at_profile(profiles: Mapping[Profile, T], profile: Profile) -> T:
     """Return what belongs to a profile; ``paper`` is ``laptop`` where nothing else is said.
 
-    Raises
-    ------
-    ValueError
-        For an unknown profile.
+    Raises ValueError for an unknown profile.
     """
     if profile not in get_args(Profile):
         raise ValueError(f"a profile is {', '.join(get_args(Profile))}; got {profile!r}.")

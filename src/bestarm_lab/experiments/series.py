@@ -14,39 +14,21 @@ Convention = Literal["as_written", "as_coded"]
 
 @dataclass(frozen=True)
 class Series:
-    """One curve or box of a figure, where it needs more than a policy.
+    """One curve or box of a figure, where it needs more than a policy."""
 
-    Parameters
-    ----------
-    policy : Policy, or partial of its constructor
-        What searches; a partial where a setting (the budget) is known only cell by cell.
-    coded : Policy or partial, optional
-        What stands in its place under the convention ``as_coded``, before `as_coded` is called.
-    label : str, optional
-        Key of the policy's own random choices; by default the name of the series up to " | ", so that a series
-        "A | one change" differs from A in nothing else.
-    problem : mapping
-        Settings in which this series' problem differs from the experiment's.
-    budgets : sequence of int or PerArm, optional
-        One run for each budget, in place of the experiment's.
-    within : mapping
-        ``{"n_arms": 16}`` leaves out cells with more.
-    coded_within : mapping
-        The same for the convention ``as_coded`` alone.
-    conventions : sequence of {"as_written", "as_coded"}, optional
-        Those of the experiment under which it runs; by default all.
-    replications, coded_replications : int, optional
-        Runs of this series, where they are fewer; the second for the convention ``as_coded`` alone.
-    """
-
-    policy: Any
-    coded: Any = None
+    policy: Any  # what searches; a partial where a setting (the budget) is known only cell by cell
+    coded: Any = None  # what stands in its place under the convention ``as_coded``, before `as_coded` is called
+    # key of the policy's own random choices; by default the name of the series up to " | ", so that a series "A | one
+    # change" differs from A in nothing else
     label: str | None = None
+    # settings in which this series' problem differs from the experiment's
     problem: Mapping[str, Any] = field(default_factory=dict)
-    budgets: Budgets | None = None
-    within: Mapping[str, float] = field(default_factory=dict)
-    coded_within: Mapping[str, float] = field(default_factory=dict)
-    conventions: Sequence[Convention] | None = None
+    budgets: Budgets | None = None  # one run for each budget, in place of the experiment's
+    within: Mapping[str, float] = field(default_factory=dict)  # ``{"n_arms": 16}`` leaves out cells with more
+    coded_within: Mapping[str, float] = field(default_factory=dict)  # the same for the convention ``as_coded`` alone
+    conventions: Sequence[Convention] | None = None  # those of the experiment under which it runs; by default all
+    # replications, coded_replications: runs of this series, where they are fewer; the second for the convention
+    # ``as_coded`` alone
     replications: int | None = None
     coded_replications: int | None = None
 
@@ -58,10 +40,7 @@ class Series:
 def setting_of_each(series: Mapping[str, Any], setting: str) -> dict[str, Any]:
     """Return what each series of an experiment sets of its problem or, if it sets no such thing, of its policy.
 
-    Raises
-    ------
-    ValueError
-        If a series sets it in neither.
+    Raises ValueError if a series sets it in neither.
     """
     found: dict[str, Any] = {}
     for name, given in series.items():

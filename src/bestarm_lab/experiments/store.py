@@ -43,6 +43,8 @@ def seal(frame: pd.DataFrame) -> str:
 def write_rows(frame: pd.DataFrame, path: Path, name: str, made_by: MadeBy | None = None) -> None:
     """Write rows with their seal, so that the file is either absent or whole, whatever happens in between.
 
+    Raises OSError if the disk is full or read-only; the message names the file, and no partial file stays.
+
     Parameters
     ----------
     frame : DataFrame
@@ -53,11 +55,6 @@ def write_rows(frame: pd.DataFrame, path: Path, name: str, made_by: MadeBy | Non
         What the rows are; they are refused when they are read under another name.
     made_by : mapping, optional
         What is behind each key of the rows, for `read_made_by`.
-
-    Raises
-    ------
-    OSError
-        If the disk is full or read-only; the message names the file, and no partial file stays.
     """
     table = pyarrow.Table.from_pandas(frame, preserve_index=False)
     known = {_SEAL: seal(frame).encode(), _NAME: name.encode()}
@@ -109,15 +106,9 @@ def read_made_by(path: Path) -> MadeBy:
 
 @dataclass(frozen=True)
 class Store:
-    """Blocks of rows below one folder, found by the key of the part that they belong to.
+    """Blocks of rows below one folder, found by the key of the part that they belong to."""
 
-    Parameters
-    ----------
-    folder : Path
-        Where the blocks lie; made when needed, safe to delete.
-    """
-
-    folder: Path
+    folder: Path  # where the blocks lie; made when needed, safe to delete
 
     def path(self, key: str, start: int, stop: int) -> Path:
         """Return the file of replications ``start`` to ``stop - 1`` of one part."""

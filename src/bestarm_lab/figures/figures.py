@@ -31,48 +31,26 @@ class PanelStyle(NamedTuple):
     """How panels of lines are drawn; `line_panels` takes each of these by its name.
 
     ``places, log, possible`` and ``reference`` may each be a mapping from panel to value.
-
-    Attributes
-    ----------
-    marks : str
-        ``"interval"``, ``"band"``, ``"none"``, or ``"standard deviation"``: a band of the statistic of that name.
-    spread : str
-        What bars and bands are, in words.
-    places : {"", "even"}
-        Whether the values of x stand at equal distances. Words always do, and are never joined.
-    log : {"", "x", "y", "xy"}
-        Logarithmic axes. Where y is logarithmic, a value of zero is an open marker at its upper limit.
-    possible : (float or None, float or None)
-        Range that values can have: intervals are clipped to it, and a panel shows it whole.
-    reference : float or function of x, optional
-        A dashed line; ``reference_label`` is its entry in the legend.
-    highlight : sequence of str
-        Series in colour where there are more than eight, the others grey; by default the first eight.
-    joined : bool
-        Whether points of a series are joined.
-    styles : mapping of str to Style, optional
-        For series that are no algorithms.
-    wrap : int
-        Panels in a row, by default up to three.
-    height : float
-        Of a row of panels, in inches.
-    share_y : bool
-        Whether all panels have the same y.
     """
 
+    # ``"interval"``, ``"band"``, ``"none"``, or ``"standard deviation"``: a band of the statistic of that name
     marks: str = "interval"
-    spread: str = "95% intervals"
+    spread: str = "95% intervals"  # what bars and bands are, in words
+    # {"", "even"}: whether the values of x stand at equal distances. Words always do, and are never joined
     places: Any = ""
+    # {"", "x", "y", "xy"}: logarithmic axes. Where y is logarithmic, a value of zero is an open marker at its upper
+    # limit
     log: Any = ""
-    possible: Any = None
-    reference: Any = None
+    possible: Any = None  # range that values can have: intervals are clipped to it, and a panel shows it whole
+    reference: Any = None  # a dashed line; ``reference_label`` is its entry in the legend
     reference_label: str = ""
+    # series in colour where there are more than eight, the others grey; by default the first eight
     highlight: Sequence[str] = ()
-    joined: bool = True
-    styles: Mapping[str, Style] | None = None
-    wrap: int = 0
-    height: float = 2.4
-    share_y: bool = True
+    joined: bool = True  # whether points of a series are joined
+    styles: Mapping[str, Style] | None = None  # for series that are no algorithms
+    wrap: int = 0  # panels in a row, by default up to three
+    height: float = 2.4  # of a row of panels, in inches
+    share_y: bool = True  # whether all panels have the same y
 
 
 def wide(n_rows: int = 1, height: float = 2.6) -> tuple[float, float]:

@@ -24,19 +24,11 @@ NARROW_RATIO_TICKS = [0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 2.
 
 
 class EffectScale(NamedTuple):
-    """What effects are measured against; `forest` takes each of these by its name.
+    """What effects are measured against; `forest` takes each of these by its name."""
 
-    Attributes
-    ----------
-    reference, reference_label : float, str
-        Where nothing changes, and what stands there.
-    log : bool
-        Whether values are ratios, on a logarithmic axis.
-    """
-
-    reference: float = 0.0
+    reference: float = 0.0  # reference, reference_label: where nothing changes, and what stands there
     reference_label: str = "as written"
-    log: bool = False
+    log: bool = False  # whether values are ratios, on a logarithmic axis
 
 
 def forest_lines(values: pd.DataFrame) -> list[tuple[str, str]]:

@@ -34,6 +34,9 @@ def theirs(statistic: str, words: str = PRINTED) -> str:
 def read_printed(given: Mapping[str, Any], file: str, figures: Iterable[str]) -> dict[str, pd.DataFrame]:
     """Return, for each figure, the rows of the paper's values.
 
+    Raises ValueError for an unknown figure, an unknown or missing key, or a value that is no number, with its place in
+    the file.
+
     Parameters
     ----------
     given : mapping
@@ -48,11 +51,6 @@ def read_printed(given: Mapping[str, Any], file: str, figures: Iterable[str]) ->
     dict of str to DataFrame
         Rows in the columns of a figure's CSV. Their statistic ends in `PRINTED` or `READ_OFF`, their convention is
         ``printed``, and ``data`` is the place in the paper.
-
-    Raises
-    ------
-    ValueError
-        For an unknown figure, an unknown or missing key, or a value that is no number, with its place in the file.
     """
     if not isinstance(given, Mapping):
         raise ValueError(f"{file}: expected figures with lists of printed values, got {given!r}.")
@@ -83,17 +81,13 @@ def _rows(given: YamlKeys) -> list[dict[str, Any]]:
 def beside(values: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
     """Return the values of a figure with the paper's below them, as far as the figure shows their panel, series and x.
 
-    A run at smoke scale, or with changed parameters, may show fewer of them.
+    A run at smoke scale, or with changed parameters, may show fewer of them. Raises ValueError for a value of the paper
+    whose statistic the figure does not have.
 
     Parameters
     ----------
     values, printed : DataFrame
         Ours, and the paper's from `read_printed`, in the columns of a figure's CSV.
-
-    Raises
-    ------
-    ValueError
-        For a value of the paper whose statistic the figure does not have.
     """
     ours = [statistic for statistic in values["statistic"].unique() if statistic]
     known = [theirs(statistic, words) for statistic in ours for words in (PRINTED, READ_OFF)]

@@ -32,10 +32,7 @@ _KNOWN: dict[str, Style] = {}  # of the studies that are loaded
 def register_styles(styles: Mapping[str, Style]) -> None:
     """Take in the styles of a study's algorithms; one that two studies have is drawn alike in both.
 
-    Raises
-    ------
-    ValueError
-        For an algorithm that is known with another style.
+    Raises ValueError for an algorithm that is known with another style.
     """
     for name, style in styles.items():
         if _KNOWN.setdefault(name, style) != style:

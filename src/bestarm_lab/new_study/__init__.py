@@ -18,10 +18,7 @@ _IGNORE = ".venv/\n__pycache__/\n*.egg-info/\n_quick/\n_store/\n_rebuild/\ndata/
 def check_name(name: str, known: list[str]) -> None:
     """Refuse a name that cannot be a package's, or that a study has already.
 
-    Raises
-    ------
-    ValueError
-        With the name and the rule.
+    Raises ValueError with the name and the rule.
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
         raise ValueError(f"a study's name is a word of small letters, digits and _, got {name!r}; take my_study.")
@@ -32,6 +29,8 @@ def check_name(name: str, known: list[str]) -> None:
 def new_study(name: str, at: Path | None, known: list[str]) -> list[Path]:
     """Write a toy study, and return its files.
 
+    Raises ValueError for a name that is taken or no word, a folder that is not empty, or where there is no checkout.
+
     Parameters
     ----------
     name : str
@@ -41,11 +40,6 @@ def new_study(name: str, at: Path | None, known: list[str]) -> list[Path]:
         checkout, and its lines into ``pyproject.toml`` and ``dvc.yaml``.
     known : list of str
         Names of the studies that there are.
-
-    Raises
-    ------
-    ValueError
-        For a name that is taken or no word, a folder that is not empty, or where there is no checkout.
     """
     check_name(name, known)
     if at is None:

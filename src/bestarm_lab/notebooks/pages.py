@@ -228,10 +228,7 @@ def planned_runs() -> str:
 def rebuilt(page: Path, made: Mapping[str, str]) -> str:
     """Return a page with the parts that are written here, by their subjects, made anew.
 
-    Raises
-    ------
-    ValueError
-        If the page has no place for one.
+    Raises ValueError if the page has no place for one.
     """
     text = page.read_text(encoding="utf-8")
     for subject, part in made.items():

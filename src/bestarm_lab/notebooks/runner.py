@@ -40,10 +40,7 @@ def notebooks_of(study: str | None = None) -> list[Path]:
 def notebook_path(name: str) -> Path:
     """Return the file of a notebook, named ``study/notebook``.
 
-    Raises
-    ------
-    ValueError
-        For an unknown name, with the list of what there is.
+    Raises ValueError for an unknown name, with the list of what there is.
     """
     path = NOTEBOOKS / f"{name.removeprefix('notebooks/').removesuffix('.ipynb')}.ipynb"
     if not path.is_file():
@@ -72,7 +69,8 @@ def run_notebook(name: str, profile: str = PUBLISHED, **parameters: Any) -> Path
     At the published profile without other parameters the notebook file itself receives its text outputs, and its
     figures replace those in ``figures/<study>/<notebook>/``. Otherwise the executed copy and its figures go below
     ``_quick/<profile>/``, with changed parameters, given here or edited in the notebook, below ``_quick/changed/``.
-    Where data stand in, what is published stays as it is, figures and text.
+    Where data stand in, what is published stays as it is, figures and text. Raises ValueError for an unknown notebook
+    or parameter, before anything runs. Raises NotebookFailed if a cell raises.
 
     Parameters
     ----------
@@ -87,13 +85,6 @@ def run_notebook(name: str, profile: str = PUBLISHED, **parameters: Any) -> Path
     -------
     Path
         The executed notebook.
-
-    Raises
-    ------
-    ValueError
-        For an unknown notebook or parameter, before anything runs.
-    NotebookFailed
-        If a cell raises.
     """
     path = notebook_path(name)
     import nbformat

@@ -39,27 +39,17 @@ _Data = TypeVar("_Data")
 
 @dataclass
 class Section:
-    """One section of a paper at one scale.
+    """One section of a paper at one scale."""
 
-    Parameters
-    ----------
-    study, notebook : str
-        ``notebooks/<study>/<notebook>.ipynb``.
-    profile : {"smoke", "laptop", "paper"}
-        Scale.
-    output_dir : str
-        Where ``figures/`` is made, relative to the root of the project. The pipeline names another place by
-        ``$BESTARM_OUTPUT``, so that a notebook that is read and run leaves the published figures alone.
-    changed : dict, optional
-        Parameters that are not as published; by default those of the notebook that is running, see
-        `bestarm_lab.notebooks.parameters`. Rows that they need and that are not committed are simulated into
-        ``_quick/``, and figures are headed by them in place of the published finding.
-    """
-
-    study: str
+    study: str  # study, notebook: ``notebooks/<study>/<notebook>.ipynb``
     notebook: str
-    profile: Profile
+    profile: Profile  # {"smoke", "laptop", "paper"}: scale
+    # where ``figures/`` is made, relative to the root of the project. The pipeline names another place by
+    # ``$BESTARM_OUTPUT``, so that a notebook that is read and run leaves the published figures alone
     output_dir: str = "_quick"
+    # parameters that are not as published; by default those of the notebook that is running, see
+    # `bestarm_lab.notebooks.parameters`. Rows that they need and that are not committed are simulated into ``_quick/``,
+    # and figures are headed by them in place of the published finding
     changed: dict[str, Any] | None = None
     found: dict[str, pd.DataFrame] = field(default_factory=dict)
     scales: dict[str, Profile] = field(default_factory=dict)
@@ -208,10 +198,7 @@ class Section:
     def picture(self, name: str, figure: Figure) -> None:
         """Save a diagram, which plots no numbers and has no title, as PNG and SVG; display and close it.
 
-        Raises
-        ------
-        ValueError
-            If the diagram has a title: nothing could test what it claims.
+        Raises ValueError if the diagram has a title: nothing could test what it claims.
         """
         if above := _above(figure):
             raise ValueError(f"the diagram {name!r} has the title {above[0].get_text()!r}; draw it without one.")

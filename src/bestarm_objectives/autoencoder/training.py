@@ -29,33 +29,19 @@ from bestarm.interface import FloatArray
 class Coding:
     """How an autoencoder is trained.
 
-    Parameters
-    ----------
-    layers : tuple of int
-        Units of the encoder's layers, the bottleneck last.
-    dropout, learning_rate : float
-        Of the layers between; of Adam.
-    minibatch, epochs, patience : int
-        Signatures in a step; at most so many epochs, and so many without a lower error on the validation set.
-    validation : float
-        Share of the signatures whose error ends the training.
-    seed : int
-        Of the split, the initial weights, the minibatches and the dropout.
-
-    Raises
-    ------
-    ValueError
-        For a setting out of its range.
+    Raises ValueError for a setting out of its range.
     """
 
-    layers: tuple[int, ...] = (1500, 300, 100)
-    dropout: float = 0.1
+    layers: tuple[int, ...] = (1500, 300, 100)  # units of the encoder's layers, the bottleneck last
+    dropout: float = 0.1  # dropout, learning_rate: of the layers between; of Adam
     learning_rate: float = 1e-3
+    # minibatch, epochs, patience: signatures in a step; at most so many epochs, and so many without a lower error on
+    # the validation set
     minibatch: int = 128
     epochs: int = 100
     patience: int = 10
-    validation: float = 0.1
-    seed: int = 0
+    validation: float = 0.1  # share of the signatures whose error ends the training
+    seed: int = 0  # of the split, the initial weights, the minibatches and the dropout
 
     def __post_init__(self) -> None:
         if min((*self.layers, self.minibatch - 1, self.epochs, self.patience)) < 1:
@@ -68,22 +54,15 @@ class Coding:
 
 
 class Embedding(NamedTuple):
-    """What an autoencoder found.
+    """What an autoencoder found."""
 
-    Attributes
-    ----------
-    codes : ndarray of float32, shape (n_arms, layers[-1])
-        The bottleneck of every signature, each coordinate with mean 0 and standard deviation 1.
-    errors : ndarray, shape (n_epochs, 2)
-        Mean squared error after each epoch: of the training set (with dropout), of the validation set; 1 is what the
-        means of the genes reach, since genes are scaled.
-    best : int
-        The epoch whose weights were kept.
-    """
-
+    # shape (n_arms, layers[-1]): the bottleneck of every signature, each coordinate with mean 0 and standard deviation
+    # 1
     codes: FloatArray
+    # shape (n_epochs, 2): mean squared error after each epoch: of the training set (with dropout), of the validation
+    # set; 1 is what the means of the genes reach, since genes are scaled
     errors: FloatArray
-    best: int
+    best: int  # the epoch whose weights were kept
 
 
 def _stack(sizes: tuple[int, ...], dropout: float) -> Iterator[nn.Module]:
@@ -98,11 +77,7 @@ def train(signatures: FloatArray, coding: Coding) -> Embedding:
     """Return the embedding of signatures, shape (n_arms, n_genes), each gene scaled before.
 
     Time grows with epochs times arms times weights: about 7.9 million multiplications a signature and epoch, thrice.
-
-    Raises
-    ------
-    ValueError
-        If there are too few signatures for a minibatch of two.
+    Raises ValueError if there are too few signatures for a minibatch of two.
     """
     n, n_genes = signatures.shape
     n_held = max(1, round(coding.validation * n))

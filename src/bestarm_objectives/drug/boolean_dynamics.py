@@ -22,17 +22,10 @@ from bestarm_objectives.drug.gene_table import UNKNOWN, StateArray
 
 
 class Settled(NamedTuple):
-    """Where asynchronous runs ended.
+    """Where asynchronous runs ended."""
 
-    Attributes
-    ----------
-    states : ndarray of int8, shape (R, G)
-        The fixed point of each run; a row of `UNKNOWN` where none was reached.
-    changes : ndarray of int64, shape (R,)
-        How many genes changed on the way, one at a time; -1 where no fixed point was reached.
-    """
-
-    states: StateArray
+    states: StateArray  # shape (R, G): the fixed point of each run; a row of `UNKNOWN` where none was reached
+    # shape (R,): how many genes changed on the way, one at a time; -1 where no fixed point was reached
     changes: IntArray
 
 
@@ -122,6 +115,7 @@ def settle(
 
     Unknown genes start at 0 or 1 with equal probability. Then a gene whose update function disagrees with it is drawn
     uniformly and changed, until there is none: as drawing among all genes, without the draws that change nothing.
+    Raises ValueError if the shapes do not fit, or a value is none of 0, 1 and `UNKNOWN`.
 
     Parameters
     ----------
@@ -139,11 +133,6 @@ def settle(
         Starts after which a run is given up.
     purpose : str, default="network"
         Key of the draws within ``streams``.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not fit, or a value is none of 0, 1 and `UNKNOWN`.
     """
     if initial.shape != (len(streams.replications), network.n_genes):
         raise ValueError(

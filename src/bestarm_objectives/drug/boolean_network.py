@@ -35,30 +35,16 @@ class Edge(NamedTuple):
 class BooleanNetwork:
     """Genes with one update function each, as truth tables over their regulators.
 
-    Parameters
-    ----------
-    genes : tuple of str, length G
-        Gene symbols; every state lists the genes in this order.
-    regulators : ndarray of int64, shape (G, max_regulators)
-        Indices of the genes that each gene reads, padded with -1.
-    truth : ndarray of int8, shape (G, 2**max_regulators)
-        ``truth[g, row]`` is the next value of gene g, where bit k of ``row`` is the state of ``regulators[g, k]``.
-    edges : tuple of Edge
-        The signed interactions; empty where only the update functions are known.
-    perturbed : tuple of str
-        Genes that the model marks as perturbed in the experiments behind it.
-
-    Raises
-    ------
-    ValueError
-        If a gene appears twice or the arrays do not fit each other.
+    Raises ValueError if a gene appears twice or the arrays do not fit each other.
     """
 
-    genes: tuple[str, ...]
-    regulators: IntArray
+    genes: tuple[str, ...]  # length G: gene symbols; every state lists the genes in this order
+    regulators: IntArray  # shape (G, max_regulators): indices of the genes that each gene reads, padded with -1
+    # shape (G, 2**max_regulators): ``truth[g, row]`` is the next value of gene g, where bit k of ``row`` is the state
+    # of ``regulators[g, k]``
     truth: StateArray
-    edges: tuple[Edge, ...] = ()
-    perturbed: tuple[str, ...] = ()
+    edges: tuple[Edge, ...] = ()  # the signed interactions; empty where only the update functions are known
+    perturbed: tuple[str, ...] = ()  # genes that the model marks as perturbed in the experiments behind it
 
     def __post_init__(self) -> None:
         repeated = sorted({gene for gene in self.genes if self.genes.count(gene) > 1})
@@ -87,6 +73,8 @@ class BooleanNetwork:
     ) -> Self:
         """Tabulate update functions.
 
+        Raises ValueError if a gene has no function, a regulator is no gene, or there are more than 12 regulators.
+
         Parameters
         ----------
         genes : sequence of str
@@ -95,11 +83,6 @@ class BooleanNetwork:
             The function receives the states of the regulators by name and returns the gene's next value.
         edges, perturbed : iterable
             As in the class.
-
-        Raises
-        ------
-        ValueError
-            If a gene has no function, a regulator is no gene, or there are more than 12 regulators.
         """
         index = {gene: i for i, gene in enumerate(genes)}
         missing = [gene for gene in genes if gene not in functions]

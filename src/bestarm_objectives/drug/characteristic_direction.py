@@ -20,10 +20,11 @@ def characteristic_direction(
 ) -> FloatArray:
     r"""Return the direction in which one group of profiles differs from another, CD([group || reference]).
 
-    The normal of the hyperplane that linear discriminant analysis puts between the groups ([1]_):
-    :math:`b \propto V S_\gamma^{-1} V^\top (\bar x_{group} - \bar x_{reference})` with :math:`V` the principal axes of
-    all profiles, :math:`S` the covariance within groups on these axes, :math:`\bar s^2` its mean diagonal, and
-    :math:`S_\gamma = \gamma S + (1 - \gamma) \bar s^2 I`.
+    The normal of the hyperplane that linear discriminant analysis puts between the groups ([1]_): :math:`b \propto V
+    S_\gamma^{-1} V^\top (\bar x_{group} - \bar x_{reference})` with :math:`V` the principal axes of all profiles,
+    :math:`S` the covariance within groups on these axes, :math:`\bar s^2` its mean diagonal, and :math:`S_\gamma =
+    \gamma S + (1 - \gamma) \bar s^2 I`. Raises ValueError if the genes differ in number, a parameter is out of range, a
+    value is not finite, or the means are equal.
 
     Parameters
     ----------
@@ -39,11 +40,6 @@ def characteristic_direction(
     -------
     ndarray, shape (n_genes,)
         Unit vector, positive where the group exceeds the reference.
-
-    Raises
-    ------
-    ValueError
-        If the genes differ in number, a parameter is out of range, a value is not finite, or the means are equal.
     """
     if group.ndim != 2 or reference.ndim != 2 or group.shape[1] != reference.shape[1]:
         raise ValueError(

@@ -57,46 +57,25 @@ FINAL_GENES = 20  # genes that a stand-in experiment observes at its end
 
 @dataclass(frozen=True)
 class DrugData:
-    """What Appendix B of the paper rests on.
+    """What Appendix B of the paper rests on."""
 
-    Attributes
-    ----------
-    network : BooleanNetwork
-        The inferred network.
-    observations : tuple of Observation
-        The experiments that the inference had to explain.
-    patients, controls : GeneTable
-        Expression profiles.
-    features, signatures, binary_signatures : GeneTable
-        Features of the arms; real-valued signatures of the baseline; binary signatures of the simulator.
-    phenotype, binary_phenotype : GeneTable
-        How patients differ from controls, with values and as 0 and 1.
-    drugs : tuple of Drug
-        The paper's ten.
-    labelled : tuple of Drug
-        All drugs with a signature that are known to be anti-epileptic or pro-convulsant; the paper's ten come first.
-    log : SimulationLog
-        The recorded simulations.
-    rewards : ndarray, shape (18, 10)
-        The table of recorded rewards.
-    data : {"real", "stand-in"}
-        Where all this comes from.
-    """
-
-    network: BooleanNetwork
-    observations: tuple[Observation, ...]
-    patients: GeneTable
+    network: BooleanNetwork  # the inferred network
+    observations: tuple[Observation, ...]  # the experiments that the inference had to explain
+    patients: GeneTable  # patients, controls: expression profiles
     controls: GeneTable
+    # features, signatures, binary_signatures: features of the arms; real-valued signatures of the baseline; binary
+    # signatures of the simulator
     features: GeneTable
     signatures: GeneTable
     binary_signatures: GeneTable
-    phenotype: GeneTable
+    phenotype: GeneTable  # phenotype, binary_phenotype: how patients differ from controls, with values and as 0 and 1
     binary_phenotype: GeneTable
-    drugs: tuple[Drug, ...]
+    drugs: tuple[Drug, ...]  # the paper's ten
+    # all drugs with a signature that are known to be anti-epileptic or pro-convulsant; the paper's ten come first
     labelled: tuple[Drug, ...]
-    log: SimulationLog
-    rewards: FloatArray
-    data: str
+    log: SimulationLog  # the recorded simulations
+    rewards: FloatArray  # shape (18, 10): the table of recorded rewards
+    data: str  # {"real", "stand-in"}: where all this comes from
 
     def simulator(self, drugs: Sequence[Drug] | None = None, *, clamped: bool = False) -> DrugSimulator:
         """Return the simulator for some drugs, by default the paper's ten; see `DrugSimulator` for ``clamped``."""
@@ -126,12 +105,8 @@ def anti_epileptic(drugs: Sequence[Drug]) -> BoolArray:
 def published_drug_data() -> DrugData:
     """Return the authors' files.
 
-    Raises
-    ------
-    DataUnavailable
-        If one of them cannot be found; `stand_in_data` has the same schema.
-    ValueError
-        If one is not what it should be.
+    Raises DataUnavailable if one of them cannot be found; `stand_in_data` has the same schema. Raises ValueError if one
+    is not what it should be.
     """
     network = read_model(fetch("epilepsy-network"))
     binary_signatures = read_binary_signatures(fetch("drug-signatures-binary"))

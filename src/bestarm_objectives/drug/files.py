@@ -53,28 +53,17 @@ DRUGS = (
 
 @dataclass(frozen=True)
 class RewardTable:
-    """Recorded rewards.
+    """Recorded rewards."""
 
-    Attributes
-    ----------
-    drugs : tuple of Drug, length 10
-        The arms, in the order of the columns.
-    values : ndarray, shape (18, 10)
-        Reward of each drug in each patient, in [0, 1].
-    """
-
-    drugs: tuple[Drug, ...]
-    values: FloatArray
+    drugs: tuple[Drug, ...]  # length 10: the arms, in the order of the columns
+    values: FloatArray  # shape (18, 10): reward of each drug in each patient, in [0, 1]
 
 
 @says_which_file
 def read_rewards(path: Path) -> RewardTable:
     """Read the table of recorded rewards: 18 rows of 10 numbers, no header, in the order of `DRUGS`.
 
-    Raises
-    ------
-    ValueError
-        If the shape differs or a value lies outside [0, 1].
+    Raises ValueError if the shape differs or a value lies outside [0, 1].
     """
     try:
         values = np.loadtxt(path, ndmin=2)
@@ -95,12 +84,8 @@ def read_signatures(path: Path) -> GeneTable:
 
     There are two such files: 71 genes of the network (the features of the arms), and 67 genes, 52 of them in the
     network (what the baseline uses). **They name the same profiles differently**: see ``tests/test_drug_data.py``.
-
-    Raises
-    ------
-    ValueError
-        If it is no table of numbers, lacks one of the ten drugs, has another number of columns, or a column has
-        another norm than 1.
+    Raises ValueError if it is no table of numbers, lacks one of the ten drugs, has another number of columns, or a
+    column has another norm than 1.
     """
     table = read_gene_table(path, n_profiles=N_DRUGS, required_profiles=[drug.cid for drug in DRUGS])
     norms = np.linalg.norm(table.values, axis=0)
@@ -114,10 +99,7 @@ def read_signatures(path: Path) -> GeneTable:
 def read_binary_signatures(path: Path) -> GeneTable:
     """Read binary signatures: 0, 1 or empty for 67 genes and 512 drugs, the 509 of the other files among them.
 
-    Raises
-    ------
-    ValueError
-        If it is no table of 0, 1 and empty cells, or lacks one of the ten drugs.
+    Raises ValueError if it is no table of 0, 1 and empty cells, or lacks one of the ten drugs.
     """
     return _binary(path, read_gene_table(path, required_profiles=[drug.cid for drug in DRUGS]))
 
@@ -126,17 +108,14 @@ def read_binary_signatures(path: Path) -> GeneTable:
 def read_expression(path: Path, n_profiles: int) -> GeneTable:
     """Read quantile-normalised log expression; of repeated symbols the first row is kept, as the authors do.
 
+    Raises ValueError if it is no table of numbers, has another number of columns, or a value is missing.
+
     Parameters
     ----------
     path : Path
         The file of patients or of controls.
     n_profiles : int
         `N_PATIENTS` or `N_CONTROLS`.
-
-    Raises
-    ------
-    ValueError
-        If it is no table of numbers, has another number of columns, or a value is missing.
     """
     table = read_gene_table(path, n_profiles=n_profiles, keep_first_of_repeated_genes=True)
     if not np.isfinite(table.values).all():
@@ -151,10 +130,7 @@ def read_expression(path: Path, n_profiles: int) -> GeneTable:
 def read_phenotype(path: Path) -> GeneTable:
     """Read a real-valued differential phenotype: how patients differ from controls, one column.
 
-    Raises
-    ------
-    ValueError
-        If it is no single column of numbers.
+    Raises ValueError if it is no single column of numbers.
     """
     return read_gene_table(path, n_profiles=1)
 
@@ -163,12 +139,7 @@ def read_phenotype(path: Path) -> GeneTable:
 def read_binary_phenotype(path: Path) -> GeneTable:
     """Read the binary differential phenotype: 1 where patients exceed controls, 0 where they fall below.
 
-    The simulator aims at the opposite, 1 minus this.
-
-    Raises
-    ------
-    ValueError
-        If it is no single column of 0 and 1.
+    The simulator aims at the opposite, 1 minus this. Raises ValueError if it is no single column of 0 and 1.
     """
     return _binary(path, read_gene_table(path, n_profiles=1))
 
@@ -182,29 +153,18 @@ def _binary(path: Path, table: GeneTable) -> GeneTable:
 
 @dataclass(frozen=True)
 class DrugLabels:
-    """What is known of the drugs.
+    """What is known of the drugs."""
 
-    Attributes
-    ----------
-    cids, names : tuple of str
-        PubChem identifiers and names.
-    labels : ndarray of int64, shape (n_drugs,)
-        1 anti-epileptic, 0 unknown, -1 pro-convulsant.
-    """
-
-    cids: tuple[str, ...]
+    cids: tuple[str, ...]  # cids, names: PubChem identifiers and names
     names: tuple[str, ...]
-    labels: IntArray
+    labels: IntArray  # shape (n_drugs,): 1 anti-epileptic, 0 unknown, -1 pro-convulsant
 
 
 @says_which_file
 def read_drug_labels(path: Path) -> DrugLabels:
     """Read names and known effects of the drugs (columns ``drug_name`` and ``score``).
 
-    Raises
-    ------
-    ValueError
-        If a column is missing or a score is none of 1, 0 and -1.
+    Raises ValueError if a column is missing or a score is none of 1, 0 and -1.
     """
     frame = read_frame(path)
     missing = [name for name in ("drug_name", "score") if name not in frame.columns]

@@ -22,24 +22,13 @@ UNKNOWN = -1  # the paper's ⊥: a gene that is neither 0 nor 1
 class GeneTable:
     """One value for each gene and profile.
 
-    Parameters
-    ----------
-    genes : tuple of str, length n_genes
-        Distinct gene symbols.
-    profiles : tuple of str, length n_profiles
-        What each column describes: an animal, a drug (PubChem identifier), a disease.
-    values : ndarray, shape (n_genes, n_profiles)
-        The values; NaN where a gene is unknown.
-
-    Raises
-    ------
-    ValueError
-        If the shape does not fit the names, or a name appears twice.
+    Raises ValueError if the shape does not fit the names, or a name appears twice.
     """
 
-    genes: tuple[str, ...]
+    genes: tuple[str, ...]  # length n_genes: distinct gene symbols
+    # length n_profiles: what each column describes: an animal, a drug (PubChem identifier), a disease
     profiles: tuple[str, ...]
-    values: FloatArray
+    values: FloatArray  # shape (n_genes, n_profiles): the values; NaN where a gene is unknown
 
     def __post_init__(self) -> None:
         if self.values.shape != (len(self.genes), len(self.profiles)):
@@ -68,10 +57,7 @@ class GeneTable:
     def states(self, genes: Sequence[str]) -> StateArray:
         """Return the binary profiles on these genes, shape (n_profiles, len(genes)), with `UNKNOWN` for NaN.
 
-        Raises
-        ------
-        ValueError
-            If a value is none of 0, 1 and NaN.
+        Raises ValueError if a value is none of 0, 1 and NaN.
         """
         values = self.on(genes)
         other = values[~(np.isnan(values) | (values == 0) | (values == 1))]
@@ -99,6 +85,9 @@ def read_gene_table(
 ) -> GeneTable:
     """Read a table of genes (rows) by profiles (columns).
 
+    Raises ValueError if the file is no table of numbers, or lacks a column, or has another number of them, or repeats a
+    gene.
+
     Parameters
     ----------
     path : Path
@@ -109,11 +98,6 @@ def read_gene_table(
         Columns that must be there.
     keep_first_of_repeated_genes : bool, default=False
         Whether the first row of a repeated symbol is kept and the others are dropped; otherwise it is an error.
-
-    Raises
-    ------
-    ValueError
-        If the file is no table of numbers, or lacks a column, or has another number of them, or repeats a gene.
     """
     frame = read_frame(path)
     if n_profiles is not None and frame.shape[1] != n_profiles:

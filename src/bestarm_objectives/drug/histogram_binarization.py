@@ -57,9 +57,10 @@ def histogram_thresholds(profile: FloatArray, *, n_bins: int = 20, min_genes: in
     """Return the values below which a gene is off and above which it is on.
 
     Bins with at most ``min_genes`` genes are dropped, and those left are taken as neighbours. Of the two most
-    persistent peaks of the counts, the lower threshold ends the bin of the left one and the upper begins the bin of
-    the right one. With a single peak, the thresholds enclose its bin, or the bin after it if that is the first; if
-    they coincide, the upper one is raised by the standard deviation of the bin edges.
+    persistent peaks of the counts, the lower threshold ends the bin of the left one and the upper begins the bin of the
+    right one. With a single peak, the thresholds enclose its bin, or the bin after it if that is the first; if they
+    coincide, the upper one is raised by the standard deviation of the bin edges. Raises ValueError if the profile is
+    not finite or no bin holds more than ``min_genes`` genes.
 
     Parameters
     ----------
@@ -69,11 +70,6 @@ def histogram_thresholds(profile: FloatArray, *, n_bins: int = 20, min_genes: in
         Bins of equal width between the extremes.
     min_genes : int, default=5
         Largest number of genes in a bin that is dropped.
-
-    Raises
-    ------
-    ValueError
-        If the profile is not finite or no bin holds more than ``min_genes`` genes.
     """
     if not np.isfinite(profile).all():
         raise ValueError("a profile must be finite; drop the genes that were not measured.")

@@ -83,10 +83,7 @@ def network_from_conditions(
 ) -> BooleanNetwork:
     """Build a network from signed edges and one regulation condition (0-19) for each gene ([1]_).
 
-    Raises
-    ------
-    ValueError
-        If a condition has another number, or an edge names a gene that is not listed.
+    Raises ValueError if a condition has another number, or an edge names a gene that is not listed.
     """
     outside = sorted({name for edge in edges for name in edge[:2]} - set(genes))
     if outside:
@@ -148,14 +145,10 @@ def _named(path: Path, parse: Callable[[str], _Parsed]) -> _Parsed:
 def parse_model(text: str) -> BooleanNetwork:
     """Parse an inferred Re:In model in the dialect of the authors' solver.
 
-    Five ``directive`` lines; one line of genes ``NAME[perturbations]{module}(condition);``; then one tab-separated
-    edge a line, ``regulator target positive|negative;``. A model before inference (ranges of conditions, ``optional``
-    edges) has no update functions: read its edges with `parse_edges`.
-
-    Raises
-    ------
-    ValueError
-        If there is no line of genes, or a gene has not exactly one regulation condition.
+    Five ``directive`` lines; one line of genes ``NAME[perturbations]{module}(condition);``; then one tab-separated edge
+    a line, ``regulator target positive|negative;``. A model before inference (ranges of conditions, ``optional`` edges)
+    has no update functions: read its edges with `parse_edges`. Raises ValueError if there is no line of genes, or a
+    gene has not exactly one regulation condition.
     """
     nodes = re.findall(r"([^\s;\[]+)\[([^\]]*)\](?:\{[^}]*\})?\(([^)]*)\)", text)
     if not nodes:
@@ -183,12 +176,8 @@ def parse_edges(text: str) -> tuple[Edge, ...]:
 def parse_rules(text: str) -> BooleanNetwork:
     """Parse simplified rules ``GRF(GENE) <- expression`` with ``~``, ``&``, ``|``, brackets, True and False.
 
-    The variables ``KO_GENE`` of knock-downs are taken as false: here a perturbed gene is clamped instead.
-
-    Raises
-    ------
-    ValueError
-        If a line is no rule.
+    The variables ``KO_GENE`` of knock-downs are taken as false: here a perturbed gene is clamped instead. Raises
+    ValueError if a line is no rule.
     """
     functions = {}
     for number, line in enumerate(text.splitlines(), start=1):
@@ -226,20 +215,12 @@ def _evaluate(expression: ast.expr, active: Mapping[str, bool]) -> bool:
 
 
 class Observation(NamedTuple):
-    """One perturbation experiment that constrains the inference (a row of Table 6 of [2]_).
+    """One perturbation experiment that constrains the inference (a row of Table 6 of [2]_)."""
 
-    Attributes
-    ----------
-    description : str
-        Cell line, exposure time, dose and perturbed gene, as written in the file.
-    knocked_down : tuple of str
-        Genes held at 0.
-    initial, final : dict from gene to {0, 1}
-        States that the trajectory starts from and that its fixed point must show; other genes are free.
-    """
-
-    description: str
-    knocked_down: tuple[str, ...]
+    description: str  # cell line, exposure time, dose and perturbed gene, as written in the file
+    knocked_down: tuple[str, ...]  # genes held at 0
+    # initial, final: from gene to {0, 1}: states that the trajectory starts from and that its fixed point must show;
+    # other genes are free
     initial: dict[str, int]
     final: dict[str, int]
 
@@ -247,10 +228,7 @@ class Observation(NamedTuple):
 def parse_observations(text: str) -> tuple[Observation, ...]:
     """Parse the experiments of a Re:In observation file; conditions that no experiment uses are left out.
 
-    Raises
-    ------
-    ValueError
-        If an experiment refers to a condition that is not defined.
+    Raises ValueError if an experiment refers to a condition that is not defined.
     """
     conditions = {
         name: {gene: int(value) for gene, value in re.findall(r"([^\s(){}]+|KO\([^)]+\)) = ([01])", body)}

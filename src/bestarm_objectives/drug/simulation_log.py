@@ -24,34 +24,22 @@ from bestarm_objectives.drug.gene_table import UNKNOWN, StateArray
 
 @dataclass(frozen=True)
 class SimulationLog:
-    """The simulations behind the reward table, in the order of the log: patients, and ten drugs within each.
+    """The simulations behind the reward table, in the order of the log: patients, and ten drugs within each."""
 
-    Attributes
-    ----------
-    genes : tuple of str, length G
-        Order of the genes in the states below.
-    patients : ndarray of int64, shape (180,)
-        Row of the reward table.
-    drugs : ndarray of int64, shape (180,)
-        Column of the reward table.
-    positions : ndarray of int64, shape (180,)
-        Position of the drug among the columns of the signature files.
-    initial, drug, masked, treated, target : ndarray of int8, shape (180, G)
-        Binarised phenotype of the patient; binary signature; one masked by the other; predicted attractor; binary
-        direction from patients to controls. `UNKNOWN` where a gene has no value; ``treated`` has all.
-    rewards, labels, baselines : ndarray, shape (180,)
-        Score of the simulator; 1 anti-epileptic, -1 pro-convulsant; score of the baseline.
-    """
-
-    genes: tuple[str, ...]
-    patients: IntArray
-    drugs: IntArray
-    positions: IntArray
+    genes: tuple[str, ...]  # length G: order of the genes in the states below
+    patients: IntArray  # shape (180,): row of the reward table
+    drugs: IntArray  # shape (180,): column of the reward table
+    positions: IntArray  # shape (180,): position of the drug among the columns of the signature files
+    # initial, drug, masked, treated, target: shape (180, G): binarised phenotype of the patient; binary signature; one
+    # masked by the other; predicted attractor; binary direction from patients to controls. `UNKNOWN` where a gene has
+    # no value; ``treated`` has all
     initial: StateArray
     drug: StateArray
     masked: StateArray
     treated: StateArray
     target: StateArray
+    # rewards, labels, baselines: shape (180,): score of the simulator; 1 anti-epileptic, -1 pro-convulsant; score of
+    # the baseline
     rewards: FloatArray
     labels: FloatArray
     baselines: FloatArray
@@ -66,7 +54,8 @@ def read_simulation_log(path: Path, genes: Sequence[str]) -> SimulationLog:
     """Read the log of the simulations: blocks of five states and one line with drug, reward, label and baseline.
 
     A state is one character a gene, ``|`` for unknown. Four of the five list the genes alphabetically, the treated
-    state lists them in the order of the network; the result has all in the order of the network.
+    state lists them in the order of the network; the result has all in the order of the network. Raises ValueError if a
+    block is incomplete, a state has another length, a drug is none of `DRUGS`, or there are not 180 blocks.
 
     Parameters
     ----------
@@ -74,11 +63,6 @@ def read_simulation_log(path: Path, genes: Sequence[str]) -> SimulationLog:
         The text file.
     genes : sequence of str
         Genes in the order of the network.
-
-    Raises
-    ------
-    ValueError
-        If a block is incomplete, a state has another length, a drug is none of `DRUGS`, or there are not 180 blocks.
     """
     names = [drug.name.lower() for drug in DRUGS]
     alphabetical = np.argsort(np.argsort(np.asarray(genes)))  # where each gene of the network stands in the alphabet

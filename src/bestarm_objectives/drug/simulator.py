@@ -108,48 +108,23 @@ class DrugSimulator:
     a fixed point; the reward is the cosine of this predicted phenotype with the direction towards the controls.
 
     A reward is random: genes without a value start anywhere, and the order of changes decides between attractors. The
-    authors ask an SMT solver for one trajectory instead, and record what it happens to return.
-
-    Parameters
-    ----------
-    label : str
-        Name of the instance; it keys the runs, together with the patient's row and the drug's name.
-    network : BooleanNetwork
-        Network on G genes.
-    phenotypes : ndarray of int8, shape (n_patients, G)
-        Binarised phenotypes of patients.
-    signatures : ndarray of int8, shape (n_drugs, G)
-        Binary signatures of drugs.
-    target : ndarray of int8, shape (G,)
-        Binary direction from patients to controls.
-    drugs : tuple of str, length n_drugs
-        Names of the drugs.
-    clamped : bool, default=False
-        Whether the genes that a signature sets are held for the whole run. In the released simulations none is.
-    max_changes : int, optional
-        Changes after which a run starts again; default 20 G. The authors allow 40, and their solver picks the unknown
-        genes so that 40 suffice.
-    n_starts : int, default=10
-        Starts after which a run is given up; its reward is NaN.
-    data : {"real", "stand-in"}
-        Where phenotypes and signatures come from.
-
-    Raises
-    ------
-    ValueError
-        If a shape does not fit the network or the names.
+    authors ask an SMT solver for one trajectory instead, and record what it happens to return. Raises ValueError if a
+    shape does not fit the network or the names.
     """
 
-    label: str
-    network: BooleanNetwork
-    phenotypes: StateArray
-    signatures: StateArray
-    target: StateArray
-    drugs: tuple[str, ...]
+    label: str  # name of the instance; it keys the runs, together with the patient's row and the drug's name
+    network: BooleanNetwork  # network on G genes
+    phenotypes: StateArray  # shape (n_patients, G): binarised phenotypes of patients
+    signatures: StateArray  # shape (n_drugs, G): binary signatures of drugs
+    target: StateArray  # shape (G,): binary direction from patients to controls
+    drugs: tuple[str, ...]  # length n_drugs: names of the drugs
+    # whether the genes that a signature sets are held for the whole run. In the released simulations none is
     clamped: bool = False
+    # changes after which a run starts again; default 20 G. The authors allow 40, and their solver picks the unknown
+    # genes so that 40 suffice
     max_changes: int | None = None
-    n_starts: int = 10
-    data: str = "real"
+    n_starts: int = 10  # starts after which a run is given up; its reward is NaN
+    data: str = "real"  # {"real", "stand-in"}: where phenotypes and signatures come from
 
     def __post_init__(self) -> None:
         n_genes = self.network.n_genes

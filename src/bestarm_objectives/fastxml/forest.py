@@ -23,10 +23,7 @@ from bestarm_objectives.fastxml.label_tree import LabelTree, SparseRows, add_sha
 def sparse_rows(matrix: Any) -> SparseRows:
     """Return a matrix, dense or sparse, by rows; entries that are 0 are left out.
 
-    Raises
-    ------
-    ValueError
-        If it has no two dimensions, or an entry is not finite.
+    Raises ValueError if it has no two dimensions, or an entry is not finite.
     """
     rows = sparse.csr_matrix(matrix, dtype=np.float64, copy=True)
     rows.sum_duplicates()
@@ -68,11 +65,12 @@ def precision_sums(scores: FloatArray, starts: IntArray, labels: IntArray, most:
 class FastXML:
     r"""Trees for multi-label learning with many labels ([1]_).
 
-    A node starts from random sides :math:`\delta_i=\pm1` of its points. By turns, the labels are ranked on each side
-    by the normalised gain of the points there, and points move to the side that ranks their labels better, until the
-    mean nDCG stands still. A sparse linear separator is then fitted to the sides once, by logistic regression with an
-    :math:`L_1` penalty and costs that give both sides the same weight, and its signs send the points to two children.
-    A leaf has the shares of its labels; a forest averages them.
+    A node starts from random sides :math:`\delta_i=\pm1` of its points. By turns, the labels are ranked on each side by
+    the normalised gain of the points there, and points move to the side that ranks their labels better, until the mean
+    nDCG stands still. A sparse linear separator is then fitted to the sides once, by logistic regression with an
+    :math:`L_1` penalty and costs that give both sides the same weight, and its signs send the points to two children. A
+    leaf has the shares of its labels; a forest averages them. Raises ValueError on `fit`, for a parameter out of range,
+    or features and labels of different lengths.
 
     Parameters
     ----------
@@ -97,11 +95,6 @@ class FastXML:
         After `fit`.
     n_features_in_, n_labels_ : int
         Columns seen in `fit`.
-
-    Raises
-    ------
-    ValueError
-        On `fit`, for a parameter out of range, or features and labels of different lengths.
 
     Examples
     --------

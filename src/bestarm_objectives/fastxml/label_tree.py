@@ -28,25 +28,17 @@ class SparseRows(NamedTuple):
 
 
 class LabelTree(NamedTuple):
-    """A tree as arrays, one entry a node, the root first.
+    """A tree as arrays, one entry a node, the root first."""
 
-    Attributes
-    ----------
-    sizes : ndarray of int64
-        Training points in the node.
-    children : ndarray of int64, shape (n_nodes, 2)
-        The nodes of the negative and the positive side, or -1.
-    weight_starts, weight_features, weights : ndarray
-        The separator of node v is in ``weights[weight_starts[v]:weight_starts[v + 1]]``.
-    label_starts, labels, shares : ndarray
-        Labels of node v, the most frequent first, and the share of its points that have each; empty for large nodes.
-    """
-
-    sizes: IntArray
-    children: IntArray
+    sizes: IntArray  # training points in the node
+    children: IntArray  # shape (n_nodes, 2): the nodes of the negative and the positive side, or -1
+    # weight_starts, weight_features, weights: the separator of node v is in ``weights[weight_starts[v]:weight_starts[v
+    # + 1]]``
     weight_starts: IntArray
     weight_features: IntArray
     weights: FloatArray
+    # label_starts, labels, shares: labels of node v, the most frequent first, and the share of its points that have
+    # each; empty for large nodes
     label_starts: IntArray
     labels: IntArray
     shares: FloatArray

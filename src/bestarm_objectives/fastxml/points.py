@@ -38,12 +38,8 @@ class Split(NamedTuple):
 def read_points(path: Path) -> LabelledPoints:
     """Read one file: a line ``points features labels``, then a line ``label,label feature:value ...`` for each point.
 
-    Indices count from 0. A line that starts with a space is a point without labels.
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged; the message names the line.
+    Indices count from 0. A line that starts with a space is a point without labels. Raises ValueError if the file is
+    damaged; the message names the line.
     """
     raw = path.read_bytes()
     lines = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("ascii").splitlines()
@@ -109,12 +105,7 @@ Dataset = Literal["Bibtex", "Delicious"]
 def read_split(dataset: Dataset) -> Split:
     """Return a data set as the repository splits it into training and test points.
 
-    Raises
-    ------
-    ValueError
-        For an unknown data set.
-    DataUnavailable
-        If a file cannot be found.
+    Raises ValueError for an unknown data set. Raises DataUnavailable if a file cannot be found.
     """
     if dataset not in DATASETS:
         raise ValueError(f"dataset must be one of {', '.join(DATASETS)}, got {dataset!r}.")

@@ -49,25 +49,13 @@ _P = np.array([
 
 
 class Walk(NamedTuple):
-    """What a walk came to.
+    """What a walk came to."""
 
-    Attributes
-    ----------
-    outcome : int
-        ``WALKED`` all steps, ``OUT_OF_TIME``, ``FELL``, or ``FAILED`` (a state that is not finite).
-    seconds, metres : float
-        Time and horizontal way of the hip.
-    step_seconds : ndarray, shape (n_steps,)
-        Time of each step, NaN of those not made.
-    ends : ndarray, shape (n_steps, 6)
-        State before each impact.
-    """
-
-    outcome: int
-    seconds: float
+    outcome: int  # ``WALKED`` all steps, ``OUT_OF_TIME``, ``FELL``, or ``FAILED`` (a state that is not finite)
+    seconds: float  # seconds, metres: time and horizontal way of the hip
     metres: float
-    step_seconds: FloatArray
-    ends: FloatArray
+    step_seconds: FloatArray  # shape (n_steps,): time of each step, NaN of those not made
+    ends: FloatArray  # shape (n_steps, 6): state before each impact
 
 
 @njit(cache=True)
@@ -190,6 +178,8 @@ def walk(
 ) -> Walk:
     """Walk some steps, from the end of a step in which the outputs are 0.
 
+    Raises ValueError if there are not eight coefficients, or one is not finite.
+
     Parameters
     ----------
     a : ndarray, shape (8,)
@@ -200,11 +190,6 @@ def walk(
         Rate of the stance leg before the first impact, in radians a second.
     relative, absolute : float
         Tolerances of the integration.
-
-    Raises
-    ------
-    ValueError
-        If there are not eight coefficients, or one is not finite.
     """
     a = np.ascontiguousarray(a, dtype=np.float64)
     if a.shape != (8,) or not np.isfinite(a).all():
@@ -225,17 +210,14 @@ def _speeds(controllers: FloatArray, graded: bool) -> FloatArray:
 def walking_speeds(controllers: FloatArray, *, graded: bool = False) -> FloatArray:
     """Return the mean speed of the hip over five steps, at most 13 seconds, in metres a second.
 
+    Raises ValueError if there are not eight coefficients, or one is not finite.
+
     Parameters
     ----------
     controllers : ndarray, shape (n, 8)
         Coefficients.
     graded : bool
         A walker that falls gets its way over 13 seconds; by default 0, which makes the function jump.
-
-    Raises
-    ------
-    ValueError
-        If there are not eight coefficients, or one is not finite.
     """
     controllers = np.ascontiguousarray(np.atleast_2d(controllers), dtype=np.float64)
     if controllers.ndim != 2 or controllers.shape[1] != 8 or not np.isfinite(controllers).all():
