@@ -78,16 +78,8 @@ def steps(
 ) -> list[dict[str, Any]]:
     """Return a line for each series whose code has another hash than that of its committed rows.
 
-    Parameters
-    ----------
-    name : str
-        Of the experiment.
-    before, known
-        Committed rows, and what is behind their keys.
-    after, parts
-        The rows computed anew, of the laptop profile, and their parts.
-    processor : str
-        What computed them.
+    ``before`` and ``known`` are committed rows of the experiment and what is behind their keys; ``after`` and ``parts``
+    the rows computed anew, of the laptop profile, and their parts; ``processor`` is what computed them.
     """
     named = [c for c in ("convention", "series") if c in after]
     code = {part.key: part.code for part in parts}
@@ -144,23 +136,9 @@ def renew(
 ) -> tuple[pd.DataFrame, list[dict[str, Any]], list[str]]:
     """Return committed rows with the present keys where they may be renewed.
 
-    Parameters
-    ----------
-    name : str
-        Of the experiment.
-    rows, known
-        Committed rows at the paper's own scale, and what is behind their keys.
-    parts : sequence of Part
-        Present parts at that scale.
-    lineage : DataFrame
-        Of the study.
-    processor : str
-        For the lines.
-
-    Returns
-    -------
-    DataFrame, list of dict, list of str
-        The rows; a line for each renewed series; and for each series that cannot be renewed, why.
+    ``rows`` and ``known`` are committed rows at the paper's own scale and what is behind their keys, ``parts`` the
+    present parts at that scale, ``lineage`` that of the study. Beside the rows there are a line for each renewed
+    series, and for each that cannot be renewed why.
     """
     keys = rows["key"].to_numpy(dtype=object).copy()
     there = set(keys)

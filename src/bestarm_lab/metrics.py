@@ -16,14 +16,8 @@ from bestarm.interface import FloatArray, IntArray
 def correct(problem: Any, recommended: IntArray, epsilon: float = 0.0) -> FloatArray:
     """Return 1 where every recommended arm is within ``epsilon`` of the m-th largest mean, else 0.
 
-    Parameters
-    ----------
-    problem : Problem
-        With ``means``, the expected rewards, shape (1 or R, n_arms).
-    recommended : ndarray of int64, shape (R, m)
-        Recommended arms.
-    epsilon : float
-        Slack of the (epsilon, m, delta)-PAC criterion, in units of reward.
+    ``means`` of the problem are the expected rewards, shape (1 or R, n_arms), ``recommended`` has shape (R, m), and
+    ``epsilon`` is the slack of the (epsilon, m, delta)-PAC criterion, in units of reward.
     """
     means, n_best = problem.means, recommended.shape[1]
     threshold = np.sort(means, axis=1)[:, -n_best] - epsilon

@@ -70,18 +70,8 @@ def record_processor(
 ) -> None:
     """Write down which processor made the parts (keys) of an experiment's rows; nothing is written if nothing is new.
 
-    Parameters
-    ----------
-    study, experiment, profile : str
-        Whose rows.
-    rows : DataFrame
-        The rows as they now are.
-    before : DataFrame or None
-        The rows that were taken over where keys are equal; None if all were made anew.
-    processor : str, optional
-        Who made what is new, by default the processor of this process.
-    folder : Path
-        Where the lines are kept.
+    ``before`` are the rows that were taken over where keys are equal, None if all were made anew; what is new was made
+    by ``processor``, by default that of this process. The lines are kept in ``folder``.
     """
     keys = _keys(rows)
     kept = keys & _keys(before)

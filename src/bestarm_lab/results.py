@@ -147,18 +147,9 @@ def make_results(study: str, profile: Profile, only: Sequence[str] = (), *, meas
     """Make the rows of a study's experiments, or of some, and the verdicts on its claims; commit them to ``results/``.
 
     Files of experiments that the study no longer has are deleted. Rows on stand-in data replace no committed rows. Of
-    the whole laptop profile claims are decided under the study's open choices as well.
-
-    Parameters
-    ----------
-    study : str
-        Name of the study.
-    profile : {"laptop", "paper"}
-        Scale.
-    only : sequence of str
-        Names of experiments; by default all.
-    measure : bool
-        Measure wall times again, and write the processor seconds of what is computed to ``data/core_seconds.csv``.
+    the whole laptop profile claims are decided under the study's open choices as well. ``only`` names some experiments;
+    ``measure`` measures wall times again, and writes the processor seconds of what is computed to
+    ``data/core_seconds.csv``.
     """
     loaded = load_study(study)
     names = [n for n in loaded.experiments if n in only or not only]

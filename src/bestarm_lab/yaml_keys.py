@@ -34,14 +34,8 @@ def refuse_unknown(place: str, what: str, words: Iterable[object], known: Iterab
 class YamlKeys:
     """The keys of one mapping; a key that is asked for is known, and `done` refuses all others.
 
-    Parameters
-    ----------
-    place : str
-        File and name of what the mapping describes, for messages.
-    mapping : mapping
-        As it was read.
-    also : iterable of str
-        Words that may stand here for somebody else; a slip is compared with them, too.
+    ``place`` is the file and the name of what the mapping describes, for messages; ``also`` are words that may stand
+    here for somebody else: a slip is compared with them, too.
     """
 
     def __init__(self, place: str, mapping: object, also: Iterable[str] = ()) -> None:
@@ -59,14 +53,8 @@ class YamlKeys:
     def take(self, key: str, kind: Callable[[str, Any], Any] | type | None = None, default: Any = REQUIRED) -> Any:
         """Return the value of a key, or the default where it is not given.
 
-        Parameters
-        ----------
-        key : str
-            Its name.
-        kind : type or callable, optional
-            What the value must be; or from (place, value) to what it stands for.
-        default : object, optional
-            Without one the key is required.
+        ``kind`` is the type that the value must have, or makes of (place, value) what it stands for. Without a default
+        the key is required.
         """
         if key not in self:
             if default is REQUIRED:

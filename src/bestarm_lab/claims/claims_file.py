@@ -72,22 +72,10 @@ def read_ledger(
 ) -> tuple[dict[str, Claim], dict[str, Any]]:
     """Return the claims of a ledger, and the groups that it knows.
 
-    Raises ValueError for an unknown, missing or doubled key, with the file, the claim and the nearest right word.
-
-    Parameters
-    ----------
-    ledger : mapping
-        ``groups``, names for what tests repeat, and ``claims``.
-    checks, values : mapping of str to Check and Value
-        Of the study.
-    file : str
-        The ledger's name, for messages.
-    groups : mapping, optional
-        Of the study, for the ledger of a section.
-    notebook : str
-        That of the section; in the ledger of a study each claim names its own.
-    grids : mapping of str to mapping, optional
-        Of each experiment of the study: its settings that vary, and their values.
+    A ledger has ``groups``, names for what tests repeat, and ``claims``. That of a section has the study's ``groups``
+    beside its own, and its ``notebook``; in that of a study each claim names its own. ``file`` is its name in messages,
+    ``grids`` has of each experiment the settings that vary, and their values. Raises ValueError for an unknown, missing
+    or doubled key, with the file, the claim and the nearest right word.
     """
     given = YamlKeys(file, ledger)
     own, entries = given.take("groups", dict, {}), given.take("claims", dict, {})
@@ -103,8 +91,8 @@ def read_ledger(
 def whole_entry(identity: str, entries: Mapping[str, Any], file: str = "claims.yaml") -> dict[str, Any]:
     """Return a claim of a ledger with what it takes from others.
 
-    A statement of ours is of the claim that stands before the dot of its name, and of the same place in the paper, if
-    it says nothing else. A test that is ``like`` an earlier claim's has its keys, except those that it writes itself.
+    A statement of ours is of the claim before the dot of its name, and of its place in the paper, if it says nothing
+    else. A test that is ``like`` an earlier claim's has its keys, except those that it writes itself.
     """
     entry = dict(entries[identity])
     test = entry.get("test")

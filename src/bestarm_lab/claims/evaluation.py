@@ -54,26 +54,14 @@ def evaluate(
 ) -> pd.DataFrame:
     """Return the verdict on each claim under each convention.
 
-    Parameters
-    ----------
-    study : Study
-        With its claims, checks and values.
-    rows : mapping of str to DataFrame
-        Rows of each experiment.
-    larger : mapping of str to DataFrame, optional
-        Rows at the paper's own scale. They decide the claims all of whose experiments are there, since methods at
-        different scales cannot be compared.
-    profile : str
-        Scale of ``rows``.
+    ``rows`` are those of each experiment at the profile, ``larger`` those at the paper's own scale: they decide the
+    claims all of whose experiments are there, since methods at different scales cannot be compared.
 
-    Returns
-    -------
-    DataFrame
-        ``COLUMNS``, one line for each claim and convention that its experiments have. ``p`` and ``p_opposite`` are
-        one-sided, ``p_adjusted`` two-sided and adjusted over the paper's claims of one convention and level. ``for``,
-        ``open`` and ``against`` count comparisons, ``effect`` with its interval at 1 - ``interval`` is that of the one
-        that decides, or the share of cells that is claimed. ``on_average`` is the word on another statement, that the
-        mean over comparisons is as claimed of each, with ``average``, its interval and its p-values.
+    The table has ``COLUMNS``, one line for each claim and convention that its experiments have. ``p`` and
+    ``p_opposite`` are one-sided, ``p_adjusted`` two-sided and adjusted over the paper's claims of one convention and
+    level. ``for``, ``open`` and ``against`` count comparisons, ``effect`` with its interval at 1 - ``interval`` is that
+    of the one that decides, or the share of cells that is claimed. ``on_average`` is the word on another statement,
+    that the mean over comparisons is as claimed of each, with ``average``, its interval and its p-values.
     """
     return adjust_p_values(verdict_lines(study, rows, larger, profile))
 

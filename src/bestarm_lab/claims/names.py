@@ -20,16 +20,8 @@ _EVERY = ("convention", "series", "data", "replication", "round", "pulls", "stop
 def check_names(claims: Mapping[str, Claim], experiments: Experiments, file: str = "claims.yaml") -> None:
     """Refuse claims about what a study does not have.
 
-    Raises ValueError with the file, the claim and the nearest right word.
-
-    Parameters
-    ----------
-    claims : mapping of str to Claim
-        Of its ledger.
-    experiments : mapping of str to Experiment or Computation
-        Of the study. Only of searches are series and columns known before there are rows.
-    file : str
-        The ledger's name, for messages.
+    Only of searches are series and columns known before there are rows. Raises ValueError with the file, the claim and
+    the nearest right word.
     """
     for claim in claims.values():
         for test in claim.tests.values():

@@ -27,11 +27,6 @@ def explain(identity: str) -> str:
     """Return a claim in words, decided anew on the committed rows, for each convention that it has.
 
     Other claims enter by their committed p-values, as p is adjusted over all claims of a paper.
-
-    Parameters
-    ----------
-    identity : str
-        Such as ``GPOO-C10``.
     """
     name, identity = find_claim(identity)
     whole = load_study(name)
@@ -131,16 +126,7 @@ def _verdict(study: Study, line: dict[str, Any]) -> Iterator[str]:
 def queries(test: ClaimTest, convention: str, rows: Rows, files: Mapping[str, str]) -> list[str]:
     """Return the file, the columns and the filter behind each group of cells, as pandas expressions to be pasted.
 
-    Parameters
-    ----------
-    test : ClaimTest
-        Of a claim.
-    convention : str
-        Which rows.
-    rows : mapping of str to DataFrame
-        Rows of its experiments.
-    files : mapping of str to str
-        Where these lie.
+    ``rows`` are those of the test's experiments, ``files`` says where these lie.
     """
     value, found = test.quantity.value, []
     for part in test.parts:

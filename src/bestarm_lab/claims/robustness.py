@@ -98,17 +98,10 @@ def dependences(table: pd.DataFrame, choices: Iterable[OpenChoice]) -> dict[tupl
 def other_margins(lines: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     """Return what each verdict becomes if its margin is halved or doubled, or if p-values are adjusted by Holm.
 
-    Parameters
-    ----------
-    lines, table : DataFrame
-        Of `bestarm_lab.claims.evaluation.decide`, and the verdicts on them.
-
-    Returns
-    -------
-    DataFrame
-        ``COLUMNS``. The margin moves on the scale of logarithms for ratios. The level is that which the adjustment
-        leaves to the claim, and stays. Where a claim has no margin (more than nothing, as large as) and where it counts
-        what has none, there is no line of another margin.
+    ``lines`` are of `bestarm_lab.claims.evaluation.decide`, ``table`` has the verdicts on them. The result has
+    ``COLUMNS``. The margin moves on the scale of logarithms for ratios. The level that the adjustment leaves to the
+    claim stays. Where a claim has no margin (more than nothing, as large as) and where it counts what has none, there
+    is no line of another.
     """
     holm, levels = by_holm(table), adjust(table)["level"]
     found = []
@@ -147,26 +140,13 @@ def _counts(comparisons: Sequence[Comparison], suffix: str = "") -> dict[str, in
 def under_choices(claims: Mapping[str, Claim], choices: Iterable[OpenChoice], rows: Rows) -> pd.DataFrame:
     """Return what each of the paper's claims is under each choice.
 
-    Raises ValueError for an experiment without rows.
-
-    Parameters
-    ----------
-    claims : mapping
-        The study's claims; exact ones are left out.
-    choices : iterable of OpenChoice
-        What the paper leaves open.
-    rows : mapping of str to DataFrame
-        By experiment: the study's own, and those that are substituted.
-
-    Returns
-    -------
-    DataFrame
-        ``COLUMNS``: ``word_then`` is the verdict by itself, unadjusted for the number of claims; ``word`` that on the
-        study's own rows of the same comparisons; how many comparisons are ``for`` the claim, ``open`` and ``against``
-        it without the choice and then; ``of``, how many the claim has; ``strength``, how far the effects under the
-        choice are from their margins on the claim's side, in standard deviations of a run, in the mean over
-        comparisons. A number of comparisons that a claim names is asked of those that are there in proportion. A claim
-        none of whose comparisons a choice has is left out.
+    ``rows`` are the study's own of each experiment, and those that are substituted; exact claims are left out. The
+    result has ``COLUMNS``: ``word_then`` is the verdict by itself, unadjusted for the number of claims; ``word`` that
+    on the study's own rows of the same comparisons; how many comparisons are ``for`` the claim, ``open`` and
+    ``against`` it without the choice and then; ``of``, how many the claim has; ``strength``, how far the effects under
+    the choice are from their margins on the claim's side, in standard deviations of a run, in the mean over
+    comparisons. A number of comparisons that a claim names is asked of those that are there in proportion. A claim none
+    of whose comparisons a choice has is left out. Raises ValueError for an experiment without rows.
     """
     rows = {name: _as_written(frame) for name, frame in rows.items()}
     first = {name: _first_run(frame) for name, frame in rows.items()}
@@ -318,22 +298,13 @@ def _has(side: Side | None, before: Collection[str], after: Collection[str]) -> 
 def effects(found: pd.DataFrame, choices: Iterable[OpenChoice]) -> pd.DataFrame:
     """Return the effect of each choice that is drawn, for each claim: how far its levels are apart in its favour.
 
-    Verdicts on the few runs of a draw are coarse, so that levels are compared by the strength of the comparisons.
+    Verdicts on the few runs of a draw are coarse, so that levels are compared by the strength of the comparisons. Of
+    the choices only draws are read.
 
-    Parameters
-    ----------
-    found : DataFrame
-        Of `under_choices`.
-    choices : iterable of OpenChoice
-        The draws among them are read.
-
-    Returns
-    -------
-    DataFrame
-        ``claim, choice, more, less, difference, low, high, draws, words``: the levels with the largest and the smallest
-        mean strength; their difference, in standard deviations of a run, with an interval at 95% over all pairs of
-        levels of a claim's choices together (t, Bonferroni); in ``words`` how often the two confirm and refute the
-        claim. Draws are the sample; a choice that has several levels in each draw is compared within draws.
+    The columns are ``claim, choice, more, less, difference, low, high, draws, words``: the levels with the largest and
+    the smallest mean strength; their difference, in standard deviations of a run, with an interval at 95% over all
+    pairs of levels of a claim's choices together (t, Bonferroni); in ``words`` how often the two confirm and refute the
+    claim. Draws are the sample; a choice that has several levels in each draw is compared within draws.
     """
     drawn = {choice.words: {"draw": choice.draw, **choice.levels} for choice in choices if choice.draw is not None}
     levels = pd.DataFrame.from_dict(drawn, orient="index")
@@ -387,18 +358,11 @@ def deciding(effects: pd.DataFrame) -> pd.DataFrame:
 def summary(found: pd.DataFrame, effects: pd.DataFrame | None = None) -> pd.DataFrame:
     """Return of each claim under how many choices it is confirmed, and what changes it.
 
-    Parameters
-    ----------
-    found, effects : DataFrame
-        Of `under_choices`, and of `effects` where choices are drawn together.
-
-    Returns
-    -------
-    DataFrame
-        ``claim``; ``choices``, how many were read, of which the claim is ``confirmed`` under so many, ``refuted``
-        (mixed counts as such) and ``open`` under the others; ``fewest`` and ``most`` comparisons that a choice has,
-        ``of`` all; ``differs``, the choices under which it is another of these three than on the study's own rows of
-        the same comparisons, or with ``effects`` the two choices that matter most, in words.
+    ``found`` is of `under_choices`, ``effects`` of `effects` where choices are drawn together. The columns are
+    ``claim``; ``choices``, how many were read, of which the claim is ``confirmed`` under so many, ``refuted`` (mixed
+    counts as such) and ``open`` under the others; ``fewest`` and ``most`` comparisons that a choice has, ``of`` all;
+    ``differs``, the choices under which it is another of these three than on the study's own rows of the same
+    comparisons, or with ``effects`` the two choices that matter most, in words.
     """
     table = []
     for claim, mine in found.groupby("claim", sort=False):

@@ -77,16 +77,13 @@ class Relation:
 class Estimate:
     """An estimate with its standard error, tested by the t-distribution.
 
-    Where the values are skewed, the t-test errs on one side: with 25 runs of an exponential law it rejects 7% in
-    place of 2.5%. Hall's transformation ([1]_) by the true skewness removes it; by the estimated one only in part,
-    since the very samples whose t is far off look little skewed. The transformation is therefore by a skewness that is
-    put farther on the harmful side. A p-value here is the larger of the t-test's and of the transformed one, an
-    interval the wider end of both. Where the expansion behind the transformation no longer holds, at a skewness times
-    t below -``BEND``, it goes on as a line, so that p-values become as small as many comparisons need.
-
-    References
-    ----------
-    .. [1] Hall. "On the removal of skewness by transformation". Journal of the Royal Statistical Society B 54, 1992.
+    Where the values are skewed, the t-test errs on one side: with 25 runs of an exponential law it rejects 7% in place
+    of 2.5%. Hall's transformation ("On the removal of skewness by transformation", Journal of the Royal Statistical
+    Society B 54, 1992) by the true skewness removes it; by the estimated one only in part, since the very samples whose
+    t is far off look little skewed. The transformation is therefore by a skewness that is put farther on the harmful
+    side. A p-value here is the larger of the t-test's and of the transformed one, an interval the wider end of both.
+    Where the expansion behind the transformation no longer holds, at a skewness times t below -``BEND``, it goes on as
+    a line, so that p-values become as small as many comparisons need.
     """
 
     value: float  # value, error: the estimate and its standard error
@@ -220,12 +217,9 @@ def joint_p(comparisons: Sequence[Comparison], need: int) -> tuple[float, float]
 def spent(p: float, fraction: float) -> float:
     """Return a one-sided p-value that pays for an earlier look at a share of the same runs.
 
-    It is the level at which the spending function of Lan and DeMets ([1]_) that is like O'Brien and Fleming's bounds
-    would reject at the last look: little is spent early, so that little is paid.
-
-    References
-    ----------
-    .. [1] Lan, DeMets. "Discrete sequential boundaries for clinical trials". Biometrika 70, 1983.
+    It is the level at which the spending function like O'Brien and Fleming's bounds (Lan, DeMets, "Discrete sequential
+    boundaries for clinical trials", Biometrika 70, 1983) would reject at the last look: little is spent early, so that
+    little is paid.
     """
     if fraction >= 1.0 or not 1e-8 < p < 0.25:
         return p
@@ -271,16 +265,11 @@ def standard_error(values: pd.Series, *, shares: bool) -> float:
 def skewness(values: pd.Series, least: int = 0) -> tuple[float, float]:
     """Return how skewed values may be to the right and to the left, both divided by the root of their number.
 
-    ``least`` is their number for the doubt, where not all of them count alike.
-
-    The third moment of 25 values of an exponential law is a quarter too small on average. Six times the L-skewness
-    ([1]_) is nearly without bias for gamma laws, from the exponential (6) to the normal (6.1), and bears heavy tails.
-    Of the two estimates that count which is farther on a side, and ``DOUBT`` standard errors of normal values more.
-
-    References
-    ----------
-    .. [1] Hosking. "L-moments: analysis and estimation of distributions using linear combinations of order statistics".
-       Journal of the Royal Statistical Society B 52, 1990.
+    ``least`` is their number for the doubt, where not all of them count alike. The third moment of 25 values of an
+    exponential law is a quarter too small on average. Six times the L-skewness (Hosking, "L-moments", Journal of the
+    Royal Statistical Society B 52, 1990) is nearly without bias for gamma laws, from the exponential (6) to the normal
+    (6.1), and bears heavy tails. Of the two estimates that count which is farther on a side, and ``DOUBT`` standard
+    errors of normal values more.
     """
     x, n = np.sort(values.to_numpy(dtype=np.float64)), len(values)
     if n < 3 or x[-1] - x[0] <= 1e-12 * float(np.abs(x).max()):
@@ -477,12 +466,7 @@ def discordant_comparison(name: str, left: pd.Series, right: pd.Series, relation
 def bootstrap_comparison(name: str, effect: float, drawn: FloatArray, n: int, relation: Relation) -> Comparison:
     """Return a comparison whose p-value is the share of draws in which the claim is false.
 
-    Parameters
-    ----------
-    name, effect, n, relation
-        As of a `Comparison`.
-    drawn : ndarray
-        Effects of resamples.
+    ``drawn`` are the effects of resamples.
     """
 
     def against(other: Relation) -> tuple[float, float]:

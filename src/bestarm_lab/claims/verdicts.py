@@ -106,19 +106,9 @@ def deciding(comparisons: Sequence[Comparison], verdict: str, need: int) -> tupl
 def direction(shown: Comparison, against: Sequence[Comparison], relation: Relation | None, better: str) -> str:
     """Return where the effects that refute a claim lie.
 
-    Of a margin with two sides that is ``above`` it, ``below`` it, ``above and below``, or ``better`` than claimed; of
-    one with one side ``worse``, since nothing else can refute it.
-
-    Parameters
-    ----------
-    shown : Comparison
-        The one that decides.
-    against : sequence of Comparison
-        Those that are significantly against the claim.
-    relation : Relation, optional
-        What is claimed; only effects outside of ``within`` can lie on either side.
-    better : {"above", "below", ""}
-        Which side is better for the paper's method, where the ledger says it.
+    Of a margin with two sides that is ``above`` it, ``below`` it, ``above and below``, or ``better`` than claimed
+    (which side is better for the paper's method the ledger says); of one with one side ``worse``, since nothing else
+    can refute it. ``shown`` is the comparison that decides, ``against`` those that are significantly against the claim.
     """
     if relation is None or relation.word != "within":
         return "worse"
@@ -176,20 +166,9 @@ def adjust(verdicts: pd.DataFrame, of: str = "") -> pd.DataFrame:
 
     The paper's headlines, its sections' claims, its details and its theorems are a family each, the project's own
     statements another. A statement that rests on the p-values of its own claim has that claim's adjusted p, so that one
-    p never gets two verdicts.
-
-    Parameters
-    ----------
-    verdicts : DataFrame
-        With ``convention, ours, level, p, p_opposite``.
-    of : str
-        ``average_`` for the means over comparisons, which take the place of the claims' own p-values where there are
-        some.
-
-    Returns
-    -------
-    DataFrame
-        ``p_adjusted``, and ``level``: the two-sided level that the adjustment leaves to each claim of a family.
+    p never gets two verdicts. ``of`` is ``average_`` for the means over comparisons, which take the place of the
+    claims' own p-values where there are some. The result has ``p_adjusted``, and ``level``: the two-sided level that
+    the adjustment leaves to each claim of a family.
     """
     if of:
         numbers = {k: verdicts[[of + k, k]].astype(np.float64) for k in ("p", "p_opposite")}

@@ -67,13 +67,9 @@ def fetch(name: str) -> Path:
     """Return the path of a registered data file.
 
     Looks in ``data/raw``, then in the mirror (``$BESTARM_DATA``, default ``../shared/data``), then downloads the
-    official file into ``data/raw`` unless ``$BESTARM_OFFLINE`` is set. Raises ValueError if the name is not registered.
-    Raises DataDamaged if a file is there but is not the registered one. Raises DataUnavailable if it cannot be found.
-
-    Parameters
-    ----------
-    name : str
-        A key of ``data/registry.yaml``.
+    official file into ``data/raw`` unless ``$BESTARM_OFFLINE`` is set. Raises ValueError if the name is no key of
+    ``data/registry.yaml``, DataDamaged if a file is there but is not the registered one, and DataUnavailable if it
+    cannot be found.
     """
     entry = _describe(name)
     for folder in (RAW_DATA, data_mirror()):

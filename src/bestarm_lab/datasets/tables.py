@@ -95,15 +95,9 @@ def read_automobile(path: Path) -> ArmTable:
 def read_electric_motor(path: Path, target: str) -> ArmTable:
     """Read measurements of a motor ([2]_), standardised; the other eleven columns are the features.
 
-    The registered file is a sample of about 1.5% of the 998,070 rows that [3]_ speaks of. Raises ValueError if the
-    target is unknown or the file is damaged.
-
-    Parameters
-    ----------
-    path : Path
-        The file; a name that ends in ``.gz`` is unpacked.
-    target : str
-        One of ``MOTOR_COLUMNS``: the code of [3]_ takes ``motor_speed``, its text a temperature, such as ``pm``.
+    The registered file, which may be packed (``.gz``), is a sample of about 1.5% of the 998,070 rows that [3]_ speaks
+    of. ``target`` is one of ``MOTOR_COLUMNS``: the code of [3]_ takes ``motor_speed``, its text a temperature, such as
+    ``pm``. Raises ValueError if the target is unknown or the file is damaged.
     """
     if target not in MOTOR_COLUMNS:
         raise ValueError(f"target must be one of {', '.join(MOTOR_COLUMNS)}, got {target!r}.")

@@ -33,19 +33,11 @@ class ClusterFailed(ValueError):
 def on_cluster(address: str, todo: list[tuple[Part, int, int]], blocks: Store) -> Generator[float, None, None]:
     """Compute blocks on the workers of a Dask scheduler and store them here, yielding the processor seconds of each.
 
-    A block whose worker is lost is given to another one. Closing the iterator takes back what has not begun; a block
-    that a worker is computing then goes on there to its end, and is not stored. Raises ClusterFailed if Dask is not
-    installed, no scheduler answers, it is lost, a worker has other code, no data or several threads, or the workers of
-    a block died more often than the scheduler allows.
-
-    Parameters
-    ----------
-    address : str
-        Of the scheduler, for example ``tcp://192.0.2.1:8786``.
-    todo : list of (Part, int, int)
-        A part, its first replication and its last but one.
-    blocks : Store
-        Where blocks are stored.
+    A block, of ``todo`` (part, first replication, last but one), whose worker is lost is given to another one. Closing
+    the iterator takes back what has not begun; a block that a worker is computing then goes on there to its end, and is
+    not stored. Raises ClusterFailed if Dask is not installed, no scheduler answers at the address
+    (``tcp://192.0.2.1:8786``), it is lost, a worker has other code, no data or several threads, or the workers of a
+    block died more often than the scheduler allows.
     """
     try:
         from cloudpickle import dumps as pickled
@@ -110,17 +102,9 @@ def _check_scheduler(address: str) -> None:
 def compute_block(part: bytes, start: int, stop: int, code: str) -> tuple[pd.DataFrame, float]:
     """Return the rows of a block and the processor seconds that they took: what a worker does.
 
-    Raises ClusterFailed if this worker has other code, or several threads: one thread per process is what the rows are
-    made with.
-
-    Parameters
-    ----------
-    part : bytes
-        A pickled `Part`; read only after the code has been compared.
-    start, stop : int
-        First replication, and last but one.
-    code : str
-        `code_here` of the process that asks, whose keys say that rows are made by this code.
+    ``part`` is pickled, and read only after the code has been compared with `code_here` of the process that asks, whose
+    keys say that rows are made by this code. Raises ClusterFailed if this worker has other code, or several threads:
+    one thread per process is what the rows are made with.
     """
     from distributed import get_worker
 

@@ -50,21 +50,8 @@ def one_change(
 ) -> dict[str, Any]:
     """Return an algorithm and, for each change, the series that differs from it in this change alone.
 
-    Parameters
-    ----------
-    algorithm : str
-        Its name.
-    searched : Policy, partial of its constructor, or Series
-        The algorithm as it stands.
-    policy, problem : mapping of str to mapping, optional
-        Words of each change to the settings of the policy, or of the problem, that it sets.
-    itself : bool, default=True
-        Whether the algorithm comes first, unchanged.
-
-    Returns
-    -------
-    dict
-        Series by name, in the order of the changes, those of the problem last.
+    ``policy`` and ``problem`` have by the words of each change the settings that it sets. The algorithm comes first,
+    unchanged (``itself``); then series in the order of the changes, those of the problem last.
     """
     found = {algorithm: searched} if itself else {}
     found |= {name_of_change(algorithm, words): changed(searched, to) for words, to in (policy or {}).items()}

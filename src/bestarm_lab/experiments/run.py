@@ -45,34 +45,16 @@ def make_rows(
 ) -> pd.DataFrame:
     """Return the rows of an experiment at a profile, computing only the blocks that are nowhere yet.
 
-    Parameters
-    ----------
-    experiment : Experiment or Computation
-        What to run.
-    profile : {"smoke", "laptop", "paper"}
-        Scale.
-    seed : int
-        Seed of the project.
-    store : Path
-        Folder of finished blocks; a killed run loses at most the blocks in flight.
-    committed : DataFrame, optional
-        Final rows of an earlier run; reused where their key is still right.
-    workers : int, default=1
-        Processes; the rows do not depend on it.
-    scheduler : str, optional
-        Address of a Dask scheduler whose workers compute the blocks of searches, in place of processes here; the
-        rows do not depend on it, see `bestarm_lab.experiments.cluster`.
-    progress : callable, optional
-        Called with (blocks done, blocks in all, seconds left).
-    spent : callable, optional
-        Called once with the processor seconds of the blocks that were computed, if any were.
+    Finished blocks lie in the folder ``store``, so that a killed run loses at most those in flight; ``committed`` rows
+    are reused where their key is still right. Rows depend neither on the number of processes (``workers``) nor on the
+    ``scheduler``, the address of Dask whose workers compute the blocks of searches (`bestarm_lab.experiments.cluster`).
+    ``progress`` is called with blocks done, blocks in all and seconds left; ``spent`` once with the processor seconds
+    of the blocks that were computed, if any were.
 
-    Returns
-    -------
-    DataFrame
-        Of a search one row for each convention, series, replication and recorded round: ``convention, series``, a
-        column for each varied setting, ``budget`` where there are several, ``replication, round, pulls, stopped``, the
-        metrics and the observer's findings, ``data``, ``key``. Of a computation what its function returns, ``key``.
+    Of a search there is one row for each convention, series, replication and recorded round: ``convention, series``, a
+    column for each varied setting, ``budget`` where there are several, ``replication, round, pulls, stopped``, the
+    metrics and the observer's findings, ``data``, ``key``. Of a computation it is what its function returns, and
+    ``key``.
     """
     parts = experiment.parts(profile, seed, workers)
     blocks = Store(store)

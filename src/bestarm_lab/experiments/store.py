@@ -43,18 +43,8 @@ def seal(frame: pd.DataFrame) -> str:
 def write_rows(frame: pd.DataFrame, path: Path, name: str, made_by: MadeBy | None = None) -> None:
     """Write rows with their seal, so that the file is either absent or whole, whatever happens in between.
 
-    Raises OSError if the disk is full or read-only; the message names the file, and no partial file stays.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Rows; their index is dropped.
-    path : Path
-        File; its folder is made when needed.
-    name : str
-        What the rows are; they are refused when they are read under another name.
-    made_by : mapping, optional
-        What is behind each key of the rows, for `read_made_by`.
+    Rows are refused when they are read under another name; ``made_by`` is for `read_made_by`. Raises OSError if the
+    disk is full or read-only; the message names the file, and no partial file stays.
     """
     table = pyarrow.Table.from_pandas(frame, preserve_index=False)
     known = {_SEAL: seal(frame).encode(), _NAME: name.encode()}

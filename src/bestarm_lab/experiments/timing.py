@@ -19,18 +19,8 @@ def microseconds_per_pull(
 ) -> FloatArray:
     """Return the median time of a round divided by its pulls, in microseconds, shape (n_repeats,).
 
-    Parameters
-    ----------
-    policy, problem : Policy, Problem
-        What asks and what answers; compiled code is warmed up first.
-    seed : int
-        Of the runs.
-    n_replications : int
-        Replications that advance together.
-    n_rounds : int
-        Rounds that are timed in each repeat, fewer if the policy stops before.
-    n_repeats : int
-        Repeats, each on other replications.
+    So many replications advance together, for so many timed rounds in each repeat (fewer if the policy stops before),
+    each repeat on other replications. Compiled code is warmed up first.
     """
     begun = policy.start(problem.arms, Streams.first(1, seed=seed, instance=problem.label))
     n_initial = int(policy.ask(begun).counts.sum())  # pulls of the first round: one, or one of every arm

@@ -26,26 +26,10 @@ def watched(
 ) -> pd.DataFrame:
     """Return what is seen in every round of a search, after the choice and before the reward, as rows.
 
-    Parameters
-    ----------
-    policy : Policy
-        What searches.
-    problem : Problem
-        What is searched; its label keys the noise.
-    look : callable
-        From a state and the problem of its replications to rows: a frame, a mapping of columns, a list of mappings, or
-        None for a round of which nothing is kept. The last call is after the last reward.
-    replications : int or sequence of int
-        How many, or which.
-    seed : int
-        Seed of the project.
-    block : int, optional
-        Replications that are searched together, by default all; what is seen does not depend on it.
-
-    Returns
-    -------
-    DataFrame
-        The rows of all blocks, round by round.
+    ``look`` makes of a state and the problem of its replications rows: a frame, a mapping of columns, a list of
+    mappings, or None for a round of which nothing is kept. The last call is after the last reward. ``replications``
+    says how many, or which; what is seen does not depend on how many are searched together (``block``, by default all).
+    The problem's label keys the noise. Rows of all blocks are returned round by round.
     """
     runs = np.arange(replications) if isinstance(replications, int) else np.array(replications, dtype=np.int64)
     seen: list[pd.DataFrame] = []

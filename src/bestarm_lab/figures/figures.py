@@ -109,16 +109,8 @@ def draw_lines(
 ) -> Axes:
     """Draw one line for each series, with its interval; see `PanelStyle`.
 
-    Parameters
-    ----------
-    axis : Axes
-        Where to draw; its labels and legend are the caller's.
-    values : DataFrame
-        One statistic: ``series, x, value, low, high``; rows of what the paper prints of it become hollow diamonds.
-    order : sequence of str
-        Series, in the order of the legend.
-    marks, places, log, possible, highlight, joined, styles
-        As in `PanelStyle`; ``marks`` is interval, band or none.
+    ``values`` has one statistic: ``series, x, value, low, high``; rows of what the paper prints of it become hollow
+    diamonds. ``order`` is that of the legend. Labels and legend are the caller's; ``marks`` is interval, band or none.
     """
     values, printed = apart(values)
     shown = [label for label in order if label in set(values["series"])]
@@ -211,26 +203,11 @@ def line_panels(
 ) -> Figure:
     """Return panels of lines: a row for each convention, a column for each panel, a line for each series.
 
-    ``order, statistic, x`` and ``y`` may each be a mapping from panel to value.
-
-    Parameters
-    ----------
-    values : DataFrame
-        Columns of a figure's CSV.
-    order : sequence of str
-        Series, in the order of the legend; those without values are left out.
-    title, setting : str
-        The finding, a sentence; where and how, written below it after n.
-    statistic : str
-        What is drawn.
-    x, y : str
-        Labels of the axes.
-    titles : mapping of str to str, optional
-        Panels that are shown, in order, with their headings.
-    figure : SubFigure, optional
-        Where to draw; then without the title.
-    **style
-        Attributes of `PanelStyle`: marks, axes, reference, colours and sizes.
+    ``order, statistic, x`` and ``y`` may each be a mapping from panel to value. ``values`` has the columns of a
+    figure's CSV, ``order`` the series in the order of the legend, those without values left out. ``title`` is the
+    finding, a sentence, ``setting`` where and how, written below it after n. ``titles`` has the panels that are shown,
+    in order, with their headings. With ``figure``, a SubFigure, it is drawn there, without the title. ``style`` are
+    attributes of `PanelStyle`: marks, axes, reference, colours and sizes.
     """
     drawn_as = PanelStyle(**style)
     marks, spread = drawn_as.marks, drawn_as.spread
@@ -306,14 +283,8 @@ def _draw_reference(axis: Axes, x: pd.Series, reference: Any, label: str, *, eve
 def draw_quantiles(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> Axes:
     """Draw the distribution of each series from its quantiles: 5% to 95% thin, the quartiles thick, the largest a tick.
 
-    Parameters
-    ----------
-    axis : Axes
-        Where to draw; series stand from top to bottom.
-    values : DataFrame
-        ``series, statistic, value`` with the statistics ``5% quantile, q1, median, q3, 95% quantile, largest``.
-    order : sequence of str
-        Series from top to bottom.
+    Series stand from top to bottom in ``order``; ``values`` has ``series, statistic, value`` with the statistics ``5%
+    quantile, q1, median, q3, 95% quantile, largest``.
     """
     table = values.set_index(["series", "statistic"])["value"]
     for place, label in enumerate(order):

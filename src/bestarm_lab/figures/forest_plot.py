@@ -52,20 +52,9 @@ def draw_forest(
 ) -> Axes:
     """Draw one column of a forest: the values of some lines with their intervals.
 
-    Parameters
-    ----------
-    axis : Axes
-        Where to draw.
-    values : DataFrame
-        One statistic of one panel: ``series, x, value, low, high``.
-    lines : list of (series, name)
-        From top to bottom, see `forest_lines`.
-    reference : float
-        Where the vertical line stands.
-    log : bool
-        Whether values are ratios.
-    key : str
-        What the reference is; a series' own value stands beside it on the line of its heading.
+    ``values`` is one statistic of one panel: ``series, x, value, low, high``; ``lines`` are of `forest_lines`. The
+    vertical line stands at ``reference``, which ``key`` names; a series' own value stands beside it on the line of its
+    heading.
     """
     table = values.set_index(["series", "x"])[["value", "low", "high"]]
     for place, line in enumerate(lines):
@@ -104,24 +93,11 @@ def forest(
 ) -> Figure:
     """Return a forest: a column for each panel and convention, over one range of x.
 
-    Parameters
-    ----------
-    values : DataFrame
-        Columns of a figure's CSV, as `bestarm_lab.figures.values.paired_effects` makes them.
-    statistic : str
-        Which.
-    title, setting : str
-        The finding, a sentence; where and how, written below it after n.
-    what : str
-        Label of the axis.
-    titles : mapping of str to str, optional
-        Panels that are shown, in order, with their headings.
-    hide_unmoved : bool
-        Whether changes that change nothing anywhere are only named below the title.
-    better : {"", "lower", "higher"}
-        Which side of the reference is the better one.
-    **scale
-        Attributes of `EffectScale`: the reference, its label, and whether values are ratios.
+    ``values`` has the columns of a figure's CSV, as `bestarm_lab.figures.values.paired_effects` makes them. ``title``
+    is the finding, a sentence, ``setting`` where and how, written below it after n; ``what`` is the label of the axis.
+    ``titles`` has the panels that are shown, in order, with their headings. Changes that change nothing anywhere are
+    only named below the title, unless ``hide_unmoved`` is false. ``better`` ("", "lower" or "higher") is the better
+    side of the reference. ``scale`` are attributes of `EffectScale`.
     """
     reference, reference_label, log = EffectScale(**scale)
     titles = titles or {str(panel): str(panel) for panel in dict.fromkeys(values["panel"])}

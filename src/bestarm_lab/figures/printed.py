@@ -34,23 +34,10 @@ def theirs(statistic: str, words: str = PRINTED) -> str:
 def read_printed(given: Mapping[str, Any], file: str, figures: Iterable[str]) -> dict[str, pd.DataFrame]:
     """Return, for each figure, the rows of the paper's values.
 
-    Raises ValueError for an unknown figure, an unknown or missing key, or a value that is no number, with its place in
-    the file.
-
-    Parameters
-    ----------
-    given : mapping
-        What the file says.
-    file : str
-        Its name, for messages.
-    figures : iterable of str
-        Figures of the study, ``notebook/file``.
-
-    Returns
-    -------
-    dict of str to DataFrame
-        Rows in the columns of a figure's CSV. Their statistic ends in `PRINTED` or `READ_OFF`, their convention is
-        ``printed``, and ``data`` is the place in the paper.
+    ``given`` is what the file says, ``figures`` are those of the study, ``notebook/file``. Rows are in the columns of a
+    figure's CSV; their statistic ends in `PRINTED` or `READ_OFF`, their convention is ``printed``, and ``data`` is the
+    place in the paper. Raises ValueError for an unknown figure, an unknown or missing key, or a value that is no
+    number, with its place in the file.
     """
     if not isinstance(given, Mapping):
         raise ValueError(f"{file}: expected figures with lists of printed values, got {given!r}.")
@@ -83,11 +70,6 @@ def beside(values: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
 
     A run at smoke scale, or with changed parameters, may show fewer of them. Raises ValueError for a value of the paper
     whose statistic the figure does not have.
-
-    Parameters
-    ----------
-    values, printed : DataFrame
-        Ours, and the paper's from `read_printed`, in the columns of a figure's CSV.
     """
     ours = [statistic for statistic in values["statistic"].unique() if statistic]
     known = [theirs(statistic, words) for statistic in ours for words in (PRINTED, READ_OFF)]

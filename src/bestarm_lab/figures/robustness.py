@@ -21,16 +21,9 @@ def robustness_figure(
 ) -> Figure:
     """Draw for each claim how its readings are divided, and beside it the effect of each choice.
 
-    Parameters
-    ----------
-    values : DataFrame
-        Of `bestarm_lab.claims.robustness.draw_values`.
-    words : mapping of str to str
-        A claim in a few words; one without them has its name alone.
-    choices : mapping of str to str
-        Every choice and its name in the figure, in their order.
-    title, setting : str
-        The finding; where and how.
+    ``values`` are of `bestarm_lab.claims.robustness.draw_values`. ``words`` has claims in a few words; one without them
+    has its name alone. ``choices`` has every choice and its name in the figure, in their order; ``title`` is the
+    finding.
     """
     readings = values[values["statistic"] == "readings"]
     counts = readings.pivot(index="panel", columns="series", values="value").loc[readings["panel"].unique()]

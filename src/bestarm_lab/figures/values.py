@@ -66,26 +66,12 @@ def summarise(
 ) -> pd.DataFrame:
     """Return statistics of rows over each panel, convention, series and x.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        One row for each replication and point; ``series`` and the columns that the other parameters name.
-        Rows without ``convention`` are as written, rows without ``data`` synthetic.
-    statistics : mapping of str to (column, kind)
-        Name of each statistic to a column and what is made of it: ``"mean"`` with a 95% t-interval, ``"share"`` (of a
-        column of zeros and ones) with Wilson's, ``"median"`` with the quartiles, ``"standard deviation"``, ``"count"``
-        (a sum), or a number for that quantile.
-    profile : str
-        Scale of the run.
-    x : str, optional
-        Column of the abscissa.
-    panel : str
-        A text, with columns in braces where panels differ, such as ``"B = {budget:g}"``.
-
-    Returns
-    -------
-    DataFrame
-        Columns of a figure's CSV.
+    ``rows`` has one row for each replication and point: ``series`` and the columns that the other parameters name;
+    without ``convention`` they are as written, without ``data`` synthetic. ``statistics`` maps names to a column and
+    what is made of it: ``"mean"`` with a 95% t-interval, ``"share"`` (of a column of zeros and ones) with Wilson's,
+    ``"median"`` with the quartiles, ``"standard deviation"``, ``"count"`` (a sum), or a number for that quantile. ``x``
+    is the column of the abscissa, ``panel`` a text with columns in braces where panels differ, such as ``"B =
+    {budget:g}"``. The result has the columns of a figure's CSV.
     """
     rows = rows.assign(**{name: value for name, value in _KNOWN.items() if name not in rows})
     fields = [name for _, name, _, _ in Formatter().parse(panel) if name]
@@ -143,26 +129,13 @@ def paired_effects(
 ) -> pd.DataFrame:
     """Return what each change is worth: paired differences, or ratios of means, with 95% intervals.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        ``series, replication`` and the column. Rows of one replication are averaged first, so that several budgets give
-        the mean over them. Two series are compared on the replications that both have.
-    column : str
-        What is compared.
-    statistic, profile, panel : str
-        Name of the effect; scale; a text for all.
-    log : bool, default=False
-        Whether the effect is the ratio of means, with an interval by the delta method on the log scale. Otherwise it is
-        the difference of means, with a t-interval.
-    lines : mapping, optional
-        Group to name to (left series, right series); by default `single_changes`.
+    ``rows`` has ``series, replication`` and the column. Rows of one replication are averaged first, so that several
+    budgets give the mean over them; two series are compared on the replications that both have. With ``log`` the effect
+    is the ratio of means, with an interval by the delta method on the log scale, else the difference of means, with a
+    t-interval. ``lines`` maps group and name to (left series, right series), by default `single_changes`.
 
-    Returns
-    -------
-    DataFrame
-        Columns of a figure's CSV; the series is the group and x the name. A series against itself is the reference: its
-        own mean, or 1 for a ratio.
+    The result has the columns of a figure's CSV; the series is the group and x the name. A series against itself is the
+    reference: its own mean, or 1 for a ratio.
     """
     table = []
     rows = rows if "convention" in rows else rows.assign(convention="as_written")
@@ -202,18 +175,8 @@ def text_table(
 ) -> pd.DataFrame:
     """Return one statistic as a table of texts.
 
-    Parameters
-    ----------
-    values : DataFrame
-        Columns of a figure's CSV.
-    statistic : str
-        Which.
-    entry : str
-        Of a cell: ``value, low, high, n`` and ``half``, the half-width of the interval.
-    index : sequence of str
-        What a row stands for.
-    columns : str
-        Heading of a column, from the columns of the values.
+    The ``entry`` of a cell has ``value, low, high, n`` and ``half``, the half-width of the interval; ``index`` says
+    what a row stands for, ``columns`` is the heading of a column, from the columns of the values.
     """
     mine = values[values["statistic"] == statistic]
     mine = mine.assign(half=0.5 * (mine["high"] - mine["low"]), convention=mine["convention"].str.replace("_", " "))

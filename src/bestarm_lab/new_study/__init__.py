@@ -29,17 +29,9 @@ def check_name(name: str, known: list[str]) -> None:
 def new_study(name: str, at: Path | None, known: list[str]) -> list[Path]:
     """Write a toy study, and return its files.
 
-    Raises ValueError for a name that is taken or no word, a folder that is not empty, or where there is no checkout.
-
-    Parameters
-    ----------
-    name : str
-        Of the study, a package's name.
-    at : Path, optional
-        Folder of a repository of its own, which must not exist or be empty; by default the study goes into this
-        checkout, and its lines into ``pyproject.toml`` and ``dvc.yaml``.
-    known : list of str
-        Names of the studies that there are.
+    It goes into the folder ``at``, a repository of its own, which must not exist or be empty; by default into this
+    checkout, and its lines into ``pyproject.toml`` and ``dvc.yaml``. Raises ValueError for a name that is taken (one of
+    ``known``) or no word, a folder that is not empty, or where there is no checkout.
     """
     check_name(name, known)
     if at is None:

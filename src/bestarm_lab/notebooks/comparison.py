@@ -17,12 +17,8 @@ ROUNDING = 2.0**-53 * 2**21
 def compare_values(old: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
     """Return, for each plotted value of two versions of a figure, how they agree.
 
-    A value without an interval can only be equal or moved.
-
-    Returns
-    -------
-    Series of str
-        One of ``OUTCOMES``, indexed by panel, series, x, statistic and convention.
+    It is one of ``OUTCOMES``, by panel, series, x, statistic and convention. A value without an interval can only be
+    equal or moved.
     """
     left, right = (_keyed(frame) for frame in (old, new))
     both = left.merge(right, how="outer", left_index=True, right_index=True, suffixes=("_old", "_new"))
@@ -65,12 +61,8 @@ def compare_rows(old: pd.DataFrame, new: pd.DataFrame) -> dict[str, int]:
 def compare_folders(old: Path, new: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Compare every CSV below ``figures`` and every table of verdicts below ``results`` of two folders.
 
-    Returns
-    -------
-    counts : DataFrame
-        One row for each figure or table, one column for each of ``OUTCOMES``.
-    changed : DataFrame
-        Verdicts that changed: ``study, id, convention, old, new``.
+    The first table has a row for each figure or table and a column for each of ``OUTCOMES``; the second the verdicts
+    that changed: ``study, id, convention, old, new``.
     """
     figures = [folder / "figures" for folder in (old, new)]
     names = sorted({p.relative_to(folder) for folder in figures for p in folder.glob("*/*/*.csv")})

@@ -142,10 +142,7 @@ def named_claims(text: str) -> list[str]:
 def scoreboard_page(named: list[str]) -> str:
     """Return the page of the score: the table, a line for each study, and the claims that the README speaks of.
 
-    Parameters
-    ----------
-    named : list of str
-        Names of claims, each of which gets a line with an anchor.
+    Each of the ``named`` claims gets a line with an anchor.
     """
     lines = [
         "# Scoreboard",

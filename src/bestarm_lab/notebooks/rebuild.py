@@ -44,11 +44,7 @@ def rebuild(studies: Sequence[str] = (), profile: str = "laptop") -> int:
 
     The laptop profile runs ``dvc repro --force`` against an empty store; what is committed is set aside first.
     Interrupted, a second call goes on where the first stopped. The smoke profile runs the notebooks into ``_quick/``.
-
-    Returns
-    -------
-    int
-        Exit status: 1 if a verdict changed or the pipeline failed, else 0.
+    The exit status is 1 if a verdict changed or the pipeline failed, else 0.
     """
     stages = stages_of(studies)
     if profile == "smoke":

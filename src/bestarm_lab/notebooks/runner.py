@@ -66,25 +66,11 @@ def check_parameters(path: Path, given: Mapping[str, Any]) -> None:
 def run_notebook(name: str, profile: str = PUBLISHED, **parameters: Any) -> Path:
     """Execute a notebook and publish what it saved when all of it has run.
 
-    At the published profile without other parameters the notebook file itself receives its text outputs, and its
-    figures replace those in ``figures/<study>/<notebook>/``. Otherwise the executed copy and its figures go below
-    ``_quick/<profile>/``, with changed parameters, given here or edited in the notebook, below ``_quick/changed/``.
-    Where data stand in, what is published stays as it is, figures and text. Raises ValueError for an unknown notebook
-    or parameter, before anything runs. Raises NotebookFailed if a cell raises.
-
-    Parameters
-    ----------
-    name : str
-        ``study/notebook``.
-    profile : {"smoke", "laptop", "paper"}
-        Scale.
-    **parameters
-        Further parameters of the notebook, as values or as text.
-
-    Returns
-    -------
-    Path
-        The executed notebook.
+    At the published profile without other parameters (values, or texts) the notebook file itself receives its text
+    outputs, and its figures replace those in ``figures/<study>/<notebook>/``. Otherwise the executed copy, whose path
+    is returned, and its figures go below ``_quick/<profile>/``, with changed parameters, given here or edited in the
+    notebook, below ``_quick/changed/``. Where data stand in, what is published stays as it is, figures and text. Raises
+    ValueError for an unknown notebook or parameter, before anything runs, and NotebookFailed if a cell raises.
     """
     path = notebook_path(name)
     import nbformat

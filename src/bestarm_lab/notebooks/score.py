@@ -28,19 +28,10 @@ def score_values(
 ) -> pd.DataFrame:
     """Return the headline claims that statistics decide, one line for each and its convention.
 
-    Parameters
-    ----------
-    verdicts, comparisons : mapping of str to DataFrame
-        Of each study.
-    shorts : mapping of str to str
-        Headline claims in a few words, by their names.
-
-    Returns
-    -------
-    DataFrame
-        ``study, id, short, convention, verdict, for, open, against, value, low, high``: the mean over comparisons of
-        their distance from the margin, in standard deviations of a run, positive for the claim, with its 95% interval
-        by the t-distribution; of one comparison that of its runs.
+    Tables are by study; ``shorts`` has headline claims in a few words. The columns are ``study, id, short, convention,
+    verdict, for, open, against, value, low, high``: the mean over comparisons of their distance from the margin, in
+    standard deviations of a run, positive for the claim, with its 95% interval by the t-distribution; of one comparison
+    that of its runs.
     """
     lines = []
     for study, table in verdicts.items():
@@ -102,14 +93,8 @@ def score_figure(
 ) -> Figure:
     """Return the score: headline claims with all their comparisons on the left, all claims of a paper on the right.
 
-    Parameters
-    ----------
-    values, overview : DataFrame
-        Of `score_values` and `shares`.
-    comparisons : mapping of str to DataFrame
-        Of each study.
-    names : mapping of str to str
-        Short names of the papers, in the order that is drawn.
+    ``values`` and ``overview`` are of `score_values` and `shares`, ``names`` has the short names of the papers in the
+    order that is drawn.
     """
     use_style()
     heads = values.drop_duplicates("id")

@@ -113,26 +113,12 @@ def settle(
 ) -> Settled:
     """Run asynchronous dynamics to a fixed point.
 
-    Unknown genes start at 0 or 1 with equal probability. Then a gene whose update function disagrees with it is drawn
-    uniformly and changed, until there is none: as drawing among all genes, without the draws that change nothing.
-    Raises ValueError if the shapes do not fit, or a value is none of 0, 1 and `UNKNOWN`.
-
-    Parameters
-    ----------
-    network : BooleanNetwork
-        The network.
-    initial : ndarray of int8, shape (R, G)
-        Initial states, with `UNKNOWN` where a gene may start anywhere.
-    streams : Streams
-        Names the R runs; run r draws the same numbers whatever the other runs are.
-    clamp : ndarray of int8, shape (G,) or (R, G), optional
-        Values at which genes are held from the start; `UNKNOWN` leaves a gene free.
-    max_changes : int, optional
-        Changes after which a run starts again from new values of the unknown genes; default 20 G.
-    n_starts : int, default=10
-        Starts after which a run is given up.
-    purpose : str, default="network"
-        Key of the draws within ``streams``.
+    Unknown genes of the ``initial`` states, shape (R, G), start at 0 or 1 with equal probability. Then a gene whose
+    update function disagrees with it is drawn uniformly and changed, until there is none: as drawing among all genes,
+    without the draws that change nothing. Run r draws the same numbers, keyed by ``purpose``, whatever the other runs
+    are. ``clamp``, shape (G,) or (R, G), holds genes at values from the start; `UNKNOWN` leaves a gene free. After
+    ``max_changes``, by default 20 G, a run starts again from new values of the unknown genes; after ``n_starts`` it is
+    given up. Raises ValueError if the shapes do not fit, or a value is none of 0, 1 and `UNKNOWN`.
     """
     if initial.shape != (len(streams.replications), network.n_genes):
         raise ValueError(

@@ -73,16 +73,8 @@ class BooleanNetwork:
     ) -> Self:
         """Tabulate update functions.
 
-        Raises ValueError if a gene has no function, a regulator is no gene, or there are more than 12 regulators.
-
-        Parameters
-        ----------
-        genes : sequence of str
-            Gene symbols, in the order of the states.
-        functions : mapping from gene to (regulators, function)
-            The function receives the states of the regulators by name and returns the gene's next value.
-        edges, perturbed : iterable
-            As in the class.
+        A function receives the states of its gene's regulators by name and returns the gene's next value. Raises
+        ValueError if a gene has no function, a regulator is no gene, or there are more than 12 regulators.
         """
         index = {gene: i for i, gene in enumerate(genes)}
         missing = [gene for gene in genes if gene not in functions]
@@ -107,18 +99,8 @@ class BooleanNetwork:
 def next_states(network: BooleanNetwork, states: StateArray, clamp: StateArray | None = None) -> StateArray:
     """Return what every update function makes of each state, all at once.
 
-    Parameters
-    ----------
-    network : BooleanNetwork
-        The network.
-    states : ndarray of int8, shape (R, G)
-        States of 0 and 1.
-    clamp : ndarray of int8, shape (G,) or (R, G), optional
-        Values at which genes are held; `UNKNOWN` leaves a gene free. A knock-down is 0, a forced expression 1.
-
-    Returns
-    -------
-    ndarray of int8, shape (R, G)
+    States are 0 and 1, shape (R, G). ``clamp``, shape (G,) or (R, G), holds genes at values, a knock-down at 0, a
+    forced expression at 1; `UNKNOWN` leaves a gene free.
     """
     _require_binary(network, states)
     rows = np.zeros(states.shape, dtype=np.int64)
@@ -148,12 +130,8 @@ def _require_binary(network: BooleanNetwork, states: StateArray) -> None:
 def forced_values(network: BooleanNetwork, clamp: StateArray | None = None) -> StateArray:
     """Return the value that each gene has in every fixed point, as far as constants propagate.
 
-    A gene whose function has one value, whatever its undetermined regulators do, is determined; repeat.
-
-    Returns
-    -------
-    ndarray of int8, shape (G,)
-        `UNKNOWN` where fixed points may differ.
+    A gene whose function has one value, whatever its undetermined regulators do, is determined; repeat. Where fixed
+    points may differ the result, shape (G,), is `UNKNOWN`.
     """
     forced = np.full(network.n_genes, UNKNOWN, dtype=np.int8) if clamp is None else clamp.astype(np.int8, copy=True)
     rows = np.arange(network.truth.shape[1])

@@ -20,26 +20,18 @@ def characteristic_direction(
 ) -> FloatArray:
     r"""Return the direction in which one group of profiles differs from another, CD([group || reference]).
 
-    The normal of the hyperplane that linear discriminant analysis puts between the groups ([1]_): :math:`b \propto V
-    S_\gamma^{-1} V^\top (\bar x_{group} - \bar x_{reference})` with :math:`V` the principal axes of all profiles,
-    :math:`S` the covariance within groups on these axes, :math:`\bar s^2` its mean diagonal, and :math:`S_\gamma =
-    \gamma S + (1 - \gamma) \bar s^2 I`. Raises ValueError if the genes differ in number, a parameter is out of range, a
-    value is not finite, or the means are equal.
+    The normal of the hyperplane that linear discriminant analysis puts between the groups ([1]_), a unit vector,
+    positive where the group exceeds the reference:
 
-    Parameters
-    ----------
-    group, reference : ndarray, shapes (n_group, n_genes) and (n_reference, n_genes)
-        Log expression, one row a profile.
-    gamma : float, default=1.0
-        Shrinkage: 1 is linear discriminant analysis, 0 the difference of the means.
-    explained_variance : float, default=1.0
-        Keep the leading axes until they explain this share of the variance. [2]_ gives neither parameter; with both
-        at 1 the authors' direction of patients and controls is found again (correlation 0.999).
+    :math:`b \propto V S_\gamma^{-1} V^\top (\bar x_{group} - \bar x_{reference})` with :math:`V` the principal axes of
+    all profiles, :math:`S` the covariance within groups on these axes, :math:`\bar s^2` its mean diagonal, and
+    :math:`S_\gamma = \gamma S + (1 - \gamma) \bar s^2 I`.
 
-    Returns
-    -------
-    ndarray, shape (n_genes,)
-        Unit vector, positive where the group exceeds the reference.
+    Groups have shapes (n_group, n_genes) and (n_reference, n_genes): log expression, one row a profile. ``gamma``
+    shrinks: 1 is linear discriminant analysis, 0 the difference of the means. The leading axes are kept until they
+    explain so much of the variance. [2]_ gives neither parameter; with both at 1 the authors' direction of patients and
+    controls is found again (correlation 0.999). Raises ValueError if the genes differ in number, a parameter is out of
+    range, a value is not finite, or the means are equal.
     """
     if group.ndim != 2 or reference.ndim != 2 or group.shape[1] != reference.shape[1]:
         raise ValueError(
@@ -76,17 +68,8 @@ def characteristic_direction(
 def significant_genes(direction: FloatArray) -> BoolArray:
     """Return which genes carry a direction: those up to where their cumulated squares are farthest above the diagonal.
 
-    Neither [2]_ nor its release says which genes are significant; this rule is ours. The release gives all genes a
-    value in the phenotype.
-
-    Parameters
-    ----------
-    direction : ndarray, shape (n_genes,)
-        A unit vector.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_genes,)
+    Neither [2]_ nor its release says which genes are significant; this rule, for a unit vector of shape (n_genes,), is
+    ours. The release gives all genes a value in the phenotype.
     """
     order = np.argsort(-(direction**2), kind="stable")
     cumulated = np.cumsum(direction[order] ** 2) / np.sum(direction**2)
@@ -99,16 +82,7 @@ def significant_genes(direction: FloatArray) -> BoolArray:
 def binarize_direction(direction: FloatArray, significant: BoolArray | None = None) -> StateArray:
     """Return 1 where a direction is positive and 0 where it is negative, `UNKNOWN` where zero or not significant.
 
-    Parameters
-    ----------
-    direction : ndarray, shape (n_genes,)
-        A direction.
-    significant : ndarray of bool, shape (n_genes,), optional
-        Genes to keep; default all, as in the authors' phenotype.
-
-    Returns
-    -------
-    ndarray of int8, shape (n_genes,)
+    ``significant`` says which genes to keep; by default all, as in the authors' phenotype.
     """
     states = np.where(direction > 0, 1, np.where(direction < 0, 0, UNKNOWN))
     return np.where(True if significant is None else significant, states, UNKNOWN).astype(np.int8)

@@ -108,14 +108,8 @@ def read_binary_signatures(path: Path) -> GeneTable:
 def read_expression(path: Path, n_profiles: int) -> GeneTable:
     """Read quantile-normalised log expression; of repeated symbols the first row is kept, as the authors do.
 
-    Raises ValueError if it is no table of numbers, has another number of columns, or a value is missing.
-
-    Parameters
-    ----------
-    path : Path
-        The file of patients or of controls.
-    n_profiles : int
-        `N_PATIENTS` or `N_CONTROLS`.
+    There are `N_PATIENTS` or `N_CONTROLS` profiles. Raises ValueError if it is no table of numbers, has another number
+    of columns, or a value is missing.
     """
     table = read_gene_table(path, n_profiles=n_profiles, keep_first_of_repeated_genes=True)
     if not np.isfinite(table.values).all():

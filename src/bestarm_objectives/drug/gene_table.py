@@ -85,19 +85,9 @@ def read_gene_table(
 ) -> GeneTable:
     """Read a table of genes (rows) by profiles (columns).
 
-    Raises ValueError if the file is no table of numbers, or lacks a column, or has another number of them, or repeats a
-    gene.
-
-    Parameters
-    ----------
-    path : Path
-        Comma-separated file, plain or ``.gz``; gene symbols in the first column, an empty cell is NaN.
-    n_profiles : int, optional
-        How many columns there must be.
-    required_profiles : sequence of str
-        Columns that must be there.
-    keep_first_of_repeated_genes : bool, default=False
-        Whether the first row of a repeated symbol is kept and the others are dropped; otherwise it is an error.
+    The file is comma-separated, plain or ``.gz``; gene symbols in the first column, an empty cell is NaN. Of a repeated
+    symbol the first row is kept, or it is an error. Raises ValueError if the file is no table of numbers, lacks a
+    required column, has another number of them, or repeats a gene.
     """
     frame = read_frame(path)
     if n_profiles is not None and frame.shape[1] != n_profiles:

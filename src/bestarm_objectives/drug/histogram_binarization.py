@@ -29,11 +29,6 @@ def persistent_peaks(counts: IntArray) -> list[Peak]:
     Places enter by decreasing value. One without neighbours starts a peak; one that joins two peaks ends the lower of
     them, whose persistence is its own value less the value of the joining place. Of two equal peaks the left one ends,
     and of equal values the left one enters first.
-
-    Parameters
-    ----------
-    counts : ndarray, shape (n,)
-        The sequence.
     """
     hill: dict[int, int] = {}  # place → peak of the hill that it belongs to
     ended: dict[int, float] = {}
@@ -56,20 +51,12 @@ def persistent_peaks(counts: IntArray) -> list[Peak]:
 def histogram_thresholds(profile: FloatArray, *, n_bins: int = 20, min_genes: int = 5) -> tuple[float, float]:
     """Return the values below which a gene is off and above which it is on.
 
-    Bins with at most ``min_genes`` genes are dropped, and those left are taken as neighbours. Of the two most
-    persistent peaks of the counts, the lower threshold ends the bin of the left one and the upper begins the bin of the
-    right one. With a single peak, the thresholds enclose its bin, or the bin after it if that is the first; if they
-    coincide, the upper one is raised by the standard deviation of the bin edges. Raises ValueError if the profile is
-    not finite or no bin holds more than ``min_genes`` genes.
-
-    Parameters
-    ----------
-    profile : ndarray, shape (n_genes,)
-        Log expression of one sample.
-    n_bins : int, default=20
-        Bins of equal width between the extremes.
-    min_genes : int, default=5
-        Largest number of genes in a bin that is dropped.
+    The log expression of one sample, shape (n_genes,), is counted in bins of equal width between its extremes. Bins
+    with at most ``min_genes`` genes are dropped, and those left are taken as neighbours. Of the two most persistent
+    peaks of the counts, the lower threshold ends the bin of the left one and the upper begins the bin of the right one.
+    With a single peak, the thresholds enclose its bin, or the bin after it if that is the first; if they coincide, the
+    upper one is raised by the standard deviation of the bin edges. Raises ValueError if the profile is not finite or no
+    bin holds more than ``min_genes`` genes.
     """
     if not np.isfinite(profile).all():
         raise ValueError("a profile must be finite; drop the genes that were not measured.")
@@ -90,17 +77,8 @@ def histogram_thresholds(profile: FloatArray, *, n_bins: int = 20, min_genes: in
 def binarize_via_histogram(profiles: FloatArray, *, n_bins: int = 20, min_genes: int = 5) -> StateArray:
     """Return the binary version of expression profiles, each with its own thresholds.
 
-    Parameters
-    ----------
-    profiles : ndarray, shape (n_profiles, n_genes)
-        Log expression. The thresholds come from all genes given, so give the whole profile, then pick genes.
-    n_bins, min_genes : int
-        See `histogram_thresholds`.
-
-    Returns
-    -------
-    ndarray of int8, shape (n_profiles, n_genes)
-        0 below the lower threshold, 1 above the upper one, else `UNKNOWN`.
+    Of log expression, shape (n_profiles, n_genes), values are 0 below the lower threshold, 1 above the upper one, else
+    `UNKNOWN`. The thresholds come from all genes given, so give the whole profile, then pick genes.
     """
     thresholds = [histogram_thresholds(profile, n_bins=n_bins, min_genes=min_genes) for profile in profiles]
     lower, upper = np.array(thresholds).reshape(-1, 2, 1).transpose(1, 0, 2)

@@ -54,15 +54,8 @@ def read_simulation_log(path: Path, genes: Sequence[str]) -> SimulationLog:
     """Read the log of the simulations: blocks of five states and one line with drug, reward, label and baseline.
 
     A state is one character a gene, ``|`` for unknown. Four of the five list the genes alphabetically, the treated
-    state lists them in the order of the network; the result has all in the order of the network. Raises ValueError if a
-    block is incomplete, a state has another length, a drug is none of `DRUGS`, or there are not 180 blocks.
-
-    Parameters
-    ----------
-    path : Path
-        The text file.
-    genes : sequence of str
-        Genes in the order of the network.
+    state lists them in the order of the network (``genes``), in which the result has all. Raises ValueError if a block
+    is incomplete, a state has another length, a drug is none of `DRUGS`, or there are not 180 blocks.
     """
     names = [drug.name.lower() for drug in DRUGS]
     alphabetical = np.argsort(np.argsort(np.asarray(genes)))  # where each gene of the network stands in the alphabet

@@ -24,30 +24,15 @@ from bestarm_objectives.drug.histogram_binarization import binarize_via_histogra
 
 
 def mask(phenotype: StateArray, signature: StateArray) -> StateArray:
-    """Return the phenotype right after treatment: the signature where it has a value, else the phenotype ([1]_).
-
-    Parameters
-    ----------
-    phenotype, signature : ndarray of int8, shapes (..., G) that broadcast
-        0, 1 or `UNKNOWN`.
-    """
+    """Return the phenotype right after treatment: the signature where it has a value, else the phenotype ([1]_)."""
     return np.where(signature != UNKNOWN, signature, phenotype).astype(np.int8)
 
 
 def cosine_score(first: FloatArray | StateArray, second: FloatArray | StateArray, support: BoolArray) -> FloatArray:
     """Return the cosine of two vectors on a common support; in [0, 1] for vectors of 0 and 1.
 
-    Parameters
-    ----------
-    first, second : ndarray, shapes (..., G) that broadcast
-        The vectors; not centred.
-    support : ndarray of bool, shape (..., G)
-        Genes that count.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        NaN where a vector is zero on the support.
+    The vectors, shapes (..., G) that broadcast, are not centred; ``support`` are the genes that count. The result,
+    shape (...), is NaN where a vector is zero on the support.
     """
     first, second = np.where(support, first, 0.0), np.where(support, second, 0.0)
     lengths = np.sqrt((first**2).sum(axis=-1) * (second**2).sum(axis=-1))
@@ -58,18 +43,10 @@ def cosine_score(first: FloatArray | StateArray, second: FloatArray | StateArray
 def reversion_score(direction: FloatArray, signature: FloatArray) -> FloatArray:
     """Return the score of the baseline, one minus the cosine of disease and drug (Algorithm 3 of [1]_, after [2]_).
 
-    Parameters
-    ----------
-    direction : ndarray, shape (G,)
-        How patients differ from controls; NaN where unknown. The algorithm prints a binary direction (`UNKNOWN` must
-        then be turned into NaN); the recorded scores use the real-valued one.
-    signature : ndarray, shape (..., G)
-        Real-valued drug signatures; NaN where unknown.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        In [0, 2]; the higher, the more the drug opposes the disease. Genes unknown to either do not count.
+    ``direction``, shape (G,), is how patients differ from controls, ``signature``, shape (..., G), real-valued drug
+    signatures; NaN where unknown. The algorithm prints a binary direction (`UNKNOWN` must then be turned into NaN); the
+    recorded scores use the real-valued one. The score, shape (...), is in [0, 2]; the higher, the more the drug opposes
+    the disease. Genes unknown to either do not count.
     """
     return 1.0 - cosine_score(direction, signature, np.isfinite(direction) & np.isfinite(signature))
 
@@ -77,19 +54,8 @@ def reversion_score(direction: FloatArray, signature: FloatArray) -> FloatArray:
 def hit_ratio(scores: FloatArray, positive: BoolArray, rank: int) -> FloatArray:
     """Return the share of positives among the ``rank`` largest scores, HR@rank (Figure 5 of [1]_).
 
-    Parameters
-    ----------
-    scores : ndarray, shape (..., n_drugs)
-        The higher, the better; NaN ranks last.
-    positive : ndarray of bool, shape (n_drugs,)
-        Drugs known to work.
-    rank : int
-        How many drugs are taken, between 1 and n_drugs.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        Its expectation where drugs tie for the last places: ties are broken at random.
+    The higher a score, shape (..., n_drugs), the better; NaN ranks last. ``positive``, shape (n_drugs,), are the drugs
+    known to work. Where drugs tie for the last places, the share is its expectation: ties are broken at random.
     """
     if not 1 <= rank <= scores.shape[-1]:
         raise ValueError(f"rank must lie between 1 and the number of drugs {scores.shape[-1]}, got {rank}.")
@@ -181,18 +147,10 @@ def simulator_from_tables(
 ) -> DrugSimulator:
     """Put a simulator together from the authors' files.
 
-    Parameters
-    ----------
-    label, network, clamped, data
-        See `DrugSimulator`.
-    patients : GeneTable
-        Expression of the patients, on all measured genes: these set the thresholds of the binarisation.
-    binary_signatures : GeneTable
-        Binary signatures; its profiles are PubChem identifiers.
-    binary_phenotype : GeneTable
-        One profile: 1 where patients exceed controls. The target is the opposite.
-    drugs : sequence of (name, PubChem identifier)
-        The arms, in order.
+    The patients' expression on all measured genes sets the thresholds of the binarisation. Profiles of the binary
+    signatures are PubChem identifiers; the binary phenotype is one profile: 1 where patients exceed controls, so that
+    the target is the opposite. ``drugs`` are the arms, in order (name, PubChem identifier). For the others see
+    `DrugSimulator`.
     """
     genes = network.genes
     binarized = GeneTable(patients.genes, patients.profiles, _with_gaps(binarize_via_histogram(patients.values.T).T))

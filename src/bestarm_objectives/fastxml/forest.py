@@ -119,14 +119,8 @@ class FastXML:
     def fit(self, features: Any, labels: Any, described: int = 0) -> Self:
         """Grow the trees.
 
-        Parameters
-        ----------
-        features : array or sparse matrix, shape (n, n_features)
-            Points.
-        labels : array or sparse matrix, shape (n, n_labels)
-            Not 0 where a point has a label.
-        described : int
-            See `bestarm_objectives.fastxml.label_tree.grow_tree`.
+        Rows of ``features`` and ``labels``, arrays or sparse matrices, are the points; a label is there where it is not
+        0. For ``described`` see `bestarm_objectives.fastxml.label_tree.grow_tree`.
         """
         for name, least in {"n_trees": 1, "max_leaf": 1, "labels_per_leaf": 1}.items():
             if getattr(self, name) != int(getattr(self, name)) or getattr(self, name) < least:

@@ -41,10 +41,7 @@ def forest_rows(
 ) -> pd.DataFrame:
     """Return the precisions on the test points of all sizes of one forest.
 
-    Returns
-    -------
-    DataFrame
-        The five hyper-parameters, ``p1``, ``p3`` and ``p5``.
+    The columns are the five hyper-parameters, ``p1``, ``p3`` and ``p5``.
     """
     grown = FastXML(
         n_trees=trees[-1],
@@ -82,10 +79,7 @@ def fastxml_rows(
 ) -> pd.DataFrame:
     """Return the precisions of FastXML on a grid of its hyper-parameters: rows of a Computation.
 
-    Returns
-    -------
-    DataFrame
-        ``replication``, the five hyper-parameters, ``p1``, ``p3``, ``p5`` on the test points, ``data``.
+    The columns are ``replication``, the five hyper-parameters, ``p1``, ``p3``, ``p5`` on the test points, ``data``.
     """
     real = available(*DATASETS[dataset])
     train, test = read_split(dataset) if real else stand_in_split()

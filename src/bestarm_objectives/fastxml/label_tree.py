@@ -169,26 +169,11 @@ def grow_tree(
 ) -> LabelTree:
     r"""Return one tree.
 
-    Parameters
-    ----------
-    features, labels : SparseRows
-        Training points, the same rows in both.
-    shape : (int, int)
-        Columns of both.
-    bias : float
-        Value of one more feature that every point has.
-    cost : float
-        :math:`C_\delta` is this over the share of the points on their side.
-    max_leaf : int
-        A node with no more points is a leaf.
-    most_labels : int
-        Labels kept of a node, the most frequent ones.
-    key : uint64
-        Key of the random sides that a node starts from, see `bestarm.streams`.
-    tree : int
-        Number of the tree.
-    described : int
-        Keep the labels of inner nodes with at most so many points as well, so that the tree can be cut later.
+    ``features`` and ``labels`` have the training points, the same rows in both; ``shape`` has the columns of both.
+    ``bias`` is the value of one more feature that every point has, :math:`C_\delta` is ``cost`` over the share of the
+    points on their side. A node with at most ``max_leaf`` points is a leaf; of its labels the ``most_labels`` most
+    frequent are kept, and those of inner nodes with at most ``described`` points as well, so that the tree can be cut
+    later. ``key`` is that of the random sides that a node starts from, see `bestarm.streams`.
     """
     return LabelTree(
         *_grown(
@@ -253,16 +238,8 @@ def _leaves(
 def leaves(tree: LabelTree, features: SparseRows, n_features: int, bias: float, cuts: IntArray) -> IntArray:
     """Return where points end if every node with at most ``cuts[c]`` points is a leaf, shape (n_cuts, n).
 
-    Parameters
-    ----------
-    tree : LabelTree
-        Grown with a ``max_leaf`` of at most ``cuts[0]`` and ``described`` at least ``cuts[-1]``.
-    features : SparseRows
-        Points.
-    n_features, bias
-        As the tree was grown.
-    cuts : ndarray of int64
-        Ascending.
+    ``cuts`` are ascending. The tree was grown with a ``max_leaf`` of at most ``cuts[0]``, ``described`` at least
+    ``cuts[-1]``, and the same ``n_features`` and ``bias``.
     """
     return _leaves(
         *features,

@@ -23,21 +23,8 @@ def ranking_partition(starts: IntArray, labels: IntArray, n_labels: int, sides: 
     r"""Improve a partition of points by the nDCG of the two label rankings that it implies ([1]_, Section 4).
 
     In turn, labels are ranked on either side by the sum of :math:`I(y_i)y_i`, and points go to the side whose ranking
-    suits their labels better. A point that gains nothing stays.
-
-    Parameters
-    ----------
-    starts, labels : ndarray of int64
-        Labels of the points, compressed by rows, numbered from 0 to ``n_labels - 1``.
-    n_labels : int
-        Labels.
-    sides : ndarray of int64, shape (n,)
-        Sides ±1 to start from; they are improved in place.
-
-    Returns
-    -------
-    float
-        Mean nDCG of the last pair of rankings.
+    suits their labels better. A point that gains nothing stays. Labels of the points, numbered from 0, are compressed
+    by rows; ``sides`` ±1, shape (n,), are improved in place. The mean nDCG of the last pair of rankings is returned.
     """
     n = sides.shape[0]
     discounts, ideal = np.empty(n_labels + 1), np.zeros(n_labels + 2)

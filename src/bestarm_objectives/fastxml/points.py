@@ -76,12 +76,7 @@ def read_points(path: Path) -> LabelledPoints:
 def power_law_points(n: int, n_features: int, n_labels: int, seed: int = 0) -> LabelledPoints:
     """Return points with power-law labels, each of which prefers features of its own: a stand-in of any shape.
 
-    Parameters
-    ----------
-    n, n_features, n_labels : int
-        Sizes.
-    seed : int
-        Of the draw. The features that labels prefer do not depend on it, so that two draws are one problem.
+    The features that labels prefer do not depend on the seed, so that two draws are one problem.
     """
     rng, fixed = np.random.default_rng(seed), np.random.default_rng(n_features + n_labels)
     frequency = 1.0 / np.arange(1, n_labels + 1)

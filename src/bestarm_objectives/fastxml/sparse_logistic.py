@@ -66,25 +66,9 @@ def l1_logistic(
     Each step minimises a quadratic model by sweeps over the coordinates that are not clearly at zero, then halves the
     step until the loss falls enough. The order of coordinates is fixed, so that the result is no random number.
 
-    Parameters
-    ----------
-    starts, rows, values : ndarray
-        Columns of the features, compressed: column j has ``rows[starts[j]:starts[j + 1]]``.
-    sides : ndarray of int64, shape (n,)
-        :math:`\delta_i`, +1 or -1.
-    costs : ndarray, shape (n,)
-        :math:`C_i`.
-    tolerance : float
-        Stop when the violations of the optimality conditions sum to this share of those at w = 0.
-    max_steps : int
-        Newton steps at most.
-
-    Returns
-    -------
-    weights : ndarray, shape (n_features,)
-        w.
-    margins : ndarray, shape (n,)
-        :math:`Xw`.
+    Columns of the features are compressed: column j has ``rows[starts[j]:starts[j + 1]]``. ``sides`` and ``costs``,
+    shape (n,), are :math:`\delta_i=\pm1` and :math:`C_i`. It ends when the violations of the optimality conditions sum
+    to the share ``tolerance`` of those at w = 0. Returned are :math:`w` and the margins :math:`Xw`.
     """
     n, n_features = sides.shape[0], starts.shape[0] - 1
     weights, margins = np.zeros(n_features), np.zeros(n)

@@ -116,17 +116,8 @@ def _swing_path(a: FloatArray, x: float) -> tuple[float, float, float]:
 def outputs(state: FloatArray, a: FloatArray) -> FloatArray:
     """Return what the controller drives to 0, and its rate: the torso's and the swing leg's distance from their paths.
 
-    Parameters
-    ----------
-    state : ndarray, shape (6,)
-        State.
-    a : ndarray, shape (8,)
-        Coefficients: four of the torso's path, four of the swing leg's.
-
-    Returns
-    -------
-    ndarray, shape (4,)
-        Two outputs, two rates.
+    Of the eight coefficients four are of the torso's path, four of the swing leg's. Two outputs and two rates are
+    returned.
     """
     torso, torso_slope, _ = _polynomial(a[:4], state[0])
     swing, swing_slope, _ = _swing_path(a[4:], state[0])
@@ -183,17 +174,8 @@ def motion(state: FloatArray, a: FloatArray) -> FloatArray:
 def impact(state: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Let the swing foot strike the ground without slip or rebound, and exchange the legs.
 
-    Parameters
-    ----------
-    state : ndarray, shape (6,)
-        Just before.
-
-    Returns
-    -------
-    after : ndarray, shape (6,)
-        State just after, the struck leg being the stance leg.
-    force : ndarray, shape (2,)
-        Tangential and normal impulse on the foot.
+    From the state just before, shape (6,), to that just after, the struck leg being the stance leg, and the tangential
+    and normal impulse on the foot, shape (2,).
     """
     # D_e: the inertia with two more coordinates, those of the stance foot, which is free now
     leg = 0.5 * LEG * (3.0 * LEG_MASS + 2.0 * HIP_MASS + 2.0 * TORSO_MASS)

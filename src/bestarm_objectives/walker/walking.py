@@ -178,18 +178,9 @@ def walk(
 ) -> Walk:
     """Walk some steps, from the end of a step in which the outputs are 0.
 
-    Raises ValueError if there are not eight coefficients, or one is not finite.
-
-    Parameters
-    ----------
-    a : ndarray, shape (8,)
-        Coefficients of the controller.
-    n_steps, max_seconds
-        When to stop.
-    first_rate : float
-        Rate of the stance leg before the first impact, in radians a second.
-    relative, absolute : float
-        Tolerances of the integration.
+    ``a`` are the eight coefficients of the controller, ``first_rate`` is the rate of the stance leg before the first
+    impact, in radians a second; ``relative`` and ``absolute`` are tolerances of the integration. Raises ValueError if
+    there are not eight coefficients, or one is not finite.
     """
     a = np.ascontiguousarray(a, dtype=np.float64)
     if a.shape != (8,) or not np.isfinite(a).all():
@@ -210,14 +201,8 @@ def _speeds(controllers: FloatArray, graded: bool) -> FloatArray:
 def walking_speeds(controllers: FloatArray, *, graded: bool = False) -> FloatArray:
     """Return the mean speed of the hip over five steps, at most 13 seconds, in metres a second.
 
-    Raises ValueError if there are not eight coefficients, or one is not finite.
-
-    Parameters
-    ----------
-    controllers : ndarray, shape (n, 8)
-        Coefficients.
-    graded : bool
-        A walker that falls gets its way over 13 seconds; by default 0, which makes the function jump.
+    Controllers have shape (n, 8). A walker that falls gets its way over 13 seconds if ``graded``; by default 0, which
+    makes the function jump. Raises ValueError if there are not eight coefficients, or one is not finite.
     """
     controllers = np.ascontiguousarray(np.atleast_2d(controllers), dtype=np.float64)
     if controllers.ndim != 2 or controllers.shape[1] != 8 or not np.isfinite(controllers).all():
