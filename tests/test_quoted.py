@@ -90,10 +90,7 @@ def test_a_title_is_shown_and_not_rewritten(place, monkeypatch, capsys):
     assert place.read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [("accuracy was {:.3f}", "has 0 places"), ("{:.3f}", "has 5 places")],
-)
+@pytest.mark.parametrize(("text", "said"), [("accuracy was {:.3f}", "has 0 places"), ("{:.3f}", "has 5 places")])
 def test_a_sentence_stands_at_one_place(place, text, said):
     with pytest.raises(ValueError, match=said):
         entry(text, {"series": "a"}).fault()

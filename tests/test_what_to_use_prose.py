@@ -6,15 +6,7 @@ import pandas as pd
 import pytest
 from titles import Title
 
-from benchmarks.what_to_use_comparison import (
-    CASES,
-    SCREENS,
-    ahead,
-    chosen,
-    ranked,
-    read,
-    summary,
-)
+from benchmarks.what_to_use_comparison import CASES, SCREENS, ahead, chosen, ranked, read, summary
 from bestarm_lab.paths import FIGURES, NOTEBOOKS, ROOT
 
 FOLDER = FIGURES / "oae" / "what_to_use"

@@ -17,13 +17,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bestarm_lab.claims.evaluation import (
-    COLUMNS,
-    WITHOUT_DATA,
-    adjust_p_values,
-    comparison_table,
-    verdict_lines,
-)
+from bestarm_lab.claims.evaluation import COLUMNS, WITHOUT_DATA, adjust_p_values, comparison_table, verdict_lines
 from bestarm_lab.claims.robustness import COLUMNS as ROBUSTNESS
 from bestarm_lab.claims.robustness import dependences, experiments, other_margins, under_choices
 from bestarm_lab.experiments.computation import Computation

@@ -72,10 +72,7 @@ def test_the_compiled_solver_agrees_with_highs_on_gaussian_arms(n_arms, n_featur
 
 @settings(max_examples=40, deadline=None)
 @given(
-    kind=st.sampled_from(KINDS),
-    seed=st.integers(0, 2**32 - 1),
-    n_arms=st.integers(2, 9),
-    n_features=st.integers(1, 6),
+    kind=st.sampled_from(KINDS), seed=st.integers(0, 2**32 - 1), n_arms=st.integers(2, 9), n_features=st.integers(1, 6)
 )
 def test_designs_obey_the_laws_of_eq_1(kind, seed, n_arms, n_features):
     """Feasible, antisymmetric, no longer than e_b - e_c, as short as the judge's; the norms obey the triangle."""

@@ -46,12 +46,7 @@ COLUMNS = [
 COMPARED = ["id", "convention", "state", "effect", "low", "high", "n", "p", "p_opposite", "strength", "comparison"]
 
 
-def evaluate(
-    study: Study,
-    rows: Rows,
-    larger: Rows | None = None,
-    profile: str = "laptop",
-) -> pd.DataFrame:
+def evaluate(study: Study, rows: Rows, larger: Rows | None = None, profile: str = "laptop") -> pd.DataFrame:
     """Return the verdict on each claim under each convention.
 
     ``rows`` are those of each experiment at the profile, ``larger`` those at the paper's own scale: they decide the

@@ -109,11 +109,7 @@ def _smoke(paths: Sequence[Path]) -> int:
 
 def _run_stages(stages: Sequence[str]) -> tuple[int, list[str]]:
     """Run stages by DVC, saying before each one which it is and how long the rest takes; return what was skipped."""
-    environment = os.environ | {
-        "BESTARM_STORE": str(REBUILD / "store"),
-        "BESTARM_FRESH": "1",
-        "PYTHONUNBUFFERED": "1",
-    }
+    environment = os.environ | {"BESTARM_STORE": str(REBUILD / "store"), "BESTARM_FRESH": "1", "PYTHONUNBUFFERED": "1"}
     command = ["dvc", "repro", "--force", "--single-item", *stages]
     began, number, skipped = time.monotonic(), 0, []
     with subprocess.Popen(

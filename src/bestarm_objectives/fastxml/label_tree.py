@@ -177,17 +177,7 @@ def grow_tree(
     """
     return LabelTree(
         *_grown(
-            *features,
-            labels.starts,
-            labels.columns,
-            *shape,
-            bias,
-            cost,
-            max_leaf,
-            most_labels,
-            described,
-            key,
-            tree,
+            *features, labels.starts, labels.columns, *shape, bias, cost, max_leaf, most_labels, described, key, tree
         )
     )
 

@@ -134,8 +134,7 @@ GAP |= {"changed": "AVE-StoOO | posterior mean", "each": "series", "above": 0.5,
 ALWAYS = {"check": "always", "experiments": ["theory_event"], "metric": "regret_share", "series": ["GPOO (S = 1)"]}
 SEARCH = {"check": "of_search", "experiments": ["fig5"], "metric": "aggregated_regret", "series": ["GPOO (S = 1)"]}
 OF_SEARCH = Check(
-    lambda given, rows: Decision(True, ""),
-    {"experiments": "experiments", "metric": "column", "series": "series"},
+    lambda given, rows: Decision(True, ""), {"experiments": "experiments", "metric": "column", "series": "series"}
 )
 
 

@@ -10,14 +10,7 @@ import pytest
 
 from bestarm_lab.claims.cells import Value
 from bestarm_lab.claims.claims_file import expanded, read_ledger
-from bestarm_lab.claims.evaluation import (
-    COLUMNS,
-    COMPARED,
-    adjust_p_values,
-    comparison_table,
-    evaluate,
-    verdict_lines,
-)
+from bestarm_lab.claims.evaluation import COLUMNS, COMPARED, adjust_p_values, comparison_table, evaluate, verdict_lines
 from bestarm_lab.claims.records import OURS, Check, Exact
 from bestarm_lab.claims.robustness import other_margins
 from bestarm_lab.claims.verdicts import Decision, scoreboard, verdict_table, verdict_text
@@ -31,12 +24,7 @@ TEST = {"difference": "correct", "left": "a", "right": "b", "above": 0, "cells":
 
 
 def rows(
-    means: dict[str, float],
-    *,
-    n: int = 200,
-    seed: int = 0,
-    data: str = "synthetic",
-    convention: str = "as_written",
+    means: dict[str, float], *, n: int = 200, seed: int = 0, data: str = "synthetic", convention: str = "as_written"
 ) -> pd.DataFrame:
     """Return rows of runs that succeed with these probabilities."""
     rng = np.random.default_rng(seed)

@@ -132,10 +132,7 @@ OTHER = {
     "a text that is no docstring": ("    return total", '    "total"\n    return total'),
     "what a library is asked": ("np.sqrt(i)", "np.cbrt(i)"),
     "what another name means": ("import numpy as np\n", "import math as np\n"),
-    "a record that changes itself": (
-        'raise ValueError("n must be at least 1.")',
-        'object.__setattr__(self, "n", 1)',
-    ),
+    "a record that changes itself": ('raise ValueError("n must be at least 1.")', 'object.__setattr__(self, "n", 1)'),
     "a statement at the top of the module": ("def unused():", "np.random.default_rng(0)\n\n\ndef unused():"),
     "an operator": ("FACTOR * x", "FACTOR + x"),
     "a mutable constant that is changed": ("def unused():", "FACTOR += 1.0\n\n\ndef unused():"),
@@ -458,12 +455,7 @@ def test_nothing_is_imported_relatively():
 @pytest.mark.parametrize("study", STUDIES)
 def test_what_makes_rows_reaches_no_figure_no_claim_and_no_guard_of_the_protocol(study):
     """A new figure makes no rows stale; and no module is handed on as an object, which would count whole."""
-    above = (
-        "bestarm_lab.figures",
-        "bestarm_lab.claims",
-        "bestarm_lab.notebooks",
-        "bestarm.search",
-    )
+    above = ("bestarm_lab.figures", "bestarm_lab.claims", "bestarm_lab.notebooks", "bestarm.search")
     above += ("bestarm.guards.protocol", "bestarm_lab.results", "bestarm_lab.experiments.run")
     for name, one in experiments(study).items():
         found = reached(*what_runs(one)) if isinstance(one, Computation) else reached(simulate, one.problem, one.series)
