@@ -34,10 +34,7 @@ class Paper:
 
 
 def read_paper(paper: Mapping[str, Any], file: str = "paper.yaml") -> Paper:
-    """Return a study's paper.
-
-    Raises ValueError for an unknown or missing key, with the file, the figure and the nearest right word.
-    """
+    """Return a study's paper; a ValueError has the file, the figure and the nearest right key."""
     given = YamlKeys(file, paper)
     texts = {key: given.take(key, str) for key in ("citation", "abbreviation", "title", "short", "scale")}
     figures = {name: _shown(YamlKeys(f"{file}, {name}", entry)) for name, entry in given.take("figures", dict).items()}

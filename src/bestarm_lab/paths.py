@@ -38,10 +38,7 @@ def data_mirror() -> Path:
 
 
 def check_project(command: str) -> None:
-    """Refuse a command where there is no project to work in.
-
-    Raises ValueError if the root has no ``params.yaml``.
-    """
+    """Refuse a command where the root is no project, which has a ``params.yaml``."""
     if not (ROOT / _MARK).is_file():
         raise ValueError(
             f"bestarm {command} needs a checkout of the repository (git clone), as the working directory or as "

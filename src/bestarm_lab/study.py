@@ -49,10 +49,7 @@ class Study:
     plan: Mapping[str, list[int]] = field(default_factory=dict)
 
     def experiment(self, name: str) -> Experiment | Computation:
-        """Return an experiment by its name.
-
-        Raises ValueError for an unknown name, with the list of what there is.
-        """
+        """Return an experiment by its name; an unknown one is a ValueError with all that there are."""
         if name not in self.experiments:
             raise ValueError(f"unknown experiment {name!r} of {self.name}; it has: {', '.join(self.experiments)}.")
         return self.experiments[name]

@@ -19,10 +19,7 @@ def study_names() -> list[str]:
 
 
 def package_of(name: str) -> str:
-    """Return the package of a study.
-
-    Raises ValueError for an unknown name.
-    """
+    """Return the package of a study; an unknown one is a ValueError with all that there are."""
     if name not in study_names():
         raise ValueError(f"unknown study {name!r}; there are: {', '.join(study_names())}.")
     return entry_points("bestarm.studies")[name].value
@@ -64,10 +61,7 @@ def claim_ids(name: str) -> list[str]:
 
 
 def find_claim(identity: str) -> tuple[str, str]:
-    """Return the study of a claim, and its name as the ledger writes it; capitals do not matter.
-
-    Raises ValueError for an unknown claim, with the nearest ones.
-    """
+    """Return a claim's study and its name in the ledger, whatever its capitals; a ValueError has the nearest."""
     known = {i.casefold(): (study, i) for study in study_names() for i in claim_ids(study)}
     if identity.casefold() not in known:
         close = get_close_matches(identity.casefold(), known, 3, 0.5)

@@ -21,10 +21,7 @@ def nearest(word: object, known: Iterable[object]) -> str:
 
 
 def refuse_unknown(place: str, what: str, words: Iterable[object], known: Iterable[object]) -> None:
-    """Refuse the first word that is not known.
-
-    Raises ValueError with the place, the word and the nearest right one.
-    """
+    """Refuse the first word that is not known, with the place and the nearest right one."""
     known = list(known)
     for word in words:
         if word not in known:
@@ -51,10 +48,8 @@ class YamlKeys:
         return key in self._unread
 
     def take(self, key: str, kind: Callable[[str, Any], Any] | type | None = None, default: Any = REQUIRED) -> Any:
-        """Return the value of a key, or the default where it is not given.
-
-        ``kind`` is the type that the value must have, or makes of (place, value) what it stands for. Without a default
-        the key is required.
+        """Return a key's value, if need be the default: of a type (``kind``), or what a function of (place, value)
+        makes.
         """
         if key not in self:
             if default is REQUIRED:
@@ -67,10 +62,7 @@ class YamlKeys:
         return value if kind is None else kind(place, value)
 
     def one_of(self, *keys: str) -> str:
-        """Return the one of these keys that is given.
-
-        Raises ValueError if none is given, or several.
-        """
+        """Return the one of these keys that is given; none or several are refused."""
         there = [key for key in keys if key in self]
         if len(there) > 1:
             raise ValueError(f"{self.place}: {' and '.join(there)} exclude one another; leave one of them.")
@@ -92,10 +84,7 @@ class YamlKeys:
         return list(dict.fromkeys([*self._known, *self._also]))
 
     def refuse_slip(self, *words: str) -> None:
-        """Refuse the key that nobody knows and that is most like one of some words.
-
-        Raises ValueError with both.
-        """
+        """Refuse the key that nobody knows and that is most like one of some words, with both."""
         slips = [
             (SequenceMatcher(None, str(key), word).ratio(), key, word)
             for key in self._unread

@@ -105,10 +105,7 @@ class Quantity:
         return self.values.get(self.name) or Value(self.name.replace("_", " "))
 
     def derived(self, name: str, rows: pd.DataFrame) -> Any:
-        """Return a value of the study on some rows.
-
-        Raises ValueError if the study derives no such value.
-        """
+        """Return a value of the study on some rows; a ValueError says that it derives no such value."""
         value = self.values.get(name)
         if value is None or value.of is None:
             known = [*rows.columns, *(n for n, v in self.values.items() if v.of is not None)]
@@ -205,10 +202,7 @@ def cell_name(experiment: str, where: Where) -> str:
 
 
 def side_values(table: pd.DataFrame, side: Side) -> pd.DataFrame:
-    """Return the columns of a side: one, or of ``highest`` all that were run.
-
-    Raises ValueError if the series was not run.
-    """
+    """Return the columns of a side: one, or of ``highest`` all; a ValueError says that the series was not run."""
     names = list(side.names) if isinstance(side, Best) else [side]
     there = [name for name in names if name in table]
     if not there:

@@ -37,10 +37,7 @@ def sentence_of(mark: str, text: str) -> str:
 
 
 def read_fingerprint(place: str, raw: Any) -> str:
-    """Return a fingerprint as a ledger has it.
-
-    Raises ValueError for what is none, with the call that makes it.
-    """
+    """Return a fingerprint as a ledger has it; a ValueError has the call that makes one."""
     if not isinstance(raw, str) or _FORM.fullmatch(raw) is None:
         raise ValueError(
             f"{place}: expected a fingerprint such as s0f3a9c21de-17, got {raw!r}; "

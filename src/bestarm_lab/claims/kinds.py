@@ -302,10 +302,7 @@ class OfCells(ClaimTest):
 
 @dataclass(frozen=True, kw_only=True)
 class Mostly(OfCells):
-    """The number of cells in which left is ahead of right, against the share that the claim names.
-
-    In each cell a t-test says whether left is ahead.
-    """
+    """The number of cells in which left is ahead of right by a t-test, against the share that is claimed."""
 
     relation: Relation  # when left is ahead
     by_ratio: bool = False  # whether by the ratio of means, or by their difference

@@ -141,10 +141,7 @@ def _setting(place: str, raw: Any) -> Any:
 
 
 def on_grids(part: Any, grids: Grids, place: str) -> Any:
-    """Return a test whose cells, wherever it names some, are read; see `Part`.
-
-    Raises ValueError for a value that is not in the experiment's grid.
-    """
+    """Return a test whose cells are read, see `Part`; a value outside of the experiment's grid is a ValueError."""
     if isinstance(part, list):
         return [on_grids(entry, grids, place) for entry in part]
     if not isinstance(part, Mapping):

@@ -391,10 +391,7 @@ def summary_table(
 
 
 def change_table(found: pd.DataFrame, own: str) -> pd.DataFrame:
-    """Return lines of one choice as text: a row for each claim, its words with their counts without it and then.
-
-    ``own`` is what the study's own rows have.
-    """
+    """Return one choice as text: a row for each claim, its words with counts without it (``own``) and then."""
 
     def told(word: str, counts: list[str]) -> pd.Series:
         return found[word] + " (" + found[counts].astype(str).agg(" / ".join, axis="columns") + ")"

@@ -332,10 +332,7 @@ def mean_comparison(name: str, estimate: Estimate, relation: Relation, informati
 
 
 def log_ratio(left: pd.Series, right: pd.Series | None, *, paired: bool) -> Estimate:
-    """Return the log of a ratio of means, with its standard error by the delta method.
-
-    Of one side alone the mean of the logs.
-    """
+    """Return the log of a ratio of means with its error by the delta method; of one side the mean of logs."""
     if right is None:
         return mean_of(np.log(left), shares=False)
     influence, other = left / left.mean() - 1.0, right / right.mean() - 1.0
@@ -464,10 +461,7 @@ def discordant_comparison(name: str, left: pd.Series, right: pd.Series, relation
 
 
 def bootstrap_comparison(name: str, effect: float, drawn: FloatArray, n: int, relation: Relation) -> Comparison:
-    """Return a comparison whose p-value is the share of draws in which the claim is false.
-
-    ``drawn`` are the effects of resamples.
-    """
+    """Return a comparison whose p-value is the share of resamples (``drawn``) in which the claim is false."""
 
     def against(other: Relation) -> tuple[float, float]:
         false = int((~other.holds(drawn)).sum())

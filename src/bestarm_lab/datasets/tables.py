@@ -74,10 +74,7 @@ def _read(path: Path, n_columns: int, *, header: int | None, columns: list[int] 
 
 @says_which_file
 def read_automobile(path: Path) -> ArmTable:
-    """Read cars with five features, and their prices in dollars ([1]_); a missing price is the mean of the others.
-
-    Raises ValueError if the file is damaged.
-    """
+    """Read cars with five features and prices in dollars ([1]_); a missing price is the mean of the others."""
     table = _read(path, _CAR_COLUMNS, header=None, columns=[*CAR_FEATURES, _CAR_PRICE])
     features, price = table[list(CAR_FEATURES)], table[_CAR_PRICE]
     if features.isna().to_numpy().any():

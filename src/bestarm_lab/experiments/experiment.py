@@ -130,10 +130,7 @@ class Experiment:
         return mine == theirs
 
     def on_data(self) -> Experiment:
-        """Return this experiment on its real data or, where nobody has them, on its stand-in.
-
-        Raises DataUnavailable if there is no stand-in either.
-        """
+        """Return this experiment on its data or, where nobody has them (DataUnavailable), its stand-in."""
         if self.stand_in is None:
             self.first_problem()
             return self
@@ -232,10 +229,7 @@ class Cell:
 
 
 def with_settings(problem: partial[Any], settings: Mapping[str, Any]) -> partial[Any]:
-    """Return a problem's constructor with some settings replaced.
-
-    Raises ValueError for a setting that the constructor does not have.
-    """
+    """Return a problem's constructor with some settings replaced; a ValueError names one that it has not."""
     accepted = inspect.signature(problem.func).parameters
     if unknown := sorted(set(settings) - set(accepted)):
         raise ValueError(f"{problem.func.__name__} has no setting {', '.join(unknown)}; it has: {', '.join(accepted)}.")

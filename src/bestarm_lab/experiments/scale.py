@@ -24,10 +24,7 @@ Budgets = Sequence[int] | PerArm
 
 @dataclass(frozen=True)
 class Scale:
-    """How much of an experiment a profile runs; what is left out is as the experiment says.
-
-    Raises ValueError if ``replications`` is not positive.
-    """
+    """How much of an experiment a profile runs; what is left out is as the experiment says."""
 
     replications: int  # runs of every series
     budgets: Budgets | None = None  # budgets, vary, max_pulls: in the place of the experiment's
@@ -79,10 +76,7 @@ def check_profiles(title: str, profiles: Mapping[Profile, Any]) -> None:
 
 
 def at_profile(profiles: Mapping[Profile, T], profile: Profile) -> T:
-    """Return what belongs to a profile; ``paper`` is ``laptop`` where nothing else is said.
-
-    Raises ValueError for an unknown profile.
-    """
+    """Return what belongs to a known profile; ``paper`` is ``laptop`` where nothing else is said."""
     if profile not in get_args(Profile):
         raise ValueError(f"a profile is {', '.join(get_args(Profile))}; got {profile!r}.")
     return profiles[profile] if profile in profiles else profiles["laptop"]

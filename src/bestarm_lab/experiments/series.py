@@ -38,10 +38,7 @@ class Series:
 
 
 def setting_of_each(series: Mapping[str, Any], setting: str) -> dict[str, Any]:
-    """Return what each series of an experiment sets of its problem or, if it sets no such thing, of its policy.
-
-    Raises ValueError if a series sets it in neither.
-    """
+    """Return what each series sets of its problem or else its policy; a ValueError names one that sets it not."""
     found: dict[str, Any] = {}
     for name, given in series.items():
         searched = given if isinstance(given, Series) else Series(given)

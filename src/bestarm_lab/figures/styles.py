@@ -30,10 +30,7 @@ _KNOWN: dict[str, Style] = {}  # of the studies that are loaded
 
 
 def register_styles(styles: Mapping[str, Style]) -> None:
-    """Take in the styles of a study's algorithms; one that two studies have is drawn alike in both.
-
-    Raises ValueError for an algorithm that is known with another style.
-    """
+    """Take in the styles of a study's algorithms; a ValueError names one that another study draws otherwise."""
     for name, style in styles.items():
         if _KNOWN.setdefault(name, style) != style:
             raise ValueError(f"{name} is drawn as {_KNOWN[name]} already, got {style}; give both studies one style.")

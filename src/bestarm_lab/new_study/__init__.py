@@ -16,10 +16,7 @@ _IGNORE = ".venv/\n__pycache__/\n*.egg-info/\n_quick/\n_store/\n_rebuild/\ndata/
 
 
 def check_name(name: str, known: list[str]) -> None:
-    """Refuse a name that cannot be a package's, or that a study has already.
-
-    Raises ValueError with the name and the rule.
-    """
+    """Refuse a name that cannot be a package's, or that a study has already."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
         raise ValueError(f"a study's name is a word of small letters, digits and _, got {name!r}; take my_study.")
     if name in known:

@@ -140,10 +140,7 @@ def named_claims(text: str) -> list[str]:
 
 
 def scoreboard_page(named: list[str]) -> str:
-    """Return the page of the score: the table, a line for each study, and the claims that the README speaks of.
-
-    Each of the ``named`` claims gets a line with an anchor.
-    """
+    """Return the page of the score: the table, a line for each study, an anchor for each of the named claims."""
     lines = [
         "# Scoreboard",
         "",
@@ -223,10 +220,7 @@ def planned_runs() -> str:
 
 
 def rebuilt(page: Path, made: Mapping[str, str]) -> str:
-    """Return a page with the parts that are written here, by their subjects, made anew.
-
-    Raises ValueError if the page has no place for one.
-    """
+    """Return a page with parts made anew by their subjects; a ValueError says that it has no place for one."""
     text = page.read_text(encoding="utf-8")
     for subject, part in made.items():
         start, end = f"<!-- {subject}: written by bestarm pages -->\n", f"<!-- end of {subject} -->"

@@ -38,10 +38,7 @@ def notebooks_of(study: str | None = None) -> list[Path]:
 
 
 def notebook_path(name: str) -> Path:
-    """Return the file of a notebook, named ``study/notebook``.
-
-    Raises ValueError for an unknown name, with the list of what there is.
-    """
+    """Return the file of a notebook, named ``study/notebook``; an unknown one is a ValueError with all."""
     path = NOTEBOOKS / f"{name.removeprefix('notebooks/').removesuffix('.ipynb')}.ipynb"
     if not path.is_file():
         known = ", ".join(f"{p.parent.name}/{p.stem}" for p in notebooks_of())

@@ -73,10 +73,7 @@ class Section:
         return ", ".join(f"{name} = {value}" for name, value in (self.changed or {}).items())
 
     def experiment(self, name: str) -> Any:
-        """Return an experiment: its series, its titles and its scales, for which nobody needs the data.
-
-        The notebook's changed parameters are in it.
-        """
+        """Return an experiment with the notebook's changed parameters, for which nobody needs the data."""
         if name not in self.experiments:
             published = published_parameters(self.study, self.notebook)
             experiment = load_study(self.study).experiment(name)
@@ -130,10 +127,7 @@ class Section:
         return rows
 
     def together(self, *names: str) -> list[pd.DataFrame]:
-        """Return the rows of experiments that are compared with each other, all at one scale.
-
-        That is the paper's own where all of them have such rows, and else the notebook's profile.
-        """
+        """Return the rows of some experiments at one scale: the paper's where all have it, or the notebook's."""
         if self.profile == "laptop" and len({published(self.study, name)[0] for name in names}) > 1:
             return [self.rows(name, self.profile) for name in names]
         return [self.rows(name) for name in names]
@@ -196,10 +190,7 @@ class Section:
         plt.close(figure)
 
     def picture(self, name: str, figure: Figure) -> None:
-        """Save a diagram, which plots no numbers and has no title, as PNG and SVG; display and close it.
-
-        Raises ValueError if the diagram has a title: nothing could test what it claims.
-        """
+        """Save and show a diagram as PNG and SVG; with a title, which nothing could test, it is a ValueError."""
         if above := _above(figure):
             raise ValueError(f"the diagram {name!r} has the title {above[0].get_text()!r}; draw it without one.")
         _save_picture(self._folder(), name, figure)
@@ -215,10 +206,7 @@ class Section:
         display(Markdown(markdown_table(table)))
 
     def verdicts(self, *identities: str) -> None:
-        """Display the verdicts on this notebook's claims, or on some, from the study's table.
-
-        They are about the published rows: with changed parameters a line says so in their place.
-        """
+        """Display the verdicts on this notebook's claims, or on some; with changed parameters why there are none."""
         if set(self.changed or {}) - {"claims"}:
             display(Markdown(f"Changed parameters: {self.words()}. Claims are decided on the published rows alone."))
             return

@@ -27,10 +27,7 @@ from bestarm.interface import FloatArray
 
 @dataclass(frozen=True)
 class Coding:
-    """How an autoencoder is trained.
-
-    Raises ValueError for a setting out of its range.
-    """
+    """How an autoencoder is trained; a setting out of its range is a ValueError."""
 
     layers: tuple[int, ...] = (1500, 300, 100)  # units of the encoder's layers, the bottleneck last
     dropout: float = 0.1  # dropout, learning_rate: of the layers between; of Adam

@@ -33,10 +33,7 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True)
 class BooleanNetwork:
-    """Genes with one update function each, as truth tables over their regulators.
-
-    Raises ValueError if a gene appears twice or the arrays do not fit each other.
-    """
+    """Distinct genes with one update function each, as truth tables over their regulators."""
 
     genes: tuple[str, ...]  # length G: gene symbols; every state lists the genes in this order
     regulators: IntArray  # shape (G, max_regulators): indices of the genes that each gene reads, padded with -1

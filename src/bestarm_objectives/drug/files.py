@@ -61,10 +61,7 @@ class RewardTable:
 
 @says_which_file
 def read_rewards(path: Path) -> RewardTable:
-    """Read the table of recorded rewards: 18 rows of 10 numbers, no header, in the order of `DRUGS`.
-
-    Raises ValueError if the shape differs or a value lies outside [0, 1].
-    """
+    """Read the recorded rewards: 18 rows of 10 numbers in [0, 1], no header, in the order of `DRUGS`."""
     try:
         values = np.loadtxt(path, ndmin=2)
     except (ValueError, OSError, EOFError) as error:
@@ -122,10 +119,7 @@ def read_expression(path: Path, n_profiles: int) -> GeneTable:
 
 @says_which_file
 def read_phenotype(path: Path) -> GeneTable:
-    """Read a real-valued differential phenotype: how patients differ from controls, one column.
-
-    Raises ValueError if it is no single column of numbers.
-    """
+    """Read a real-valued differential phenotype: how patients differ from controls, a single column."""
     return read_gene_table(path, n_profiles=1)
 
 
@@ -156,10 +150,7 @@ class DrugLabels:
 
 @says_which_file
 def read_drug_labels(path: Path) -> DrugLabels:
-    """Read names and known effects of the drugs (columns ``drug_name`` and ``score``).
-
-    Raises ValueError if a column is missing or a score is none of 1, 0 and -1.
-    """
+    """Read names and known effects of the drugs: columns ``drug_name`` and ``score``, 1, 0 or -1."""
     frame = read_frame(path)
     missing = [name for name in ("drug_name", "score") if name not in frame.columns]
     if missing:

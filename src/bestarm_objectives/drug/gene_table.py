@@ -20,10 +20,7 @@ UNKNOWN = -1  # the paper's ⊥: a gene that is neither 0 nor 1
 
 @dataclass(frozen=True)
 class GeneTable:
-    """One value for each gene and profile.
-
-    Raises ValueError if the shape does not fit the names, or a name appears twice.
-    """
+    """One value for each gene and profile, whose names are distinct."""
 
     genes: tuple[str, ...]  # length n_genes: distinct gene symbols
     # length n_profiles: what each column describes: an animal, a drug (PubChem identifier), a disease

@@ -39,10 +39,7 @@ def forest_rows(
     label_counts: Sequence[int] = LABELS,
     forest: int = 0,
 ) -> pd.DataFrame:
-    """Return the precisions on the test points of all sizes of one forest.
-
-    The columns are the five hyper-parameters, ``p1``, ``p3`` and ``p5``.
-    """
+    """Return the five hyper-parameters, ``p1``, ``p3`` and ``p5`` on the test points, of all sizes of one forest."""
     grown = FastXML(
         n_trees=trees[-1],
         bias=bias,

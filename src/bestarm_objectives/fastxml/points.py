@@ -98,10 +98,7 @@ Dataset = Literal["Bibtex", "Delicious"]
 
 
 def read_split(dataset: Dataset) -> Split:
-    """Return a data set as the repository splits it into training and test points.
-
-    Raises ValueError for an unknown data set. Raises DataUnavailable if a file cannot be found.
-    """
+    """Return a data set as the repository splits it into training and test points, or DataUnavailable."""
     if dataset not in DATASETS:
         raise ValueError(f"dataset must be one of {', '.join(DATASETS)}, got {dataset!r}.")
     train, test = DATASETS[dataset]
