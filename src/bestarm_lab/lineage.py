@@ -18,18 +18,8 @@ import pandas as pd
 from bestarm_lab.experiments.part import Part
 from bestarm_lab.experiments.store import MadeBy
 
-COLUMNS = [
-    "experiment",
-    "profile",
-    "convention",
-    "series",
-    "code_before",
-    "code",
-    "parts",
-    "rows",
-    "result",
-    "processor",
-]
+STEP = ["experiment", "profile", "convention", "series", "code_before", "code"]
+COLUMNS = [*STEP, "parts", "rows", "result", "processor"]
 EQUAL, CLOSE, MOVED, RENEWED = "equal", "within 1e-12", "moved", "renewed"
 RENAMED = "renamed"  # the code before, with names replaced in its syntax trees, has the hash of the code
 _NEAR = 1e-12  # relative to the largest number of a column
@@ -112,8 +102,7 @@ def add_lines(file: Path, lines: Sequence[dict[str, Any]]) -> None:
     if not lines:
         return
     table = pd.concat([read_lineage(file), pd.DataFrame(lines, columns=COLUMNS)]).astype({"parts": int, "rows": int})
-    table = table.drop_duplicates(["experiment", "profile", "convention", "series", "code_before", "code"], keep="last")
-    table.to_csv(file, index=False, lineterminator="\n")
+    table.drop_duplicates(STEP, keep="last").to_csv(file, index=False, lineterminator="\n")
 
 
 def leads(lineage: pd.DataFrame, part: Part, name: str, code: str) -> bool:

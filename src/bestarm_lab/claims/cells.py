@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -138,7 +138,9 @@ class Quantity:
             table = cell.pivot(index="replication", columns="series", values=self.name)
         return table.astype(np.float64)
 
-    def tables(self, part: Part, experiment: str, where: Where, rows: Rows) -> tuple[dict[str, pd.DataFrame], Marks]:
+    def tables(
+        self, part: Part, experiment: str, where: Where, rows: Rows
+    ) -> tuple[dict[str, pd.DataFrame], dict[str, float | None]]:
         """Return the values in a cell (``left``), ``against`` and ``from``, and what the value says of the cell.
 
         Raises ValueError for a cell without rows.
@@ -157,9 +159,9 @@ class Quantity:
         value = self.value
         if value.align is not None:
             cells = dict(zip(cells, value.align(*cells.values()), strict=True))
-        limit = None if value.limit is None else value.limit(cells["left"])
-        chance = None if value.chance is None else value.chance(cells["left"])
-        return {key: self.measured(cell, places[key][1]) for key, cell in cells.items()}, Marks(limit, chance)
+        asked = {"limit": value.limit, "chance": value.chance}
+        marks = {key: None if of is None else of(cells["left"]) for key, of in asked.items()}
+        return {key: self.measured(cell, places[key][1]) for key, cell in cells.items()}, marks
 
     def sides(self, part: Part, rows: Rows) -> Iterator[Sides]:
         """Yield both sides of every comparison of a part."""
@@ -181,18 +183,18 @@ class Quantity:
                     paired=part.paired,
                     experiment=experiment,
                     series=str(left),
-                    **marks._asdict(),
+                    **marks,
                 )
                 for table, facing in cells
             ]
             yield replace(found[0], base=found[1] if len(found) > 1 else None)
 
 
-class Marks(NamedTuple):
-    """What a value says of a cell: the value of a run that ended early, and the share of a guess."""
-
-    limit: float | None
-    chance: float | None
+def run_as(rows: pd.DataFrame, convention: str) -> pd.DataFrame:
+    """Return the rows of one convention; rows that do not say are as written."""
+    if "convention" not in rows:
+        return rows if convention == "as_written" else rows.iloc[:0]
+    return rows[rows["convention"] == convention]
 
 
 def cell_name(experiment: str, where: Where) -> str:

@@ -31,7 +31,6 @@ WORDS = (
     *(*CONVENTIONS, *LAYOUT, "parts", "series_are", "need", "above", "below", "within", "at_least", "by", "runs"),
     *("printed", "printed_n", "better", "in_cells", "in_more_than", "among", "is", "best", "along"),
 )
-KINDS = ("difference", "ratio", "share", "discordant", "mostly", "rank", "slope", "spread")
 
 
 def _numbers(place: str, raw: Any) -> Any:
@@ -175,7 +174,7 @@ def read_test(
     settings = _settings(given, values[name]) if name in values else {}
     need = given.take("need", int, None)
     common = {"quantity": Quantity(name, settings, series_are, values), "need": need, "quantifier": quantifier}
-    return _READERS[kind](given, common)
+    return KINDS[kind](given, common)
 
 
 def _settings(given: YamlKeys, asked: Check | Value) -> dict[str, Any]:
@@ -308,7 +307,7 @@ def _spread(given: YamlKeys, common: dict[str, Any]) -> Spread:
     return Spread(relation=_relation(given, "above", "below"), **common, parts=read_parts(given))
 
 
-_READERS: dict[str, Callable[[YamlKeys, dict[str, Any]], ClaimTest]] = {
+KINDS: dict[str, Callable[[YamlKeys, dict[str, Any]], ClaimTest]] = {
     "difference": _difference,
     "ratio": _ratio,
     "share": _share,

@@ -6,12 +6,12 @@ experiments have rows there. Smoke runs, stand-in data and too few runs decide n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from bestarm_lab.claims.cells import Rows
+from bestarm_lab.claims.cells import Rows, run_as
 from bestarm_lab.claims.kinds import ClaimTest, OfCells
 from bestarm_lab.claims.records import Claim, Exact
 from bestarm_lab.claims.statistics import Comparison, joint_p, spent
@@ -109,13 +109,12 @@ def decide(
     at_scale = bool(needed) and all(e in larger for e in needed)
     there = larger if at_scale else rows
     available = {e: there[e] for e in needed if e in there}
-    mine = {e: _run_as(frame, convention) for e, frame in available.items()}
+    mine = {e: run_as(frame, convention) for e, frame in available.items()}
     exact = isinstance(test, Exact)
-    if convention != "as_written" and not (exact or _has_convention(claim, mine)):
-        return None
-    runs_it = any(convention in _conventions(study.experiments.get(e)) for e in needed or [""])
-    if convention != "as_written" and not runs_it:
-        return None
+    if convention != "as_written":  # a computation may run any convention, as far as this is known
+        run = [getattr(study.experiments.get(e), "conventions", CONVENTIONS) for e in needed or [""]]
+        if not (exact or _has_convention(claim, mine)) or not any(convention in conventions for conventions in run):
+            return None
     line: dict[str, Any] = {"id": claim.id, "convention": convention, "kind": "exact" if exact else "test"}
     line |= {"claim": claim.text, "where": claim.where, "notebook": claim.notebook, "caveat": claim.caveat}
     line |= {"ours": claim.ours, "of": claim.of, "test": test.words()}
@@ -142,23 +141,11 @@ def _seen(plan: Mapping[str, Sequence[int]], rows: Rows) -> float:
     return max((runs[-2] / runs[-1] for runs in looks.values()), default=1.0)
 
 
-def _conventions(experiment: object) -> Collection[str]:
-    """Return the conventions that an experiment runs; a computation may run any, as far as this is known."""
-    return getattr(experiment, "conventions", tuple(CONVENTIONS))
-
-
 def _without_data(study: Study, needed: list[str], there: Rows) -> str:
     """Return which experiments have no rows because nobody here has their data, or an empty string."""
     missing = [e for e in needed if e not in there and e in study.experiments]
     absent = [e for e in missing if not study.experiments[e].has_data()]
     return f"data not public here ({', '.join(absent)})" if absent else ""
-
-
-def _run_as(rows: pd.DataFrame, convention: str) -> pd.DataFrame:
-    """Return the rows of one convention; rows that do not say are as written."""
-    if "convention" not in rows:
-        return rows if convention == "as_written" else rows.iloc[:0]
-    return rows[rows["convention"] == convention]
 
 
 def _has_convention(claim: Claim, mine: Rows) -> bool:

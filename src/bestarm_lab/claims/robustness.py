@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from bestarm_lab.claims.cells import Quantity, Rows, Value
+from bestarm_lab.claims.cells import Quantity, Rows, Value, run_as
 from bestarm_lab.claims.kinds import ClaimTest, Share, Slope
 from bestarm_lab.claims.layout import Best, Part, Side
 from bestarm_lab.claims.records import Claim
@@ -148,7 +148,7 @@ def under_choices(claims: Mapping[str, Claim], choices: Iterable[OpenChoice], ro
     comparisons. A number of comparisons that a claim names is asked of those that are there in proportion. A claim none
     of whose comparisons a choice has is left out. Raises ValueError for an experiment without rows.
     """
-    rows = {name: _as_written(frame) for name, frame in rows.items()}
+    rows = {name: run_as(frame, "as_written") for name, frame in rows.items()}
     first = {name: _first_run(frame) for name, frame in rows.items()}
     table, known = [], {}
     for choice in choices:
@@ -187,10 +187,6 @@ def experiments(choices: Iterable[OpenChoice]) -> list[str]:
 def _has_whole_rows(choice: OpenChoice) -> bool:
     """Return whether the study's own rows beside a choice are all of them, so that they say the same beside others."""
     return not any(found.series or found.same for found in choice.substitutions.values())
-
-
-def _as_written(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows[rows["convention"] == "as_written"] if "convention" in rows else rows
 
 
 def _first_run(rows: pd.DataFrame) -> pd.DataFrame:
@@ -260,16 +256,9 @@ def _there(part: Part, quantity: Quantity, choice: OpenChoice, own: Rows, then: 
         before, after = (_series(part, experiment, where, quantity, rows) for rows in (own, then))
         if not all(before.values()) or not all(after.values()):
             return None
-        right = "against" if "against" in before else "left"
-        sides = [
-            [place for place in before if place != "against"],
-            [place for place in before if place in (right, "from")],
-        ]
-        kept = [
-            pair
-            for pair in kept
-            if all(_has(side, before[p], after[p]) for side, places in zip(pair, sides, strict=True) for p in places)
-        ]
+        right = {"against" if "against" in before else "left", "from"}
+        places = [(0, p) for p in before if p != "against"] + [(1, p) for p in before if p in right]
+        kept = [pair for pair in kept if all(_has(pair[side], before[p], after[p]) for side, p in places)]
     return replace(part, pairs=tuple(kept)) if kept or not part.pairs else None
 
 

@@ -20,14 +20,22 @@ ABSENT = object()
 
 def changed_experiment(
     experiment: Experiment,
-    series: Mapping[str, Any] | None,
-    replications: int | None,
-    vary: Mapping[str, Sequence[Any]] | None,
-    budgets: Budgets | None,
-    problem: Mapping[str, Any] | None,
-    settings: Mapping[str, Any] | None,
+    *,
+    series: Mapping[str, Any] | None = None,
+    replications: int | None = None,
+    vary: Mapping[str, Sequence[Any]] | None = None,
+    budgets: Budgets | None = None,
+    problem: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> Experiment:
-    """Return an experiment with some of its parts replaced, see `Experiment.changed`."""
+    """Return this experiment with some of its parts replaced; what is not named stays as it is.
+
+    Rows whose key a change leaves alone are not simulated again: those of fewer runs, or beside a new series.
+    ``replications`` are for every series in every cell, at every profile; ``vary`` adds or replaces values of settings
+    of the problem; ``budgets`` are in the place of the experiment's, and of those that a series has of its own;
+    ``problem`` has settings of the problem, and of its stand-in where that has them; ``settings`` those of every policy
+    that has them. Raises ValueError for a setting that neither has, with the list of what there is.
+    """
     given = dict(experiment.series if series is None else series)
     vary, problem, settings = dict(vary or {}), dict(problem or {}), dict(settings or {})
     known = settings_with_values(experiment.problem)
@@ -66,9 +74,9 @@ def changed_experiment(
 
 
 def changed_computation(
-    computation: Computation, replications: int | None, settings: Mapping[str, Any] | None
+    computation: Computation, *, replications: int | None = None, settings: Mapping[str, Any] | None = None
 ) -> Computation:
-    """Return a computation with some of its settings replaced, see `Computation.changed`."""
+    """Return this computation with other replications, or other settings of its function, at every profile."""
     given = dict(settings or {}) | ({} if replications is None else {"replications": replications})
     _refuse(computation.title, "its function has no setting", given, settings_with_values(computation.rows))
     profiles = {p: {k: v for k, v in s.items() if k not in given} for p, s in computation.profiles.items()}

@@ -46,12 +46,7 @@ class Computation:
                 )
             check_whole(f"{self.title}, {profile}: replications", self.settings_at(profile).get("replications"), 1)
 
-    def changed(self, *, replications: int | None = None, settings: Mapping[str, Any] | None = None) -> Computation:
-        """Return this computation with other replications, or other settings of its function, at every profile.
-
-        Raises ValueError for a setting that the function does not have, with the list of what there is.
-        """
-        return changed_computation(self, replications, settings)
+    changed = changed_computation
 
     def scale(self, profile: Profile) -> Scale:
         """Return the scale of a profile; ``paper`` is ``laptop`` where nothing else is said."""

@@ -80,37 +80,7 @@ class Experiment:
         if empty := [name for name, values in self.vary.items() if len(values) == 0]:
             raise ValueError(f"{self.title}: vary gives no value for {', '.join(empty)}; leave it out or name some.")
 
-    def changed(
-        self,
-        *,
-        series: Mapping[str, Any] | None = None,
-        replications: int | None = None,
-        vary: Mapping[str, Sequence[Any]] | None = None,
-        budgets: Budgets | None = None,
-        problem: Mapping[str, Any] | None = None,
-        settings: Mapping[str, Any] | None = None,
-    ) -> Experiment:
-        """Return this experiment with some of its parts replaced; what is not named stays as it is.
-
-        Rows whose key a change leaves alone are not simulated again: those of fewer runs, or beside a new series.
-        Raises ValueError for a setting that neither the problem nor any policy has, with the list of what there is.
-
-        Parameters
-        ----------
-        series : mapping of str to Policy, partial or Series, optional
-            In the place of its own.
-        replications : int, optional
-            Runs of every series in every cell, at every profile.
-        vary : mapping of str to sequence, optional
-            Values of settings of the problem, a cell for each; what else is varied stays so.
-        budgets : sequence of int or PerArm, optional
-            In the place of the experiment's, and of those that a series has of its own.
-        problem : mapping, optional
-            Settings of the problem, and of its stand-in where that has them.
-        settings : mapping, optional
-            Settings of every policy that has them.
-        """
-        return changed_experiment(self, series, replications, vary, budgets, problem, settings)
+    changed = changed_experiment
 
     def scale(self, profile: Profile) -> Scale:
         """Return the scale of a profile; ``paper`` is ``laptop`` where nothing else is said."""
