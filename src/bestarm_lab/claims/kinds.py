@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from bestarm.interface import FloatArray
 from bestarm_lab.claims.cells import Quantity, Rows, Sides, cell_name
@@ -397,6 +396,8 @@ class Slope(_OfMeans):
 
     def _page(self, rows: Rows) -> Comparison:
         """Compare the mean of Kendall's tau over cells with 0, by Page's exact trend test over columns."""
+        from scipy import stats
+
         columns = list(self.among)
         cells = [(part, *cell) for part in self.parts for cell in part.each_cell()]
         tables = [self.quantity.tables(*cell, rows)[0]["left"][columns] for cell in cells]

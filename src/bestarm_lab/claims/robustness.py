@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 from bestarm_lab.claims.cells import Quantity, Rows, Value, run_as
 from bestarm_lab.claims.kinds import ClaimTest, Share, Slope
@@ -335,7 +335,7 @@ def _difference(more: pd.Series, less: pd.Series, pairs: int) -> dict[str, float
     else:
         error = float(np.hypot(more.std() / np.sqrt(len(more)), less.std() / np.sqrt(len(less))))
         freedom = len(more) + len(less) - 2
-    difference, reach = float(more.mean() - less.mean()), float(stats.t.isf(LEVEL / 2 / pairs, freedom)) * error
+    difference, reach = float(more.mean() - less.mean()), -float(special.stdtrit(freedom, LEVEL / 2 / pairs)) * error
     return {"difference": difference, "low": difference - reach, "high": difference + reach}
 
 

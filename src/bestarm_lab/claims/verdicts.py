@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
-from statsmodels.stats.multitest import multipletests
+from scipy import special
 
 from bestarm.interface import BoolArray, FloatArray
 from bestarm_lab.claims.statistics import SEED, Comparison, Relation, joint_p, joint_terms, simes_terms
@@ -120,7 +119,7 @@ def direction(shown: Comparison, against: Sequence[Comparison], relation: Relati
 def _noise(m: int) -> FloatArray:
     """Return noise of the standard normal law for m comparisons, correlated by `SHARED`."""
     rng = np.random.default_rng(SEED)
-    own = stats.norm.ppf((rng.permuted(np.tile(np.arange(DRAWS), (m + 1, 1)), axis=1) + 0.5) / DRAWS)
+    own = special.ndtri((rng.permuted(np.tile(np.arange(DRAWS), (m + 1, 1)), axis=1) + 0.5) / DRAWS)
     return np.asarray((np.sqrt(SHARED) * own[0] + np.sqrt(1.0 - SHARED) * own[1:]).T)
 
 
@@ -136,7 +135,7 @@ def needed_runs(comparisons: Sequence[Comparison], need: int, level: float = LEV
 
     def power(logarithm: float) -> float:
         drawn = z * np.exp(logarithm / 2.0) + noise
-        terms = joint_terms(stats.norm.sf(drawn), stats.norm.sf(-drawn), need)
+        terms = joint_terms(special.ndtr(-drawn), special.ndtr(drawn), need)
         return float((np.minimum(*(t.min(axis=1) for t in terms)) <= level / 2.0).mean())
 
     least, most = 0.0, float(np.log(FARTHEST))
@@ -177,7 +176,7 @@ def adjust(verdicts: pd.DataFrame, of: str = "") -> pd.DataFrame:
     level = pd.Series(np.nan, index=p.index)
     tested = verdicts[p.notna()]
     for _, index in tested.groupby(["convention", families(tested)]).groups.items():
-        p[index] = stats.false_discovery_control(p[index])
+        p[index] = benjamini_hochberg(p[index].to_numpy())
         level[index] = LEVEL * max(1, int((p[index] < LEVEL).sum())) / len(index)
     if {"id", "of"} <= set(tested):
         decides = _two_sided(tested)  # of the two one-sided p-values only the smaller one
@@ -190,8 +189,18 @@ def adjust(verdicts: pd.DataFrame, of: str = "") -> pd.DataFrame:
     return pd.DataFrame({"p_adjusted": p, "level": level})
 
 
+def benjamini_hochberg(ps: FloatArray) -> FloatArray:
+    """Return p-values adjusted for the share of false discoveries."""
+    order, m = np.argsort(ps), len(ps)
+    adjusted = np.empty(m)
+    adjusted[order] = np.minimum.accumulate((ps[order] * (m / np.arange(1.0, m + 1.0)))[::-1])[::-1]
+    return np.clip(adjusted, 0.0, 1.0)
+
+
 def by_holm(verdicts: pd.DataFrame) -> pd.Series:
     """Return two-sided p-values adjusted by Holm over the same families as `adjust`."""
+    from statsmodels.stats.multitest import multipletests
+
     p = _two_sided(verdicts)
     tested = verdicts[p.notna()]
     for _, index in tested.groupby(["convention", families(tested)]).groups.items():

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
-from statsmodels.stats.proportion import proportion_confint
+from scipy import special
 
 from bestarm_lab.experiments.one_change import algorithm_and_change
 
@@ -23,14 +22,16 @@ Lines = Mapping[str, Mapping[str, Sequence[str]]]
 def mean_interval(values: pd.Series) -> tuple[float, float, float]:
     """Return the mean of independent values and its 95% t-interval."""
     mean, n = float(values.mean()), len(values)
-    reach = float(stats.t.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan
+    reach = float(special.stdtrit(n - 1, 0.975) * values.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan
     return mean, mean - reach, mean + reach
 
 
-def share_interval(k: int, n: int) -> tuple[float, float]:
-    """Return Wilson's 95% interval of a share."""
+def share_interval(k: Any, n: Any) -> tuple[Any, Any]:
+    """Return Wilson's 95% interval of a share, or of several."""
+    from statsmodels.stats.proportion import proportion_confint  # a third of a second
+
     low, high = proportion_confint(k, n, method="wilson")
-    return float(low), float(high)
+    return low, high
 
 
 def interval_text(value: float, low: float, high: float) -> str:
@@ -91,11 +92,11 @@ def _statistic(groups: Any, n: np.ndarray, kind: str | float) -> dict[str, np.nd
     """Return ``value`` and, where the kind has one, ``low`` and ``high`` for each group of one column."""
     if kind == "mean":
         value = groups.mean().to_numpy(dtype=np.float64)
-        reach = stats.t.ppf(0.975, np.maximum(n - 1, 1)) * groups.std().to_numpy(dtype=np.float64) / np.sqrt(n)
+        reach = special.stdtrit(np.maximum(n - 1, 1), 0.975) * groups.std().to_numpy(dtype=np.float64) / np.sqrt(n)
         return {"value": value, "low": value - reach, "high": value + reach}
     if kind == "share":
         counts = groups.sum().to_numpy(dtype=np.float64)
-        low, high = proportion_confint(counts, n, method="wilson")
+        low, high = share_interval(counts, n)
         return {"value": counts / n, "low": low, "high": high}
     if kind == "median":
         return {name: groups.quantile(q).to_numpy() for name, q in (("value", 0.5), ("low", 0.25), ("high", 0.75))}
@@ -160,7 +161,7 @@ def _effect(left: pd.Series, right: pd.Series, *, log: bool, itself: bool) -> tu
     if not log:
         return mean_interval(left if itself else left - right)
     influence = left / left.mean() - right / right.mean()
-    reach = float(stats.t.ppf(0.975, len(left) - 1) * influence.std(ddof=1) / np.sqrt(len(left)))
+    reach = float(special.stdtrit(len(left) - 1, 0.975) * influence.std(ddof=1) / np.sqrt(len(left)))
     effect = float(np.log(left.mean() / right.mean()))
     return float(np.exp(effect)), float(np.exp(effect - reach)), float(np.exp(effect + reach))
 

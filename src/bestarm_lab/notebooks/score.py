@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from scipy import stats
+from scipy import special
 
 from bestarm_lab.claims.verdicts import CONVENTIONS
 from bestarm_lab.figures.styles import use_style
@@ -42,7 +42,7 @@ def score_values(
             strengths = found["strength"].to_numpy(dtype=np.float64)
             m = len(strengths)
             error = strengths.std(ddof=1) / np.sqrt(m) if m > 1 else 1.0 / np.sqrt(float(found["n"].iloc[0]))
-            reach = float(stats.t.isf(0.025, m - 1 if m > 1 else int(found["n"].iloc[0]) - 1)) * error
+            reach = -float(special.stdtrit(m - 1 if m > 1 else int(found["n"].iloc[0]) - 1, 0.025)) * error
             mean = float(strengths.mean())
             about = {key: line[key] for key in ("id", "convention", "verdict", "for", "open", "against")}
             numbers = {"value": mean, "low": mean - reach, "high": mean + reach}
