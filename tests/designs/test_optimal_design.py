@@ -32,8 +32,7 @@ def everything(x: np.ndarray) -> np.ndarray:
     return np.ones(x.shape[:2], dtype=bool)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The equivalence theorem and its limits
+# --- the equivalence theorem and its limits ---------------------------------------------------------------------------
 
 
 @settings(deadline=None, max_examples=50)
@@ -133,8 +132,7 @@ def test_a_set_is_solved_as_if_it_were_alone():
         assert (together.weights[s, ~live[s]] == 0).all()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Steps
+# --- steps ------------------------------------------------------------------------------------------------------------
 
 
 def one_design(seed: int, n: int = 7, d: int = 3):
@@ -224,8 +222,7 @@ def test_wynn_approaches_the_optimum_harmonically():
     assert (many.leverage < 4.01).all()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Projections
+# --- projections ------------------------------------------------------------------------------------------------------
 
 
 @settings(deadline=None, max_examples=40)
@@ -251,8 +248,7 @@ def test_the_authors_projection_keeps_three_columns():
     np.testing.assert_array_equal(coded_coordinates(two)[:, 2], two[:, 2])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Bad input
+# --- bad input --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -54,8 +54,7 @@ def adams(weights, budget):
 designs = {"seed": st.integers(0, 2**32 - 1), "n_arms": st.integers(1, 12), "n_unused": st.integers(0, 5)}
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Apportionment
+# --- apportionment ----------------------------------------------------------------------------------------------------
 
 
 @settings(deadline=None, max_examples=150)
@@ -144,8 +143,7 @@ def test_ties_are_broken_at_random():
         np.testing.assert_allclose((pulls == 4).mean(axis=0), share, atol=4 * np.sqrt(share * (1 - share) / 6000))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Ceiling and multinomial
+# --- ceiling and multinomial ------------------------------------------------------------------------------------------
 
 
 @settings(deadline=None, max_examples=100)
@@ -181,8 +179,7 @@ def test_multinomial_has_its_mean_and_covariance():
     np.testing.assert_array_less(np.abs(products.mean(axis=0) - covariance), 4 * standard_errors + 1e-12)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Regret-minimising swaps
+# --- regret-minimising swaps ------------------------------------------------------------------------------------------
 
 
 def balance(features, weights, pulls):
@@ -337,8 +334,7 @@ def test_swaps_do_not_depend_on_the_axes():
     np.testing.assert_array_equal(rounded(weights, 14, "allen-zhu", features=turned, epsilon=0.05), pulls)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Uniform allocation
+# --- uniform allocation -----------------------------------------------------------------------------------------------
 
 
 @settings(deadline=None, max_examples=100)
@@ -385,8 +381,7 @@ def test_draws_belong_to_the_replication_and_the_time():
         assert not np.array_equal(allocate(rows, 1, streams.key("another")), together)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Refusals
+# --- refusals ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

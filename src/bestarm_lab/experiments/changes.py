@@ -32,7 +32,7 @@ def changed_experiment(
 
     Rows whose key a change leaves alone are not simulated again: those of fewer runs, or beside a new series.
     ``replications`` are for every series in every cell, at every profile; ``vary`` adds or replaces values of settings
-    of the problem; ``budgets`` are in the place of the experiment's, and of those that a series has of its own;
+    of the problem; ``budgets`` are in place of the experiment's, and of those that a series has of its own;
     ``problem`` has settings of the problem, and of its stand-in where that has them; ``settings`` those of every policy
     that has them. Raises ValueError for a setting that neither has, with the list of what there is.
     """

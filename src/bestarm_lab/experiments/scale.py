@@ -27,7 +27,7 @@ class Scale:
     """How much of an experiment a profile runs; what is left out is as the experiment says."""
 
     replications: int  # runs of every series
-    budgets: Budgets | None = None  # budgets, vary, max_pulls: in the place of the experiment's
+    budgets: Budgets | None = None  # budgets, vary, max_pulls: in place of the experiment's
     vary: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     # settings of every policy that has them (steps, rounds), so that what costs time can be cut
     settings: Mapping[str, Any] = field(default_factory=dict)

@@ -69,8 +69,7 @@ def serve(monkeypatch, house):
         server.server_close()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Where
+# --- where ------------------------------------------------------------------------------------------------------------
 
 
 def test_raw_data_come_before_the_mirror_and_the_mirror_before_the_network(house, serve):
@@ -134,8 +133,7 @@ def test_a_file_is_available_when_every_one_is(house, monkeypatch):
     assert checksums("rewards", "other") == {"rewards": SHA256, "other": SHA256}
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What is wrong
+# --- what is wrong ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["some/rewards.csv", "some/rewards.csv.gz"])
@@ -207,8 +205,7 @@ def test_a_refused_connection_leaves_the_data_unavailable(house, monkeypatch):
     assert not available("rewards")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The registry
+# --- the registry -----------------------------------------------------------------------------------------------------
 
 
 def test_every_registered_file_says_where_it_comes_from():

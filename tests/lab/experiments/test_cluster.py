@@ -58,8 +58,7 @@ def written(monkeypatch):
     return blocks
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Equal rows
+# --- equal rows -------------------------------------------------------------------------------------------------------
 
 
 def test_rows_of_an_experiment_have_the_bits_of_the_serial_run(cluster, tmp_path, written):
@@ -112,8 +111,7 @@ def test_an_interrupted_run_keeps_finished_blocks_and_takes_back_the_others(clus
     assert resumed[0].equals(rows_of(long_experiment(), tmp_path / "b"))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What is refused: one clear line each, and no block is stored
+# --- what is refused: one clear line each, and no block is stored -----------------------------------------------------
 
 
 def deadly(asker):

@@ -38,8 +38,7 @@ def varied(**changes: Any) -> Any:
     return experiment(**(settings | changes))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Cells
+# --- cells ------------------------------------------------------------------------------------------------------------
 
 
 def test_every_combination_is_a_cell_with_its_own_noise():
@@ -152,8 +151,7 @@ def test_a_stand_in_takes_the_place_of_data_that_nobody_has():
         replace(whole, stand_in=None).on_data()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Observers
+# --- observers --------------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -196,8 +194,7 @@ def test_findings_are_columns_and_change_no_choice(tmp_path):
     assert equal(once.drop(columns=list(FINDINGS)), rows_of(experiment(), tmp_path))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Keys
+# --- keys -------------------------------------------------------------------------------------------------------------
 
 
 def keys(an_experiment: Any, profile: Any = "laptop", seed: int = SEED) -> list[str]:

@@ -34,8 +34,7 @@ def blocks_in(folder: Path) -> list[Path]:
     return sorted(folder.rglob("*.parquet"))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What is computed
+# --- what is computed -------------------------------------------------------------------------------------------------
 
 
 def test_rows_are_those_of_the_loop_in_order(tmp_path):
@@ -123,8 +122,7 @@ def test_equal_keys_are_computed_once_also_where_they_are_unequally_long(tmp_pat
     assert rows_of(twice, tmp_path / "b", committed=frames[0]).equals(frames[0])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Kills and damage
+# --- kills and damage -------------------------------------------------------------------------------------------------
 
 KILLED_RUN = """
     import sys, time
@@ -203,8 +201,7 @@ def test_a_store_that_is_a_file_is_one_clear_error(tmp_path):
         rows_of(experiment(), tmp_path / "store")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Committed rows
+# --- committed rows ---------------------------------------------------------------------------------------------------
 
 
 def test_committed_rows_are_used_where_their_key_is_right(tmp_path):

@@ -77,8 +77,7 @@ def start(command: list[str], folder: Path, **variables: str) -> subprocess.Pope
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Notebooks
+# --- notebooks --------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -134,8 +133,7 @@ def test_a_notebook_that_is_killed_publishes_all_or_nothing(house, kills, profil
     assert not [p for p in house.rglob(".*") if p.name.startswith(".01_tiny")]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# DVC
+# --- DVC --------------------------------------------------------------------------------------------------------------
 
 
 def dvc(folder: Path, *arguments: str) -> subprocess.Popen:

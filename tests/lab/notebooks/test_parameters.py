@@ -96,8 +96,7 @@ def test_published_parameters_change_no_experiment(path):
             assert now == was
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Refusals
+# --- refusals ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", PATHS, **IDS)
@@ -137,8 +136,7 @@ def test_values_of_another_kind_are_refused(value, published):
         read_value("x", value, published)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Experiments changed from outside
+# --- experiments changed from outside ---------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -224,8 +222,7 @@ def test_a_parameter_reaches_the_problems_and_policies_within_a_computation():
     assert {policy.theta for policy, _ in found.rows.keywords["searches"].values()} == {0.5}
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Changed notebooks
+# --- changed notebooks ------------------------------------------------------------------------------------------------
 
 
 def files_now() -> dict[Path, tuple[int, int]]:
