@@ -15,13 +15,11 @@ import pytest
 
 
 def pytest_addoption(parser):
-    """Let the number of random kills be chosen."""
     parser.addoption("--kills", type=int, default=4, help="how often runs are killed at random moments")
 
 
 @pytest.fixture(scope="session")
 def kills(request) -> int:
-    """Return how often runs are killed at random moments."""
     return request.config.getoption("--kills")
 
 

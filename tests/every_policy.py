@@ -99,12 +99,10 @@ SAVED = {  # a file names records of the library alone, none of a study
 
 
 def arms_for(policy: Any) -> Any:
-    """Return what a policy searches."""
     return CELLS if isinstance(getattr(policy, "policy", policy), CellSearch) else ARMS
 
 
 def started(policy: Any, n_replications: int = 1) -> Any:
-    """Return a policy's state before the first pull."""
     return policy.start(arms_for(policy), Streams.first(n_replications))
 
 

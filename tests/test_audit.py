@@ -70,5 +70,4 @@ def test_the_audit_says_what_it_did(tmp_path, pip, audit, status, lines):
 
 
 def shell(text: str) -> str:
-    """Return a text as one word of the shell."""
     return "'" + text.replace("'", "'\\''") + "'"

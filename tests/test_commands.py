@@ -42,7 +42,6 @@ def site(tmp_path):
 
 
 def run(*arguments: str, paths: tuple[Path, ...] = (), **settings) -> subprocess.CompletedProcess:
-    """Run the command line in a process of its own."""
     path = os.pathsep.join([*map(str, paths), str(Path(bestarm.__file__).parents[1])])
     env = os.environ | {"PYTHONPATH": path} | settings.pop("env", {})
     command = [sys.executable, *arguments]
@@ -74,7 +73,6 @@ def test_a_checkout_declares_what_an_old_installation_does_not_know(monkeypatch)
 
 
 def test_the_installed_metadata_are_those_of_the_checkout():
-    """All entry points lead somewhere."""
     for group in ("bestarm.commands", "bestarm.studies", "bestarm.data"):
         for entry in plugins.entry_points(group).values():
             assert isinstance(entry, EntryPoint)
@@ -88,7 +86,6 @@ def without_module(lacking: str, *arguments: str) -> subprocess.CompletedProcess
 
 
 def test_a_command_without_its_extra_names_it():
-    """In one line."""
     shown = without_module("psutil", "rows", "gse")
     assert shown.returncode == 2
     assert shown.stderr == "bestarm: rows needs psutil, which is not here: pip install 'bestarm[lab]'\n"
@@ -121,7 +118,6 @@ def test_refusals_load_no_study_and_nothing_slow(arguments):
 
 @pytest.mark.parametrize("command", [["rows", "gse"], ["notebook", "gse/01_problem"], ["retell"], ["repro"], ["pages"]])
 def test_without_a_checkout_a_command_says_what_it_needs(command, tmp_path):
-    """As from a wheel in a folder that is no project."""
     shown = run("-m", "bestarm", *command, cwd=tmp_path, env={"BESTARM_ROOT": str(tmp_path)})
     assert shown.returncode == 2
     assert shown.stderr == (

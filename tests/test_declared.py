@@ -98,7 +98,6 @@ def test_names_of_distributions_are_those_installed():
 
 
 def test_everything_that_is_declared_is_imported():
-    """Or run as a program, or loaded by one that is."""
     used = {name for path in FILES for name, _ in third_party(path)}
     programs = {"dvc", "ipykernel", "jupyter"}
     assert set().union(*map(declared, ["", "networks", "sklearn", "screens", "lab", "cluster"])) - programs <= used
@@ -160,7 +159,6 @@ HEAVY = ("torch", "matplotlib", "dvc", "IPython", "GPy", "joblib")
 
 
 def test_the_light_part_imports_nothing_heavy():
-    """A search with fixed confidence or a Gaussian process."""
     code = (
         "import sys, bestarm\nbestarm.Search, bestarm.Partition, bestarm.GPModel, bestarm.lin_ucb, bestarm.od_linbai\n"
         f"sys.exit(' '.join(m for m in {HEAVY} if m in sys.modules))"
@@ -170,7 +168,6 @@ def test_the_light_part_imports_nothing_heavy():
 
 
 def test_without_scikit_learn_one_line_says_what_to_install():
-    """And nothing else is missing."""
     code = (
         "import sys; sys.modules['sklearn'] = None; import bestarm; bestarm.Search\n"
         "try:\n    bestarm.BatchSearchCV\nexcept ImportError as error:\n    print(error)"

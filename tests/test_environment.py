@@ -18,7 +18,6 @@ PIP = next(part["pip"] for part in LISTED if isinstance(part, dict))
 
 
 def test_it_lists_what_is_declared_at_the_locked_versions():
-    """Neither more nor less."""
     conda = dict(part.split("=") for part in LISTED if isinstance(part, str) and "=" in part)
     found = {canonicalize_name(CONDA_NAMES.get(name, name)): number for name, number in conda.items()}
     found |= {canonicalize_name(r.name): version(r) for r in map(Requirement, PIP)}
@@ -34,7 +33,6 @@ def tried(*arguments: str) -> subprocess.CompletedProcess:
 
 
 def test_pip_accepts_its_part(tmp_path):
-    """As conda hands it over: a file of requirements."""
     path = tmp_path / "requirements.txt"
     path.write_text("\n".join(PIP) + "\n")
     found = tried("--requirement", str(path))

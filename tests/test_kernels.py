@@ -265,7 +265,6 @@ def test_midpoints_converge_to_the_average_over_a_rectangle(family):
 
 
 def gram_of_representatives(kernel, partition, cells):
-    """Return the covariances of the mean rewards of cells."""
     points = partition.representatives(cells)
     flat = kernel.K(points.reshape(-1, points.shape[-1]))
     return flat.reshape(len(cells), points.shape[1], len(cells), points.shape[1]).mean(axis=(1, 3))

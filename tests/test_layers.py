@@ -41,7 +41,6 @@ def module_of(path: Path) -> str:
 
 
 def floor_of(module: str) -> int:
-    """Return the floor of a module in its package."""
     package, _, rest = module.partition(".")
     rooms, room = FLOORS.get(package, []), rest.partition(".")[0]
     if package == "bestarm_lab":  # the rooms above experiments use one another

@@ -31,7 +31,6 @@ LOCKED = {requirement.name: requirement for requirement, _ in HASHED + TORCH}
 
 
 def version(requirement: Requirement) -> str:
-    """Return the one version that a requirement admits."""
     (only,) = requirement.specifier
     assert only.operator == "==", f"{requirement} admits several versions"
     return only.version

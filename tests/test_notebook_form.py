@@ -46,7 +46,6 @@ def cells_of(path: Path) -> list[Cell]:
 
 
 def markdown(cells: list[Cell]) -> list[str]:
-    """Return the texts of the cells that are text."""
     return [cell["source"] for cell in cells if cell["cell_type"] == "markdown"]
 
 

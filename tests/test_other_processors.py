@@ -63,7 +63,6 @@ def write_rows(folder: Path) -> None:
 
 
 def under(path: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run Python as if the processor were another."""
     if not TRIPLE.startswith("x86_64") or ("AVX2" in path and "+avx2" not in FEATURES):
         pytest.skip("this processor cannot pass for that one")
     environment = os.environ | PATHS[path]

@@ -19,14 +19,12 @@ ONE = st.just(1)
 
 @st.composite
 def partitions(draw, s=ONE):
-    """Any K, d and box; sides of equal length are common."""
     found = draw(sides)
     lower = tuple(low for low, _ in found)
     return Partition(draw(st.integers(2, 5)), draw(s), lower, tuple(low + width for low, width in found))
 
 
 def cells_of(partition, depth):
-    """Return the heap numbers of one depth."""
     return np.arange(partition.arity**depth) + partition.cell(depth, 0)
 
 
@@ -106,7 +104,6 @@ def test_the_root_is_the_box_and_has_no_parent():
 
 
 def test_methods_keep_the_shape_of_what_they_are_given():
-    """A single cell, a matrix of cells, and no cells at all."""
     partition = Partition(2, 3, (0.0, 0.0), (1.0, 2.0))
     for shape in ((), (4,), (2, 3), (0,)):
         cells = np.arange(1, 1 + int(np.prod(shape))).reshape(shape)

@@ -137,7 +137,6 @@ def test_the_readme_says_how_its_examples_are_run():
 
 
 def test_the_least_python_is_the_same_everywhere():
-    """Where it is checked, declared and documented."""
     for name in ("Makefile", "README.md", "pyproject.toml", "docs/reproduce.md"):
         text = (ROOT / name).read_text(encoding="utf-8")
         found = set(re.findall(r"Python (3\.\d+(?:\.\d+)?) or newer|requires-python = \">=([\d.]+)\"", text))

@@ -22,7 +22,6 @@ PROBLEM = classic_instance(4, 2, np.pi / 3)
 
 
 def streams_of(n_replications: int, problem=PROBLEM) -> Streams:
-    """Return the streams of the first replications."""
     return Streams.first(n_replications, seed=SEED, instance=problem.label)
 
 
@@ -219,14 +218,11 @@ def test_progress_is_reported_each_round():
     [({"max_pulls": 0}, "max_pulls must be at least 1, got 0"), ({"every": 0}, "every must be at least 1, got 0")],
 )
 def test_impossible_limits_are_refused(settings, message):
-    """The rule, then the value."""
     with pytest.raises(ValueError, match=message):
         simulate(Script((1,)), PROBLEM, streams_of(1), metrics=METRICS, **settings)
 
 
 def test_a_policy_that_neither_asks_nor_finishes_is_stopped():
-    """It would keep the loop busy for ever."""
-
     class Idle(Gifa):
         """A policy whose every round is padding."""
 

@@ -33,7 +33,6 @@ def test_philox_gives_the_known_answers_of_random123(counter, key, expected):
 
 
 def draws(draw, streams: Streams, purpose: str, vary: str = "number") -> np.ndarray:
-    """Return many draws that differ in one counter."""
     key, fixed = streams.key(purpose), {"replication": 5, "item": 7, "number": 11}
     return np.array([draw(key, **(fixed | {vary: i})) for i in range(N_DRAWS)])
 
@@ -110,6 +109,5 @@ def test_streams_do_not_depend_on_the_number_of_replications():
 
 
 def test_no_replication_is_refused():
-    """An experiment without replications has no streams."""
     with pytest.raises(ValueError, match="n_replications must be at least 1, got 0"):
         Streams.first(0)

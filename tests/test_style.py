@@ -37,7 +37,6 @@ IMPERATIVE = r"(Check|Compare|Compute|Draw|Execute|Find|Fit|Make|Match|Read|Rebu
 
 @cache
 def tree_of(path):
-    """Return the syntax tree of a module."""
     return ast.parse(path.read_text(encoding="utf-8"))
 
 

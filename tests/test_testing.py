@@ -286,7 +286,6 @@ class Overwrites(EpsilonGreedy):
     ids=lambda case: getattr(case, "__name__", type(case).__name__) if not isinstance(case, str) else "",
 )
 def test_each_mistake_is_told_by_its_own_line(policy, message):
-    """What was expected, what came, and how to mend it."""
     with pytest.raises(AssertionError, match=message) as caught:
         bestarm.check_policy(policy)
     assert "\n" not in str(caught.value)

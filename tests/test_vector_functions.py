@@ -24,7 +24,6 @@ def test_ends_of_the_range():
 
 
 def test_cosines_are_right_to_rounding():
-    """For phases of a few thousand turns, too."""
     rng = np.random.default_rng(0)
     x = np.concatenate(
         [100.0 * rng.standard_normal(50_000), 1e5 * rng.standard_normal(50_000), [0.0, np.pi, -np.pi / 2]]

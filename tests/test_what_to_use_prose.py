@@ -29,7 +29,6 @@ def networks_are_first_and_last(values: pd.DataFrame) -> bool:
 
 
 def ahead_of_gp(values: pd.DataFrame) -> bool:
-    """On Crossed barrel two."""
     better = values[values["low"] > 0].groupby("panel")["series"].agg(set)
     barrel = better.get("Crossed barrel") == {"mean_opt", "greedy"}
     return barrel and not set(SCREENS) & set(better.index) and set(SCREENS) < set(values["panel"])

@@ -82,7 +82,6 @@ def _true(entry: Quoted, values: pd.DataFrame) -> bool:
 
 
 def checked() -> list[Title]:
-    """Return the titles that the test files check."""
     files = [path for path in sorted(Path(__file__).parent.rglob("test_*.py")) if "Title(" in path.read_text("utf-8")]
     tests = [f for file in files for name, f in vars(_module(file)).items() if name.startswith("test_")]
     entries = [entry for study in study_names() for entry in quoted(study) if entry.figure]

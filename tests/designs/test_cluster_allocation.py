@@ -130,7 +130,6 @@ def inertia(x, labels):
 
 
 def test_lloyd_steps_against_scipy():
-    """The same centres to start from end in the same clusters."""
     rng = np.random.default_rng(SEED)
     for _ in range(30):
         x = rng.standard_normal((25, 3))
@@ -143,7 +142,6 @@ def test_lloyd_steps_against_scipy():
 
 
 def test_an_empty_cluster_takes_the_farthest_arm():
-    """A centre that no arm is close to does not stay empty."""
     x = np.array([[0.0], [0.1], [0.2], [5.0]])
     labels = np.empty(4, dtype=np.int64)
     squared = k_means(x, np.array([[0.1], [100.0]]), labels)
@@ -168,7 +166,6 @@ def test_clusters_are_as_tight_as_those_of_scipy():
 
 
 def test_small_clusters_have_the_same_chance_of_a_left_over_pull():
-    """One pull for clusters of eight, one and one arm: a third each."""
     features = np.vstack([[1.0, 0, 0] + 0.01 * np.eye(3)[np.arange(8) % 3] * np.arange(8)[:, None], np.eye(3)[1:]])
     pulls = allocated(features, 1, 3, n_rows=4000)
     shares = [pulls[:, :8].sum(axis=1).mean(), pulls[:, 8].mean(), pulls[:, 9].mean()]
@@ -188,7 +185,6 @@ def test_small_clusters_have_the_same_chance_of_a_left_over_pull():
     ],
 )
 def test_bad_input_is_refused(change, message):
-    """One error that names the value, the rule and the remedy."""
     arguments = {
         "features": np.ones((2, 3, 2)),
         "live": np.ones((2, 3), dtype=bool),

@@ -35,7 +35,6 @@ def naive_batch(matrix: np.ndarray, scores: np.ndarray, left: list[int], size: i
 
 
 def one_batch(features, scores, size, diversity=1.0, kernel="direction", available=None, order=None) -> list[int]:
-    """Return the batch of one replication."""
     n = len(scores)
     available = np.ones(n, dtype=bool) if available is None else available
     order = np.zeros(n) if order is None else order
@@ -55,7 +54,6 @@ def one_batch(features, scores, size, diversity=1.0, kernel="direction", availab
     seed=st.integers(0, 10**6),
 )
 def test_greedy_choices_are_those_of_direct_determinants(n, d, size, diversity, kernel, seed):
-    """Every kernel, some arms gone; random features have no ties."""
     rng = np.random.default_rng(seed)
     features, scores, available = rng.standard_normal((n, d)), rng.standard_normal(n), np.ones(n, dtype=bool)
     available[rng.permutation(n)[: n - 6]] = False
@@ -66,7 +64,6 @@ def test_greedy_choices_are_those_of_direct_determinants(n, d, size, diversity, 
 
 
 def test_replications_have_their_own_arms():
-    """Two sets, three replications: rows are those of each alone."""
     rng = np.random.default_rng(0)
     features, scores = rng.standard_normal((2, 12, 3)), rng.standard_normal((3, 12))
     available, order, sets = rng.random((3, 12)) < 0.8, rng.random((3, 12)), np.array([1, 0, 1])

@@ -11,7 +11,6 @@ SEED = 20261121
 
 
 def one_row(features, budget, live=None, **options):
-    """Return the pulls of a single row."""
     alive = np.ones((1, len(features)), dtype=bool) if live is None else live[None]
     return greedy_counts(features[None], alive, np.array([budget]), **options)[0]
 
@@ -45,13 +44,11 @@ def test_against_plain_inversions(regulariser, intercept):
 @settings(deadline=None, max_examples=60)
 @given(n_arms=st.integers(1, 9), budget=st.integers(1, 40), length=st.floats(0.01, 100), intercept=st.booleans())
 def test_orthogonal_arms_share_the_budget_evenly(n_arms, budget, length, intercept):
-    """By symmetry; the first arms get the remainder."""
     pulls = one_row(length * np.eye(n_arms), budget, intercept=intercept)
     np.testing.assert_array_equal(pulls, budget // n_arms + (np.arange(n_arms) < budget % n_arms))
 
 
 def test_one_arm_gets_all():
-    """Nothing to choose."""
     np.testing.assert_array_equal(one_row(np.array([[2.0, 1.0]]), 7), [7])
 
 
@@ -81,7 +78,6 @@ def test_long_budgets_do_not_reach_the_optimal_design():
 
 
 def test_the_stall_is_that_of_the_rule():
-    """Plain inversions stall at the same place."""
     features = np.random.default_rng(SEED).standard_normal((20, 5))
     pulls = naive(features, 200)
     np.testing.assert_array_equal(one_row(features, 200), pulls)
@@ -105,7 +101,6 @@ def test_order_and_axes_do_not_matter(seed, n_arms, d, budget):
 
 
 def test_dead_arms_do_not_matter():
-    """Neither pulled nor counted; rows do not see each other."""
     rng = np.random.default_rng(SEED)
     features, live = rng.standard_normal((5, 9, 3)), rng.random((5, 9)) < 0.6
     live[:, 0] = True
@@ -138,7 +133,6 @@ def test_rounding_does_not_accumulate():
     ],
 )
 def test_bad_input_is_refused(change, message):
-    """One error that names the value, the rule and the remedy."""
     arguments = {"features": np.ones((2, 3, 2)), "live": np.ones((2, 3), dtype=bool), "budget": np.array([4, 4])}
     greedy_counts(**arguments)
     with pytest.raises(ValueError, match=message):

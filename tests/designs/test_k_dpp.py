@@ -27,7 +27,6 @@ NONE = np.zeros(0, dtype=np.int64)
 
 
 def some_kernel(n: int = 8, rank: int = 5, ridge: float = 0.3, seed: int = 0) -> np.ndarray:
-    """Return ridge I + M for a random M of some rank."""
     factor = np.random.default_rng(seed).standard_normal((n, rank))
     return ridge * np.eye(n) + factor @ factor.T
 
@@ -240,7 +239,6 @@ def test_the_whole_set():
     ],
 )
 def test_bad_kernels_are_refused(call, message):
-    """Each error says what is wrong."""
     with pytest.raises(ValueError, match=message):
         call(Streams.first(1))
 

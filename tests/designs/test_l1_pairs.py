@@ -12,7 +12,6 @@ from bestarm_studies.gse.instances import adaptive_instance, sphere_instance
 
 
 def of_one_set(x, pairs):
-    """Return the designs of some pairs of one set of arms."""
     return l1_pairs(x[None], *related_arms(x[None]), np.insert(pairs, 0, 0, axis=1))
 
 

@@ -14,7 +14,6 @@ EXACT = DesignRule(tolerance=1e-4, max_steps=20000)
 
 
 def unit_arms(seed: int, n_sets: int, n_arms: int, d: int, rank: int | None = None) -> np.ndarray:
-    """Return random unit arms, of lower rank if asked."""
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((n_sets, n_arms, rank or d))
     if rank is not None:
@@ -23,12 +22,10 @@ def unit_arms(seed: int, n_sets: int, n_arms: int, d: int, rank: int | None = No
 
 
 def leverages(x: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return x' V^+ x through a dense pseudo-inverse."""
     return np.einsum("ki,ij,kj->k", x, np.linalg.pinv((x.T * weights) @ x, rcond=1e-10, hermitian=True), x)
 
 
 def everything(x: np.ndarray) -> np.ndarray:
-    """Return a mask of live arms: all."""
     return np.ones(x.shape[:2], dtype=bool)
 
 
@@ -60,7 +57,6 @@ def test_the_support_has_full_leverage(start):
 
 
 def test_determinant_is_that_of_a_general_solver():
-    """SLSQP over the simplex finds no larger determinant."""
     for seed in range(3):
         x = unit_arms(seed, 1, 9, 3)
         found = optimal_design(x, everything(x), EXACT).weights[0]
@@ -121,7 +117,6 @@ def test_rotation_and_order_do_not_matter():
 
 
 def test_a_set_is_solved_as_if_it_were_alone():
-    """Batching and masks change nothing."""
     x = unit_arms(3, 6, 10, 3)
     live = np.random.default_rng(2).random((6, 10)) < 0.7
     live[:, :4] = True
@@ -177,7 +172,6 @@ def test_line_searches_find_their_minima(seed):
 
 
 def test_the_determinant_never_falls():
-    """Along the D-optimal steps, towards and away."""
     z = unit_arms(5, 1, 15, 4)[0]
     last = -np.inf
     for n_steps in range(1, 60, 4):
@@ -215,7 +209,6 @@ def test_kumar_and_yildirim_start_from_as_few_arms_as_the_rank():
 
 
 def test_wynn_approaches_the_optimum_harmonically():
-    """More steps, closer to the rank."""
     x = unit_arms(9, 5, 20, 4)
     few, many = (optimal_design(x, everything(x), DesignRule("wynn", tolerance=1e-6, max_steps=n)) for n in (50, 4000))
     assert (many.leverage < few.leverage).all()
@@ -261,13 +254,11 @@ def test_the_authors_projection_keeps_three_columns():
     ],
 )
 def test_rules_out_of_range_are_refused(settings, words):
-    """The value, the rule and what there is."""
     with pytest.raises(ValueError, match=words):
         DesignRule(**settings)
 
 
 def test_sets_without_arms_and_features_that_are_not_finite_are_refused():
-    """Before anything is solved."""
     x = unit_arms(0, 2, 3, 2)
     with pytest.raises(ValueError, match="live must mark at least one arm in every row, row 1"):
         optimal_design(x, np.array([[True] * 3, [False] * 3]), DesignRule())

@@ -75,7 +75,6 @@ def test_apportionment_spends_the_budget_and_is_efficient(seed, n_arms, n_unused
 @settings(deadline=None, max_examples=60)
 @given(**designs, budget=st.integers(1, 200), shift=st.integers(0, 2**32 - 1))
 def test_order_of_the_arms_does_not_matter(seed, n_arms, n_unused, budget, shift):
-    """Without ties, permuted weights get permuted pulls."""
     weights = random_design(seed, n_arms, n_unused)
     order = np.random.default_rng(shift).permutation(n_arms)
     for method in ("apportionment", "ceiling"):
@@ -325,7 +324,6 @@ def test_swaps_repair_an_allocation_that_does_not_span():
 
 
 def test_swaps_do_not_depend_on_the_axes():
-    """Rotated and rescaled features give the same pulls."""
     rng = np.random.default_rng(SEED)
     features, weights = rng.standard_normal((10, 3)), rng.dirichlet(np.ones(10))
     pulls = rounded(weights, 14, "allen-zhu", features=features, epsilon=0.05)
@@ -406,7 +404,6 @@ def test_draws_belong_to_the_replication_and_the_time():
     ],
 )
 def test_bad_input_is_refused(change, message):
-    """One error that names the value, the rule and the remedy."""
     arguments = {
         "weights": np.full((2, 4), 0.25),
         "budget": np.array([5, 5]),
@@ -429,6 +426,5 @@ def test_bad_input_is_refused(change, message):
     ],
 )
 def test_dead_arms_are_refused(live, message):
-    """A row needs a live arm."""
     with pytest.raises(ValueError, match=message):
         uniform_counts(live, np.array([3, 3]), np.uint64(1), np.arange(2), 0)

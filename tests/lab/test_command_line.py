@@ -32,7 +32,6 @@ from bestarm_lab.notebooks.child_processes import end_marked
     ],
 )
 def test_what_is_unknown_ends_with_the_list_of_what_there_is(arguments, words, capsys, monkeypatch):
-    """Nothing runs, and nothing of an earlier run is shown."""
     monkeypatch.delenv("BESTARM_STARTED_BY", raising=False)
     assert main(arguments) == 2
     shown = capsys.readouterr()
@@ -52,7 +51,6 @@ def test_what_is_unknown_ends_with_the_list_of_what_there_is(arguments, words, c
     ],
 )
 def test_words_that_are_no_choice_end_with_the_choices(arguments, capsys):
-    """An unknown profile or command."""
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == 2
@@ -77,7 +75,6 @@ def test_what_lacks_its_data_is_skipped_before_anything_is_simulated(monkeypatch
 
 @pytest.mark.parametrize(("only", "profile"), [((), "laptop"), (("fig1",), "laptop"), ((), "paper")])
 def test_open_choices_follow_all_rows_of_the_laptop(monkeypatch, tmp_path, only, profile):
-    """They read the rows of several experiments, and take minutes."""
     written = []
     only = [next(iter(results.load_study("gpoo").experiments))] if only else []
     monkeypatch.setattr(results, "rows_of", lambda *names, **settings: pd.DataFrame({"data": ["real"]}))
@@ -90,8 +87,6 @@ def test_open_choices_follow_all_rows_of_the_laptop(monkeypatch, tmp_path, only,
 
 
 def test_the_smoke_profile_repeats_at_its_end_what_was_drawn_from_stand_ins(monkeypatch, tmp_path, capsys):
-    """After the last notebook, with the notebook's name."""
-
     def executed(name, profile):
         path = tmp_path / f"{name.replace('/', '-')}.ipynb"
         text = "STAND-IN DATA in x: nobody here has the real data.\n" if "02" in name else "fine\n"
@@ -168,7 +163,6 @@ def test_an_interrupted_command_ends_in_one_line(how, status, words):
 
 
 def test_only_marked_processes_are_ended():
-    """Others of the same user go on."""
     env = os.environ | {"BESTARM_TEST_MARK": "this one"}
     marked = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], env=env)
     other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
@@ -182,7 +176,6 @@ def test_only_marked_processes_are_ended():
 
 
 def test_a_disk_that_is_full_or_read_only_ends_in_one_line(monkeypatch, capsys):
-    """With the file and the remedy."""
     for error in (
         OSError(28, "No space left on device", "/x/y.png"),
         OSError(30, "cannot write results to /x. Free it"),
@@ -255,8 +248,6 @@ def test_memory_that_runs_out_in_this_process_ends_in_one_line(monkeypatch, erro
 
 
 def test_another_runtime_error_is_not_taken_for_a_lack_of_memory(monkeypatch):
-    """A bug shows its traceback."""
-
     def fails(*names, **settings):
         raise RuntimeError("a policy must do one or the other")
 

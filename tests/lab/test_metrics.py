@@ -30,7 +30,6 @@ ARMS = SimpleNamespace(means=np.array([[0.9, 0.5, 0.5, 0.1]]))
     ],
 )
 def test_table_of_recommendations(recommended, epsilon, is_correct, regret):
-    """Four arms with a tie at the second place."""
     assert correct(ARMS, np.array([recommended]), epsilon) == is_correct
     np.testing.assert_allclose(simple_regret(ARMS, np.array([recommended])), regret, atol=1e-12)
 

@@ -101,7 +101,6 @@ def test_what_is_shown_after_a_stand_in_is_not_published_whatever_it_names(no_da
 
 
 def read_drugs():
-    """Read a file that nobody has."""
     return registry.fetch("drug-rewards")
 
 

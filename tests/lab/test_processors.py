@@ -7,7 +7,6 @@ from bestarm_lab.processors import ALL, UNKNOWN, processor_name, processors_of, 
 
 
 def rows(*keys: str) -> pd.DataFrame:
-    """Return rows with these keys."""
     return pd.DataFrame({"key": keys, "regret": range(len(keys))})
 
 
@@ -37,13 +36,11 @@ def test_what_is_new_is_of_this_processor_and_what_was_kept_of_the_earlier_one(r
 
 
 def test_nothing_is_written_where_nothing_is_new(record, tmp_path):
-    """Rows that were all there keep their lines, or have none."""
     assert record(rows("a"), rows("a", "b"), "first") == {}
     assert not (tmp_path / "processors").exists()
     assert who_made("gpoo", "fig2", folder=tmp_path / "processors") == UNKNOWN
 
 
 def test_a_processor_has_a_name():
-    """Of one line, with its kind as LLVM calls it."""
     assert "(" in processor_name()
     assert "\n" not in processor_name()

@@ -148,7 +148,6 @@ def some_data(n: int = 30, d: int = 3) -> tuple[np.ndarray, np.ndarray]:
 
 
 def value(theta: np.ndarray, priors: np.ndarray, constant: float = 0.0) -> float:
-    """Return the log posterior of the test data."""
     x, y = some_data()
     return float(log_posterior(theta, squared_differences(x), y, constant, priors, np.empty(len(theta)), np.inf))
 
@@ -222,6 +221,5 @@ def test_slice_samples_without_data_have_the_prior():
     ],
 )
 def test_bad_input_is_refused(call, message):
-    """Each error names the setting."""
     with pytest.raises(ValueError, match=message):
         call()

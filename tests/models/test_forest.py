@@ -46,7 +46,6 @@ def test_predictions_are_means_over_the_trees():
 
 
 def test_it_learns_a_step():
-    """Better than the mean on new points by far."""
     new = RNG.uniform(size=(500, 5))
     truth = 3.0 * (new[:, 1] > 0.5) + new[:, 2]
     mean, _ = forest_predictions(grow(KEY, X, Y, 200, 2, 5), new)

@@ -234,7 +234,6 @@ def test_what_is_not_finite_is_passed_on():
 
 
 def test_where_the_kernel_cannot_run_torch_does(monkeypatch, caplog):
-    """With one line that says why, however often it is called."""
     data, networks = ragged_data(3)
     training, strengths = Training((10, 5), 5), np.full(19, 0.1)
     monkeypatch.setattr(fused_fit, "missing_instruction", lambda: "the processor (8086) has no multiply-add")
@@ -273,7 +272,6 @@ def test_the_exponential_is_the_exponential():
     ],
 )
 def test_bad_input_is_refused(change, said):
-    """A kernel checks no address, so the data are checked before."""
     data, networks = ragged_data(3)
     values = {name: getattr(data, name) for name in FitData.__dataclass_fields__} | change
     with pytest.raises(ValueError, match=said):
@@ -281,7 +279,6 @@ def test_bad_input_is_refused(change, said):
 
 
 def test_vectors_that_no_tile_is_made_for_are_refused():
-    """With the numbers of lanes there are."""
     data, networks = ragged_data(3)
     with pytest.raises(ValueError, match="8 or 16 lanes, got 4"):
         fit_fused(Training((10, 5), 5), data, np.zeros(19), KEY, networks, lanes=(0,) * 4)
@@ -320,7 +317,6 @@ def test_a_group_that_does_not_fit_is_refused(monkeypatch):
 
 
 def test_no_network_is_no_work():
-    """An empty group gives an empty result."""
     data, networks = ragged_data(3)
     found = fit_fused(Training((10, 5), 5), data.take(slice(0, 0)), np.zeros(0), KEY, networks[:0])
     assert found.shape == (0, Mlp(3, (10, 5)).n_parameters)

@@ -54,7 +54,6 @@ def test_outputs_are_those_of_the_plain_pass(d, hidden, n_arms, n_sets, monkeypa
 
 
 def test_not_finite_weights_give_not_finite_outputs():
-    """A network that diverged is seen, and spoils no other."""
     data, parameters = some_networks(3, (10, 5), 4, 70, 2)
     parameters[1] = torch.nan
     assert np.isnan(predict_fused(Training((10, 5)), data, parameters)).all(axis=1).tolist() == [
@@ -66,7 +65,6 @@ def test_not_finite_weights_give_not_finite_outputs():
 
 
 def test_where_the_kernel_cannot_run_torch_does(monkeypatch, caplog):
-    """With one line that says why."""
     data, parameters = some_networks(3, (10, 5), 4, 70, 2)
     expected = predict(Training((10, 5)), data, parameters)
     monkeypatch.setattr(fused_fit, "missing_instruction", lambda: "the processor (8086) has no multiply-add")
@@ -81,7 +79,6 @@ def test_where_the_kernel_cannot_run_torch_does(monkeypatch, caplog):
     ("hidden", "rows", "said"), [((10, 6), 4, "parameters must have shape"), ((10, 5), 3, "parameters must have shape")]
 )
 def test_parameters_of_other_networks_are_refused(hidden, rows, said):
-    """A kernel checks no address, so the shapes are checked before."""
     data, parameters = some_networks(3, (10, 5), 4, 70, 2)
     with pytest.raises(ValueError, match=said):
         predict_fused(Training(hidden), data, parameters[:rows])
@@ -89,7 +86,6 @@ def test_parameters_of_other_networks_are_refused(hidden, rows, said):
 
 @pytest.mark.parametrize(("name", "values"), [("feature_set", [0, 2, 0, 0]), ("row", [0, 1, 2, 4])])
 def test_rows_and_sets_that_do_not_exist_are_refused(name, values):
-    """With the range that is allowed."""
     data, parameters = some_networks(3, (10, 5), 4, 70, 2)
     getattr(data, name)[:] = values
     with pytest.raises(ValueError, match=f"{name} must be from 0 to"):

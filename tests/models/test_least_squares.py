@@ -57,7 +57,6 @@ def test_independent_arms_get_their_empirical_means():
 
 
 def test_a_rotation_changes_nothing():
-    """Estimates depend on the inner products of the arms alone."""
     features, live, counts, totals = random_case(5, 20, 8, 5, 4)
     rotation = np.linalg.qr(np.random.default_rng(2).standard_normal((5, 5)))[0]
     first, second = (

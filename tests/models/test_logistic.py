@@ -9,7 +9,6 @@ from bestarm.models.arm_estimates import logistic_scores
 
 
 def data(seed: int, n_replications: int = 6, n_arms: int = 7, d: int = 3, most: int = 60):
-    """Return features, counts and successes with overlap."""
     rng = np.random.default_rng(seed)
     features = rng.uniform(-1, 1, (n_replications, n_arms, d))
     counts = rng.integers(20, most, (n_replications, n_arms))
@@ -18,7 +17,6 @@ def data(seed: int, n_replications: int = 6, n_arms: int = 7, d: int = 3, most: 
 
 
 def test_scores_are_those_of_statsmodels():
-    """Next to no ridge, overlapping data."""
     features, counts, successes = data(0)
     live = np.ones(counts.shape, dtype=bool)
     found = logistic_scores(features, np.arange(6), live, counts, successes, ridge=1e-9)
@@ -60,7 +58,6 @@ def test_dead_arms_and_failed_evaluations_are_left_out():
 
 @pytest.mark.parametrize(("total", "words"), [(0.5, "0.5 from 3"), (-1.0, "-1.0 from 3"), (4.0, "4.0 from 3")])
 def test_rewards_that_are_not_0_or_1_are_refused(total, words):
-    """One error that names the total, the rule and the remedy."""
     counts, totals = np.full((2, 3), 3), np.ones((2, 3))
     totals[1, 2] = total
     with pytest.raises(ValueError, match=rf"rewards of 0 or 1, got a total of {words} pulls at index \(1, 2\); use a"):
@@ -69,7 +66,6 @@ def test_rewards_that_are_not_0_or_1_are_refused(total, words):
 
 @pytest.mark.parametrize("ridge", [0.0, -1.0, np.inf, np.nan])
 def test_a_ridge_that_is_not_positive_is_refused(ridge):
-    """Without it, separated rewards have no estimate."""
     with pytest.raises(ValueError, match="ridge must be positive, got"):
         logistic_scores(
             np.eye(2)[None], np.zeros(1, int), np.ones((1, 2), bool), np.ones((1, 2), int), np.ones((1, 2)), ridge

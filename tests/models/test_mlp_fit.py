@@ -290,13 +290,11 @@ def test_predictions_of_one_and_of_many_feature_sets(n_sets):
     ],
 )
 def test_bad_settings(settings, words):
-    """One clear error each."""
     with pytest.raises(ValueError, match=words):
         Training(**settings)
 
 
 def test_a_device_that_is_not_there(monkeypatch):
-    """Said at once, with what to do."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(ValueError, match="Torch finds no GPU here; set device to 'cpu'"):
         Training(device="cuda")
@@ -321,7 +319,6 @@ def test_a_gpu_changes_rounding_and_nothing_else(hidden, objective):
 
 
 def test_tiny_numbers_are_back_after_a_fit_that_failed(monkeypatch):
-    """Denormal numbers are flushed during a fit alone."""
     data, networks = ragged()
 
     def fail(*_):
@@ -335,7 +332,6 @@ def test_tiny_numbers_are_back_after_a_fit_that_failed(monkeypatch):
 
 
 def test_bad_networks():
-    """No observation to learn from, or a layer without units."""
     data, networks = ragged()
     data.n_observed[1] = 0
     with pytest.raises(ValueError, match="at least one observation"):

@@ -14,7 +14,6 @@ FAMILIES = pytest.mark.parametrize("family", ["matern52", "rbf"])
 
 
 def naive_kernel(family, a, b):
-    """Return correlations by the formula, pair after pair."""
     r = np.sqrt(((a[:, None] - b) ** 2).sum(axis=2))
     if family == "rbf":
         return np.exp(-0.5 * r**2)

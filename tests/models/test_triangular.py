@@ -27,7 +27,6 @@ def test_factor_and_inverse_are_those_of_numpy(n):
 
 
 def test_a_matrix_that_is_not_positive_definite_gives_nan():
-    """So that a likelihood there is no better than any other."""
     matrix = np.array([[1.0, 2.0], [2.0, 1.0]])
     upper_cholesky(matrix)
     assert np.isnan(matrix[1, 1])

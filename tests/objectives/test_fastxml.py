@@ -21,7 +21,6 @@ def popularity_precision(labels, tested):
 
 
 def columns_of(dense):
-    """Return a dense matrix by compressed columns."""
     matrix = sparse.csc_matrix(dense)
     return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
 
@@ -137,7 +136,6 @@ def test_precision_agrees_with_sorting():
 
 
 def test_seeds_threads_and_dense_input_change_what_they_should():
-    """Threads and dense arrays change nothing, another seed does."""
     one = FastXML(n_trees=2).fit(*TRAIN).predict_proba(TEST.features)
     np.testing.assert_array_equal(
         one, FastXML(n_trees=2, n_jobs=2).fit(TRAIN.features.toarray(), TRAIN.labels).predict_proba(TEST.features)
@@ -155,7 +153,6 @@ def test_seeds_threads_and_dense_input_change_what_they_should():
     ],
 )
 def test_parameters_out_of_range_are_refused(settings, message):
-    """The message names the parameter."""
     with pytest.raises(ValueError, match=message):
         FastXML(**settings).fit(*TRAIN)
 

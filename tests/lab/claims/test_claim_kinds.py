@@ -35,7 +35,6 @@ def without_doubt(monkeypatch):
 
 
 def even_noise(mean: float, seed: int = 0) -> np.ndarray:
-    """Return noise without skewness."""
     half = noise(0.0, 30, seed)
     return mean + np.concatenate([half, -half])
 
@@ -46,7 +45,6 @@ AB = {"left": "a", "right": "b", **CELLS}
 
 
 def read(test, values=None):
-    """Return the record of a test as a ledger writes it."""
     return read_test(YamlKeys("ledger", on_grids(test, {}, "ledger")), {}, values or {})
 
 
@@ -58,7 +56,6 @@ def counted(test, rows, values=None):
 
 
 def only(test, rows, values=None):
-    """Return the one comparison of a test."""
     (found,) = read(test, values).comparisons(rows if isinstance(rows, dict) else {"e": rows})
     return found
 
@@ -192,7 +189,6 @@ def test_a_handful_of_discordant_runs_tells_nothing():
 
 
 def cells(means: list[tuple[float, float]], n: int = 80) -> pd.DataFrame:
-    """Return one cell for each pair of means."""
     return pd.concat(
         [frame({"a": noise(a, n, 2 * k), "b": noise(b, n, 2 * k + 1)}, k=k) for k, (a, b) in enumerate(means)]
     )
@@ -470,7 +466,6 @@ def test_what_is_not_there_is_refused(change, message):
 
 
 def test_a_test_in_words_has_its_parts():
-    """Value, method and margin, and how many comparisons are enough."""
     values = {"v": Value("accuracy")}
 
     def words(test, values=None):

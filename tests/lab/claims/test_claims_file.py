@@ -60,7 +60,6 @@ def inside(entry, way):
 
 
 def changed(entry, way, old, new=None):
-    """Return a claim with one key renamed, or left out."""
     entry = copy.deepcopy(entry)
     mapping = inside(entry, way)
     value = mapping.pop(old)

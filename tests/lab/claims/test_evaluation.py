@@ -48,7 +48,6 @@ def study(*tests: dict, checks=None, values=None, quantifier="all", **about) -> 
 
 
 def verdict(test: dict, frames: dict[str, pd.DataFrame], **given) -> pd.Series:
-    """Return the line of one claim as written."""
     return evaluate(study(test), frames, **given).iloc[0]
 
 

@@ -27,7 +27,6 @@ def test_what_is_no_fingerprint_is_refused(raw):
 
 @pytest.mark.parametrize("name", study_names())
 def test_every_claim_is_of_a_sentence_of_its_paper(name):
-    """Where the paper's text lies beside the data."""
     claims = [claim for claim in load_study(name).claims.values() if not claim.ours]
     file = data_mirror().parent / "papers" / "text" / f"{name.replace('_', '-')}.txt"
     if not file.is_file():

@@ -236,7 +236,6 @@ def holm(ps):
 
 
 def recomputed(study, test, convention, scale):
-    """Return a line of the verdicts, from the rows."""
     rows = {name: frame(study, name, scale) for name in test.experiments()}
     rows = {n: f[f["convention"] == convention] if "convention" in f else f for n, f in rows.items()}
     found = [one for pair in pairs(test, rows) if (one := compare(test, pair)) is not None]

@@ -62,7 +62,6 @@ def test_claims_that_are_false_or_true_by_one_cell_are_seldom_decided_wrongly(m,
 
 
 def test_clear_claims_are_decided():
-    """Power: all cells four standard errors ahead, and all behind."""
     assert decided(np.full(8, -0.6), 6, 0.0, 4000)[0] > 0.9
     assert decided(np.full(8, 0.6), 6, 0.0, 4000)[1] > 0.9
 

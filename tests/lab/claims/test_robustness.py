@@ -48,14 +48,12 @@ def rows(ahead: dict[str, float], arms: tuple[int, ...] = (8, 16), seed: int = 0
 
 
 def claim(*pairs, arms=(8, 16), test=Difference, quantifier="all", **settings) -> dict[str, Claim]:
-    """Return a ledger of one claim: left is above right."""
     part = Part((("fig", {"n_arms": list(arms)}),), pairs or (("A", "B"),))
     asked = {"quantity": Quantity("value"), "relation": Relation("above", low=0.0), "quantifier": quantifier}
     return {"X-1": Claim("X-1", "A is above B.", "", "", {"as_written": test(**asked, parts=(part,), **settings)})}
 
 
 def only(claims, choice, frames):
-    """Return the only line that is found."""
     (line,) = under_choices(claims, [choice], frames).to_dict("records")
     return line
 
@@ -68,7 +66,6 @@ OWN = rows({"A": 1.0, "B": 0.0, "C": 0.5})
 
 
 def test_a_choice_that_flips_the_verdict():
-    """And the same comparisons without it, which are confirmed."""
     choice = OpenChoice("B gains", {"fig": Substitution("other", {"B": "B | better"}, beside=["A", "C"])})
     other = rows({"B": 0.0, "B | better": 2.0})
     line = only(claim(), choice, {"fig": OWN, "other": other})
@@ -101,7 +98,6 @@ def test_comparisons_that_the_rows_lack_are_left_out_and_counted():
 
 
 def test_a_best_of_some_needs_all_that_the_study_has():
-    """Not those that it does not have either."""
     best = Best("highest", ("B", "C", "nobody"))
     new = rows({"A": 1.0, "A | new": 3.0})
     for beside, found in ((["B"], 0), (["B", "C"], 1)):
@@ -123,7 +119,6 @@ def test_a_choice_without_the_claims_cells_gives_no_line():
 
 
 def test_a_choice_whose_experiment_has_no_rows_is_refused():
-    """In one line, with the choice and the experiment."""
     choice = OpenChoice("new", {"fig": Substitution("other")})
     assert experiments([choice]) == ["fig", "other"]
     with pytest.raises(ValueError, match=r"^new: no current rows of other; make them by bestarm rows\.$"):
@@ -139,7 +134,6 @@ def test_a_number_that_a_claim_names_is_asked_in_proportion():
 
 
 def test_a_slope_needs_every_value_of_its_setting():
-    """A line through fewer is another comparison."""
     ledger = claim(("A", "B"), arms=(8, 16, 32), test=partial(Slope, along="n_arms"))
     assert n_comparisons(ledger["X-1"].test) == 1
     three = rows({"A": 1.0, "B": 0.0}, arms=(8, 16, 32))
@@ -234,7 +228,6 @@ def test_no_choice_is_named_where_none_matters():
 
 @pytest.mark.parametrize(("study", "choices"), [("gse", OF_GSE), ("dpp_bbo", OF_DPP)])
 def test_committed_choices_are_those_of_the_committed_rows(study, choices):
-    """All of them; the words of choices are one for each."""
     assert len({choice.words for choice in choices}) == len(choices)
     frames = {name: published(study, name)[1] for name in experiments(choices)}
     assert all(frame is not None for frame in frames.values())
@@ -244,7 +237,6 @@ def test_committed_choices_are_those_of_the_committed_rows(study, choices):
 
 
 def test_choices_of_studies_are_found_and_others_have_none():
-    """By the name of the module."""
     assert open_choices("gse") == OF_GSE
     assert open_choices("gpoo") == ()
 

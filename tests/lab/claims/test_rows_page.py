@@ -15,7 +15,6 @@ PAGE = (ROOT / "site" / "pages" / "rows.md").read_text(encoding="utf-8")
 
 
 def documented(section):
-    """Return the columns in the table of one section."""
     text = re.search(rf"^#+ {re.escape(section)}\n(.*?)(?=^#+ |\Z)", PAGE, re.MULTILINE | re.DOTALL).group(1)
     cells = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
     return [name for cell in cells for name in re.findall(r"`([^`]+)`", cell)]

@@ -31,7 +31,6 @@ def given(*ps: float, n: int = 100) -> list[Comparison]:
 
 
 def word(*ps: float, need: int | None = None) -> str:
-    """Return the verdict on a claim that stands alone."""
     found = given(*ps)
     need = len(found) if need is None else need
     return verdict_of(found, two_sided(*joint_p(found, need)) < LEVEL, need)

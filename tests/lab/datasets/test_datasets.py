@@ -122,7 +122,6 @@ def test_offline_means_that_the_network_is_not_asked(house, serve, monkeypatch):
 
 
 def test_a_file_is_available_when_every_one_is(house, monkeypatch):
-    """One of two is not enough."""
     entries = {"rewards": house[2], "other": house[2] | {"path": "other.csv"}}
     monkeypatch.setattr(registry, "registry", lambda: entries)
     put(house[1])
@@ -151,7 +150,6 @@ def test_a_file_of_another_content_is_an_error_with_its_name_and_the_remedy(hous
 
 @pytest.mark.parametrize("damage", ["not packed", "truncated", "flipped", "empty"])
 def test_a_packed_file_that_cannot_be_unpacked_is_an_error_with_its_name_and_the_remedy(house, damage):
-    """Whichever way gzip fails."""
     path = put(house[0], bytes(range(256)) * 20, "some/rewards.csv.gz")
     whole = path.read_bytes()
     broken = {
@@ -168,7 +166,6 @@ def test_a_packed_file_that_cannot_be_unpacked_is_an_error_with_its_name_and_the
 
 
 def test_an_unknown_name_is_an_error_that_lists_the_known_ones(house):
-    """For everything that takes a name."""
     for ask in (fetch, available, checksums):
         with pytest.raises(ValueError, match=r"unknown data file 'reward'; data/registry\.yaml has: rewards"):
             ask("reward")

@@ -20,7 +20,6 @@ FEATURES = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0], [-0.6, 0.8]])
 
 
 def bandit(n_arms: int = 4, gap: float = 1.0) -> LinearBandit:
-    """Return a bandit of up to four arms in the plane."""
     return LinearBandit(f"plane K={n_arms} gap={gap}", FEATURES[:n_arms], np.array([gap, 0.1]))
 
 
@@ -40,7 +39,6 @@ def experiment(replications: int = 8, block: int = 4, **changes: Any) -> Experim
 
 
 def rows_of(an_experiment: Any, store: Path, **settings: Any) -> pd.DataFrame:
-    """Return the laptop's rows, made in this process."""
     return make_rows(an_experiment, "laptop", **({"seed": SEED, "store": store} | settings))
 
 

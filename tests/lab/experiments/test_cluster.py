@@ -41,7 +41,6 @@ def long_experiment():
 
 
 def only(problem):
-    """Return an experiment of one block with this problem."""
     return experiment(1, 1, problem=problem, **ONE_POLICY)
 
 
@@ -154,12 +153,10 @@ def test_a_scheduler_that_does_not_answer(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("address", ["nothing", "http://127.0.0.1:8786", "tcp://127.0.0.1:port"])
 def test_an_address_that_is_none(address, tmp_path):
-    """Said at once."""
     refused(ClusterFailed(f"no Dask scheduler answers at '{address}'"), experiment(), address, tmp_path)
 
 
 def test_the_address_of_a_worker(cluster, tmp_path):
-    """It answers, but is no scheduler."""
     address = cluster.workers[0].worker_address
     refused(ClusterFailed(f"no Dask scheduler answers at '{address}'"), experiment(), address, tmp_path)
 
@@ -207,21 +204,18 @@ def test_a_worker_that_lacks_a_module(cluster, tmp_path, monkeypatch):
 
 
 def test_a_worker_that_lacks_the_data(cluster, tmp_path):
-    """They are there for the process that asks."""
     problem = partial(failing, asker=os.getpid(), error=DataUnavailable)
     words = r"lacks what the rows need \(nobody has bandits.csv.\): give every worker .* the data files"
     refused(ClusterFailed(words), only(problem), cluster.scheduler_address, tmp_path)
 
 
 def test_an_error_in_a_block_is_raised_as_it_is(cluster, tmp_path):
-    """As it would be by a process here."""
     problem = partial(failing, asker=os.getpid(), error=KeyError)
     refused(KeyError("nobody has bandits.csv."), only(problem), cluster.scheduler_address, tmp_path)
 
 
 @pytest.mark.slow
 def test_a_block_that_ends_every_worker_is_given_up(cluster, tmp_path, monkeypatch):
-    """After the first worker, where Dask's own limit is three."""
     monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
     words = "replications 0 to 0 of .*LUCB.* were given up, since every worker that computed them died"
     refused(ClusterFailed(words), only(partial(deadly, asker=os.getpid())), cluster.scheduler_address, tmp_path)

@@ -9,7 +9,6 @@ from bestarm_lab.experiments.cluster import ClusterFailed
 
 
 def test_dask_that_is_not_installed(tmp_path, monkeypatch):
-    """Said with what to install, and no block is stored."""
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ClusterFailed, match=r"^rows are .* Dask is not installed .*: install bestarm\[cluster\]"):
         rows_of(experiment(), tmp_path, scheduler="tcp://127.0.0.1:8786")

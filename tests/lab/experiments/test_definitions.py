@@ -411,7 +411,6 @@ def test_a_preset_is_its_base_with_other_defaults(mine):
     ],
 )
 def test_a_class_that_adds_anything_is_no_preset(mine, line, message):
-    """So that nothing can hide behind the name of its base."""
     with pytest.raises(TypeError, match=message):
         mine(
             PRESET.replace("    rounds: int = 3\n\n\ndef runs", f"    rounds: int = 3\n{line}\n\n\ndef runs"),
@@ -604,7 +603,6 @@ def test_the_beta_of_lemma_1_times_1_001_changes_the_key(copied):
 
 
 def moved(copied: Path, origin: str, target: str) -> None:
-    """Move a module, with the imports of it."""
     old, new = (copied.joinpath(*m.split(".")).with_suffix(".py") for m in (origin, target))
     new.parent.mkdir(parents=True, exist_ok=True)
     old.rename(new)
@@ -656,7 +654,6 @@ def test_additions_to_every_module_change_no_key(copied):
 
 
 def test_the_whole_tree_without_docstrings_comments_and_formatting_has_the_same_keys(copied):
-    """Every file written anew by Python's own formatter."""
     searches = [what_runs(experiments(s)[e], x) for s, e, x in families()]
     before = digests(searches)
     for path in copied.rglob("*.py"):

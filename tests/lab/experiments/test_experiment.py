@@ -103,7 +103,6 @@ def test_series_have_labels_problems_policies_and_budgets_of_their_own():
 
 
 def test_a_profile_cuts_settings_budgets_and_pulls():
-    """Only where it says so."""
     cut = Scale(2, budgets=[25], settings={"eta": 4}, max_pulls=30)
     whole = experiment(
         series={"E": partial(Gse)}, budgets=[20, 40], profiles={"smoke": cut, "laptop": Scale(3), "paper": Scale(9)}
@@ -137,7 +136,6 @@ def test_what_fits_nothing_is_refused_before_anything_runs(spoil, words):
 
 
 def nobody_has_it(n_arms: int) -> Any:
-    """Stand for a problem without data."""
     raise DataUnavailable("nobody has it")
 
 
@@ -198,12 +196,10 @@ def test_findings_are_columns_and_change_no_choice(tmp_path):
 
 
 def keys(an_experiment: Any, profile: Any = "laptop", seed: int = SEED) -> list[str]:
-    """Return the key of every part."""
     return [part.key for part in an_experiment.parts(profile, seed)]
 
 
 def other_metric(problem: Any, recommended: Any) -> Any:
-    """Return nothing lost."""
     return np.zeros(len(recommended))
 
 
@@ -237,7 +233,6 @@ def test_everything_that_rows_depend_on_is_in_their_key(change):
 
 
 def test_two_observers_differ_in_class_and_settings():
-    """Also where both are in one module."""
     found = [keys(experiment(observe=o))[0] for o in (Watched, partial(Watched, step=1), partial(Watched, step=2))]
     assert len(set(found)) == 3
 
@@ -256,7 +251,6 @@ def test_the_data_behind_a_real_problem_are_in_its_key(monkeypatch):
 
 
 def some_rows(replications: int, seed: int, workers: int, scale: float = 1.0) -> pd.DataFrame:
-    """Return rows as a study's function does."""
     return pd.DataFrame({"replication": range(replications), "value": scale * seed})
 
 
@@ -298,7 +292,6 @@ def test_two_profiles_are_the_same_scale_if_they_run_the_same_searches_equally_o
 
 
 def no_rows(seed: int, workers: int, replications: int, steps: int = 1):
-    """Stand for a function that makes rows."""
     raise AssertionError
 
 
@@ -345,7 +338,6 @@ def test_numbers_and_names_of_a_definition_are_checked_where_it_stands(make, wor
 
 @pytest.mark.parametrize("misspelt", ["evry", "conventoins", "max_pullz"])
 def test_a_misspelt_part_of_a_definition_is_refused(misspelt):
-    """By Python itself, with the name."""
     with pytest.raises(TypeError, match=misspelt):
         experiment(**{misspelt: 5})
     with pytest.raises(TypeError, match=misspelt):

@@ -107,7 +107,6 @@ def test_a_disk_that_is_full_keeps_what_was_written(tmp_path, undisturbed):
 
 @pytest.mark.parametrize("place", ["/proc/store", "/dev/null/store"])
 def test_a_store_that_cannot_be_written_is_one_clear_error(place):
-    """A folder where nobody may write."""
     if not Path("/proc").is_dir():
         pytest.skip("there is no /proc here")
     with pytest.raises(OSError, match=r"cannot write results to|Not a directory"):

@@ -16,12 +16,10 @@ SMALL = replace(SMALL, profiles={**SMALL.profiles, "paper": Scale(8)})
 
 
 def with_code(parts, code: str):
-    """Return parts as other code would have them."""
     return [replace(part, code=code) for part in parts]
 
 
 def keyed(rows: pd.DataFrame, parts) -> pd.DataFrame:
-    """Return rows with the keys of other parts."""
     key = {(p.columns["convention"], p.columns["series"]): p.key for p in parts}
     return rows.assign(key=[key[cell] for cell in zip(rows["convention"], rows["series"], strict=True)])
 

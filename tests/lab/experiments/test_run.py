@@ -30,7 +30,6 @@ ONE_RUN = {"smoke": Scale(1), "laptop": Scale(1)}
 
 
 def blocks_in(folder: Path) -> list[Path]:
-    """Return the blocks of a store."""
     return sorted(folder.rglob("*.parquet"))
 
 
@@ -64,13 +63,11 @@ def test_rows_are_those_of_the_loop_in_order(tmp_path):
 
 @pytest.mark.slow
 def test_one_worker_and_two_give_equal_bits(tmp_path):
-    """Eight blocks in this process, or in two others."""
     alone, two = (rows_of(experiment(), tmp_path / str(workers), workers=workers) for workers in (1, 2))
     assert alone.equals(two)
 
 
 def test_the_number_of_workers_may_be_set(monkeypatch):
-    """By the environment, else as many as processors."""
     monkeypatch.setenv("BESTARM_WORKERS", "3")
     assert n_workers() == 3
     monkeypatch.delenv("BESTARM_WORKERS")
@@ -88,7 +85,6 @@ def test_block_size_changes_no_row_and_more_replications_none_before(tmp_path):
 
 
 def test_one_more_series_computes_only_its_own_blocks(tmp_path):
-    """And a series may be renamed if its label stays."""
     rows_of(experiment(), tmp_path)
     policy = MLinGape(2, threshold="heuristic")
     larger = experiment(series={**experiment().series, "C": Lucb(2), "A | again": policy})
@@ -104,7 +100,6 @@ def drawn() -> LinearBandit:
 
 
 def test_arms_of_each_replication_stay_with_it_in_every_block(tmp_path):
-    """The same rows for any block size."""
     frames = [rows_of(experiment(6, size, problem=partial(drawn), max_pulls=400), tmp_path) for size in (1, 2, 4, 6)]
     assert all(equal(frame, frames[0]) for frame in frames)
 
@@ -139,7 +134,6 @@ KILLED_RUN = """
 
 
 def long_experiment():
-    """Return an experiment of four blocks."""
     problem = partial(bandit, n_arms=4, gap=0.3)
     return experiment(40, 10, problem=problem, series={"LUCB": Lucb(2)}, conventions=("as_written",))
 
@@ -188,14 +182,12 @@ def test_a_damaged_block_is_reported_and_computed_again(tmp_path, caplog):
 
 
 def test_a_block_that_vanishes_is_one_clear_error(tmp_path, monkeypatch):
-    """Rather than rows that lack some."""
     monkeypatch.setattr("bestarm_lab.experiments.store.write_rows", lambda *_: None)
     with pytest.raises(OSError, match="vanished after it was written"):
         rows_of(experiment(), tmp_path)
 
 
 def test_a_store_that_is_a_file_is_one_clear_error(tmp_path):
-    """No folder can be made below it."""
     (tmp_path / "store").write_text("not a folder")
     with pytest.raises(OSError, match=r"cannot write results to .*store"):
         rows_of(experiment(), tmp_path / "store")
@@ -264,7 +256,6 @@ def test_committed_rows_are_looked_up_once_for_each_key(tmp_path):
 
 
 def test_profiles_have_rows_of_their_own(tmp_path):
-    """The first runs of the laptop's are those of smoke."""
     whole = experiment(profiles={"smoke": Scale(2), "laptop": Scale(4), "paper": Scale(6)}, block=2)
     frames = {p: make_rows(whole, p, seed=SEED, store=tmp_path) for p in ("smoke", "laptop", "paper")}
     assert [len(f) // 4 for f in frames.values()] == [2, 4, 6]

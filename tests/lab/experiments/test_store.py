@@ -45,7 +45,6 @@ def test_rows_come_back_as_they_were_under_their_own_name_only(tmp_path, caplog)
 
 
 def test_a_file_without_a_seal_is_refused(tmp_path, caplog):
-    """Whatever wrote it."""
     some_rows().to_parquet(tmp_path / "fig.parquet")
     assert read_rows(tmp_path / "fig.parquet", "fig") is None
     assert "its seal differs" in caplog.text
@@ -67,14 +66,12 @@ def test_a_file_without_a_seal_is_refused(tmp_path, caplog):
     ],
 )
 def test_the_seal_knows_every_value_type_name_and_order(change):
-    """One changed value in any column is another seal."""
     rows = some_rows()
     assert seal(change(rows)) != seal(rows)
     assert seal(rows.copy()) == seal(rows)
 
 
 def flip(content: bytes, bit: int) -> bytes:
-    """Return content with one bit changed."""
     changed = bytearray(content)
     changed[bit // 8] ^= 1 << bit % 8
     return bytes(changed)
@@ -100,7 +97,6 @@ def test_no_flipped_bit_changes_a_number_in_silence(tmp_path, caplog):
 
 @pytest.mark.parametrize("size", [0, 3, 100, -1, -9])
 def test_a_truncated_file_is_refused(tmp_path, caplog, size):
-    """Cut at the beginning, in the middle, at the end."""
     path = tmp_path / "fig.parquet"
     write_rows(some_rows(), path, "fig")
     os.truncate(path, size % path.stat().st_size)
@@ -123,7 +119,6 @@ def test_blocks_are_not_taken_for_one_another(tmp_path):
 
 
 def no_space(*_arguments, **_settings):
-    """Fail like a full disk."""
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 

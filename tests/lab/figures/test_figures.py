@@ -80,13 +80,11 @@ def values(x=(8, 16, 32), series=("GSE-Lin", "OD-LinBAI"), conventions=("as_writ
 
 
 def drawn(figure, label, axis=0):
-    """Return the line of a series."""
     return next(line for line in figure.axes[axis].lines if line.get_label() == label)
 
 
 @pytest.mark.parametrize(("places", "xs"), [("", [8, 16, 32]), ("even", [0, 1, 2])])
 def test_lines_stand_where_their_values_are(places, xs):
-    """No line is moved sideways, whatever the number of series."""
     made = line_panels(values(), ["GSE-Lin", "OD-LinBAI", "absent"], statistic="accuracy", places=places, title="T")
     for j, label in enumerate(("GSE-Lin", "OD-LinBAI")):
         np.testing.assert_allclose(drawn(made, label).get_xdata(), xs)
@@ -117,7 +115,6 @@ def test_intervals_are_clipped_to_the_possible_range():
 
 
 def test_zero_counts_are_open_markers_at_their_upper_limit():
-    """They are not joined to the line, which ends before them."""
     mine = values(series=("GSE-Lin",)).assign(value=[0.1, 0.01, 0.0], low=[0.05, 0.005, 0.0], high=[0.2, 0.02, 0.004])
     _, axis = plt.subplots()
     draw_lines(axis, mine, ["GSE-Lin"], log="y")
@@ -128,7 +125,6 @@ def test_zero_counts_are_open_markers_at_their_upper_limit():
 
 
 def test_words_are_categories_and_never_joined():
-    """Their markers stand beside each other."""
     mine = values(x=("one setting", "another"))
     _, axis = plt.subplots()
     draw_lines(axis, mine, ["GSE-Lin", "OD-LinBAI"])
@@ -173,7 +169,6 @@ def test_more_than_eight_series_are_grey_but_for_those_highlighted():
 
 
 def test_no_text_is_below_eight_points():
-    """At the figure's own width, titles, ticks, legend and setting."""
     made = line_panels(values(), ["GSE-Lin"], statistic="accuracy", title="T", setting="s", x="x", y="y")
     made.canvas.draw()
     sizes = [text.get_fontsize() for text in made.findobj(plt.Text) if text.get_text()]

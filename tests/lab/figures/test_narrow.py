@@ -15,7 +15,6 @@ TITLE = "A finding in so many words that it takes several lines where a page is 
 
 @pytest.fixture(autouse=True)
 def closed():
-    """Close all figures after a test."""
     yield
     plt.close("all")
 
@@ -68,7 +67,6 @@ def test_all_words_are_kept_and_fit():
 
 
 def test_labels_that_collide_are_turned():
-    """Ten names along x."""
     figure = plt.figure(figsize=wide(), layout="constrained")
     axis = figure.subplots()
     names = [f"search {k}" for k in range(10)]
@@ -79,7 +77,6 @@ def test_labels_that_collide_are_turned():
 
 
 def test_parts_keep_their_order_and_their_shares():
-    """A figure of two parts, one of them with two panels."""
     figure = plt.figure(figsize=wide(2), layout="constrained")
     parts = figure.subfigures(2, 1)
     parts[0].subplots().plot([0, 1], label="a")
@@ -109,7 +106,6 @@ def test_a_diagram_has_none(with_text):
 
 
 def test_a_panel_without_room_has_none():
-    """Labels of y that leave less than an inch."""
     figure = plt.figure(figsize=wide(), layout="constrained")
     axis = figure.subplots()
     axis.barh([f"{k:02d}" * 22 for k in range(20)], range(20))

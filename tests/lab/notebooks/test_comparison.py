@@ -12,7 +12,6 @@ from bestarm_lab.processors import UNKNOWN, record_processor, who_made
 
 
 def test_comparison_sorts_numbers_into_five_outcomes():
-    """Equal, within half the wider interval, moved, new and missing."""
     old = pd.DataFrame(
         {
             "panel": "a",
@@ -62,7 +61,6 @@ def test_rows_are_equal_within_rounding_or_moved():
 
 
 def test_markdown_tables_keep_one_line_for_each_row():
-    """A line break inside a cell would end the row."""
     assert markdown_table(pd.DataFrame({"a": ["x\ny"], "b": [1]})) == "| a | b |\n| --- | --- |\n| x y | 1 |\n"
 
 

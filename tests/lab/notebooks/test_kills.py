@@ -65,7 +65,6 @@ def killed(process: subprocess.Popen, after: float) -> bool:
 
 
 def start(command: list[str], folder: Path, **variables: str) -> subprocess.Popen:
-    """Start a command in a group of its own."""
     return subprocess.Popen(
         command,
         cwd=folder,
@@ -137,7 +136,6 @@ def test_a_notebook_that_is_killed_publishes_all_or_nothing(house, kills, profil
 
 
 def dvc(folder: Path, *arguments: str) -> subprocess.Popen:
-    """Start DVC in a folder."""
     return start([sys.executable, "-m", "dvc", *arguments], folder, DVC_NO_ANALYTICS="1")
 
 

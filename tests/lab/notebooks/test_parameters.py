@@ -46,7 +46,6 @@ def parameters_cell(path: Path) -> str:
 
 @pytest.mark.parametrize("path", PATHS, **IDS)
 def test_every_notebook_declares_parameters_at_their_published_values(path):
-    """Each with a comment, in a line that papermill can read."""
     text = parameters_cell(path)
     values = {s.targets[0].id: ast.literal_eval(s.value) for s in ast.parse(text).body}
     published = published_parameters(path.parent.name, path.stem)
@@ -159,7 +158,6 @@ def test_changed_replaces_what_is_named_and_nothing_else(fig2):
 
 
 def test_changed_to_what_it_is_changes_no_key(fig2):
-    """So that committed rows serve."""
     same = fig2.changed(
         vary={"n_arms": [8, 16, 32, 64, 128]},
         budgets=PerArm((10, 20, 50)),
@@ -326,7 +324,6 @@ def house(root: Path, parameter: str, body: str) -> Path:
 
 
 def start(root: Path, name: str) -> subprocess.Popen:
-    """Start a run of a notebook of another root."""
     command = [sys.executable, "-c", f"from bestarm_lab.notebooks.runner import run_notebook; run_notebook({name!r})"]
     return subprocess.Popen(
         command,

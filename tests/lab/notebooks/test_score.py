@@ -42,7 +42,6 @@ def test_a_headline_has_the_mean_of_its_comparisons_with_an_interval():
 
 
 def test_shares_are_of_the_papers_own_claims_by_count_and_on_average():
-    """A claim of one comparison has its word in both."""
     verdicts, _ = record()
     table = shares(verdicts).set_index(["convention", "by"])[["claims", "for", "open", "against"]]
     assert table.loc[("as_written", "count")].tolist() == pytest.approx([3, 0, 2 / 3, 1 / 3])
@@ -56,7 +55,6 @@ def test_text_and_code_are_compared_where_both_were_run():
 
 
 def test_every_comparison_is_in_the_picture():
-    """Those beyond the reach at its edge."""
     verdicts, comparisons = record()
     values = score_values(verdicts, comparisons, {"A": "a", "B": "b"})
     figure = score_figure(values, comparisons, shares(verdicts), {"s": "S"})
