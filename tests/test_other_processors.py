@@ -47,7 +47,7 @@ TESTS = [
     "models/test_mlp_fit.py::test_a_group_is_each_network_trained_alone[hidden2-softmax]",
     "models/test_mlp_fit.py::test_networks_depend_on_their_company_by_rounding_alone[hidden1-1]",
     "models/test_mlp_fit.py::test_predictions_of_one_and_of_many_feature_sets",
-    "models/test_fused_fit.py::test_every_step_of_every_shape_is_that_of_the_network_alone[13-hidden36]",
+    "models/test_fused_fit.py::test_every_step_of_every_shape_is_that_of_the_network_alone[13-hidden19]",
     "models/test_fused_fit.py::test_networks_do_not_depend_on_their_company[1-hidden0]",
     "studies/gpoo/test_aggregated_gp.py",
 ]

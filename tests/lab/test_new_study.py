@@ -14,7 +14,8 @@ from bestarm_lab.paths import ROOT
 
 def run(*command, root, source):
     """Run a command in a project; a package of its own is found there as an installed one is, by its entry point."""
-    env = {**os.environ, "BESTARM_ROOT": str(root), "PYTHONPATH": str(source), "BESTARM_OFFLINE": "1"}
+    env = {**os.environ, "BESTARM_ROOT": str(root), "PYTHONPATH": str(source)}
+    env |= {"BESTARM_OFFLINE": "1", "BESTARM_WORKERS": "1"}  # other processes take longer to start than to compute
     ended = subprocess.run(
         [sys.executable, *command], cwd=root, env=env, capture_output=True, text=True, check=False, timeout=600
     )

@@ -25,7 +25,7 @@ from bestarm.models.mlp_batch import Mlp
 from bestarm.models.mlp_fit import FitData, Training, fit_networks
 
 EIGHT, SIXTEEN = (0,) * 8, (0,) * 16
-EVERY_RESIDUE = [(1 + i, (1 + (5 * i + k) % 17, 1 + (3 * i + 7 * k) % 17)) for i in range(17) for k in range(2)]
+EVERY_RESIDUE = [(1 + i, (1 + 5 * i % 17, 1 + 3 * i % 17)) for i in range(17)]
 PAPER = [(1, (10, 5)), (1, (100, 10)), (13, (100, 10)), (58, (100, 10)), (280, (100, 10)), (13, (300, 100))]
 OTHERS = [(1, ()), (7, ()), (33, ()), (5, (6,)), (16, (16,)), (48, (17, 33)), (3, (4, 5, 6))]
 

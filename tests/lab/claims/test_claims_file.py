@@ -1,6 +1,7 @@
 """Misspellings in ledgers: each is refused in one line with file, claim and the nearest right word."""
 
 import copy
+from functools import cache
 from importlib.resources import files
 
 import pytest
@@ -14,6 +15,7 @@ from bestarm_lab.study_packages import sections, study_names
 from bestarm_lab.yaml_keys import read_yaml
 
 
+@cache
 def ledger(name):
     """Return the committed claims of a study and its sections as they are written, groups expanded."""
     places = {"": ""} | {notebook: f"{folder}/" for notebook, folder in sections(name).items()}

@@ -11,8 +11,7 @@ from bestarm_lab.claims.cells import Quantity, Value
 from bestarm_lab.claims.kinds import Difference
 from bestarm_lab.claims.layout import Best, OtherCell, Part, Span
 from bestarm_lab.claims.report import explain, find_claim, queries
-from bestarm_lab.claims.statistics import Comparison, Relation
-from bestarm_lab.claims.verdicts import states
+from bestarm_lab.claims.statistics import Relation
 from bestarm_lab.paths import ROOT
 from bestarm_lab.results import read_verdicts
 
@@ -84,8 +83,3 @@ def test_filters_name_cells_sides_and_what_is_derived():
     assert [text.split("(")[1].split(")")[0] for text in found[:2]] == ['"e.parquet"', '"f.parquet"']
     assert found[2].startswith("# v: a value")
     assert found[2].endswith("with of = x")
-
-
-def test_a_comparison_is_for_against_or_open():
-    found = [Comparison("c", 0.0, lambda level: (0.0, 0.0), p, 1.0 - p, 100) for p in (1e-9, 0.3, 1.0 - 1e-9, 0.02)]
-    assert states(found) == ["for", "open", "against", "open"]  # 0.02 is 0.04 from two sides, and counts three times

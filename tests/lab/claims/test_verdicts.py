@@ -78,6 +78,7 @@ def test_what_decides_is_the_weakest_or_the_one_most_against():
     assert deciding(found, "refuted", 3)[0].name == deciding(found, "mixed", 3)[0].name == "c2"
     assert deciding(given(0.5, 0.5, 0.985), "undecided", 3)[1] == 1 / 3  # the weakest, as one of three
     assert states(given(1e-9, 0.001, 0.03)).count("for") == 2  # 0.03 alone is 0.06 from two sides
+    assert states(given(1e-9, 0.3, 1.0 - 1e-9, 0.02)) == ["for", "open", "against", "open"]  # the last counts thrice
     assert states(given(0.02, 0.02)).count("for") == 0  # each is 0.04, and the smaller counts twice
 
 

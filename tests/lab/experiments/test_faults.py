@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from small_experiments import SEED, equal, experiment, rows_of
+from small_experiments import SEED, blocks_made, equal, experiment, rows_of
 
 from bestarm.policies.linear.gifa import MLinGape
 
@@ -69,8 +69,13 @@ def test_random_kills_change_no_bit(tmp_path, undisturbed, kills):
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, 9)
         process.communicate()
-    found = rows_of(slow_experiment(), tmp_path)
-    assert equal(found, rows)
+    whole = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet") if not path.name.startswith(".")}
+    found, parts = [], slow_experiment().parts("laptop", SEED)
+    blocks = len({(part.key, start) for part in parts for start, _ in part.blocks()})
+    made = blocks_made(lambda progress: found.append(rows_of(slow_experiment(), tmp_path, progress=progress)))
+    assert made == blocks - len(whole), "the last run computes what was not there"
+    assert all(path.stat().st_mtime_ns == when for path, when in whole.items())
+    assert equal(found[0], rows)
     workers = sum(1 + number % 2 for number in range(kills))
     assert len(list(tmp_path.rglob("*.tmp"))) <= workers  # what each was writing when it was killed
 
@@ -111,12 +116,3 @@ def test_a_store_that_cannot_be_written_is_one_clear_error(place):
         pytest.skip("there is no /proc here")
     with pytest.raises(OSError, match=r"cannot write results to|Not a directory"):
         rows_of(slow_experiment(), Path(place))
-
-
-def test_a_block_under_another_name_is_computed_again(tmp_path, undisturbed, caplog):
-    """The file of another block in its place, whole and sealed: its name inside is not that of the place."""
-    rows_of(slow_experiment(), tmp_path)
-    one, other = sorted(tmp_path.rglob("*.parquet"))[:2]
-    other.write_bytes(one.read_bytes())
-    assert equal(rows_of(slow_experiment(), tmp_path), undisturbed[0])
-    assert "holds other rows" in caplog.text

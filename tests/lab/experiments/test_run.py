@@ -2,10 +2,6 @@
 
 import logging
 import os
-import signal
-import subprocess
-import sys
-import textwrap
 import time
 from dataclasses import replace
 from functools import partial
@@ -14,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from small_experiments import SEED, bandit, blocks_made, equal, experiment, rows_of
+from small_experiments import SEED, blocks_made, equal, experiment, rows_of
 
 from bestarm.policies.linear.gifa import Lucb, MLinGape
 from bestarm.problems.linear_bandit import LinearBandit
@@ -119,49 +115,6 @@ def test_equal_keys_are_computed_once_also_where_they_are_unequally_long(tmp_pat
 
 # --- kills and damage -------------------------------------------------------------------------------------------------
 
-KILLED_RUN = """
-    import sys, time
-    from pathlib import Path
-    sys.path.insert(0, sys.argv[2])
-    from test_run import long_experiment, rows_of
-
-    def wait_for_the_kill(done, total, seconds_left):
-        if done == 3:
-            time.sleep(600)
-
-    rows_of(long_experiment(), Path(sys.argv[1]), progress=wait_for_the_kill)
-"""
-
-
-def long_experiment():
-    problem = partial(bandit, n_arms=4, gap=0.3)
-    return experiment(40, 10, problem=problem, series={"LUCB": Lucb(2)}, conventions=("as_written",))
-
-
-@pytest.mark.slow
-def test_a_killed_run_resumes_after_its_last_whole_block(tmp_path):
-    """kill -9 once the first block is there: the second run computes the others only, and the rows are equal."""
-    folder = tmp_path / "killed"
-    command = [sys.executable, "-c", textwrap.dedent(KILLED_RUN), str(folder), str(Path(__file__).parent)]
-    process = subprocess.Popen(command)
-    try:
-        deadline = time.monotonic() + 120
-        while not [path for path in blocks_in(folder) if not path.name.startswith(".")]:
-            assert process.poll() is None, "the run ended before it could be killed"
-            assert time.monotonic() < deadline
-            time.sleep(0.005)
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    written = {path: path.stat().st_mtime_ns for path in blocks_in(folder)}
-    assert 1 <= len(written) <= 3
-    resumed = []
-    made = blocks_made(lambda progress: resumed.append(rows_of(long_experiment(), folder, progress=progress)))
-    assert made == 4 - len(written)
-    assert all(path.stat().st_mtime_ns == when for path, when in written.items())
-    assert resumed[0].equals(rows_of(long_experiment(), tmp_path / "whole"))
-    assert blocks_made(partial(rows_of, long_experiment(), folder)) == 0
-
 
 def test_a_damaged_block_is_reported_and_computed_again(tmp_path, caplog):
     """One warning that names the file; the other blocks are kept; equal rows; the block is whole afterwards."""
@@ -185,12 +138,6 @@ def test_a_block_that_vanishes_is_one_clear_error(tmp_path, monkeypatch):
     monkeypatch.setattr("bestarm_lab.experiments.store.write_rows", lambda *_: None)
     with pytest.raises(OSError, match="vanished after it was written"):
         rows_of(experiment(), tmp_path)
-
-
-def test_a_store_that_is_a_file_is_one_clear_error(tmp_path):
-    (tmp_path / "store").write_text("not a folder")
-    with pytest.raises(OSError, match=r"cannot write results to .*store"):
-        rows_of(experiment(), tmp_path / "store")
 
 
 # --- committed rows ---------------------------------------------------------------------------------------------------
