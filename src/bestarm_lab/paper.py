@@ -45,13 +45,8 @@ def read_paper(paper: Mapping[str, Any], file: str = "paper.yaml") -> Paper:
 def _shown(given: YamlKeys) -> Shown:
     gallery = given.take("gallery", bool, False)
     wanted = {} if gallery else {"default": ""}  # the gallery needs words
-    shown = Shown(
-        notebook=given.take("notebook", str),
-        file=given.take("file", str),
-        title=given.take("title", str, **wanted),
-        alt=given.take("alt", str, **wanted),
-        gallery=gallery,
-        numbers=given.take("numbers", bool, True),
-    )
+    place = [given.take(key, str) for key in ("notebook", "file")]
+    words = [given.take(key, str, **wanted) for key in ("title", "alt")]
+    shown = Shown(*place, *words, gallery, given.take("numbers", bool, True))
     given.done()
     return shown

@@ -17,8 +17,9 @@ from bestarm_lab.claims.claims_file import check_parents, read_ledger
 from bestarm_lab.claims.names import check_names
 from bestarm_lab.claims.records import Check, Claim
 from bestarm_lab.claims.robustness import OpenChoice
+from bestarm_lab.experiments.changes import settings_with_values
 from bestarm_lab.experiments.computation import Computation
-from bestarm_lab.experiments.experiment import Experiment, settings_of
+from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import PerArm
 from bestarm_lab.figures.printed import read_printed
 from bestarm_lab.figures.styles import Style, register_styles
@@ -159,7 +160,7 @@ def _check_settings(name: str, experiments: Mapping[str, Experiment | Computatio
         setting
         for e in searches.values()
         for series in e.series.values()
-        for setting in settings_of(getattr(series, "policy", series))
+        for setting in settings_with_values(getattr(series, "policy", series))
     }
     for key, e in searches.items():
         asked = set(e.settings).union(*(scale.settings for scale in e.profiles.values()))

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import FloatArray
-from bestarm_lab.claims.layout import Best, Part, Side, Span, Where
+from bestarm_lab.claims.layout import Best, Part, Side, Span, Where, series_of
 from bestarm_lab.yaml_keys import nearest
 
 CHANCE_MARGIN = 0.02  # shares of runs so near to that of a guess do not tell algorithms apart
@@ -205,7 +205,7 @@ def cell_name(experiment: str, where: Where) -> str:
 
 def side_values(table: pd.DataFrame, side: Side) -> pd.DataFrame:
     """Return the columns of a side: one, or of ``highest`` all; a ValueError says that the series was not run."""
-    names = list(side.names) if isinstance(side, Best) else [side]
+    names = series_of(side)
     there = [name for name in names if name in table]
     if not there:
         raise ValueError(f"no rows of series {', '.join(map(str, names))}; there are: {', '.join(map(str, table))}.")

@@ -225,13 +225,11 @@ def _with_verdict(line: pd.Series) -> pd.Series:
         line["average"], (line["average_low"], line["average_high"]) = mean.effect, mean.interval(at)
     else:
         line["average_p_adjusted"] = None
-    name = shown.name
     if isinstance(test, OfCells):
         shown = test.counted(found)
-        name = shown.name
     else:
         level *= share
     line["effect"], line["n"] = shown.effect, shown.n
     line["low"], line["high"] = shown.interval(level)
-    line["interval"], line["decided_by"] = level, name + line["decided_by"]
+    line["interval"], line["decided_by"] = level, shown.name + line["decided_by"]
     return line

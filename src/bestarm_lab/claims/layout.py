@@ -46,6 +46,11 @@ class Best:
 Side = Any  # a series, or the `Best` of some
 
 
+def series_of(side: Side | None) -> list[Any]:
+    """Return the series of a side of a comparison: of a best all, of none nothing."""
+    return list(side.names) if isinstance(side, Best) else [] if side is None else [side]
+
+
 @dataclass(frozen=True)
 class Span:
     """A range of a setting over which a run is averaged."""

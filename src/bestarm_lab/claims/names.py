@@ -7,7 +7,7 @@ from typing import Any
 
 from bestarm_lab.claims.cells import Quantity, Value
 from bestarm_lab.claims.kinds import ClaimTest, Share
-from bestarm_lab.claims.layout import Best, Side, Span
+from bestarm_lab.claims.layout import Side, Span, series_of
 from bestarm_lab.claims.records import Check, Claim, Exact
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
@@ -92,7 +92,7 @@ def _check_cell(
 
 def _check_side(place: str, side: Side, here: list[Any] | None, anywhere: list[Any]) -> None:
     """Refuse a series that is not in a cell; of the best of some, one is there and the others are in the study."""
-    names = side.names if isinstance(side, Best) else [side]
+    names = series_of(side)
     if here is not None:
         if not set(names) & set(here):
             refuse_unknown(place, "series", names, here)
@@ -111,7 +111,7 @@ def _check_settings(
         if sort == "experiment":
             refuse_unknown(inside, "experiment", [value], experiments)
         elif sort in ("series", "side"):
-            names = value if isinstance(value, list) else list(value.names) if isinstance(value, Best) else [value]
+            names = value if isinstance(value, list) else series_of(value)
             if (series := _series_of(found)) is not None and found:
                 refuse_unknown(inside, "series", names, series)
         elif sort == "column":

@@ -13,7 +13,7 @@ import pandas as pd
 from bestarm_lab.claims.cells import Rows, Value
 from bestarm_lab.claims.evaluation import adjust_p_values, decide
 from bestarm_lab.claims.kinds import ClaimTest, OfCells
-from bestarm_lab.claims.layout import Best, Part, Span
+from bestarm_lab.claims.layout import Part, Span, series_of
 from bestarm_lab.claims.records import Claim, Exact
 from bestarm_lab.claims.statistics import Comparison
 from bestarm_lab.claims.verdicts import CONVENTIONS, average_text, effect_text, states, verdict_text
@@ -156,7 +156,7 @@ def _query(
     where = {"convention": convention} if "convention" in rows else {}
     where |= {setting: wanted for setting, wanted in settings.items() if setting in rows}
     filters = [_filter(setting, wanted) for setting, wanted in where.items()]
-    series = [name for pair in part.pairs for side in pair for name in _names(side)]
+    series = [name for pair in part.pairs for side in pair for name in series_of(side)]
     if series and quantity.value.of is None and not quantity.series_are:
         filters.append(f"series in {_text(list(dict.fromkeys(series)))}")
     columns = [*where, "series", "replication", quantity.name]
@@ -166,10 +166,6 @@ def _query(
     if quantity.series_are:
         notes.append(f"series are told apart by {quantity.values[quantity.series_are].words}")
     return text + (f"  # and {' and '.join(notes)}" if notes else "")
-
-
-def _names(side: Any) -> list[Any]:
-    return list(side.names) if isinstance(side, Best) else [] if side is None else [side]
 
 
 def _filter(setting: str, wanted: Any) -> str:

@@ -20,7 +20,7 @@ from scipy import special
 
 from bestarm_lab.claims.cells import Quantity, Rows, Value, run_as
 from bestarm_lab.claims.kinds import ClaimTest, Share, Slope
-from bestarm_lab.claims.layout import Best, Part, Side
+from bestarm_lab.claims.layout import Best, Part, Side, series_of
 from bestarm_lab.claims.records import Claim
 from bestarm_lab.claims.statistics import Comparison, Relation
 from bestarm_lab.claims.verdicts import LEVEL, adjust, by_holm, states, verdict_alone, verdict_of
@@ -248,7 +248,7 @@ def _there(part: Part, quantity: Quantity, choice: OpenChoice, own: Rows, then: 
     """Return a part of one cell with the comparisons that a choice concerns and has; None if none is left."""
     ((experiment, entry),) = part.cells
     changed = set(choice.substitutions[experiment].series) if choice.substitutions else set()
-    kept = [pair for pair in part.pairs if not changed or changed & {*_series_of(pair[0]), *_series_of(pair[1])}]
+    kept = [pair for pair in part.pairs if not changed or changed & {*series_of(pair[0]), *series_of(pair[1])}]
     if part.pairs and not kept:
         return None
     for values in itertools.product(*entry.values()):
@@ -262,11 +262,6 @@ def _there(part: Part, quantity: Quantity, choice: OpenChoice, own: Rows, then: 
     return replace(part, pairs=tuple(kept)) if kept or not part.pairs else None
 
 
-def _series_of(side: Side | None) -> Sequence[str]:
-    """Return the series of a side of a comparison, several of a best of them."""
-    return side.names if isinstance(side, Best) else [side] if side is not None else []
-
-
 def _series(part: Part, experiment: str, where: Mapping[str, Any], quantity: Quantity, rows: Rows) -> dict[str, Any]:
     """Return the series at each place of a cell, as `Part.places` names them."""
     found = {}
@@ -278,7 +273,7 @@ def _series(part: Part, experiment: str, where: Mapping[str, Any], quantity: Qua
 
 def _has(side: Side | None, before: Collection[str], after: Collection[str]) -> bool:
     """Return whether a side is among the series under a choice: of a best all that the study's own rows have."""
-    named = set(_series_of(side))
+    named = set(series_of(side))
     if isinstance(side, Best):
         named &= set(before)
     return side is None or (bool(named) and named <= set(after))

@@ -154,15 +154,8 @@ class Comparison:
     # with the values by run of which the effect is a mean; None of ranks, spreads and the bootstrap
     estimate: Estimate | None = None
 
-    @property
-    def low(self) -> float:
-        """Return the lower end of the 95% interval."""
-        return self.interval(0.05)[0]
-
-    @property
-    def high(self) -> float:
-        """Return the upper end of the 95% interval."""
-        return self.interval(0.05)[1]
+    low = property(lambda self: self.interval(0.05)[0], doc="Lower end of the 95% interval.")
+    high = property(lambda self: self.interval(0.05)[1], doc="Upper end of the 95% interval.")
 
     @property
     def strength(self) -> float:

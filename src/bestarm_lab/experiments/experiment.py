@@ -11,7 +11,7 @@ import inspect
 import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any, get_args
 
@@ -22,7 +22,7 @@ from bestarm.interface import FloatArray
 from bestarm.simulate import MAX_PULLS, simulate
 from bestarm.streams import Streams
 from bestarm_lab.datasets.registry import DataUnavailable, checksums
-from bestarm_lab.experiments.changes import changed_experiment
+from bestarm_lab.experiments.changes import changed_experiment, settings_with_values
 from bestarm_lab.experiments.definitions import code_digest
 from bestarm_lab.experiments.keys import data_files, describe, digest, qualified
 from bestarm_lab.experiments.one_change import algorithm_and_change
@@ -208,9 +208,7 @@ def with_settings(problem: partial[Any], settings: Mapping[str, Any]) -> partial
 
 def settings_of(policy: Any) -> set[str]:
     """Return the names of the settings of a policy, or of the constructor in a partial."""
-    if isinstance(policy, partial):
-        return set(inspect.signature(policy.func).parameters)
-    return {f.name for f in fields(policy) if f.init}
+    return set(settings_with_values(policy))
 
 
 def made_of(policy: Any, settings: Mapping[str, Any]) -> Any:
