@@ -41,7 +41,7 @@ test: setup
 
 # Whatever reads data files or shows them, where none can be had: committed rows, tables and outputs must do.
 test-without-data: setup
-	$(WITHOUT) python -m pytest -n 2 tests/studies tests/objectives tests/lab/datasets tests/lab/test_missing_data.py
+	$(WITHOUT) python -m pytest -n 2 --dist worksteal tests/studies tests/objectives tests/lab/datasets tests/lab/test_missing_data.py
 	$(WITHOUT) python -m pytest --nbval-lax --nbval-cell-timeout=600 -n 2 --dist loadfile notebooks
 
 # Tests of the library alone, in an environment with bestarm[networks], pytest and hypothesis, such as that of an unpacked

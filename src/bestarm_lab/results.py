@@ -95,11 +95,6 @@ def _rows_at_papers_scale(study: str, name: str) -> pd.DataFrame | None:
     return current_rows(study, name, "laptop") if whole else None
 
 
-def store_of(profile: Profile) -> Path:
-    """Return the folder of finished blocks: ``$BESTARM_STORE``, by default ``_store/``; smoke runs have their own."""
-    return QUICK / "store" if profile == "smoke" else Path(os.environ.get("BESTARM_STORE", STORE))
-
-
 def rows_of(
     study: str,
     name: str,
@@ -116,7 +111,7 @@ def rows_of(
     """
     experiment = load_study(study).experiment(name).on_data()
     committed = None if profile == "smoke" else stored_rows(study, name, profile)
-    store = store_of(profile)
+    store = QUICK / "store" if profile == "smoke" else Path(os.environ.get("BESTARM_STORE", STORE))
     if isinstance(experiment, Computation) and experiment.measured:
         if committed is not None and not measure:
             return committed

@@ -25,14 +25,10 @@ def package_of(name: str) -> str:
     return entry_points("bestarm.studies")[name].value
 
 
-def section_of(notebook: str) -> str:
-    """Return the package of a notebook's section: its name without the number, ``adaptive`` of ``03_adaptive``."""
-    return re.sub(r"^\d+_", "", notebook)
-
-
 def sections(name: str) -> dict[str, str]:
-    """Return the notebooks of a study's sections, each with its folder: ``NOTEBOOKS`` of the package, in its order."""
-    return {notebook: section_of(notebook) for notebook in getattr(import_module(package_of(name)), "NOTEBOOKS", ())}
+    """Return ``NOTEBOOKS`` of a study, each with the folder of its section: ``adaptive`` of ``03_adaptive``."""
+    notebooks = getattr(import_module(package_of(name)), "NOTEBOOKS", ())
+    return {notebook: re.sub(r"^\d+_", "", notebook) for notebook in notebooks}
 
 
 def claims_files(name: str) -> list[tuple[str, str]]:

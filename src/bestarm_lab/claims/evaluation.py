@@ -113,7 +113,9 @@ def decide(
     exact = isinstance(test, Exact)
     if convention != "as_written":  # a computation may run any convention, as far as this is known
         run = [getattr(study.experiments.get(e), "conventions", CONVENTIONS) for e in needed or [""]]
-        if not (exact or _has_convention(claim, mine)) or not any(convention in conventions for conventions in run):
+        there = [not frame.empty for frame in mine.values()]  # the project's own statements need every experiment
+        has_rows = exact or (all(there) if claim.ours else any(there) or not there)
+        if not has_rows or not any(convention in conventions for conventions in run):
             return None
     line: dict[str, Any] = {"id": claim.id, "convention": convention, "kind": "exact" if exact else "test"}
     line |= {"claim": claim.text, "where": claim.where, "notebook": claim.notebook, "caveat": claim.caveat}
@@ -146,12 +148,6 @@ def _without_data(study: Study, needed: list[str], there: Rows) -> str:
     missing = [e for e in needed if e not in there and e in study.experiments]
     absent = [e for e in missing if not study.experiments[e].has_data()]
     return f"data not public here ({', '.join(absent)})" if absent else ""
-
-
-def _has_convention(claim: Claim, mine: Rows) -> bool:
-    """Return whether a claim has rows of a convention; the project's own statements need them of every experiment."""
-    there = [not frame.empty for frame in mine.values()]
-    return all(there) if claim.ours else any(there) or not there
 
 
 def not_run(needed: list[str], rows: Rows, profile: str) -> str:

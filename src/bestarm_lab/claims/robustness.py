@@ -165,7 +165,10 @@ def under_choices(claims: Mapping[str, Claim], choices: Iterable[OpenChoice], ro
                 continue
             quantity = replace(test.quantity, values={**test.quantity.values, **choice.values})
             word, found = decided_alone(replace(asked, quantity=quantity), then)
-            key = (identity, str(asked.parts), "" if _has_whole_rows(choice) else choice.words)
+            some = any(
+                s.series or s.same for s in choice.substitutions.values()
+            )  # else own rows say the same beside all
+            key = (identity, str(asked.parts), choice.words if some else "")
             if key not in known:
                 before, same = decided_alone(asked, own)
                 known[key] = {"word": before, **_counts(same)}
@@ -182,11 +185,6 @@ def experiments(choices: Iterable[OpenChoice]) -> list[str]:
     """Return the experiments whose rows `under_choices` needs for some substitutions, each once."""
     named = [[old, new.experiment] for choice in choices for old, new in choice.substitutions.items()]
     return list(dict.fromkeys(itertools.chain(*named)))
-
-
-def _has_whole_rows(choice: OpenChoice) -> bool:
-    """Return whether the study's own rows beside a choice are all of them, so that they say the same beside others."""
-    return not any(found.series or found.same for found in choice.substitutions.values())
 
 
 def _first_run(rows: pd.DataFrame) -> pd.DataFrame:

@@ -44,7 +44,11 @@ def changed_experiment(
         raise ValueError(f"{experiment.title} varies {', '.join(twice)}; name its values in vary, not in problem.")
     accepted = {n for one in given.values() for policy in policies_of(one) for n in settings_with_values(policy)}
     _refuse(experiment.title, "no policy has a setting", settings, accepted)
-    if budgets is not None and experiment.budgets is None and not any(budgets_of(one) for one in given.values()):
+    if (
+        budgets is not None
+        and experiment.budgets is None
+        and not any(getattr(one, "budgets", None) for one in given.values())
+    ):
         raise ValueError(
             f"{experiment.title} has one run for all budgets; where its policies have a budget, it is in settings."
         )
@@ -102,11 +106,6 @@ def policies_of(series: Any) -> list[Any]:
     if not hasattr(series, "policy"):
         return [series]
     return [policy for policy in (series.policy, series.coded) if policy is not None]
-
-
-def budgets_of(series: Any) -> Budgets | None:
-    """Return the budgets of a series that has its own."""
-    return series.budgets if hasattr(series, "policy") else None
 
 
 def with_settings_of_policy(series: Any, settings: Mapping[str, Any], was: Any = None) -> Any:

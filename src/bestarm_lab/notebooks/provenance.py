@@ -12,11 +12,6 @@ import pandas as pd
 PACKAGES = ("numpy", "scipy", "numba", "pandas", "matplotlib", "seaborn", "statsmodels")
 
 
-def package_versions() -> dict[str, str]:
-    """Return the versions that a result depends on."""
-    return {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
-
-
 def describe_rows(rows: pd.DataFrame) -> dict[str, Any]:
     """Return what the rows of one experiment were made by: keys, replications and kind of data."""
     named = [c for c in ("convention", "series") if c in rows]
@@ -46,5 +41,5 @@ def provenance(
         "experiments": {name: describe_rows(frame) for name, frame in rows.items()},
         "rows": [f"results/{study}/{name}.parquet" for name in rows],
         "data_sha256": dict(data),
-        "versions": package_versions(),
+        "versions": {"python": platform.python_version()} | {name: version(name) for name in PACKAGES},
     }
