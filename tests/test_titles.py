@@ -1,5 +1,6 @@
 """Every figure of the notebooks has a title that is a claim, and a predicate that would find it false tests it."""
 
+from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
@@ -39,20 +40,15 @@ def fault(study: str, notebook: str, name: str, named: set[str]) -> str:
     return f"{figure}: it has no values; save it by section.show, or by section.picture if it plots no numbers"
 
 
-def changed(values: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return tables that say something else: signs turned, numbers, x or panels of other rows, larger numbers further
-    down, one series for all.
-    """
+def changed(values: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """Yield tables that say something else: signs turned, numbers, x or panels of other rows, larger numbers below."""
     order, larger = np.random.default_rng(1).permutation(len(values)), np.linspace(1.0, 10.0, len(values))
     turned = {"value": -values["value"], "low": -values["high"], "high": -values["low"]}
-    return [
-        values.assign(**turned),
-        values.assign(**{name: values[name].to_numpy()[order] for name in NUMBERS}),
-        values.assign(**{name: larger * values[name] for name in NUMBERS}),
-        values.assign(x=values["x"].to_numpy()[order]),
-        values.assign(panel=values["panel"].to_numpy()[order]),
-        values.assign(series=values["series"].iloc[0]),
-    ]
+    yield values.assign(**turned)
+    yield values.assign(**{name: values[name].to_numpy()[order] for name in NUMBERS})
+    yield values.assign(**{name: larger * values[name] for name in NUMBERS})
+    yield from (values.assign(**{name: values[name].to_numpy()[order]}) for name in ("x", "panel"))
+    yield values.assign(series=values["series"].iloc[0])
 
 
 def can_fail(title: Title) -> bool:

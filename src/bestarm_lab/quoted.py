@@ -271,6 +271,7 @@ def _queries(shared: Query, given: Any) -> Iterator[Query]:
             yield whole | dict(zip(each, values, strict=True))
 
 
+@cache
 def quoted(study: str) -> list[Quoted]:
     """Return all that a study quotes, by notebook."""
     places = {"": "quoted.yaml"} | {notebook: f"{folder}/quoted.yaml" for notebook, folder in sections(study).items()}

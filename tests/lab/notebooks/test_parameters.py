@@ -31,10 +31,10 @@ from bestarm_lab.study_packages import study_names
 IDS = {"ids": lambda p: f"{p.parent.name}/{p.stem}"}
 PATHS = notebooks_of()
 TINY = {
-    "gse/03_adaptive": {"replications": 3, "variance": 1.0},
+    "gse/03_adaptive": {"replications": 3, "variance": 1.0, "n_arms": [8, 16]},
     "gpoo/04_aggregation": {"replications": 2, "arities": [2, 3], "sizes": [1, 5]},
-    "linear_topm/03_random_instances": {"replications": 2, "delta": 0.1},
-    "dpp_bbo/05_abalone": {"replications": 2, "sigma": 0.1},
+    "linear_topm/03_random_instances": {"replications": 2, "delta": 0.3, "sigma": 0.2},
+    "dpp_bbo/05_abalone": {"replications": 2, "sigma": 0.1, "rounds": 3},
     "oae/06_realizable": {"replications": 2, "steps": 5, "rounds": 3},
 }
 
