@@ -160,15 +160,14 @@ def forest(
         stand_in = "\nstand-in data" if (part["data"] == "stand-in").any() else ""
         axis.set_title(titles[panel] + (f"\n{words_of[convention]}" if len(conventions) > 1 else "") + stand_in)
         own = part if not share_x else shown
-        _range_of(axis, own[own["x"] != ""], reference, log)
+        _range_of(axis, own[own["x"] != ""], reference, log, max(2, 12 // len(columns)))
     sides = {"lower": "better ←  → worse", "higher": "worse ←  → better"}
-    words = [textwrap.fill(what, 90), sides.get(better, "")]
-    figure.supxlabel("\n".join(filter(None, words)), fontsize=plt.rcParams["axes.labelsize"])
+    what = textwrap.fill(" · ".join(filter(None, [what, sides.get(better, "")])), 90)
     dashed = Line2D([], [], color="0.3", lw=0.9, ls="--", label=reference_label)
     style: dict[str, Any] = {"marker": "o", "color": "0.25", "mec": "black", "ms": 5}
     point = Line2D([], [], **style, mfc="0.6", label="effect with 95% interval")
-    open_ = Line2D([], [], **style, mfc="white", label="interval with " + reference_label)
-    figure.legend(handles=[dashed, point, open_], loc="outside lower center", ncols=3)
+    open_ = Line2D([], [], **style, mfc="white", label=f"interval includes {reference:g}")
+    figure.legend(handles=[dashed, point, open_], loc="outside lower center", ncols=3, title=what, title_fontsize="medium")
     for label, (_, name) in zip(axes[0, 0].get_yticklabels(), lines, strict=True):
         label.set(fontweight="normal" if name else "bold")
     named = [f"{series}: {', '.join(part['x'])}" for series, part in still.groupby("series", sort=False)]
@@ -183,13 +182,13 @@ def _write_numbers(axis: Axes, values: pd.DataFrame, lines: list[tuple[str, str]
         axis.text(1.02, place, text, transform=axis.get_yaxis_transform(), size=8, va="center")
 
 
-def _range_of(axis: Axes, values: pd.DataFrame, reference: float, log: bool) -> None:
+def _range_of(axis: Axes, values: pd.DataFrame, reference: float, log: bool, ticks_at_most: int) -> None:
     """Give a panel the range of some intervals."""
     low, high = min(values["low"].min(), reference), max(values["high"].max(), reference)
     if not log:
         room = 0.04 * (high - low) or 0.1
         axis.set_xlim(low - room, high + room)
-        axis.xaxis.set_major_locator(MaxNLocator(4))
+        axis.xaxis.set_major_locator(MaxNLocator(min(ticks_at_most, 4)))
         return
     room = (max(high, 1.1) / min(low, 0.9)) ** 0.05
     low, high = min(low, 0.9) / room, max(high, 1.1) * room

@@ -143,7 +143,8 @@ def hits_figure(
         mine = values[values["panel"] == panel]
         (draw_share_found if part == "share" else draw_batches)(axis, mine, order)
         stand_in = " · stand-in data" if (mine["data"] == "stand-in").any() else ""
-        axis.set_title(": ".join(filter(None, [panel, heading])) + stand_in)
+        name = ": ".join(filter(None, [panel, heading])) + stand_in
+        axis.set_title(name.replace(", ", ",\n") if n_columns > 2 else name)
         axis.set_xlabel("batch" if part == "share" else "top quantile τ (the best to the right)")
         if part != cells[number - 1][3] or number % n_columns == 0:
             axis.set_ylabel(PARTS[part].replace("with a", "with\na").replace("until a top arm ", "until a top arm\n"))
