@@ -167,7 +167,9 @@ def forest(
     style: dict[str, Any] = {"marker": "o", "color": "0.25", "mec": "black", "ms": 5}
     point = Line2D([], [], **style, mfc="0.6", label="effect with 95% interval")
     open_ = Line2D([], [], **style, mfc="white", label=f"interval includes {reference:g}")
-    figure.legend(handles=[dashed, point, open_], loc="outside lower center", ncols=3, title=what, title_fontsize="medium")
+    figure.legend(
+        handles=[dashed, point, open_], loc="outside lower center", ncols=3, title=what, title_fontsize="medium"
+    )
     for label, (_, name) in zip(axes[0, 0].get_yticklabels(), lines, strict=True):
         label.set(fontweight="normal" if name else "bold")
     named = [f"{series}: {', '.join(part['x'])}" for series, part in still.groupby("series", sort=False)]

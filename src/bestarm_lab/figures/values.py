@@ -123,7 +123,9 @@ def _statistic(groups: Any, n: np.ndarray, kind: str | float) -> dict[str, np.nd
     if kind == "count":
         return {"value": groups.sum().to_numpy()}
     if isinstance(kind, str):
-        raise ValueError(f"unknown kind of statistic {kind!r}; expected mean, share, median, median of runs, count or a quantile.")
+        raise ValueError(
+            f"unknown kind of statistic {kind!r}; expected mean, share, median, median of runs, count or a quantile."
+        )
     return {"value": groups.quantile(kind).to_numpy()}
 
 

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from bestarm.designs.partition_tree import EXPANDED, LEAF
 from bestarm.models.cell_posterior import predict_points
 from bestarm.policies.cells.gpoo import Gpoo
-from bestarm_lab.experiments.watched import Seen, watched
+from bestarm_lab.experiments.observed import Seen, watched
 from bestarm_lab.figures.values import (
     as_values,
 )

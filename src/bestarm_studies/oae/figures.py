@@ -64,7 +64,9 @@ def draw_share_found(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> 
     for (_, end), height in zip(ends.iterrows(), _apart(ends["value"].to_numpy(dtype=np.float64), 0.085), strict=True):
         colour, marker, _ = style_of(end["series"])
         mark = {"color": colour, "marker": marker, "ms": 4, "mec": colour if marker == "x" else "black", "mew": 0.4}
-        axis.plot(1.03, height, **mark | ({"mew": 1.2} if marker == "x" else {}), clip_on=False, transform=axis.transAxes)
+        axis.plot(
+            1.03, height, **mark | ({"mew": 1.2} if marker == "x" else {}), clip_on=False, transform=axis.transAxes
+        )
         never = f"{end['n'] * (1.0 - end['value']):.0f} never"
         axis.text(1.06, height, never, transform=axis.transAxes, color=colour, size=8, va="center")
     return axis

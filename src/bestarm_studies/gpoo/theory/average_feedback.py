@@ -18,7 +18,7 @@ from scipy import stats
 from bestarm.designs.partition_tree import EXPANDED
 from bestarm.policies.cells.stooo import Stooo
 from bestarm_lab.claims.verdicts import Decision
-from bestarm_lab.experiments.watched import watched
+from bestarm_lab.experiments.observed import watched
 from bestarm_lab.figures.values import (
     as_values,
 )

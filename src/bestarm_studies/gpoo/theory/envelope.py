@@ -12,7 +12,7 @@ import pandas as pd
 from bestarm.designs.partition_tree import LEAF
 from bestarm.policies.cells.gpoo import Gpoo
 from bestarm_lab.claims.verdicts import Decision
-from bestarm_lab.experiments.watched import watched
+from bestarm_lab.experiments.observed import watched
 from bestarm_studies.gpoo.checks import Rows, Test
 from bestarm_studies.gpoo.functions import DesignedBandit
 from bestarm_studies.gpoo.theory.assumptions import largest_slopes
