@@ -89,7 +89,7 @@ def draw_forest(
         colour, marker, _ = style_of(line[0])
         axis.plot([low, high], [place] * 2, color="0.25", lw=1.3, solid_capstyle="butt", zorder=2)
         clear = low > reference or high < reference
-        face = {"mfc": colour, "mec": "black"} if clear else {"mfc": "white", "mec": colour}
+        face: dict[str, Any] = {"mfc": colour, "mec": "black"} if clear else {"mfc": "white", "mec": colour}
         axis.plot(value, place, marker=marker, **face, mew=0.6 if clear else 1.2, ms=5, ls="", zorder=3)
     axis.axvline(reference, color="0.3", lw=0.9, ls="--", zorder=1)
     axis.set_yticks(range(len(lines)), [f"   {name}" if name else display_label(series) for series, name in lines])

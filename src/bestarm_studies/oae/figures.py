@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -50,8 +50,8 @@ def _policy(series: object) -> object:
 
 def draw_share_found(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> Axes:
     """Draw the share of runs that have seen a top arm against the batch, and the exact law of random batches dotted.
-    Bands end where all runs have, so that they do not hide each other. Right of the axis stands how many runs never did,
-    for each series that has such runs."""
+    Bands end where all runs have, so that they do not hide each other. Right of the axis stands how many runs never
+    did, for each series that has such runs."""
     mine = values[values["statistic"] == "share found"]
     over = mine.groupby("series", sort=False)["value"].shift() >= 1.0
     banded = mine.assign(low=mine["low"].mask(over), high=mine["high"].mask(over))
@@ -63,7 +63,13 @@ def draw_share_found(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> 
     ends = ends.sort_values("value")
     for (_, end), height in zip(ends.iterrows(), _apart(ends["value"].to_numpy(dtype=np.float64), 0.085), strict=True):
         colour, marker, _ = style_of(end["series"])
-        mark = {"color": colour, "marker": marker, "ms": 4, "mec": colour if marker == "x" else "black", "mew": 0.4}
+        mark: dict[str, Any] = {
+            "color": colour,
+            "marker": marker,
+            "ms": 4,
+            "mec": colour if marker == "x" else "black",
+            "mew": 0.4,
+        }
         axis.plot(
             1.03, height, **mark | ({"mew": 1.2} if marker == "x" else {}), clip_on=False, transform=axis.transAxes
         )

@@ -1,4 +1,4 @@
-"""Rows of batch searches to plotted values: batches until a top arm, their ratios, share of runs that found one, rewards.
+"""Rows of batch searches to plotted values: batches until a top arm, their ratios, share found, rewards.
 
 Of the paper: Appendix E.1.
 """
@@ -159,8 +159,8 @@ def block_rewards(
     rows: pd.DataFrame, panel: str, profile: str, *, over: str = "Greedy", ends: Sequence[int] = BLOCK_ENDS
 ) -> pd.DataFrame:
     """Return the mean reward of a batch over blocks of batches, and what it is above that of ``over`` in the same run.
-    x is the last batch of a block, which begins after the one before; the first batch is random and left out. Statistics
-    ``reward`` and ``gain in reward``, paired, with 95% t-intervals over `whole_runs`."""
+    x is the last batch of a block, which begins after the one before; the first batch is random and left out.
+    Statistics ``reward`` and ``gain in reward``, paired, with 95% t-intervals over `whole_runs`."""
     kept = whole_runs(without_broken(rows))
     kept = kept[kept["round"] > 1]
     blocks = pd.cut(kept["round"], [1, *ends], labels=list(ends)).astype("Int64")

@@ -1,4 +1,4 @@
-"""How often fits of the plain searches diverge."""
+"""Fits of the plain searches that diverge: which share, in how many runs, when."""
 
 from __future__ import annotations
 
