@@ -20,22 +20,8 @@ def single_feedback_rows(
 ) -> pd.DataFrame:
     """Return how far the means of all live cells are from ordinary regression at the centres, round by round.
 
-    Parameters
-    ----------
-    problem : partial
-        One function, with one representative of each cell.
-    replications : int
-        Runs; the first is compared.
-    seed : int
-        Seed of the project.
-    policy : Gpoo
-        What searches.
-
-    Returns
-    -------
-    DataFrame
-        ``replication, round``, and ``difference``, the largest of a cell.
-    """
+    ``problem``: one function, with one representative of each cell; ``replications``: runs; the first is compared;
+    ``policy``: what searches. Returns ``replication, round``, and ``difference``, the largest of a cell."""
 
     def look(state: Any, bandit: DesignedBandit) -> dict[str, list[Any]] | None:
         t = int(state.n_observed[0])
