@@ -83,7 +83,7 @@ class AggregatedGP:
 
 @dataclass(frozen=True)
 class Posterior:
-    """What is known of f after some rewards, for R replications; `update` returns a new one.
+    r"""What is known of f after some rewards, for R replications; `update` returns a new one.
 
     ``gp``: the prior; ``points``, ``averaging`` (ndarray, shapes (R, n, d) and (R, t, n)): x and A; the rows of rewards
     that failed are 0; ``factor`` (ndarray, shape (R, t, t)): cholesky factor L of :math:`A k(X,X) A^\top+\sigma^2I`;
