@@ -23,7 +23,7 @@ from typing import Any, ParamSpec, TypeVar
 import numba
 import numpy as np
 
-from bestarm.guards.idle import refuse_idle
+from bestarm.guards.inactive import refuse_inactive
 from bestarm.guards.memory import out_of_memory
 from bestarm.guards.rewards import as_arrays, check_rewards, note_outcomes
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, State, take_rows
@@ -277,7 +277,7 @@ def guarded_constructor(preset: Callable[Settings, Made], name: str) -> Callable
             given = known.bind(*arguments, **settings).arguments
         except TypeError as error:
             raise TypeError(f"{name}: {error}; it needs {', '.join(required)}.") from None
-        refuse_idle(name, known, given)
+        refuse_inactive(name, known, given)
         return Guarded(preset(**given))  # type: ignore[return-value, call-arg]
 
     construct.__name__ = construct.__qualname__ = name

@@ -50,7 +50,7 @@ def unmoved(values: pd.DataFrame, reference: float) -> pd.DataFrame:
 def draw_forest(
     axis: Axes, values: pd.DataFrame, lines: list[tuple[str, str]], *, reference: float, log: bool, key: str
 ) -> Axes:
-    """Draw one column of a forest: the values of some lines with their intervals.
+    """Draw one column of a forest: values with their intervals, hollow where an interval includes the reference.
 
     ``values`` is one statistic of one panel: ``series, x, value, low, high``; ``lines`` are of `forest_lines`. The
     vertical line stands at ``reference``, which ``key`` names; a series' own value stands beside it on the line of its
@@ -69,7 +69,9 @@ def draw_forest(
             continue
         colour, marker, _ = style_of(line[0])
         axis.plot([low, high], [place] * 2, color="0.25", lw=1.3, solid_capstyle="butt", zorder=2)
-        axis.plot(value, place, marker=marker, color=colour, mec="black", mew=0.6, ms=5, ls="", zorder=3)
+        clear = low > reference or high < reference
+        face: dict[str, Any] = {"mfc": colour, "mec": "black"} if clear else {"mfc": "white", "mec": colour}
+        axis.plot(value, place, marker=marker, **face, mew=0.6 if clear else 1.2, ms=5, ls="", zorder=3)
     axis.axvline(reference, color="0.3", lw=0.9, ls="--", zorder=1)
     axis.set_yticks(range(len(lines)), [f"   {name}" if name else display_label(series) for series, name in lines])
     axis.set_ylim(len(lines) - 0.4, -0.6)
@@ -89,15 +91,16 @@ def forest(
     titles: Mapping[str, str] | None = None,
     hide_unmoved: bool = True,
     better: str = "",
+    share_x: bool = True,
     **scale: Any,
 ) -> Figure:
-    """Return a forest: a column for each panel and convention, over one range of x.
+    """Return a forest: a column for each panel and convention.
 
     ``values`` has the columns of a figure's CSV, as `bestarm_lab.figures.values.paired_effects` makes them. ``title``
     is the finding, a sentence, ``setting`` where and how, written below it after n; ``what`` is the label of the axis.
     ``titles`` has the panels that are shown, in order, with their headings. Changes that change nothing anywhere are
     only named below the title, unless ``hide_unmoved`` is false. ``better`` ("", "lower" or "higher") is the better
-    side of the reference. ``scale`` are attributes of `EffectScale`.
+    side of the reference; with ``share_x`` all columns have one range of x. ``scale`` are attributes of `EffectScale`.
     """
     reference, reference_label, log = EffectScale(**scale)
     titles = titles or {str(panel): str(panel) for panel in dict.fromkeys(values["panel"])}
@@ -113,7 +116,7 @@ def forest(
     lines = forest_lines(shown)
     words_of = {c: textwrap.fill(CONVENTIONS[c], 64 // len(columns)) for c in conventions}
     size = (WIDTH, LINE_HEIGHT * len(lines) + 1.1)
-    figure, axes = plt.subplots(1, len(columns), figsize=size, squeeze=False, sharex=True, sharey=True)
+    figure, axes = plt.subplots(1, len(columns), figsize=size, squeeze=False, sharex=share_x, sharey=True)
     for axis, (panel, convention) in zip(axes[0], columns, strict=True):
         part = shown[(shown["panel"] == panel) & (shown["convention"] == convention)]
         key = reference_label.replace("as written", convention.replace("_", " "))
@@ -122,19 +125,23 @@ def forest(
             _write_numbers(axis, part, lines)
         stand_in = "\nstand-in data" if (part["data"] == "stand-in").any() else ""
         axis.set_title(titles[panel] + (f"\n{words_of[convention]}" if len(conventions) > 1 else "") + stand_in)
+        own = part if not share_x else shown
+        _range_of(axis, own[own["x"] != ""], reference, log, max(2, 12 // len(columns)))
+    sides = {"lower": "better ←  → worse", "higher": "worse ←  → better"}
+    what = textwrap.fill(" · ".join(filter(None, [what, sides.get(better, "")])), 90)
+    dashed = Line2D([], [], color="0.3", lw=0.9, ls="--", label=reference_label)
+    style: dict[str, Any] = {"marker": "o", "color": "0.25", "mec": "black", "ms": 5}
+    point = Line2D([], [], **style, mfc="0.6", label="effect with 95% interval")
+    open_ = Line2D([], [], **style, mfc="white", label=f"interval includes {reference:g}")
+    figure.legend(
+        handles=[dashed, point, open_], loc="outside lower center", ncols=3, title=what, title_fontsize="medium"
+    )
     for label, (_, name) in zip(axes[0, 0].get_yticklabels(), lines, strict=True):
         label.set(fontweight="normal" if name else "bold")
-    _one_range(axes[0, 0], shown[shown["x"] != ""], reference, log)
-    sides = {"lower": "\nbetter ←  → worse", "higher": "\nworse ←  → better"}
-    for axis in axes[0]:
-        axis.set_xlabel(textwrap.fill(what, int(90 / len(columns))) + sides.get(better, ""))
-    dashed = Line2D([], [], color="0.3", lw=0.9, ls="--", label=reference_label)
-    point = Line2D([], [], marker="o", color="0.25", mfc="0.6", mec="black", ms=5, label="effect with 95% interval")
-    figure.legend(handles=[dashed, point], loc="outside lower center", ncols=2)
     named = [f"{series}: {', '.join(part['x'])}" for series, part in still.groupby("series", sort=False)]
     nothing = f"Nothing changes with {'; '.join(named)}." if named else ""
-    words = "; ".join(filter(None, [runs_text(shown["n"]), setting]))
-    return headed(figure, title, ". ".join(filter(None, [words, nothing])))
+    small = "; ".join(filter(None, [runs_text(shown["n"]), setting]))
+    return headed(figure, title, ". ".join(filter(None, [small, nothing])))
 
 
 def _write_numbers(axis: Axes, values: pd.DataFrame, lines: list[tuple[str, str]]) -> None:
@@ -143,13 +150,13 @@ def _write_numbers(axis: Axes, values: pd.DataFrame, lines: list[tuple[str, str]
         axis.text(1.02, place, text, transform=axis.get_yaxis_transform(), size=8, va="center")
 
 
-def _one_range(axis: Axes, values: pd.DataFrame, reference: float, log: bool) -> None:
-    """Give all panels the range of all intervals."""
+def _range_of(axis: Axes, values: pd.DataFrame, reference: float, log: bool, ticks_at_most: int) -> None:
+    """Give a panel the range of some intervals."""
     low, high = min(values["low"].min(), reference), max(values["high"].max(), reference)
     if not log:
         room = 0.04 * (high - low) or 0.1
         axis.set_xlim(low - room, high + room)
-        axis.xaxis.set_major_locator(MaxNLocator(4))
+        axis.xaxis.set_major_locator(MaxNLocator(min(ticks_at_most, 4)))
         return
     room = (max(high, 1.1) / min(low, 0.9)) ** 0.05
     low, high = min(low, 0.9) / room, max(high, 1.1) * room

@@ -70,7 +70,7 @@ def summarise(
     ``rows`` has one row for each replication and point: ``series`` and the columns that the other parameters name;
     without ``convention`` they are as written, without ``data`` synthetic. ``statistics`` maps names to a column and
     what is made of it: ``"mean"`` with a 95% t-interval, ``"share"`` (of a column of zeros and ones) with Wilson's,
-    ``"median"`` with the quartiles, ``"standard deviation"``, ``"count"`` (a sum), or a number for that quantile. ``x``
+    ``"median"`` with the quartiles, ``"median of runs"`` with a 95% interval, ``"standard deviation"``, ``"count"`` (a sum), or a number for that quantile. ``x``
     is the column of the abscissa, ``panel`` a text with columns in braces where panels differ, such as ``"B =
     {budget:g}"``. The result has the columns of a figure's CSV.
     """
@@ -100,12 +100,18 @@ def _statistic(groups: Any, n: np.ndarray, kind: str | float) -> dict[str, np.nd
         return {"value": counts / n, "low": low, "high": high}
     if kind == "median":
         return {name: groups.quantile(q).to_numpy() for name, q in (("value", 0.5), ("low", 0.25), ("high", 0.75))}
+    if kind == "median of runs":
+        half = 0.98 / np.sqrt(n.min())  # order statistics, the binomial law by the normal one
+        between = {"value": 0.5, "low": 0.5 - half, "high": 0.5 + half}
+        return {name: groups.quantile(np.clip(q, 0.0, 1.0)).to_numpy() for name, q in between.items()}
     if kind == "standard deviation":
         return {"value": groups.std().to_numpy()}
     if kind == "count":
         return {"value": groups.sum().to_numpy()}
     if isinstance(kind, str):
-        raise ValueError(f"unknown kind of statistic {kind!r}; expected mean, share, median, count or a quantile.")
+        raise ValueError(
+            f"unknown kind of statistic {kind!r}; expected mean, share, median, median of runs, count or a quantile."
+        )
     return {"value": groups.quantile(kind).to_numpy()}
 
 

@@ -38,12 +38,14 @@ def notebooks_of(study: str | None = None) -> list[Path]:
 
 
 def notebook_path(name: str) -> Path:
-    """Return the file of a notebook, named ``study/notebook``; an unknown one is a ValueError with all."""
-    path = NOTEBOOKS / f"{name.removeprefix('notebooks/').removesuffix('.ipynb')}.ipynb"
-    if not path.is_file():
-        known = ", ".join(f"{p.parent.name}/{p.stem}" for p in notebooks_of())
-        raise ValueError(f"there is no notebook {name!r}; there are: {known}.")
-    return path
+    """Return the file of a notebook, named ``study/notebook`` or by how that begins; ValueError with what there is."""
+    given = name.removeprefix("notebooks/").removesuffix(".ipynb")
+    known = [f"{p.parent.name}/{p.stem}" for p in notebooks_of()]
+    begun = [one for one in known if one.startswith(given)]
+    if given not in known and len(begun) != 1:
+        near = begun or [one for one in known if one.startswith(f"{given.split('/')[0]}/")] or known
+        raise ValueError(f"there is no notebook {name!r}; there are: {', '.join(near)}.")
+    return NOTEBOOKS / f"{given if given in known else begun[0]}.ipynb"
 
 
 def check_parameters(path: Path, given: Mapping[str, Any]) -> None:

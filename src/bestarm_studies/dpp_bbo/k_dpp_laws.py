@@ -27,10 +27,7 @@ def log_determinants(kernel: FloatArray, sets: IntArray) -> FloatArray:
 def subset_law(kernel: FloatArray, k: int) -> tuple[IntArray, FloatArray]:
     """Return all sets of size k, shape (N, k), and their probabilities, by enumeration.
 
-    Raises
-    ------
-    ValueError
-        For a kernel that is not positive semi-definite, more than two million sets, or k above the rank.
+    Raises ValueError for a kernel that is not positive semi-definite, more than two million sets, or k above the rank.
     """
     kernel = check_kernel(kernel, k, 1)[0]
     check_definite(kernel[None])
@@ -48,13 +45,8 @@ def max_determinant(kernel: FloatArray, k: int, most: int = 20_000_000) -> IntAr
     """Return the set with the largest determinant, in ascending order, shape (k,), by branch and bound.
 
     A branch is cut where its determinant times the largest conditional variances left, which bound the rest by
-    Hadamard's inequality, is not above the best set so far; the first of these is the greedy set.
-
-    Raises
-    ------
-    ValueError
-        For a bad kernel, k above the rank, or more than ``most`` branches.
-    """
+    Hadamard's inequality, is not above the best set so far; the first of these is the greedy set. Raises ValueError for
+    a bad kernel, k above the rank, or more than ``most`` branches."""
     start = np.sort(greedy_map(kernel, k)[0])
     best, visited = branch_and_bound(check_kernel(kernel, k, 1)[0], start, most)
     if visited >= most:
@@ -94,11 +86,7 @@ def distances(moves: FloatArray, law: FloatArray, start: int, n_steps: int) -> F
 def low_rank(kernel: FloatArray, tolerance: float = 1e-12) -> FloatArray:
     """Return F, shape (rank, n), with F^T F equal to the kernel up to ``tolerance`` of its trace: pivoted Cholesky.
 
-    Raises
-    ------
-    ValueError
-        For a kernel that is not positive semi-definite.
-    """
+    Raises ValueError for a kernel that is not positive semi-definite."""
     kernel = check_kernel(kernel, 1, 1)[0]
     check_definite(kernel[None])
     factor, rank = _pivoted(kernel, tolerance)
@@ -136,20 +124,9 @@ def mixture_law(values: FloatArray, n: int, k: int) -> FloatArray:
 def sample_mixture(factor: FloatArray, k: int, streams: Streams, item: int = 0) -> IntArray:
     """Return one sample for each replication of the k-DPP of I + F^T F, shape (R, k), exact and without I + M.
 
-    Time is O(n r^2) for each factor of rank r, then O(n k^2) for each replication.
-
-    Parameters
-    ----------
-    factor : ndarray, shape (rank, n)
-        F, of all replications, see `low_rank`.
-    k, streams, item
-        As in `sample_exact`.
-
-    Raises
-    ------
-    ValueError
-        If k is not from 1 to n.
-    """
+    Time is O(n r^2) for each factor of rank r, then O(n k^2) for each replication. ``factor`` (ndarray, shape (rank,
+    n)): F, of all replications, see `low_rank`; ``k``, ``streams``, ``item``: as in `sample_exact`. Raises ValueError
+    if k is not from 1 to n."""
     n = factor.shape[1]
     check_size(k, n)
     values, vectors = np.linalg.eigh(factor @ factor.T)

@@ -41,17 +41,8 @@ def average_cells(partition: Partition, cells: IntArray) -> tuple[FloatArray, Fl
 class AggregatedGP:
     """A zero-mean Gaussian process that is observed through averages.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Covariance function of f: `bestarm.kernels.Stationary`, or a GPy kernel.
-    noise_variance : float
-        Variance of the noise of a reward.
-
-    Raises
-    ------
-    ValueError
-        If the noise variance is not positive.
+    ``kernel``: covariance function of f: `bestarm.kernels.Stationary`, or a GPy kernel; ``noise_variance``: variance of
+    the noise of a reward. Raises ValueError if the noise variance is not positive.
 
     Examples
     --------
@@ -81,20 +72,10 @@ class AggregatedGP:
     def fit(self, points: FloatArray, rewards: FloatArray, averaging: FloatArray | None = None) -> Posterior:
         """Return the posterior given rewards of averages ([1]_, Equation 4).
 
-        Parameters
-        ----------
-        points : ndarray, shape (n, d) or (R, n, d)
-            X.
-        rewards : ndarray, shape (t,) or (R, t)
-            Y; NaN is an evaluation that failed and teaches nothing, in any one replication alone.
-        averaging : ndarray, shape (t, n) or (R, t, n), optional
-            A; by default every reward is that of one point.
-
-        Raises
-        ------
-        ValueError
-            For shapes that do not fit, numbers that are not finite, or a covariance that is not positive definite.
-        """
+        ``points`` (ndarray, shape (n, d) or (R, n, d)): X; ``rewards`` (ndarray, shape (t,) or (R, t)): Y; NaN is an
+        evaluation that failed and teaches nothing, in any one replication alone; ``averaging`` (ndarray, shape (t, n)
+        or (R, t, n)): A; by default every reward is that of one point. Raises ValueError for shapes that do not fit,
+        numbers that are not finite, or a covariance that is not positive definite."""
         rewards = np.atleast_2d(np.asarray(rewards, dtype=np.float64))
         n_dimensions = np.shape(points)[-1] if np.ndim(points) else 1
         return self.prior(len(rewards), n_dimensions).update(points, rewards, averaging)
@@ -102,19 +83,11 @@ class AggregatedGP:
 
 @dataclass(frozen=True)
 class Posterior:
-    """What is known of f after some rewards, for R replications; `update` returns a new one.
+    r"""What is known of f after some rewards, for R replications; `update` returns a new one.
 
-    Attributes
-    ----------
-    gp : AggregatedGP
-        The prior.
-    points, averaging : ndarray, shapes (R, n, d) and (R, t, n)
-        X and A; the rows of rewards that failed are 0.
-    factor : ndarray, shape (R, t, t)
-        Cholesky factor L of :math:`A k(X,X) A^\\top+\\sigma^2I`.
-    rewards, residuals : ndarray, shape (R, t)
-        Y, NaN where it failed, and :math:`L^{-1}Y`, 0 there.
-    """
+    ``gp``: the prior; ``points``, ``averaging`` (ndarray, shapes (R, n, d) and (R, t, n)): x and A; the rows of rewards
+    that failed are 0; ``factor`` (ndarray, shape (R, t, t)): cholesky factor L of :math:`A k(X,X) A^\top+\sigma^2I`;
+    ``rewards``, ``residuals`` (ndarray, shape (R, t)): Y, NaN where it failed, and :math:`L^{-1}Y`, 0 there."""
 
     gp: AggregatedGP
     points: FloatArray

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from bestarm.designs.partition_tree import EXPANDED, LEAF
 from bestarm.models.cell_posterior import predict_points
 from bestarm.policies.cells.gpoo import Gpoo
-from bestarm_lab.experiments.watched import Seen, watched
+from bestarm_lab.experiments.observed import Seen, watched
 from bestarm_lab.figures.values import (
     as_values,
 )
@@ -132,30 +132,11 @@ def tree_rows(
 ) -> pd.DataFrame:
     """Return the trees of single runs of GPOO, before the reward of chosen rounds.
 
-    Parameters
-    ----------
-    searches : mapping of str to (Gpoo, partial of a problem)
-        By series.
-    replications : int
-        How many runs.
-    seed : int
-        Seed of the project.
-    rounds : sequence of int
-        t; N + 1 is the tree after the last reward.
-    conventions : sequence of {"as_written", "as_coded"}
-        Whose algorithms and functions.
-    first : int
-        Number of the first replication.
-    posterior : bool
-        Whether to add the posterior of f and the observations in these rounds.
-    workers : int
-        Processes.
-
-    Returns
-    -------
-    DataFrame
-        ``convention, series, replication``, and the columns of `node_rows` and `posterior_rows`.
-    """
+    ``searches`` (mapping of str to (Gpoo, partial of a problem)): by series; ``rounds`` (sequence of int): t; N + 1 is
+    the tree after the last reward; ``conventions`` (sequence of {"as_written", "as_coded"}): whose algorithms and
+    functions; ``first``: number of the first replication; ``posterior``: whether to add the posterior of f and the
+    observations in these rounds. Returns ``convention, series, replication``, and the columns of `node_rows` and
+    `posterior_rows`."""
     return of_all(
         _trees_of, searches, conventions, workers, range(first, first + replications), seed, rounds, posterior
     )
@@ -222,20 +203,10 @@ _NODE = ("depth", "leaf", "draws", "mean", "width", "delta", "bound", "truth", "
 def tree_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return trees as plotted values.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        Rows of `bestarm_studies.gpoo.trees.tree_rows`.
-    profile : str
-        Scale of the run.
-
-    Returns
-    -------
-    DataFrame
-        Columns of a figure's CSV. The panel names the round and what it shows: for "tree" x is the centre of a cell,
-        low and high are its ends, and there is one row for each of ``depth, leaf, draws, mean, width, delta, bound,
-        truth, chosen``; for "posterior" the statistics are ``mean`` with the band's ends, ``f`` and ``observation``.
-    """
+    ``rows``: rows of `bestarm_studies.gpoo.trees.tree_rows`. Returns columns of a figure's CSV. The panel names the
+    round and what it shows: for "tree" x is the centre of a cell, low and high are its ends, and there is one row for
+    each of ``depth, leaf, draws, mean, width, delta, bound, truth, chosen``; for "posterior" the statistics are
+    ``mean`` with the band's ends, ``f`` and ``observation``."""
     frames = []
     nodes = rows[rows["kind"] == "node"]
     base = ["convention", "series", "round"]

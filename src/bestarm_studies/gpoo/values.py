@@ -63,18 +63,9 @@ def difference_values(
 ) -> pd.DataFrame:
     """Return paired differences of mean regret at every budget, with 95% intervals, one panel for each frame of rows.
 
-    Parameters
-    ----------
-    rows : mapping of str to DataFrame
-        Panel to rows.
-    lines : mapping
-        Series to (left, right): what is subtracted is on the right. Where a convention lacks one of the two, it has no
-        such line.
-    profile : str
-        Scale.
-    metrics : mapping of str to str, optional
-        Panel to column; by default every panel compares the aggregated regret.
-    """
+    ``rows`` (mapping of str to DataFrame): panel to rows; ``lines``: series to (left, right): what is subtracted is on
+    the right. Where a convention lacks one of the two, it has no such line; ``metrics`` (mapping of str to str): panel
+    to column; by default every panel compares the aggregated regret."""
     table = []
     for panel, frame in rows.items():
         metric = (metrics or {}).get(panel, "aggregated_regret")

@@ -71,25 +71,9 @@ def _checked_gaps(means: FloatArray, n_best: int, epsilon: float, sigma: float =
 def lucb_complexity(means: FloatArray, n_best: int, *, epsilon: float = 0.0) -> float:
     r"""Return :math:`H(\text{LUCB}) = 2\sum_a \max(\epsilon/2, \Delta_a)^{-2}` ([1]_, Table 2).
 
-    Parameters
-    ----------
-    means : ndarray, shape (n_arms,)
-        Expected rewards.
-    n_best : int
-        m.
-    epsilon : float, default=0.0
-        Tolerance, in units of reward.
-
-    Returns
-    -------
-    float
-        Constant, in units of reward to the power -2.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range, or the m best arms are not unique at ``epsilon=0``.
-    """
+    ``means`` (ndarray, shape (n_arms,)): expected rewards; ``n_best``: m; ``epsilon``: tolerance, in units of reward.
+    Returns constant, in units of reward to the power -2. Raises ValueError if a parameter is out of range, or the m
+    best arms are not unique at ``epsilon=0``."""
     delta = _checked_gaps(means, n_best, epsilon)
     return float(2.0 * (np.maximum(epsilon / 2.0, delta) ** -2.0).sum())
 
@@ -140,22 +124,10 @@ def sample_complexity_bound(
     r"""Return the bound on the sample complexity of [1]_, Theorem 2 and Table 2.
 
     It is :math:`\inf\{u \geq 1 : u > 1 + H C_u^2 + K\}`, in pulls. Because :math:`C_u` does not decrease, iterating the
-    right-hand side from u = 1 climbs to its smallest fixed point.
-
-    Parameters
-    ----------
-    constant : float
-        H of the algorithm on the instance.
-    threshold : callable
-        :math:`t \mapsto C_t`, non-decreasing, as in `bestarm.policies.linear.thresholds`.
-    n_initial : int, default=0
-        K if every arm is pulled once before the first round, else 0.
-
-    Raises
-    ------
-    ValueError
-        If ``constant`` is not positive, ``n_initial`` is negative, or the square of the threshold grows as fast as t.
-    """
+    right-hand side from u = 1 climbs to its smallest fixed point. ``constant``: h of the algorithm on the instance;
+    ``threshold`` (callable): :math:`t \mapsto C_t`, non-decreasing, as in `bestarm.policies.linear.thresholds`;
+    ``n_initial``: k if every arm is pulled once before the first round, else 0. Raises ValueError if ``constant`` is
+    not positive, ``n_initial`` is negative, or the square of the threshold grows as fast as t."""
     if not 0 < constant < np.inf or n_initial < 0:
         raise ValueError(
             f"constant must be positive and finite and n_initial at least 0, got {constant} and {n_initial}."
@@ -192,22 +164,11 @@ def random_linear_instance(
 ) -> LinearBandit:
     r"""Draw a linear instance with Gaussian features and :math:`\theta = e_1` ([1]_, Section 4.4, Appendix A.2).
 
-    A ValueError names the size, scale or normalisation that is out of range.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of the entries.
-    n_arms, n_features : int
-        K and N.
-    normalisation : {"spectral", "columns"}, default="spectral"
-        What the N x K matrix of features is divided by: its spectral norm (as the authors' code does), or each column,
-        that is each arm, by its norm (as the paper prints).
-    sigma : float, default=0.5
-        Standard deviation of a reward.
-    deviation : float, default=0.5
-        Standard deviation of an entry before the normalisation, which cancels it (the paper's D).
-    """
+    A ValueError names the size, scale or normalisation that is out of range. ``rng``: source of the entries;
+    ``n_arms``, ``n_features``: k and N; ``normalisation`` ({"spectral", "columns"}, default="spectral"): what the N x K
+    matrix of features is divided by: its spectral norm (as the authors' code does), or each column, that is each arm,
+    by its norm (as the paper prints); ``sigma``: standard deviation of a reward; ``deviation``: standard deviation of
+    an entry before the normalisation, which cancels it (the paper's D)."""
     if n_arms < 2 or n_features < 1 or not deviation > 0:
         raise ValueError(
             "n_arms must be at least 2, n_features at least 1 and deviation positive, "
@@ -250,27 +211,12 @@ def complexity_ratios(
 ) -> pd.DataFrame:
     """Compare the constants of m-LinGapE (2) and UGapE on random linear instances ([1]_, Table 4), at epsilon = 0.
 
-    Parameters
-    ----------
-    cells : iterable of Cell
-        Columns of the table.
-    solve_designs : callable
-        `bestarm.designs.l1_design.l1_designs`: features to weights and number of pairs left to HiGHS.
-    n_instances : int
-        Instances of each cell.
-    seed : int
-        An instance depends on the seed, its cell and its own number only, never on the workers.
-    normalisations : sequence of {"spectral", "columns"}
-        See `random_linear_instance`; both are applied to the same draws.
-    n_workers : int, default=1
-        Processes.
-
-    Returns
-    -------
-    DataFrame
-        One row per instance with the columns ``n_arms, n_best, n_features, normalisation, instance, ratio,
-        n_fallbacks``. The ratio H(m-LinGapE (2)) / H(UGapE) is that of sigma = 1; it grows as sigma squared.
-    """
+    ``cells`` (iterable of Cell): columns of the table; ``solve_designs`` (callable):
+    `bestarm.designs.l1_design.l1_designs`: features to weights and number of pairs left to HiGHS; ``n_instances``:
+    instances of each cell; ``seed``: an instance depends on the seed, its cell and its own number only, never on the
+    workers; ``normalisations`` (sequence of {"spectral", "columns"}): see `random_linear_instance`; both are applied to
+    the same draws. Returns one row per instance with the columns ``n_arms, n_best, n_features, normalisation, instance,
+    ratio, n_fallbacks``. The ratio H(m-LinGapE (2)) / H(UGapE) is that of sigma = 1; it grows as sigma squared."""
     calls = [
         (cell, normalisation, range(start, min(start + _INSTANCES_PER_CALL, n_instances)))
         for cell in cells

@@ -13,24 +13,9 @@ def equal_gap_instance(
     r"""Return arms with two means only: ``gap`` for the first ``n_best`` arms, 0 for the others.
 
     The mean is the first feature (:math:`\theta = e_1`); the other features are a random direction of length 1, which
-    says nothing of the mean and lets arms share information.
-
-    Parameters
-    ----------
-    n_arms, n_features, n_best : int
-        K, N (at least 2) and m.
-    gap : float
-        Gap of every arm, in units of reward.
-    sigma : float, default=0.5
-        Standard deviation of a reward.
-    seed : int, default=0
-        Of the directions.
-
-    Raises
-    ------
-    ValueError
-        If a size is out of range or the gap is not positive.
-    """
+    says nothing of the mean and lets arms share information. ``n_arms``, ``n_features``, ``n_best``: K, N (at least 2)
+    and m; ``gap``: gap of every arm, in units of reward; ``sigma``: standard deviation of a reward; ``seed``: of the
+    directions. Raises ValueError if a size is out of range or the gap is not positive."""
     if not 1 <= n_best < n_arms or n_features < 2 or not gap > 0:
         raise ValueError(
             "n_best must lie between 1 and n_arms - 1, n_features be at least 2 and gap positive, "

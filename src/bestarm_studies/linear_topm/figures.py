@@ -32,17 +32,9 @@ def arms_figure(values: pd.DataFrame, *, title: str) -> Figure:
 def draw_sample_complexity(axis: Axes, rows: pd.DataFrame, values: pd.DataFrame, order: Sequence[str]) -> Axes:
     """Draw the distribution of the sample complexity of each algorithm: boxes over individual outcomes.
 
-    Parameters
-    ----------
-    axis : Axes
-        Where to draw.
-    rows : DataFrame
-        One row per replication: ``series, pulls``.
-    values : DataFrame
-        Statistics of the same rows: ``mean`` with its interval, ``error rate``, and ``authors' mean`` if recorded.
-    order : sequence of str
-        Series from top to bottom, as in the paper from left to right.
-    """
+    ``rows``: one row per replication: ``series, pulls``; ``values``: statistics of the same rows: ``mean`` with its
+    interval, ``error rate``, and ``authors' mean`` if recorded; ``order`` (sequence of str): series from top to bottom,
+    as in the paper from left to right."""
     for position, label in enumerate(order):
         pulls = rows.loc[rows["series"] == label, "pulls"]
         spread = (np.arange(len(pulls)) * 0.6180339887) % 1.0 - 0.5  # even, and the same in every redrawing
@@ -88,17 +80,9 @@ def sample_complexity_figure(
 ) -> Figure:
     """Return a figure with one row for each panel of the paper and one column for each convention.
 
-    Parameters
-    ----------
-    panels : sequence of Panel
-        From top to bottom.
-    order : sequence of sequence of str
-        Series of each panel, in the paper's order.
-    title, setting : str
-        The finding; where and how, written below it.
-    close_up : bool, default=False
-        Whether the axis of the pulls starts below the smallest value, not at zero.
-    """
+    ``panels`` (sequence of Panel): from top to bottom; ``order`` (sequence of sequence of str): series of each panel,
+    in the paper's order; ``title``, ``setting``: the finding; where and how, written below it; ``close_up``: whether
+    the axis of the pulls starts below the smallest value, not at zero."""
     conventions = [c for c in CONVENTIONS if c in set(panels[0].rows["convention"])]
     heights = [0.27 * len(series) + 0.75 for series in order]
     figure, axes = plt.subplots(
@@ -138,17 +122,9 @@ def real_figure(
 ) -> Figure:
     """Return true means against linear predictions, and below them two statistics of the searches.
 
-    Parameters
-    ----------
-    values : DataFrame
-        See `bestarm_studies.linear_topm.beyond.values.real_values`.
-    order : sequence of str
-        Algorithms.
-    headings : mapping of str to str
-        Of the panels ``a`` (true means), ``b`` (loss of the answer) and ``c`` (pulls).
-    title, setting : str
-        The finding; where and how.
-    """
+    ``values``: see `bestarm_studies.linear_topm.beyond.values.real_values`; ``order`` (sequence of str): algorithms;
+    ``headings`` (mapping of str to str): of the panels ``a`` (true means), ``b`` (loss of the answer) and ``c``
+    (pulls)."""
     figure = plt.figure(figsize=wide(1, 5.4))
     grid = figure.add_gridspec(2, 2, width_ratios=[1, 1.7])
     truth, loss, pulls = (figure.add_subplot(place) for place in (grid[0, 0], grid[0, 1], grid[1, :]))
@@ -171,13 +147,7 @@ def real_figure(
 def ratio_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
     """Return the distributions of the ratio of two complexity constants, as written and as coded.
 
-    Parameters
-    ----------
-    values : DataFrame
-        See `bestarm_studies.linear_topm.values.ratio_values`; sizes of the instance from top to bottom.
-    title, setting : str
-        The finding; where and how.
-    """
+    ``values``: see `bestarm_studies.linear_topm.values.ratio_values`; sizes of the instance from top to bottom."""
     headings = {"as_written": "as written: columns, σ = 1/2", "as_coded": "as coded: spectral norm, σ = 1"}
     figure, axes = plt.subplots(1, 2, figsize=wide(1, 2.6), sharex=True, sharey=True)
     for axis, (convention, heading) in zip(axes, headings.items(), strict=True):

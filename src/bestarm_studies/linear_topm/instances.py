@@ -18,20 +18,9 @@ def classic_instance(n_arms: int, n_best: int, omega: float, sigma: float = 0.5)
 
     Arm 1 is :math:`e_1`, arms 2 to m are :math:`e_1 + e_a`, arm m + 1 is :math:`\cos\omega\, e_1 + \sin\omega\,
     e_{m+1}`, arm a > m + 1 is :math:`e_{a-1}`; :math:`\theta = e_1`. The paper prints :math:`e_1 + e_a` for every
-    :math:`a \leq m`, which would make the first arm :math:`2 e_1` and contradict the gaps it states.
-
-    Parameters
-    ----------
-    n_arms, n_best : int
-        K and m, with :math:`1 \leq m \leq K - 2`.
-    omega : float
-        Angle in radians, in :math:`(0, \pi/2)`; the gap is :math:`1 - \cos\omega`.
-
-    Raises
-    ------
-    ValueError
-        If ``n_best`` or ``omega`` is out of range.
-    """
+    :math:`a \leq m`, which would make the first arm :math:`2 e_1` and contradict the gaps it states. ``n_arms``,
+    ``n_best``: k and m, with :math:`1 \leq m \leq K - 2`; ``omega``: angle in radians, in :math:`(0, \pi/2)`; the gap
+    is :math:`1 - \cos\omega`. Raises ValueError if ``n_best`` or ``omega`` is out of range."""
     if not 1 <= n_best <= n_arms - 2:
         raise ValueError(f"n_best must be between 1 and n_arms - 2 = {n_arms - 2}, got {n_best}.")
     if not 0 < omega < np.pi / 2:

@@ -40,23 +40,11 @@ def _size(name: str) -> tuple[int, int, float]:
 def lastfm_instance(name: str, as_it_is: bool, sigma: float = 0.5) -> MisspecifiedBandit:
     """Return an instance on real features, with Gaussian noise.
 
-    Parameters
-    ----------
-    name : {"lastfm-103", "lastfm-50", "drugs-linear"}
-        Which arms. The drugs come without true means: theirs are the linear prediction and a deviation of the stated
-        size that no linear model can absorb.
-    as_it_is : bool
-        Whether the means are the true ones, else their linear prediction.
-    sigma : float, default=0.5
-        Standard deviation of a reward.
-
-    Raises
-    ------
-    DataUnavailable
-        If the file cannot be found; `stand_in_lastfm_instance` has the same schema.
-    ValueError
-        If the name is unknown or the file has another shape.
-    """
+    ``name`` ({"lastfm-103", "lastfm-50", "drugs-linear"}): which arms. The drugs come without true means: theirs are
+    the linear prediction and a deviation of the stated size that no linear model can absorb; ``as_it_is``: whether the
+    means are the true ones, else their linear prediction; ``sigma``: standard deviation of a reward. Raises
+    DataUnavailable if the file cannot be found; `stand_in_lastfm_instance` has the same schema. Raises ValueError if
+    the name is unknown or the file has another shape."""
     n_arms, n_features, _ = _size(name)
     found = read_linear_representation(
         fetch(name), n_arms=n_arms, n_features=n_features, with_truth=name != "drugs-linear"

@@ -25,15 +25,9 @@ from bestarm.interface import FloatArray
 class LinearRepresentation:
     """A linear model of some arms.
 
-    Attributes
-    ----------
-    features : ndarray, shape (n_arms, n_features)
-        Features of the arms.
-    theta : ndarray, shape (n_features,)
-        Parameter of the linear prediction.
-    truth : ndarray, shape (n_arms,), or None
-        True means, where the file has them.
-    """
+    ``features`` (ndarray, shape (n_arms, n_features)): features of the arms; ``theta`` (ndarray, shape (n_features,)):
+    parameter of the linear prediction; ``truth`` (ndarray, shape (n_arms,), or None): true means, where the file has
+    them."""
 
     features: FloatArray
     theta: FloatArray
@@ -46,20 +40,9 @@ def read_linear_representation(
 ) -> LinearRepresentation:
     """Read one file.
 
-    Parameters
-    ----------
-    path : Path
-        The ``.npz`` file.
-    n_arms, n_features : int
-        The shape that it must have.
-    with_truth : bool, default=True
-        Whether it must hold the true means.
-
-    Raises
-    ------
-    ValueError
-        If it is no such file, lacks an array, or an array has another shape or an entry that is not finite.
-    """
+    ``path``: the ``.npz`` file; ``n_arms``, ``n_features``: the shape that it must have; ``with_truth``: whether it
+    must hold the true means. Raises ValueError if it is no such file, lacks an array, or an array has another shape or
+    an entry that is not finite."""
     shapes = {"features": (n_arms, n_features), "theta": (n_features,)}
     if with_truth:
         shapes["ground_truth"] = (n_arms,)

@@ -21,20 +21,10 @@ from bestarm_studies.linear_topm.equal_gap import equal_gap_instance
 class MisspecifiedBandit(LinearBandit):
     """A linear bandit whose means deviate from the linear prediction.
 
-    Parameters
-    ----------
-    label, features, theta, sigma
-        As of `LinearBandit`; the features are one set, shared by all replications.
-    deviation : ndarray, shape (n_arms,)
-        What is added to the linear prediction of each arm, in units of reward.
-    data : {"synthetic", "real", "stand-in"}
-        Where the instance comes from.
-
-    Raises
-    ------
-    ValueError
-        If there is not one finite deviation per arm.
-    """
+    ``label``, ``features``, ``theta``, ``sigma``: as of `LinearBandit`; the features are one set, shared by all
+    replications; ``deviation`` (ndarray, shape (n_arms,)): what is added to the linear prediction of each arm, in units
+    of reward; ``data`` ({"synthetic", "real", "stand-in"}): where the instance comes from. Raises ValueError if there
+    is not one finite deviation per arm."""
 
     deviation: FloatArray | None = None
     data: str = "synthetic"
@@ -59,11 +49,7 @@ class MisspecifiedBandit(LinearBandit):
 def unexplained_deviation(features: FloatArray, level: float, seed: int = 0) -> FloatArray:
     """Return a random deviation that no linear model can absorb, scaled to a largest absolute value of ``level``.
 
-    Raises
-    ------
-    ValueError
-        If the arms are linearly independent, so that every vector of means is linear in the features.
-    """
+    Raises ValueError if the arms are linearly independent, so that every vector of means is linear in the features."""
     if np.linalg.matrix_rank(features) == len(features):
         raise ValueError(f"the {len(features)} arms are linearly independent, so any means are linear in the features.")
     drawn = np.random.default_rng(seed).uniform(-1.0, 1.0, len(features))

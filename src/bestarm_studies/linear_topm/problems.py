@@ -13,11 +13,7 @@ from bestarm_lab.study import load_study
 def parts_of(name: str, *, stand_in: bool = False) -> tuple[FiniteProblem, dict[str, Gifa]]:
     """Return the problem and the algorithms as written of an experiment.
 
-    Raises
-    ------
-    ValueError
-        If the name is that of no search.
-    """
+    Raises ValueError if the name is that of no search."""
     experiment = search_of(name)
     if stand_in and experiment.stand_in is not None:
         experiment = replace(experiment, problem=experiment.stand_in, stand_in=None)

@@ -38,17 +38,9 @@ def _recorded_totals(
 class RecordedRewards:
     """Arms that answer with a uniformly drawn entry of their column in a table of recorded rewards.
 
-    Parameters
-    ----------
-    label : str
-        Name of the instance; it keys the draws.
-    features : ndarray, shape (n_arms, n_features)
-        Arm features.
-    table : ndarray, shape (n_records, n_arms)
-        Recorded rewards, for example one row per patient and one column per drug.
-    data : {"real", "stand-in"}
-        Where the table comes from.
-    """
+    ``label``: name of the instance; it keys the draws; ``features`` (ndarray, shape (n_arms, n_features)): arm
+    features; ``table`` (ndarray, shape (n_records, n_arms)): recorded rewards, for example one row per patient and one
+    column per drug; ``data`` ({"real", "stand-in"}): where the table comes from."""
 
     label: str
     features: FloatArray

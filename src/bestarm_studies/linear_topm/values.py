@@ -54,21 +54,11 @@ def sample_complexity_values(
 ) -> pd.DataFrame:
     """Return the values of one panel of sample complexities, in the columns of a figure's CSV.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        Final rows of an experiment: ``convention, series, replication, pulls, correct, stopped, data``.
-    panel, profile : str
-        The panel's letter in the paper; the scale of the run.
-    recorded : mapping, optional
-        ``n`` and, for each series, [mean, standard deviation, errors] of the authors' own runs.
-
-    Returns
-    -------
-    DataFrame
-        Mean with its 95% t-interval and quantiles of the pulls, error frequency with its 95% Wilson interval, number of
-        runs that did not stop, and the authors' means with their 95% normal interval.
-    """
+    ``rows``: final rows of an experiment: ``convention, series, replication, pulls, correct, stopped, data``;
+    ``panel``, ``profile``: the panel's letter in the paper; the scale of the run; ``recorded``: ``n`` and, for each
+    series, [mean, standard deviation, errors] of the authors' own runs. Returns mean with its 95% t-interval and
+    quantiles of the pulls, error frequency with its 95% Wilson interval, number of runs that did not stop, and the
+    authors' means with their 95% normal interval."""
     outcomes = rows.assign(pulls=rows["pulls"].astype(float), wrong=1.0 - rows["correct"], open=~rows["stopped"])
     kinds: dict[str, tuple[str, str | float]] = {"mean": ("pulls", "mean")}
     kinds |= {"standard deviation": ("pulls", "standard deviation")}
@@ -88,11 +78,7 @@ def sample_complexity_values(
 def agreement_with_recorded(rows: pd.DataFrame, recorded: Mapping[str, Any]) -> pd.DataFrame:
     """Compare our means as coded with the authors' recorded ones: one z-test a series.
 
-    Returns
-    -------
-    DataFrame
-        ``series, ours, authors, ratio, z, p`` (two-sided, not yet adjusted for the number of tests).
-    """
+    Returns ``series, ours, authors, ratio, z, p`` (two-sided, not yet adjusted for the number of tests)."""
     table = []
     for series, group in rows[rows["convention"] == "as_coded"].groupby("series", sort=False):
         if series not in recorded:
@@ -116,18 +102,10 @@ def agreement_with_recorded(rows: pd.DataFrame, recorded: Mapping[str, Any]) -> 
 def growth_exponents(rows: Mapping[float, pd.DataFrame]) -> pd.DataFrame:
     """Return by which power of the gap each series' mean sample complexity grows.
 
-    Parameters
-    ----------
-    rows : mapping of float to DataFrame
-        Final rows for each gap, one convention; different gaps are different instances with independent noise. A gap at
-        which a run was cut is left out.
-
-    Returns
-    -------
-    DataFrame
-        ``series, slope, low, high, chi2, p, n``: weighted least squares of the log mean on the log gap, the weights
-        from the means' standard errors; its 95% interval; a test of the straight line itself; the smallest n.
-    """
+    ``rows`` (mapping of float to DataFrame): final rows for each gap, one convention; different gaps are different
+    instances with independent noise. A gap at which a run was cut is left out. Returns ``series, slope, low, high,
+    chi2, p, n``: weighted least squares of the log mean on the log gap, the weights from the means' standard errors;
+    its 95% interval; a test of the straight line itself; the smallest n."""
     rows = {gap: frame for gap, frame in rows.items() if frame["stopped"].all()}
     log_gap = np.log(list(rows))
     table = []
@@ -169,11 +147,7 @@ def run_family(section: Section, points: Mapping[str, float | str]) -> pd.DataFr
 def split_series(rows: pd.DataFrame, symbol: str) -> pd.DataFrame:
     """Return rows whose series read ``name, symbol = number`` with the name as series and the number as x.
 
-    Raises
-    ------
-    ValueError
-        If a series does not read so.
-    """
+    Raises ValueError if a series does not read so."""
     parts = rows["series"].str.extract(rf"^(?P<series>.+), {symbol} = (?P<x>[\d.]+)$")
     if parts.isna().any(axis=None):
         wrong = rows.loc[parts["x"].isna(), "series"].iloc[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -50,8 +50,8 @@ def _policy(series: object) -> object:
 
 def draw_share_found(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> Axes:
     """Draw the share of runs that have seen a top arm against the batch, and the exact law of random batches dotted.
-    Bands end where all runs have, so that they do not hide each other. Right of the axis stands, for each series, how
-    many runs never did."""
+    Bands end where all runs have, so that they do not hide each other. Right of the axis stands how many runs never
+    did, for each series that has such runs."""
     mine = values[values["statistic"] == "share found"]
     over = mine.groupby("series", sort=False)["value"].shift() >= 1.0
     banded = mine.assign(low=mine["low"].mask(over), high=mine["high"].mask(over))
@@ -59,21 +59,30 @@ def draw_share_found(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> 
     draw_lines(axis, banded, order, marks="band", possible=(0.0, 1.0), highlight=order)
     law = mine[mine["series"] == RANDOM_LAW]
     axis.plot(law["x"], law["value"], color="0.35", ls=DOTS, lw=1.6, label=RANDOM_LAW, zorder=2)
-    ends = mine[mine["x"] == mine["x"].max()].set_index("series")
-    there = sorted((s for s in order if s in ends.index), key=lambda s: ends.loc[s, "value"])
-    heights = _apart(np.array([float(ends["value"].loc[s]) for s in there]), 0.085)
-    for series, height in zip(there, heights, strict=True):
-        n = int(ends["n"].loc[series])
-        never = n - round(float(ends["value"].loc[series]) * n)
-        colour = style_of(series).colour
-        axis.text(1.02, height, f"{never} of {n}", transform=axis.transAxes, color=colour, size=8, va="center")
-    axis.text(1.02, min(heights[-1] + 0.11, 1.1), "never", transform=axis.transAxes, color="0.35", size=8, va="center")
+    ends = mine[(mine["x"] == mine["x"].max()) & (mine["value"] < 1.0) & mine["series"].isin(order)]
+    ends = ends.sort_values("value")
+    for (_, end), height in zip(ends.iterrows(), _apart(ends["value"].to_numpy(dtype=np.float64), 0.085), strict=True):
+        colour, marker, _ = style_of(end["series"])
+        mark: dict[str, Any] = {
+            "color": colour,
+            "marker": marker,
+            "ms": 4,
+            "mec": colour if marker == "x" else "black",
+            "mew": 0.4,
+        }
+        axis.plot(
+            1.03, height, **mark | ({"mew": 1.2} if marker == "x" else {}), clip_on=False, transform=axis.transAxes
+        )
+        never = f"{end['n'] * (1.0 - end['value']):.0f} never"
+        axis.text(1.06, height, never, transform=axis.transAxes, color=colour, size=8, va="center")
     return axis
 
 
 def _apart(heights: np.ndarray, gap: float) -> np.ndarray:
     """Return increasing heights moved as little as needed to keep a distance and to stay between 0 and 1."""
     found = heights.copy()
+    if not len(found):
+        return found
     for i in range(1, len(found)):
         found[i] = max(found[i], found[i - 1] + gap)
     found = found - max(found[-1] - 1.0, 0.0)
@@ -89,7 +98,7 @@ def draw_batches(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> Axes
     mine = values[values["statistic"] == "batches"]
     exact = mine[mine["series"] == RANDOM_LAW]
     axis.plot(exact["x"], exact["value"], color="0.35", ls=DOTS, lw=1.6, label=RANDOM_LAW, zorder=1)
-    draw_lines(axis, mine[mine["series"] != RANDOM_LAW], order, log="x", possible=(0.0, None), highlight=order)
+    draw_lines(axis, mine[mine["series"] != RANDOM_LAW], order, log="x", highlight=order)
     lost = values[(values["statistic"] == "censored") & (values["value"] > 0)]
     for series, x in lost[["series", "x"]].itertuples(index=False):
         if series in order:
@@ -111,6 +120,10 @@ def draw_batches(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> Axes
     axis.set_xlim(taus[-1] * 1.25, taus[0] / 1.25)
     axis.set_xticks(taus, [f"{t:g}" for t in taus])
     axis.minorticks_off()
+    drawn = mine[mine["series"].isin([*order, RANDOM_LAW])]
+    lowest, highest = (drawn[[end, "value"]].to_numpy(dtype=np.float64) for end in ("low", "high"))
+    _log_ticks(axis, (3, 10, 30, 100))
+    axis.set_ylim(0.85 * float(np.nanmin(lowest)), 1.15 * float(np.nanmax(highest)))
     return axis
 
 
@@ -129,7 +142,7 @@ def hits_figure(
     row in inches."""
     panels = list(dict.fromkeys(values["panel"]))
     places = [(heading, order, part) for heading, order in columns.items() for part in parts]
-    n_columns = len(places) if len(places) > 1 else min(2, len(panels))
+    n_columns = len(places) if len(places) > 1 else min(2 if len(panels) <= 6 else 3, len(panels))  # three rows
     cells = [(panel, *place) for panel in panels for place in places]
     n_rows = -(-len(cells) // n_columns)
     compared: Literal["none", "row"] = "row" if len(columns) == n_columns else "none"  # one part, group beside group
@@ -138,7 +151,8 @@ def hits_figure(
         mine = values[values["panel"] == panel]
         (draw_share_found if part == "share" else draw_batches)(axis, mine, order)
         stand_in = " · stand-in data" if (mine["data"] == "stand-in").any() else ""
-        axis.set_title(": ".join(filter(None, [panel, heading])) + stand_in)
+        name = ": ".join(filter(None, [panel, heading])) + stand_in
+        axis.set_title(name.replace(", ", ",\n") if n_columns > 2 else name)
         axis.set_xlabel("batch" if part == "share" else "top quantile τ (the best to the right)")
         if part != cells[number - 1][3] or number % n_columns == 0:
             axis.set_ylabel(PARTS[part].replace("with a", "with\na").replace("until a top arm ", "until a top arm\n"))
@@ -177,7 +191,6 @@ def networks_figure(
         if part == "batches":
             axis.set_xticks(axis.get_xticks(), [f"{100 * tau:g}" for tau in axis.get_xticks()])
     if part == "batches":
-        _log_ticks(axes[0, 0], (3, 10, 30, 100))
         drawn = values[(values["statistic"] == "batches") & values["series"].isin([*order, RANDOM_LAW])]
         lowest, highest = (drawn[[end, "value"]].to_numpy(dtype=np.float64) for end in ("low", "high"))
         axes[0, 0].set_ylim(0.85 * float(np.nanmin(lowest)), 1.15 * float(np.nanmax(highest)))

@@ -1,4 +1,4 @@
-"""Rows of batch searches to plotted values: batches until a top arm and their ratios, share of runs that found one.
+"""Rows of batch searches to plotted values: batches until a top arm, their ratios, share found, rewards.
 
 Of the paper: Appendix E.1.
 """
@@ -13,7 +13,7 @@ import pandas as pd
 
 from bestarm.interface import FloatArray
 from bestarm_lab.claims.statistics import log_ratio
-from bestarm_lab.figures.values import as_values, share_interval
+from bestarm_lab.figures.values import as_values, paired_effects, share_interval, summarise
 from bestarm_studies.oae.checks import first_hit
 from bestarm_studies.oae.first_hits import (
     BEYOND,
@@ -25,11 +25,13 @@ from bestarm_studies.oae.first_hits import (
     random_mean,
     random_survival,
     until_found,
+    whole_runs,
     without_broken,
 )
 
 RANDOM_LAW = "RandomBatch, exact law"
 _RESAMPLES = 4000
+BLOCK_ENDS = (5, 10, 20, 50, 100, 150)  # of batches over which rewards are averaged
 
 
 def by_set(*tables: pd.DataFrame, series: Sequence[str] = ()) -> dict[str, pd.DataFrame]:
@@ -151,3 +153,21 @@ def batch_ratios(sets: Mapping[str, pd.DataFrame], pairs: Pairs, profile: str, *
                 line = {"series": heading, "x": name, "value": value, "low": low, "high": high, "n": estimate.n}
                 found.append(line | {"data": data})
     return as_values(pd.DataFrame(found), panel=panel, statistic="ratio", profile=profile)
+
+
+def block_rewards(
+    rows: pd.DataFrame, panel: str, profile: str, *, over: str = "Greedy", ends: Sequence[int] = BLOCK_ENDS
+) -> pd.DataFrame:
+    """Return the mean reward of a batch over blocks of batches, and what it is above that of ``over`` in the same run.
+    x is the last batch of a block, which begins after the one before; the first batch is random and left out.
+    Statistics ``reward`` and ``gain in reward``, paired, with 95% t-intervals over `whole_runs`."""
+    kept = whole_runs(without_broken(rows))
+    kept = kept[kept["round"] > 1]
+    blocks = pd.cut(kept["round"], [1, *ends], labels=list(ends)).astype("Int64")
+    means = kept.assign(x=blocks).groupby(["series", "replication", "x"], sort=False)["reward"].mean().reset_index()
+    frames = [summarise(means, {"reward": ("reward", "mean")}, x="x", panel=panel, profile=profile)]
+    lines = {str(s): {"": (str(s), over)} for s in means["series"].unique() if s != over}
+    for end, block in means.groupby("x"):
+        gains = paired_effects(block, "reward", statistic="gain in reward", profile=profile, panel=panel, lines=lines)
+        frames.append(gains.assign(x=end))
+    return pd.concat(frames, ignore_index=True)

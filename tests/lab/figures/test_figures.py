@@ -193,7 +193,7 @@ EFFECTS = as_values(
             ("b", "A", "x", -0.2, -0.3, -0.1),
             ("b", "A", "still", 0.0, 0.0, 0.0),
             ("b", "B", "", 0.1, 0.1, 0.1),
-            ("b", "B", "y", 0.3, 0.2, 0.4),
+            ("b", "B", "y", 0.3, -0.2, 0.4),
         ],
         columns=["panel", "series", "x", "value", "low", "high"],
     ),
@@ -216,7 +216,9 @@ def test_a_forest_has_one_range_a_key_and_headings():
     assert "as written: 0.500" in [text.get_text() for text in left.texts]
     assert "Nothing changes with A: still." in made.texts[1].get_text().replace("\n", " ")
     assert made.legends[0].get_texts()[0].get_text() == "as written"
-    assert "worse" in left.get_xlabel()
+    drawn = [line for axis in made.axes for line in axis.lines if line.get_marker() not in ("", "None")]
+    assert [line.get_ydata()[0] for line in drawn if line.get_markerfacecolor() == "white"] == [3]  # B, y alone
+    assert made.legends[0].get_title().get_text() == "change · better ←  → worse"
 
 
 def test_a_forest_in_which_nothing_moves_shows_all_of_it():

@@ -30,16 +30,16 @@ from bestarm_studies.oae.network_fits import class_name, fit_rows, fit_values, f
 from bestarm_studies.oae.problem.evolution import evolution_figure
 from bestarm_studies.oae.realizable.teacher_spread import FACTOR, SEARCHES, spread_table, spread_values
 from bestarm_studies.oae.series import DEFAULT_STEP_SIZES, STEP_SIZES
-from bestarm_studies.oae.uci.figures import reward_values
 from bestarm_studies.oae.values import (
     RANDOM_LAW,
     batches_until_top,
+    block_rewards,
     bootstrap_interval,
     hits_table,
     search_values,
     share_found,
 )
-from bestarm_studies.oae.vanilla.figures import divergence_table, divergence_values, reward_gains
+from bestarm_studies.oae.vanilla.figures import divergence_table, divergence_values
 
 
 def made_rows(first: dict[str, list[int]], rounds: int = 10, name: str = "set") -> pd.DataFrame:
@@ -168,11 +168,8 @@ def test_the_share_of_runs_that_have_found_a_top_arm():
     np.testing.assert_allclose(law, 1.0 - random_survival(1000, 0.01, 3, 10))
 
 
-def test_rewards_and_tables():
-    """One row a batch; censored runs stand in the table."""
+def test_censored_runs_stand_in_the_table():
     rows = made_rows({"A": [1, 4, 11]})
-    rewards = reward_values(rows, "set", "laptop")
-    assert rewards.loc[rewards["statistic"] == "reward", "value"].tolist() == [0.25] * 10
     table = hits_table(batches_until_top(rows, "set", "laptop", batch=3))
     assert "(1 of 3 never)" in table.loc[table["series"] == "A", "set"].item()
 
@@ -192,7 +189,7 @@ def test_the_figure_shows_shares_law_and_who_never_found():
     parts = [batches_until_top(rows, "set", "laptop", batch=3), share_found(rows, "set", "laptop", batch=3)]
     figure = hits_figure(pd.concat(parts), {"": ["RandomBatch", "Greedy"]}, title="Greedy is faster")
     share, batches = figure.axes
-    assert {"2 of 3", "0 of 3", "never"} <= {text.get_text() for text in share.texts}
+    assert [text.get_text() for text in share.texts] == ["2 never"]
     assert RANDOM_LAW in [line.get_label() for line in batches.lines]
     assert any(line.get_markerfacecolor() == "white" for line in batches.lines)
     assert "n = 3 runs" in figure.texts[1].get_text()
@@ -222,7 +219,11 @@ def test_gains_in_reward_are_paired_and_stand_at_the_end_of_their_block():
     noise = rows["replication"] * 1.0  # of both: it cancels
     block = rows["round"].map(lambda k: 100.0 if k <= 1 else 0.5 if k <= 3 else -0.25)
     rows = rows.assign(reward=noise + np.where(rows["series"] == "MeanOpt", block, 0.0))
-    found = reward_gains(rows, "set", "laptop", ends=(3, 10))
+    both = block_rewards(rows, "set", "laptop", ends=(3, 10))
+    rewards = both[both["statistic"] == "reward"].set_index(["series", "x"])["value"]
+    assert rewards["MeanOpt"].tolist() == pytest.approx([1.5, 0.75])
+    assert rewards["Greedy"].tolist() == pytest.approx([1.0, 1.0])
+    found = both[both["statistic"] == "gain in reward"]
     assert found["series"].tolist() == ["MeanOpt"] * 2
     assert found["x"].tolist() == [3, 10]
     assert found[["value", "low", "high"]].to_numpy() == pytest.approx(np.array([[0.5] * 3, [-0.25] * 3]))

@@ -16,7 +16,7 @@ from bestarm.policies.gaussian.batch_gp import BatchGP
 from bestarm.policies.gaussian.gp_state import BatchGPState
 from bestarm.streams import Streams
 from bestarm_lab.claims.verdicts import Decision
-from bestarm_lab.experiments.watched import watched
+from bestarm_lab.experiments.observed import watched
 from bestarm_lab.figures.styles import DOTS_AND_DASHES, Style
 from bestarm_lab.figures.values import QUANTILES, as_values
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms

@@ -23,7 +23,7 @@ from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
-from bestarm_lab.experiments.watched import watched
+from bestarm_lab.experiments.observed import watched
 from bestarm_lab.figures.figures import line_panels, runs_text
 from bestarm_lab.figures.styles import DOTS, Style
 from bestarm_lab.figures.values import summarise

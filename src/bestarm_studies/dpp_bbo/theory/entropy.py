@@ -17,7 +17,7 @@ from bestarm.policies.gaussian.batch_gp import BatchGP
 from bestarm.policies.gaussian.gp_state import BatchGPState
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
-from bestarm_lab.experiments.watched import watched
+from bestarm_lab.experiments.observed import watched
 from bestarm_lab.figures.values import as_values, summarise
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 from bestarm_studies.dpp_bbo.gp_draws import BLOCK, batch_kernel

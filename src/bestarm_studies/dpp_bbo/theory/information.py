@@ -21,7 +21,7 @@ from bestarm.policies.gaussian.batch_gp import BatchGP
 from bestarm.policies.gaussian.gp_state import BatchGPState
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
-from bestarm_lab.experiments.watched import watched
+from bestarm_lab.experiments.observed import watched
 from bestarm_lab.figures.figures import draw_lines, headed, legend_below, wide
 from bestarm_lab.figures.styles import DOTS, Style
 from bestarm_lab.figures.values import as_values

@@ -15,15 +15,7 @@ from bestarm.kernels import Stationary
 def averages_kernel(base: Any, points: FloatArray, averaging: FloatArray) -> Any:
     r"""Return a GPy kernel whose inputs are row numbers of A and whose covariance is :math:`A k(X, X) A^\top`.
 
-    Parameters
-    ----------
-    base : GPy.kern.Kern
-        k.
-    points : ndarray, shape (n, d)
-        X.
-    averaging : ndarray, shape (t, n)
-        A.
-    """
+    ``base``: k; ``points`` (ndarray, shape (n, d)): X; ``averaging`` (ndarray, shape (t, n)): A."""
     from GPy.kern import Kern  # seconds to import, and only needed here
 
     class Averages(Kern):
@@ -72,24 +64,11 @@ def fit_hyperparameters(
 ) -> tuple[Any, float]:
     """Return a kernel and a noise variance that maximise the likelihood of averages, found by GPy from one start.
 
-    GPy's own model adds 1e-8 to the noise variance.
-
-    Parameters
-    ----------
-    kernel : Stationary or GPy.kern.Kern
-        Where to start; what is returned is of the same kind.
-    points, rewards, averaging : ndarray, shapes (n, d), (t,) and (t, n)
-        X, Y and A; by default every reward is that of one point.
-    noise_variance : float
-        Where to start.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer rewards than hyper-parameters, shapes that do not fit, or numbers that are not finite.
-    RuntimeError
-        If GPy's optimiser stops at its largest number of evaluations.
-    """
+    GPy's own model adds 1e-8 to the noise variance. ``kernel``: where to start; what is returned is of the same kind;
+    ``points``, ``rewards``, ``averaging`` (ndarray, shapes (n, d), (t,) and (t, n)): X, Y and A; by default every
+    reward is that of one point; ``noise_variance``: where to start. Raises ValueError if there are fewer rewards than
+    hyper-parameters, shapes that do not fit, or numbers that are not finite. Raises RuntimeError if GPy's optimiser
+    stops at its largest number of evaluations."""
     from GPy.models import GPRegression
 
     base = kernel.to_gpy(np.shape(points)[-1]) if isinstance(kernel, Stationary) else kernel.copy()

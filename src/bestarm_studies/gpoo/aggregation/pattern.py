@@ -25,19 +25,9 @@ def pattern_rows(
 ) -> pd.DataFrame:
     """Return how far the model's mean lies from f, and from f smoothed by a box, after some evaluations.
 
-    Parameters
-    ----------
-    budgets : sequence of int
-        After how many evaluations.
-    width : float
-        Of the box that smooths f; it is cut at the ends of the interval.
-
-    Returns
-    -------
-    DataFrame
-        ``convention, series, replication, budget``, and the root mean squared errors ``error`` and ``smoothed_error``
-        on 500 points.
-    """
+    ``budgets`` (sequence of int): after how many evaluations; ``width``: of the box that smooths f; it is cut at the
+    ends of the interval. Returns ``convention, series, replication, budget``, and the root mean squared errors
+    ``error`` and ``smoothed_error`` on 500 points."""
     return of_all(_pattern_of, searches, conventions, workers, replications, seed, budgets, width)
 
 

@@ -25,23 +25,11 @@ def slope_values(
 ) -> pd.DataFrame:
     """Return what the slope of GPTree's modulus does, as plotted values; x is the slope.
 
-    Parameters
-    ----------
-    growth : DataFrame
-        Rows of `bestarm_studies.gpoo.trees.growth_rows`, with series "GPTree, slope s".
-    slopes : mapping of str to DataFrame
-        Function to rows of regret of the same series.
-    controls : mapping of str to DataFrame
-        Function to rows that have the series "GP-UCB on 64 cells".
-    profile : str
-        Scale.
-
-    Returns
-    -------
-    DataFrame
-        Panel "leaves": how many there are before the first reward. One panel for each function: the mean regret over
-        `BUDGETS`, of GP-UCB the same at every slope, and ``off peak``, the share of runs that end off the highest peak.
-    """
+    ``growth``: rows of `bestarm_studies.gpoo.trees.growth_rows`, with series "GPTree, slope s"; ``slopes`` (mapping of
+    str to DataFrame): function to rows of regret of the same series; ``controls`` (mapping of str to DataFrame):
+    function to rows that have the series "GP-UCB on 64 cells". Returns panel "leaves": how many there are before the
+    first reward. One panel for each function: the mean regret over `BUDGETS`, of GP-UCB the same at every slope, and
+    ``off peak``, the share of runs that end off the highest peak."""
 
     def by_slope(rows: pd.DataFrame) -> pd.DataFrame:
         slope = rows["series"].str.extract(r"slope ([\d.]+)")[0].astype(float)

@@ -53,21 +53,10 @@ def regret_figure(
 ) -> Figure:
     """Return the reward functions (row 1) over the regret of each convention (rows below), one column for each panel.
 
-    Parameters
-    ----------
-    functions : mapping of str to DataFrame
-        Panel to `bestarm_studies.gpoo.values.function_values`.
-    values : DataFrame
-        Plotted values with ``panel`` and ``convention``; statistics "mean" and "standard deviation".
-    order : sequence of str
-        Series.
-    title, setting : str
-        The finding; where and how.
-    titles : mapping of str to str
-        Panel to heading.
-    marks : {"band", "standard deviation"}
-        The band: the 95% interval of the mean, or one standard deviation over runs.
-    """
+    ``functions`` (mapping of str to DataFrame): panel to `bestarm_studies.gpoo.values.function_values`; ``values``:
+    plotted values with ``panel`` and ``convention``; statistics "mean" and "standard deviation"; ``order`` (sequence of
+    str): series; ``titles`` (mapping of str to str): panel to heading; ``marks`` ({"band", "standard deviation"}): the
+    band: the 95% interval of the mean, or one standard deviation over runs."""
     given = {
         "statistic": "mean",
         "x": "budget N (evaluations)",

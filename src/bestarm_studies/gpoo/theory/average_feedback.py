@@ -18,7 +18,7 @@ from scipy import stats
 from bestarm.designs.partition_tree import EXPANDED
 from bestarm.policies.cells.stooo import Stooo
 from bestarm_lab.claims.verdicts import Decision
-from bestarm_lab.experiments.watched import watched
+from bestarm_lab.experiments.observed import watched
 from bestarm_lab.figures.values import (
     as_values,
 )
@@ -54,29 +54,13 @@ def average_bound_rows(
 ) -> pd.DataFrame:
     r"""Return how far AVE-StoOO uses the bounds of Lemma 6 and of Theorem 3, at some budgets of one run.
 
-    Parameters
-    ----------
-    problem : partial
-        One function, with a setting ``n_representatives``.
-    replications : int
-        Runs.
-    seed : int
-        Seed of the project.
-    sizes : sequence of int
-        S, one series each. :math:`\delta(h)=c2^{-h}` has the c that Assumption 3 needs for the function.
-    budgets : sequence of int
-        N; the rule of AVE-StoOO does not know it, so one run has them all.
-    max_depth : int
-        Nodes down to this depth may be divided.
-
-    Returns
-    -------
-    DataFrame
-        ``convention, series, replication, budget, regret``; ``optimality_share``, the largest
-        :math:`(f^*-\bar F)/3\delta(h)` of a divided cell for which :math:`3\delta(h)` is less than f varies, and
-        ``optimality_binds``, whether there are any; ``bound``, :math:`3\delta(h_N)` of Theorem 3, ``regret_share``, the
-        regret over it, and ``regret_binds``, whether it is less than f varies.
-    """
+    ``problem``: one function, with a setting ``n_representatives``; ``sizes`` (sequence of int): S, one series each.
+    :math:`\delta(h)=c2^{-h}` has the c that Assumption 3 needs for the function; ``budgets`` (sequence of int): N; the
+    rule of AVE-StoOO does not know it, so one run has them all; ``max_depth``: nodes down to this depth may be divided.
+    Returns ``convention, series, replication, budget, regret``; ``optimality_share``, the largest :math:`(f^*-\bar
+    F)/3\delta(h)` of a divided cell for which :math:`3\delta(h)` is less than f varies, and ``optimality_binds``,
+    whether there are any; ``bound``, :math:`3\delta(h_N)` of Theorem 3, ``regret_share``, the regret over it, and
+    ``regret_binds``, whether it is less than f varies."""
     found = [
         _bounds_used(problem(n_representatives=size), size, replications, seed, budgets, max_depth) for size in sizes
     ]
@@ -128,25 +112,9 @@ def mean_event_rows(
 ) -> pd.DataFrame:
     r"""Return whether the event of AVE-StoOO's analysis (Lemma 5) held: every mean within its width in every round.
 
-    Parameters
-    ----------
-    problem : partial
-        With a setting ``sigma``.
-    replications : int
-        Runs.
-    seed : int
-        Seed of the project.
-    policy : Stooo
-        AVE-StoOO.
-    sigmas : sequence of float
-        Standard deviations of the noise; 1/2 is the sub-Gaussian scale of rewards in [0, 1], which the lemma assumes.
-
-    Returns
-    -------
-    DataFrame
-        ``convention, series, replication, budget, event_share``: the largest
-        :math:`|\hat\mu-\bar F|/\sqrt{2\log(t^2/\theta)/T}`.
-    """
+    ``problem``: with a setting ``sigma``; ``policy``: AVE-StoOO; ``sigmas`` (sequence of float): standard deviations of
+    the noise; 1/2 is the sub-Gaussian scale of rewards in [0, 1], which the lemma assumes. Returns ``convention,
+    series, replication, budget, event_share``: the largest :math:`|\hat\mu-\bar F|/\sqrt{2\log(t^2/\theta)/T}`."""
 
     def look(state: Any, bandit: DesignedBandit) -> dict[str, Any]:
         t = np.maximum(state.n_rounds, 1)[:, None]

@@ -11,7 +11,7 @@ import pandas as pd
 
 from bestarm.policies.cells.gpoo import Gpoo
 from bestarm_lab.claims.verdicts import Decision
-from bestarm_lab.experiments.watched import watched
+from bestarm_lab.experiments.observed import watched
 from bestarm_studies.gpoo.checks import Rows, Test
 from bestarm_studies.gpoo.functions import DesignedBandit
 
@@ -21,22 +21,8 @@ def cost_rows(
 ) -> pd.DataFrame:
     """Return the multiplications of whole runs of GPOO, counted and not timed.
 
-    Parameters
-    ----------
-    problem : partial
-        One function.
-    replications : int
-        Runs; the first is counted.
-    seed : int
-        Seed of the project.
-    budgets : sequence of int
-        N.
-
-    Returns
-    -------
-    DataFrame
-        ``replication, budget, multiplications``.
-    """
+    ``problem``: one function; ``replications``: runs; the first is counted; ``budgets`` (sequence of int): N. Returns
+    ``replication, budget, multiplications``."""
 
     def look(state: Any, bandit: DesignedBandit) -> dict[str, list[int]]:
         t = int(state.n_observed[0])

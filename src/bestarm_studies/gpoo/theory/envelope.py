@@ -12,7 +12,7 @@ import pandas as pd
 from bestarm.designs.partition_tree import LEAF
 from bestarm.policies.cells.gpoo import Gpoo
 from bestarm_lab.claims.verdicts import Decision
-from bestarm_lab.experiments.watched import watched
+from bestarm_lab.experiments.observed import watched
 from bestarm_studies.gpoo.checks import Rows, Test
 from bestarm_studies.gpoo.functions import DesignedBandit
 from bestarm_studies.gpoo.theory.assumptions import largest_slopes
@@ -29,25 +29,9 @@ def envelope_rows(
 ) -> pd.DataFrame:
     """Return of how many leaves of each run the Lipschitz envelope exceeds the b-value.
 
-    Parameters
-    ----------
-    problem : partial
-        One function, with a setting ``n_representatives``.
-    replications : int
-        Runs.
-    seed : int
-        Seed of the project.
-    policy : Gpoo
-        What searches.
-    sizes : sequence of int
-        S, one series each.
-
-    Returns
-    -------
-    DataFrame
-        ``series, replication``; ``leaves``, those of all rounds whose average is in its interval, and ``beyond``, how
-        many of them have an envelope above b.
-    """
+    ``problem``: one function, with a setting ``n_representatives``; ``policy``: what searches; ``sizes`` (sequence of
+    int): S, one series each. Returns ``series, replication``; ``leaves``, those of all rounds whose average is in its
+    interval, and ``beyond``, how many of them have an envelope above b."""
     found = [_envelopes_of(problem(n_representatives=size), policy, replications, seed) for size in sizes]
     names = [f"S = {size}" for size in sizes]
     return pd.concat([rows.assign(series=name) for name, rows in zip(names, found, strict=True)], ignore_index=True)

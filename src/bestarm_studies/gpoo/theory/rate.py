@@ -29,17 +29,10 @@ from bestarm_studies.gpoo.checks import Test
 def near_optimality(problem: CellBandit, radius_factor: float) -> tuple[float, float]:
     r"""Return (d, C): the near-optimality dimension of f on an interval, counted on a grid ([1]_, Definition 4).
 
-    The largest number of disjoint balls of radius :math:`\eta\epsilon` with centres in
-    :math:`\{f\geq f^*-\epsilon\}` is counted greedily for :math:`\epsilon\in[10^{-3}, 1]`; d is the slope of its
-    logarithm against :math:`\log1/\epsilon`, at least 0, and C the smallest constant that then bounds every count.
-
-    Parameters
-    ----------
-    problem : CellBandit
-        One function on an interval.
-    radius_factor : float
-        :math:`\eta`.
-    """
+    The largest number of disjoint balls of radius :math:`\eta\epsilon` with centres in :math:`\{f\geq f^*-\epsilon\}`
+    is counted greedily for :math:`\epsilon\in[10^{-3}, 1]`; d is the slope of its logarithm against
+    :math:`\log1/\epsilon`, at least 0, and C the smallest constant that then bounds every count. ``problem``: one
+    function on an interval; ``radius_factor``: :math:`\eta`."""
     x = np.linspace(problem.partition.lower[0], problem.partition.upper[0], 200_001)
     values = problem.evaluate(x[:, None])
     epsilons = np.geomspace(1e-3, 1.0, 25)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from bestarm.policies.cells.gpoo import Gpoo
 from bestarm_lab.claims.verdicts import Decision
-from bestarm_lab.experiments.watched import watched
+from bestarm_lab.experiments.observed import watched
 from bestarm_studies.gpoo.checks import Rows, Test
 from bestarm_studies.gpoo.functions import DesignedBandit
 
@@ -20,22 +20,8 @@ def single_feedback_rows(
 ) -> pd.DataFrame:
     """Return how far the means of all live cells are from ordinary regression at the centres, round by round.
 
-    Parameters
-    ----------
-    problem : partial
-        One function, with one representative of each cell.
-    replications : int
-        Runs; the first is compared.
-    seed : int
-        Seed of the project.
-    policy : Gpoo
-        What searches.
-
-    Returns
-    -------
-    DataFrame
-        ``replication, round``, and ``difference``, the largest of a cell.
-    """
+    ``problem``: one function, with one representative of each cell; ``replications``: runs; the first is compared;
+    ``policy``: what searches. Returns ``replication, round``, and ``difference``, the largest of a cell."""
 
     def look(state: Any, bandit: DesignedBandit) -> dict[str, list[Any]] | None:
         t = int(state.n_observed[0])

@@ -25,17 +25,8 @@ _DEPTHS = ("#004C78", "#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#A34800", "#C
 def draw_cells(axis: Axes, values: pd.DataFrame, curve: pd.DataFrame, *, envelope: float | None = None) -> Axes:
     """Draw what a search has found of every leaf: its mean, its width, and how much f may vary beyond.
 
-    Parameters
-    ----------
-    axis : Axes
-        Where to draw.
-    values : DataFrame
-        A "tree" panel.
-    curve : DataFrame
-        f: ``x, value``.
-    envelope : float, optional
-        L: draw, in orange, the smallest of :math:`f(x_s)+L|x-x_s|` over two representatives of each leaf.
-    """
+    ``values``: a "tree" panel; ``curve``: f: ``x, value``; ``envelope``: L: draw, in orange, the smallest of
+    :math:`f(x_s)+L|x-x_s|` over two representatives of each leaf."""
     nodes = nodes_of(values)
     leaves = nodes[nodes["leaf"] > 0]
     x, f = curve["x"].to_numpy(dtype=np.float64), curve["value"].to_numpy(dtype=np.float64)

@@ -21,23 +21,10 @@ def ranking_values(
 ) -> pd.DataFrame:
     """Return how GPOO under each setting stands against other algorithms: paired differences of mean regret.
 
-    Parameters
-    ----------
-    settings : DataFrame
-        Rows whose series are "S = s, setting".
-    others : DataFrame
-        Rows of the other algorithms on the same function, hence on the same noise.
-    rivals : mapping
-        For each "S = s" the series of ``others`` that it is compared with.
-    panel, profile : str
-        Function; scale.
-
-    Returns
-    -------
-    DataFrame
-        Columns of a figure's CSV: x is the setting, the series "S = s against rival", the statistic the measure; a
-        value below 0 is in GPOO's favour.
-    """
+    ``settings``: rows whose series are "S = s, setting"; ``others``: rows of the other algorithms on the same function,
+    hence on the same noise; ``rivals``: for each "S = s" the series of ``others`` that it is compared with; ``panel``,
+    ``profile``: function; scale. Returns columns of a figure's CSV: x is the setting, the series "S = s against rival",
+    the statistic the measure; a value below 0 is in GPOO's favour."""
     budgets = sorted(set(settings["budget"]) & set(range(BUDGETS[0], BUDGETS[1] + 1)))
     both = pd.concat([settings, others])
     both = both[both["budget"].isin(budgets) & both["budget"].between(*BUDGETS)]
@@ -69,15 +56,8 @@ def rankings(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return `ranking_values` against `RIVALS` on every function, and `ranking_table` for each thing that is varied.
 
-    Parameters
-    ----------
-    settings : mapping
-        What is varied to function to rows.
-    others : mapping of str to DataFrame
-        Function to rows of the rivals.
-    profile : str
-        Scale.
-    """
+    ``settings``: what is varied to function to rows; ``others`` (mapping of str to DataFrame): function to rows of the
+    rivals."""
     values, tables = [], []
     for varied, rows in settings.items():
         mine = pd.concat([ranking_values(rows[f], others[f], RIVALS, f, profile) for f in rows], ignore_index=True)

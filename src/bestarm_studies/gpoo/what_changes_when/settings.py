@@ -108,22 +108,10 @@ def setting_effects(
 ) -> pd.DataFrame:
     """Return what each setting adds to GPOO's regret at one budget: paired differences with 95% intervals.
 
-    Parameters
-    ----------
-    found : mapping of str to DataFrame
-        What is varied to rows whose series are "S = s, setting".
-    references : mapping of str to str
-        What is varied to the setting that the others are compared with.
-    budget : int
-        Number of evaluations.
-    panel, profile : str
-        Function; scale.
-
-    Returns
-    -------
-    DataFrame
-        Columns of a figure's CSV: the series is "GPOO (S = s)", x the setting, and empty for the reference itself.
-    """
+    ``found`` (mapping of str to DataFrame): what is varied to rows whose series are "S = s, setting"; ``references``
+    (mapping of str to str): what is varied to the setting that the others are compared with; ``budget``: number of
+    evaluations; ``panel``, ``profile``: function; scale. Returns columns of a figure's CSV: the series is "GPOO (S =
+    s)", x the setting, and empty for the reference itself."""
     table = []
     for varied, rows in found.items():
         mine = rows[rows["budget"] == budget]

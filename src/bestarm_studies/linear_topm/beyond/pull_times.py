@@ -20,24 +20,10 @@ def pull_times(
 ) -> pd.DataFrame:
     """Return the time of a pull of every algorithm in every cell, measured several times.
 
-    Parameters
-    ----------
-    cells : mapping
-        Point on the axis (K or N) → the instance's constructor and the algorithms.
-    replications : int
-        Measurements, each on other runs.
-    side_by_side : int
-        Runs that advance together.
-    rounds : int
-        Rounds that are timed in each measurement.
-    seed, workers : int
-        Seed of the project; processes, of which one is used, since others would disturb the measurement.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``convention, series, x, replication, microseconds``.
-    """
+    ``cells``: point on the axis (K or N) → the instance's constructor and the algorithms; ``replications``:
+    measurements, each on other runs; ``side_by_side``: runs that advance together; ``rounds``: rounds that are timed in
+    each measurement; ``seed``, ``workers``: seed of the project; processes, of which one is used, since others would
+    disturb the measurement. Returns columns ``convention, series, x, replication, microseconds``."""
     frames = []
     for x, (make, algorithms) in cells.items():
         problem = make()

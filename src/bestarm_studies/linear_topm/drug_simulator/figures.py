@@ -30,15 +30,8 @@ def hit_ratio_line(values: pd.DataFrame, series: str) -> str:
 def draw_rewards(axis: Axes, rows: pd.DataFrame, values: pd.DataFrame) -> Axes:
     """Draw the rewards of each drug: boxes, the patients of the first table as points, and the mean by its kind.
 
-    Parameters
-    ----------
-    axis : Axes
-        Where to draw.
-    rows : DataFrame
-        ``series, label, replication, patient, reward``, drugs from left to right.
-    values : DataFrame
-        Statistics of the same rows, among them ``mean``.
-    """
+    ``rows``: ``series, label, replication, patient, reward``, drugs from left to right; ``values``: statistics of the
+    same rows, among them ``mean``."""
     drugs = rows.drop_duplicates("series").set_index("series")["label"]
     sns.boxplot(
         data=rows,
@@ -98,17 +91,9 @@ def reward_figure(
 ) -> Figure:
     """Return the figure: recorded rewards, simulated ones, and how far the two kinds of drugs lie apart.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        See `bestarm_studies.linear_topm.drug_simulator.rewards.reward_rows_of`.
-    values : DataFrame
-        See `bestarm_studies.linear_topm.drug_simulator.values.reward_values`.
-    gaps : DataFrame
-        See `bestarm_studies.linear_topm.drug_simulator.values.separation`, of the simulated tables.
-    title, setting : str
-        The finding; where and how.
-    """
+    ``rows``: see `bestarm_studies.linear_topm.drug_simulator.rewards.reward_rows_of`; ``values``: see
+    `bestarm_studies.linear_topm.drug_simulator.values.reward_values`; ``gaps``: see
+    `bestarm_studies.linear_topm.drug_simulator.values.separation`, of the simulated tables."""
     stand_in = " · stand-in data" if (rows["data"] == "stand-in").any() else ""
     figure = plt.figure(figsize=wide(1, 8.2))
     grid = figure.add_gridspec(3, 2, height_ratios=[1, 2.4, 2.2])

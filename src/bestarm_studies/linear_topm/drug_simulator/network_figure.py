@@ -17,12 +17,12 @@ from bestarm_lab.figures.figures import WIDTH, headed
 from bestarm_objectives.drug.boolean_network import BooleanNetwork, Edge
 
 ACTIVATION, REPRESSION, PERTURBED, OTHER_GENE = "#00664A", "#D55E00", "#E69F00", "#E8EEF2"
-NODE_POINTS = 26.0  # diameter of a gene
+NAME_POINTS = 6.5
 STEPS = 300
 CLOSEST = 0.85  # distance that two genes keep, in units of an edge
 
 
-def place_genes(edges: Sequence[Edge], *, width: float = 13.0, seed: int = 0) -> dict[str, tuple[float, float]]:
+def place_genes(edges: Sequence[Edge], *, width: float = 18.0, seed: int = 0) -> dict[str, tuple[float, float]]:
     """Return a place for every gene with an edge: near its neighbours, components side by side.
 
     Each component minimises its stress (the squared relative error of distances in the plane, against numbers of edges
@@ -79,25 +79,24 @@ def draw_network(axis: Axes, network: BooleanNetwork) -> Axes:
             "color": ACTIVATION if activates else REPRESSION,
             "linestyle": "-" if activates else "--",
             "lw": 1.0 if activates else 1.8,
-            "shrinkA": NODE_POINTS / 2,
-            "shrinkB": NODE_POINTS / 2 + 1,
+            "shrinkA": NAME_POINTS,
+            "shrinkB": NAME_POINTS + 1,
             "connectionstyle": "arc3,rad=0.08",
-            "mutation_scale": 12,
+            "mutation_scale": 9,
         }
         axis.annotate("", places[edge.gene], places[edge.regulator], arrowprops=style, zorder=1)
     for gene, (x, y) in places.items():
         marked = gene in network.perturbed
-        axis.plot(
-            x,
-            y,
-            "o",
-            ms=NODE_POINTS,
-            mfc=PERTURBED if marked else OTHER_GENE,
-            mec="0.35",
-            mew=1.8 if marked else 0.6,
-            zorder=2,
-        )
-        axis.text(x, y, gene, ha="center", va="center", fontsize=8, fontweight="bold" if marked else None, zorder=3)
+        box = {
+            "boxstyle": "round,pad=0.25",
+            "fc": PERTURBED if marked else OTHER_GENE,
+            "ec": "0.35",
+            "lw": 0.6 + marked,
+        }
+        bold = "bold" if marked else None
+        axis.text(x, y, gene, ha="center", va="center", fontsize=NAME_POINTS, fontweight=bold, bbox=box, zorder=3)
+    axis.update_datalim(list(places.values()))
+    axis.autoscale_view()
     for text in axis.texts:
         text.set_in_layout(False)  # an arrow between two genes needs no margin
     axis.set_axis_off()

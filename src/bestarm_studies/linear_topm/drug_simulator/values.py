@@ -42,12 +42,8 @@ def hit_ratios(rows: pd.DataFrame, ranks: Sequence[int] = RANKS) -> FloatArray:
 def separation(rows: pd.DataFrame) -> pd.DataFrame:
     """Return how far the mean score of anti-epileptic drugs lies above that of pro-convulsant ones, in each table.
 
-    Returns
-    -------
-    DataFrame
-        One row a table; columns: the ten drugs of the paper, all labelled drugs, and as many drugs as the paper has,
-        but those of each table that make the difference largest.
-    """
+    Returns one row a table; columns: the ten drugs of the paper, all labelled drugs, and as many drugs as the paper
+    has, but those of each table that make the difference largest."""
     scores, labels = mean_scores(rows)
     ten = rows.drop_duplicates("series")["in_paper"].to_numpy(dtype=bool)
     ae, pc = labels > 0, labels < 0

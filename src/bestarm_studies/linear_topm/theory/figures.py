@@ -18,13 +18,7 @@ from bestarm_lab.figures.styles import display_label, style_of
 def event_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
     """Return the distributions of the largest error of a gap in units of its width, one panel for each instance.
 
-    Parameters
-    ----------
-    values : DataFrame
-        See `bestarm_studies.linear_topm.theory.findings.event_values`; panels from left to right, then down.
-    title, setting : str
-        The finding; where and how.
-    """
+    ``values``: see `bestarm_studies.linear_topm.theory.findings.event_values`; panels from left to right, then down."""
     panels = list(dict.fromkeys(values["panel"]))
     heights = [
         values[values["panel"].isin(pair)]["series"].nunique() for pair in zip(panels[::2], panels[1::2], strict=True)
@@ -74,17 +68,8 @@ def bound_figure(
 ) -> Figure:
     """Return the mean sample complexity below its bound, and how many times the bound exceeds a run.
 
-    Parameters
-    ----------
-    values : DataFrame
-        See `bestarm_studies.linear_topm.theory.findings.bound_values`.
-    rules : sequence of str
-        Series.
-    headings : mapping of str to str
-        Panels, which are instances, from top to bottom with their names.
-    title, setting : str
-        The finding; where and how.
-    """
+    ``values``: see `bestarm_studies.linear_topm.theory.findings.bound_values`; ``rules`` (sequence of str): series;
+    ``headings`` (mapping of str to str): panels, which are instances, from top to bottom with their names."""
     figure, (left, right) = plt.subplots(1, 2, figsize=wide(1, 3.0))
     _draw_pulls_and_bounds(left, values, rules)
     left.set_title("pulls, and the bound above them")

@@ -110,11 +110,7 @@ def n_rules_differed(rows: Sequence[pd.DataFrame]) -> int:
 def theorem_2(problem: FiniteProblem, policy: Any) -> tuple[float, float]:
     """Return the complexity constant of m-LinGapE and the bound on its sample complexity ([1]_, Theorem 2).
 
-    Raises
-    ------
-    ValueError
-        If the policy is not m-LinGapE with the largest-variance or the optimised rule.
-    """
+    Raises ValueError if the policy is not m-LinGapE with the largest-variance or the optimised rule."""
     if not isinstance(policy, Gifa) or policy.selection not in ("largest_variance", "both", "optimised"):
         raise ValueError(f"Theorem 2 says nothing of {policy.label!r}.")
     means, settings = problem.means[0], {"sigma": policy.sigma, "epsilon": policy.epsilon}

@@ -67,18 +67,9 @@ class MonitoredState(GifaState):
 class GifaObserver(Observed):
     """A gap-index focused algorithm under observation.
 
-    Parameters
-    ----------
-    policy : Gifa
-        The algorithm; its choices, random ties and recommendations are those that it makes unobserved.
-    problem : FiniteProblem
-        What is searched: one set of features and true means, the same for all replications.
-
-    Raises
-    ------
-    ValueError
-        If the means differ between replications.
-    """
+    ``policy``: the algorithm; its choices, random ties and recommendations are those that it makes unobserved;
+    ``problem``: what is searched: one set of features and true means, the same for all replications. Raises ValueError
+    if the means differ between replications."""
 
     columns: ClassVar[tuple[str, ...]] = tuple(FINDINGS)
 

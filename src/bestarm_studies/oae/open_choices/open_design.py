@@ -39,17 +39,9 @@ QUANTILE_REASON = "The paper draws all quantiles and names none; every draw is r
 class Choice:
     """Something that the paper leaves open.
 
-    Attributes
-    ----------
-    words : str
-        What it is.
-    levels : mapping of str to Any
-        Words of each level, and the setting's value; the first is what the other notebooks have.
-    reason : str
-        Why these levels.
-    of_problem : bool
-        Whether it is a setting of the landscape, not of the policies.
-    """
+    ``words``: what it is; ``levels`` (mapping of str to Any): words of each level, and the setting's value; the first
+    is what the other notebooks have; ``reason``: why these levels; ``of_problem``: whether it is a setting of the
+    landscape, not of the policies."""
 
     words: str
     levels: Mapping[str, Any]
@@ -113,13 +105,8 @@ CHOICES: dict[str, Choice] = {
 def drawn_levels(n_draws: int, choices: Mapping[str, Choice] = CHOICES) -> pd.DataFrame:
     """Return the level of every choice in each draw, in words: a row for each draw, a column for each choice.
 
-    Parameters
-    ----------
-    n_draws : int
-        Number of draws; each level of a choice is in as many of them as any other, or in one more.
-    choices : mapping of str to Choice
-        What is drawn.
-    """
+    ``n_draws``: number of draws; each level of a choice is in as many of them as any other, or in one more; ``choices``
+    (mapping of str to Choice): what is drawn."""
     streams = Streams.first(1, instance="open design of the landscapes")
     found = {}
     for name, choice in choices.items():
@@ -152,13 +139,8 @@ def level_values() -> pd.DataFrame:
 class RandomDesign(Experiment):
     """Searches in which every draw has settings of its own, of the landscape and of all policies.
 
-    Rows have a column ``draw`` and are one for each run: what claims need of it, not every batch.
-
-    Parameters
-    ----------
-    n_draws : int
-        Number of draws; a profile cuts them by ``vary["draw"]``.
-    """
+    Rows have a column ``draw`` and are one for each run: what claims need of it, not every batch. ``n_draws``: number
+    of draws; a profile cuts them by ``vary["draw"]``."""
 
     n_draws: int = 1
 
@@ -199,14 +181,10 @@ def _lines_of(compute: Any, start: int, stop: int) -> pd.DataFrame:
 def run_lines(rows: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each run of a series, from the rows of its batches.
 
-    Returns
-    -------
-    DataFrame
-        ``replication``; ``round``, the number of batches; ``first_5, first_1, first_02``, the batch with the first arm
-        of the top 5%, 1% and 0.2%, one more than there are where none was found; ``regret``, that of the best arm so
-        far in the mean over all batches (after a run ended, that with which it ended); ``broken``, whether a fit broke
-        down.
-    """
+    Returns ``replication``; ``round``, the number of batches; ``first_5, first_1, first_02``, the batch with the first
+    arm of the top 5%, 1% and 0.2%, one more than there are where none was found; ``regret``, that of the best arm so
+    far in the mean over all batches (after a run ended, that with which it ended); ``broken``, whether a fit broke
+    down."""
     rows = rows.assign(series="")
     n_rounds = int(rows["round"].max())
     hits = {name: first_hits(rows, tau)["first"].droplevel("series") for name, tau in QUANTILES.items()}

@@ -22,11 +22,7 @@ _WIDTH = 0.9
 class OpenLandscape(Landscape):
     """One hill or four, of any width and heights.
 
-    Parameters
-    ----------
-    hills : tuple of (centre, height)
-        The four of them; of one hill this says nothing.
-    """
+    ``hills`` (tuple of (centre, height)): the four of them; of one hill this says nothing."""
 
     hills: tuple[tuple[float, float], ...] = HILLS["right"]
 
@@ -43,20 +39,10 @@ def open_landscape(
 ) -> OpenLandscape:
     """Return one of the four landscapes, drawn otherwise.
 
-    Parameters
-    ----------
-    name, hole, scale, seed
-        As of `bestarm_studies.oae.landscapes.landscape`.
-    hills : {"right", "inner", "rivals"}
-        Which of the four hills is the highest, or that the others are nearly as high, see `HILLS`.
-    width : float
-        Factor of the width of all hills, the one hill's, too.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, hole or drawing, or hills without width.
-    """
+    ``name``, ``hole``, ``scale``, ``seed``: as of `bestarm_studies.oae.landscapes.landscape`; ``hills`` ({"right",
+    "inner", "rivals"}): which of the four hills is the highest, or that the others are nearly as high, see `HILLS`;
+    ``width``: factor of the width of all hills, the one hill's, too. Raises ValueError for an unknown name, hole or
+    drawing, or hills without width."""
     if hills not in HILLS:
         raise ValueError(f"hills must be one of {', '.join(HILLS)}, got {hills!r}.")
     plain = landscape(name, hole=hole, width=width, scale=scale, seed=seed)

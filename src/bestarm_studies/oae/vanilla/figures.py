@@ -1,14 +1,14 @@
-"""Gains in reward by blocks of batches, and how often fits diverge."""
+"""Fits of the plain searches that diverge: which share, in how many runs, when."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
-from bestarm_lab.figures.values import as_values, paired_effects
-from bestarm_studies.oae.first_hits import until_found, whole_runs, without_broken
+from bestarm_lab.figures.values import as_values
+from bestarm_studies.oae.first_hits import until_found
 
 
 def divergence_values(sets: Mapping[str, pd.DataFrame], profile: str) -> pd.DataFrame:
@@ -47,25 +47,3 @@ def divergence_table(values: pd.DataFrame) -> pd.DataFrame:
         for panel in dict.fromkeys(values["panel"])
     }
     return pd.DataFrame(found, index=wide.index).rename_axis("series").reset_index()
-
-
-BLOCK_ENDS = (5, 10, 20, 50, 100, 150)
-
-
-def reward_gains(
-    rows: pd.DataFrame, panel: str, profile: str, *, over: str = "Greedy", ends: Sequence[int] = BLOCK_ENDS
-) -> pd.DataFrame:
-    """Return how much more a batch earns than one of ``over`` in the same run, in the mean over blocks of batches.
-    x is the last batch of a block, which begins after the one before; the first batch is random and left out. Paired
-    differences with 95% t-intervals, of `whole_runs`."""
-    kept = whole_runs(without_broken(rows))
-    frames = []
-    for before, end in zip((1, *ends), ends, strict=False):
-        block = kept[(kept["round"] > before) & (kept["round"] <= end)]
-        if not block.empty:
-            lines = {str(series): {"": (str(series), over)} for series in block["series"].unique() if series != over}
-            found = paired_effects(
-                block, "reward", statistic="gain in reward", profile=profile, panel=panel, lines=lines
-            )
-            frames.append(found.assign(x=end))
-    return pd.concat(frames, ignore_index=True)

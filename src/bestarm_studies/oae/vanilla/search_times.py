@@ -31,21 +31,11 @@ HORIZONS = (50, 150)
 def horizon_values(sets: Mapping[str, pd.DataFrame], profile: str) -> pd.DataFrame:
     """Return for each set and series how many batches a top-1% arm takes if only so many are watched.
 
-    Parameters
-    ----------
-    sets : mapping of str to DataFrame
-        Rows of searches with at least as many batches as the longest of `HORIZONS`.
-    profile : str
-        Scale.
-
-    Returns
-    -------
-    DataFrame
-        Columns of a figure's CSV, x the horizon, 50 or 150 batches. Statistics ``batches``, the mean with runs that
-        found none in time as one batch more than the horizon, with a 95% bootstrap interval; ``found``, the share of
-        runs that found one in time, with Wilson's interval; ``median``, infinite where half of the runs found none.
-        Those of random batches are of their exact law.
-    """
+    ``sets`` (mapping of str to DataFrame): rows of searches with at least as many batches as the longest of `HORIZONS`.
+    Returns columns of a figure's CSV, x the horizon, 50 or 150 batches. Statistics ``batches``, the mean with runs that
+    found none in time as one batch more than the horizon, with a 95% bootstrap interval; ``found``, the share of runs
+    that found one in time, with Wilson's interval; ``median``, infinite where half of the runs found none. Those of
+    random batches are of their exact law."""
     frames = []
     for panel, rows in sets.items():
         rows = comparable_runs(rows)

@@ -9,7 +9,7 @@ import pytest
 from bestarm.policies.linear.gse import Gse
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
-from bestarm_lab.experiments.watched import watched
+from bestarm_lab.experiments.observed import watched
 from bestarm_studies.gse.instances import sphere_instance
 
 PROBLEM = partial(sphere_instance, n_arms=6, n_features=3)

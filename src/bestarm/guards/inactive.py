@@ -50,7 +50,7 @@ NEEDS: dict[str, dict[str, Needs]] = {
 }
 
 
-def refuse_idle(name: str, known: Signature, given: Mapping[str, Any]) -> None:
+def refuse_inactive(name: str, known: Signature, given: Mapping[str, Any]) -> None:
     """Refuse a setting that would change nothing beside the others.
 
     Parameters

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bestarm
-from bestarm.guards.idle import NEEDS
+from bestarm.guards.inactive import NEEDS
 from bestarm.interface import Arms
 from bestarm.kernels import Stationary
 from bestarm.partition import Partition
