@@ -1,14 +1,34 @@
 """The laboratory of the pages in `bestarm_plain`: one replication, with the noise and the ties that the library draws."""
 
-import inspect
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import dataclass, fields
+from inspect import signature
+from itertools import count
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
+from bestarm.designs.rounding import random_order
 from bestarm.interface import Ask
+from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.streams import Streams, uniform
+
+
+@dataclass(frozen=True)
+class BernoulliBandit(LinearBandit):
+    """Arms that pay 1 with probability 1 / (1 + exp(-theta' x)), else 0."""
+
+    def rewards(self, asked, pulled, streams):
+        """Add up single draws."""
+        key, chances = streams.key("noise"), expit(np.broadcast_to(self.means, pulled.shape))
+        totals = np.zeros(asked.arms.shape)
+        for r, j in np.argwhere(asked.counts > 0):
+            a = asked.arms[r, j]
+            for _ in range(asked.counts[r, j]):
+                totals[r, j] += uniform(key, streams.replications[r], a, pulled[r, a]) < chances[r, a]
+                pulled[r, a] += 1
+        return totals
 
 
 class Bench:
@@ -48,6 +68,11 @@ class Bench:
         """Return a uniform draw of the ties."""
         return uniform(self.ties, self.replication, item, number)
 
+    def orders(self, first: int = 0) -> Callable[[int], np.ndarray]:
+        """Return the library's random orders of the arms, one for each stage."""
+        stages = count(first)
+        return lambda n: random_order(self.ties, self.replication, next(stages), 0, n)
+
     def argmax(self, values: Any, among: Any = None) -> int:
         """Return the arm of largest value among the allowed ones; the n-th equal one replaces with chance 1/n."""
         best, n_equal, first = -1, 0, self.choice(self.n_choices) * self.problem.arms.n_arms
@@ -67,7 +92,7 @@ def settings_of(policy: Any, page: Callable[..., Any]) -> dict[str, Any]:
     known = {
         f.name: getattr(part, f.name) for part in (getattr(policy, "policy", policy), policy) for f in fields(part)
     }
-    return {name: known[name] for name in inspect.signature(page).parameters if name in known}
+    return {name: known[name] for name in signature(page).parameters if name in known}
 
 
 def same_pulls(
@@ -75,14 +100,14 @@ def same_pulls(
 ) -> tuple[Any, list[Any]]:
     """Compare a policy and its page, pull by pull; return the policy's runs and the page's answers.
 
-    ``max_pulls`` and ``choice`` are those of a page and of a `Bench`, if given.
+    ``max_pulls`` and ``choice`` are those of a page and of a `Bench`, if given; ``draws`` makes arguments from a bench.
     """
-    choice, cap = others.pop("choice", int), others.get("max_pulls", 10**9)
+    choice, cap, draws = others.pop("choice", int), others.get("max_pulls", 10**9), others.pop("draws", lambda bench: {})
     fast, answers = drive(policy, problem, streams, cap), []
     for r in range(len(streams.replications)):
         bench = Bench(problem, streams.take(np.array([r])), policy.label, choice)
-        given = {"argmax": bench.argmax} | settings_of(policy, page) | others
-        answers.append(page(bench.x, bench.pull, **given))
+        given = {"argmax": bench.argmax} | settings_of(policy, page) | draws(bench) | others
+        answers.append(page(bench.x, bench.pull, **{k: v for k, v in given.items() if k in signature(page).parameters}))
         assert fast.pulls[r] == bench.history, f"replication {r} of {policy}"
     return fast, answers
 

@@ -1,13 +1,15 @@
-"""What several pages share: the largest value, G-optimal designs, rounding, and the design that compares two arms."""
+"""What several pages share: the largest value, least squares and logistic fits, designs, and whole numbers of pulls."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
-from scipy.optimize import linprog
+from scipy.optimize import linprog, minimize
+from scipy.special import expit
 
 Pull = Callable[[int], float]  # an arm's next reward
+Pulls = Callable[[int, int], float]  # the sum of an arm's next n rewards
 Design = Callable[[ndarray, int, int], ndarray]  # weights that compare two arms
 Argmax = Callable[..., int]  # the arm of largest value among some; how ties are broken is the caller's choice
 
@@ -61,9 +63,9 @@ def g_optimal(x: ndarray, tolerance: float = 0.01) -> ndarray:
     return weights
 
 
-def apportion(weights: ndarray, n: int, order: Callable[[int], Iterable[int]] = in_order) -> ndarray:
-    """Return n whole pulls near ``n * weights``: the efficient apportionment of Pukelsheim and Rieder (1992)."""
-    support = [a for a in order(len(weights)) if weights[a] > 0]
+def apportion(weights: ndarray, n: int, served: Iterable[int]) -> ndarray:
+    """Return n whole pulls near ``n * weights``, ties as they are served: Pukelsheim and Rieder (1992), the efficient one."""
+    support = [a for a in served if weights[a] > 0]
     pi, counts = weights[support], np.zeros(len(weights), dtype=int)
     if n <= len(support):
         counts[[support[i] for i in np.argsort(-np.round(pi, 10), kind="stable")[:n]]] = 1
@@ -74,6 +76,24 @@ def apportion(weights: ndarray, n: int, order: Callable[[int], Iterable[int]] = 
         N[np.flatnonzero(value <= value.min() + 1e-10 * abs(value.min()))[0]] += step
     counts[support] = N
     return counts
+
+
+def logistic_fit(x: ndarray, N: ndarray, sums: ndarray, ridge: float) -> ndarray:
+    """Return the parameter of largest likelihood, less the ridge, from pulls and sums of rewards 0 or 1 of each arm."""
+
+    def loss(theta: ndarray) -> float:
+        z = x @ theta
+        return float(N @ np.logaddexp(0, z) - sums @ z + ridge * theta @ theta / 2)
+
+    def slope(theta: ndarray) -> ndarray:
+        return x.T @ (N * expit(x @ theta) - sums) + ridge * theta
+
+    def curvature(theta: ndarray) -> ndarray:
+        p = expit(x @ theta)
+        return (x.T * (N * p * (1 - p))) @ x + ridge * np.eye(x.shape[1])
+
+    start = np.zeros(x.shape[1])
+    return minimize(loss, start, jac=slope, hess=curvature, method="trust-exact", options={"gtol": 1e-9}).x
 
 
 def pair_design(x: ndarray, b: int, c: int) -> ndarray:

@@ -14,28 +14,8 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy import ndarray
-from scipy.optimize import minimize
-from scipy.special import expit
 
-from bestarm_plain.shared import Argmax, Pull, argmax
-
-
-def logistic_fit(x: ndarray, y: ndarray, ridge: float) -> ndarray:
-    """Return the parameter of largest likelihood, less the ridge, for features of each reward, shape (t, d)."""
-
-    def loss(theta: ndarray) -> float:
-        z = x @ theta
-        return float(np.logaddexp(0, z).sum() - y @ z + ridge * theta @ theta / 2)
-
-    def slope(theta: ndarray) -> ndarray:
-        return x.T @ (expit(x @ theta) - y) + ridge * theta
-
-    def curvature(theta: ndarray) -> ndarray:
-        p = expit(x @ theta)
-        return (x.T * (p * (1 - p))) @ x + ridge * np.eye(x.shape[1])
-
-    start = np.zeros(x.shape[1])
-    return minimize(loss, start, jac=slope, hess=curvature, method="trust-exact", options={"gtol": 1e-9}).x
+from bestarm_plain.shared import Argmax, Pull, argmax, logistic_fit
 
 
 def ucb_glm(
@@ -55,18 +35,19 @@ def ucb_glm(
 ) -> int:
     """Return the arm pulled most."""
     (K, d), T = x.shape, budget
-    if alpha is None:  # of Theorem 2, with sigma / kappa = 2 for the logistic model of small predictors
+    if alpha is None:  # of Theorem 2, whose sigma / kappa is 2: 1/2 over the slope 1/4 at 0
         alpha = 2 * np.sqrt(d / 2 * np.log(1 + 2 * T / d) + np.log(1 / delta))
-    seen: list[int] = list(range(K)) if opening == "each_arm" else []
-    y = [pull(a) for a in seen]
-    while len(seen) < T:
-        V = regulariser * np.eye(d) + x[seen].T @ x[seen]
-        if opening == "random" and np.linalg.eigvalsh(V).min() < least_eigenvalue - 1e-9:
+    N, sums = np.zeros(K, dtype=int), np.zeros(K)
+    for t in range(T):
+        V = regulariser * np.eye(d) + (x.T * N) @ x
+        if opening == "each_arm" and t < K:
+            a = t
+        elif opening == "random" and np.linalg.eigvalsh(V).min() < least_eigenvalue - 1e-9:
             a = random_arm(K)  # lines 1, 2: random arms until V reaches the identity
         else:
-            theta = logistic_fit(x[seen], np.array(y), ridge)  # line 4
+            theta = logistic_fit(x, N, sums, ridge)  # line 4
             width = ((x @ np.linalg.inv(V)) * x).sum(axis=1)
             a = argmax(x @ theta + alpha * (np.sqrt(width) if root else width))  # line 5
-        y.append(pull(a))  # line 6
-        seen.append(a)
-    return argmax(np.bincount(seen, minlength=K))
+        sums[a] += pull(a)  # line 6
+        N[a] += 1
+    return argmax(N)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judges import same_runs
+from judges import BernoulliBandit, same_runs
 from scipy import stats
 
 from bestarm.designs.l1_design import l1_design
@@ -26,22 +26,6 @@ from bestarm_plain import lingape as page
 
 SEED = 20261120
 SIGMA = 0.8
-
-
-@dataclass(frozen=True)
-class BernoulliBandit(LinearBandit):
-    """Arms that pay 1 with probability 1 / (1 + exp(-theta' x)), else 0."""
-
-    def rewards(self, asked, pulled, streams):
-        """Add up single draws."""
-        key, chances = streams.key("noise"), 1 / (1 + np.exp(-np.broadcast_to(self.means, pulled.shape)))
-        totals = np.zeros(asked.arms.shape)
-        for r, j in np.argwhere(asked.counts > 0):
-            a = asked.arms[r, j]
-            for _ in range(asked.counts[r, j]):
-                totals[r, j] += uniform(key, streams.replications[r], a, pulled[r, a]) < chances[r, a]
-                pulled[r, a] += 1
-        return totals
 
 
 @dataclass(frozen=True)

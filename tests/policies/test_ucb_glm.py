@@ -7,7 +7,7 @@ import pytest
 import statsmodels.api as sm
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from judges import Bench, settings_of
+from judges import BernoulliBandit, Bench, settings_of
 from scipy import stats
 from scipy.special import expit, logit
 
@@ -20,21 +20,6 @@ from bestarm.streams import Streams, uniform
 from bestarm_plain.ucb_glm import ucb_glm
 
 SEED = 20261120
-
-
-@dataclass(frozen=True)
-class BernoulliBandit(LinearBandit):
-    """Arms that pay 1 with probability 1 / (1 + exp(-theta' x)), else 0; one pull at a time."""
-
-    def rewards(self, asked, pulled, streams):
-        """Draw single rewards."""
-        key, chances = streams.key("noise"), expit(np.broadcast_to(self.means, pulled.shape))
-        totals = np.zeros(asked.arms.shape)
-        for r, j in np.argwhere(asked.counts > 0):
-            a = asked.arms[r, j]
-            totals[r, j] = uniform(key, streams.replications[r], a, pulled[r, a]) < chances[r, a]
-            pulled[r, a] += 1
-        return totals
 
 
 def instance(seed: int, n_arms: int, n_features: int, scale: float = 1.0) -> BernoulliBandit:
