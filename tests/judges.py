@@ -64,6 +64,11 @@ class Bench:
         self.n_choices = 0
         return self.problem.rewards(Ask(np.array([[a]]), np.array([[n]])), self.pulled, self.streams)[0, 0]
 
+    def observe(self, arms: list[int]) -> np.ndarray:
+        """Return the rewards of a batch."""
+        self.history += [int(a) for a in arms]
+        return self.problem.rewards(Ask(np.array([arms]), np.ones((1, len(arms)), int)), self.pulled, self.streams)[0]
+
     def draw(self, item: int, number: int) -> float:
         """Return a uniform draw of the ties."""
         return uniform(self.ties, self.replication, item, number)
