@@ -1,4 +1,4 @@
-"""The laboratory of the pages in `bestarm_plain`: one replication, with the noise and the ties that the library draws."""
+"""The laboratory of the pages in `bestarm_plain`: one replication, with the noise and the ties of the library."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -107,7 +107,11 @@ def same_pulls(
 
     ``max_pulls`` and ``choice`` are those of a page and of a `Bench`, if given; ``draws`` makes arguments from a bench.
     """
-    choice, cap, draws = others.pop("choice", int), others.get("max_pulls", 10**9), others.pop("draws", lambda bench: {})
+    choice, cap, draws = (
+        others.pop("choice", int),
+        others.get("max_pulls", 10**9),
+        others.pop("draws", lambda bench: {}),
+    )
     fast, answers = drive(policy, problem, streams, cap), []
     for r in range(len(streams.replications)):
         bench = Bench(problem, streams.take(np.array([r])), policy.label, choice)

@@ -1,7 +1,6 @@
 """Cells of a divided box: heap numbers, geometry against a naive recursion, representatives, limits, tallies."""
 
 from collections import Counter
-from itertools import pairwise
 
 import numpy as np
 import pytest

@@ -51,7 +51,7 @@ class Tree:
 
     def points(self, c: int) -> ndarray:
         """Return the centres of S equal parts of a cell, cut by the prime factors of S, the largest first."""
-        parts, rest, factors = [self.box(c)], self.S, []
+        parts, rest, factors = [self.box(c)], self.S, list[int]()
         for p in range(2, self.S + 1):
             while rest % p == 0:
                 rest, factors = rest // p, [p, *factors]
@@ -63,7 +63,7 @@ class Tree:
 def posterior(
     tree: Tree, k: Kernel, noise: float, seen: list[int], rewards: list[float], cells: list[int]
 ) -> tuple[ndarray, ndarray]:
-    """Return mean and variance of the averages over some cells, from rewards of cells (GPOO paper, Equations 2 and 3)."""
+    """Return mean and variance of the averages over some cells, given rewards of cells (GPOO, Equations 2 and 3)."""
 
     def between(first: list[int], second: list[int]) -> ndarray:
         x, y = [tree.points(c) for c in first], [tree.points(c) for c in second]

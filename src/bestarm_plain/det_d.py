@@ -1,13 +1,13 @@
 """DetD: MeanOpt with a batch that a determinant spreads out.
 
-Idea: arms with large outputs may be alike. The batch has the largest sum of outputs plus lam_div log det K[B, B], where K
-is near 1 for arms that are alike; it is built greedily, arm after arm.
+Idea: arms with large outputs may be alike. The batch has the largest sum of outputs plus lam_div log det K[B, B], where
+K is near 1 for arms that are alike; it is built greedily, arm after arm.
 
 Source: Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Algorithm 2
 (OAE-DvD), Appendix B.1, with Equation 3's network.
 
-Deviations: 10^-6 is added to the diagonal, without which arms in one direction have determinant 0. The kernel is that of
-directions x / |x|, as printed, of [x, 1] over its norm ("affine"), or of standardised features ("rbf").
+Deviations: 10^-6 is added to the diagonal, without which arms in one direction have determinant 0. The kernel is that
+of directions x / |x|, as printed, of [x, 1] over its norm ("affine"), or of standardised features ("rbf").
 """
 
 from functools import partial

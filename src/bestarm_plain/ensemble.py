@@ -3,8 +3,9 @@
 Idea: networks fitted from different starts, or to rewards with noise of their own, agree where arms have been measured
 and differ elsewhere. Their largest output is an optimistic estimate.
 
-Source: Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Section 4.1.2,
-in the frame of Algorithm 1 (its lines are quoted). The middle of the range plus half of it, as written, is the maximum.
+Source: Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Section
+4.1.2, in the frame of Algorithm 1 (its lines are quoted). The middle of the range plus half of it, as written, is the
+maximum.
 
 Deviations: none beside those of `mean_opt`.
 """

@@ -1,13 +1,13 @@
 """GP-BUCB and B-EST: batches of a Gaussian process, filled by bounds with rewards that are not yet there.
 
-Idea: within a batch the mean stays as it was, while the deviations know the arms chosen before, since they do not depend
-on rewards. So the next arm is taken where something is left to learn.
+Idea: within a batch the mean stays as it was, while the deviations know the arms chosen before, since they do not
+depend on rewards. So the next arm is taken where something is left to learn.
 
 Source: Desautels, Krause, Burdick. "Parallelizing Exploration-Exploitation Tradeoffs in Gaussian Process Bandit
 Optimization". JMLR 2014; as Algorithm 1 (its lines are quoted) in Kathuria, Deshpande, Kohli. NIPS 2016, with B-EST.
 
-Deviations: the hyper-parameters are known; the arm with the largest posterior mean is returned, and not the one with the
-largest noisy reward.
+Deviations: the hyper-parameters are known; the arm with the largest posterior mean is returned, and not the one with
+the largest noisy reward.
 """
 
 from functools import partial

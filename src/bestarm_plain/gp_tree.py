@@ -1,8 +1,8 @@
 """GPTree: the best region of a box from rewards at centres of cells, with a Gaussian process over a tree of cells.
 
-Idea: a leaf's index is the upper bound at its centre, or its parent's plus V_{h-1} if that is smaller, plus V_h: how much
-f may vary in a cell of depth h by the smoothness of the process. The best leaf is divided at no cost as long as its
-width is below V_h, else observed.
+Idea: a leaf's index is the upper bound at its centre, or its parent's plus V_{h-1} if that is smaller, plus V_h: how
+much f may vary in a cell of depth h by the smoothness of the process. The best leaf is divided at no cost as long as
+its width is below V_h, else observed.
 
 Source: Shekhar, Javidi. "Gaussian process bandits with adaptive discretization". Electronic Journal of Statistics 2018.
 Algorithm 1 and Claim 2 (V_h); a rival in Zhang, Tsuchida, Ong. AAAI 2022, whose beta_n (Lemma 1) this page has.

@@ -1,8 +1,8 @@
 """GPOO: the best region of a box from noisy averages over cells, with a Gaussian process over a tree of cells.
 
-Idea: every leaf has an upper bound on the maximum in it: posterior mean of its average, plus a confidence interval, plus
-delta(h), how much f may vary in a cell of depth h. The leaf with the largest bound is observed; once its interval is no
-wider than delta(h) it is divided.
+Idea: every leaf has an upper bound on the maximum in it: posterior mean of its average, plus a confidence interval,
+plus delta(h), how much f may vary in a cell of depth h. The leaf with the largest bound is observed; once its interval
+is no wider than delta(h) it is divided.
 
 Source: Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022. Algorithm 1 (its line
 numbers), Equations 5 and 6 (b-values, intervals), Lemma 1 (beta_t).

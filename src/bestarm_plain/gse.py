@@ -3,8 +3,8 @@
 Idea: each of log K stages has its share of the budget and spends it on the arms that are left, by a design such as the
 G-optimal one. A model is fitted to the rewards of this stage alone, and half of the arms stay.
 
-Source: Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022.
-Algorithm 1 (its line numbers), Equations 1 (least squares) and 4 (logistic), Section 6 (G-optimal design).
+Source: Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022. Algorithm
+1 (its line numbers), Equations 1 (least squares) and 4 (logistic), Section 6 (G-optimal design).
 
 Deviations: V may have no inverse, so the shortest least squares solution takes the place of the projection of line 2; a
 small ridge keeps logistic fits finite under separation. ``keeps_rewards`` fits the rewards of all stages: an ablation,

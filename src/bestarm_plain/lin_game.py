@@ -1,8 +1,8 @@
 """LinGame: the best arm of a linear bandit with fixed confidence, as the value of a game against the worst alternative.
 
 Idea: a learner proposes weights w of the arms; the opponent answers with the model closest to the estimate under which
-another arm is best; the learner is told an optimistic gain of each arm. The pulls follow the weights, until a likelihood
-ratio leaves no alternative.
+another arm is best; the learner is told an optimistic gain of each arm. The pulls follow the weights, until a
+likelihood ratio leaves no alternative.
 
 Source: Degenne, Ménard, Shang, Valko. "Gamification of Pure Exploration for Linear Bandits". ICML 2020. Algorithm 1
 (LinGame), with AdaHedge (de Rooij et al., JMLR 2014) as the learner, one for each answer; a rival in Réda et al. 2021.

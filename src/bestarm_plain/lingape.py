@@ -1,14 +1,14 @@
 """LinGapE: the best arm of a linear bandit, by pulls that tell the leader from its most doubtful rival.
 
-Idea: i_t has the largest estimate, j_t may exceed it most. The arm pulled next is the one that narrows the width of this
-pair's difference most (greedy), or that lags most behind the best proportions for it (optimised).
+Idea: i_t has the largest estimate, j_t may exceed it most. The arm pulled next is the one that narrows the width of
+this pair's difference most (greedy), or that lags most behind the best proportions for it (optimised).
 
 Source: Xu, Honda, Sugiyama. "A fully adaptive algorithm for pure exploration in linear bandits". AISTATS 2018.
 Algorithms 1 and 2, Theorem 2 (C_t); as a rival with a budget in Azizi, Kveton, Ghavamzadeh. IJCAI 2022.
 
 Deviations: a budget B ends the search; ``stops_early`` keeps the stopping rule with epsilon = 0. The radii "explicit"
-and "own" put a bound on the determinant in its place. ``coded_radius`` and ``stale_pair`` are what the code of the IJCAI
-paper does otherwise; its proportions (``design``) may not be negative.
+and "own" put a bound on the determinant in its place. ``coded_radius`` and ``stale_pair`` are what the code of the
+IJCAI paper does otherwise; its proportions (``design``) may not be negative.
 """
 
 from functools import partial

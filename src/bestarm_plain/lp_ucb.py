@@ -3,11 +3,11 @@
 Idea: if f has the Lipschitz constant L, its maximum M is no nearer to an arm x_b than (M - f(x_b)) / L. The bound, made
 positive, is multiplied by the probability phi that an arm is outside of this ball, for each arm of the batch.
 
-Source: González, Dai, Hennig, Lawrence. "Batch Bayesian Optimization via Local Penalization". AISTATS 2016. Algorithm 1,
-Equations 6 (penalised acquisition) and 8 (phi); a rival in Kathuria, Deshpande, Kohli. NIPS 2016.
+Source: González, Dai, Hennig, Lawrence. "Batch Bayesian Optimization via Local Penalization". AISTATS 2016. Algorithm
+1, Equations 6 (penalised acquisition) and 8 (phi); a rival in Kathuria, Deshpande, Kohli. NIPS 2016.
 
-Deviations: M is the best reward. The noise does not count in the deviations. Hyper-parameters are known, and the arm with
-the largest posterior mean is returned.
+Deviations: M is the best reward. The noise does not count in the deviations. Hyper-parameters are known, and the arm
+with the largest posterior mean is returned.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ Slope = Callable[[ndarray, ndarray, ndarray, ndarray, float], float]
 
 
 def steepest(x: ndarray, seen: ndarray, weights: ndarray, lengthscale: ndarray, signal: float) -> float:
-    """Return L, the largest norm of the gradient of the posterior mean sum_i w_i k(x, seen_i) in the box of the arms."""
+    """Return L, the largest gradient norm of the posterior mean sum_i w_i k(x, seen_i) in the box of the arms."""
 
     def slope(z: ndarray) -> float:
         d = (z - seen) / lengthscale

@@ -1,7 +1,8 @@
-"""MeanOpt, HingePNorm, MaxOpt, Greedy: optimistic arm elimination with a network rewarded for large outputs on arms left.
+"""MeanOpt, HingePNorm, MaxOpt, Greedy: optimistic arm elimination with a network rewarded for large outputs.
 
-Idea: fit a network to all rewards, minus lam times an objective A on the arms left: their mean output (MeanOpt), the mean
-of max(0, f)^4 (HingePNorm), a soft maximum (MaxOpt), or nothing (Greedy). Measure the arms left with the largest outputs.
+Idea: fit a network to all rewards, minus lam times an objective A on the arms left: their mean output (MeanOpt), the
+mean of max(0, f)^4 (HingePNorm), a soft maximum (MaxOpt), or nothing (Greedy). Measure the arms left with the largest
+outputs.
 
 Source: Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Algorithm 1
 (its lines are quoted), Equations 2 and 3, Section 4.1.1.

@@ -1,11 +1,11 @@
 """Peace: the best arm of a linear bandit within a budget, by rounds that halve the Gaussian width of the arms left.
 
-Idea: with xi ~ N(0, I) the width of some arms is E max_a z_a' A(lambda)^-1/2 xi: how far the largest of their correlated
-estimates strays under the design lambda. Pull by the design of ALL arms that makes the width of the live ones smallest,
-keep those with the largest estimates as long as their squared width gamma is at most half as large.
+Idea: with xi ~ N(0, I) the width of some arms is E max_a z_a' A(lambda)^-1/2 xi: how far the largest of their
+correlated estimates strays under the design lambda. Pull by the design of ALL arms that makes the width of the live
+ones smallest, keep those with the largest estimates as long as their squared width gamma is at most half as large.
 
-Source: Katz-Samuels, Jain, Karnin, Jamieson. "An Empirical Process Approach to the Union Bound: Practical Algorithms for
-Combinatorial and Linear Bandits". NeurIPS 2020. Theorem 7, and the authors' script for a fixed budget. What Azizi,
+Source: Katz-Samuels, Jain, Karnin, Jamieson. "An Empirical Process Approach to the Union Bound: Practical Algorithms
+for Combinatorial and Linear Bandits". NeurIPS 2020. Theorem 7, and the authors' script for a fixed budget. What Azizi,
 Kveton, Ghavamzadeh (IJCAI 2022, Appendix E.1) call Peace is `peace_live_arms`: designs of live arms that halve them.
 
 Deviations: 64 draws of xi stand for the expectation, and exponentiated gradients with a step that adapts solve for the

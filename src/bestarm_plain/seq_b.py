@@ -1,7 +1,8 @@
 """SeqB and Ensemble-SeqB: batches chosen arm after arm, with virtual rewards in between.
 
-Idea: after each arm of a batch the models are fitted again, as if its reward were between an optimistic and a pessimistic
-prediction; so the next arm is not a copy of the last. Virtual rewards are forgotten when the batch is measured.
+Idea: after each arm of a batch the models are fitted again, as if its reward were between an optimistic and a
+pessimistic prediction; so the next arm is not a copy of the last. Virtual rewards are forgotten when the batch is
+measured.
 
 Source: Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Algorithm 3
 (OAE-Seq, its lines are quoted), Appendix B.1.1. SeqB: networks rewarded and punished for large outputs. Ensemble-SeqB:

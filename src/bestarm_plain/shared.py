@@ -64,7 +64,7 @@ def g_optimal(x: ndarray, tolerance: float = 0.01) -> ndarray:
 
 
 def apportion(weights: ndarray, n: int, served: Iterable[int]) -> ndarray:
-    """Return n whole pulls near ``n * weights``, ties as they are served: Pukelsheim and Rieder (1992), the efficient one."""
+    """Return n whole pulls near ``n * weights``, ties as they are served (Pukelsheim and Rieder 1992)."""
     support = [a for a in served if weights[a] > 0]
     pi, counts = weights[support], np.zeros(len(weights), dtype=int)
     if n <= len(support):

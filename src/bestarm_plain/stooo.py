@@ -1,8 +1,8 @@
 """StoOO and AVE-StoOO: the best region of a box by optimism over a tree of cells, without a Gaussian process.
 
 Idea: a leaf's bound is the mean of its own rewards, plus the width that their number leaves, plus delta(h), how much f
-may vary in a cell of depth h. The leaf with the largest bound is observed, and divided once its width is below delta(h).
-StoOO observes f at the centre of a cell, AVE-StoOO averages over it: what ``observe`` returns.
+may vary in a cell of depth h. The leaf with the largest bound is observed, and divided once its width is below
+delta(h). StoOO observes f at the centre of a cell, AVE-StoOO averages over it: what ``observe`` returns.
 
 Source: Munos. "From bandits to Monte-Carlo Tree Search". 2014 (StoOO). Zhang, Tsuchida, Ong. "Gaussian Process Bandits
 with Aggregated Feedback". AAAI 2022. Appendix C, Algorithm 2 (AVE-StoOO, its lines are quoted), Equation 12.

@@ -1,13 +1,14 @@
 """UCB-DPP-MAX and EST-DPP-MAX: batches of a Gaussian process that enlarge a determinant most; also known as UCB-PE.
 
 Idea: the first arm of a batch has the largest upper bound. The others come from the region that may still hold the
-maximum: one by one, the arm with the largest deviation given those before, which is greedy maximisation of a determinant.
+maximum: one by one, the arm with the largest deviation given those before, which is greedy maximisation of a
+determinant.
 
 Source: Kathuria, Deshpande, Kohli. "Batched Gaussian Process Bandit Optimization via Determinantal Point Processes".
 NIPS 2016. Algorithm 2 (its lines are quoted); Contal, Buffoni, Robicquet, Vayatis. ECML 2013 (UCB-PE).
 
-Deviations: the hyper-parameters are known; the arm with the largest posterior mean is returned. A region with fewer arms
-than wanted is taken whole and filled up with repeats.
+Deviations: the hyper-parameters are known; the arm with the largest posterior mean is returned. A region with fewer
+arms than wanted is taken whole and filled up with repeats.
 """
 
 from collections.abc import Callable

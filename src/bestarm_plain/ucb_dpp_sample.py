@@ -7,8 +7,8 @@ different things are likely to come together.
 Source: Kathuria, Deshpande, Kohli. "Batched Gaussian Process Bandit Optimization via Determinantal Point Processes".
 NIPS 2016. Algorithm 2 (its lines are quoted). `k_dpp` is Kulesza and Taskar, "k-DPPs", ICML 2011, Algorithms 1 and 2.
 
-Deviations: the sample is exact, by eigenvectors, where the paper runs a Markov chain. The hyper-parameters are known; the
-arm with the largest posterior mean is returned. A region with fewer arms than wanted is taken whole, with repeats.
+Deviations: the sample is exact, by eigenvectors, where the paper runs a Markov chain. The hyper-parameters are known;
+the arm with the largest posterior mean is returned. A region with fewer arms than wanted is taken whole, with repeats.
 """
 
 from collections.abc import Callable

@@ -20,7 +20,7 @@ from bestarm.policies.linear.lin_ucb import LinUcb
 from bestarm.policies.linear.ucb_glm import UcbGlm
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
-from bestarm.streams import Streams, uniform
+from bestarm.streams import Streams
 from bestarm_lab.metrics import correct
 from bestarm_plain import lingape as page
 

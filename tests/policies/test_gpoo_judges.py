@@ -19,6 +19,7 @@ from bestarm_plain.gpoo import gpoo, gpoo_as_coded
 from bestarm_plain.stooo import optimistic_tree
 from bestarm_studies.gpoo.functions import reward_function
 
+
 def tree_of(partition) -> Tree:
     """Return the cells of a page."""
     return Tree(partition.arity, partition.n_representatives, partition.lower, partition.upper)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judges import BernoulliBandit, Bench, same_runs
+from judges import Bench, BernoulliBandit, same_runs
 
 from bestarm.designs.allocation import DESIGNS, AllocationRule
-from bestarm.interface import Arms, Ask
+from bestarm.interface import Arms
 from bestarm.policies.linear import elimination
 from bestarm.policies.linear.gse import Gse, n_stages
 from bestarm.policies.linear.od_linbai import OdLinBai, schedule

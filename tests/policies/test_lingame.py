@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judges import same_runs
 from hypothesis.extra.numpy import arrays
+from judges import same_runs
 from scipy import stats
 from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp, softmax

@@ -40,9 +40,7 @@ class LibraryDraws:
         known, pool = np.arange(n)[None], np.arange(max(u, 1))[None]
         target, targets = np.empty((1, 1, m), dtype=np.float32), np.zeros((1, n), dtype=np.float32)
         sizes = np.array([n]), np.array([u])
-        draw_minibatches(
-            self.key, self.name, zero, zero, known, sizes[0], targets, pool, sizes[1], step, index, target
-        )
+        draw_minibatches(self.key, self.name, zero, zero, known, sizes[0], targets, pool, sizes[1], step, index, target)
         return index[0, 0, : min(m, n)], index[0, 0, m : m + min(m_pool, u)]
 
 

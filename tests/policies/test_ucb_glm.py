@@ -1,13 +1,13 @@
 """UCB-GLM: the estimate against statsmodels and SciPy, a naive judge on single rewards, closed forms, refusals."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import statsmodels.api as sm
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from judges import BernoulliBandit, Bench, settings_of
+from judges import Bench, BernoulliBandit, settings_of
 from scipy import stats
 from scipy.special import expit, logit
 
@@ -15,8 +15,7 @@ from bestarm.interface import Ask
 from bestarm.models.regression import design, factorise, fit_logistic, log_likelihood
 from bestarm.policies.linear.ucb_glm import UcbGlm, theoretical_alpha
 from bestarm.policies.linear.ucb_glm_round import is_at_least
-from bestarm.problems.linear_bandit import LinearBandit
-from bestarm.streams import Streams, uniform
+from bestarm.streams import Streams
 from bestarm_plain.ucb_glm import ucb_glm
 
 SEED = 20261120
