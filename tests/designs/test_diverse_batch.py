@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestarm.designs.diverse_batch import JITTER, diverse_batch, kernel_inputs
+from bestarm.designs.diverse_batch import diverse_batch, kernel_inputs
 from bestarm.policies.batch_search import top_batch
 from bestarm_plain.det_d import diverse_batch as page
 from bestarm_plain.det_d import kernel_matrix

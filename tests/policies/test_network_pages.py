@@ -56,8 +56,9 @@ CASES = {
     "DetD": (Oae, {**OPTIMISM, "diversity": 1.0}, det_d.det_d),
     "DetD, affine": (Oae, {**OPTIMISM, "diversity": 0.3, "kernel": "affine"}, det_d.det_d),
     "Ensemble": (EnsembleSearch, {"members": 3}, ensemble.ensemble),
-    "EnsembleNoiseY": (EnsembleSearch, {"members": 3, "label_noise": 1.0}, ensemble.ensemble),
+    "EnsembleNoiseY": (EnsembleSearch, {"members": 3, "label_noise": 0.5}, ensemble.ensemble),
     "SeqB": (SeqB, OPTIMISM, seq_b.seq_b),
+    "SeqB, mostly pessimistic": (SeqB, {**OPTIMISM, "optimism_weight": 0.25}, seq_b.seq_b),
     "Ensemble-SeqB": (EnsembleSeqB, {"members": 3}, seq_b.ensemble_seq_b),
     "Ensemble-SeqB-NoiseY": (EnsembleSeqB, {"members": 3, "label_noise": 1.0}, seq_b.ensemble_seq_b),
 }
