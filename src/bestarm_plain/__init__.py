@@ -39,6 +39,7 @@ constructor of `bestarm`  page               algorithm
 `mean_opt`                `mean_opt`         Pacchiano et al. 2023, Algorithm 1, Equation 3
 `hinge_p_norm`            `mean_opt`         Pacchiano et al. 2023, Algorithm 1, Section 4.1.1
 `max_opt`                 `mean_opt`         Pacchiano et al. 2023, Algorithm 1, Section 4.1.1
+`linear_oae`              `linear_oae`       Pacchiano et al. 2023, Algorithm 1, Equation 1
 `greedy`                  `mean_opt`         Pacchiano et al. 2023, Algorithm 1 without optimism
 `ensemble`                `ensemble`         Pacchiano et al. 2023, Algorithm 1, Section 4.1.2
 `ensemble_noise_y`        `ensemble`         Pacchiano et al. 2023, Algorithm 1, Section 4.1.2

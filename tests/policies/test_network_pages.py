@@ -10,12 +10,14 @@ from judges import Bench
 from bestarm.models.minibatches import draw_minibatches
 from bestarm.models.mlp_batch import Mlp
 from bestarm.policies.batch_search import BatchSearch
+from bestarm.policies.linear.linear_oae import LinearOae
 from bestarm.policies.networks.oae import MOST_MEMBERS, NETWORKS_A_ROUND, Oae
 from bestarm.policies.networks.oae_ensemble import EnsembleSearch, label_noise
 from bestarm.policies.networks.oae_sequential import EnsembleSeqB, SeqB
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.streams import Streams
 from bestarm_plain import det_d, ensemble, mean_opt, seq_b
+from bestarm_plain.linear_oae import linear_oae
 
 N, BATCH, ROUNDS = 3, 3, 12
 X = np.random.default_rng(0).standard_normal((80, 5))
@@ -86,4 +88,23 @@ def test_batches_are_those_of_the_page(name):
         x = torch.as_tensor(state.inputs)[state.feature_set[r]].double().numpy()
         answer = page(x, bench.observe, ROUNDS, batches[0, r].tolist(), draws=draws, **settings | more)
         np.testing.assert_array_equal(np.reshape(bench.history, (ROUNDS, BATCH)), batches[:, r])
+        assert answer == policy.recommend(state)[r, 0]
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_batches_of_linear_functions_are_those_of_the_page(size):
+    """Five runs of nine batches in 24 dimensions, which are never all known; as sets, since turns end in any order."""
+    rng, n = np.random.default_rng(2), 5
+    x, theta = rng.standard_normal((40, 24)), rng.standard_normal(24)
+    problem, streams = NoiselessArms("linear", x, (x @ theta / np.linalg.norm(theta) / 1.2)[None]), Streams.first(n)
+    policy = LinearOae("OAE", size, 1 + 18 // (size + 1))
+    state, pulled, asked = policy.start(problem.arms, streams), problem.arms.no_pulls(n), []
+    while not policy.finished(state).all():
+        asked.append(policy.ask(state))
+        policy.tell(state, asked[-1], problem.rewards(asked[-1], pulled, streams))
+    for r in range(n):
+        bench = Bench(problem, streams.take(np.array([r])))
+        answer = linear_oae(x, bench.observe, policy.rounds, asked[0].arms[r].tolist())
+        for batch, theirs in zip(np.reshape(bench.history, (policy.rounds, size)), asked, strict=True):
+            assert set(batch) == set(theirs.arms[r])
         assert answer == policy.recommend(state)[r, 0]
