@@ -19,12 +19,12 @@ constructor of `bestarm`  page               algorithm
 `gpoo`                    `gpoo`             Zhang et al. 2022, Algorithm 1
 `stooo`                   `stooo`            Munos 2014
 `ave_stooo`               `stooo`            Zhang et al. 2022, Algorithm 2
-`gp_tree`                 `gp_tree`          Shekhar, Javidi 2018, Algorithm 1
+`gp_tree`                 `gp_tree`          Shekhar, Javidi 2018
 `gse_lin`                 `gse`              Azizi et al. 2022, Algorithm 1, Equation 1
 `gse_log`                 `gse`              Azizi et al. 2022, Algorithm 1, Equation 4
 `bayes_gap`               `bayes_gap`        Hoffman et al. 2014, Algorithm 1
 `lin_ucb`                 `lin_ucb`          Li et al. 2010, Algorithm 1
-`lingape`                 `lingape`          Xu et al. 2018, Algorithms 1, 2
+`lingape`                 `lingape`          Xu et al. 2018, Algorithm 1
 `lingape_greedy`          `lingape`          Xu et al. 2018, Algorithm 1, greedy selection
 `od_linbai`               `od_linbai`        Yang, Tan 2022, Algorithm 1
 `peace`                   `peace`            Katz-Samuels et al. 2020, Theorem 7

@@ -63,7 +63,7 @@ class Tree:
 def posterior(
     tree: Tree, k: Kernel, noise: float, seen: list[int], rewards: list[float], cells: list[int]
 ) -> tuple[ndarray, ndarray]:
-    """Return mean and variance of the averages over some cells, given rewards of cells (GPOO, Equations 2 and 3)."""
+    """Return mean and variance of the averages over some cells, given rewards of cells."""
 
     def between(first: list[int], second: list[int]) -> ndarray:
         x, y = [tree.points(c) for c in first], [tree.points(c) for c in second]

@@ -5,7 +5,7 @@ much f may vary in a cell of depth h by the smoothness of the process. The best 
 its width is below V_h, else observed.
 
 Source: Shekhar, Javidi. "Gaussian process bandits with adaptive discretization". Electronic Journal of Statistics 2018.
-Algorithm 1 and Claim 2 (V_h); a rival in Zhang, Tsuchida, Ong. AAAI 2022, whose beta_n (Lemma 1) this page has.
+The tree algorithm, Claim 2 (V_h); a rival in Zhang, Tsuchida, Ong. AAAI 2022, whose beta_n (Lemma 1) this page has.
 
 Deviations: a negative radicand in V_h counts as 0. ``beta_n``, ``noise_in_width``, ``root_evaluated_first`` and
 ``exact_ties`` are what the code of the AAAI paper does otherwise, with its constants slope, rho, v1 and alpha.

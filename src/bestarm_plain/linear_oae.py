@@ -4,10 +4,10 @@ Idea: the functions with parameters |theta| <= 1 that agree with all rewards are
 batch and the function are chosen together, for the largest sum of the batch's values.
 
 Source: Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Algorithm 1
-(its lines are quoted), Equation 1 with gamma_t = 0, Section 5 (the class).
+(its lines are quoted), Equation 1 with gamma_t = 0.
 
-Deviations: the joint maximum is sought by turns from many starts, the arms with the largest index: given the function the
-best batch, given the batch the best function. For batches of one it is exact.
+Deviations: the joint maximum is sought by turns from many starts, the arms with the largest index: given the function
+the best batch, given the batch the best function. For batches of one it is exact.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def linear_oae(
     """Return the best arm measured."""
     N, b = rounds, len(first)
     D, y = list(first), list(measure(first))  # t = 1: sample B_1 uniformly, observe batch rewards
-    for t in range(1, N):  # for t = 1, ..., N do
+    for _ in range(1, N):  # for t = 1, ..., N do
         U = [a for a in range(len(x)) if a not in D]
         if not U:
             break

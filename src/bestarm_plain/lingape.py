@@ -4,7 +4,7 @@ Idea: i_t has the largest estimate, j_t may exceed it most. The arm pulled next 
 this pair's difference most (greedy), or that lags most behind the best proportions for it (optimised).
 
 Source: Xu, Honda, Sugiyama. "A fully adaptive algorithm for pure exploration in linear bandits". AISTATS 2018.
-Algorithms 1 and 2, Theorem 2 (C_t); as a rival with a budget in Azizi, Kveton, Ghavamzadeh. IJCAI 2022.
+Algorithm 1, with the radius C_t of their theorem; as a rival with a budget in Azizi, Kveton, Ghavamzadeh. IJCAI 2022.
 
 Deviations: a budget B ends the search; ``stops_early`` keeps the stopping rule with epsilon = 0. The radii "explicit"
 and "own" put a bound on the determinant in its place. ``coded_radius`` and ``stale_pair`` are what the code of the
@@ -44,7 +44,7 @@ def lingape(
     def C() -> float:
         """The radius C_t, in units of reward, of the data so far."""
         t = T.sum()
-        if radius == "determinant":  # Theorem 2
+        if radius == "determinant":
             log_ratio = (np.linalg.slogdet(A)[1] - d * np.log(rho)) / 2
             return sigma * np.sqrt(2 * (np.log(K**2 / delta) + log_ratio)) + np.sqrt(rho) * S
         if radius == "explicit" and coded_radius:
@@ -58,7 +58,7 @@ def lingape(
         A[:], b[:] = A + np.outer(x[a], x[a]), b + x[a] * pull(a)
         T[a] += 1
 
-    for a in range(K):  # Algorithm 1: every arm once
+    for a in range(K):  # every arm once
         learn(a)
     while True:
         inverse = np.linalg.inv(A)
@@ -73,7 +73,7 @@ def lingape(
         y = x[i] - x[j]
         if selection == "greedy":
             learn(argmax([-y @ np.linalg.inv(A + np.outer(x_a, x_a)) @ y for x_a in x]))
-        else:  # p*(y), Algorithm 2: the arm with the least T_a / p_a among those with weight
+        else:  # the proportions p*(y): the arm with the least T_a / p_a among those with weight
             p = np.abs(np.round(design(x, i, j), 10))
             lag = {a: -T[a] / p[a] for a in range(K) if p[a] > 0}
             learn(argmax(lag, lag))

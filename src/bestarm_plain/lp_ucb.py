@@ -3,8 +3,8 @@
 Idea: if f has the Lipschitz constant L, its maximum M is no nearer to an arm x_b than (M - f(x_b)) / L. The bound, made
 positive, is multiplied by the probability phi that an arm is outside of this ball, for each arm of the batch.
 
-Source: González, Dai, Hennig, Lawrence. "Batch Bayesian Optimization via Local Penalization". AISTATS 2016. Algorithm
-1, Equations 6 (penalised acquisition) and 8 (phi); a rival in Kathuria, Deshpande, Kohli. NIPS 2016.
+Source: González, Dai, Hennig, Lawrence. "Batch Bayesian Optimization via Local Penalization". AISTATS 2016. Algorithm 1
+(its steps are quoted); a rival in Kathuria, Deshpande, Kohli. NIPS 2016.
 
 Deviations: M is the best reward. The noise does not count in the deviations. Hyper-parameters are known, and the arm
 with the largest posterior mean is returned.

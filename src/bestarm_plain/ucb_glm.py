@@ -4,7 +4,7 @@ Idea: the logistic fit to all rewards so far gives each arm a linear predictor; 
 upper bound of it, since V bounds the logistic information from above up to a constant.
 
 Source: Li, Lu, Zhou. "Provably Optimal Algorithms for Generalized Linear Contextual Bandits". ICML 2017. Algorithm 1
-(its lines are quoted); a rival in Azizi, Kveton, Ghavamzadeh. IJCAI 2022.
+(its steps are quoted); a rival in Azizi, Kveton, Ghavamzadeh. IJCAI 2022.
 
 Deviations: a small ridge keeps the fit finite under separation. ``opening`` each_arm, ``root`` False and a
 ``regulariser`` in V are what the code of the IJCAI paper does otherwise; the answer at the end is its.
@@ -43,11 +43,11 @@ def ucb_glm(
         if opening == "each_arm" and t < K:
             a = t
         elif opening == "random" and np.linalg.eigvalsh(V).min() < least_eigenvalue - 1e-9:
-            a = random_arm(K)  # lines 1, 2: random arms until V reaches the identity
+            a = random_arm(K)  # at first at random, until V reaches the identity
         else:
-            theta = logistic_fit(x, N, sums, ridge)  # line 4
+            theta = logistic_fit(x, N, sums, ridge)  # the maximum-likelihood estimate
             width = ((x @ np.linalg.inv(V)) * x).sum(axis=1)
-            a = argmax(x @ theta + alpha * (np.sqrt(width) if root else width))  # line 5
-        sums[a] += pull(a)  # line 6
+            a = argmax(x @ theta + alpha * (np.sqrt(width) if root else width))  # choose the largest upper bound
+        sums[a] += pull(a)  # observe
         N[a] += 1
     return argmax(N)
