@@ -15,7 +15,9 @@ from packaging.utils import canonicalize_name
 from bestarm_lab.experiments.names import SOURCE
 from bestarm_lab.paths import ROOT
 
-EXTRA = {"bestarm": ""} | dict.fromkeys(("bestarm_lab", "bestarm_objectives", "bestarm_studies"), "lab")
+EXTRA = {"bestarm": "", "bestarm_plain": ""} | dict.fromkeys(
+    ("bestarm_lab", "bestarm_objectives", "bestarm_studies"), "lab"
+)
 WITH_NUMBA = {"llvmlite"}  # Numba pins the version that it works with
 OF_NETWORKS = {  # modules of the library that are imported by policies with networks only
     "bestarm.models.torch_or_numpy",  # does without

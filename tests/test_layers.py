@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bestarm_lab.experiments.names import PACKAGES, PLACES, SOURCE, source_file
+from bestarm_lab.experiments.names import PLACES, SOURCE, source_file
 from bestarm_lab.paths import NOTEBOOKS
 from bestarm_lab.study_packages import study_names
 
@@ -14,6 +14,7 @@ BELOW = {  # what each package may import beside itself
     "bestarm": set(),
     "bestarm_lab": {"bestarm"},
     "bestarm_objectives": {"bestarm", "bestarm_lab"},
+    "bestarm_plain": set(),
     "bestarm_studies": {"bestarm", "bestarm_lab", "bestarm_objectives"},
 }
 FLOORS = {  # within a package, from the ground up; what lies beside the rooms is on the ground floor
@@ -32,7 +33,7 @@ def imported_modules(source: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
     return {
-        n for n in found if n.split(".")[0] in PACKAGES and SOURCE.joinpath(*n.split(".")).with_suffix(".py").is_file()
+        n for n in found if n.split(".")[0] in BELOW and SOURCE.joinpath(*n.split(".")).with_suffix(".py").is_file()
     }
 
 

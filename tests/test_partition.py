@@ -1,7 +1,6 @@
 """Cells of a divided box: heap numbers, geometry against a naive recursion, representatives, limits, tallies."""
 
 from collections import Counter
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bestarm.partition import Partition
+from bestarm_plain.cells import Tree
 
 sides = st.lists(
     st.tuples(st.floats(-5.0, 5.0), st.sampled_from([0.1, 0.3, 0.5, 1.0, 1.0, 2.0, 7.0])), min_size=1, max_size=3
@@ -28,30 +28,15 @@ def cells_of(partition, depth):
     return np.arange(partition.arity**depth) + partition.cell(depth, 0)
 
 
-def naive_boxes(partition, depth):
-    """Divide boxes again and again along their longest side, the first of those that are equal up to rounding."""
-    boxes = [(np.array(partition.lower), np.array(partition.upper))]
-    for _ in range(depth):
-        divided = []
-        for lower, upper in boxes:
-            widths = upper - lower
-            longest = next(j for j in range(len(widths)) if widths[j] >= widths.max() * (1 - 1e-9))
-            edges = np.linspace(lower[longest], upper[longest], partition.arity + 1)
-            for low, high in pairwise(edges):
-                child = lower.copy(), upper.copy()
-                child[0][longest], child[1][longest] = low, high
-                divided.append(child)
-        boxes = divided
-    return boxes
-
-
 @settings(max_examples=60, deadline=None)
 @given(partition=partitions(), depth=st.integers(0, 4))
-def test_cells_are_those_of_the_naive_division(partition, depth):
-    lower, upper = partition.bounds(cells_of(partition, depth))
-    expected = naive_boxes(partition, depth)
-    np.testing.assert_allclose(lower, [box[0] for box in expected], rtol=0, atol=1e-12)
-    np.testing.assert_allclose(upper, [box[1] for box in expected], rtol=0, atol=1e-12)
+def test_cells_are_those_of_the_pages(partition, depth):
+    """Boxes divided again and again along their longest side, the first of those that are equal up to rounding."""
+    cells, tree = cells_of(partition, depth), Tree(partition.arity, 1, partition.lower, partition.upper)
+    cells = cells[:: 1 + len(cells) // 40]
+    expected = [tree.box(int(c)) for c in cells]
+    for ours, theirs in zip(partition.bounds(cells), zip(*expected, strict=True), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12)
 
 
 @settings(max_examples=60, deadline=None)

@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 import bestarm
+import bestarm_plain
 from bestarm_lab.paths import NOTEBOOKS, ROOT
 from bestarm_lab.study import load_study
 from bestarm_site.pages import studies
@@ -42,6 +43,17 @@ def equation(study: str, notebook: str, part: str) -> str:
         if part in shown:
             return str(shown.strip())
     raise ValueError(f"algorithms.yaml: {study}/{notebook} has no equation with {part!r}.")
+
+
+@cache
+def _pages() -> dict[str, str]:
+    """Return the page of NumPy of each constructor, by the table in the package's docstring."""
+    return dict(re.findall(r"^`(\w+)` +`(\w+)`", bestarm_plain.__doc__ or "", re.MULTILINE))
+
+
+def page_of(name: str) -> Path | None:
+    """Return the file, below the root, in which an algorithm is one page of NumPy, if there is one."""
+    return Path("src/bestarm_plain") / f"{_pages()[name]}.py" if name in _pages() else None
 
 
 def deviations(name: str) -> list[tuple[str, str]]:
@@ -98,6 +110,12 @@ def card(name: str, entry: dict[str, Any]) -> str:
     lines += ["::::{grid} 1 1 2 2", ":gutter: 3", "", ":::{grid-item}", "**Each round**", "", steps, ":::", ""]
     lines += [":::{grid-item}", "**In code**", "", "```python", code(name), "```", ""]
     lines += [f"{{py:obj}}`All settings <bestarm.{name}>`", ":::", "::::", ""]
+    if path := page_of(name):
+        first = next(other for other in described() if page_of(other) == path)
+        text = (ROOT / path).read_text(encoding="utf-8").rstrip()
+        folded = [f":::{{dropdown}} Read it in a page: `{path}`", "", "```python", text, "```", ":::", ""]
+        where = f"/algorithms/{described()[first]['study']}.md#{first.replace('_', '-')}"
+        lines += folded if name == first else [f"Read it in a page: [`{path}`]({where}).", ""]
     if told := facts(name):
         lines += [
             "| " + " | ".join(told) + " |",

@@ -5,33 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestarm.designs.diverse_batch import JITTER, diverse_batch, kernel_inputs
+from bestarm.designs.diverse_batch import diverse_batch, kernel_inputs
 from bestarm.policies.batch_search import top_batch
+from bestarm_plain.det_d import diverse_batch as page
+from bestarm_plain.det_d import kernel_matrix
 
 KERNELS = ("direction", "affine", "rbf")
-
-
-def kernel_matrix(features: np.ndarray, kernel: str, jitter: float = JITTER) -> np.ndarray:
-    """Return K + jitter I, entry by entry as the paper writes the kernel."""
-    if kernel == "rbf":
-        points = (features - features.mean(axis=0)) / features.std(axis=0)
-    else:
-        rows = features if kernel == "direction" else np.column_stack([features, np.ones(len(features))])
-        points = np.array([row / np.sqrt(sum(row**2)) for row in rows])
-    return np.array([[np.exp(-(((u - v) ** 2).sum())) for v in points] for u in points]) + jitter * np.eye(len(points))
-
-
-def naive_batch(matrix: np.ndarray, scores: np.ndarray, left: list[int], size: int, diversity: float) -> list[int]:
-    """Return the greedy batch: the best score, then again and again the best sum plus log determinant."""
-    chosen = [max(left, key=lambda a: scores[a])]
-    while len(chosen) < size:
-
-        def value(a: int) -> float:
-            batch = [*chosen, a]
-            return scores[batch].sum() + diversity * np.linalg.slogdet(matrix[np.ix_(batch, batch)])[1]
-
-        chosen.append(max((a for a in left if a not in chosen), key=value))
-    return chosen
 
 
 def one_batch(features, scores, size, diversity=1.0, kernel="direction", available=None, order=None) -> list[int]:
@@ -59,7 +38,7 @@ def test_greedy_choices_are_those_of_direct_determinants(n, d, size, diversity, 
     available[rng.permutation(n)[: n - 6]] = False
     found = one_batch(features, scores, size, diversity, kernel, available)
     left = np.flatnonzero(available).tolist()
-    assert found == naive_batch(kernel_matrix(features, kernel), scores, left, size, diversity)
+    assert found == page(scores, left, size, K=kernel_matrix(features, kernel), lam_div=diversity)
     assert found[0] == max(left, key=lambda a: scores[a])
 
 

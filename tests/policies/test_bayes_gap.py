@@ -7,12 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from judges import same_runs
 from scipy import stats
 
 from bestarm.policies.linear.bayes_gap import BayesGap, prior_gram
 from bestarm.policies.linear.bayes_gap_round import estimated_hardness, exploration, largest_of_the_others
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.streams import Streams, standard_normal
+from bestarm_plain.bayes_gap import bayes_gap
+from bestarm_plain.shared import argmax
 
 SEED = 20261120
 SIGMA = 0.8
@@ -26,79 +29,7 @@ def instance(seed: int, n_arms: int, n_features: int) -> LinearBandit:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# The judge
-
-
-def naive_gram(policy: BayesGap, x: np.ndarray) -> np.ndarray:
-    """Return the kernel matrix entry by entry."""
-    scale = policy.lengthscale
-
-    def k(a: np.ndarray, b: np.ndarray) -> float:
-        distance = np.linalg.norm(a - b)
-        match policy.kernel:
-            case "linear":
-                return float(a @ b)
-            case "exponential" if policy.squared_distance:
-                return float(np.exp(-(distance**2) / scale))
-            case "exponential":
-                return float(np.exp(-distance / scale))
-            case "matern32":
-                root = np.sqrt(3) * distance / scale
-                return float((1 + root) * np.exp(-root))
-        return float(np.cov(a, b)[0, 1])
-
-    G = np.array([[k(a, b) for b in x] for a in x])
-    if policy.general_eigenvectors:
-        D, V = np.linalg.eig(G)
-        X = V @ np.diag(np.sqrt(D))
-        return X @ X.T
-    return G @ G if policy.gram_as_features else G
-
-
-def naive_bayes_gap(policy: BayesGap, problem: LinearBandit, streams: Streams) -> tuple[list[int], int]:
-    """Run BayesGap once; the posterior is that of a Gaussian process given the list of all rewards."""
-    (replication,), x, mu = streams.replications, problem.features, problem.means[0]
-    n_arms, sigma, eta, eps = len(x), policy.sigma, policy.prior_scale, policy.epsilon
-    arms = range(n_arms)
-    G = naive_gram(policy, x)
-    C = eta**2 * G
-    history: list[int] = []
-    y: list[float] = []
-    rounds: list[tuple[float, int]] = []
-
-    def pull(a: int) -> None:
-        number = history.count(a)
-        y.append(mu[a] + problem.sigma * standard_normal(streams.key("noise"), replication, a, number))
-        history.append(a)
-
-    if policy.initialise:
-        for a in arms:
-            pull(a)
-    kappa = sum(1 / G[k, k] for k in arms)
-    while True:
-        mean, cov = np.zeros(n_arms), C
-        if history:
-            gain = C[:, history] @ np.linalg.inv(C[np.ix_(history, history)] + sigma**2 * np.eye(len(history)))
-            mean, cov = gain @ np.array(y), C - gain @ C[history]
-        s = np.diag(cov) if policy.variance_as_width else np.sqrt(np.diag(cov))
-        power = -2 if policy.inverse_square else 1
-        H = 0.0
-        for k in arms:
-            gap = max(mean[j] + 3 * s[j] for j in arms if j != k) - (mean[k] - 3 * s[k])
-            if policy.absolute_gaps:
-                gap = abs(gap)
-            H += max((gap + eps) / 2, eps) ** power
-        beta = ((policy.budget - n_arms) / sigma**2 + kappa / eta**2) / (4 * H)
-        if policy.root:
-            beta = np.sqrt(beta)
-        U, L = mean + beta * s, mean - beta * s
-        B = [max(U[i] for i in arms if i != k) - L[k] for k in arms]
-        J = int(np.argmin(B))
-        j = max((k for k in arms if k != J), key=lambda k: U[k])
-        if len(history) == policy.budget:
-            return history, min(rounds)[1] if rounds else J
-        rounds.append((B[J], J))
-        pull(J if s[J] >= s[j] else j)
+# Against the page
 
 
 PLAIN = BayesGap(50, SIGMA, prior_scale=2.0)
@@ -131,11 +62,7 @@ def test_pulls_and_answers_are_those_of_the_naive_algorithm(drive, name):
     streams = Streams.first(3, seed=SEED, instance=problem.label)
     tied = policy.kernel in ("exponential", "matern32") and not policy.initialise and not policy.gram_as_features
     policy = replace(policy, ties_in_order=True) if tied else policy  # all arms have one prior variance
-    fast = drive(policy, problem, streams)
-    for r in range(3):
-        pulls, answer = naive_bayes_gap(policy, problem, streams.take(np.array([r])))
-        assert fast.pulls[r] == pulls
-        assert fast.recommended[r, 0] == answer
+    same_runs(drive, bayes_gap, policy, problem, streams, argmax=argmax)
 
 
 def test_linear_kernel_with_more_features_than_arms(drive):
@@ -143,12 +70,7 @@ def test_linear_kernel_with_more_features_than_arms(drive):
     rng = np.random.default_rng(1)
     features, theta = rng.standard_normal((3, 4, 7)), rng.standard_normal((3, 7))
     streams = Streams.first(3, seed=SEED, instance="own")
-    fast = drive(PLAIN, LinearBandit("own", features, theta, SIGMA), streams)
-    for r in range(3):
-        alone = LinearBandit("own", features[r], theta[r], SIGMA)
-        pulls, answer = naive_bayes_gap(PLAIN, alone, streams.take(np.array([r])))
-        assert fast.pulls[r] == pulls
-        assert fast.recommended[r, 0] == answer
+    same_runs(drive, bayes_gap, PLAIN, LinearBandit("own", features, theta, SIGMA), streams)
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from judges import BernoulliBandit, same_runs
 from scipy import stats
 
 from bestarm.designs.l1_design import l1_design
@@ -19,27 +20,12 @@ from bestarm.policies.linear.lin_ucb import LinUcb
 from bestarm.policies.linear.ucb_glm import UcbGlm
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
-from bestarm.streams import Streams, standard_normal, uniform
+from bestarm.streams import Streams
 from bestarm_lab.metrics import correct
+from bestarm_plain import lingape as page
 
 SEED = 20261120
 SIGMA = 0.8
-
-
-@dataclass(frozen=True)
-class BernoulliBandit(LinearBandit):
-    """Arms that pay 1 with probability 1 / (1 + exp(-theta' x)), else 0."""
-
-    def rewards(self, asked, pulled, streams):
-        """Add up single draws."""
-        key, chances = streams.key("noise"), 1 / (1 + np.exp(-np.broadcast_to(self.means, pulled.shape)))
-        totals = np.zeros(asked.arms.shape)
-        for r, j in np.argwhere(asked.counts > 0):
-            a = asked.arms[r, j]
-            for _ in range(asked.counts[r, j]):
-                totals[r, j] += uniform(key, streams.replications[r], a, pulled[r, a]) < chances[r, a]
-                pulled[r, a] += 1
-        return totals
 
 
 @dataclass(frozen=True)
@@ -296,70 +282,7 @@ def test_the_recommendation_is_valid_at_any_time(name):
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# LinGapE: the judge
-
-
-def naive_radius(policy: Budgeted, A: np.ndarray, x: np.ndarray, t: int) -> float:
-    """Return C_t times sigma as Xu et al. and the code of the GSE paper have it."""
-    inner, (n_arms, d) = policy.policy, x.shape
-    rho, sigma, delta, S = inner.regulariser, inner.sigma, inner.delta, inner.norm_bound
-    L = max(np.linalg.norm(x_a) for x_a in x)
-    match policy.radius:
-        case "determinant":
-            ratio = np.sqrt(np.linalg.det(A)) / np.sqrt(np.linalg.det(rho * np.eye(d)))
-            return sigma * np.sqrt(2 * np.log(n_arms**2 * ratio / delta)) + np.sqrt(rho) * S
-        case "explicit" if policy.coded_radius:
-            return sigma**2 * np.sqrt(d * np.log(n_arms**2 * (1 + t) / (rho * delta))) + np.sqrt(rho) * S
-        case "explicit":
-            return sigma * np.sqrt(d * np.log(n_arms**2 * (1 + t * L**2) / (rho * delta))) + np.sqrt(rho) * S
-    inside = 2 * np.log(1 / delta) + d * np.log(1 + (t + 1) * L**2 / (rho * d))
-    return sigma * np.sqrt(inside) + np.sqrt(rho) * S
-
-
-def naive_lingape(policy: Budgeted, problem: LinearBandit, streams: Streams) -> tuple[list[int], int]:
-    """Run LinGapE once, in feature space; return its pulls and its answer."""
-    (replication,), x, mu = streams.replications, problem.features, problem.means[0]
-    n_arms, d = x.shape
-    ties = streams.key(f"ties of {policy.label}")
-    A, b, N = policy.policy.regulariser * np.eye(d), np.zeros(d), np.zeros(n_arms, dtype=int)
-    history: list[int] = []
-
-    def pull(a: int) -> None:
-        reward = mu[a] + problem.sigma * standard_normal(streams.key("noise"), replication, a, N[a])
-        A[:], b[:] = A + np.outer(x[a], x[a]), b + x[a] * reward
-        N[a] += 1
-        history.append(a)
-
-    for a in range(n_arms):
-        pull(a)
-    while True:
-        inverse = np.linalg.inv(A)
-        means = x @ inverse @ b
-        i = int(np.argmax(means))
-        width = np.array([np.sqrt((x[i] - x_j) @ inverse @ (x[i] - x_j)) for x_j in x])
-        bound = means - means[i] + naive_radius(policy, A, x, len(history)) * width
-        bound[i] = -np.inf
-        j = int(np.argmax(bound))
-        stale = policy.policy.stale_pair
-        if len(history) == policy.budget or (policy.stops_early and not stale and bound[j] <= 0):
-            return history, i
-        y = x[i] - x[j]
-        if policy.policy.selection == "greedy":
-            pull(int(np.argmin([y @ np.linalg.inv(A + np.outer(x_a, x_a)) @ y for x_a in x])))
-        else:
-            design = nonnegative_design if policy.nonnegative_weights else l1_design
-            w = np.abs(np.round(design(x, i, j), 10))
-            lag = {a: N[a] / w[a] for a in range(n_arms) if w[a] > 0}
-            tied = [a for a in lag if lag[a] == min(lag.values())]
-            chosen = tied[0]
-            for n, a in enumerate(tied[1:], start=2):  # the n-th equal one replaces with chance 1/n
-                if uniform(ties, replication, len(history), (n_arms + 2) * n_arms + a) < 1 / n:
-                    chosen = a
-            pull(chosen)
-        if stale:  # the old pair with the new data
-            inverse = np.linalg.inv(A)
-            if naive_radius(policy, A, x, len(history)) * np.sqrt(y @ inverse @ y) <= y @ inverse @ b:
-                return history, i
+# LinGapE: against the page
 
 
 LINGAPE = {
@@ -387,11 +310,8 @@ def test_lingape_agrees_with_the_naive_algorithm(drive, name, n_arms, n_features
     """Pull by pull and in its answer, three replications; fewer and more features than arms."""
     problem = instance(21, n_arms, n_features)
     streams = Streams.first(3, seed=SEED, instance=problem.label)
-    fast = drive(LINGAPE[name], problem, streams)
-    for r in range(3):
-        pulls, answer = naive_lingape(LINGAPE[name], problem, streams.take(np.array([r])))
-        assert fast.pulls[r] == pulls
-        assert fast.recommended[r, 0] == answer
+    design = nonnegative_design if LINGAPE[name].nonnegative_weights else l1_design
+    same_runs(drive, page.lingape, LINGAPE[name], problem, streams, design=design, choice=lambda n: n_arms + 2)
 
 
 def test_some_lingape_runs_stop_early_and_some_at_the_budget():
@@ -449,7 +369,8 @@ def test_the_explicit_radius_is_the_larger_one(seed, n_features, rho):
     policy = lingape(10, sigma=SIGMA, regulariser=rho)
     radius = explicit_radius(Arms(features), policy.policy.delta, SIGMA, rho, 1.0)(float(N.sum()))
     pairs = 2 if n_features == 1 else 1  # for d = 1 the explicit form carries K^2 / delta only once under the root
-    assert radius * SIGMA * np.sqrt(pairs) >= naive_radius(policy, A, features, N.sum()) - 1e-9
+    inside = 2 * np.log(25 / policy.policy.delta) + np.linalg.slogdet(A)[1] - n_features * np.log(rho)
+    assert radius * SIGMA * np.sqrt(pairs) >= SIGMA * np.sqrt(inside) + np.sqrt(rho) - 1e-9
 
 
 def test_radius_follows_the_replications_that_go_on(drive):

@@ -1,15 +1,14 @@
 """GIFA: a naive judge that reads like Algorithm 1, the lemmas of the paper, limits, refusals, behaviour."""
 
 from dataclasses import replace
-from itertools import product
-from typing import NamedTuple
+from itertools import permutations, product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from judges import Bench, same_runs
 from scipy import stats
-from scipy.optimize import linprog
 
 from bestarm.designs.l1_design import l1_design
 from bestarm.interface import Arms, Ask
@@ -17,8 +16,11 @@ from bestarm.policies.linear import gifa_round
 from bestarm.policies.linear.gifa import Gifa, LinGifa, Lucb, MLinGape, Ugape
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
-from bestarm.streams import Streams, standard_normal, uniform
+from bestarm.streams import Streams
 from bestarm_lab.metrics import correct
+from bestarm_plain.gifa import gifa
+from bestarm_plain.lingape import lingape
+from bestarm_plain.shared import pair_design
 from bestarm_studies.linear_topm.instances import classic_instance, published_random_instance
 
 SEED = 20261120
@@ -45,166 +47,14 @@ EASY = random_instance(11, 5, 3, gap=1.0, n_best=2)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# The judge
-
-
-class Ties:
-    """Random ties of one replication: the same draws as the fast algorithm, one name for each choice of a round."""
-
-    def __init__(self, key, replication: int, n_arms: int) -> None:
-        self.key, self.replication, self.n_arms = key, replication, n_arms
-
-    def argmax(self, values, allowed, time: int, choice: int) -> int:
-        """Return the arm of largest value among the allowed ones; the n-th equal one replaces with chance 1/n."""
-        best = None
-        for i in allowed:
-            if best is None or values[i] > values[best]:
-                best, n_equal = i, 1
-            elif values[i] == values[best]:
-                n_equal += 1
-                if uniform(self.key, self.replication, time, choice * self.n_arms + i) < 1 / n_equal:
-                    best = i
-        return int(best)
-
-
-class Estimates(NamedTuple):
-    """What the algorithm knows: means, width of each arm, indices of all pairs, inverse design."""
-
-    means: np.ndarray
-    width: np.ndarray
-    indices: np.ndarray
-    inverse: np.ndarray | None
-
-
-def threshold(policy: Gifa, x: np.ndarray, t: float) -> float:
-    """Return C_t as the paper writes it, with the regulariser in the place of lambda squared."""
-    n_arms, n_features = x.shape
-    match policy.threshold:
-        case "heuristic":
-            return np.sqrt(2 * np.log((np.log(t) + 1) / policy.delta))
-        case "lucb1":
-            return np.sqrt(2 * np.log(5 * n_arms * t**4 / (4 * policy.delta)))
-    rho = policy.threshold_regulariser or policy.regulariser or (policy.sigma / 20) ** 2
-    longest = max(np.linalg.norm(x_a) for x_a in x)
-    log_term = n_features * np.log(1 + (t + 1) * longest**2 / (rho * n_features))
-    return np.sqrt(2 * np.log(1 / policy.delta) + log_term) + np.sqrt(rho) / policy.sigma * policy.norm_bound
-
-
-def estimate(policy: Gifa, x: np.ndarray, pulls: np.ndarray, sums: np.ndarray) -> Estimates:
-    """Return the estimates and B_{i,j} of every pair, all from scratch."""
-    n_features = x.shape[1]
-    t = max(1, pulls.sum() + (1 if policy.index_time_ahead else 0))
-    scale = threshold(policy, x, t) * policy.sigma
-    inverse = None
-    if policy.index in FEATURE_INDICES:
-        rho = (policy.sigma / 20) ** 2 if policy.regulariser is None else policy.regulariser
-        inverse = np.linalg.inv(rho * np.eye(n_features) + x.T @ np.diag(pulls) @ x)
-        means = x @ (inverse @ (x.T @ sums))
-        width = np.array([np.sqrt(x_a @ inverse @ x_a) for x_a in x])
-    else:
-        means, width = sums / pulls, 1 / np.sqrt(pulls)
-    match policy.index:
-        case "paired":
-            widths = np.array([[np.sqrt((x_i - x_j) @ inverse @ (x_i - x_j)) for x_j in x] for x_i in x])
-        case "classical_paired":
-            widths = np.sqrt(1 / pulls[:, None] + 1 / pulls[None, :])
-        case _:
-            widths = width[:, None] + width[None, :]
-    return Estimates(means, width, means[:, None] - means[None, :] + scale * widths, inverse)
-
-
-class Round(NamedTuple):
-    """J, b, c of one round, and what each stopping rule compares with epsilon."""
-
-    best: list[int]
-    b: int
-    c: int
-    tau_lucb: float
-    tau_ugape: float
-
-
-def choose(policy: Gifa, known: Estimates, ties: Ties, time: int) -> Round:
-    """Compute J(t), b and c: Table 1 of the paper."""
-    B, m = known.indices, policy.n_best
-    arms = range(len(B))
-    mth_largest = [np.sort([B[i, j] for i in arms if i != j])[-m] for j in arms]
-    best: list[int] = []
-    for k in range(m):
-        merit = [-value for value in mth_largest] if policy.by_gap_index else known.means
-        best.append(ties.argmax(merit, [a for a in arms if a not in best], time, k))
-    others = [a for a in arms if a not in best]
-    if policy.challenged_by_mth:
-        ambiguity = {j: mth_largest[j] for j in best}
-    else:
-        ambiguity = {j: max(B[i, j] for i in others) for j in best}
-    b = ties.argmax(ambiguity, sorted(best), time, m)
-    c = ties.argmax(B[:, b], others, time, m + 1)
-    return Round(best, b, c, B[c, b], max(mth_largest[j] for j in best))
-
-
-def select(policy: Gifa, x: np.ndarray, pulls: np.ndarray, known: Estimates, b: int, c: int, ties: Ties) -> list[int]:
-    """Return the arms to pull: Section 3.2, with the two slips of Eq. 1 mended."""
-    arms, time, choice = range(len(x)), int(pulls.sum()), len(x) + 2
-    match policy.selection:
-        case "both":
-            return [b, c]
-        case "largest_variance":
-            return [ties.argmax(known.width, sorted([b, c]), time, choice)]
-        case "greedy":
-            design = np.linalg.inv(known.inverse)
-            left = [(x[b] - x[c]) @ np.linalg.inv(design + np.outer(x[a], x[a])) @ (x[b] - x[c]) for a in arms]
-            return [ties.argmax([-value for value in left], arms, time, choice)]
-    w = np.abs(l1_design(x, b, c))
-    supported = [a for a in arms if w[a] > 0]
-    return [ties.argmax({a: -pulls[a] / w[a] for a in supported}, supported, time, choice)]
-
-
-def naive_gifa(policy: Gifa, problem: LinearBandit, streams: Streams, cap: int) -> tuple[list[int], bool, list[int]]:
-    """Run Algorithm 1 for one replication; return its pulls, whether it stopped, and what it returns."""
-    (replication,) = (int(r) for r in streams.replications)
-    x, mu = problem.features, problem.means[0]
-    noise_key, ties = streams.key("noise"), Ties(streams.key(f"ties of {policy.label}"), replication, len(x))
-    pulls, sums, history = np.zeros(len(x), dtype=int), np.zeros(len(x)), []
-
-    def pull(a: int) -> None:
-        sums[a] += mu[a] + problem.sigma * standard_normal(noise_key, replication, a, pulls[a])
-        pulls[a] += 1
-        history.append(a)
-
-    if policy.initialise:
-        for a in range(len(x)):
-            pull(a)
-    while True:
-        known = estimate(policy, x, pulls, sums)
-        now = choose(policy, known, ties, int(pulls.sum()))
-        value = now.tau_lucb if policy.stop == "lucb" else now.tau_ugape
-        if not policy.stale_pair and value <= policy.epsilon:
-            return history, True, now.best
-        chosen = select(policy, x, pulls, known, now.b, now.c, ties)
-        if len(history) + len(chosen) > cap:
-            return history, False, now.best
-        for a in chosen:
-            pull(a)
-        if policy.stale_pair:  # the authors' code: old pair and old J, after the pull
-            if policy.stop == "lucb":
-                value = estimate(policy, x, pulls, sums).indices[now.c, now.b]
-            if value <= policy.epsilon:
-                return history, True, now.best
+# Against the page
 
 
 def assert_judged(drive, policy: Gifa, problem: LinearBandit, n_replications: int, cap: int) -> int:
-    """Compare fast and naive runs, pull by pull; return how many stopped."""
-    streams = Streams.first(n_replications, seed=SEED, instance=problem.label)
-    fast = drive(policy, problem, streams, cap)
-    for r in range(n_replications):
-        one = problem.take(np.array([r])) if problem.features.ndim == 3 else problem
-        if problem.features.ndim == 3:
-            one = LinearBandit(problem.label, problem.features[r], problem.theta[r], problem.sigma)
-        pulls, stopped, returned = naive_gifa(policy, one, streams.take(np.array([r])), cap)
-        assert fast.pulls[r] == pulls, f"replication {r} of {policy}"
-        assert fast.stopped[r] == stopped
-        assert sorted(fast.recommended[r]) == sorted(returned)
-    return int(fast.stopped.sum())
+    """Compare the policy with its page, pull by pull; return how many stopped."""
+    streams, last = Streams.first(n_replications, seed=SEED, instance=problem.label), problem.features.shape[-2] + 2
+    numbers = [*range(policy.n_best + 2), last]  # of the draws: for J, b, c, and the arm to pull
+    return same_runs(drive, gifa, policy, problem, streams, max_pulls=cap, choice=numbers.__getitem__, design=l1_design)
 
 
 def every_mixture(index: str) -> list[Gifa]:
@@ -297,32 +147,11 @@ def test_lingape_is_m_lingape_for_one_arm(drive):
     """LinGapE as Xu et al. write it: one best arm, its strongest challenger, the pull that best tells them apart."""
     problem = random_instance(2, 5, 3)
     streams = Streams.first(3, seed=SEED, instance=problem.label)
-    policy = MLinGape(1, regulariser=1.0, threshold="eq2")
-    fast = drive(policy, problem, streams, 400)
-    x, mu = problem.features, problem.means[0]
+    fast = drive(MLinGape(1, regulariser=1.0, threshold="eq2"), problem, streams, 400)
     for r in range(3):
-        history = list(range(5))
-        A, z = np.eye(3), np.zeros(3)
-        number = np.zeros(5, dtype=int)
-        for t in range(401):
-            if t >= 5:
-                inverse = np.linalg.inv(A)
-                theta = inverse @ z
-                i = int(np.argmax(x @ theta))
-                y = x - x[i]
-                bound = y @ theta + SIGMA * threshold(policy, x, t) * np.sqrt((y @ inverse * y).sum(axis=1))
-                bound[i] = -np.inf
-                j = int(np.argmax(bound))
-                if bound[j] <= 0:
-                    break
-                left = [y[j] @ np.linalg.inv(A + np.outer(x_a, x_a)) @ y[j] for x_a in x]
-                history.append(int(np.argmin(left)))
-            a = history[t]
-            z += x[a] * (mu[a] + SIGMA * standard_normal(streams.key("noise"), r, a, number[a]))
-            A += np.outer(x[a], x[a])
-            number[a] += 1
-        assert fast.pulls[r] == history[: len(fast.pulls[r])]
-        assert len(fast.pulls[r]) == min(len(history), 400)
+        bench = Bench(problem, streams.take(np.array([r])))
+        lingape(bench.x, bench.pull, 400, selection="greedy", radius="own", sigma=SIGMA)
+        assert fast.pulls[r] == bench.history
 
 
 def test_canonical_features_without_regularisation_give_lucb(drive):
@@ -604,21 +433,11 @@ def test_greedy_rule_is_the_pull_that_leaves_the_smallest_variance(drawn):
     assert left[chosen[0, 0]] == pytest.approx(min(left), rel=1e-6, abs=1e-12)
 
 
-def test_optimised_designs_of_the_judge_are_optimal():
-    """The judge borrows the solver of Eq. 1, so here is its norm by another formulation: w within slack variables."""
-    x = published_random_instance().features
-    for b, c in ((0, 9), (3, 4), (7, 2)):
-        solution = linprog(
-            np.concatenate([np.zeros(10), np.ones(10)]),  # minimise the sum of s with -s <= w <= s
-            A_ub=np.block([[np.eye(10), -np.eye(10)], [-np.eye(10), -np.eye(10)]]),
-            b_ub=np.zeros(20),
-            A_eq=np.hstack([x.T, np.zeros((5, 10))]),
-            b_eq=x[b] - x[c],
-            bounds=[(None, None)] * 10 + [(0, None)] * 10,
-        )
-        w = l1_design(x, b, c)
-        np.testing.assert_allclose(w @ x, x[b] - x[c], atol=1e-9)
-        assert np.abs(w).sum() == pytest.approx(solution.fun, rel=1e-7)
+@pytest.mark.parametrize("problem", [EASY, published_random_instance(), random_instance(6, 6, 8)])
+def test_the_page_solves_for_the_same_designs(problem):
+    """Weights that are equal in theory differ in their last digit, so whole runs are compared with one solver."""
+    for b, c in permutations(range(5), 2):
+        np.testing.assert_allclose(pair_design(problem.features, b, c), l1_design(problem.features, b, c), atol=1e-9)
 
 
 def test_ties_are_broken_uniformly():

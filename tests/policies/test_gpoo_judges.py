@@ -1,9 +1,10 @@
-"""GPOO, StoOO and GPTree against plain one-run versions that build the model anew in every round."""
+"""GPOO, StoOO and GPTree against their pages, which build the model anew in every round."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from judges import Bench, settings_of
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from bestarm.interface import Ask
@@ -12,188 +13,20 @@ from bestarm.policies.cells.gpoo import Gpoo
 from bestarm.policies.cells.grid_search import GridSearch
 from bestarm.policies.cells.stooo import Stooo
 from bestarm.streams import Streams
+from bestarm_plain.cells import Tree, posterior
+from bestarm_plain.gp_tree import gp_tree
+from bestarm_plain.gpoo import gpoo, gpoo_as_coded
+from bestarm_plain.stooo import optimistic_tree
 from bestarm_studies.gpoo.functions import reward_function
 
-TIE = 1e-9
+
+def tree_of(partition) -> Tree:
+    """Return the cells of a page."""
+    return Tree(partition.arity, partition.n_representatives, partition.lower, partition.upper)
 
 
-class Run:
-    """One run: its noise, what it has seen, and a dense posterior of any cell."""
-
-    def __init__(self, bandit, replication, kernel, noise):
-        self.bandit, self.kernel, self.noise = bandit, kernel, noise
-        self.streams = Streams(7, bandit.label, np.array([replication]))
-        self.tally, self.cells, self.rewards = bandit.partition.no_pulls(1), [], []
-
-    def evaluate(self, cell):
-        asked = Ask(np.array([[cell]]), np.ones((1, 1), dtype=np.int64))
-        self.rewards.append(self.bandit.rewards(asked, self.tally, self.streams)[0, 0])
-        self.cells.append(cell)
-
-    def between(self, first, second):
-        partition = self.bandit.partition
-        x, y = partition.representatives(np.array(first)), partition.representatives(np.array(second))
-        return np.array([[self.kernel.K(a, b).mean() for b in y] for a in x]).reshape(len(first), len(second))
-
-    def posterior(self, cells):
-        prior = np.array([self.between([c], [c])[0, 0] for c in cells])
-        if not self.cells:
-            return np.zeros(len(cells)), prior
-        gram = self.between(self.cells, self.cells) + self.noise * np.eye(len(self.cells))
-        cross = self.between(cells, self.cells)
-        weights = np.linalg.solve(gram, cross.T)
-        return weights.T @ np.array(self.rewards), prior - (cross.T * weights).sum(axis=0)
-
-
-def first_best(values, cells):
-    """Return the cell with the largest value; ties go to the smallest heap number."""
-    top = max(values)
-    return min(c for v, c in zip(values, cells, strict=True) if v >= top - TIE)
-
-
-def naive_gpoo(run, policy):
-    """Algorithm 1, line by line; the trace of evaluated and of recommended cells."""
-    partition = run.bandit.partition
-    leaves, divided, recommended = [0], [], [0]
-    for t in range(1, policy.budget + 1):
-        beta = 2 * np.log(
-            sum(partition.arity**h for h in range(policy.max_depth + 1)) * np.pi**2 * t**2 / 6 / policy.theta
-        )
-        mean, variance = run.posterior(leaves)
-        delta = policy.delta_scale * policy.delta_ratio ** partition.depth(np.array(leaves)).astype(float)
-        cell = first_best(mean + np.sqrt(beta * np.maximum(variance, 0)) + delta, leaves)  # line 2
-        run.evaluate(cell)  # line 3
-        width = np.sqrt(beta * max(run.posterior([cell])[1][0], 0))  # lines 4 and 5
-        depth = int(partition.depth(np.array(cell)))
-        if policy.delta_scale * policy.delta_ratio**depth >= width and depth <= policy.max_depth:  # line 6
-            leaves.remove(cell)
-            leaves += partition.children(np.array(cell)).tolist()  # lines 7 and 8
-            divided.append(cell)
-        deepest = max((int(partition.depth(np.array(c))) for c in divided), default=0)
-        candidates = [c for c in divided if partition.depth(np.array(c)) == deepest] or [0]
-        recommended.append(first_best(run.posterior(candidates)[0], candidates))  # line 11
-    return run.cells, recommended
-
-
-def naive_gpoo_as_coded(run, policy):
-    """The authors' loop: the root divided unseen, its children evaluated, tests one round late, children even later."""
-    partition, arity = run.bandit.partition, run.bandit.partition.arity
-
-    def beta(t):
-        return 0.1 * np.log(np.pi**2 * t**2 / 0.6)
-
-    def depth(cell):
-        return int(partition.depth(np.array(cell)))
-
-    def index(cells):
-        mean, variance = run.posterior(cells)
-        delta = np.array([policy.delta_scale * 2.0 ** -depth(c) for c in cells])
-        return mean + np.sqrt(beta(len(run.cells)) * (np.maximum(variance, 0) + 0.005)) + delta
-
-    leaves, recommended, incumbent = list(range(1, arity + 1)), [0], 0
-    for child in range(1, arity + 1):
-        run.evaluate(child)
-        recommended.append(child)
-    chosen = first_best(index(leaves), leaves)
-    while len(run.cells) < policy.budget:
-        width = np.sqrt(beta(len(run.cells)) * (max(run.posterior([chosen])[1][0], 0) + 0.005))
-        ranked = list(leaves)
-        if (
-            chosen in leaves
-            and policy.delta_scale * 2.0 ** -depth(chosen) >= width
-            and depth(chosen) <= policy.max_depth
-        ):
-            mine, other = run.posterior([chosen, incumbent])[0]
-            if depth(chosen) > depth(incumbent) or (depth(chosen) == depth(incumbent) and mine > other):
-                incumbent = chosen
-            leaves.remove(chosen)
-            ranked.remove(chosen)
-            leaves += partition.children(np.array(chosen)).tolist()
-        values = index(ranked)  # the new children have no value yet
-        chosen = first_best(values, ranked)
-        reported = incumbent
-        run.evaluate(chosen)
-        recommended.append(reported)
-    return run.cells, recommended
-
-
-def naive_stooo(run, policy):
-    """StoOO and AVE-StoOO with their own widths and counts."""
-    partition, n = run.bandit.partition, policy.n_evaluations
-    leaves, divided, recommended = [0], [], 0
-
-    def rewards_of(cell):
-        return [r for c, r in zip(run.cells, run.rewards, strict=True) if c == cell]
-
-    for t in range(1, n + 1):
-        log = np.log((t if policy.rule == "average" else n) ** 2 / policy.risk)
-        values = []
-        for cell in leaves:
-            seen = rewards_of(cell)
-            if not seen:
-                values.append(np.inf)
-                continue
-            width = {
-                "munos": np.sqrt(log / (2 * len(seen))),
-                "average": np.sqrt(2 * log / len(seen)),
-                "as_coded": log / (2 * len(seen)),
-            }[policy.rule]
-            values.append(np.mean(seen) + width + policy.delta_scale * 2.0 ** -int(partition.depth(np.array(cell))))
-        unseen = [c for c, v in zip(leaves, values, strict=True) if np.isinf(v)]
-        cell = min(unseen) if unseen else first_best(values, leaves)
-        run.evaluate(cell)
-        depth, count = int(partition.depth(np.array(cell))), len(rewards_of(cell))
-        delta = policy.delta_scale * 2.0**-depth
-        needed = {"munos": log / (2 * delta**2), "average": 2 * log / delta**2, "as_coded": np.sqrt(log / 2)}[
-            policy.rule
-        ]
-        if count >= needed and depth <= policy.max_depth:
-            leaves.remove(cell)
-            leaves += partition.children(np.array(cell)).tolist()
-            divided.append(cell)
-            depths = [int(partition.depth(np.array(c))) for c in divided]
-            deepest = [c for c, d in zip(divided, depths, strict=True) if d == max(depths)]
-            if policy.recommendation == "first_divided":
-                recommended = deepest[0]
-            else:
-                recommended = first_best([np.mean(rewards_of(c)) for c in deepest], deepest)
-    return run.cells, recommended
-
-
-def naive_gp_tree(run, policy):
-    """Divide for free while the best leaf's variation outweighs its width, else evaluate it."""
-    partition = run.bandit.partition
-    leaves, divided = [0], []
-
-    def depth(cell):
-        return int(partition.depth(np.array(cell)))
-
-    def upper(cell):
-        mean, variance = run.posterior([cell])
-        noise = policy.noise_variance if policy.noise_in_width else 0.0
-        width = policy.multiplier(np.array(len(run.cells)), partition) * np.sqrt(max(variance[0], 0) + noise)
-        return mean[0] + width, width
-
-    def index(cell):
-        value = upper(cell)[0]
-        if cell:
-            parent = int(partition.parent(np.array(cell)))
-            value = min(value, upper(parent)[0] + policy.variation(np.array(depth(cell) - 1), partition))
-        return value + policy.variation(np.array(depth(cell)), partition)
-
-    while len(run.cells) < policy.budget:
-        indices = [index(c) for c in leaves]
-        cell = leaves[int(np.argmax(indices))] if policy.exact_ties else first_best(indices, leaves)
-        free = upper(cell)[1] <= policy.variation(np.array(depth(cell)), partition) and depth(cell) <= policy.max_depth(
-            partition
-        )
-        if free and (run.cells or not policy.root_evaluated_first):
-            leaves.remove(cell)
-            leaves += partition.children(np.array(cell)).tolist()
-            divided.append(cell)
-        else:
-            run.evaluate(cell)
-    return run.cells, divided
+def bench_of(bandit, replication):
+    return Bench(bandit, Streams(7, bandit.label, np.array([replication])))
 
 
 def authors_gp_tree(bandit, replication, n_evaluations):
@@ -201,7 +34,7 @@ def authors_gp_tree(bandit, replication, n_evaluations):
 
     Indices stand in a dictionary in the order in which nodes were made, and the first largest one is taken.
     """
-    run, n, noise = Run(bandit, replication, None, None), 80, 0.005
+    bench, n, noise, rewards = bench_of(bandit, replication), 80, 0.005, []
     beta, log_terms = 0.25 * np.sqrt(np.log(n) + 2.0), 4.0 + 1.0 + 2 * np.log(n**2 * np.pi**2 / 6)
     spread = [0.1 * 0.5**h for h in range(30)]
     variation = [4 * g * (np.sqrt(log_terms + h * np.log(2) + 4 * np.log(1 / g)) + 1.0) for h, g in enumerate(spread)]
@@ -227,14 +60,14 @@ def authors_gp_tree(bandit, replication, n_evaluations):
 
     def evaluate(cell):
         nonlocal model
-        run.evaluate(cell)
-        x = np.array([sum(nodes[c][:2]) / 2 for c in run.cells])
+        rewards.append(bench.pull(cell))
+        x = np.array([sum(nodes[c][:2]) / 2 for c in bench.history])
         factor = cholesky(kernel(x, x) + (noise + 1e-8) * np.eye(len(x)), lower=True)
-        model = x, factor, cho_solve((factor, True), np.array(run.rewards)[:, None])
+        model = x, factor, cho_solve((factor, True), np.array(rewards)[:, None])
         indices.update({leaf: index(leaf) for leaf in indices})
 
     evaluate(0)
-    while len(run.cells) < n_evaluations:
+    while len(rewards) < n_evaluations:
         cell = max(indices, key=indices.get)
         low, high, depth = nodes[cell]
         if upper(cell)[1] > variation[depth]:
@@ -245,7 +78,7 @@ def authors_gp_tree(bandit, replication, n_evaluations):
         for child, ends in ((2 * cell + 1, (low, middle)), (2 * cell + 2, (middle, high))):
             nodes[child] = (*ends, depth + 1)
             indices[child] = index(child)
-    return run.cells
+    return bench.history
 
 
 def test_exact_comparisons_give_the_runs_of_the_authors_gp_tree():
@@ -273,25 +106,18 @@ def trace(policy, bandit, n=3):
 
 
 @pytest.mark.parametrize(("name", "size", "arity"), [("f1", 1, 2), ("f2", 10, 2), ("f3", 2, 3), ("f1", 3, 3)])
-def test_gpoo_is_algorithm_1(name, size, arity):
+@pytest.mark.parametrize("as_coded", [False, True])
+def test_gpoo_is_its_page(name, size, arity, as_coded):
+    """In the first rounds the code reports the child that it has just evaluated, and later the incumbent."""
     bandit, policy = reward_function(name, n_representatives=size, arity=arity), Gpoo("GPOO", 36)
+    if as_coded:
+        bandit, policy = bandit.as_coded(), policy.as_coded()
     cells, recommended, _ = trace(policy, bandit)
     for r in range(3):
-        expected = naive_gpoo(Run(bandit, r, policy.kernel, 0.01), policy)
-        assert cells[r].tolist() == expected[0]
-        assert recommended[r].tolist() == expected[1]
-
-
-@pytest.mark.parametrize(("name", "size", "arity"), [("f1", 1, 2), ("f2", 10, 2), ("f3", 2, 3)])
-def test_as_coded_is_the_authors_loop(name, size, arity):
-    bandit = reward_function(name, n_representatives=size, arity=arity).as_coded()
-    policy = Gpoo("GPOO", 36).as_coded()
-    cells, recommended, _ = trace(policy, bandit)
-    for r in range(3):
-        expected = naive_gpoo_as_coded(Run(bandit, r, policy.kernel, 0.005), policy)
-        assert cells[r].tolist() == expected[0]
-        # in the first rounds the code reports the child that it has just evaluated, and later the incumbent
-        assert recommended[r].tolist() == expected[1]
+        bench = bench_of(bandit, r)
+        expected = (gpoo_as_coded if as_coded else gpoo)(tree_of(bandit.partition), bench.pull, 36, policy.kernel.K)
+        assert cells[r].tolist() == bench.history
+        assert recommended[r].tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -299,35 +125,38 @@ def test_as_coded_is_the_authors_loop(name, size, arity):
     [("munos", 1, False), ("average", 10, False), ("munos", 1, True), ("average", 10, True)],
 )
 @pytest.mark.parametrize("scale", [14.0, 0.7])
-def test_stooo_is_its_algorithm(rule, size, as_coded, scale):
+def test_stooo_is_its_page(rule, size, as_coded, scale):
     bandit = reward_function("f1", n_representatives=size)
     for budget in (1, 2, 17, 50):
         policy = Stooo("StoOO", budget, rule=rule, delta_scale=scale)
         policy = policy.as_coded() if as_coded else policy
         cells, recommended, _ = trace(policy, bandit)
         for r in range(3):
-            expected = naive_stooo(Run(bandit, r, None, None), policy)
-            assert cells[r].tolist() == expected[0]
-            assert recommended[r, -1] == expected[1]
+            bench, given = bench_of(bandit, r), settings_of(policy, optimistic_tree)
+            given["budget"] = policy.n_evaluations
+            assert recommended[r, -1] == optimistic_tree(tree_of(bandit.partition), bench.pull, **given)
+            assert cells[r].tolist() == bench.history
+
+
+CODED_TREE = {
+    "slope": 0.1, "rho": 0.5, "v1": 1.0, "alpha": 0.5, "beta_n": 0.25 * np.sqrt(np.log(14) + 2.0), "noise": 0.005,
+    "noise_in_width": True, "root_evaluated_first": True, "exact_ties": True,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("as_coded", [False, True])
-def test_gp_tree_is_its_algorithm(as_coded):
-    bandit = reward_function("f1")
-    policy = GpTree("GPTree", 14)
-    policy = policy.as_coded() if as_coded else policy
+def test_gp_tree_is_its_page(as_coded):
+    """Cells, divisions, and the answer: of the code the first node divided at the greatest depth."""
+    bandit, policy = reward_function("f1"), GpTree("GPTree", 14)
+    policy, given = (policy.as_coded(), CODED_TREE) if as_coded else (policy, {"slope": np.sqrt(0.1) / 0.05})
     cells, recommended, state = trace(policy, bandit, n=2)
     for r in range(2):
-        run = Run(bandit, r, policy.kernel, policy.noise_variance)
-        expected, divided = naive_gp_tree(run, policy)
-        assert cells[r].tolist() == expected
+        bench, tree = bench_of(bandit, r), tree_of(bandit.partition)
+        answer, divided = gp_tree(tree, bench.pull, 14, policy.kernel.K, **given)
+        assert cells[r].tolist() == bench.history
         assert sorted(state.cells[r][state.status[r] == 2].tolist())[: len(divided)] == sorted(divided)
-        depths = bandit.partition.depth(np.array(divided))
-        deepest = [c for c, d in zip(divided, depths, strict=True) if d == depths.max()]
-        if as_coded:
-            assert recommended[r, -1] == deepest[0]
-        else:
-            assert recommended[r, -1] == first_best(run.posterior(deepest)[0], deepest)
+        first = next(c for c in divided if tree.depth(c) == max(map(tree.depth, divided)))
+        assert recommended[r, -1] == (first if as_coded else answer)
 
 
 DEVIATIONS = {
@@ -459,11 +288,10 @@ def test_a_gpy_kernel_takes_the_place_of_ours():
     np.testing.assert_array_equal(ours, theirs)
     mixed = kern.RBF(1, 0.1, 0.05) + kern.Bias(1, 0.2)
     cells, _, state = trace(Gpoo("GPOO", 25, kernel=mixed), bandit, n=1)
-    run = Run(bandit, 0, mixed, 0.01)
-    for cell in cells[0]:
-        run.evaluate(int(cell))
-    live = np.flatnonzero(state.live[0])
-    np.testing.assert_allclose(run.posterior(state.cells[0, live].tolist())[0], state.means[0, live], atol=1e-8)
+    bench, live = bench_of(bandit, 0), np.flatnonzero(state.live[0])
+    seen, known = cells[0].tolist(), state.cells[0, live].tolist()
+    means, _ = posterior(tree_of(bandit.partition), mixed.K, 0.01, seen, [bench.pull(c) for c in seen], known)
+    np.testing.assert_allclose(means, state.means[0, live], atol=1e-8)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,15 @@
-"""GSE and OD-LinBAI: against naive runs on the same noise, their schedules, their budgets, and the theory's limits."""
+"""GSE and OD-LinBAI: against their pages on the same noise, their schedules, their budgets, and the theory's limits."""
+
+from itertools import count
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from judges import Bench, BernoulliBandit, same_runs
 
 from bestarm.designs.allocation import DESIGNS, AllocationRule
-from bestarm.interface import Arms, Ask
+from bestarm.interface import Arms
 from bestarm.policies.linear import elimination
 from bestarm.policies.linear.gse import Gse, n_stages
 from bestarm.policies.linear.od_linbai import OdLinBai, schedule
@@ -14,6 +17,8 @@ from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.metrics import correct
+from bestarm_plain import gse
+from bestarm_plain.od_linbai import od_linbai
 from bestarm_studies.gse.instances import adaptive_instance
 
 ALLOCATIONS = ("uniform", "g-optimal", "frank-wolfe", "kumar-yildirim", "wynn", "greedy", "clusters")
@@ -36,42 +41,59 @@ def run(policy, problem, n: int, seed: int = 0):
     return simulate(policy, problem, streams, metrics=metrics)
 
 
-def naive_gse(policy: Gse, problem: LinearBandit, replication: int) -> tuple[int, int]:
-    """Return the recommended arm and the pulls of one run, written as Algorithm 1 reads, with dense pseudo-inverses."""
-    streams = Streams(0, problem.label, np.array([replication]))
-    key = streams.key(f"ties of {policy.label}")
-    one = problem.take(np.array([replication])) if problem.features.ndim == 3 else problem
-    x = one.features[0] if one.features.ndim == 3 else one.features
-    live, n_arms = list(range(len(x))), len(x)
-    n = policy.budget // n_stages(n_arms, policy.eta)
-    pulled, spent = np.zeros((1, n_arms), dtype=np.int64), 0
-    for stage in range(n_stages(n_arms, policy.eta)):
-        mask = np.zeros((1, n_arms), dtype=bool)
-        mask[0, live] = True
-        counts = AllocationRule(policy.allocation, policy.rounding).counts(
-            x[None], np.zeros(1, dtype=np.int64), mask, np.array([n]), key, np.array([replication]), stage
-        )
-        totals = one.rewards(Ask(np.arange(n_arms)[None], counts), pulled, streams)
-        spent += counts.sum()
-        z, m = x[live], counts[0, live]
-        theta = np.linalg.pinv((z.T * m) @ z, rcond=1e-9, hermitian=True) @ z.T @ totals[0, live]
-        ranked = sorted(live, key=lambda a: -(x[a] @ theta))
-        live = sorted(ranked[: -(-len(live) // policy.eta)])
-    assert len(live) == 1
-    return live[0], int(spent)
+def by_library(policy: Gse):
+    """Return, for a bench, the library's own allocations of a page's stages."""
+    rule, row = AllocationRule(policy.allocation, policy.rounding), np.zeros(1, dtype=np.int64)
+
+    def draws(bench: Bench):
+        replications, stages = bench.streams.replications, count()
+
+        def allocate(x, live, n, served):
+            mask = np.isin(np.arange(len(x)), live)[None]
+            return rule.counts(x[None], row, mask, np.array([n]), bench.ties, replications, next(stages))[0]
+
+        return {"allocate": allocate}
+
+    return draws
+
+
+def with_orders(bench: Bench):
+    return {"order": bench.orders()}
 
 
 @pytest.mark.parametrize("allocation", ALLOCATIONS)
 @pytest.mark.parametrize(("n_arms", "d", "budget", "eta"), [(12, 4, 90, 2), (7, 9, 50, 2), (20, 3, 100, 3)])
-def test_gse_is_the_naive_one_on_the_same_noise(allocation, n_arms, d, budget, eta):
+def test_gse_is_its_page_on_the_same_noise(drive, allocation, n_arms, d, budget, eta):
     """Every allocation; replications that share the arms, and one set each."""
     policy = Gse(budget, allocation=allocation, eta=eta)
     for n_sets in (None, 6):
         problem = sphere(n_arms, n_arms, d, n_sets=n_sets)
-        rows = run(policy, problem, 6)
-        for r in range(6):
-            arm, spent = naive_gse(policy, problem, r)
-            assert (rows["arm"][r], rows["pulls"][r]) == (arm, spent)
+        same_runs(drive, gse.gse, policy, problem, Streams(0, problem.label, np.arange(6)), draws=by_library(policy))
+
+
+PAGES = {
+    "GSE-Lin": (Gse(96, allocation="g-optimal"), gse.gse, {}),
+    "uniform": (Gse(96), gse.gse, {"allocate": gse.uniform}),
+    "GSE with all rewards": (Gse(96, allocation="g-optimal", keeps_rewards=True), gse.gse, {}),
+    "OD-LinBAI": (OdLinBai(96, allocation="g-optimal"), od_linbai, {}),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(("n_arms", "d"), [(12, 4), (7, 9), (20, 3), (40, 6), (9, 2)])
+def test_pages_with_their_own_designs_pull_the_same_arms(drive, name, n_arms, d):
+    """12 runs each; fewer and more features than arms."""
+    (policy, page, others), problem = PAGES[name], sphere(n_arms, n_arms, d)
+    streams = Streams(0, problem.label, np.arange(12))
+    same_runs(drive, page, policy, problem, streams, draws=with_orders, **others)
+
+
+def test_the_page_with_a_logistic_model_pulls_the_same_arms(drive):
+    """Rewards 0 and 1; 12 runs."""
+    problem = sphere(3, 12, 4)
+    problem = BernoulliBandit("logistic", problem.features, 2 * problem.theta)
+    streams = Streams(0, problem.label, np.arange(12))
+    same_runs(drive, gse.gse, Gse(204, model="logistic", allocation="g-optimal"), problem, streams, draws=with_orders)
 
 
 @settings(deadline=None, max_examples=40)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from judges import same_runs
 from scipy import stats
 from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp, softmax
@@ -16,8 +17,9 @@ from bestarm.interface import Ask
 from bestarm.policies.linear.lingame import LinGame, adahedge_gap, adahedge_weights, closest_alternative
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
-from bestarm.streams import Streams, standard_normal, uniform
+from bestarm.streams import Streams
 from bestarm_lab.metrics import correct
+from bestarm_plain.lin_game import lin_game
 from bestarm_studies.linear_topm.instances import classic_instance
 
 SEED = 20261120
@@ -122,92 +124,13 @@ def test_closest_alternative_is_the_minimum_over_the_half_spaces(seed, n_arms, n
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# The judge
-
-
-def naive_lingame(policy: LinGame, problem: LinearBandit, streams: Streams, cap: int) -> tuple[list[int], bool, int]:
-    """Run LinGame for one replication, in feature space; return its pulls, whether it stopped, and its answer."""
-    (replication,) = (int(r) for r in streams.replications)
-    x, mu = problem.features, problem.means[0]
-    n_arms, n_features = x.shape
-    arms = range(n_arms)
-    noise_key, ties_key = streams.key("noise"), streams.key(f"ties of {policy.label}")
-    sigma = policy.sigma if policy.noise_in_statistic else 1.0
-    N, sums, history = np.zeros(n_arms, dtype=int), np.zeros(n_arms), []
-    learners = {i: {"losses": np.zeros(n_arms), "Delta": 0.01} for i in arms}
-
-    def pull(a: int) -> None:
-        sums[a] += mu[a] + problem.sigma * standard_normal(noise_key, replication, a, N[a])
-        N[a] += 1
-        history.append(a)
-
-    def argmax(values, choice: int) -> int:
-        best, n_equal = 0, 1
-        for i in range(1, n_arms):
-            if values[i] > values[best]:
-                best, n_equal = i, 1
-            elif values[i] == values[best]:
-                n_equal += 1
-                if uniform(ties_key, replication, int(N.sum()), choice * n_arms + i) < 1 / n_equal:
-                    best = i
-        return best
-
-    for a in arms:
-        pull(a)
-    W = np.ones(n_arms)
-    while True:
-        t = N.sum()
-        V = policy.regulariser * np.eye(n_features) + x.T @ np.diag(N) @ x
-        V_inverse = np.linalg.inv(V)
-        theta = V_inverse @ (x.T @ sums)
-        i = argmax(x @ theta, 0)
-        others = [a for a in arms if a != i]
-        V_0_inverse = np.linalg.inv(x.T @ np.diag(N) @ x)
-        ratios = [
-            ((x[a] - x[i]) @ theta) ** 2 / (2 * sigma**2 * (x[a] - x[i]) @ V_0_inverse @ (x[a] - x[i])) for a in others
-        ]
-        if min(ratios) >= np.log((np.log(t) + 1) / policy.delta):
-            return history, True, i
-        learner = learners[i]
-        eta = np.log(n_arms) / learner["Delta"]
-        w = np.exp(-eta * (learner["losses"] - learner["losses"].min()))
-        w = w / w.sum()
-        V_w = x.T @ np.diag(np.maximum(w if policy.best_response == "learner" else N, 1e-12)) @ x
-        models = {}
-        for a in others:
-            d = x[a] - x[i]
-            step = np.linalg.inv(V_w) @ d
-            model = theta - (d @ theta) / (d @ step) * step
-            models[a] = (0.5 * (theta - model) @ V_w @ (theta - model), model)
-        _, model = min(models.values(), key=lambda pair: pair[0])
-        f = np.log(t)
-        gains = np.empty(n_arms)
-        for k in arms:
-            norm = x[k] @ V_inverse @ x[k] if policy.squared_norm else np.sqrt(x[k] @ V_inverse @ x[k])
-            optimistic = abs(x[k] @ (theta - model)) + np.sqrt(2 * f * norm * sigma**2)
-            gains[k] = min(optimistic**2 / (2 * sigma**2), f)
-        loss = -gains
-        before, after = (logsumexp(-eta * total) for total in (learner["losses"], learner["losses"] + loss))
-        mix = (before - after) / eta
-        learner["Delta"] += max(w @ loss - mix, 0)
-        learner["losses"] += loss
-        W += w
-        a = argmax(t * w - N if policy.tracking == "D" else W - N, 1)
-        if len(history) + 1 > cap:
-            return history, False, i
-        pull(a)
+# Against the page
 
 
 def assert_judged(drive, policy: LinGame, problem: LinearBandit, n_replications: int, cap: int) -> int:
-    """Compare fast and naive runs, pull by pull; return how many stopped."""
+    """Compare the policy with its page, pull by pull; return how many stopped."""
     streams = Streams.first(n_replications, seed=SEED, instance=problem.label)
-    fast = drive(policy, problem, streams, cap)
-    for r in range(n_replications):
-        pulls, stopped, answer = naive_lingame(policy, problem, streams.take(np.array([r])), cap)
-        assert fast.pulls[r] == pulls, f"replication {r} of {policy}"
-        assert fast.stopped[r] == stopped
-        assert fast.recommended[r, 0] == answer
-    return int(fast.stopped.sum())
+    return same_runs(drive, lin_game, policy, problem, streams, max_pulls=cap)
 
 
 @pytest.mark.parametrize("convention", ["as_written", "as_coded"])

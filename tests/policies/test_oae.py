@@ -121,22 +121,6 @@ def test_random_batch_has_its_exact_law():
         assert stats.chisquare(counts).pvalue > 1e-4
 
 
-def test_ensemble_scores_are_the_maximum():
-    """Midpoint plus half of the range, as the paper writes it (float rounding)."""
-    policy, problem = EnsembleSearch("Ensemble", **SMALL, members=5), line()
-    state = after_one_batch(policy, problem)
-    outputs = policy.ensemble(state, state.arms, state.rewards, state.n_observed)
-    assert outputs.shape == (3, 5, 20)
-    assert np.ptp(outputs, axis=1).min() > 0
-    asked = policy.ask(state)
-    np.testing.assert_array_equal(state.scores, outputs.max(axis=1))
-    middle, width = (outputs.max(axis=1) + outputs.min(axis=1)) / 2, np.ptp(outputs, axis=1) / 2
-    np.testing.assert_allclose(state.scores, middle + width, rtol=0, atol=1e-12)
-    for r in range(3):
-        left = np.flatnonzero(state.available[r])
-        assert asked.arms[r].tolist() == sorted(left, key=lambda a: -state.scores[r, a])[:3]
-
-
 def test_label_noise_is_normal_and_fresh():
     """Mean 0, standard deviation 1, all of it uncorrelated: labels, members, rounds, replications; 4.5 errors."""
     key = Streams.first(1, instance="noise").key("x")
@@ -151,116 +135,10 @@ def test_label_noise_is_normal_and_fresh():
         assert abs(np.corrcoef(a, b)[0, 1]) < 4.5 / np.sqrt(a.size)
 
 
-def test_noise_reaches_the_labels_anew_in_each_round_and_place(monkeypatch):
-    """What members are told minus what was observed; sigma scales it, 0 adds nothing."""
-    told = []
-
-    def spy(self, state, rewards, optimism, objective="avg", **others):
-        told.append((state.round, others["place"], rewards - state.rewards[:, None]))
-        return np.random.default_rng(len(told)).standard_normal((3, self.members, 20))
-
-    monkeypatch.setattr(EnsembleSearch, "fit_and_predict", spy)
-    for make, places in ((EnsembleSearch, [0]), (EnsembleSeqB, [0, 1, 2])):
-        told.clear()
-        batches(make("noisy", **SMALL, members=4, label_noise=1.0), line())
-        assert [(t, p) for t, p, _ in told] == [(t, p) for t in (1, 2, 3) for p in places]
-        noise = [n[:, :, :3].ravel() for *_, n in told]
-        assert len(np.unique(np.concatenate(noise))) == sum(map(len, noise))
-        whole = [n for *_, n in told]
-        told.clear()
-        batches(make("noisy", **SMALL, members=4, label_noise=0.5), line())
-        np.testing.assert_allclose(told[0][2], 0.5 * whole[0], rtol=0, atol=1e-12)
-        told.clear()
-        batches(make("noisy", **SMALL, members=4), line())
-        assert not any(n.any() for *_, n in told)
-
-
 def test_seqb_of_single_arms_is_meanopt():
     """Batches of one under one label: the same arms, bit for bit."""
     settings = SMALL | {"batch": 1, "rounds": 8, "label": "one", "optimism": 0.1}
     np.testing.assert_array_equal(batches(SeqB(**settings), line()), batches(Oae(**settings), line()))
-
-
-def test_the_first_arm_of_a_sequential_batch_is_that_of_the_plain_one():
-    """MeanOpt's and the ensemble's; the scores left behind are the plain ones (1e-4: other company in the group)."""
-    for plain, sequential in (
-        (Oae("one", **SMALL, optimism=0.1), SeqB("one", **SMALL, optimism=0.1)),
-        (EnsembleSearch("one", **SMALL, members=3), EnsembleSeqB("one", **SMALL, members=3)),
-    ):
-        one, other = after_one_batch(plain, line()), after_one_batch(sequential, line())
-        chosen = sequential.ask(other).arms
-        np.testing.assert_array_equal(plain.ask(one).arms[:, 0], chosen[:, 0])
-        others = np.ones(other.scores.shape, dtype=bool)
-        np.put_along_axis(others, chosen[:, 1:], False, axis=1)  # these have the outputs of their own place
-        np.testing.assert_allclose(one.scores[others], other.scores[others], rtol=0, atol=1e-4)
-
-
-def test_virtual_labels_are_what_algorithm_3_says_and_are_forgotten():
-    """Alpha times the optimistic plus the rest of the pessimistic output; only the copy of the state loses the arm."""
-    policy = SeqB("SeqB", **SMALL, optimism=0.1)
-    state = after_one_batch(policy, line())
-    kept = [state.arms.copy(), state.rewards.copy(), state.n_observed.copy(), state.available.copy()]
-    hope = np.random.default_rng(0).standard_normal((3, 20))
-    seen = []
-
-    def predict(virtual, place, labelled):
-        seen.append((place, labelled, virtual.n_observed.copy(), virtual.available.sum(axis=1)))
-        if place:
-            last = virtual.n_observed - 1
-            arm, told = virtual.arms[np.arange(3), last], virtual.rewards[np.arange(3), last]
-            np.testing.assert_allclose(told, 0.25 * hope[np.arange(3), arm] + 0.75 * -2.0, rtol=0, atol=1e-12)
-            np.testing.assert_array_equal(virtual.rewards[:, :3], kept[1][:, :3])
-        return hope, np.full((3, 20), -2.0)
-
-    draws = np.random.default_rng(1).random((3, 20))
-    chosen = sequential_batch(state, 4, predict, 0.25, draws)
-    assert [s[0] for s in seen] == [0, 1, 2, 3]
-    assert [s[1] for s in seen] == [True, True, True, False]
-    for place, _, known, left in seen:
-        assert (known == 3 + place).all()
-        assert (left == 17 - place).all()
-    np.testing.assert_array_equal(chosen, top_batch(hope, state.available, draws, 4))
-    for before, now in zip(kept, [state.arms, state.rewards, state.n_observed, state.available], strict=True):
-        np.testing.assert_array_equal(now, before)
-    np.testing.assert_array_equal(state.scores, hope)
-
-
-def test_seqb_hopes_and_fears(monkeypatch):
-    """Two networks a place, of strengths lambda and minus lambda; at the last place the hopeful one alone."""
-    from bestarm.policies.networks import oae
-
-    strengths, fit = [], oae.fit_networks
-
-    def spy(training, data, optimism, key, networks):
-        strengths.append(optimism[data.row == 0].tolist())
-        return fit(training, data, optimism, key, networks)
-
-    policy = SeqB("SeqB", **SMALL, optimism=0.1)
-    state = after_one_batch(policy, line())
-    monkeypatch.setattr(oae, "fit_networks", spy)
-    policy.ask(state)
-    assert strengths == [[0.1, -0.1], [0.1, -0.1], [0.1]]
-
-
-def test_sequential_ensembles_label_by_the_mid_range(monkeypatch):
-    """Each virtual label is halfway between the members' largest and smallest output for its arm."""
-    policy = EnsembleSeqB("EnsembleSeqB", **SMALL, members=3)
-    state = after_one_batch(policy, line())
-    outputs, told, ensemble = [], [], EnsembleSeqB.ensemble
-
-    def spy(self, virtual, arms, rewards, n_observed, place=0):
-        told.append((arms.copy(), rewards.copy(), n_observed.copy()))
-        outputs.append(ensemble(self, virtual, arms, rewards, n_observed, place))
-        return outputs[-1]
-
-    monkeypatch.setattr(EnsembleSeqB, "ensemble", spy)
-    policy.ask(state)
-    rows = np.arange(3)
-    for place in (1, 2):
-        arms, rewards, known = told[place]
-        mine = outputs[place - 1][rows, :, arms[rows, known - 1]]
-        np.testing.assert_allclose(rewards[rows, known - 1], (mine.max(axis=1) + mine.min(axis=1)) / 2, atol=1e-12)
-        assert (np.ptp(mine, axis=1) > 0).all()
 
 
 def test_a_broken_fit_within_a_sequential_batch_is_noticed():
@@ -278,18 +156,6 @@ def test_a_broken_fit_within_a_sequential_batch_is_noticed():
     assert np.isnan(state.scores).all(axis=1).tolist() == [False, True, False]
     rows = np.array([[0], [2]])
     np.testing.assert_array_equal(state.scores[rows, chosen[[0, 2]]], hope[rows, chosen[[0, 2]]] + np.arange(3))
-
-
-def test_virtual_labels_never_reach_the_next_round():
-    """After two rounds what is known is true."""
-    problem = line()
-    for policy in (SeqB("SeqB", **SMALL, optimism=0.1), EnsembleSeqB("EnsembleSeqB", **SMALL, members=3)):
-        state = after_one_batch(policy, problem)
-        asked = policy.ask(state)
-        policy.tell(state, asked, problem.rewards(asked, problem.arms.no_pulls(3), Streams.first(3)))
-        assert (state.n_observed == 6).all()
-        np.testing.assert_array_equal(state.arms[:, 3:6], asked.arms)
-        np.testing.assert_allclose(state.rewards[:, :6], np.take_along_axis(problem.means, state.arms[:, :6], axis=1))
 
 
 def test_networks_of_a_batch(monkeypatch):

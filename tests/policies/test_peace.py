@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from judges import Bench, same_runs
 from scipy import optimize
 
 from bestarm.designs.projection import span_basis
@@ -12,6 +13,7 @@ from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.metrics import correct
+from bestarm_plain import peace as page
 from bestarm_studies.gse.peace_width import PeaceWidth, squared_width
 
 KEY = np.uint64(11)
@@ -108,28 +110,39 @@ def run(policy, bandit, n: int):
     return simulate(policy, bandit, Streams(0, bandit.label, np.arange(n)), metrics=metrics)
 
 
+def the_draws(bench: Bench, stages):
+    """Return the orders and the normals that the library draws, a set for each of some (replication, stage)."""
+    names = iter(stages(bench.replication))
+    draw = {"normals": lambda n, d: normals(bench.ties, *next(names), n, d), "span": lambda x: x @ span_basis(x)}
+    return draw | {"order": bench.orders()}
+
+
+@pytest.mark.parametrize(("seed", "n_arms", "d"), [(0, 8, 5), (1, 16, 4), (2, 9, 12), (3, 30, 3)])
+def test_runs_are_those_of_the_pages(drive, seed, n_arms, d):
+    """Pull by pull, seven runs: designs of live arms, and rounds by the width with designs of all arms."""
+    bandit = problem(seed, n_arms, d)
+    streams, n_draws = Streams(0, bandit.label, np.arange(7)), n_arms + 7
+
+    def by_stage(bench):
+        draws = the_draws(bench, lambda r: ((r, t) for t in range(n_draws)))
+        return draws | {"order": bench.orders(n_arms)}
+
+    same_runs(drive, page.peace_live_arms, Peace(90, solver="optimised"), bandit, streams, draws=by_stage)
+    by_round = lambda bench: the_draws(bench, lambda r: [(0, 0), *((r, t) for t in range(n_draws))])  # noqa: E731
+    same_runs(drive, page.peace, PeaceWidth(200), bandit, streams, draws=by_round)
+
+
 @pytest.mark.parametrize("solver", ["mirror", "optimised"])
-def test_runs_are_those_of_a_naive_one_on_the_same_noise(solver):
-    """Stage by stage with dense algebra; the allocation is taken from the policy and checked to halve and to spend."""
+def test_a_stage_halves_the_arms_and_spends_its_budget(solver):
+    """Pulls of live arms only, 30 of 90 in each of three stages."""
     bandit, policy = problem(), Peace(90, solver=solver)
-    rows = run(policy, bandit, 5)
-    assert (rows["pulls"] == 90).all()
-    for r in range(5):
-        streams = Streams(0, bandit.label, np.array([r]))
-        state, pulled = policy.start(bandit.arms, streams), np.zeros((1, 8), dtype=np.int64)
-        live = set(range(8))
-        for left in (4, 2, 1):
-            asked = policy.ask(state)
-            used = asked.counts[0] > 0
-            assert set(asked.arms[0][used]) <= live
-            assert asked.counts.sum() == 30
-            totals = bandit.rewards(asked, pulled, streams)
-            x, n = bandit.features[asked.arms[0]], asked.counts[0]
-            theta = np.linalg.pinv((x.T * n) @ x, rcond=1e-9) @ x.T @ totals[0]
-            live = set(sorted(live, key=lambda a: -(bandit.features[a] @ theta))[:left])
-            policy.tell(state, asked, totals)
-            assert set(np.flatnonzero(state.live[0])) == live
-        assert live == {int(rows["arm"][r])}
+    state, pulled, streams = policy.start(bandit.arms, Streams.first(5)), bandit.arms.no_pulls(5), Streams.first(5)
+    for left in (4, 2, 1):
+        asked, live = policy.ask(state), state.live.copy()
+        assert np.take_along_axis(live, asked.arms, axis=1)[asked.counts > 0].all()
+        assert (asked.counts.sum(axis=1) == 30).all()
+        policy.tell(state, asked, bandit.rewards(asked, pulled, streams))
+        assert (state.live.sum(axis=1) == left).all()
 
 
 def test_little_noise_gives_the_best_arm_and_blocks_do_not_matter():

@@ -1,39 +1,24 @@
 """UCB-GLM: the estimate against statsmodels and SciPy, a naive judge on single rewards, closed forms, refusals."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import statsmodels.api as sm
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from judges import Bench, BernoulliBandit, settings_of
 from scipy import stats
-from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from bestarm.interface import Ask
 from bestarm.models.regression import design, factorise, fit_logistic, log_likelihood
 from bestarm.policies.linear.ucb_glm import UcbGlm, theoretical_alpha
 from bestarm.policies.linear.ucb_glm_round import is_at_least
-from bestarm.problems.linear_bandit import LinearBandit
-from bestarm.streams import Streams, uniform
+from bestarm.streams import Streams
+from bestarm_plain.ucb_glm import ucb_glm
 
 SEED = 20261120
-
-
-@dataclass(frozen=True)
-class BernoulliBandit(LinearBandit):
-    """Arms that pay 1 with probability 1 / (1 + exp(-theta' x)), else 0; one pull at a time."""
-
-    def rewards(self, asked, pulled, streams):
-        """Draw single rewards."""
-        key, chances = streams.key("noise"), expit(np.broadcast_to(self.means, pulled.shape))
-        totals = np.zeros(asked.arms.shape)
-        for r, j in np.argwhere(asked.counts > 0):
-            a = asked.arms[r, j]
-            totals[r, j] = uniform(key, streams.replications[r], a, pulled[r, a]) < chances[r, a]
-            pulled[r, a] += 1
-        return totals
 
 
 def instance(seed: int, n_arms: int, n_features: int, scale: float = 1.0) -> BernoulliBandit:
@@ -145,49 +130,19 @@ def test_likelihood_is_that_of_the_binomials():
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# The judge
+# Against the page
 
 
-def naive_ucb_glm(policy: UcbGlm, problem: BernoulliBandit, streams: Streams) -> tuple[list[int], int]:
-    """Run UCB-GLM once, from the list of single rewards; return its pulls and how many of them were random."""
-    (replication,), x = (int(r) for r in streams.replications), problem.features
-    n_arms, d = x.shape
-    key, noise = streams.key(f"ties of {policy.label}"), streams.key("noise")
-    alpha = policy.alpha
-    if alpha is None:
-        alpha = 2.0 * np.sqrt(d / 2 * np.log(1 + 2 * policy.budget / d) + np.log(1 / policy.delta))
-    history: list[int] = []
-    y: list[float] = []
-    n_random = 0
+def page_of(policy: UcbGlm, problem: BernoulliBandit, streams: Streams) -> tuple[list[int], int]:
+    """Return the pulls of the page for one replication, and how many of them were random."""
+    bench, drawn = Bench(problem, streams, policy.label), []
 
-    def pull(a: int) -> None:
-        y.append(float(uniform(noise, replication, a, history.count(a)) < expit(problem.means[0, a])))
-        history.append(a)
+    def random_arm(n_arms: int) -> int:
+        drawn.append(int(n_arms * bench.draw(len(bench.history), 2 * n_arms)))
+        return drawn[-1]
 
-    def loss(theta: np.ndarray) -> float:
-        z = x[history] @ theta
-        return float(np.logaddexp(0, z).sum() - np.array(y) @ z + policy.ridge * theta @ theta / 2)
-
-    def slope(theta: np.ndarray) -> np.ndarray:
-        return x[history].T @ (expit(x[history] @ theta) - np.array(y)) + policy.ridge * theta
-
-    def curvature(theta: np.ndarray) -> np.ndarray:
-        p = expit(x[history] @ theta)
-        return (x[history].T * (p * (1 - p))) @ x[history] + policy.ridge * np.eye(d)
-
-    if policy.opening == "each_arm":
-        for a in range(n_arms):
-            pull(a)
-    while len(history) < policy.budget:
-        V = policy.regulariser * np.eye(d) + x[history].T @ x[history]
-        if policy.opening == "random" and np.linalg.eigvalsh(V).min() < policy.least_eigenvalue - 1e-9:
-            n_random += 1
-            pull(int(n_arms * uniform(key, replication, len(history), 2 * n_arms)))
-            continue
-        found = minimize(loss, np.zeros(d), jac=slope, hess=curvature, method="trust-exact", options={"gtol": 1e-9})
-        bonus = np.array([x_a @ np.linalg.inv(V) @ x_a for x_a in x])
-        pull(int(np.argmax(x @ found.x + alpha * (np.sqrt(bonus) if policy.root else bonus))))
-    return history, n_random
+    ucb_glm(bench.x, bench.pull, **settings_of(policy, ucb_glm), random_arm=random_arm)
+    return bench.history, len(drawn)
 
 
 POLICIES = {
@@ -208,7 +163,7 @@ def test_pulls_are_those_of_the_naive_algorithm(drive, name):
     streams = Streams.first(2, seed=SEED, instance=problem.label)
     fast = drive(policy, problem, streams)
     for r in range(2):
-        pulls, n_random = naive_ucb_glm(policy, problem, streams.take(np.array([r])))
+        pulls, n_random = page_of(policy, problem, streams.take(np.array([r])))
         assert fast.pulls[r] == pulls
         numbers = np.bincount(pulls, minlength=6)
         assert numbers[fast.recommended[r, 0]] == numbers.max()
@@ -240,7 +195,7 @@ def test_arms_of_less_than_full_rank_are_taken_in_their_span(drive):
         for r, rank in ((0, 4), (1, 3)):
             basis = np.linalg.svd(wide[r], full_matrices=False)[2][:rank]
             narrow = BernoulliBandit("span", wide[r] @ basis.T, basis @ theta[r])
-            assert run.pulls[r] == naive_ucb_glm(policy, narrow, streams.take(np.array([r])))[0]
+            assert run.pulls[r] == page_of(policy, narrow, streams.take(np.array([r])))[0]
 
 
 def test_lost_first_pass_is_made_up_by_random_pulls():

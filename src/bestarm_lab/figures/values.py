@@ -70,9 +70,9 @@ def summarise(
     ``rows`` has one row for each replication and point: ``series`` and the columns that the other parameters name;
     without ``convention`` they are as written, without ``data`` synthetic. ``statistics`` maps names to a column and
     what is made of it: ``"mean"`` with a 95% t-interval, ``"share"`` (of a column of zeros and ones) with Wilson's,
-    ``"median"`` with the quartiles, ``"median of runs"`` with a 95% interval, ``"standard deviation"``, ``"count"`` (a sum), or a number for that quantile. ``x``
-    is the column of the abscissa, ``panel`` a text with columns in braces where panels differ, such as ``"B =
-    {budget:g}"``. The result has the columns of a figure's CSV.
+    ``"median"`` with the quartiles, ``"median of runs"`` with a 95% interval, ``"standard deviation"``, ``"count"`` (a
+    sum), or a number for that quantile. ``x`` is the column of the abscissa, ``panel`` a text with columns in braces
+    where panels differ, such as ``"B = {budget:g}"``. The result has the columns of a figure's CSV.
     """
     rows = rows.assign(**{name: value for name, value in _KNOWN.items() if name not in rows})
     fields = [name for _, name, _, _ in Formatter().parse(panel) if name]

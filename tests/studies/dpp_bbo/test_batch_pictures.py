@@ -22,6 +22,7 @@ from bestarm.policies.gaussian.gp_state import GPModel
 from bestarm.streams import Streams
 from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.values import COLUMNS
+from bestarm_plain.gaussian import condition, posterior
 from bestarm_studies.dpp_bbo.batches.laws import chain_values, mixture_values, volume_values
 from bestarm_studies.dpp_bbo.batches.plane import places_of, plane_figure, plane_values, surface_of, variance_rows
 from bestarm_studies.dpp_bbo.gp_bandits.bounds import bounds_figure, bounds_values, filling_figure, penalty_values
@@ -38,12 +39,11 @@ GIVEN = {"model": MODEL, "first": 4}
 
 
 def naive_posterior(x, seen, rewards, extra=()):
-    """Mean given the rewards, covariance given the rewards and arms without rewards, by one solve each."""
-    prior = kernel_matrix(x, LENGTHSCALE)
-    mean = prior[:, seen] @ np.linalg.solve(prior[np.ix_(seen, seen)] + NOISE * np.eye(len(seen)), rewards)
-    every = np.concatenate([seen, extra]).astype(int)
-    gain = np.linalg.solve(prior[np.ix_(every, every)] + NOISE * np.eye(len(every)), prior[every])
-    return mean, prior - prior[:, every] @ gain
+    """Mean given the rewards, covariance given the rewards and arms without rewards, as the pages have them."""
+    mean, cov = posterior(kernel_matrix(x, LENGTHSCALE), NOISE, list(seen), list(rewards))
+    for arm in extra:
+        cov = condition(cov, arm, NOISE)
+    return mean, cov
 
 
 def known(now, r):

@@ -1,0 +1,129 @@
+"""The laboratory of the pages in `bestarm_plain`: one replication, with the noise and the ties of the library."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from inspect import signature
+from itertools import count
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from bestarm.designs.rounding import random_order
+from bestarm.interface import Ask
+from bestarm.problems.linear_bandit import LinearBandit
+from bestarm.streams import Streams, uniform
+
+
+@dataclass(frozen=True)
+class BernoulliBandit(LinearBandit):
+    """Arms that pay 1 with probability 1 / (1 + exp(-theta' x)), else 0."""
+
+    def rewards(self, asked, pulled, streams):
+        """Add up single draws."""
+        key, chances = streams.key("noise"), expit(np.broadcast_to(self.means, pulled.shape))
+        totals = np.zeros(asked.arms.shape)
+        for r, j in np.argwhere(asked.counts > 0):
+            a = asked.arms[r, j]
+            for _ in range(asked.counts[r, j]):
+                totals[r, j] += uniform(key, streams.replications[r], a, pulled[r, a]) < chances[r, a]
+                pulled[r, a] += 1
+        return totals
+
+
+class Bench:
+    """Rewards and random ties of one replication, by the library's draws; ``history`` holds the pulls.
+
+    Parameters
+    ----------
+    problem, streams : problem, Streams
+        Streams have one replication; a problem with arms of each replication is cut to it.
+    label : str
+        Of the policy, whose ties they are.
+    choice : callable, optional
+        Number of the library's draw for the n-th choice since the last pull; the library names its draws.
+    """
+
+    def __init__(self, problem: Any, streams: Streams, label: str = "", choice: Callable[[int], int] = int) -> None:
+        (self.replication,) = (int(r) for r in streams.replications)
+        if getattr(problem, "features", np.zeros((0, 0))).ndim == 3:
+            problem = problem.take(streams.replications)
+        self.problem, self.streams, self.choice = problem, streams, choice
+        self.pulled, self.ties = problem.arms.no_pulls(1), streams.key(f"ties of {label}")
+        self.history: list[int] = []
+        self.n_choices = 0
+
+    @property
+    def x(self) -> np.ndarray:
+        """The features of the arms."""
+        return self.problem.features.reshape(self.problem.features.shape[-2:])
+
+    def pull(self, a: int, n: int = 1) -> float:
+        """Return the sum of an arm's next n rewards."""
+        self.history += [int(a)] * n
+        self.n_choices = 0
+        return self.problem.rewards(Ask(np.array([[a]]), np.array([[n]])), self.pulled, self.streams)[0, 0]
+
+    def observe(self, arms: list[int]) -> np.ndarray:
+        """Return the rewards of a batch."""
+        self.history += [int(a) for a in arms]
+        return self.problem.rewards(Ask(np.array([arms]), np.ones((1, len(arms)), int)), self.pulled, self.streams)[0]
+
+    def draw(self, item: int, number: int) -> float:
+        """Return a uniform draw of the ties."""
+        return uniform(self.ties, self.replication, item, number)
+
+    def orders(self, first: int = 0) -> Callable[[int], np.ndarray]:
+        """Return the library's random orders of the arms, one for each stage."""
+        stages = count(first)
+        return lambda n: random_order(self.ties, self.replication, next(stages), 0, n)
+
+    def argmax(self, values: Any, among: Any = None) -> int:
+        """Return the arm of largest value among the allowed ones; the n-th equal one replaces with chance 1/n."""
+        best, n_equal, first = -1, 0, self.choice(self.n_choices) * self.problem.arms.n_arms
+        self.n_choices += 1
+        for i in range(len(values)) if among is None else among:
+            if best < 0 or values[i] > values[best]:
+                best, n_equal = i, 1
+            elif values[i] == values[best]:
+                n_equal += 1
+                if self.draw(len(self.history), first + i) < 1 / n_equal:
+                    best = i
+        return int(best)
+
+
+def settings_of(policy: Any, page: Callable[..., Any]) -> dict[str, Any]:
+    """Return a policy's settings that a page takes, too: they have the same names."""
+    known = {
+        f.name: getattr(part, f.name) for part in (getattr(policy, "policy", policy), policy) for f in fields(part)
+    }
+    return {name: known[name] for name in signature(page).parameters if name in known}
+
+
+def same_pulls(
+    drive: Any, page: Any, policy: Any, problem: Any, streams: Streams, **others: Any
+) -> tuple[Any, list[Any]]:
+    """Compare a policy and its page, pull by pull; return the policy's runs and the page's answers.
+
+    ``max_pulls`` and ``choice`` are those of a page and of a `Bench`, if given; ``draws`` makes arguments from a bench.
+    """
+    choice, cap, draws = (
+        others.pop("choice", int),
+        others.get("max_pulls", 10**9),
+        others.pop("draws", lambda bench: {}),
+    )
+    fast, answers = drive(policy, problem, streams, cap), []
+    for r in range(len(streams.replications)):
+        bench = Bench(problem, streams.take(np.array([r])), policy.label, choice)
+        given = {"argmax": bench.argmax} | settings_of(policy, page) | draws(bench) | others
+        answers.append(page(bench.x, bench.pull, **{k: v for k, v in given.items() if k in signature(page).parameters}))
+        assert fast.pulls[r] == bench.history, f"replication {r} of {policy}"
+    return fast, answers
+
+
+def same_runs(drive: Any, page: Any, policy: Any, problem: Any, streams: Streams, **others: Any) -> int:
+    """Compare a policy and its page, pull by pull and in their answers; return how many replications stopped."""
+    fast, answers = same_pulls(drive, page, policy, problem, streams, **others)
+    for answer, arms in zip(answers, fast.recommended, strict=True):
+        assert sorted(np.atleast_1d(answer)) == sorted(arms)
+    return int(fast.stopped.sum())
