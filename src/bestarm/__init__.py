@@ -94,7 +94,7 @@ _PUBLIC = {
     ),
     "bestarm.policies.linear.od_linbai": "od_linbai=OdLinBai",
     "bestarm.policies.linear.p1_rage": "p1_rage=P1Rage",
-    "bestarm.policies.linear.peace": "peace_live_arms=Peace",
+    "bestarm.policies.linear.peace": "peace_live_arms=PeaceLiveArms",
     "bestarm.policies.linear.peace_all_arms": "peace=PeaceAllArms",
     "bestarm.policies.linear.static_design": "oracle_allocation=OracleAllocation static_g_optimal=StaticGOptimal",
     "bestarm.policies.cells.stooo": "ave_stooo=AveStooo stooo=MunosStooo",

@@ -47,7 +47,7 @@ from bestarm.policies.networks.oae_sequential import (
 )
 from bestarm.policies.linear.od_linbai import OdLinBai as od_linbai
 from bestarm.policies.linear.p1_rage import P1Rage as p1_rage
-from bestarm.policies.linear.peace import Peace as peace_live_arms
+from bestarm.policies.linear.peace import PeaceLiveArms as peace_live_arms
 from bestarm.policies.linear.peace_all_arms import PeaceAllArms as peace
 from bestarm.policies.linear.static_design import (
     OracleAllocation as oracle_allocation,

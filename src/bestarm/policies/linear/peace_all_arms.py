@@ -153,9 +153,7 @@ class PeaceAllArms:
         while (open_ := np.flatnonzero(low + 1 < high)).size:
             middle = (low[open_] + high[open_]) // 2
             prefix = places[open_] < middle[:, None]
-            _, gamma = live_designs(
-                state.coordinates, state.feature_set[rows[open_]], prefix, state.key, limit[open_]
-            )
+            _, gamma = live_designs(state.coordinates, state.feature_set[rows[open_]], prefix, state.key, limit[open_])
             fits = gamma <= limit[open_]
             low[open_], high[open_] = np.where(fits, middle, low[open_]), np.where(fits, high[open_], middle)
         state.live[rows] = places < low[:, None]

@@ -7,7 +7,7 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -164,7 +164,7 @@ class OracleAllocation(_Static):
     """
 
     budget: int
-    means: tuple[float, ...] | tuple[tuple[float, ...], ...] = field(default=())
+    means: tuple[float, ...] | tuple[tuple[float, ...], ...]
     label: str = "oracle"
 
     def __post_init__(self) -> None:
@@ -173,7 +173,7 @@ class OracleAllocation(_Static):
         try:
             means = np.atleast_2d(np.array(self.means, dtype=np.float64))
         except (TypeError, ValueError):
-            raise ValueError(f"{self.label}: means must be numbers, one for each arm; give a tuple.") from None
+            means = np.empty((0, 0))
         if means.ndim != 2 or means.shape[1] < 2 or not np.isfinite(means).all():
             raise ValueError(
                 f"{self.label}: means must be the true mean of each arm, finite, got {self.means!r:.60}; an oracle "
