@@ -71,10 +71,10 @@ class PeaceAllArms:
     squares to all rewards so far, and keep the longest prefix of the live arms, best first, whose :math:`\gamma` is at
     most :math:`\max(1,\lceil\gamma/2\rceil)`. Two arms are never reduced to one before the end.
 
-    *Deviations*: 64 normal draws, the same for all runs and rounds, stand for the expectation, and designs are solved
+    *Deviations*: 256 normal draws and their negatives, the same for all runs and rounds, stand for the expectation, and designs are solved
     until the first-order condition holds within 1%; [1]_ uses stochastic gradients. What the division into rounds
     leaves of the budget is not pulled. A round costs a design for each different set of live arms, and as many as
-    :math:`\log_2K` to find the prefix: :math:`O(Kd^2+64Kd+d^3)` a step, at most 200 steps.
+    :math:`\log_2K` to find the prefix: :math:`O(Kd^2+256Kd+d^3)` a step, at most 200 steps.
 
     Parameters
     ----------
