@@ -95,7 +95,7 @@ def soare_instance(n_features: int = 10, omega: float = 0.1, sigma: float = 1.0)
     r"""Return the hard instance of Soare et al.: the canonical basis and one arm close behind the best.
 
     The d + 1 arms are :math:`e_1,\dots,e_d` and :math:`(\cos\omega,\sin\omega,0,\dots)`, with :math:`\theta=2e_1`. The
-    last arm has a gap of :math:`2(1-\cos\omega)`, 0.01 for 0.1; pulls of arm 2 tell it from the best one.
+    last arm is :math:`2(1-\cos\omega)` behind the best, 0.01 where the angle is 0.1; pulls of arm 2 tell them apart.
 
     Parameters
     ----------

@@ -28,24 +28,9 @@ _PHASES = 15
 class P1RageState:
     """The state of the policy for R replications.
 
-    Attributes
-    ----------
-    weights : ndarray, shape (R, K)
-        Probabilities of the arms in the present epoch.
-    means : ndarray, shape (R, K)
-        Estimates of the means.
-    sums : ndarray, shape (R, K)
-        The number of successful pulls times the estimates.
-    n_pulls, n_epochs, feature_set, replications : ndarray of int64, shape (R,)
-        Successful pulls, epochs in all, sets of features, identities.
-    g_optimal : ndarray, shape (n_sets, K)
-        The G-optimal designs.
-    coordinates : list of ndarray, each of shape (K, rank)
-        The sets of features in coordinates of their span.
-    key : uint64
-        Of pulls and ties.
-    epoch : int
-        Epochs that are over.
+    ``weights`` are the probabilities of the arms in the present epoch, ``means`` their estimates, ``sums`` these times
+    the number of successful pulls ``n_pulls``, of shape (R, K); ``n_epochs`` those in all; ``g_optimal`` the G-optimal
+    design of each set of features, (n_sets, K), and ``coordinates`` each set in its span, (K, rank).
     """
 
     weights: FloatArray

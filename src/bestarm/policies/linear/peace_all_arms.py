@@ -26,26 +26,9 @@ from bestarm.streams import Streams
 class PeaceState:
     """The state of the policy for R replications.
 
-    Attributes
-    ----------
-    live : ndarray of bool, shape (R, K)
-        Arms not yet eliminated.
-    means : ndarray, shape (R, K)
-        Least squares on all rewards so far.
-    counts, sums : ndarray, shape (R, K)
-        Successful pulls and the sums of their rewards.
-    gamma : ndarray, shape (R,)
-        Squared width of the live arms before the round.
-    n_rounds, feature_set, replications : ndarray of int64, shape (R,)
-        Rounds in all, sets of features, identities.
-    features : ndarray, shape (n_sets, K, d)
-        Sets of features.
-    coordinates : list of ndarray, each of shape (K, rank)
-        The same in coordinates of their span.
-    key : uint64
-        Of draws and ties.
-    round : int
-        Rounds that are over.
+    ``live`` are arms not yet eliminated, ``means`` least squares on all rewards so far, ``counts`` and ``sums``
+    successful pulls and the sums of their rewards, all of shape (R, K); ``gamma`` is the squared width of the live arms
+    before the round, ``n_rounds`` their number in all, ``coordinates`` each set of features in its span, (K, rank).
     """
 
     live: BoolArray
@@ -71,10 +54,10 @@ class PeaceAllArms:
     squares to all rewards so far, and keep the longest prefix of the live arms, best first, whose :math:`\gamma` is at
     most :math:`\max(1,\lceil\gamma/2\rceil)`. Two arms are never reduced to one before the end.
 
-    *Deviations*: 256 normal draws and their negatives, the same for all runs and rounds, stand for the expectation, and designs are solved
-    until the first-order condition holds within 1%; [1]_ uses stochastic gradients. What the division into rounds
-    leaves of the budget is not pulled. A round costs a design for each different set of live arms, and as many as
-    :math:`\log_2K` to find the prefix: :math:`O(Kd^2+256Kd+d^3)` a step, at most 200 steps.
+    *Deviations*: 256 normal draws and their negatives, the same for all runs and rounds, stand for the expectation, and
+    designs are solved to within about 1%; [1]_ uses stochastic gradients. What the division into rounds leaves of the
+    budget is not pulled. A round costs a design for each different set of live arms, and up to :math:`\log_2K` more to
+    find the prefix: :math:`O(Kd^2+256Kd+d^3)` a step, at most 200 steps; a pull costs nothing.
 
     Parameters
     ----------

@@ -28,20 +28,8 @@ _NEGLIGIBLE = 1e-3  # of the uniform weight
 class StaticState:
     """The state of the policy for R replications.
 
-    Attributes
-    ----------
-    weights : ndarray, shape (R, K)
-        The design.
-    means : ndarray, shape (R, K)
-        Least squares estimates; 0 before the pulls.
-    over : ndarray of bool, shape (R,)
-        Whether the pulls were made.
-    feature_set, replications : ndarray of int64, shape (R,)
-        Sets of features, identities.
-    features : ndarray, shape (n_sets, K, d)
-        Sets of features.
-    key : uint64
-        Of ties.
+    ``weights`` is the design and ``means`` are least squares estimates, 0 before the pulls, both of shape (R, K);
+    ``over`` says whether the pulls were made.
     """
 
     weights: FloatArray
