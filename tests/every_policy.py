@@ -31,7 +31,10 @@ from bestarm.policies.linear.linear_oae import (
 )
 from bestarm.policies.linear.lingame import LinGame
 from bestarm.policies.linear.od_linbai import OdLinBai
+from bestarm.policies.linear.p1_rage import P1Rage
 from bestarm.policies.linear.peace import Peace
+from bestarm.policies.linear.peace_all_arms import PeaceAllArms
+from bestarm.policies.linear.static_design import OracleAllocation, StaticGOptimal
 from bestarm.policies.linear.ucb_glm import UcbGlm
 from bestarm.policies.networks.oae import Oae
 from bestarm.policies.networks.oae_ensemble import EnsembleSearch
@@ -64,6 +67,10 @@ EVERY: dict[str, Any] = {
     "OD-LinBAI": OdLinBai(80),
     "Peace": Peace(40),
     "PeaceWidth": PeaceWidth(80),
+    "Peace of all arms": PeaceAllArms(80),
+    "P1-RAGE": P1Rage(80),
+    "static G-optimal": StaticGOptimal(80),
+    "oracle": OracleAllocation(80, tuple(range(12))),
     "LinUCB": LinUcb(20),
     "LinUCB as coded": LinUcb(20).as_coded(),
     "UCB-GLM": UcbGlm(20),

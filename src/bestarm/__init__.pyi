@@ -24,7 +24,11 @@ from bestarm.policies.gaussian.gp_state import GPModel
 from bestarm.policies.cells.gp_tree import NamedGpTree as gp_tree
 from bestarm.policies.cells.gpoo import NamedGpoo as gpoo
 from bestarm.policies.cells.grid_search import NamedGrid as grid_search
-from bestarm.policies.linear.gse import GseLin as gse_lin, GseLog as gse_log
+from bestarm.policies.linear.gse import (
+    GseLin as gse_lin,
+    GseLinAllRewards as gse_lin_all_rewards,
+    GseLog as gse_log,
+)
 from bestarm.policies.linear.lin_ucb import LinUcb as lin_ucb
 from bestarm.policies.linear.linear_oae import VanillaOae as linear_oae
 from bestarm.policies.linear.lingame import LinGame as lin_game
@@ -42,7 +46,13 @@ from bestarm.policies.networks.oae_sequential import (
     MeanOptSeqB as seq_b,
 )
 from bestarm.policies.linear.od_linbai import OdLinBai as od_linbai
-from bestarm.policies.linear.peace import Peace as peace
+from bestarm.policies.linear.p1_rage import P1Rage as p1_rage
+from bestarm.policies.linear.peace import PeaceLiveArms as peace_live_arms
+from bestarm.policies.linear.peace_all_arms import PeaceAllArms as peace
+from bestarm.policies.linear.static_design import (
+    OracleAllocation as oracle_allocation,
+    StaticGOptimal as static_g_optimal,
+)
 from bestarm.policies.cells.stooo import AveStooo as ave_stooo, MunosStooo as stooo
 from bestarm.policies.linear.ucb_glm import UcbGlm as ucb_glm
 from bestarm.search.candidates import Candidates
@@ -89,6 +99,7 @@ __all__ = [
     "greedy",
     "grid_search",
     "gse_lin",
+    "gse_lin_all_rewards",
     "gse_log",
     "hinge_p_norm",
     "lin_game",
@@ -104,10 +115,14 @@ __all__ = [
     "max_opt",
     "mean_opt",
     "od_linbai",
+    "oracle_allocation",
+    "p1_rage",
     "peace",
+    "peace_live_arms",
     "random_batches",
     "save",
     "seq_b",
+    "static_g_optimal",
     "stooo",
     "thompson",
     "ucb_dpp_max",

@@ -23,7 +23,7 @@ from bestarm.policies.linear.gifa import Gifa, MLinGape
 from bestarm.policies.networks.oae import Oae
 from bestarm.search.state_files import describe
 
-REQUIRED = {"n_best": 2, "budget": 40, "batch": 2, "rounds": 3, "optimism": 0.1, "sigma": 0.1}
+REQUIRED = {"n_best": 2, "budget": 40, "batch": 2, "rounds": 3, "optimism": 0.1, "sigma": 0.1, "means": (0.0, 1.0)}
 CONSTRUCTORS = sorted(
     name
     for name, (module, _) in bestarm._PLACES.items()

@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 
 from bestarm.interface import Arms, Ask, FloatArray, IntArray
+from bestarm.settings import check_whole
 from bestarm.streams import Streams, standard_normal
 
 
@@ -88,3 +89,35 @@ class LinearBandit:
         features = self.features[rows] if self.features.ndim == 3 else self.features
         theta = self.theta[rows] if self.theta.ndim == 2 else self.theta
         return replace(self, features=features, theta=theta)
+
+
+def soare_instance(n_features: int = 10, omega: float = 0.1, sigma: float = 1.0) -> LinearBandit:
+    r"""Return the hard instance of Soare et al.: the canonical basis and one arm close behind the best.
+
+    The d + 1 arms are :math:`e_1,\dots,e_d` and :math:`(\cos\omega,\sin\omega,0,\dots)`, with :math:`\theta=2e_1`. The
+    last arm is :math:`2(1-\cos\omega)` behind the best, 0.01 where the angle is 0.1; pulls of arm 2 tell them apart.
+
+    Parameters
+    ----------
+    n_features : int
+        d, at least 2.
+    omega : float
+        Angle between the best arm and the last one, in (0, pi/2).
+    sigma : float
+        Standard deviation of a reward.
+
+    Raises
+    ------
+    ValueError
+        For a value out of range.
+
+    References
+    ----------
+    .. [1] Soare, Lazaric, Munos. "Best-Arm Identification in Linear Bandits". NeurIPS 2014. Section 6.
+    """
+    check_whole("n_features", n_features, 2)
+    if not 0 < omega < np.pi / 2:
+        raise ValueError(f"omega must lie in (0, pi/2), got {omega}; the last arm is between the first two.")
+    features = np.vstack([np.eye(n_features), np.zeros(n_features)])
+    features[-1, :2] = np.cos(omega), np.sin(omega)
+    return LinearBandit(f"Soare d={n_features} omega={omega:g}", features, 2.0 * np.eye(n_features)[0], sigma)

@@ -186,6 +186,18 @@ class GseLin(Gse):
 
 
 @preset
+class GseLinAllRewards(GseLin):
+    """GSE-Lin whose fits keep the rewards of all stages, by G-optimal designs.
+
+    *Deviation* from the paper, where a stage fits its own rewards and forgets those before.
+    """
+
+    label: str = "GSE-Lin, all rewards"
+    allocation: Allocation = "g-optimal"
+    keeps_rewards: bool = field(init=False, default=True)
+
+
+@preset
 class GseLog(Gse):
     """GSE-Log: the best arm with a fixed budget, by elimination, for rewards 0 and 1."""
 

@@ -24,6 +24,7 @@ from bestarm.models.arm_estimates import least_squares_means
 from bestarm.policies.linear import elimination
 from bestarm.policies.linear.elimination import EliminationState, StagePolicy
 from bestarm.policies.linear.fixed_budget import check_budget
+from bestarm.presets import preset
 from bestarm.settings import check_settings
 from bestarm.streams import Streams
 
@@ -171,3 +172,10 @@ class Peace(StagePolicy):
     def tell(self, state: EliminationState, asked: Ask, totals: FloatArray) -> None:
         """Fit the stage's rewards and eliminate; totals that are NaN (failed) teach nothing."""
         elimination.learn(state, asked, totals, least_squares_means, "span", self.ties_by_rank, self.blank_keeps_order)
+
+
+@preset
+class PeaceLiveArms(Peace):
+    """The approximation of Peace that the GSE paper runs: its designs are of live arms only, and stages halve them."""
+
+    label: str = "Peace, live arms"

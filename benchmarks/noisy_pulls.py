@@ -1,0 +1,282 @@
+"""The best of noisy arms with a fixed budget, measured: ``python -m benchmarks.noisy_pulls [--table]``.
+
+The rule, written before any of it was run:
+
+* Families: the settings of Figures 1 to 5 of the GSE paper on instances drawn anew, Soare's instance at six budgets,
+  many arms whose seconds are close, means that are not linear, Last.fm artists and drugs. Rewards of Figure 4 are 0 or
+  1: a family of its own kind, in which the logistic policies run, too.
+* A case is an instance with a budget. The cases of a family are numbered; even ones choose, odd ones tell.
+* A policy makes 500 runs of a case, 200 if a run is slow, with its default settings and the true standard
+  deviation where it asks for one (LinUCB's width is two of them, as in the paper). Nothing else is tuned.
+* Two oracles run beside: the oracle allocation on the features and on one feature for each arm, since no linear fit is
+  right where means are not linear. Their design is the best one as the budget grows; with few pulls an arm that it
+  nearly leaves out can win by luck. So the score of a policy in a family is its mean share of correct runs over the
+  largest such mean, of an oracle or a policy. A policy that refuses a case has the share of a random arm there.
+* Chosen among policies for Gaussian rewards is the one with the largest sum of the mean over families and of the worst
+  family, on even cases; for rewards of 0 or 1 the one with the largest score in that family. Told are the same figures
+  on odd cases, and how far it is below the best in each family.
+
+Rows (family, case, policy, budget, runs, correct, pulls, seconds of processor) are appended to a CSV file; those that
+are there already are not run again.
+"""
+
+# ruff: noqa: E402  (the number of threads is read when NumPy is imported)
+from __future__ import annotations
+
+import os
+
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+import argparse
+import csv
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from bestarm.interface import Arms, Ask, FloatArray, IntArray
+from bestarm.policies.linear.bayes_gap import BayesGap
+from bestarm.policies.linear.budgeted import lingape, lingape_greedy
+from bestarm.policies.linear.gse import Gse, GseLin, GseLinAllRewards, GseLog
+from bestarm.policies.linear.lin_ucb import LinUcb
+from bestarm.policies.linear.od_linbai import OdLinBai
+from bestarm.policies.linear.p1_rage import P1Rage
+from bestarm.policies.linear.peace import PeaceLiveArms
+from bestarm.policies.linear.peace_all_arms import PeaceAllArms
+from bestarm.policies.linear.static_design import OracleAllocation, StaticGOptimal
+from bestarm.policies.linear.ucb_glm import UcbGlm
+from bestarm.problems.linear_bandit import LinearBandit, soare_instance
+from bestarm.simulate import simulate
+from bestarm.streams import Streams
+from bestarm_lab.metrics import correct
+from bestarm_studies.gse.instances import adaptive_instance, sphere_instance, static_instance
+from bestarm_studies.gse.logistic_instances import logistic_instance
+from bestarm_studies.gse.tabular import automobile_instance, electric_motor_instance
+from bestarm_studies.linear_topm.lastfm import lastfm_instance
+from bestarm_studies.linear_topm.misspecified import MisspecifiedBandit, unexplained_deviation
+
+RESULTS = Path(__file__).with_suffix(".csv")
+COLUMNS = ("family", "case", "policy", "budget", "runs", "correct", "pulls", "seconds")
+SEED = 41  # of the instances drawn anew; those of the studies have seed 0
+RUNS, RUNS_OF_SLOWER = 500, 200
+SLOWER = ("Peace", "LinGapE", "LinGapE-Greedy", "LinUCB", "BayesGap-Lin", "UCB-GLM")
+BINARY = "Figure 4, rewards 0 or 1"
+ORACLES = ("oracle", "oracle without features")
+
+Make = Callable[[int, float], Any]
+
+LINEAR: dict[str, Make] = {
+    "Peace": lambda budget, sigma: PeaceAllArms(budget),
+    "Peace, live arms": lambda budget, sigma: PeaceLiveArms(budget),
+    "P1-RAGE": lambda budget, sigma: P1Rage(budget),
+    "static G-optimal": lambda budget, sigma: StaticGOptimal(budget),
+    "OD-LinBAI": lambda budget, sigma: OdLinBai(budget),
+    "GSE-Lin": lambda budget, sigma: GseLin(budget=budget, allocation="g-optimal"),
+    "GSE-Lin, all rewards": lambda budget, sigma: GseLinAllRewards(budget=budget),
+    "sequential halving": lambda budget, sigma: Gse(budget, model="means"),
+    "LinGapE": lambda budget, sigma: lingape(budget, sigma=sigma, stops_early=False),
+    "LinGapE-Greedy": lambda budget, sigma: lingape_greedy(budget, sigma=sigma, stops_early=False),
+    "LinUCB": lambda budget, sigma: LinUcb(budget, alpha=2.0 * sigma),
+    "BayesGap-Lin": lambda budget, sigma: BayesGap(budget, sigma),
+}
+LOGISTIC: dict[str, Make] = {
+    "GSE-Log": lambda budget, sigma: GseLog(budget=budget, allocation="g-optimal"),
+    "UCB-GLM": lambda budget, sigma: UcbGlm(budget),
+}
+
+
+class Case(NamedTuple):
+    """An instance with a budget."""
+
+    family: str
+    number: int
+    problem: Any
+    budget: int
+    sigma: float
+
+
+@dataclass(frozen=True)
+class FeatureEach:
+    """A problem whose arms have one feature each, so that an arm tells nothing of another."""
+
+    problem: Any
+
+    @property
+    def arms(self) -> Arms:
+        return Arms(np.eye(self.problem.means.shape[1]))
+
+    @property
+    def means(self) -> FloatArray:
+        return np.asarray(self.problem.means)
+
+    def rewards(self, asked: Ask, pulled: IntArray, streams: Streams) -> FloatArray:
+        return np.asarray(self.problem.rewards(asked, pulled, streams))
+
+    def take(self, rows: IntArray) -> FeatureEach:
+        return replace(self, problem=self.problem.take(rows))
+
+
+def alone(problem: Any, draw: int) -> Any:
+    """Return one instance of a law as a problem of its own, the same for every run."""
+    found = problem.take(np.array([draw]))
+    if getattr(found, "target", None) is not None:  # a row of a table for each arm
+        x, means = found.features[0], found.target[0]
+        theta = np.linalg.lstsq(x, means, rcond=None)[0]
+        return MisspecifiedBandit(f"{found.label} {draw}", x, theta, found.sigma, means - x @ theta)
+    return replace(found, label=f"{found.label} {draw}", features=found.features[0], theta=found.theta[0])
+
+
+def close_seconds(n_arms: int, n_features: int, draw: int) -> LinearBandit:
+    """Return random arms on the unit sphere; the parameter is one of them, so that many others come near."""
+    rng = np.random.default_rng([SEED, n_arms, draw])
+    x = rng.standard_normal((n_arms, n_features))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    return LinearBandit(f"close seconds {n_arms} {n_features} {draw}", x, x[0].copy(), 1.0)
+
+
+def deviated(level: float, draw: int) -> MisspecifiedBandit:
+    """Return 30 random arms in 6 dimensions whose means deviate by so much from a linear function, at most."""
+    found = close_seconds(30, 6, 1000 + draw)
+    label = f"deviated {level:g} {draw}"
+    deviation = unexplained_deviation(found.features, level, draw)
+    return MisspecifiedBandit(label, found.features, found.theta, 1.0, deviation)
+
+
+def cases() -> Iterator[Case]:
+    """Yield every case, family by family."""
+    rng = np.random.default_rng(SEED)
+    for i, gap in enumerate(rng.uniform(0.3, 3.0, 6)):
+        yield Case("Figure 1, static", i, static_instance(float(gap)), 320, 10.0**0.5)
+    for i, omega in enumerate(rng.uniform(0.1, 0.6, 8)):
+        n_arms = (8, 16, 32)[i // 2 % 3]
+        yield Case("Figure 2, adaptive", i, adaptive_instance(n_arms, float(omega)), 50 * n_arms, 10.0**0.5)
+    for i in range(8):
+        n_arms = (8, 16, 32)[i // 2 % 3]
+        yield Case("Figure 3, random", i, alone(sphere_instance(n_arms, seed=SEED), i), 50 * n_arms, 10.0**0.5)
+    for i in range(8):
+        law = logistic_instance((5, 10)[i // 2 % 2], seed=SEED)
+        yield Case(BINARY, i, alone(law, i), (160, 400)[i // 4], 0.5)
+    for i in range(8):
+        n_arms, table = (8, 16)[i // 4], (automobile_instance, electric_motor_instance)[i // 2 % 2]
+        law = table(n_arms, with_replacement=False, seed=SEED)
+        yield Case("Figure 5, tables", i, alone(law, i), 20 * n_arms, 0.1**0.5)
+    for i in range(6):
+        yield Case("Soare", i, soare_instance(), 1010 + 1000 * i, 1.0)
+    for i in range(6):
+        yield Case("close seconds", i, close_seconds((50, 200)[i // 2 % 2], 8, i), 1000, 1.0)
+    for i in range(8):
+        yield Case("deviations", i, deviated((0.1, 0.3)[i // 2 % 2], i), (600, 2400)[i // 4], 1.0)
+    for i in range(6):
+        found = lastfm_instance(("lastfm-103", "lastfm-50", "drugs-linear")[i // 2], True)
+        yield Case("Last.fm and drugs", i, found, (500, 2000)[i % 2] if i < 4 else (100, 400)[i % 2], 0.5)
+
+
+def policies(case: Case) -> dict[str, tuple[Any, Any]]:
+    """Return the policy of each name that runs in a case, and the problem that it sees."""
+    makes = LINEAR | (LOGISTIC if case.family == BINARY else {})
+    found = {name: (make(case.budget, case.sigma), case.problem) for name, make in makes.items()}
+    means = tuple(case.problem.means[0].tolist())
+    found[ORACLES[0]] = OracleAllocation(case.budget, means), case.problem
+    found[ORACLES[1]] = OracleAllocation(case.budget, means), FeatureEach(case.problem)
+    return found
+
+
+def run(case: Case, name: str, policy: Any, problem: Any, runs: int) -> dict[str, Any]:
+    """Return the row of a policy in a case; NaN correct where it refuses the budget."""
+    row = {"family": case.family, "case": case.number, "policy": name, "budget": case.budget, "runs": runs}
+    instance = f"noisy pulls {case.family} {case.number}"
+    # the blocks keep K^2 numbers for each run in the cache
+    block = max(20, min(runs, 4_000_000 // case.problem.means.shape[1] ** 2))
+    began, right, pulls = time.process_time(), 0.0, 0
+    for first in range(0, runs, block):
+        streams = Streams(SEED, instance, np.arange(first, min(first + block, runs)))
+        try:
+            found = simulate(policy, problem, streams, metrics={"correct": correct})
+        except ValueError:
+            return row | {"correct": np.nan, "pulls": 0, "seconds": 0.0}
+        right, pulls = right + found["correct"].sum(), pulls + int(found["pulls"].sum())
+    return row | {"correct": int(right), "pulls": pulls, "seconds": round(time.process_time() - began, 3)}
+
+
+def measure(out: Path, runs: int, seconds: float, without: list[str]) -> None:
+    """Run what the file does not have yet, but for some policies, until so much time of the processor is spent."""
+    known = set()
+    if out.exists():
+        table = pd.read_csv(out)
+        known = set(zip(table["family"], table["case"], table["policy"], strict=True))
+    else:
+        out.write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
+    # case after case of each family in turn, so that an interrupted run has seen all of them
+    for case in sorted(cases(), key=lambda case: case.number):
+        for name, (policy, problem) in policies(case).items():
+            if (case.family, case.number, name) in known or name in without:
+                continue
+            if time.process_time() > seconds:
+                return
+            most = RUNS_OF_SLOWER if name in SLOWER else RUNS
+            row = run(case, name, policy, problem, min(runs, most))
+            with out.open("a", newline="", encoding="utf-8") as file:
+                csv.DictWriter(file, COLUMNS, lineterminator="\n").writerow(row)
+            print(
+                f"{case.family} {case.number} {name}: {row['correct']} of {row['runs']}, {row['seconds']} s", flush=True
+            )
+
+
+def shares(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the share of correct runs, one row for each family and case, one column for each policy."""
+    wide = table.assign(share=table["correct"] / table["runs"]).pivot_table(
+        index=["family", "case"], columns="policy", values="share", dropna=False
+    )
+    wide = wide.dropna(subset=list(ORACLES), how="all")
+    chance = {(c.family, c.number): 1.0 / c.problem.means.shape[1] for c in cases()}
+    random = pd.Series([chance[i] for i in wide.index], index=wide.index)
+    return wide.apply(lambda column: column.fillna(random))
+
+
+def summary(wide: pd.DataFrame, binary: bool = False) -> pd.DataFrame:
+    """Return the score of each policy in each family, with the mean and the worst over Gaussian families."""
+    found = wide.groupby("family").mean().T
+    found = found / found.max()
+    if binary:
+        return found[[BINARY]].assign(rule=found[BINARY]).sort_values("rule", ascending=False)
+    found = found.drop(columns=BINARY, errors="ignore").drop(index=list(LOGISTIC), errors="ignore")
+    mean, worst = found.mean(axis=1), found.min(axis=1)
+    return found.assign(mean=mean, worst=worst, rule=mean + worst).sort_values("rule", ascending=False)
+
+
+def report(table: pd.DataFrame) -> None:
+    """Print the scores on both halves, the choices, and what they tell."""
+    wide = shares(table)
+    for binary in (False, True):
+        chosen_on, told_on = (summary(wide[wide.index.get_level_values("case") % 2 == half], binary) for half in (0, 1))
+        chosen = str(chosen_on["rule"].drop(list(ORACLES)).idxmax())
+        families = [c for c in told_on if c not in ("mean", "worst", "rule")]
+        behind = (told_on[families].drop(list(ORACLES)).max() - told_on.loc[chosen, families]).round(3)
+        for title, half in (("even cases, which choose", chosen_on), ("odd cases, which tell", told_on)):
+            print(f"\n{title}\n{half.round(3).to_string()}")
+        print(f"\nchosen: {chosen}; below the best on odd cases by\n{behind.to_string()}")
+    cost = table[table["pulls"] > 0].groupby("policy")[["seconds", "pulls"]].sum()
+    print("\nmicroseconds a pull\n" + (1e6 * cost["seconds"] / cost["pulls"]).round(2).to_string())
+
+
+def main() -> None:
+    """Run, or show what there is."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--runs", type=int, default=RUNS)
+    parser.add_argument("--seconds", type=float, default=1500.0, help="of processor, after which it stops")
+    parser.add_argument("--without", nargs="*", default=[], metavar="POLICY", help="policies that do not run now")
+    parser.add_argument("--table", action="store_true", help="show the file instead of running")
+    asked = parser.parse_args()
+    if not asked.table:
+        measure(asked.out, asked.runs, asked.seconds, asked.without)
+    report(pd.read_csv(asked.out))
+
+
+if __name__ == "__main__":
+    main()
