@@ -93,8 +93,8 @@ def tallied_misfit(features: FloatArray, tally: FloatArray) -> Misfit:
     scaled = np.abs(residuals[pulled]) * root
     degrees = len(pulls) - int(rank), int(n_totals.sum()) - len(pulls)
     arm = int(np.flatnonzero(pulled)[scaled.argmax()])
-    error = max(float((squares - sums**2 / pulls).sum()), 0.0)
-    if min(degrees) < 1 or error == 0.0:
+    error = float((squares - sums**2 / pulls).sum())
+    if min(degrees) < 1 or error <= 1e-12 * squares.sum():  # no replicates, or rewards without noise
         return Misfit(np.nan, 1.0, degrees, residuals, arm)
     statistic = float((scaled**2).sum()) / degrees[0] / (error / degrees[1])
     return Misfit(statistic, float(stats.f.sf(statistic, *degrees)), degrees, residuals, arm)
