@@ -28,7 +28,7 @@ class Fc2fbState:
     policy: Fc2fb
     arms: Arms
     streams: Streams
-    rows: IntArray  # 0, ..., R - 1; a copy that is made with fewer rows takes those of ``inner``
+    places: IntArray  # 0, ..., R - 1; a copy that is made with fewer rows takes those of ``inner``
     recommended: IntArray  # (R, m)
     stopped: BoolArray  # (R,)
     stage: int = shared()  # from 1
@@ -39,10 +39,10 @@ class Fc2fbState:
     def __post_init__(self, fresh: bool) -> None:
         if fresh:
             return
-        self.inner, self.streams = deepcopy(take_rows(self.inner, self.rows)), self.streams.take(self.rows)
+        self.inner, self.streams = deepcopy(take_rows(self.inner, self.places)), self.streams.take(self.places)
         if self.arms.features.ndim == 3:
-            self.arms = replace(self.arms, features=self.arms.features[self.rows])
-        self.rows = np.arange(len(self.rows))
+            self.arms = replace(self.arms, features=self.arms.features[self.places])
+        self.places = np.arange(len(self.places))
 
     def resume(self) -> None:
         """Start the policy of the present stage anew."""
