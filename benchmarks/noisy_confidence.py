@@ -11,8 +11,8 @@ instances that of arms without structure).
   more often than 0.05 (one-sided binomial test at 1% over its number of instances), or more than 1% of its runs are
   cut. Of the others the one with the smallest worst family, by the geometric mean of its ratios on even instances.
 * **A misspecified model**: the same rule on the family misspecified alone.
-* **Binary rewards** (logistic instances of the GSE paper, a new one for each run; even runs choose, odd ones tell; fixed
-  budgets): the policy whose share of correct answers is closest to the best one's in its worst cell.
+* **Binary rewards** (logistic instances of the GSE paper, a new one for each run; even runs choose, odd ones tell;
+  fixed budgets): the policy whose share of correct answers is closest to the best one's in its worst cell.
 
 ``python -m benchmarks.noisy_confidence`` computes what benchmarks/noisy_confidence.csv lacks and prints what the rule
 says; ``--seconds`` ends it after so many processor seconds, and it goes on from there the next time.
@@ -112,8 +112,12 @@ def policies(family: str, bandit: Any, n_best: int) -> dict[str, Any]:
         "lingifa greedy": LinGifa(selection="greedy", **gifa),
     }
     if family != "misspecified":
-        optimised = {} if len(bandit.features) > 50 else {"m_lingape optimised": MLinGape(selection="optimised", **gifa)}
-        return found | optimised | {"mislid level 0": MisLid(level=0.0, mean_bound=bound, **given), "lucb": Lucb(**gifa)}
+        optimised = (
+            {} if len(bandit.features) > 50 else {"m_lingape optimised": MLinGape(selection="optimised", **gifa)}
+        )
+        return (
+            found | optimised | {"mislid level 0": MisLid(level=0.0, mean_bound=bound, **given), "lucb": Lucb(**gifa)}
+        )
     level = bandit.largest_deviation
     return found | {
         "mislid": MisLid(level=level, mean_bound=bound, **given),

@@ -41,7 +41,9 @@ def test_totals_of_several_pulls_have_the_level_that_is_said():
     x, arms = rng.standard_normal((6, 2)), np.repeat(np.arange(6), 3)
     counts = rng.integers(1, 9, len(arms))
     p = [
-        linear_misfit(x, arms, counts * (x[arms] @ [1.0, 2.0]) + np.sqrt(counts) * rng.standard_normal(18), counts).p_value
+        linear_misfit(
+            x, arms, counts * (x[arms] @ [1.0, 2.0]) + np.sqrt(counts) * rng.standard_normal(18), counts
+        ).p_value
         for _ in range(2000)
     ]
     assert stats.kstest(p, "uniform").pvalue > 0.001
@@ -73,7 +75,7 @@ def test_false_alarms_are_as_rare_as_said_where_a_policy_chose_the_pulls(policy)
 
 def test_wrong_answers_given_with_certainty_are_warned_of():
     """Experiment A at c = 5, drawn as in test_mislid: recorded, 94.6% of LinGapE's answers are wrong."""
-    rng = np.random.RandomState(123456)  # noqa: NPY002
+    rng = np.random.RandomState(123456)
     features = rng.normal(0.0, 5.0, (5, 10))
     theta = rng.normal(0.0, 20.0, 5)
     features, theta = np.ascontiguousarray((features / np.abs(features).max(axis=0)).T), theta / np.abs(theta).max()

@@ -71,8 +71,7 @@ def test_more_budget_errs_less():
     for budget in (60, 480, 3840):
         policy, streams = Fc2fb(MLinGape(**GIVEN), budget), Streams(1, hard.label, np.arange(400))
         shares.append(simulate(policy, hard, streams, metrics={"correct": correct}).correct.mean())
-    assert shares[0] + 0.05 < shares[1] < shares[2]
-    assert shares[2] > 0.97
+    assert shares[0] + 0.05 < shares[1] < shares[2] - 0.05
 
 
 def test_what_has_no_risk_is_refused_in_one_line():

@@ -139,7 +139,7 @@ def test_its_draws_follow_the_learners_weights():
 
 def experiment_a(level):
     """Experiment A of the authors' code: its law at its own seed, 123456; the gap that they print is 0.27856."""
-    rng = np.random.RandomState(123456)  # noqa: NPY002
+    rng = np.random.RandomState(123456)
     features = rng.normal(0.0, 5.0, (5, 10))
     features /= np.abs(features).max(axis=0)
     theta = rng.normal(0.0, 20.0, 5)
@@ -147,9 +147,7 @@ def experiment_a(level):
     means = np.sort(features.T @ theta)[::-1]
     assert means[2] - means[3] == pytest.approx(0.2785601566147834, abs=1e-12)
     deviation = np.where(np.arange(10) == 3, level, 0.0)  # the fourth arm by its linear mean
-    return MisspecifiedBandit(
-        f"A c={level:g}", np.ascontiguousarray(features.T), theta, sigma=1.0, deviation=deviation
-    )
+    return MisspecifiedBandit(f"A c={level:g}", np.ascontiguousarray(features.T), theta, sigma=1.0, deviation=deviation)
 
 
 # mean pulls and standard error of 500 recorded runs each: clreda/misspecified-top-m, results/ExperimentA_c=*, MisLid,

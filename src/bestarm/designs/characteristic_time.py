@@ -104,5 +104,7 @@ def characteristic_time(
         if gap < found.gap:
             found = CharacteristicTime(float(time), weights, float(gap))
     if found.gap > tolerance:
-        raise ValueError(f"the design is within {found.gap:.2g} of the best one only, not {tolerance}; raise tolerance.")
+        raise ValueError(
+            f"the design is within {found.gap:.2g} of the best one only, not {tolerance}; raise tolerance."
+        )
     return found

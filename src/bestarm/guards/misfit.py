@@ -48,8 +48,9 @@ def warn_of_misfit(label: str, tally: FloatArray | None, arms: Any) -> None:
     worst = min(found, key=lambda misfit: misfit.p_value)
     if worst.p_value * len(found) < LEVEL:
         warnings.warn(
-            f"{label} takes means as linear in the features, but the rewards contradict that (p = {worst.p_value:.1g}): "
-            f"arm {worst.arm} is {worst.residuals[worst.arm]:+.2g} off the fit; take mislid or lucb, or other features.",
+            f"{label} takes means as linear in the features, but the rewards contradict that (p = {worst.p_value:.1g}):"
+            f" arm {worst.arm} is {worst.residuals[worst.arm]:+.2g} off the fit; take mislid or lucb, or other "
+            "features.",
             LinearMisfit,
             stacklevel=3,
         )

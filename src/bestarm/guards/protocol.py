@@ -183,7 +183,7 @@ class Guarded:
         return stopped
 
     def recommend(self, state: GuardedState) -> IntArray:
-        """Return the recommended arms, shape (R, n_best); a warning says where they rest on nothing, or a wrong model."""
+        """Return the recommended arms, shape (R, n_best); a warning says if they rest on nothing, or a wrong model."""
         nothing = (guarded_state(state).failures_in_a_row > 0) & ~state.learned
         if nothing.any():
             where = "" if len(nothing) == 1 else f" in {nothing.sum()} of {len(nothing)} replications"

@@ -23,10 +23,19 @@ _MOST_STEPS = 100
 
 
 @njit(cache=True)
+def _dot(a: FloatArray, b: FloatArray) -> float:
+    """Return the inner product of two short vectors, without the overhead of a call to BLAS."""
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i] * b[i]
+    return total
+
+
+@njit(cache=True)
 def _loss(x: FloatArray, weights: FloatArray, target: FloatArray, level: float, theta: FloatArray) -> float:
     total = 0.0
     for k in range(len(x)):
-        excess = max(abs(target[k] - x[k] @ theta) - level, 0.0)
+        excess = max(abs(target[k] - _dot(x[k], theta)) - level, 0.0)
         total += 0.5 * weights[k] * excess * excess
     return total
 
@@ -44,7 +53,7 @@ def project(x: FloatArray, weights: FloatArray, target: FloatArray, level: float
         slope, curvature = np.zeros(n_features), np.zeros((n_features, n_features))
         scale = 0.0
         for k in range(n_arms):
-            residual = target[k] - x[k] @ theta
+            residual = target[k] - _dot(x[k], theta)
             scale += weights[k] * target[k] ** 2
             excess = residual - min(max(residual, -level), level)
             if excess != 0.0:
@@ -95,7 +104,7 @@ def _swapped(
     at_low, at_high = -gap, -gap
     found, moved, parameter = means, means.copy(), theta.copy()
     side = 0
-    for turn in range(2 * _MOST_STEPS):
+    for _ in range(2 * _MOST_STEPS):
         multiplier = high if at_high < 0.0 else (low * at_high - high * at_low) / (at_high - at_low)
         moved[best] = means[best] - multiplier / weights[best]
         moved[rival] = means[rival] + multiplier / weights[rival]
@@ -149,18 +158,19 @@ def closest_alternative(
             for j in range(n_features):
                 design[i, j] += w[k] * x[k, i] * x[k, j]
     inverse = np.linalg.inv(design)
+    reach = x @ inverse
+    leverage = np.array([_dot(reach[k], x[k]) for k in range(n_arms)])
     loose = np.full((n_arms, n_arms), np.inf)
     value, best, rival = np.inf, -1, -1
-    for i in range(n_arms):
+    for i in np.flatnonzero(inside):
         for a in range(n_arms):
-            if not inside[i] or inside[a]:
+            if inside[a]:
                 continue
             gap = means[i] - means[a]
             if level > 0.0:
                 loose[i, a] = 0.5 * gap * gap / (1.0 / w[i] + 1.0 / w[a])
-            d = x[i] - x[a]
-            variance = d @ (inverse @ d)
-            if variance > 0.0 and 0.5 * gap * gap / variance < value:
+            variance = leverage[i] + leverage[a] - 2.0 * _dot(reach[i], x[a])
+            if variance > 1e-12 * leverage[i] and 0.5 * gap * gap / variance < value:  # equal arms are as good
                 value, best, rival = 0.5 * gap * gap / variance, i, a
     alternative = means.copy()
     if best >= 0:  # the linear part moves
