@@ -162,9 +162,9 @@ def closest_alternative(
     leverage = np.array([_dot(reach[k], x[k]) for k in range(n_arms)])
     loose = np.full((n_arms, n_arms), np.inf)
     value, best, rival = np.inf, -1, -1
-    for i in np.flatnonzero(inside):
+    for i in range(n_arms):
         for a in range(n_arms):
-            if inside[a]:
+            if not inside[i] or inside[a]:
                 continue
             gap = means[i] - means[a]
             if level > 0.0:
@@ -178,18 +178,18 @@ def closest_alternative(
         step = inverse @ d
         alternative = means - x @ step * ((means[best] - means[rival]) / (d @ step))
     while level > 0.0:
-        pair = loose.argmin()
-        i, a = pair // n_arms, pair % n_arms
-        bound = loose[i, a]
+        pair = int(loose.argmin())
+        first, second = pair // n_arms, pair % n_arms
+        bound = loose[first, second]
         if bound >= value:
             break
-        loose[i, a] = np.inf
-        moved = means.copy()
-        moved[i] = moved[a] = (w[i] * means[i] + w[a] * means[a]) / (w[i] + w[a])
+        loose[first, second] = np.inf
+        moved, shares = means.copy(), w[first] + w[second]
+        moved[first] = moved[second] = (w[first] * means[first] + w[second] * means[second]) / shares
         if project(x, w, moved, level, theta.copy()) <= _EXACT * bound:
             value, alternative = bound, moved
             break
-        moved = _swapped(x, w, means, i, a, level, theta)
+        moved = _swapped(x, w, means, first, second, level, theta)
         distance = 0.5 * (w * (means - moved) ** 2).sum()
         if distance < value:
             value, alternative = distance, moved
