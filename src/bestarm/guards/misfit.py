@@ -1,4 +1,4 @@
-"""What a guarded search measured, arm by arm, and a warning where it contradicts the policy's linear model."""
+"""A tally of the rewards of a guarded search, and a warning where they contradict the policy's linear model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bestarm.interface import Arms, FloatArray, IntArray
-from bestarm.models.linear_misfit import tallied_misfit
+from bestarm.linear_misfit import tallied_misfit
 
 LEVEL = 0.001  # of p values below which it is said, for policies choose counts by what they see
 _LINEAR = {"Gifa", "Budgeted", "LinGame", "LinUcb", "Gse", "OdLinBai", "Peace"}  # classes of policies with linear means

@@ -66,6 +66,7 @@ def project(x: FloatArray, weights: FloatArray, target: FloatArray, level: float
         ridge = 1e-12 * np.trace(curvature)
         for i in range(n_features):
             curvature[i, i] += ridge
+        # a Newton step on the arms beyond the level, halved until the loss falls enough
         step = np.linalg.solve(curvature, slope)
         gain = slope @ step
         if gain <= 1e-14 * loss:
@@ -105,6 +106,7 @@ def _swapped(
     found, moved, parameter = means, means.copy(), theta.copy()
     side = 0
     for _ in range(2 * _MOST_STEPS):
+        # the upper end of the bracket until it is one, then the secant's root
         multiplier = high if at_high < 0.0 else (low * at_high - high * at_low) / (at_high - at_low)
         moved[best] = means[best] - multiplier / weights[best]
         moved[rival] = means[rival] + multiplier / weights[rival]

@@ -1,4 +1,4 @@
-r"""Whether measurements contradict a linear model: the lack-of-fit test, by replicate measurements of arms.
+r"""The lack-of-fit test of a linear model, by replicate measurements of arms.
 
 References
 ----------
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy.special import fdtrc
 
 from bestarm.interface import FloatArray
 
@@ -97,4 +97,4 @@ def tallied_misfit(features: FloatArray, tally: FloatArray) -> Misfit:
     if min(degrees) < 1 or error <= 1e-12 * squares.sum():  # no replicates, or rewards without noise
         return Misfit(np.nan, 1.0, degrees, residuals, arm)
     statistic = float((scaled**2).sum()) / degrees[0] / (error / degrees[1])
-    return Misfit(statistic, float(stats.f.sf(statistic, *degrees)), degrees, residuals, arm)
+    return Misfit(statistic, float(fdtrc(*degrees, statistic)), degrees, residuals, arm)
