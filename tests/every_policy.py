@@ -18,6 +18,7 @@ from bestarm.policies.gaussian.batch_gp import gp_bucb, thompson, ucb_dpp_sample
 from bestarm.policies.gaussian.gp_state import GPModel
 from bestarm.policies.linear.bayes_gap import BayesGap
 from bestarm.policies.linear.budgeted import lingape, lingape_greedy
+from bestarm.policies.linear.fc2fb import Fc2fb
 from bestarm.policies.linear.gifa import Gifa, LinGifa, Lucb, MLinGape, Ugape
 from bestarm.policies.linear.gse import Gse
 from bestarm.policies.linear.lin_ucb import LinUcb
@@ -30,6 +31,7 @@ from bestarm.policies.linear.linear_oae import (
     LinearSeq,
 )
 from bestarm.policies.linear.lingame import LinGame
+from bestarm.policies.linear.mislid import MisLid
 from bestarm.policies.linear.od_linbai import OdLinBai
 from bestarm.policies.linear.p1_rage import P1Rage
 from bestarm.policies.linear.peace import Peace
@@ -58,6 +60,8 @@ EVERY: dict[str, Any] = {
     "both": Gifa("both", 2, selection="both"),
     "as coded": MLinGape(2).as_coded(),
     "LinGame": LinGame(),
+    "MisLid": MisLid(2, 0.1),
+    "FC2FB": Fc2fb(MLinGape(2, sigma=0.1), 100),
     "LinGapE": lingape(40),
     "LinGapE-Greedy": lingape_greedy(40, stops_early=False),
     "LinGapE as coded": lingape(40).as_coded(),

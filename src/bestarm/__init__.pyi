@@ -19,6 +19,9 @@ from bestarm.policies.gaussian.batch_rules import DownUp, Eigen, Exchange, Upper
 from bestarm.policies.batch_search import RandomBatches as random_batches
 from bestarm.policies.linear.bayes_gap import BayesGap as bayes_gap
 from bestarm.policies.linear.budgeted import lingape, lingape_greedy
+from bestarm.policies.linear.fc2fb import Fc2fb as fc2fb
+from bestarm.policies.linear.mislid import MisLid as mislid
+from bestarm.linear_misfit import linear_misfit
 from bestarm.policies.linear.gifa import LinGifa as lingifa, Lucb as lucb, MLinGape as m_lingape, Ugape as ugape
 from bestarm.policies.gaussian.gp_state import GPModel
 from bestarm.policies.cells.gp_tree import NamedGpTree as gp_tree
@@ -92,6 +95,7 @@ __all__ = [
     "ensemble_seq_b_noise_y",
     "est_dpp_max",
     "est_dpp_sample",
+    "fc2fb",
     "forget_asked",
     "gp_bucb",
     "gp_tree",
@@ -104,6 +108,7 @@ __all__ = [
     "hinge_p_norm",
     "lin_game",
     "lin_ucb",
+    "linear_misfit",
     "linear_oae",
     "lingape",
     "lingape_greedy",
@@ -114,6 +119,7 @@ __all__ = [
     "m_lingape",
     "max_opt",
     "mean_opt",
+    "mislid",
     "od_linbai",
     "oracle_allocation",
     "p1_rage",

@@ -24,6 +24,11 @@ def shared() -> Any:
     return field(metadata={"shared": True})
 
 
+def nested() -> Any:
+    """Declare a field of a state that is the state of another policy; the class takes its rows by ``__post_init__``."""
+    return field(metadata={"nested": True})
+
+
 def take_rows(state: Any, rows: IntArray) -> Any:
     """Return a state, or an array with the leading axis R, that holds only some of its replications."""
     if isinstance(state, np.ndarray):

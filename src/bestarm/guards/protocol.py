@@ -25,6 +25,7 @@ import numpy as np
 
 from bestarm.guards.inactive import refuse_inactive
 from bestarm.guards.memory import out_of_memory
+from bestarm.guards.misfit import new_tally, note_rewards, warn_of_misfit
 from bestarm.guards.rewards import as_arrays, check_rewards, note_outcomes
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, State, take_rows
 from bestarm.partition import Partition
@@ -69,6 +70,7 @@ class GuardedState:
     asked_counts: IntArray | None = None
     told: bool = False  # whether anything was told
     open: bool = False  # whether pulls that were not asked may be told, see `forget_asked`
+    tally: FloatArray | None = None  # of a linear policy what each arm taught, (R, K, 4), see `tallied_misfit`
     fresh: InitVar[bool] = False  # whether ``inner`` belongs to nobody else yet, so that it need not be copied
 
     def __post_init__(self, fresh: bool) -> None:
@@ -77,6 +79,7 @@ class GuardedState:
         # `replace` and `take_rows` know nothing of a state within a state: the copy looks after its own
         self.inner = deepcopy(take_rows(self.inner, self.rows))
         self.learned, self.failures_in_a_row = self.learned.copy(), self.failures_in_a_row.copy()
+        self.tally = None if self.tally is None else self.tally.copy()
         self.streams = self.streams.take(self.rows)
         if isinstance(self.arms, Arms) and self.arms.features.ndim == 3:
             self.arms = replace(self.arms, features=self.arms.features[self.rows])
@@ -146,7 +149,8 @@ class Guarded:
         n = len(streams.replications)
         inner = self.policy.start(arms, streams)
         nothing, never = np.zeros(n, np.bool_), np.zeros(n, np.int64)
-        return GuardedState(self.policy, arms, streams, inner, np.arange(n), nothing, never, fresh=True)
+        tally = new_tally(self.policy, arms, n)
+        return GuardedState(self.policy, arms, streams, inner, np.arange(n), nothing, never, tally=tally, fresh=True)
 
     def ask(self, state: GuardedState) -> Ask:
         """Decide which replications stop, and the next pulls of the others; these wait for their rewards from now."""
@@ -171,6 +175,7 @@ class Guarded:
         state.asked_arms = state.asked_counts = None
         state.told = True
         note_outcomes(told.counts, rewards, state.learned, state.failures_in_a_row)
+        note_rewards(state.tally, told.arms, told.counts, rewards)
 
     def finished(self, state: GuardedState) -> BoolArray:
         """Return which replications have stopped, shape (R,)."""
@@ -178,7 +183,7 @@ class Guarded:
         return stopped
 
     def recommend(self, state: GuardedState) -> IntArray:
-        """Return the recommended arms, shape (R, n_best); a warning says where they rest on nothing."""
+        """Return the recommended arms, shape (R, n_best); a warning says if they rest on nothing, or a wrong model."""
         nothing = (guarded_state(state).failures_in_a_row > 0) & ~state.learned
         if nothing.any():
             where = "" if len(nothing) == 1 else f" in {nothing.sum()} of {len(nothing)} replications"
@@ -188,6 +193,7 @@ class Guarded:
                 NothingLearned,
                 stacklevel=2,
             )
+        warn_of_misfit(self.label, state.tally, state.arms)
         recommended: IntArray = self.policy.recommend(state.inner)
         return recommended
 

@@ -11,6 +11,7 @@ import json
 import re
 import zipfile
 import zlib
+from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -93,17 +94,19 @@ def packed(state: State, *, notes: dict[str, Any] | None = None) -> bytes:
     else:
         meta["arms"] = describe(found.arms)
     arrays["learned"], arrays[_FAILURES] = found.learned, found.failures_in_a_row
+    if found.tally is not None:
+        arrays["tally"] = found.tally
     if found.request is not None:
         arrays["waiting.arms"], arrays["waiting.counts"] = found.request
-    for f in fields(inner):
-        value = getattr(inner, f.name)
+    for f, name, holder in _fields(inner):
+        value = getattr(holder, f.name)
         if isinstance(value, np.ndarray):
-            arrays[f"state.{f.name}"] = _written(inner, f.name, value)
+            arrays[f"state.{name}"] = _written(holder, f.name, value)
         elif isinstance(value, bool | int | float | np.generic):
-            meta["scalars"][f.name] = value.item() if isinstance(value, np.generic) else value
+            meta["scalars"][name] = value.item() if isinstance(value, np.generic) else value
         elif isinstance(value, CellKernel):  # which of several equal pairs was computed first decides the last bits
-            for name in _CACHE:
-                arrays[f"cache.{name}"] = np.asarray(getattr(value, name))
+            for kept in _CACHE:
+                arrays[f"cache.{kept}"] = np.asarray(getattr(value, kept))
     arrays[_META] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
     file = io.BytesIO()
     np.savez_compressed(file, **arrays)
@@ -149,24 +152,35 @@ def read(path: Path, policy: Any = None, content: bytes | None = None) -> tuple[
     arms = restore(meta["arms"]) if "arms" in meta else Arms(arrays["features"])
     streams = Streams(meta["streams"]["seed"], meta["streams"]["instance"], _replications(path, arrays))
     state = found.start(arms, streams)
-    inner = state.inner
-    for f in fields(inner):
-        fresh = getattr(inner, f.name)
+    for f, name, holder in _fields(state.inner):
+        fresh = getattr(holder, f.name)
         if isinstance(fresh, np.ndarray):
-            setattr(inner, f.name, _array(path, arrays, f"state.{f.name}", fresh))
+            setattr(holder, f.name, _array(path, arrays, f"state.{name}", fresh))
         elif isinstance(fresh, bool | int | float | np.generic):
-            if f.name not in meta["scalars"]:
-                raise _damaged(path, f.name)
-            setattr(inner, f.name, type(fresh)(meta["scalars"][f.name]))
+            if name not in meta["scalars"]:
+                raise _damaged(path, name)
+            setattr(holder, f.name, type(fresh)(meta["scalars"][name]))
         elif isinstance(fresh, CellKernel):
-            for name in _CACHE:
-                kept = _array(path, arrays, f"cache.{name}", np.asarray(getattr(fresh, name)))
-                setattr(fresh, name, kept if kept.ndim else int(kept))
+            for cached in _CACHE:
+                kept = _array(path, arrays, f"cache.{cached}", np.asarray(getattr(fresh, cached)))
+                setattr(fresh, cached, kept if kept.ndim else int(kept))
+        elif f.metadata.get("nested"):  # the fields before it say which stage it is of
+            holder.resume()
     state.learned = _array(path, arrays, "learned", state.learned)
     state.failures_in_a_row = _array(path, arrays, _FAILURES, state.failures_in_a_row)
+    if state.tally is not None and "tally" in arrays:  # files of versions up to 0.2 have none
+        state.tally = _array(path, arrays, "tally", state.tally)
     state.asked_arms, state.asked_counts = _request(path, arrays, len(streams.replications), state.n_arms)
     state.told, state.open = meta["told"], meta["open"]
     return Saved(found, state), meta["notes"]
+
+
+def _fields(state: Any, prefix: str = "") -> Iterator[tuple[Any, str, Any]]:
+    """Yield each field of a state, its name in a file and its holder; after a nested state, the fields of that."""
+    for f in fields(state):
+        yield f, prefix + f.name, state
+        if f.metadata.get("nested"):
+            yield from _fields(getattr(state, f.name), f"{prefix}{f.name}.")
 
 
 def _written(state: Any, name: str, value: Any) -> Any:

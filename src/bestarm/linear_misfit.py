@@ -1,0 +1,100 @@
+r"""The lack-of-fit test of a linear model, by replicate measurements of arms.
+
+References
+----------
+.. [1] Draper, Smith. "Applied Regression Analysis", third edition, 1998. Section 2.1, lack of fit and pure error.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import fdtrc
+
+from bestarm.interface import FloatArray
+
+
+class Misfit(NamedTuple):
+    """The result of `linear_misfit`.
+
+    Attributes
+    ----------
+    statistic : float
+        F: mean square of lack of fit over that of pure error; NaN where there is no replicate to judge by.
+    p_value : float
+        Probability of such an F if means are linear, of fixed counts; 1 where nothing can be judged.
+    degrees : tuple of int
+        Degrees of freedom of lack of fit and of pure error.
+    residuals : ndarray, shape (n_arms,)
+        Mean reward minus linear fit, in units of reward; NaN for arms without measurement.
+    arm : int
+        The arm whose residual is largest in standard errors, the first to look at.
+    """
+
+    statistic: float
+    p_value: float
+    degrees: tuple[int, int]
+    residuals: FloatArray
+    arm: int
+
+
+def linear_misfit(features: ArrayLike, arms: ArrayLike, totals: ArrayLike, counts: ArrayLike | None = None) -> Misfit:
+    r"""Test whether mean rewards are a linear function of the features, against any other means ([1]_).
+
+    Least squares on the features leaves the residuals of the arms' means (lack of fit); what rewards of one arm differ
+    by is pure error. Under a linear model with Gaussian noise and counts fixed beforehand, their ratio has an F
+    distribution. A policy chooses counts by what it saw: the p value is then approximate.
+
+    Parameters
+    ----------
+    features : array-like, shape (n_arms, n_features)
+        Features as the policy was given them; an intercept is a column of ones.
+    arms, totals : array-like, shape (n,)
+        Which arm each measurement is of, and its reward; NaN (a failed evaluation) is left out.
+    counts : array-like of int, shape (n,), optional
+        How many pulls each total is the sum of; by default 1.
+
+    Raises
+    ------
+    ValueError
+        If shapes differ or an arm is unknown.
+    """
+    x, chosen, sums = np.asarray(features, np.float64), np.asarray(arms), np.asarray(totals, np.float64)
+    pulls = np.ones_like(sums) if counts is None else np.asarray(counts, np.float64)
+    if x.ndim != 2 or not chosen.shape == sums.shape == pulls.shape or chosen.ndim != 1:
+        raise ValueError(
+            f"features must have shape (n_arms, n_features), and arms, totals and counts one length, got {x.shape}, "
+            f"{chosen.shape}, {sums.shape} and {pulls.shape}; give one row for each measurement."
+        )
+    if len(chosen) and not 0 <= chosen.min() <= chosen.max() < len(x):
+        raise ValueError(f"arms must be rows of features, 0 to {len(x) - 1}, got {chosen.min()} to {chosen.max()}.")
+    kept = np.isfinite(sums) & (pulls > 0)
+    chosen, sums, pulls = chosen[kept].astype(np.int64), sums[kept], pulls[kept]
+    return tallied_misfit(x, np.stack([
+        np.bincount(chosen, weights, len(x)) for weights in (pulls, sums, sums**2 / pulls, np.ones_like(sums))
+    ], axis=1))  # fmt: skip
+
+
+def tallied_misfit(features: FloatArray, tally: FloatArray) -> Misfit:
+    """Return the test from each arm's pulls, sum of totals, sum of squared totals over pulls, and number of totals.
+
+    ``tally`` has shape (n_arms, 4); a total of n pulls has variance n times that of one.
+    """
+    pulled = tally[:, 0] > 0
+    pulls, sums, squares, n_totals = tally[pulled].T
+    residuals = np.full(len(features), np.nan)
+    if not pulled.any():
+        return Misfit(np.nan, 1.0, (0, 0), residuals, -1)
+    root, means = np.sqrt(pulls), sums / pulls
+    fit, _, rank, _ = np.linalg.lstsq(features[pulled] * root[:, None], means * root, rcond=None)
+    residuals[pulled] = means - features[pulled] @ fit
+    scaled = np.abs(residuals[pulled]) * root
+    degrees = len(pulls) - int(rank), int(n_totals.sum()) - len(pulls)
+    arm = int(np.flatnonzero(pulled)[scaled.argmax()])
+    error = float((squares - sums**2 / pulls).sum())
+    if min(degrees) < 1 or error <= 1e-12 * squares.sum():  # no replicates, or rewards without noise
+        return Misfit(np.nan, 1.0, degrees, residuals, arm)
+    statistic = float((scaled**2).sum()) / degrees[0] / (error / degrees[1])
+    return Misfit(statistic, float(fdtrc(*degrees, statistic)), degrees, residuals, arm)

@@ -1,0 +1,248 @@
+r"""MisLid: the m best arms of a linear model that is wrong by at most a known level.
+
+References
+----------
+.. [1] Réda, Tirinzoni, Degenne. "Dealing With Misspecification In Fixed-Confidence Linear Top-m Identification".
+   NeurIPS 2021. Algorithm 1.
+.. [2] de Rooij, van Erven, Grünwald, Koolen. "Follow the Leader If You Can, Hedge If You Must". JMLR 2014. AdaHedge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numba import njit
+from scipy.special import lambertw
+
+from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
+from bestarm.policies.linear.gifa_round import random_argmax
+from bestarm.policies.linear.lingame import adahedge_gap, adahedge_weights
+from bestarm.policies.linear.mislid_game import closest_alternative, project, within
+from bestarm.settings import check_settings
+from bestarm.streams import Streams, uniform
+
+
+def rate_without_structure(n_arms: int, log_risk: FloatArray | float, time: FloatArray) -> FloatArray:
+    r"""Return :math:`2K\bar W(\frac{\ell}{2K}+\frac12\ln(8eK\ln t))`, of means that share nothing ([1]_, Section 3).
+
+    :math:`\bar W(y) = -W_{-1}(-e^{-y})`, at least 1, and :math:`\ell` is ``log_risk``, the logarithm of e over a risk.
+    """
+    at = np.maximum(log_risk / (2.0 * n_arms) + 0.5 * np.log(8.0 * np.e * n_arms * np.log(time)), 1.0)
+    # beyond 700 the exponential underflows, and the root is y + ln y to within a hundredth
+    root = np.where(at < 700.0, -np.real(lambertw(-np.exp(-np.minimum(at, 700.0)), k=-1)), at + np.log(at))
+    return np.asarray(2.0 * n_arms * root)
+
+
+class _Game(NamedTuple):
+    """The fields of `MisLidState` that a round reads, and changes in place."""
+
+    theta: FloatArray
+    sums: FloatArray
+    pulls: IntArray
+    losses: FloatArray
+    mixability: FloatArray
+    stopped: BoolArray
+    recommended: IntArray
+    replications: IntArray
+    feature_set: IntArray
+
+
+_arrays = attrgetter(*_Game._fields)
+
+
+@njit(cache=True)
+def _play(
+    game: _Game,
+    features: FloatArray,
+    level: float,
+    largest: float,
+    rate: FloatArray,
+    unstructured: FloatArray,
+    key: np.uint64,
+    arms: IntArray,
+) -> None:
+    """Play one round of every replication that still searches, and write the arm to pull. The noise has scale 1."""
+    theta, sums, pulls, losses, mixability, stopped, recommended, replications, feature_set = game
+    n_arms, n_best = sums.shape[1], recommended.shape[1]
+    for r in range(len(sums)):
+        if stopped[r]:
+            continue
+        x, counts, time = features[feature_set[r]], pulls[r].astype(np.float64), pulls[r].sum()
+        # the projection of the empirical means onto the models
+        empirical = sums[r] / np.maximum(counts, 1.0)
+        known = np.maximum(counts, 1e-9)
+        project(x, known, empirical, level, theta[r])
+        means = within(x, empirical, level, theta[r])
+        # the answer: the m largest means
+        outside = np.ones(n_arms, dtype=np.bool_)
+        for k in range(n_best):
+            recommended[r, k] = random_argmax(means, outside, key, replications[r], time, k)
+            outside[recommended[r, k]] = False
+        # stopping rule: the closest model with another answer is too far
+        value, _ = closest_alternative(x, known, means, ~outside, level, theta[r])
+        if value > rate[r]:
+            stopped[r] = True
+            continue
+        # the learner's weights, and the alternative that answers to them
+        weights = adahedge_weights(losses[r], mixability[r])
+        _, alternative = closest_alternative(x, weights, means, ~outside, level, theta[r])
+        # its loss is minus the optimistic gain, which is at most ln t
+        inverse = np.linalg.inv(x.T @ (known.reshape(-1, 1) * x))
+        cap = np.log(max(time, 1))
+        loss = np.empty(n_arms)
+        for k in range(n_arms):
+            linear = 8.0 * level**2 + 2.0 * cap * (x[k] @ (inverse @ x[k]))
+            width = min(min(2.0 * unstructured[r] / known[k], 4.0 * largest**2), linear)
+            loss[k] = -min(0.5 * (abs(means[k] - alternative[k]) + np.sqrt(width)) ** 2, cap)
+        mixability[r] += adahedge_gap(losses[r], loss, mixability[r])
+        losses[r] += loss
+        # an arm is drawn by the weights
+        place, drawn = uniform(key, replications[r], time, (n_best + 1) * n_arms), 0
+        while drawn < n_arms - 1 and place >= weights[drawn]:
+            place -= weights[drawn]
+            drawn += 1
+        arms[r, 0] = drawn
+
+
+@dataclass
+class MisLidState:
+    """The state of MisLid for R replications: sums of rewards over sigma, parameters, the learner."""
+
+    theta: FloatArray  # (R, rank): linear part of the last projection
+    sums: FloatArray  # (R, K)
+    pulls: IntArray  # (R, K)
+    losses: FloatArray  # (R, K)
+    mixability: FloatArray  # (R,)
+    stopped: BoolArray  # (R,)
+    recommended: IntArray  # (R, m)
+    replications: IntArray
+    feature_set: IntArray
+    features: FloatArray = shared()  # (n_sets, K, rank)
+    key: np.uint64 = shared()
+    initialised: bool = shared()
+
+
+@dataclass(frozen=True)
+class MisLid:
+    r"""MisLid ([1]_, Algorithm 1): the m best arms where means are linear up to a level, with fixed confidence.
+
+    A learner (AdaHedge [2]_) plays weights of arms against the closest model with another answer, until a likelihood
+    ratio is large enough. Level 0 is a linear model; a level beyond every residual leaves arms without structure.
+
+    Choices where [1]_ leaves some, most of them those of the authors' experiments: one learner for all answers; the
+    arm is drawn by its weights; gains use :math:`\ln t` as confidence width and are at most that. Every arm is pulled
+    once first, where the authors pull a barycentric spanner.
+
+    Parameters
+    ----------
+    n_best : int
+        m, the number of arms to find.
+    level : float
+        c, the largest deviation of a mean from a linear function of its features, in units of reward. That it is known
+        is needed: no algorithm can profit from features without it ([1]_, Section 2).
+    mean_bound : float
+        M, a bound on the size of the means, in units of reward; it caps the optimism of the first rounds.
+    delta : float
+        Risk of a wrong answer, in (0, 1).
+    sigma : float
+        Standard deviation of a reward, in units of reward.
+    threshold : {"heuristic", "proven"}
+        Stops when the ratio passes :math:`\ln((1+\ln t)/\delta)`, without a proof, or the threshold of [1]_, Theorem 2,
+        the smaller one of a linear and of an unstructured model.
+    label : str
+        Name in the paper; keys the draws.
+
+    Raises
+    ------
+    ValueError
+        For a value out of range.
+    """
+
+    n_best: int
+    level: float
+    mean_bound: float = 1.0
+    delta: float = 0.05
+    sigma: float = 0.5
+    threshold: Literal["heuristic", "proven"] = "heuristic"
+    label: str = "MisLid"
+
+    def __post_init__(self) -> None:
+        check_settings(self, n_best=1, level=0.0)
+        if not 0 < self.delta < 1:
+            raise ValueError(f"delta must lie in (0, 1), got {self.delta}: it is the risk of a wrong answer.")
+        if not (self.sigma > 0 and self.mean_bound > 0):
+            raise ValueError(f"sigma and mean_bound must be positive, got {self.sigma} and {self.mean_bound}.")
+
+    def start(self, arms: Arms, streams: Streams) -> MisLidState:
+        """Return the state before the first pull; refuses ``n_best`` that leaves no arm out."""
+        n_arms, n_replications = arms.n_arms, len(streams.replications)
+        if self.n_best >= n_arms:
+            raise ValueError(f"n_best must be smaller than the number of arms {n_arms}, got {self.n_best}.")
+        features, feature_set = arms.feature_sets(n_replications)
+        ranks = {int(np.linalg.matrix_rank(x)) for x in features}
+        if len(ranks) > 1:
+            raise ValueError(f"the arms of all replications must span as many dimensions, got {sorted(ranks)}.")
+        axes = np.linalg.svd(features, full_matrices=False)[2][:, : ranks.pop()]  # a basis of the row space
+        return MisLidState(
+            theta=np.zeros((n_replications, axes.shape[1])),
+            sums=np.zeros((n_replications, n_arms)),
+            pulls=np.zeros((n_replications, n_arms), dtype=np.int64),
+            losses=np.zeros((n_replications, n_arms)),
+            mixability=np.full(n_replications, 0.01),
+            stopped=np.zeros(n_replications, dtype=np.bool_),
+            recommended=np.tile(np.arange(self.n_best), (n_replications, 1)),
+            replications=streams.replications,
+            feature_set=feature_set,
+            features=np.ascontiguousarray(features @ axes.transpose(0, 2, 1)),
+            key=streams.key(f"draws of {self.label}"),
+            initialised=False,
+        )
+
+    def rate(self, n_arms: int, rank: int, time: FloatArray) -> FloatArray:
+        """Return the threshold of the likelihood ratio after so many pulls, shape of ``time``."""
+        if self.threshold == "heuristic":
+            return np.asarray(np.log((1.0 + np.log(time)) / self.delta))
+        risk = np.log(2.0 / self.delta)
+        # V is at least 2 L^2 I once the first pulls are made, which cancels the norms L of the arms
+        linear = 1.0 + risk + (1.0 + 1.0 / risk) * 0.5 * rank * np.log1p(time / (2.0 * rank) * risk)
+        linear += 2.0 * (self.level / self.sigma) ** 2 * time
+        return np.minimum(linear, rate_without_structure(n_arms, 1.0 + risk, time))
+
+    def ask(self, state: MisLidState) -> Ask:
+        """Stop where the likelihood ratio is large enough; elsewhere play one round of the game."""
+        n_replications, n_arms = state.sums.shape
+        if not state.initialised:
+            arms = np.tile(np.arange(n_arms), (n_replications, 1))
+            return Ask(arms, np.ones_like(arms))
+        arms = np.zeros((n_replications, 1), dtype=np.int64)
+        time = np.maximum(state.pulls.sum(axis=1), 2.0)
+        _play(
+            _Game._make(_arrays(state)),
+            state.features,
+            self.level / self.sigma,
+            self.mean_bound / self.sigma,
+            self.rate(n_arms, state.features.shape[2], time),
+            rate_without_structure(n_arms, 1.0 + np.log(5.0) + 3.0 * np.log(time), time),
+            state.key,
+            arms,
+        )
+        return Ask(arms, (~state.stopped[:, None]).astype(np.int64))
+
+    def tell(self, state: MisLidState, asked: Ask, totals: FloatArray) -> None:
+        """Add the rewards; a total that is NaN (a failed evaluation) teaches nothing."""
+        rows = np.broadcast_to(np.arange(len(state.sums))[:, None], asked.arms.shape)
+        counts = np.where(np.isnan(totals), 0, asked.counts)
+        np.add.at(state.sums, (rows, asked.arms), np.where(counts > 0, totals, 0.0) / self.sigma)
+        np.add.at(state.pulls, (rows, asked.arms), counts)
+        state.initialised = True
+
+    def finished(self, state: MisLidState) -> BoolArray:
+        """Return which replications have stopped."""
+        return state.stopped
+
+    def recommend(self, state: MisLidState) -> IntArray:
+        """Return the m arms with the largest projected means, shape (R, m), as of the last round."""
+        return state.recommended.copy()

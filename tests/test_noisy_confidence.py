@@ -1,0 +1,53 @@
+"""The rule of the benchmark on noisy pulls, on rows made by hand, and what its committed rows are."""
+
+import pandas as pd
+import pytest
+
+from benchmarks import noisy_confidence
+from benchmarks.noisy_confidence import COLUMNS, FILE, binary_choice, choice, ratios
+
+
+def rows(cells):
+    """Return rows of the file: family, instance, policy, pulls and share correct of 500 runs, none of them cut."""
+    table = [[f, i, f"{f} {i}", p, 500, float(pulls), 1.0, right, 0.0, 1.0] for f, i, p, pulls, right in cells]
+    return pd.DataFrame(table, columns=COLUMNS)
+
+
+CELLS = [
+    (family, i, policy, pulls * (i + 1), right)
+    for family in ("classic", "random")
+    for i in (0, 1)
+    for policy, pulls, right in (("oracle", 100, 1.0), ("quick", 110, 0.9), ("steady", 150, 0.98), ("slow", 400, 1.0))
+]
+
+
+def test_the_least_worst_family_wins_among_those_that_err_rarely():
+    """A tenth of wrong answers in 500 runs is significantly more than 0.05."""
+    name, shown = choice(ratios(rows(CELLS)), ("classic", "random"))
+    assert name == "steady"
+    assert bool(shown.loc["quick", "out"])
+    assert shown.loc["steady", "chosen worst"] == pytest.approx(1.5)
+    assert shown.loc["slow", "told worst"] == pytest.approx(4.0)
+
+
+def test_odd_instances_do_not_choose():
+    worse = [(f, i, p, pulls * (9 if i and p == "steady" else 1), right) for f, i, p, pulls, right in CELLS]
+    assert choice(ratios(rows(worse)), ("classic", "random"))[0] == "steady"
+
+
+def test_binary_rewards_are_judged_by_the_worst_cell():
+    table = [
+        ["binary", i, c, p, 500, 80.0, 0.0, right, 0.0, 1.0]
+        for i in (0, 1)
+        for c, p, right in (("a", "one", 0.9), ("a", "two", 0.8), ("b", "one", 0.5), ("b", "two", 0.7))
+    ]
+    assert binary_choice(pd.DataFrame(table, columns=COLUMNS))[0] == "two"
+
+
+def test_committed_rows_are_cells_of_the_benchmark():
+    kept = pd.read_csv(FILE)
+    assert not kept.duplicated(["family", "instance", "label", "policy"]).any()
+    assert list(kept.columns) == COLUMNS
+    binary = {(c[0], c[1], c[2], c[3]) for c in noisy_confidence.cells() if c[0] == "binary"}
+    found = kept[kept.family == "binary"]
+    assert set(zip(found.family, found.instance, found.label, found.policy, strict=True)) <= binary
