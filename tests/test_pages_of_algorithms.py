@@ -16,8 +16,9 @@ from bestarm_lab.paths import ROOT
 FILES = sorted((ROOT / "src" / "bestarm_plain").glob("*.py"))
 SHARED = {"shared", "cells", "gaussian", "network"}
 OF_THE_PAPERS = (
-    "m_lingape lingifa gpoo ave_stooo gse_lin gse_log b_est ucb_dpp_max ucb_dpp_sample est_dpp_max est_dpp_sample mean_opt"
-    " hinge_p_norm max_opt linear_oae ensemble ensemble_noise_y det_d seq_b ensemble_seq_b ensemble_seq_b_noise_y"
+    "m_lingape lingifa gpoo ave_stooo gse_lin gse_log b_est ucb_dpp_max ucb_dpp_sample est_dpp_max est_dpp_sample"
+    " mean_opt hinge_p_norm max_opt linear_oae ensemble ensemble_noise_y det_d seq_b ensemble_seq_b"
+    " ensemble_seq_b_noise_y"
 )
 MAP = dict(re.findall(r"^`(\w+)` +`(\w+)`", bestarm_plain.__doc__, re.MULTILINE))
 

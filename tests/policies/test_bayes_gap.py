@@ -1,4 +1,4 @@
-"""BayesGap: a naive judge by Gaussian process regression on the history, closed forms, every deviation, refusals."""
+"""BayesGap: against its page, closed forms, every deviation, refusals."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Policies with a fixed budget: ties and budgets of all of them, LinGapE against a naive judge and its closed forms."""
+"""Policies with a fixed budget: ties and budgets of all of them, LinGapE against its page and closed forms."""
 
 from dataclasses import dataclass, replace
 

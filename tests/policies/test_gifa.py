@@ -1,4 +1,4 @@
-"""GIFA: a naive judge that reads like Algorithm 1, the lemmas of the paper, limits, refusals, behaviour."""
+"""GIFA: against its page, the lemmas of the paper, limits, refusals, behaviour."""
 
 from dataclasses import replace
 from itertools import permutations, product

@@ -1,4 +1,4 @@
-"""LinUCB, shared and disjoint: naive judges in feature space, closed forms, limits, refusals."""
+"""LinUCB, shared and disjoint: against its page, closed forms, limits, refusals."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""UCB-GLM: the estimate against statsmodels and SciPy, a naive judge on single rewards, closed forms, refusals."""
+"""UCB-GLM: the estimate against statsmodels and SciPy, its page, closed forms, refusals."""
 
 from dataclasses import replace
 
