@@ -40,7 +40,7 @@ class CharacteristicTime(NamedTuple):
 
 
 def characteristic_time(
-    features: FloatArray, means: FloatArray, n_best: int, sigma: float, tolerance: float = 0.01
+    features: FloatArray, means: FloatArray, n_best: int, sigma: float, tolerance: float = 0.05
 ) -> CharacteristicTime:
     r"""Solve :math:`T^* = \min_w\max_{i, a} 2\sigma^2\|x_i-x_a\|^2_{V_w^{-1}}/(\mu_i-\mu_a)^2`, i best and a not.
 
