@@ -56,24 +56,14 @@ CODED: dict[str, tuple[Allocation, RoundingMethod]] = {
 class AllocationRule:
     """A way to spread pulls.
 
-    Parameters
-    ----------
-    name : str
-        "uniform"; an optimal design, by its solver: "g-optimal" (steps on the determinant with away steps, which reach
-        the optimum), "frank-wolfe" ([1]_, Algorithm 2 as printed), "coded-grid" (its form in the authors' code),
-        "kumar-yildirim" (their start, Appendix C), "wynn" (steps of 1, 1/2, 1/3, ...), "fedorov" (Wynn's method
-        in the authors' code), "coded-ellipsoid" (as "kumar-yildirim", but solved until arms that the optimum can do
-        without have no weight, as by the solver of ellipsoids that their OD-LinBAI calls); "greedy" (Soare et
-        al. 2014), "coded-greedy" (with an intercept); "clusters" (Appendix H).
-    rounding : {"apportionment", "ceiling", "multinomial", "allen-zhu"}
-        From a design's weights to whole numbers; only optimal designs are rounded.
-    zero_arms : bool
-        Whether optimal designs are solved for with the live arms at the origin among them.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name.
+    ``name``: "uniform"; an optimal design, by its solver: "g-optimal" (steps on the determinant with away steps, which
+    reach the optimum), "frank-wolfe" ([1]_, Algorithm 2 as printed), "coded-grid" (its form in the authors' code),
+    "kumar-yildirim" (their start, Appendix C), "wynn" (steps of 1, 1/2, 1/3, ...), "fedorov" (Wynn's method in the
+    authors' code), "coded-ellipsoid" (as "kumar-yildirim", but solved until arms that the optimum can do without have
+    no weight, as by the solver of ellipsoids that their OD-LinBAI calls); "greedy" (Soare et al. 2014), "coded-greedy"
+    (with an intercept); "clusters" (Appendix H); ``rounding`` ({"apportionment", "ceiling", "multinomial",
+    "allen-zhu"}): from a design's weights to whole numbers; only optimal designs are rounded; ``zero_arms``: whether
+    optimal designs are solved for with the live arms at the origin among them. Raises ValueError for an unknown name.
     """
 
     name: Allocation
@@ -97,17 +87,10 @@ class AllocationRule:
     ) -> IntArray:
         """Return how often to pull each arm, shape (R, K).
 
-        Designs that use no random numbers are solved once for each set of features and live arms.
-
-        Parameters
-        ----------
-        features, feature_set : ndarray, shapes (n_sets, K, d) and (R,)
-            Sets of features, and which of them each replication has.
-        live, budget : ndarray, shapes (R, K) and (R,)
-            Arms that may be pulled, and the pulls of the stage.
-        key, replications, stage
-            Name the random choices.
-        """
+        Designs that use no random numbers are solved once for each set of features and live arms. ``features``,
+        ``feature_set`` (ndarray, shapes (n_sets, K, d) and (R,)): sets of features, and which of them each replication
+        has; ``live``, ``budget`` (ndarray, shapes (R, K) and (R,)): arms that may be pulled, and the pulls of the
+        stage; ``key``, ``replications``, ``stage``: name the random choices."""
         if self.name == "uniform":
             return uniform_counts(live, budget, key, replications, stage)
         if self.name == "clusters":

@@ -24,15 +24,9 @@ _SHARPNESS = (10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0)
 class CharacteristicTime(NamedTuple):
     """The best fixed design.
 
-    Attributes
-    ----------
-    time : float
-        T*: no algorithm with risk delta needs fewer than T* kl(delta, 1 - delta) pulls on average.
-    weights : ndarray, shape (n_arms,)
-        Share of each arm in the pulls.
-    gap : float
-        By how much the time can be too long at most, as a share of it: a bound by convexity.
-    """
+    ``time``: T*: no algorithm with risk delta needs fewer than T* kl(delta, 1 - delta) pulls on average; ``weights``
+    (ndarray, shape (n_arms,)): share of each arm in the pulls; ``gap``: by how much the time can be too long at most,
+    as a share of it: a bound by convexity."""
 
     time: float
     weights: FloatArray
@@ -44,25 +38,11 @@ def characteristic_time(
 ) -> CharacteristicTime:
     r"""Solve :math:`T^* = \min_w\max_{i, a} 2\sigma^2\|x_i-x_a\|^2_{V_w^{-1}}/(\mu_i-\mu_a)^2`, i best and a not.
 
-    The largest of the terms is made smooth and sharpened step by step. The cost of an evaluation is that of the
-    m (K - m) pairs times d and the arms.
-
-    Parameters
-    ----------
-    features, means : ndarray, shapes (n_arms, n_features) and (n_arms,)
-        Arms and their true means, in units of reward.
-    n_best : int
-        m.
-    sigma : float
-        Standard deviation of a reward, in units of reward.
-    tolerance : float
-        Largest ``gap`` that is accepted.
-
-    Raises
-    ------
-    ValueError
-        If means are missing or not finite, the m best are not unique, or the solver ends above the tolerance.
-    """
+    The largest of the terms is made smooth and sharpened step by step. The cost of an evaluation is that of the m (K -
+    m) pairs times d and the arms. ``features``, ``means`` (ndarray, shapes (n_arms, n_features) and (n_arms,)): arms
+    and their true means, in units of reward; ``n_best``: m; ``sigma``: standard deviation of a reward, in units of
+    reward; ``tolerance``: largest ``gap`` that is accepted. Raises ValueError if means are missing or not finite, the m
+    best are not unique, or the solver ends above the tolerance."""
     x, mu = np.asarray(features, dtype=np.float64), np.asarray(means, dtype=np.float64)
     if mu.shape != x.shape[:1] or not np.isfinite(mu).all():
         raise ValueError(

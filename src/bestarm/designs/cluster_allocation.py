@@ -44,27 +44,13 @@ def cluster_counts(
 ) -> IntArray:
     r"""Return how often to pull each arm by the cluster heuristic ([1]_), row by row.
 
-    Parameters
-    ----------
-    features, live, budget
-        As in `bestarm.designs.greedy_design.greedy_counts`.
-    n_clusters : int, optional
-        m, which [1]_ leaves open. None is the rank of the live arms. A row with fewer distinct arms has fewer clusters.
-    key, replications, time
-        As in `bestarm.designs.rounding.round_design`.
-
-    Returns
-    -------
-    ndarray of int64, shape (S, K)
-        Pulls. The budgets of two clusters, and the pulls of two arms of one cluster, differ by at most 1; which get one
-        more is random. The clusters are the best of ten runs of k-means, each from a start of k-means++ [2]_.
-
-    Raises
-    ------
-    ValueError
-        If a row has no live arm, a budget or ``n_clusters`` is no positive whole number, a feature is not finite, or
-        shapes do not fit.
-    """
+    ``features``, ``live``, ``budget``: as in `bestarm.designs.greedy_design.greedy_counts`; ``n_clusters``: m, which
+    [1]_ leaves open. None is the rank of the live arms. A row with fewer distinct arms has fewer clusters; ``key``,
+    ``replications``, ``time``: as in `bestarm.designs.rounding.round_design`. Returns ndarray of int64, shape (S, K):
+    pulls. The budgets of two clusters, and the pulls of two arms of one cluster, differ by at most 1; which get one
+    more is random. The clusters are the best of ten runs of k-means, each from a start of k-means++ [2]_. Raises
+    ValueError if a row has no live arm, a budget or ``n_clusters`` is no positive whole number, a feature is not
+    finite, or shapes do not fit."""
     arms = checked_live(live)
     x = checked_features(features, *arms.shape)
     pulls = checked_budget(budget, len(arms))

@@ -156,16 +156,10 @@ def _d_step(weights: FloatArray, leverage: FloatArray, s: int, d: int) -> tuple[
 def solve(z: FloatArray, weights: FloatArray, rule: int, tolerance: float, max_steps: int) -> tuple[int, bool, float]:
     """Improve a design in place; return the steps, whether the largest leverage is at most (1 + tolerance) d, and it.
 
-    Parameters
-    ----------
-    z : ndarray, shape (n, d)
-        Arms in coordinates of their span, d = rank.
-    weights : ndarray, shape (n,)
-        The start; its arms span everything.
-    rule : int
-        ``FRANK_WOLFE`` (exact line search on the largest leverage), ``GRID`` (that of the authors' code), ``D_OPTIMAL``
-        (exact line search on the determinant, with away steps [2]_), ``WYNN`` (steps 1/(k + 1), k the points so far).
-    """
+    ``z`` (ndarray, shape (n, d)): arms in coordinates of their span, d = rank; ``weights`` (ndarray, shape (n,)): the
+    start; its arms span everything; ``rule``: ``FRANK_WOLFE`` (exact line search on the largest leverage), ``GRID``
+    (that of the authors' code), ``D_OPTIMAL`` (exact line search on the determinant, with away steps [2]_), ``WYNN``
+    (steps 1/(k + 1), k the points so far)."""
     n, d = z.shape
     inverse, leverage, c = np.empty((d, d)), np.empty(n), np.empty(n)
     n_points = np.sum(weights > 0.0)

@@ -36,11 +36,7 @@ def distinct(*columns: FloatArray | IntArray | BoolArray) -> tuple[IntArray, Int
 def span_coordinates(features: FloatArray, label: str) -> list[FloatArray]:
     """Return the arms of each set in coordinates of their span.
 
-    Raises
-    ------
-    ValueError
-        If all arms of a set are the same.
-    """
+    Raises ValueError if all arms of a set are the same."""
     for s, x in enumerate(features):
         if np.abs(x - x[0]).max() <= 1e-9 * np.abs(x).max():
             raise ValueError(
@@ -96,17 +92,9 @@ def xy_design(z: FloatArray, directions: FloatArray, weights: FloatArray) -> flo
     """Write the design of all arms with the smallest largest variance of a direction; return that variance.
 
     Exponentiated gradients with an adaptive step on the power mean of order 64, until the largest variance is proved to
-    be within 2% of the optimum, or 300 steps; the best design on the way.
-
-    Parameters
-    ----------
-    z : ndarray, shape (n, d)
-        All arms, which span everything.
-    directions : ndarray, shape (m, d)
-        v, not all zero.
-    weights : ndarray, shape (n,)
-        Overwritten.
-    """
+    be within 2% of the optimum, or 300 steps; the best design on the way. ``z`` (ndarray, shape (n, d)): all arms,
+    which span everything; ``directions`` (ndarray, shape (m, d)): v, not all zero; ``weights`` (ndarray, shape (n,)):
+    overwritten."""
     n = len(z)
     current, gradient, other = np.full(n, 1.0 / n), np.empty(n), np.empty(n)
     value, least, bound = _power_mean(z, directions, current, gradient)
@@ -213,22 +201,11 @@ def live_designs(
 ) -> tuple[FloatArray, FloatArray]:
     """Return designs of all arms for the live ones of each row, solved once for each kind of row, and their values.
 
-    Parameters
-    ----------
-    coordinates : list of ndarray, each of shape (K, rank)
-        The arms of each set of features, see `span_coordinates`.
-    feature_set, live : ndarray, shapes (R,) and (R, K)
-        The set of each row, and at least two live arms.
-    key : uint64, optional
-        Of the draws: the design of small width. Without it the XY-optimal design of all pairs.
-    limit : ndarray, shape (R,), optional
-        Squared width that is small enough; by default the smallest is sought.
-
-    Returns
-    -------
-    weights, values : ndarray, shapes (R, K) and (R,)
-        The designs, and the squared width or the largest variance.
-    """
+    ``coordinates`` (list of ndarray, each of shape (K, rank)): the arms of each set of features, see
+    `span_coordinates`; ``feature_set``, ``live`` (ndarray, shapes (R,) and (R, K)): the set of each row, and at least
+    two live arms; ``key``: of the draws: the design of small width. Without it the XY-optimal design of all pairs;
+    ``limit`` (ndarray, shape (R,)): squared width that is small enough; by default the smallest is sought. Returns
+    weights, values : ndarray, shapes (R, K) and (R,): the designs, and the squared width or the largest variance."""
     limits = np.zeros(len(live)) if limit is None else limit
     first, kind = distinct(feature_set, live, limits)
     weights, values = np.empty((len(first), live.shape[1])), np.empty(len(first))

@@ -20,19 +20,9 @@ JITTER = 1e-6
 def kernel_inputs(features: FloatArray, kernel: Kernel) -> FloatArray:
     """Return what the kernel exp(-|u - v|^2) compares, shape (..., n_arms, p).
 
-    Parameters
-    ----------
-    features : ndarray, shape (..., n_arms, n_features)
-        Arms.
-    kernel : {"direction", "affine", "rbf"}
-        Arms over their norms, as printed: in one dimension that is the sign alone; arms with a one appended, over their
-        norms; arms with mean 0 and standard deviation 1.
-
-    Raises
-    ------
-    ValueError
-        For an unknown kernel.
-    """
+    ``features`` (ndarray, shape (..., n_arms, n_features)): arms; ``kernel`` ({"direction", "affine", "rbf"}): arms
+    over their norms, as printed: in one dimension that is the sign alone; arms with a one appended, over their norms;
+    arms with mean 0 and standard deviation 1. Raises ValueError for an unknown kernel."""
     if kernel not in get_args(Kernel):
         raise ValueError(f"kernel must be one of {', '.join(get_args(Kernel))}, got {kernel!r}.")
     if kernel == "rbf":

@@ -40,11 +40,8 @@ def subtract_products(weights: FloatArray, rows: FloatArray, found: FloatArray) 
 def check_kernel(kernel: FloatArray, k: int, n_replications: int) -> FloatArray:
     """Return kernels of shape (R, n, n), refusing what is no symmetric matrix, and a k outside 1, ..., n.
 
-    Raises
-    ------
-    ValueError
-        For a kernel that is empty, not square, symmetric, finite and of non-negative diagonal, or such a k.
-    """
+    Raises ValueError for a kernel that is empty, not square, symmetric, finite and of non-negative diagonal, or such a
+    k."""
     kernel = np.asarray(kernel, dtype=np.float64)
     if kernel.ndim not in (2, 3) or kernel.shape[-1] != kernel.shape[-2]:
         raise ValueError(f"kernel must have shape (n, n) or (R, n, n), got {kernel.shape}.")
@@ -139,20 +136,9 @@ def greedy_map(kernel: FloatArray, k: int) -> IntArray:
     """Return sets found greedily, each point with the largest conditional variance, shape (R, k) ([1]_).
 
     Time is O(n k^2) a replication, and O(n^3) to refuse an indefinite kernel. Points come in the order in which they
-    were chosen; the first of equals is taken.
-
-    Parameters
-    ----------
-    kernel : ndarray, shape (n, n) or (R, n, n)
-        Positive semi-definite matrices.
-    k : int
-        Size of a set.
-
-    Raises
-    ------
-    ValueError
-        For a kernel that is not positive semi-definite, or k above its size or the rank that the greedy pivots show.
-    """
+    were chosen; the first of equals is taken. ``kernel`` (ndarray, shape (n, n) or (R, n, n)): positive semi-definite
+    matrices; ``k``: size of a set. Raises ValueError for a kernel that is not positive semi-definite, or k above its
+    size or the rank that the greedy pivots show."""
     kernels = check_kernel(kernel, k, len(kernel) if np.ndim(kernel) == 3 else 1)
     check_definite(kernels)
     chosen, found = _greedy_all(kernels, k)

@@ -403,24 +403,11 @@ def sample_chain(
     """Return one sample for each replication, shape (R, k), within ``epsilon`` of the k-DPP in total variation.
 
     Starts at the greedy set. A step of the down-up chain costs O(k^2) a proposal, of which there are as many as the
-    trace exceeds the conditional trace; a step of the exchange chain O(k^3).
-
-    Parameters
-    ----------
-    kernel, k, streams, item
-        As in `bestarm.designs.k_dpp_exact.sample_exact`.
-    chain : {"down-up", "exchange"}
-        Remove a uniform point and add one by its conditional variance; or the lazy Metropolis exchange of the paper.
-    epsilon : float
-        Distance in total variation, in (0, 1).
-    n_steps : int, optional
-        Steps; by default what the bounds ask for.
-
-    Raises
-    ------
-    ValueError
-        For a kernel that is not positive semi-definite, k above its rank or size, an unknown chain, or a bad number.
-    """
+    trace exceeds the conditional trace; a step of the exchange chain O(k^3). ``kernel``, ``k``, ``streams``, ``item``:
+    as in `bestarm.designs.k_dpp_exact.sample_exact`; ``chain`` ({"down-up", "exchange"}): remove a uniform point and
+    add one by its conditional variance; or the lazy Metropolis exchange of the paper; ``epsilon``: distance in total
+    variation, in (0, 1); ``n_steps``: steps; by default what the bounds ask for. Raises ValueError for a kernel that is
+    not positive semi-definite, k above its rank or size, an unknown chain, or a bad number."""
     if chain not in get_args(Chain):
         raise ValueError(f"chain must be one of {', '.join(get_args(Chain))}, got {chain!r}.")
     if not 0 < epsilon < 1:

@@ -85,11 +85,7 @@ def project(basis: FloatArray, key: np.uint64, replication: int, item: int, numb
 def eigen_decomposition(kernel: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
     """Return the eigenvalues of a kernel, negligible ones set to 0, and its eigenvectors.
 
-    Raises
-    ------
-    ValueError
-        If the kernel is not positive semi-definite, or k is above its rank.
-    """
+    Raises ValueError if the kernel is not positive semi-definite, or k is above its rank."""
     values, vectors = np.linalg.eigh(kernel)
     check_spectrum(float(values[0]), float(values[-1]))
     floor = NEGLIGIBLE * max(values[-1], 0.0)
@@ -105,23 +101,9 @@ def sample_exact(kernel: FloatArray, k: int, streams: Streams, item: int = 0) ->
     """Return one k-DPP sample for each replication, shape (R, k), by eigen-decomposition ([1]_).
 
     Time is O(n^3) for each kernel, then O(n k^2) for each replication; one kernel for all is decomposed once.
-
-    Parameters
-    ----------
-    kernel : ndarray, shape (n, n) or (R, n, n)
-        Positive semi-definite matrices.
-    k : int
-        Size of a set.
-    streams : Streams
-        Names the replications.
-    item : int
-        Names the draw, such as the round of a search.
-
-    Raises
-    ------
-    ValueError
-        For a kernel that is not positive semi-definite, or k above its rank or size.
-    """
+    ``kernel`` (ndarray, shape (n, n) or (R, n, n)): positive semi-definite matrices; ``k``: size of a set; ``streams``:
+    names the replications; ``item``: names the draw, such as the round of a search. Raises ValueError for a kernel that
+    is not positive semi-definite, or k above its rank or size."""
     kernel = np.asarray(kernel, dtype=np.float64)
     check_kernel(kernel, k, len(streams.replications) if kernel.ndim == 3 else 1)
     found = np.empty((len(streams.replications), k), dtype=np.int64)

@@ -39,13 +39,8 @@ _PIVOTS_BETWEEN_REFACTORISATIONS = 50
 class L1Designs(NamedTuple):
     """Designs of all ordered pairs of one set of arms.
 
-    Attributes
-    ----------
-    weights : ndarray, shape (n_arms, n_arms, n_arms)
-        ``weights[b, c]`` is the design of the pair (b, c).
-    n_fallbacks : int
-        Pairs b < c that the compiled solver did not certify, and that HiGHS solved.
-    """
+    ``weights`` (ndarray, shape (n_arms, n_arms, n_arms)): ``weights[b, c]`` is the design of the pair (b, c);
+    ``n_fallbacks``: pairs b < c that the compiled solver did not certify, and that HiGHS solved."""
 
     weights: FloatArray
     n_fallbacks: int
@@ -56,27 +51,12 @@ def l1_design(features: FloatArray, b: int, c: int) -> FloatArray:
 
     .. math:: w^*(b, c) = \arg\min_w \|w\|_1 \quad \text{subject to} \quad \sum_a w_a x_a = x_b - x_c.
 
-    Parameters
-    ----------
-    features : ndarray, shape (n_arms, n_features)
-        Arm features :math:`x_a`; they may be collinear (singular values below 1e-10 of the largest count as 0), and
-        there may be fewer arms than features.
-    b, c : int
-        The two arms.
-
-    Returns
-    -------
-    ndarray, shape (n_arms,)
-        :math:`w^*(b, c)`, without unit. An optimum that is not unique is some vertex of the set of optima. Weights
-        below 1e-9 in absolute value are set to 0.
-
-    Raises
-    ------
-    ValueError
-        If a feature is not finite, or an arm does not exist.
-    RuntimeError
-        If HiGHS finds no optimum, which only numerical trouble can cause: :math:`e_b - e_c` is always feasible.
-    """
+    ``features`` (ndarray, shape (n_arms, n_features)): arm features :math:`x_a`; they may be collinear (singular values
+    below 1e-10 of the largest count as 0), and there may be fewer arms than features; ``b``, ``c``: the two arms.
+    Returns ndarray, shape (n_arms,): :math:`w^*(b, c)`, without unit. An optimum that is not unique is some vertex of
+    the set of optima. Weights below 1e-9 in absolute value are set to 0. Raises ValueError if a feature is not finite,
+    or an arm does not exist. Raises RuntimeError if HiGHS finds no optimum, which only numerical trouble can cause:
+    :math:`e_b - e_c` is always feasible."""
     x = orthonormal_coordinates(features)
     n_arms, rank = x.shape
     for arm in (b, c):
@@ -113,26 +93,10 @@ def l1_designs(features: FloatArray) -> L1Designs:
 
     Independent arms leave no choice, :math:`w^*(b, c) = e_b - e_c`. Otherwise every solution carries a certificate
     (feasible weights and a feasible dual vertex whose active arms have the signs of the weights); a pair without one
-    goes to HiGHS and is counted. Meant for many small programs: the result has :math:`K^3` numbers.
-
-    Parameters
-    ----------
-    features : ndarray, shape (n_arms, n_features)
-        Arm features :math:`x_a`.
-
-    Returns
-    -------
-    L1Designs
-        Weights of shape (n_arms, n_arms, n_arms), with ``weights[c, b] == -weights[b, c]``, and the number of pairs
-        that HiGHS had to solve.
-
-    Raises
-    ------
-    ValueError
-        If a feature is not finite.
-    RuntimeError
-        If neither solver finds an optimum.
-    """
+    goes to HiGHS and is counted. Meant for many small programs: the result has :math:`K^3` numbers. ``features``
+    (ndarray, shape (n_arms, n_features)): arm features :math:`x_a`. Returns weights of shape (n_arms, n_arms, n_arms),
+    with ``weights[c, b] == -weights[b, c]``, and the number of pairs that HiGHS had to solve. Raises ValueError if a
+    feature is not finite. Raises RuntimeError if neither solver finds an optimum."""
     x = orthonormal_coordinates(features)
     n_arms, rank = x.shape
     if rank == n_arms:
@@ -279,17 +243,10 @@ def _climb(
 def best_vertices(x: FloatArray, pairs: IntArray, weights: FloatArray, certified: BoolArray) -> None:
     """Walk on the edges of the dual polytope from the best vertex of one pair of arms to that of the next.
 
-    Parameters
-    ----------
-    x : ndarray, shape (n_arms, rank)
-        Arms that span their space.
-    pairs : ndarray of int64, shape (n_pairs, 2)
-        Ordered pairs; -1 is an arm at the origin.
-    weights : ndarray, shape (n_pairs, n_arms)
-        Overwritten by the designs that are certified; the others are left as they are.
-    certified : ndarray of bool, shape (n_pairs,)
-        Overwritten.
-    """
+    ``x`` (ndarray, shape (n_arms, rank)): arms that span their space; ``pairs`` (ndarray of int64, shape (n_pairs, 2)):
+    ordered pairs; -1 is an arm at the origin; ``weights`` (ndarray, shape (n_pairs, n_arms)): overwritten by the
+    designs that are certified; the others are left as they are; ``certified`` (ndarray of bool, shape (n_pairs,)):
+    overwritten."""
     n_arms, n_features = x.shape
     arms, signs = _find_vertex(x)
     certified[:] = False

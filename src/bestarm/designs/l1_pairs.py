@@ -23,24 +23,10 @@ def related_arms(features: FloatArray) -> tuple[BoolArray, FloatArray]:
     """Return which arms are in a linear relation with others, and their coordinates in what those span.
 
     The weight of any other arm is fixed by the pair: 1, -1 or 0. One arm alone is in no relation but at the origin.
-
-    Parameters
-    ----------
-    features : ndarray, shape (n_sets, n_arms, n_features)
-        Sets of arms; they may be collinear.
-
-    Returns
-    -------
-    related : ndarray of bool, shape (n_sets, n_arms)
-        Which arms they are.
-    coordinates : ndarray, shape (n_sets, n_arms, n_coordinates)
-        Orthonormal in the first columns, as many as the rank; 0 in the others, and for the other arms.
-
-    Raises
-    ------
-    ValueError
-        If a feature is not finite.
-    """
+    ``features`` (ndarray, shape (n_sets, n_arms, n_features)): sets of arms; they may be collinear. Returns related :
+    ndarray of bool, shape (n_sets, n_arms): which arms they are; Returns coordinates : ndarray, shape (n_sets, n_arms,
+    n_coordinates): orthonormal in the first columns, as many as the rank; 0 in the others, and for the other arms.
+    Raises ValueError if a feature is not finite."""
     related, coordinates = np.zeros(features.shape[:2], dtype=np.bool_), np.zeros(features.shape)
     for s, arms in enumerate(features):
         x = orthonormal_coordinates(arms)
@@ -91,27 +77,11 @@ def _solve(
 def l1_pairs(features: FloatArray, related: BoolArray, coordinates: FloatArray, pairs: IntArray) -> FloatArray:
     r"""Return the designs of smallest norm for some pairs of arms ([2]_), as `bestarm.designs.l1_design` does.
 
-    Every solution carries a certificate of optimality; a pair without one goes to HiGHS.
-
-    Parameters
-    ----------
-    features : ndarray, shape (n_sets, n_arms, n_features)
-        Sets of arms.
-    related, coordinates
-        What `related_arms` says of them.
-    pairs : ndarray of int64, shape (n_pairs, 3)
-        Sets, in ascending order, and ordered pairs (b, c) of their arms.
-
-    Returns
-    -------
-    ndarray, shape (n_pairs, n_arms)
-        :math:`w^*(b, c)` to ten digits; an optimum that is not unique is some vertex of the set of optima.
-
-    Raises
-    ------
-    ValueError
-        If an arm does not exist.
-    """
+    Every solution carries a certificate of optimality; a pair without one goes to HiGHS. ``features`` (ndarray, shape
+    (n_sets, n_arms, n_features)): sets of arms; ``related``, ``coordinates``: what `related_arms` says of them;
+    ``pairs`` (ndarray of int64, shape (n_pairs, 3)): sets, in ascending order, and ordered pairs (b, c) of their arms.
+    Returns ndarray, shape (n_pairs, n_arms): :math:`w^*(b, c)` to ten digits; an optimum that is not unique is some
+    vertex of the set of optima. Raises ValueError if an arm does not exist."""
     n_arms = features.shape[1]
     if len(pairs) > 0 and not 0 <= pairs[:, 1:].min() <= pairs[:, 1:].max() < n_arms:
         raise ValueError(f"arms must lie between 0 and n_arms - 1 = {n_arms - 1}, got {np.unique(pairs[:, 1:])}.")
@@ -125,22 +95,11 @@ def l1_pairs(features: FloatArray, related: BoolArray, coordinates: FloatArray, 
 def nonnegative_design(features: FloatArray, b: int, c: int) -> FloatArray:
     r"""Return what the authors' code of [1]_ takes for the design of a pair: it asks for :math:`w\geq0` as well.
 
-    Its solver, sequential quadratic programming from the uniform design, then finds the optimum where there is one.
-    In general there is none, since :math:`x_b-x_c` is no sum of arms; what is returned is where SciPy's solver gives
-    up, which may depend on its version: on the adaptive instance a design that is almost uniform.
-
-    Parameters
-    ----------
-    features : ndarray, shape (n_arms, n_features)
-        Arm features.
-    b, c : int
-        The pair.
-
-    Returns
-    -------
-    ndarray, shape (n_arms,)
-        Weights, at least 0.
-    """
+    Its solver, sequential quadratic programming from the uniform design, then finds the optimum where there is one. In
+    general there is none, since :math:`x_b-x_c` is no sum of arms; what is returned is where SciPy's solver gives up,
+    which may depend on its version: on the adaptive instance a design that is almost uniform. ``features`` (ndarray,
+    shape (n_arms, n_features)): arm features; ``b``, ``c``: the pair. Returns ndarray, shape (n_arms,): weights, at
+    least 0."""
     target, ones = features[b] - features[c], np.ones(len(features))
     found = minimize(
         np.sum,

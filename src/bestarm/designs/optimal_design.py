@@ -37,25 +37,13 @@ _NEGLIGIBLE = 1e-6
 class DesignRule:
     r"""How an optimal design is solved for.
 
-    Parameters
-    ----------
-    steps : {"d-optimal", "frank-wolfe", "grid", "wynn"}
-        "d-optimal": Frank-Wolfe with the exact step on the determinant ([1]_, Appendix C; Fedorov's step) and away
-        steps, which reaches the optimum. "frank-wolfe": [1]_, Algorithm 2, the exact step on the largest leverage; it
-        stalls as soon as two arms tie for the largest leverage. "grid": as in the authors' code of [1]_, with steps
-        :math:`0.75^k`. "wynn": steps 1/(k + 1), where k is the number of design points [3]_.
-    start : {"uniform", "kumar-yildirim"}
-        Uniform over the live arms, or over as few arms as the dimension ([1]_, Corollary 2).
-    tolerance : float
-        Stop when the largest leverage is at most (1 + tolerance) times the dimension.
-    max_steps : int
-        Stop then.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range.
-    """
+    ``steps`` ({"d-optimal", "frank-wolfe", "grid", "wynn"}): "d-optimal": Frank-Wolfe with the exact step on the
+    determinant ([1]_, Appendix C; Fedorov's step) and away steps, which reaches the optimum. "frank-wolfe": [1]_,
+    Algorithm 2, the exact step on the largest leverage; it stalls as soon as two arms tie for the largest leverage.
+    "grid": as in the authors' code of [1]_, with steps :math:`0.75^k`. "wynn": steps 1/(k + 1), where k is the number
+    of design points [3]_; ``start`` ({"uniform", "kumar-yildirim"}): uniform over the live arms, or over as few arms as
+    the dimension ([1]_, Corollary 2); ``tolerance``: stop when the largest leverage is at most (1 + tolerance) times
+    the dimension; ``max_steps``: stop then. Raises ValueError for a value out of range."""
 
     steps: Steps = "d-optimal"
     start: Start = "uniform"

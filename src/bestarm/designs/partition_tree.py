@@ -90,11 +90,7 @@ def ensure_room(tree: Any, n_more: int) -> None:
 def expand(tree: PartitionTree, partition: Partition, rows: IntArray, slots: IntArray) -> IntArray:
     """Turn leaves into inner nodes and return the slots of their children, shape (len(rows), K).
 
-    Raises
-    ------
-    ValueError
-        If a child would be too deep to be told apart in floating point.
-    """
+    Raises ValueError if a child would be too deep to be told apart in floating point."""
     depths = tree.depths[rows, slots]
     if (depths >= partition.deepest).any():
         raise ValueError(

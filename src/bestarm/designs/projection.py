@@ -34,12 +34,7 @@ def span_basis(x: FloatArray) -> FloatArray:
     """Return an orthonormal basis of the span of the arms, shape (d, rank), by pivoted Gram-Schmidt, O(n d rank).
 
     An arm within a billionth of the longest arm's norm of the span so far adds nothing. Coordinates are ``x @ basis``.
-
-    Parameters
-    ----------
-    x : ndarray, shape (n, d)
-        Arms; all may be zero, the rank is then 0.
-    """
+    ``x`` (ndarray, shape (n, d)): arms; all may be zero, the rank is then 0."""
     n, d = x.shape
     rest = np.ascontiguousarray(x.T)  # what the basis does not explain, arms last: sums run over all arms at once
     squares = np.zeros(n)

@@ -107,25 +107,10 @@ def round_design(
 def uniform_counts(live: BoolArray, budget: IntArray, key: np.uint64, replications: IntArray, time: int) -> IntArray:
     r"""Return the uniform allocation: :math:`\lfloor n / |A| \rfloor` pulls of each live arm, the rest at random.
 
-    Parameters
-    ----------
-    live : ndarray of bool, shape (R, K)
-        The arms A of each row.
-    budget : ndarray of int64, shape (R,)
-        n, the number of pulls, spent exactly.
-    key, replications, time
-        As in `round_design`.
-
-    Returns
-    -------
-    ndarray of int64, shape (R, K)
-        Pulls. The remainder goes to a random subset of the live arms, without replacement.
-
-    Raises
-    ------
-    ValueError
-        If a row has no live arm, a budget is no positive whole number, or shapes do not fit.
-    """
+    ``live`` (ndarray of bool, shape (R, K)): the arms A of each row; ``budget`` (ndarray of int64, shape (R,)): n, the
+    number of pulls, spent exactly; ``key``, ``replications``, ``time``: as in `round_design`. Returns ndarray of int64,
+    shape (R, K): pulls. The remainder goes to a random subset of the live arms, without replacement. Raises ValueError
+    if a row has no live arm, a budget is no positive whole number, or shapes do not fit."""
     arms = checked_live(live)
     pulls = checked_budget(budget, len(arms))
     return _uniform_rows(arms, pulls, key, checked_replications(replications, len(arms)), time)

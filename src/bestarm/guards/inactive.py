@@ -53,20 +53,8 @@ NEEDS: dict[str, dict[str, Needs]] = {
 def refuse_inactive(name: str, known: Signature, given: Mapping[str, Any]) -> None:
     """Refuse a setting that would change nothing beside the others.
 
-    Parameters
-    ----------
-    name : str
-        Of the constructor.
-    known : Signature
-        Its settings with their defaults.
-    given : mapping
-        Settings that were given.
-
-    Raises
-    ------
-    ValueError
-        With the setting, and what it needs.
-    """
+    ``name``: of the constructor; ``known``: its settings with their defaults; ``given``: settings that were given.
+    Raises ValueError with the setting, and what it needs."""
     for setting, (other, values) in NEEDS.get(name, {}).items():
         if setting not in given or _same(given[setting], known.parameters[setting].default):
             continue

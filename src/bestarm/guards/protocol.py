@@ -112,16 +112,8 @@ class GuardedState:
 class Guarded:
     """A policy whose asking and telling is checked; settings of the policy can be read here as well.
 
-    Parameters
-    ----------
-    policy : Policy
-        What searches.
-
-    Raises
-    ------
-    ValueError
-        By its methods, in one line, for what is told in the wrong order or is no reward.
-    """
+    ``policy``: what searches. Raises ValueError by its methods, in one line, for what is told in the wrong order or is
+    no reward."""
 
     policy: Any
 

@@ -60,19 +60,10 @@ def least_squares_means(
     r"""Return :math:`x^\top V^+\sum_j x_jy_j` of every live arm, shape (R, K), 0 elsewhere ([1]_, Equation 1).
 
     The shortest of all least squares solutions, by projection onto the span of the arms that were pulled: the same as
-    the pseudo-inverse of :math:`V=\sum_jn_jx_jx_j^\top`, and as the inverse where there is one.
-
-    Parameters
-    ----------
-    features : ndarray, shape (n_sets, K, d)
-        Sets of features.
-    feature_set : ndarray of int64, shape (R,)
-        Which of them each replication has.
-    live : ndarray of bool, shape (R, K)
-        Arms whose rewards are used and predicted.
-    counts, totals : ndarray, shape (R, K)
-        Pulls and sums of rewards of every arm; a total that is NaN is left out.
-    """
+    the pseudo-inverse of :math:`V=\sum_jn_jx_jx_j^\top`, and as the inverse where there is one. ``features`` (ndarray,
+    shape (n_sets, K, d)): sets of features; ``feature_set`` (ndarray of int64, shape (R,)): which of them each
+    replication has; ``live`` (ndarray of bool, shape (R, K)): arms whose rewards are used and predicted; ``counts``,
+    ``totals`` (ndarray, shape (R, K)): pulls and sums of rewards of every arm; a total that is NaN is left out."""
     means = np.empty(live.shape)
     _estimate(features, feature_set, live, counts, totals, False, 0.0, means)
     return means
@@ -81,11 +72,7 @@ def least_squares_means(
 def _check_binary(counts: IntArray, totals: FloatArray) -> None:
     """Refuse totals that no sum of so many rewards 0 or 1 can be; NaN is a failed evaluation.
 
-    Raises
-    ------
-    ValueError
-        Naming the first total, the rule and the remedy.
-    """
+    Raises ValueError naming the first total, the rule and the remedy."""
     pulled = (counts > 0) & ~np.isnan(totals)
     wrong = pulled & ((totals < 0) | (totals > counts) | (totals != np.round(totals)))
     if wrong.any():
@@ -106,18 +93,9 @@ def logistic_scores(
 ) -> FloatArray:
     r"""Return :math:`x^\top\hat\theta` of every live arm before the link, shape (R, K), 0 elsewhere ([1]_, Equation 4).
 
-    Parameters
-    ----------
-    features, feature_set, live, counts, totals
-        As in `least_squares_means`, for rewards 0 and 1.
-    ridge : float
-        Penalty on :math:`|\theta|^2/2`, positive.
-
-    Raises
-    ------
-    ValueError
-        If the ridge is not positive, or a total is none of so many rewards 0 or 1.
-    """
+    ``features``, ``feature_set``, ``live``, ``counts``, ``totals``: as in `least_squares_means`, for rewards 0 and 1;
+    ``ridge``: penalty on :math:`|\theta|^2/2`, positive. Raises ValueError if the ridge is not positive, or a total is
+    none of so many rewards 0 or 1."""
     if not 0 < ridge < np.inf:
         raise ValueError(f"ridge must be positive, got {ridge}: without it separated rewards have no estimate.")
     _check_binary(counts, totals)

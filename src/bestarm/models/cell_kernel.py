@@ -148,20 +148,10 @@ def _average_covariances(
 class CellKernel:
     r"""The covariance function of cells.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Covariance function of f: `bestarm.kernels.Stationary`, or a GPy kernel.
-    partition : Partition
-        The cells, and what is observed of them; integrals are handled as averages with other noise.
-    independent : bool
-        Whether different cells are taken to be independent: no cell then teaches anything of another.
-
-    Attributes
-    ----------
-    n_computed : int
-        How many covariances were computed.
-    """
+    ``kernel``: covariance function of f: `bestarm.kernels.Stationary`, or a GPy kernel; ``partition``: the cells, and
+    what is observed of them; integrals are handled as averages with other noise; ``independent``: whether different
+    cells are taken to be independent: no cell then teaches anything of another. ``n_computed``: how many covariances
+    were computed."""
 
     def __init__(self, kernel: Kernel, partition: Partition, *, independent: bool = False) -> None:
         self.kernel, self.partition, self.independent = kernel, partition, independent

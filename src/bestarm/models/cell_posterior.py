@@ -101,11 +101,7 @@ def new_posterior(
 def observe(posterior: CellPosterior, slots: IntArray, rewards: FloatArray, noise: FloatArray) -> None:
     """Learn one mean reward a replication, shape (R,), with these noise variances; NaN teaches nothing.
 
-    Raises
-    ------
-    ValueError
-        If the covariance matrix of the observed cells is not positive definite.
-    """
+    Raises ValueError if the covariance matrix of the observed cells is not positive definite."""
     taught = np.isfinite(rewards)
     rows, nodes = np.nonzero(posterior.live & taught[:, None])
     asked = posterior.cells[np.arange(len(slots)), slots]

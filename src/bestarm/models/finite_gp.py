@@ -293,12 +293,8 @@ class FiniteGP:
     ) -> Self:
         """Return the prior on some arms, with room for so many rewards and hallucinated rows a replication.
 
-        Raises
-        ------
-        ValueError
-            For a hyper-parameter that is not positive, an offset that is not finite, or a number of length-scales that
-            is not that of the features.
-        """
+        Raises ValueError for a hyper-parameter that is not positive, an offset that is not finite, or a number of
+        length-scales that is not that of the features."""
         for name, value in (("signal", signal), ("noise", noise), ("scale", scale)):
             if not (is_number(value) and 0 < value < np.inf):
                 raise ValueError(f"{name} must be positive and finite, got {value!r}.")
@@ -343,11 +339,7 @@ class FiniteGP:
     def condition(self, arms: IntArray, counts: IntArray | None = None) -> None:
         """Condition on arms, shape (R, b), before their rewards are known; variances shrink, means stay.
 
-        Raises
-        ------
-        ValueError
-            If there is no room left, or an arm does not exist.
-        """
+        Raises ValueError if there is no room left, or an arm does not exist."""
         counts = np.ones_like(arms) if counts is None else counts
         self._check_asked(arms, counts)
         if (self.n_rows + (counts > 0).sum(axis=1)).max() > self.rewards.shape[1]:
@@ -372,14 +364,9 @@ class FiniteGP:
         """Learn sums of rewards, shape (R, b); a sum of several pulls counts as one reward, their mean.
 
         NaN is an evaluation that failed: it teaches nothing, and what was hallucinated of it is forgotten. Arms that
-        were conditioned on in this order cost O(n_arms) each, others O(n n_arms).
-
-        Raises
-        ------
-        ValueError
-            If there is no room left, an arm does not exist, shapes differ, or a reward is infinite or above 1e150 in
-            size; nothing is learned then.
-        """
+        were conditioned on in this order cost O(n_arms) each, others O(n n_arms). Raises ValueError if there is no room
+        left, an arm does not exist, shapes differ, or a reward is infinite or above 1e150 in size; nothing is learned
+        then."""
         counts = np.ones_like(arms) if counts is None else counts
         self._check_asked(arms, counts)
         if np.shape(totals) != arms.shape:

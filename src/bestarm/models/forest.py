@@ -19,15 +19,9 @@ from bestarm.streams import uniform
 class Forest(NamedTuple):
     """Trees in flat arrays, one row each.
 
-    Attributes
-    ----------
-    feature : ndarray of int64, shape (n_trees, n_nodes)
-        What a node asks for; -1 of a leaf.
-    threshold, value : ndarray, shape (n_trees, n_nodes)
-        Where it divides, and the mean reward in it.
-    left : ndarray of int64, shape (n_trees, n_nodes)
-        The node for smaller values; the other one follows it.
-    """
+    ``feature`` (ndarray of int64, shape (n_trees, n_nodes)): what a node asks for; -1 of a leaf; ``threshold``,
+    ``value`` (ndarray, shape (n_trees, n_nodes)): where it divides, and the mean reward in it; ``left`` (ndarray of
+    int64, shape (n_trees, n_nodes)): the node for smaller values; the other one follows it."""
 
     feature: IntArray
     threshold: FloatArray
@@ -39,15 +33,8 @@ class Forest(NamedTuple):
 def grow(key: np.uint64, x: FloatArray, y: FloatArray, n_trees: int, n_tried: int, least: int) -> Forest:
     """Return a forest ([1]_): of some random features with random thresholds the one that divides rewards best.
 
-    Parameters
-    ----------
-    key : uint64
-        Of the random choices.
-    x, y : ndarray, shapes (n, d) and (n,)
-        Features and rewards.
-    n_trees, n_tried, least : int
-        Trees, features tried at a node, and rewards below which a node is a leaf.
-    """
+    ``key``: of the random choices; ``x``, ``y`` (ndarray, shapes (n, d) and (n,)): features and rewards; ``n_trees``,
+    ``n_tried``, ``least``: trees, features tried at a node, and rewards below which a node is a leaf."""
     n, d = x.shape
     room = 2 * n
     feature = np.full((n_trees, room), -1, dtype=np.int64)

@@ -51,33 +51,13 @@ def fit_fused(
 ) -> Tensor:
     """Fit G networks, each from its own initial weights, on its own minibatches, as `fit_networks` does.
 
-    On a GPU and on a processor without fused multiply-add, `fit_networks` itself is called, and one
-    line of the log says so.
-
-    Parameters
-    ----------
-    training, data, optimism, key, networks, on_step
-        As for `fit_networks`.
-    at : collection of int, optional
-        Steps after which ``on_step`` is called; by default after each.
-    kernel : {Lanes, Units}, optional
-        By default the one that is likely the faster; changes no bit.
-    lanes : tuple of int
-        One element for each lane of a vector, 8 or 16; changes no bit.
-
-    Returns
-    -------
-    Tensor, shape (G, n_parameters)
-        Parameters of the networks.
-
-    Raises
-    ------
-    ValueError
-        If a network has no observation, shapes do not match, an arm, a row or a set does not exist, or there are
-        other than 8 or 16 lanes.
-    MemoryError
-        If the group does not fit into the memory that is free.
-    """
+    On a GPU and on a processor without fused multiply-add, `fit_networks` itself is called, and one line of the log
+    says so. ``training``, ``data``, ``optimism``, ``key``, ``networks``, ``on_step``: as for `fit_networks`; ``at``
+    (collection of int): steps after which ``on_step`` is called; by default after each; ``kernel`` ({Lanes, Units}): by
+    default the one that is likely the faster; changes no bit; ``lanes`` (tuple of int): one element for each lane of a
+    vector, 8 or 16; changes no bit. Returns Tensor, shape (G, n_parameters): parameters of the networks. Raises
+    ValueError if a network has no observation, shapes do not match, an arm, a row or a set does not exist, or there are
+    other than 8 or 16 lanes. Raises MemoryError if the group does not fit into the memory that is free."""
     reason = cannot_run(training)
     if reason:
         said_once(f"networks are fitted by Torch, not by the fused kernel: {reason}")

@@ -24,14 +24,9 @@ def predict_fused(
 ) -> FloatArray:
     """Return the outputs of G networks for every arm, shape (G, n_arms), as `predict` does.
 
-    Sums are those of a step of training, so the result of a network and an arm depends on nothing else. On a GPU and
-    on a processor without fused multiply-add, `predict` itself is called, and one line of the log says so.
-
-    Raises
-    ------
-    ValueError
-        If the parameters are not those of such networks, or a row or a set does not exist.
-    """
+    Sums are those of a step of training, so the result of a network and an arm depends on nothing else. On a GPU and on
+    a processor without fused multiply-add, `predict` itself is called, and one line of the log says so. Raises
+    ValueError if the parameters are not those of such networks, or a row or a set does not exist."""
     reason = cannot_run(training)
     if reason:
         said_once(f"outputs are computed by Torch, not by the fused kernel: {reason}")

@@ -36,18 +36,9 @@ def _are_two_numbers(value: Any) -> bool:
 class GammaPriors:
     """Gamma priors (shape, rate) of the hyper-parameters, on the scale of standardised rewards and unit features.
 
-    Parameters
-    ----------
-    signal, lengthscale, noise : tuple of two floats
-        Shape and rate.
-    noise_bounds, lengthscale_bounds, signal_bounds : tuple of two floats
-        Where the densities are cut.
-
-    Raises
-    ------
-    ValueError
-        For a shape or rate that is not positive and finite, or bounds in the wrong order.
-    """
+    ``signal``, ``lengthscale``, ``noise`` (tuple of two floats): shape and rate; ``noise_bounds``,
+    ``lengthscale_bounds``, ``signal_bounds`` (tuple of two floats): where the densities are cut. Raises ValueError for
+    a shape or rate that is not positive and finite, or bounds in the wrong order."""
 
     signal: tuple[float, float] = (1.0, 0.1)
     lengthscale: tuple[float, float] = (2.5, 5.0)

@@ -32,20 +32,10 @@ Float32Array = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Mlp:
-    """The shape of networks with ReLU units and one linear output.
+    r"""The shape of networks with ReLU units and one linear output.
 
-    Parameters
-    ----------
-    n_features : int
-        Inputs.
-    hidden : tuple of int
-        Units of each hidden layer; none of them is the linear class :math:`w^\\top x + c`.
-
-    Raises
-    ------
-    ValueError
-        For a layer without units.
-    """
+    ``n_features``: inputs; ``hidden`` (tuple of int): units of each hidden layer; none of them is the linear class
+    :math:`w^\top x + c`. Raises ValueError for a layer without units."""
 
     n_features: int
     hidden: tuple[int, ...] = ()
@@ -79,15 +69,9 @@ class Mlp:
     def xavier(self, key: np.uint64, networks: IntArray, bias: float = 0.0) -> Tensor:
         """Return initial parameters, shape (G, n_parameters): weights uniform within sqrt(6 / (in + out)) ([2]_).
 
-        Parameters
-        ----------
-        key : uint64
-            Key of the draws (`bestarm.streams.Streams.key`).
-        networks : ndarray of int64, shape (G, 2)
-            Replication and item that name each network.
-        bias : float, default=0.0
-            Biases are uniform within this, over the square root of a layer's inputs; 1 is Torch's own default.
-        """
+        ``key``: key of the draws (`bestarm.streams.Streams.key`); ``networks`` (ndarray of int64, shape (G, 2)):
+        replication and item that name each network; ``bias``: biases are uniform within this, over the square root of a
+        layer's inputs; 1 is Torch's own default."""
         reach = np.empty(self.n_parameters, dtype=np.float32)
         at = 0
         for before, after in pairwise(self.sizes):
@@ -126,15 +110,9 @@ def forward(layers: list[Layer], inputs: Tensor) -> list[Tensor]:
 def backward(layers: list[Layer], gradients: list[Layer], activations: list[Tensor], slope: Tensor) -> None:
     """Write the gradient of each network's loss into ``gradients``.
 
-    Parameters
-    ----------
-    layers, gradients : list of (weights, biases)
-        Views of the parameters and of their gradients (`Mlp.layers`).
-    activations : list of Tensor
-        What `forward` returned.
-    slope : Tensor, shape (G, B, 1)
-        Derivative of the loss with respect to each output.
-    """
+    ``layers``, ``gradients`` (list of (weights, biases)): views of the parameters and of their gradients
+    (`Mlp.layers`); ``activations`` (list of Tensor): what `forward` returned; ``slope`` (Tensor, shape (G, B, 1)):
+    derivative of the loss with respect to each output."""
     for number in range(len(layers) - 1, -1, -1):
         before, (weights, biases) = activations[number], gradients[number]
         if weights[0].numel() < _WIDE:

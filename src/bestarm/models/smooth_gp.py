@@ -75,13 +75,8 @@ class SmoothGP:
     def fitted(self, x: FloatArray, y: FloatArray) -> Posterior:
         """Return the posterior after some rewards.
 
-        Parameters
-        ----------
-        x : ndarray, shape (n, d)
-            Features of what was measured, with about the spread of a uniform variable on [0, 1].
-        y : ndarray, shape (n,)
-            Rewards with mean 0 and standard deviation 1.
-        """
+        ``x`` (ndarray, shape (n, d)): features of what was measured, with about the spread of a uniform variable on [0,
+        1]; ``y`` (ndarray, shape (n,)): rewards with mean 0 and standard deviation 1."""
         n, d = x.shape
         some = np.arange(n) if n <= self.most_fitted else np.linspace(0, n - 1, self.most_fitted).astype(np.int64)
         centre = np.concatenate(
@@ -200,15 +195,8 @@ class Posterior:
 class Believer:
     """Variances at some points as points are taken for known one by one; means stay as they are.
 
-    Parameters
-    ----------
-    posterior : Posterior
-        Before.
-    x : ndarray, shape (N, d)
-        Points, of which some will be taken.
-    room : int
-        How many will be.
-    """
+    ``posterior``: before; ``x`` (ndarray, shape (N, d)): points, of which some will be taken; ``room``: how many will
+    be."""
 
     def __init__(self, posterior: Posterior, x: FloatArray, room: int) -> None:
         self.posterior = posterior

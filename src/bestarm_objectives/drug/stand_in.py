@@ -85,20 +85,9 @@ def stand_in_drug_data(
 ) -> StandInDrugData:
     """Return stand-in data: patients and controls around two attractors, five drugs for and five against.
 
-    An anti-epileptic stand-in sets a tenth of the genes to their value in the controls' attractor, a pro-convulsant
-    one to the opposite value.
-
-    Parameters
-    ----------
-    seed : int, default=0
-        Seed of everything.
-    n_genes : int, default=60
-        Genes of the network.
-    n_measured : int, default=1000
-        Genes of the expression profiles, those of the network first.
-    n_patients, n_controls : int
-        Sizes of the groups.
-    """
+    An anti-epileptic stand-in sets a tenth of the genes to their value in the controls' attractor, a pro-convulsant one
+    to the opposite value. ``seed``: seed of everything; ``n_genes``: genes of the network; ``n_measured``: genes of the
+    expression profiles, those of the network first; ``n_patients``, ``n_controls``: sizes of the groups."""
     rng = np.random.default_rng(seed)
     network = stand_in_network(rng, n_genes=n_genes)
     patient_state, control_state = _two_attractors(network, seed)
