@@ -113,8 +113,8 @@ def decide(
     exact = isinstance(test, Exact)
     if convention != "as_written":  # a computation may run any convention, as far as this is known
         run = [getattr(study.experiments.get(e), "conventions", CONVENTIONS) for e in needed or [""]]
-        there = [not frame.empty for frame in mine.values()]  # the project's own statements need every experiment
-        has_rows = exact or (all(there) if claim.ours else any(there) or not there)
+        filled = [not frame.empty for frame in mine.values()]  # the project's own statements need every experiment
+        has_rows = exact or (all(filled) if claim.ours else any(filled) or not filled)
         if not has_rows or not any(convention in conventions for conventions in run):
             return None
     line: dict[str, Any] = {"id": claim.id, "convention": convention, "kind": "exact" if exact else "test"}
