@@ -45,8 +45,8 @@ def read_paper(paper: Mapping[str, Any], file: str = "paper.yaml") -> Paper:
 def _shown(given: YamlKeys) -> Shown:
     gallery = given.take("gallery", bool, False)
     wanted = {} if gallery else {"default": ""}  # the gallery needs words
-    place = [given.take(key, str) for key in ("notebook", "file")]
-    words = [given.take(key, str, **wanted) for key in ("title", "alt")]
-    shown = Shown(*place, *words, gallery, given.take("numbers", bool, True))
+    notebook, file = (given.take(key, str) for key in ("notebook", "file"))
+    title, alt = (given.take(key, str, **wanted) for key in ("title", "alt"))
+    shown = Shown(notebook, file, title, alt, gallery, given.take("numbers", bool, True))
     given.done()
     return shown

@@ -140,7 +140,7 @@ class Quantity:
 
     def tables(
         self, part: Part, experiment: str, where: Where, rows: Rows
-    ) -> tuple[dict[str, pd.DataFrame], dict[str, float | None]]:
+    ) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
         """Return the values in a cell (``left``), ``against`` and ``from``, and what the value says of the cell.
 
         Raises ValueError for a cell without rows.

@@ -89,10 +89,15 @@ def comparison_table(lines: pd.DataFrame) -> pd.DataFrame:
 
 def adjust_p_values(lines: pd.DataFrame) -> pd.DataFrame:
     """Return lines of `decide` as a table of verdicts, p-values adjusted over all of them."""
+    return adjusted(lines).apply(with_verdict, axis=1)[COLUMNS]
+
+
+def adjusted(lines: pd.DataFrame) -> pd.DataFrame:
+    """Return lines of `decide` with adjusted p-values and the levels that these leave, as yet without verdicts."""
     table = lines.reindex(columns=[*COLUMNS, "found", "asked", "mean"])
     table[["p_adjusted", "interval"]] = adjust(table)
     table[["average_p_adjusted", "average_level"]] = adjust(table, "average_")
-    return table.apply(_with_verdict, axis=1)[COLUMNS]
+    return table
 
 
 def decide(
@@ -113,8 +118,8 @@ def decide(
     exact = isinstance(test, Exact)
     if convention != "as_written":  # a computation may run any convention, as far as this is known
         run = [getattr(study.experiments.get(e), "conventions", CONVENTIONS) for e in needed or [""]]
-        there = [not frame.empty for frame in mine.values()]  # the project's own statements need every experiment
-        has_rows = exact or (all(there) if claim.ours else any(there) or not there)
+        filled = [not frame.empty for frame in mine.values()]  # the project's own statements need every experiment
+        has_rows = exact or (all(filled) if claim.ours else any(filled) or not filled)
         if not has_rows or not any(convention in conventions for conventions in run):
             return None
     line: dict[str, Any] = {"id": claim.id, "convention": convention, "kind": "exact" if exact else "test"}
@@ -197,7 +202,7 @@ def _tested(test: ClaimTest, rows: Rows, seen: float) -> dict[str, Any]:
     }
 
 
-def _with_verdict(line: pd.Series) -> pd.Series:
+def with_verdict(line: pd.Series) -> pd.Series:
     """Return a line with its verdict and the comparison that it rests on, once p-values are adjusted."""
     found, test = line["found"], line["asked"]
     if not isinstance(found, list):

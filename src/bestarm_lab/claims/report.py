@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from bestarm_lab.claims.cells import Rows, Value
-from bestarm_lab.claims.evaluation import adjust_p_values, decide
+from bestarm_lab.claims.evaluation import adjusted, decide, with_verdict
 from bestarm_lab.claims.kinds import ClaimTest, OfCells
 from bestarm_lab.claims.layout import Part, Span, series_of
 from bestarm_lab.claims.records import Claim, Exact
@@ -97,7 +97,7 @@ def _verdict(study: Study, line: dict[str, Any]) -> Iterator[str]:
         others = table[(table["id"] != line["id"]) | (table["convention"] != line["convention"])]
         whole = pd.concat([others.astype(object), whole.astype(object)], ignore_index=True)
         whole[["ours", "level"]] = whole[["ours", "level"]].fillna("")
-    final = dict(adjust_p_values(whole).iloc[-1])
+    final = dict(with_verdict(adjusted(whole).iloc[-1]))
     yield f"Verdict: {verdict_text(final)}"
     if "p" in line and pd.notna(line["p"]):
         over = "this project's statements" if line["ours"] else f"the paper's claims of level {line['level']}"
