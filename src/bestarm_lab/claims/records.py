@@ -97,6 +97,8 @@ class Claim:
     quantifier : str
         One of `bestarm_lab.claims.kinds.QUANTIFIERS`, by the words of the sentence: of how many comparisons it
         speaks.
+    because : mapping
+        Why it was not confirmed: an entry of `bestarm_lab.quoted`, whose table is ``from``; empty where nothing is said.
     """
 
     id: str
@@ -111,6 +113,7 @@ class Claim:
     level: str = ""
     short: str = ""
     quantifier: str = "all"
+    because: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def test(self) -> ClaimTest | Exact:
