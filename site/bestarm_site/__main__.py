@@ -16,7 +16,7 @@ from bestarm_lab.notebooks.runner import notebooks_of
 from bestarm_lab.paths import FIGURES, ROOT
 from bestarm_lab.study import load_study
 from bestarm_lab.study_packages import study_names
-from bestarm_site import algorithms, benchmarks, cards, comparisons, decisions, pages, replays, source
+from bestarm_site import algorithms, benchmarks, cards, comparisons, decisions, pages, printed, replays, source
 from bestarm_site.narrow_figures import draw
 
 HERE = Path(__file__).parents[1]
@@ -44,6 +44,7 @@ def root_page() -> str:
         "All claims <claims/index>",
         "Text against code <text_and_code>",
         "How a verdict is reached <docs/verdicts>",
+        "The papers' figures <printed>",
         "Replays <replays/index>",
     ]
     parts = {
@@ -67,6 +68,7 @@ def write_pages(folder: Path) -> None:
         "claims/index.md": pages.claims_index(),
         "text_and_code.md": pages.text_and_code(),
         "gallery.md": pages.gallery(),
+        "printed.md": printed.page(),
         "benchmarks.md": benchmarks.page(),
         "algorithms/index.md": algorithms.index(),
         "paths.md": (HERE / "pages" / "paths.md").read_text(encoding="utf-8"),

@@ -16,7 +16,7 @@ import pandas as pd
 
 from bestarm_lab.claims.robustness import effects, summary
 from bestarm_lab.claims.verdicts import verdict_text
-from bestarm_lab.paper import Shown
+from bestarm_lab.paper import Shown, printed_in
 from bestarm_lab.results import read_robustness, read_verdicts
 from bestarm_lab.study import load_study, open_choices
 from bestarm_lab.study_packages import study_names
@@ -275,8 +275,8 @@ def figure_of(claim: Record) -> tuple[str, Shown] | None:
     """
     figures = load_study(claim.study).paper.figures
     mine = {title: shown for title, shown in figures.items() if shown.notebook == claim.notebook}
-    for number_of in re.findall(r"(?:Figures?|Tables?) (\d+)", claim.where):
+    for name in printed_in(claim.where):
         for title, shown in [*mine.items(), *figures.items()]:
-            if re.match(rf"(Figure|Table)s? (\d+ and )?{number_of}\b", title) and shown.file.startswith("fig"):
+            if name in printed_in(title) and shown.file.startswith("fig"):
                 return title, shown
     return next(((title, shown) for title, shown in mine.items() if shown.gallery), None)

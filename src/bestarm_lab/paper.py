@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bestarm_lab.yaml_keys import YamlKeys
+from bestarm_lab.yaml_keys import YamlKeys, choice
+
+STATUS = ("complete", "part of the data", "replaced data", "redrawn")
+_NAMED = re.compile(r"(Figure|Table)(s?) (\d+)[a-z]?((?:(?:, and|,| and| to|[-–]) ?\d+[a-z]?)*)")
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,8 @@ class Shown:
         Whether the gallery shows it.
     numbers : bool
         Whether numbers stand behind it; a diagram has none.
+    status : str
+        One of `STATUS`: ``redrawn`` is a drawing of ours in the place of one without numbers.
     """
 
     notebook: str
@@ -31,6 +37,7 @@ class Shown:
     alt: str = ""
     gallery: bool = False
     numbers: bool = True
+    status: str = STATUS[0]
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,8 @@ class Paper:
         What it is about, in a line.
     scale : str
         At which scale the study is.
+    prints : mapping of str to int
+        How many figures and tables the paper has: of ``Figure`` and ``Table`` the last number.
     figures : mapping of str to Shown
         What is drawn of it, by name.
     """
@@ -54,6 +63,7 @@ class Paper:
     title: str
     short: str
     scale: str
+    prints: Mapping[str, int]
     figures: Mapping[str, Shown]
 
 
@@ -68,8 +78,22 @@ def read_paper(paper: Mapping[str, Any], file: str = "paper.yaml") -> Paper:
     given = YamlKeys(file, paper)
     texts = {key: given.take(key, str) for key in ("citation", "abbreviation", "title", "short", "scale")}
     figures = {name: _shown(YamlKeys(f"{file}, {name}", entry)) for name, entry in given.take("figures", dict).items()}
+    prints = YamlKeys(f"{file}, prints", given.take("prints", dict))
+    counts = {kind: prints.take(kind, int, 0) for kind in ("Figure", "Table")}
+    prints.done()
     given.done()
-    return Paper(**texts, figures=figures)
+    return Paper(**texts, prints=counts, figures=figures)
+
+
+def printed_in(text: str) -> list[str]:
+    """Return the figures and tables of a paper that a text names, such as Figure 8, Figure 9 of "Figures 8 to 9"."""
+    found: list[str] = []
+    for kind, plural, first, rest in _NAMED.findall(re.sub(r" \([^)]*\)|,? (left|right)(?=,| |$)", "", text)):
+        numbers = [int(first)]
+        for sign, number in re.findall(r"(to|[-–]|,|and) ?(\d+)", rest if plural else ""):
+            numbers += range(numbers[-1] + 1, int(number) + 1) if sign in ("to", "-", "–") else [int(number)]
+        found += [f"{kind} {number}" for number in numbers]
+    return list(dict.fromkeys(found))
 
 
 def _shown(given: YamlKeys) -> Shown:
@@ -82,6 +106,7 @@ def _shown(given: YamlKeys) -> Shown:
         alt=given.take("alt", str, **wanted),
         gallery=gallery,
         numbers=given.take("numbers", bool, True),
+        status=given.take("status", choice(*STATUS), STATUS[0]),
     )
     given.done()
     return shown
