@@ -118,6 +118,10 @@ def main(arguments: list[str] | None = None) -> int:
         [*options, "-d", str(given.output / "doctrees"), *(["-E"] if given.fresh else []), str(folder), str(html)]
     )
     failed = failed or write_paper(["--output", str(html / "paper.html")])
+    if not failed:
+        paper = html / "paper.html"
+        back = '<body>\n<nav class="back"><a href="index.html">← bestarm</a></nav>'
+        paper.write_text(paper.read_text(encoding="utf-8").replace("<body>", back, 1), encoding="utf-8")
     size = sum(p.stat().st_size for p in html.rglob("*") if p.is_file()) / 1e6
     times = f"{written - began:.0f} s for the sources, {time.perf_counter() - written:.0f} s for the pages"
     print(f"{html}: {size:.1f} MB, {times}")

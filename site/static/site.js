@@ -58,6 +58,14 @@
     }, { once: true });
   }
 
+  // A formula that is wider than the text is set smaller, as far as it can be read; what is left scrolls.
+  addEventListener("load", () => window.MathJax?.startup?.promise?.then(() => {
+    for (const box of document.querySelectorAll("div.math")) {
+      const share = box.clientWidth / box.scrollWidth;
+      if (share < 1) box.style.fontSize = `${Math.max(60, Math.floor(98 * share))}%`;
+    }
+  }));
+
   // wide tables and formulas can be scrolled with the keyboard
   for (const box of document.querySelectorAll(".table-wrapper, div.math, .highlight pre")) {
     if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;

@@ -151,13 +151,15 @@ def test_a_replay_is_played_from_the_keyboard(visit, name):
     assert page.locator(".replay > svg *").count() > 5, "the first frame is a picture"
     page.locator(".replay [name=step]").focus()
     for _ in range(2):
-        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowLeft")
     assert page.inner_text(".replay .said") != first
     assert page.inner_html(".replay > svg") != picture
+    page.keyboard.press("Home")
+    assert page.input_value(".replay [name=step]") == "0"
     page.keyboard.press("End")
     last = page.inner_text(".replay .said")
+    assert last == first, "a replay begins with its end"
     page.keyboard.press("Home")
-    assert page.inner_text(".replay .said") == first
     page.get_by_role("button", name="Play").focus()
     page.keyboard.press("Enter")
     page.wait_for_function("document.querySelector('.replay [name=step]').value > 0")
