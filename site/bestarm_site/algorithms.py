@@ -117,7 +117,7 @@ def card(name: str, entry: dict[str, Any]) -> str:
         source = f"/notebooks/{entry['study']}/{entry['notebook']}.ipynb"
         lines += ["$$", shown, "$$", "", f"From [its notebook]({source}), where every symbol is explained.", ""]
     steps = "\n".join(f"{i}. {step}" for i, step in enumerate(entry["steps"], 1))
-    lines += ["**Each round**", "", steps, "", "**In code**", "", "```python", code(name), "```", ""]
+    lines += ["**Each round**", "", steps, "", "**In code**", "", "```python", code(name).rstrip(), "```", ""]
     lines += [f"{{py:obj}}`All settings <bestarm.{name}>`", ""]
     if told := facts(name):
         lines += [

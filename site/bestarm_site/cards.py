@@ -27,15 +27,14 @@ def chip(verdict: Verdict, convention: str, *, named: bool = True, brief: bool =
     """Return a verdict as a small coloured word; a brief one without what belongs to it."""
     kind = verdict.word.replace(" ", "-")
     label = f'<span class="chip-of">{CONVENTIONS[convention]}</span>' if named else ""
-    beside = verdict.word == "mixed" or (verdict.word == "confirmed" and verdict.against > 0)
-    words = verdict.words if beside or not brief else verdict.word
+    words = verdict.word if brief else verdict.words
     return f'<span class="chip chip-{escape(kind)}" title="{escape(verdict.words)}">{label}{escape(words)}</span>'
 
 
-def chips(claim: Record) -> str:
+def chips(claim: Record, *, brief: bool = False) -> str:
     """Return the verdicts of a claim as chips; text and code are named where there are both."""
     both = len(claim.verdicts) > 1
-    return " ".join(chip(v, c, named=both or c == "as_coded") for c, v in claim.verdicts.items())
+    return " ".join(chip(v, c, named=both or c == "as_coded", brief=brief) for c, v in claim.verdicts.items())
 
 
 def paper_link(study: str) -> tuple[str, str]:
@@ -164,6 +163,8 @@ def _facts(claim: Record, verdict: Verdict, entry: dict[str, Any]) -> str:
     if verdict.comparisons:
         needs = "as the claim names it" if entry.get("named") else NEEDS.get(claim.quantifier, claim.quantifier)
         counts = f"{verdict.confirming} for, {verdict.undecided} open, {verdict.against} against the claim"
+        held = re.match(r"(\d+ of \d+) cells by their estimates", verdict.decided_by)
+        counts = f"by their estimates {held.group(1)} are as claimed; significantly {counts}" if held else counts
         pairs.append(("comparisons", f"{counts}; it needs {verdict.needed} of {verdict.comparisons} ({needs})"))
     if verdict.on_average and verdict.average_p is not None:
         mean = f"{verdict.on_average}: {verdict.average} over comparisons, adjusted p {_p(verdict.average_p)}"

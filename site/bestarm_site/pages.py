@@ -70,6 +70,7 @@ FIELDS = {
     "effect": lambda v: number(v.effect),
     "word": lambda v: v.word,
     "cells": _cells,
+    "confirming": lambda v: str(v.confirming),
     "comparisons": lambda v: f"{v.confirming} of {v.comparisons}",
     "needed": lambda v: str(v.needed),
     "against": lambda v: str(v.against),

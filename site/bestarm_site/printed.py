@@ -49,7 +49,7 @@ def page() -> str:
 def _row(study: str, name: str, ours: list[tuple[str, Shown]]) -> str:
     drawn = [_shown(study, title, entry) for title, entry in ours]
     status = ", ".join(dict.fromkeys(entry.status for _, entry in ours))
-    claims = "<br>".join(f"{claim.id} {chips(claim)}" for claim in claims_on(study, name)) or "none"
+    claims = "<br>".join(f"{claim.id} {chips(claim, brief=True)}" for claim in claims_on(study, name)) or "none"
     return f"| **{name}** | {'<br>'.join(drawn)} | {status} | {claims} |"
 
 

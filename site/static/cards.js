@@ -45,6 +45,15 @@
     return claim.relation === "below" ? ["better: for the claim", "worse: against it"] : ["worse: against the claim", "better: for it"];
   }
 
+  // What all names of comparisons begin or end with is said once.
+  function apart(names) {
+    const words = names.map((name) => name.split(/(?<=[,:] |against )/));
+    const same = (i, from) => words.every((w) => w.length > i + 1 && (from ? w.at(-1 - i) : w[i]) === (from ? words[0].at(-1 - i) : words[0][i]));
+    let head = 0, tail = 0;
+    while (names.length > 1 && same(head, false)) head++;
+    while (names.length > 1 && words.every((w) => w.length > head + tail + 1) && same(tail, true)) tail++;
+    return words.map((w) => w.slice(head, w.length - tail).join("").replace(/(,|:| against) $/, ""));
+  }
   // A comparison's name in the room that there is.
   const short = (name, width) => { const most = Math.floor(width / 6.2); return name.length > most ? `${name.slice(0, most - 1)}…` : name; };
 
@@ -100,6 +109,7 @@
       make("text", { x: x(v), y: top + height + 16, "text-anchor": "middle" }, svg, say(v));
     }
     make("line", { class: "set", x1: x(claimed), x2: x(claimed), y1: top, y2: top + height }, svg);
+    const names = apart(dots.map((dot) => dot.name));
     const marks = dots.map((dot, i) => {
       const y = top + (height / dots.length) * (i + (named ? 0.72 : 0.5));
       const group = make("g", { class: "row" }, svg);
@@ -109,7 +119,7 @@
       const mark = make("circle", { class: "mark", cx: x(dot.effect), cy: y, r }, group);
       const words = `${dot.name}: ${say(dot.effect)}` + (dot.low !== dot.high && dot.low !== null && dot.high !== null ? ` [${say(dot.low)}, ${say(dot.high)}]` : "") + `, n = ${dot.n}`;
       make("title", {}, group, words);
-      if (named) make("text", { class: "dot-name", x: side, y: y - 9 }, group, short(dot.name, width));
+      if (named) make("text", { class: "dot-name", x: side, y: y - 9 }, group, short(names[i], width));
       group.addEventListener("pointerenter", () => { name.textContent = words; });
       return { dot, group, mark };
     });
