@@ -28,7 +28,7 @@ class Shown:
     numbers : bool
         Whether numbers stand behind it; a diagram has none.
     status : str
-        One of `STATUS`: ``redrawn`` is a drawing of ours in the place of one without numbers.
+        One of `STATUS`: ``redrawn`` is a drawing of ours in place of one without numbers.
     """
 
     notebook: str
