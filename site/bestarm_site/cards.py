@@ -106,7 +106,8 @@ def because(claim: Record) -> str:
 def why(claim: Record) -> str:
     """Return why a claim is refuted or holds in part, with the figure that shows it; unfolded on a headline's card."""
     words = because(claim)
-    told = load_study(claim.study).claims[claim.id].because.get("figure") if words else None
+    named = load_study(claim.study).claims[claim.id].because if words else {}
+    told = named.get("figure", "" if "." in named.get("from", ".") else named.get("from"))
     lines = [f"**Why:** {words}", ""] if words else []
     if told:
         notebook, _, file = told.rpartition("/")
@@ -140,7 +141,7 @@ def _panel(claim: Record, convention: str, dots: Dots) -> str:
     if entry.get("dots") and entry.get("relation"):
         # room for the picture, so that a link to a later card arrives there
         n = len(entry["dots"])
-        room = 195 + round(max(34, n * (28 if 1 < n <= 12 else max(4, min(18, 330 / n)))))
+        room = 210 + round(max(34, n * (28 if 1 < n <= 12 else max(4, min(18, 330 / n)))))
         plot = f'<div class="plot" data-key="{escape(key)}" style="min-height:{room}px"></div>'
     elif verdict.decided_by:
         plot = f'<p class="found">{escape(verdict.decided_by)}</p>'

@@ -62,7 +62,7 @@
   function fit(part) {
     for (const box of part.querySelectorAll("div.math, .table-wrapper, .claims-wrap")) {
       const what = box.querySelector("table") ?? box;
-      for (let size = 0.95; size > 0.66 && box.scrollWidth > box.clientWidth; size -= 0.05) {
+      for (let size = 0.95; size > 0.59 && box.scrollWidth > box.clientWidth; size -= 0.05) {
         what.style.fontSize = "";
         what.style.fontSize = `${size * parseFloat(getComputedStyle(what).fontSize)}px`;
       }
