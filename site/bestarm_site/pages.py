@@ -414,7 +414,7 @@ def _list(claims: list[Record]) -> str:
     main = sorted(claims, key=lambda r: r.level != "headline")
     items = [
         f'<li><a href="../{r.page}.html#{r.id}">{r.id}</a> {escape(r.text)} {chips(r)}'
-        + (f'<br><span class="muted">{escape(told)}</span></li>' if (told := because(r)) else "</li>")
+        + (f'<br><span class="muted">{escape(why)}</span></li>' if (why := because(r)) else "</li>")
         for r in main
     ]
     text = f'<ul class="claim-list">{"".join(items[:SHOWN_AT_ONCE])}</ul>'

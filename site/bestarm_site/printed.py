@@ -1,22 +1,22 @@
-"""The page of what the papers print: every figure and table, ours of it, how it was made, and what became of its claims."""
+"""The page of what the papers print: every figure and table, ours of it, its data, and what became of its claims."""
 
 from __future__ import annotations
 
-from bestarm_lab.paper import Shown, printed_in
+from bestarm_lab.paper import Shown
 from bestarm_lab.paths import ROOT
 from bestarm_lab.study import load_study
 from bestarm_site.cards import chips, figure_anchor
 from bestarm_site.pages import studies
-from bestarm_site.records import Record, of_study
+from bestarm_site.records import Record, of_study, printed_in
 from bestarm_site.source import picture_of
 
 TEXT = """# The papers' figures and tables
 
-Every figure and table of the five papers, with ours of it and the verdicts on the claims whose place in the paper it is. Where one
-of our pictures stands for several of a paper, it is listed with each of them.
+Every figure and table of the five papers, with ours of it and the verdicts on the claims whose place in the paper it is.
+Where one of our pictures stands for several of a paper, it is listed with each of them.
 
-*Complete*: made anew from the paper's own kind of data. *Part of the data*: from as much of them as is public. *Replaced data*:
-the data are not public, and others stand in their place. *Redrawn*: a diagram, which has no numbers.
+*Complete*: made anew from the paper's own kind of data. *Part of the data*: from as much of them as is public.
+*Replaced data*: the data are not public, and others stand in their place. *Redrawn*: a diagram, which has no numbers.
 """
 
 

@@ -16,12 +16,13 @@ import pandas as pd
 
 from bestarm_lab.claims.robustness import effects, summary
 from bestarm_lab.claims.verdicts import verdict_text
-from bestarm_lab.paper import Shown, printed_in
+from bestarm_lab.paper import Shown
 from bestarm_lab.results import read_robustness, read_verdicts
 from bestarm_lab.study import load_study, open_choices
 from bestarm_lab.study_packages import study_names
 
 CLAIM = re.compile(r"\b(?:[A-Z]+-)?[A-Z]+-[A-Z]\d+[a-z]*(?:\.[a-z]+)?\b")  # the name of a claim in a text
+_NAMED = re.compile(r"(Figure|Table)(s?) (\d+)[a-z]?((?:(?:, and|,| and| to|[-–]) ?\d+[a-z]?)*)")
 CONVENTIONS = {"as_written": "text", "as_coded": "code"}  # the words of the site
 
 
@@ -266,6 +267,17 @@ def told(words: str) -> str:
     words = re.sub(r" -(?=[\d.])", " −", words)
     words = COUNTED.sub(r"\1 by their estimates, \2 to \3 by the tests", words)
     return re.sub(r"; (\d+) say nothing", r"; left out are \1 more that cannot decide", words)
+
+
+def printed_in(text: str) -> list[str]:
+    """Return the figures and tables of a paper that a text names, such as Figure 8, Figure 9 of "Figures 8 to 9"."""
+    found: list[str] = []
+    for kind, plural, first, rest in _NAMED.findall(re.sub(r" \([^)]*\)|,? (left|right)(?=,| |$)", "", text)):
+        numbers = [int(first)]
+        for sign, number in re.findall(r"(to|[-–]|,|and) ?(\d+)", rest if plural else ""):
+            numbers += range(numbers[-1] + 1, int(number) + 1) if sign in ("to", "-", "–") else [int(number)]
+        found += [f"{kind} {number}" for number in numbers]
+    return list(dict.fromkeys(found))
 
 
 def figure_of(claim: Record) -> tuple[str, Shown] | None:

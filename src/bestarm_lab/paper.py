@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 from bestarm_lab.yaml_keys import YamlKeys, choice
 
 STATUS = ("complete", "part of the data", "replaced data", "redrawn")
-_NAMED = re.compile(r"(Figure|Table)(s?) (\d+)[a-z]?((?:(?:, and|,| and| to|[-–]) ?\d+[a-z]?)*)")
 
 
 @dataclass(frozen=True)
@@ -83,17 +81,6 @@ def read_paper(paper: Mapping[str, Any], file: str = "paper.yaml") -> Paper:
     prints.done()
     given.done()
     return Paper(**texts, prints=counts, figures=figures)
-
-
-def printed_in(text: str) -> list[str]:
-    """Return the figures and tables of a paper that a text names, such as Figure 8, Figure 9 of "Figures 8 to 9"."""
-    found: list[str] = []
-    for kind, plural, first, rest in _NAMED.findall(re.sub(r" \([^)]*\)|,? (left|right)(?=,| |$)", "", text)):
-        numbers = [int(first)]
-        for sign, number in re.findall(r"(to|[-–]|,|and) ?(\d+)", rest if plural else ""):
-            numbers += range(numbers[-1] + 1, int(number) + 1) if sign in ("to", "-", "–") else [int(number)]
-        found += [f"{kind} {number}" for number in numbers]
-    return list(dict.fromkeys(found))
 
 
 def _shown(given: YamlKeys) -> Shown:

@@ -24,6 +24,7 @@ TEMPLATES = [
     "papers/gpoo.html",
     "algorithms/gpoo.html",
     "gallery.html",
+    "printed.html",
     "replays/index.html",
     "replays/gse.html",
     "replays/tree.html",
@@ -79,10 +80,15 @@ def test_the_table_is_filtered_and_the_address_tells_how(visit):
 
 def test_the_table_is_sorted_by_a_column(visit):
     page = visit("claims/index.html?paper=gse")
-    names = lambda: shown_rows(page).locator("th").all_inner_texts()
+
+    def names():
+        return shown_rows(page).locator("th").all_inner_texts()
+
+    def words():
+        return [t for t in shown_rows(page).locator("td:nth-child(3)").all_inner_texts() if t]
+
     as_in_the_paper = names()
     head = page.get_by_role("columnheader", name="text")
-    words = lambda: [t for t in shown_rows(page).locator("td:nth-child(3)").all_inner_texts() if t]
     head.get_by_role("button").click()
     assert head.get_attribute("aria-sort") == "ascending"
     assert words() == sorted(words())

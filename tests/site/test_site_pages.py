@@ -12,7 +12,7 @@ import pytest
 from bestarm_site import benchmarks, cards, comparisons, decisions, pages, printed, runs, source
 from bestarm_site.cards import card
 from bestarm_site.narrow_figures import narrow_of
-from bestarm_site.records import controls, figure_of, number, of_study, plain, records, told
+from bestarm_site.records import controls, figure_of, number, of_study, plain, printed_in, records, told
 
 import bestarm
 from benchmarks import what_to_use_comparison as what_to_use
@@ -20,7 +20,6 @@ from bestarm_lab.claims.records import Exact
 from bestarm_lab.claims.report import queries
 from bestarm_lab.notebooks.runner import notebooks_of
 from bestarm_lab.notebooks.score import disagreements
-from bestarm_lab.paper import printed_in
 from bestarm_lab.paths import ROOT
 from bestarm_lab.study import load_study
 from bestarm_lab.study_packages import claim_ids, study_names
