@@ -97,7 +97,7 @@ NEEDED = {"n_best": 3, "budget": 400, "sigma": 0.1, "batch": 5, "rounds": 10, "o
 
 
 def code(name: str) -> str:
-    """Return a whole example: a search by a policy over some candidates, or over cells of a box, and its first batch."""
+    """Return a whole example: a search over some candidates, or over cells of a box, and its first batch."""
     if any("cells of a box" in told for told in facts(name).values()):
         return BOX.format(name=name, call=call(name).removeprefix("bestarm."))
     return TABLE.format(call=call(name))

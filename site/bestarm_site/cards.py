@@ -190,8 +190,8 @@ def _facts(claim: Record, verdict: Verdict, entry: dict[str, Any]) -> str:
     lines = [f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>" for name, text in pairs]
     first = sum(name in ("claimed", "comparisons") for name, _ in pairs)
     if len(lines) > first + 1:
-        more = f'<details class="more"><summary>Statistics</summary><dl class="facts">{"".join(lines[first:])}</dl></details>'
-        return f'<dl class="facts">{"".join(lines[:first])}</dl>{more}'
+        more = f'<summary>Statistics</summary><dl class="facts">{"".join(lines[first:])}</dl>'
+        return f'<dl class="facts">{"".join(lines[:first])}</dl><details class="more">{more}</details>'
     return f'<dl class="facts">{"".join(lines)}</dl>'
 
 

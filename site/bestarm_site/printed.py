@@ -12,7 +12,7 @@ from bestarm_site.source import picture_of
 
 TEXT = """# The papers' figures and tables
 
-Every figure and table of the five papers, with ours of it and the verdicts on the claims whose place in the paper it is.
+Every figure and table of the five papers, with ours of it and the verdicts on the claims that the paper makes there.
 Where one of our pictures stands for several of a paper, it is listed with each of them.
 
 *Complete*: made anew from the paper's own kind of data. *Part of the data*: from as much of them as is public.

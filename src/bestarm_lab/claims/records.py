@@ -98,7 +98,7 @@ class Claim:
         One of `bestarm_lab.claims.kinds.QUANTIFIERS`, by the words of the sentence: of how many comparisons it
         speaks.
     because : mapping
-        Why it was not confirmed: an entry of `bestarm_lab.quoted` with its table, ``from``; empty where nothing is said.
+        Why it was not confirmed: an entry of `bestarm_lab.quoted` with its table, ``from``; empty if nothing is said.
     """
 
     id: str
