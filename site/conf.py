@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import sys
+from html import unescape
 from importlib.metadata import distribution
 from pathlib import Path
 
 from bestarm_site import links, runs
 from bestarm_site.narrow_figures import narrow_of
+from bestarm_site.records import records
 from sphinx.application import Sphinx
 
 import bestarm
@@ -117,6 +120,32 @@ def cut_figures(app: Sphinx) -> dict[str, dict[str, list[str]]]:
     return {name: made for name, file in drawn.items() if (made := runs.write_alone(file, pictures, name))}
 
 
+EXCERPT = 6000  # letters of a page that the search page can quote
+
+
+def write_search(app: Sphinx, exception: Exception | None) -> None:
+    """Write what the search page knows beside its index: where each claim's card is, and how each page begins."""
+    if exception is not None:
+        return
+    pages = {}
+    for page in Path(app.outdir).rglob("*.html"):
+        found = re.search(r'<article role="main"[^>]*>(.*)</article>', page.read_text(encoding="utf-8"), re.DOTALL)
+        if found:
+            text = re.sub(r"<(script|style|svg|nav)\b.*?</\1>|<[^>]*>", " ", found.group(1), flags=re.DOTALL)
+            name = page.relative_to(app.outdir).with_suffix("").as_posix()
+            pages[name] = " ".join(unescape(text).replace("#", " ").split())[:EXCERPT]
+    claims = {claim.id.lower(): f"{claim.page}.html#{claim.id}" for claim in records().values()}
+    told = json.dumps({"claims": claims, "pages": pages}, ensure_ascii=False, separators=(",", ":"))
+    (Path(app.outdir) / "_static" / "search_pages.js").write_text(f"window.BESTARM_SEARCH={told};", encoding="utf-8")
+
+
+def add_search(app: Sphinx, page: str, template: str, context: dict[str, object], tree: object) -> None:
+    """Give the search page its two scripts."""
+    if page == "search":
+        app.add_js_file("search_pages.js", priority=100)
+        app.add_js_file("search.js", priority=101)
+
+
 def change_pages(app: Sphinx, exception: Exception | None) -> None:
     """Change in the made pages what Sphinx has no setting for."""
     if exception is None:
@@ -166,5 +195,7 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-docstring", add_references, priority=400)  # before numpydoc
     app.connect("doctree-resolved", links.link_claims)
     app.connect("doctree-resolved", links.explain_names)
+    app.connect("html-page-context", add_search)
     app.connect("build-finished", copy_mathjax)
+    app.connect("build-finished", write_search)
     app.connect("build-finished", change_pages)

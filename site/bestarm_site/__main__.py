@@ -16,7 +16,7 @@ from bestarm_lab.notebooks.runner import notebooks_of
 from bestarm_lab.paths import FIGURES, ROOT
 from bestarm_lab.study import load_study
 from bestarm_lab.study_packages import study_names
-from bestarm_site import algorithms, benchmarks, cards, comparisons, decisions, pages, replays, source
+from bestarm_site import algorithms, benchmarks, cards, comparisons, decisions, pages, printed, replays, source
 from bestarm_site.narrow_figures import draw
 
 HERE = Path(__file__).parents[1]
@@ -44,6 +44,7 @@ def root_page() -> str:
         "All claims <claims/index>",
         "Text against code <text_and_code>",
         "How a verdict is reached <docs/verdicts>",
+        "The papers' figures <printed>",
         "Replays <replays/index>",
     ]
     parts = {
@@ -67,6 +68,7 @@ def write_pages(folder: Path) -> None:
         "claims/index.md": pages.claims_index(),
         "text_and_code.md": pages.text_and_code(),
         "gallery.md": pages.gallery(),
+        "printed.md": printed.page(),
         "benchmarks.md": benchmarks.page(),
         "algorithms/index.md": algorithms.index(),
         "paths.md": (HERE / "pages" / "paths.md").read_text(encoding="utf-8"),
@@ -116,6 +118,10 @@ def main(arguments: list[str] | None = None) -> int:
         [*options, "-d", str(given.output / "doctrees"), *(["-E"] if given.fresh else []), str(folder), str(html)]
     )
     failed = failed or write_paper(["--output", str(html / "paper.html")])
+    if not failed:
+        paper = html / "paper.html"
+        back = '<body>\n<nav class="back"><a href="index.html">← bestarm</a></nav>'
+        paper.write_text(paper.read_text(encoding="utf-8").replace("<body>", back, 1), encoding="utf-8")
     size = sum(p.stat().st_size for p in html.rglob("*") if p.is_file()) / 1e6
     times = f"{written - began:.0f} s for the sources, {time.perf_counter() - written:.0f} s for the pages"
     print(f"{html}: {size:.1f} MB, {times}")

@@ -88,16 +88,38 @@ def facts(name: str) -> dict[str, str]:
     return next((told for names, told in _facts() if f"`{name}`" in names), {})
 
 
+TABLE = """import bestarm
+import numpy as np
+import pandas as pd
+
+table = np.random.default_rng(0).uniform(size=(40, 3))
+candidates = pd.DataFrame(table, columns=["a", "b", "c"])
+search = bestarm.Search(candidates, {call})
+batch = search.ask()
+"""
+BOX = """from bestarm import Partition, Streams, {name}
+
+space = Partition(arity=2, n_representatives=10)
+policy = {call}
+state = policy.start(space, Streams.first(1))
+asked = policy.ask(state)
+points = space.representatives(asked.arms[0])
+"""
+NEEDED = {"n_best": 3, "budget": 400, "sigma": 0.1, "batch": 5, "rounds": 10, "optimism": 0.1}
+
+
 def code(name: str) -> str:
-    """Return three lines that make a search by a policy and ask it."""
-    return f"policy = {call(name)}\nsearch = bestarm.Search(candidates, policy)\nbatch = search.ask()"
+    """Return a whole example: a search over some candidates, or over cells of a box, and its first batch."""
+    if any("cells of a box" in told for told in facts(name).values()):
+        return BOX.format(name=name, call=call(name).removeprefix("bestarm."))
+    return TABLE.format(call=call(name))
 
 
 def call(name: str) -> str:
     """Return a call of a constructor with the settings that it needs."""
     parameters = inspect.signature(getattr(bestarm, name)).parameters.values()
     needed = [p.name for p in parameters if p.default is inspect.Parameter.empty and p.kind != p.VAR_KEYWORD]
-    return f"bestarm.{name}({', '.join(f'{n}=...' for n in needed)})"
+    return f"bestarm.{name}({', '.join(f'{n}={NEEDED[n]}' for n in needed)})"
 
 
 def card(name: str, entry: dict[str, Any]) -> str:
@@ -107,9 +129,8 @@ def card(name: str, entry: dict[str, Any]) -> str:
         source = f"/notebooks/{entry['study']}/{entry['notebook']}.ipynb"
         lines += ["$$", shown, "$$", "", f"From [its notebook]({source}), where every symbol is explained.", ""]
     steps = "\n".join(f"{i}. {step}" for i, step in enumerate(entry["steps"], 1))
-    lines += ["::::{grid} 1 1 2 2", ":gutter: 3", "", ":::{grid-item}", "**Each round**", "", steps, ":::", ""]
-    lines += [":::{grid-item}", "**In code**", "", "```python", code(name), "```", ""]
-    lines += [f"{{py:obj}}`All settings <bestarm.{name}>`", ":::", "::::", ""]
+    lines += ["**Each round**", "", steps, "", "**In code**", "", "```python", code(name).rstrip(), "```", ""]
+    lines += [f"{{py:obj}}`All settings <bestarm.{name}>`", ""]
     if path := page_of(name):
         first = next(other for other in described() if page_of(other) == path)
         text = (ROOT / path).read_text(encoding="utf-8").rstrip()

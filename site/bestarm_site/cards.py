@@ -7,10 +7,12 @@ import re
 from html import escape
 from typing import Any
 
+from bestarm_lab.paths import ROOT
+from bestarm_lab.quoted import reason
 from bestarm_lab.study import load_study
-from bestarm_site.comparisons import Dots
+from bestarm_site.comparisons import Dots, first_rows
 from bestarm_site.records import CONVENTIONS, Record, Verdict, controls, figure_of, number, of_study
-from bestarm_site.source import in_repository
+from bestarm_site.source import in_repository, picture_of
 
 RUN_AS = {"as_written": "the paper's text", "as_coded": "the authors' code"}
 OF_PLACE = {"reading": "another reading of", "control": "a control of", "prediction": "a prediction about"}
@@ -25,15 +27,14 @@ def chip(verdict: Verdict, convention: str, *, named: bool = True, brief: bool =
     """Return a verdict as a small coloured word; a brief one without what belongs to it."""
     kind = verdict.word.replace(" ", "-")
     label = f'<span class="chip-of">{CONVENTIONS[convention]}</span>' if named else ""
-    beside = verdict.word == "mixed" or (verdict.word == "confirmed" and verdict.against > 0)
-    words = verdict.words if beside or not brief else verdict.word
+    words = verdict.word if brief else verdict.words
     return f'<span class="chip chip-{escape(kind)}" title="{escape(verdict.words)}">{label}{escape(words)}</span>'
 
 
-def chips(claim: Record) -> str:
+def chips(claim: Record, *, brief: bool = False) -> str:
     """Return the verdicts of a claim as chips; text and code are named where there are both."""
     both = len(claim.verdicts) > 1
-    return " ".join(chip(v, c, named=both or c == "as_coded") for c, v in claim.verdicts.items())
+    return " ".join(chip(v, c, named=both or c == "as_coded", brief=brief) for c, v in claim.verdicts.items())
 
 
 def paper_link(study: str) -> tuple[str, str]:
@@ -79,7 +80,8 @@ SWITCH = """<div class="switch-bar" role="group" aria-label="Which run is shown 
 def card(claim: Record, dots: Dots) -> str:
     """Return the card of a claim with this project's statements about it, folded."""
     opening = f'<div class="card-head" id="{claim.id}"><div class="card-chips">{chips(claim)}</div></div>'
-    lines = [f"## {claim.id}", "", raw(opening), claim.text, "", raw(body(claim, dots)), details_of(claim, dots)]
+    lines = [f"## {claim.id}", "", raw(opening), claim.text, "", why(claim)]
+    lines += [raw(body(claim, dots)), details_of(claim, dots)]
     mine = controls(claim)
     if mine:
         lines += [raw(f'<details class="controls"><summary>{_count(mine)} on this claim</summary>')]
@@ -91,6 +93,33 @@ def card(claim: Record, dots: Dots) -> str:
             )
             lines += [raw(head), other.text, "", raw(body(other, dots)), details_of(other, dots), raw("</div>")]
         lines += [raw("</details>")]
+    return "\n".join(lines)
+
+
+def because(claim: Record) -> str:
+    """Return why a claim is refuted or holds in part, in words; nothing of other claims, or where nothing is said."""
+    told = load_study(claim.study).claims[claim.id].because
+    fails = {verdict.word for verdict in claim.verdicts.values()} & {"refuted", "mixed"}
+    return reason(claim.study, claim.notebook, told) if told and fails else ""
+
+
+def why(claim: Record) -> str:
+    """Return why a claim is refuted or holds in part, with the figure that shows it; unfolded on a headline's card."""
+    words = because(claim)
+    named = load_study(claim.study).claims[claim.id].because if words else {}
+    told = named.get("figure", "" if "." in named.get("from", ".") else named.get("from"))
+    lines = [f"**Why:** {words}", ""] if words else []
+    if told:
+        notebook, _, file = told.rpartition("/")
+        path = f"figures/{claim.study}/{notebook or claim.notebook}/{file}.png"
+        anchor = figure_anchor(claim.study, notebook or claim.notebook, file)
+        link = f"[The numbers behind it](/gallery_all/{claim.study}.md#{anchor})"
+        if (ROOT / path).is_file():
+            opened = " open" if claim.level == "headline" else ""
+            lines += [raw(f'<details class="why"{opened}><summary>The figure behind it</summary>')]
+            lines += [f"![{words}](/{picture_of(path)})", "", link, "", raw("</details>")]
+        else:
+            lines += [link, ""]
     return "\n".join(lines)
 
 
@@ -111,12 +140,13 @@ def _panel(claim: Record, convention: str, dots: Dots) -> str:
     plot = ""
     if entry.get("dots") and entry.get("relation"):
         # room for the picture, so that a link to a later card arrives there
-        room = 155 + round(max(34, len(entry["dots"]) * max(4, min(18, 330 / len(entry["dots"])))))
+        n = len(entry["dots"])
+        room = 210 + round(max(34, n * (28 if 1 < n <= 12 else max(4, min(18, 330 / n)))))
         plot = f'<div class="plot" data-key="{escape(key)}" style="min-height:{room}px"></div>'
     elif verdict.decided_by:
         plot = f'<p class="found">{escape(verdict.decided_by)}</p>'
     words = f'<span class="panel-of">Run as {RUN_AS[convention]}</span>' if len(claim.verdicts) > 1 else ""
-    return f'<div class="panel" data-convention="{convention}">{words}{plot}<dl class="facts">{facts}</dl></div>'
+    return f'<div class="panel" data-convention="{convention}">{words}{plot}{facts}</div>'
 
 
 NEEDS = {  # words of sentences, by how many comparisons they speak of
@@ -134,6 +164,8 @@ def _facts(claim: Record, verdict: Verdict, entry: dict[str, Any]) -> str:
     if verdict.comparisons:
         needs = "as the claim names it" if entry.get("named") else NEEDS.get(claim.quantifier, claim.quantifier)
         counts = f"{verdict.confirming} for, {verdict.undecided} open, {verdict.against} against the claim"
+        held = re.match(r"(\d+ of \d+) cells by their estimates", verdict.decided_by)
+        counts = f"by their estimates {held.group(1)} are as claimed; significantly {counts}" if held else counts
         pairs.append(("comparisons", f"{counts}; it needs {verdict.needed} of {verdict.comparisons} ({needs})"))
     if verdict.on_average and verdict.average_p is not None:
         mean = f"{verdict.on_average}: {verdict.average} over comparisons, adjusted p {_p(verdict.average_p)}"
@@ -155,7 +187,12 @@ def _facts(claim: Record, verdict: Verdict, entry: dict[str, Any]) -> str:
     if becomes:
         none = "" if len(becomes) > 1 else "no margin to move; "
         pairs.append(("other margins", none + ", ".join(becomes)))
-    return "".join(f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>" for name, text in pairs)
+    lines = [f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>" for name, text in pairs]
+    first = sum(name in ("claimed", "comparisons") for name, _ in pairs)
+    if len(lines) > first + 1:
+        more = f'<summary>Statistics</summary><dl class="facts">{"".join(lines[first:])}</dl>'
+        return f'<dl class="facts">{"".join(lines[:first])}</dl><details class="more">{more}</details>'
+    return f'<dl class="facts">{"".join(lines)}</dl>'
 
 
 def _robustness(claim: Record) -> str:
@@ -209,7 +246,7 @@ def details_of(claim: Record, dots: Dots) -> str:
     files = ", ".join(_file_link(file) for file in entry.get("files", []))
     more = ""
     if files:
-        more += f"<p>Rows: {files}</p>"
+        more += f"<p>Rows: {files}</p>" + "".join(map(first_rows, entry["files"][:1]))
     if queries:
         more += f'<pre class="queries">{escape(queries)}</pre>'
     folded = f'<details class="behind"><summary>The rows behind it</summary>{more}</details>' if more else ""

@@ -59,6 +59,15 @@ def rows_behind(study: str, experiment: str, at_scale: bool) -> str:
 
 
 @cache
+def first_rows(file: str, most: int = 4) -> str:
+    """Return the first rows of a file as a table in HTML, without what every row has alike."""
+    rows = next(pyarrow.parquet.ParquetFile(ROOT / file).iter_batches(batch_size=most)).to_pandas()
+    shown = rows.drop(columns=[name for name in ("key", "data") if name in rows])
+    table = shown.to_html(index=False, border=0, float_format="%.4g", classes="first-rows")
+    return f'<div class="table-wrapper">{table}</div>'
+
+
+@cache
 def _columns(file: str) -> list[str]:
     return list(pyarrow.parquet.read_schema(ROOT / file).names)
 

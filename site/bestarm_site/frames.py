@@ -1,4 +1,4 @@
-"""``python -m bestarm_site.frames``: the first frame of each replay as SVG, as the script of the made site draws it.
+"""``python -m bestarm_site.frames``: the frame that each replay begins with, as SVG, drawn by the made site.
 
 A page shows it until its script runs, and in its place where scripts are off. Needs the made site and a Chromium.
 """

@@ -1,11 +1,12 @@
 """Narrow variants of figures, for phones: drawn by their notebooks from committed rows, kept in ``build/narrow``.
 
-A notebook is executed only where its figures, or its own text, are not those of which variants are there.
+A notebook is executed only where its figures, or its code, are not those of which variants are there.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import sys
@@ -28,8 +29,10 @@ def narrow_of(drawn: Path) -> Path:
 
 
 def state_of(notebook: Path) -> str:
-    """Return a hash of a notebook and of the numbers of its figures."""
-    digest = hashlib.sha256(notebook.read_bytes())
+    """Return a hash of the code of a notebook and of the numbers of its figures."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    digest = hashlib.sha256("\n\n".join(code).encode())
     for file in sorted((FIGURES / notebook.parent.name / notebook.stem).glob("*.csv")):
         digest.update(file.read_bytes())
     return digest.hexdigest()

@@ -20,12 +20,18 @@ from bestarm_lab.results import read_comparisons, read_verdicts
 from bestarm_lab.study import load_study
 from bestarm_lab.study_packages import study_names
 from bestarm_site import comparisons
-from bestarm_site.cards import chip, chips, figure_anchor, paper_link, raw
+from bestarm_site.cards import because, chip, chips, figure_anchor, paper_link, raw
 from bestarm_site.records import CONVENTIONS, Record, Verdict, number, of_study, records
 from bestarm_site.source import in_repository, picture_of, short_title
 
 HERE = Path(__file__).parents[1]
 CODES = {word: convention for convention, word in CONVENTIONS.items()}
+WEIGHTS = {  # of a claim in its paper, by its level
+    "headline": "main claims",
+    "section": "findings of a section",
+    "detail": "details",
+    "theorem": "theorems",
+}
 SHOWN_AT_ONCE = 8  # claims of one list of a summary; the others are folded
 ORDER = ("linear_topm", "gpoo", "gse", "oae", "dpp_bbo")
 
@@ -64,6 +70,7 @@ FIELDS = {
     "effect": lambda v: number(v.effect),
     "word": lambda v: v.word,
     "cells": _cells,
+    "confirming": lambda v: str(v.confirming),
     "comparisons": lambda v: f"{v.confirming} of {v.comparisons}",
     "needed": lambda v: str(v.needed),
     "against": lambda v: str(v.against),
@@ -108,7 +115,7 @@ def home() -> str:
         "run that you can repeat with one command.",
         "",
     ]
-    lines += ["[All claims, with filters](/claims/index.md) · [Read in ten minutes, or in an hour](/paths.md)", ""]
+    lines += [(HERE / "pages" / "home_start.md").read_text(encoding="utf-8")]
     lines += ["## Five stories", ""]
     for study in studies():
         entry = told().get(study, {})
@@ -211,8 +218,11 @@ def _headline(line: pd.Series, compared: pd.DataFrame) -> str:
 
 def claims_index() -> str:
     """Return the table of all claims, which is filtered in the browser."""
-    columns = ["claim", "", "text", "code", "for / open / against", "effect that decides"]
-    head = "".join(f'<th scope="col">{c or "<span class=sr-only>statement</span>"}</th>' for c in columns)
+    columns = {"claim": "", "statement": "", "text": "", "code": "", "for / open / against": "number"}
+    head = "".join(
+        f'<th scope="col" aria-sort="none" data-sort="{kind}"><button type="button">{words}</button></th>'
+        for words, kind in columns.items()
+    )
     body = "".join(
         _claim_row(claim) for study in studies() for claim in [*of_study(study), *of_study(study, ours=True)]
     )
@@ -224,12 +234,12 @@ def claims_index() -> str:
         [
             _select("paper", "Paper", papers),
             _select("verdict", "Verdict", {w: w for w in words}),
-            _select("run", "Run as", {"text": "paper's text", "code": "authors' code"}),
-            _select("level", "Level", {level: level for level in levels}),
-            _select("kind", "Decided by", {"test": "test", "exact": "exact check"}),
-            _select("parts", "Text and code", {"yes": "differ"}),
-            _select("whose", "Whose", {"paper": "the paper's", "ours": "ours about it"}, "paper"),
-            '<label class="search-words">Words <input type="search" name="words" autocomplete="off"></label>',
+            _select("run", "Algorithm as in", {"text": "the paper's text", "code": "the authors' code"}),
+            _select("level", "Weight in the paper", {level: WEIGHTS[level] for level in levels}),
+            _select("kind", "Checked by", {"test": "runs and a test", "exact": "calculation"}),
+            _select("parts", "Text and code give", {"yes": "different verdicts"}),
+            _select("whose", "Stated by", {"paper": "the paper", "ours": "us, about it"}, "paper"),
+            '<label class="search-words">With the words <input type="search" name="words" autocomplete="off"></label>',
             '<button type="reset">Reset</button>',
         ]
     )
@@ -278,17 +288,11 @@ def _claim_row(claim: Record) -> str:
         for c, v in verdicts.items()
     )
     link = f'<a href="{claim.study}.html#{claim.id}">{claim.id}</a>'
+    counts = "<br>".join(dict.fromkeys(verdict.counts for verdict in claim.verdicts.values()))
     return (
         f'<tr {attributes}><th scope="row">{link}</th><td class="statement">{escape(claim.text)}<br>'
-        f'<span class="muted">{escape(claim.where)}</span></td>{shown}<td class="effect">{_both(claim, "counts")}</td>'
-        f'<td class="effect">{_both(claim, "numbers")}</td></tr>'
+        f'<span class="muted">{escape(claim.where)}</span></td>{shown}<td class="effect">{counts}</td></tr>'
     )
-
-
-def _both(claim: Record, field: str) -> str:
-    """Return a field of a claim's verdicts, a line for each where they differ."""
-    said = [escape(str(getattr(verdict, field))) for verdict in claim.verdicts.values()]
-    return "<br>".join(dict.fromkeys(said))
 
 
 def text_and_code() -> str:
@@ -408,7 +412,11 @@ def _list(claims: list[Record]) -> str:
     if not claims:
         return "None.\n"
     main = sorted(claims, key=lambda r: r.level != "headline")
-    items = [f'<li><a href="../{r.page}.html#{r.id}">{r.id}</a> {escape(r.text)} {chips(r)}</li>' for r in main]
+    items = [
+        f'<li><a href="../{r.page}.html#{r.id}">{r.id}</a> {escape(r.text)} {chips(r)}'
+        + (f'<br><span class="muted">{escape(why)}</span></li>' if (why := because(r)) else "</li>")
+        for r in main
+    ]
     text = f'<ul class="claim-list">{"".join(items[:SHOWN_AT_ONCE])}</ul>'
     if len(items) > SHOWN_AT_ONCE:
         rest = "".join(items[SHOWN_AT_ONCE:])
@@ -421,24 +429,18 @@ def _list(claims: list[Record]) -> str:
 def gallery() -> str:
     """Return the gallery: the pictures that show most, with their numbers and their command."""
     lines = ["# Gallery", "", "A few figures of each study, each with its numbers and the command that redraws it.", ""]
+    lines += ["[The papers' own figures and tables, one by one](/printed.md).", ""]
     for study in studies():
         paper = load_study(study).paper
-        lines += [f"## {paper.title}", "", ":::::{grid} 1 1 2 2", ":gutter: 3", ""]
+        lines += [f"## {paper.title}", ""]
         for shown in paper.figures.values():
             picture = FIGURES / study / shown.notebook / f"{shown.file}.png"
             if shown.gallery and picture.is_file():
                 path, numbers = picture.relative_to(ROOT).as_posix(), picture.with_suffix(".csv")
                 csv = f" · {{download}}`CSV </{path[:-4]}.csv>`" if numbers.is_file() else ""
                 notebook = f"/notebooks/{study}/{shown.notebook}.ipynb"
-                lines += ["::::{grid-item-card}", f"[![{shown.alt}](/{picture_of(path)})]({notebook})", ""]
-                lines += [
-                    f"**{shown.title}**",
-                    "",
-                    ":::{card-footer}",
-                    f"[Notebook]({notebook}){csv} · `dvc repro -s -f {study}@{shown.notebook}`",
-                ]
-                lines += [":::", "::::", ""]
-        lines += [":::::", ""]
+                lines += [f"### {shown.title}", "", f"[![{shown.alt}](/{picture_of(path)})]({notebook})", ""]
+                lines += [f"[Notebook]({notebook}){csv} · `dvc repro -s -f {study}@{shown.notebook}`", ""]
     return "\n".join(lines)
 
 

@@ -22,6 +22,7 @@ from bestarm_lab.study import load_study, open_choices
 from bestarm_lab.study_packages import study_names
 
 CLAIM = re.compile(r"\b(?:[A-Z]+-)?[A-Z]+-[A-Z]\d+[a-z]*(?:\.[a-z]+)?\b")  # the name of a claim in a text
+_NAMED = re.compile(r"(Figure|Table)(s?) (\d+)[a-z]?((?:(?:, and|,| and| to|[-–]) ?\d+[a-z]?)*)")
 CONVENTIONS = {"as_written": "text", "as_coded": "code"}  # the words of the site
 
 
@@ -268,6 +269,17 @@ def told(words: str) -> str:
     return re.sub(r"; (\d+) say nothing", r"; left out are \1 more that cannot decide", words)
 
 
+def printed_in(text: str) -> list[str]:
+    """Return the figures and tables of a paper that a text names, such as Figure 8, Figure 9 of "Figures 8 to 9"."""
+    found: list[str] = []
+    for kind, plural, first, rest in _NAMED.findall(re.sub(r" \([^)]*\)|,? (left|right)(?=,| |$)", "", text)):
+        numbers = [int(first)]
+        for sign, number in re.findall(r"(to|[-–]|,|and) ?(\d+)", rest if plural else ""):
+            numbers += range(numbers[-1] + 1, int(number) + 1) if sign in ("to", "-", "–") else [int(number)]
+        found += [f"{kind} {number}" for number in numbers]
+    return list(dict.fromkeys(found))
+
+
 def figure_of(claim: Record) -> tuple[str, Shown] | None:
     """Return the study's figure that a claim is about: of the number that its place names, else of its notebook.
 
@@ -275,8 +287,8 @@ def figure_of(claim: Record) -> tuple[str, Shown] | None:
     """
     figures = load_study(claim.study).paper.figures
     mine = {title: shown for title, shown in figures.items() if shown.notebook == claim.notebook}
-    for number_of in re.findall(r"(?:Figures?|Tables?) (\d+)", claim.where):
+    for name in printed_in(claim.where):
         for title, shown in [*mine.items(), *figures.items()]:
-            if re.match(rf"(Figure|Table)s? (\d+ and )?{number_of}\b", title) and shown.file.startswith("fig"):
+            if name in printed_in(title) and shown.file.startswith("fig"):
                 return title, shown
     return next(((title, shown) for title, shown in mine.items() if shown.gallery), None)

@@ -16,7 +16,7 @@ TITLES = {
 
 
 def first_frame(name: str) -> str:
-    """Return the first frame of a replay, drawn by `bestarm_site.frames`."""
+    """Return the frame that a replay begins with, its end, drawn by `bestarm_site.frames`."""
     picture = (HERE / "replays" / f"{name}.svg").read_text(encoding="utf-8").strip()
     return picture.replace("<svg ", '<svg class="first" ', 1)
 
@@ -27,7 +27,7 @@ def page(name: str) -> str:
     text = (HERE / "pages" / "replays" / f"{name}.md").read_text(encoding="utf-8")
     place = (
         f'<div class="replay" id="replay" data-replay="{name}" role="group" aria-label="{TITLES[name]}">'
-        f"{first_frame(name)}<noscript>This is the first frame; the others are drawn by a script.</noscript></div>"
+        f"{first_frame(name)}<noscript>This is the last frame; the others are drawn by a script.</noscript></div>"
         f'<script type="application/json" id="replay-data">{data}</script>'
         '<script defer src="../_static/replays.js"></script>'
     )

@@ -39,6 +39,27 @@
     return above ? "for" : high < margin ? "against" : "open";
   }
 
+  // What lies on the two sides of the margin: for the claim or against it; of a range both sides are against.
+  function sidesOf(claim) {
+    if (claim.relation === "within") return ["against the claim", "against the claim"];
+    return claim.relation === "below" ? ["better: for the claim", "worse: against it"] : ["worse: against the claim", "better: for it"];
+  }
+
+  // What all names of comparisons begin or end with is said once.
+  function apart(names) {
+    const words = names.map((name) => name.split(/(?<=[,:] |against )/));
+    const same = (i, from) => words.every((w) => w.length > i + 1 && (from ? w.at(-1 - i) : w[i]) === (from ? words[0].at(-1 - i) : words[0][i]));
+    let head = 0, tail = 0;
+    while (names.length > 1 && same(head, false)) head++;
+    while (names.length > 1 && words.every((w) => w.length > head + tail + 1) && same(tail, true)) tail++;
+    return words.map((w) => w.slice(head, w.length - tail).join("").replace(/(,|:| against) $/, ""));
+  }
+  // A comparison's name in the room that there is.
+  const short = (name, width) => { const most = Math.floor(width / 6.2); return name.length > most ? `${name.slice(0, most - 1)}…` : name; };
+
+  const table = (claim) => ["comparison,effect,low,high,n,state"]
+    .concat(claim.dots.map((d) => [`"${d.name.replaceAll('"', '""')}"`, d.effect, d.low ?? "", d.high ?? "", d.n, d.state].join(","))).join("\n") + "\n";
+
   function ticks(from, to, log) {
     if (log) {
       const found = [];
@@ -62,8 +83,8 @@
     claim.log = log;
     const dots = [...claim.dots].sort((a, b) => a.effect - b.effect);
     const width = Math.max(300, Math.min(760, place.clientWidth || 640));
-    const row = Math.max(4, Math.min(18, 330 / dots.length));
-    const height = Math.max(34, row * dots.length), top = 18, bottom = 26, side = 14;
+    const row = Math.max(4, Math.min(18, 330 / dots.length)), named = dots.length > 1 && dots.length <= 12 && width > 480;
+    const height = Math.max(34, (named ? 28 : row) * dots.length), top = 18, bottom = 42, side = 14;
 
     // The axis shows every effect and the margin; an interval far beyond them is cut.
     const seen = dots.flatMap((d) => [d.effect, d.low ?? d.effect, d.high ?? d.effect]).concat(claimed, claim.margin_low ?? [], claim.margin_high ?? []);
@@ -88,8 +109,9 @@
       make("text", { x: x(v), y: top + height + 16, "text-anchor": "middle" }, svg, say(v));
     }
     make("line", { class: "set", x1: x(claimed), x2: x(claimed), y1: top, y2: top + height }, svg);
+    const names = apart(dots.map((dot) => dot.name));
     const marks = dots.map((dot, i) => {
-      const y = top + (height / dots.length) * (i + 0.5);
+      const y = top + (height / dots.length) * (i + (named ? 0.72 : 0.5));
       const group = make("g", { class: "row" }, svg);
       make("rect", { class: "hit", x: 0, width, y: y - height / dots.length / 2, height: height / dots.length }, group);
       if (dot.low !== dot.high) make("line", { class: "interval", x1: x(dot.low ?? -1e300), x2: x(dot.high ?? 1e300), y1: y, y2: y }, group);
@@ -97,9 +119,13 @@
       const mark = make("circle", { class: "mark", cx: x(dot.effect), cy: y, r }, group);
       const words = `${dot.name}: ${say(dot.effect)}` + (dot.low !== dot.high && dot.low !== null && dot.high !== null ? ` [${say(dot.low)}, ${say(dot.high)}]` : "") + `, n = ${dot.n}`;
       make("title", {}, group, words);
+      if (named) make("text", { class: "dot-name", x: side, y: y - 9 }, group, short(names[i], width));
       group.addEventListener("pointerenter", () => { name.textContent = words; });
       return { dot, group, mark };
     });
+    const [left, right] = sidesOf(claim);
+    make("text", { x: side, y: top + height + 34 }, svg, left && `← ${left}`);
+    make("text", { x: width - side, y: top + height + 34, "text-anchor": "end" }, svg, right && `${right} →`);
     const line = make("line", { class: "margin-line", y1: top - 4, y2: top + height }, svg);
     const mirror = claim.relation === "within" ? make("line", { class: "margin-line", y1: top - 4, y2: top + height }, svg) : null;
     const handle = make("circle", { class: "handle", cy: top - 8, r: 7 }, svg);
@@ -113,6 +139,9 @@
     label.htmlFor = slider.id;
     const reset = element("button", { type: "button" }, controls, "As set");
     const said = element("p", { class: "plot-said", role: "status" }, place);
+    const csv = element("a", { class: "plot-csv", download: `${place.dataset.key.replace("|", "_")}.csv` }, place, "These comparisons as CSV");
+    csv.addEventListener("click", () => { csv.href = URL.createObjectURL(new Blob([table(claim)], { type: "text/csv" })); });
+    csv.href = "#";
 
     const ahead = (effect) => (claim.relation === "below" ? effect < claimed : claim.relation === "at_least" ? effect >= claimed : effect > claimed);
     function move(margin, exact) {

@@ -49,6 +49,19 @@
     history.replaceState(null, "", location.pathname + (state ? "?" + state : "") + location.hash);
   }
 
+  // A click on a head sorts by its column, a second one the other way, a third one as in the papers.
+  const heads = [...document.querySelectorAll("#claims thead th")];
+  const body = document.querySelector("#claims tbody");
+  const key = (row, i) => { const text = row.cells[i].innerText.trim(); return heads[i].dataset.sort === "number" ? -(parseInt(text, 10) || 0) : text; };
+  heads.forEach((head, i) => head.querySelector("button").addEventListener("click", () => {
+    const now = { none: "ascending", ascending: "descending", descending: "none" }[head.getAttribute("aria-sort")];
+    heads.forEach((other) => other.setAttribute("aria-sort", other === head ? now : "none"));
+    const keys = new Map(rows.map((row) => [row, key(row, i)]));
+    const order = (a, b) => { const [x, y] = [keys.get(a), keys.get(b)]; return (y === "") - (x === "") ? (x === "") - (y === "") : typeof x === "number" ? x - y : x.localeCompare(y, "en", { numeric: true }); };
+    const sorted = now === "none" ? rows : [...rows].sort((a, b) => (now === "ascending" ? 1 : -1) * order(a, b));
+    body.append(...sorted);
+  }));
+
   form.addEventListener("input", changed);
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", () => setTimeout(changed));

@@ -26,7 +26,7 @@
 
   // A frame: controls above, a picture, a slider of steps, a sentence.
   function replay({ controls, steps, draw, words, unit, height }) {
-    const now = { step: 0 };
+    const now = { step: Infinity }; // a replay begins with its end, which is its story
     const bar = html(root, "div", { class: "bar-of" });
     for (const control of controls) {
       now[control.name] = control.start ?? 0;
@@ -99,7 +99,8 @@
       const K = data.arms, low = -2.6, high = 3.4;
       const spent = data.spent;
       replay({
-        controls: [{ name: "run", label: "Run", values: data.panels[0].runs.map((_, i) => `number ${i + 1}`) }],
+        // the first run that GSE-Lin loses and kept rewards do not
+        controls: [{ name: "run", label: "Run", values: data.panels[0].runs.map((_, i) => `number ${i + 1}`), start: Math.max(0, data.panels[0].runs.findIndex((stages, i) => !stages.at(-1).live.includes(data.best) && data.panels[1].runs[i].at(-1).live.includes(data.best))) }],
         steps: () => spent.length,
         unit: "Stage",
         height: (width) => (width < 640 ? 3 * 275 : 268),
@@ -193,7 +194,7 @@
       const peak = data.truth.indexOf(order[0]);
       const seen = (now) => data.runs[strengths[now.strength]].slice(0, now.step);
       replay({
-        controls: [{ name: "strength", label: "Optimism λ", slider: true, values: strengths.map((s) => (s === "0" ? "0 (Greedy)" : s)) }],
+        controls: [{ name: "strength", label: "Optimism λ", slider: true, values: strengths.map((s) => (s === "0" ? "0 (Greedy)" : s)), start: strengths.indexOf("0.1") }],
         steps: () => data.batches + 1,
         unit: "Batch",
         height: () => 300,

@@ -58,6 +58,19 @@
     }, { once: true });
   }
 
+  // A formula or table that is wider than the text is set smaller, as far as it can be read; what is left scrolls.
+  function fit(part) {
+    for (const box of part.querySelectorAll("div.math, .table-wrapper, .claims-wrap")) {
+      const what = box.querySelector("table") ?? box;
+      for (let size = 0.95; size > 0.59 && box.scrollWidth > box.clientWidth; size -= 0.05) {
+        what.style.fontSize = "";
+        what.style.fontSize = `${size * parseFloat(getComputedStyle(what).fontSize)}px`;
+      }
+    }
+  }
+  addEventListener("load", async () => { await window.MathJax?.startup?.promise; fit(document); });
+  for (const fold of document.querySelectorAll("details")) fold.addEventListener("toggle", () => fit(fold));
+
   // wide tables and formulas can be scrolled with the keyboard
   for (const box of document.querySelectorAll(".table-wrapper, div.math, .highlight pre")) {
     if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bestarm_lab.yaml_keys import YamlKeys
+from bestarm_lab.yaml_keys import YamlKeys, choice
+
+STATUS = ("complete", "part of the data", "replaced data", "redrawn")
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,7 @@ class Shown:
     alt: str = ""
     gallery: bool = False  # whether the gallery shows it
     numbers: bool = True  # whether numbers stand behind it; a diagram has none
+    status: str = STATUS[0]  # ``redrawn`` is a drawing of ours in place of one without numbers
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class Paper:
     title: str
     short: str  # what it is about, in a line
     scale: str  # at which scale the study is
+    prints: Mapping[str, int]  # how many figures and tables the paper has: of ``Figure`` and ``Table`` the last number
     figures: Mapping[str, Shown]  # what is drawn of it, by name
 
 
@@ -38,8 +42,11 @@ def read_paper(paper: Mapping[str, Any], file: str = "paper.yaml") -> Paper:
     given = YamlKeys(file, paper)
     texts = {key: given.take(key, str) for key in ("citation", "abbreviation", "title", "short", "scale")}
     figures = {name: _shown(YamlKeys(f"{file}, {name}", entry)) for name, entry in given.take("figures", dict).items()}
+    prints = YamlKeys(f"{file}, prints", given.take("prints", dict))
+    counts = {kind: prints.take(kind, int, 0) for kind in ("Figure", "Table")}
+    prints.done()
     given.done()
-    return Paper(**texts, figures=figures)
+    return Paper(**texts, prints=counts, figures=figures)
 
 
 def _shown(given: YamlKeys) -> Shown:
@@ -47,6 +54,14 @@ def _shown(given: YamlKeys) -> Shown:
     wanted = {} if gallery else {"default": ""}  # the gallery needs words
     notebook, file = (given.take(key, str) for key in ("notebook", "file"))
     title, alt = (given.take(key, str, **wanted) for key in ("title", "alt"))
-    shown = Shown(notebook, file, title, alt, gallery, given.take("numbers", bool, True))
+    shown = Shown(
+        notebook,
+        file,
+        title,
+        alt,
+        gallery,
+        given.take("numbers", bool, True),
+        given.take("status", choice(*STATUS), STATUS[0]),
+    )
     given.done()
     return shown

@@ -36,6 +36,7 @@ from bestarm_lab.yaml_keys import nearest, read_yaml
 
 Query = Mapping[str, Any]
 COUNTED = ["none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+UNKNOWN = "The cause is not known."
 KEYS = ["convention", "panel", "statistic", "x", "series", "group", "id", "name", "replication", "batch"]
 COMPARISONS = {"<=": operator.le, ">=": operator.ge, "!=": operator.ne, "<": operator.lt, ">": operator.gt}
 
@@ -219,12 +220,29 @@ class Quoted:
             raise ValueError(f"{self.study}/{self.part} has {len(places)} places of {self.text!r}; quote words of one.")
         return places[0]
 
+    def filled(self) -> str:
+        """Return the sentence with its numbers.
+
+        Raises
+        ------
+        ValueError
+            If something that must hold does not.
+        """
+        if wrong := self._broken():
+            raise ValueError(f"{self.study}/{self.part}: {self.text}: {', '.join(wrong)}")
+        printed = iter(self.printed())
+        pieces = Formatter().parse(self.text)
+        return "".join(words + ("" if form is None else next(printed)) for words, _, form, _ in pieces)
+
+    def _broken(self, table: pd.DataFrame | None = None) -> list[str]:
+        answers = [(query, self.ask(query, table)) for query in self.holds]
+        return [f"{query} is {found}" for query, found in answers if not _as_said(found, query.get("is", True))]
+
     def fault(self, table: pd.DataFrame | None = None) -> str:
         """Return in one line what is wrong, or nothing; of the figure's own table, another one may be given."""
         says = [" ".join(number.split()) for number in self.found()[1].groups()] if self.text else []
         wrong = [f"{old} is now {new}" for old, new in zip(says, self.printed(table), strict=True) if old != new]
-        answers = [(query, self.ask(query, table)) for query in self.holds]
-        wrong += [f"{query} is {found}" for query, found in answers if not _as_said(found, query.get("is", True))]
+        wrong += self._broken(table)
         return f"{self.study}/{self.part}: {self.text}: {', '.join(wrong)}" if wrong else ""
 
     def rewrite(self) -> None:
@@ -293,6 +311,14 @@ def _entry(study: str, part: str, table: str, entry: Mapping[str, Any]) -> Quote
     if len(numbers) != text.count("{") or not numbers + holds:
         raise ValueError(f"{study}/{part}: {text!r} needs a number for each place, or what holds; got {dict(entry)}.")
     return Quoted(study, part, text, table if "title" in entry else "", numbers, holds)
+
+
+def reason(study: str, notebook: str, because: Query) -> str:
+    """Return why a claim was not confirmed: its ledger's ``because``, an entry as above whose table is ``from``."""
+    if because["said"] == UNKNOWN:
+        return UNKNOWN
+    given = {key: value for key, value in because.items() if key not in ("from", "figure")}
+    return _entry(study, notebook, because["from"], given).filled()
 
 
 def retell(studies: Sequence[str], write: bool) -> bool:

@@ -5,6 +5,7 @@ import re
 
 import pytest
 from bestarm_site import comparisons
+from bestarm_site.cards import because
 from bestarm_site.records import records
 from bestarm_site.replays import TITLES
 
@@ -23,6 +24,7 @@ TEMPLATES = [
     "papers/gpoo.html",
     "algorithms/gpoo.html",
     "gallery.html",
+    "printed.html",
     "replays/index.html",
     "replays/gse.html",
     "replays/tree.html",
@@ -74,6 +76,43 @@ def test_the_table_is_filtered_and_the_address_tells_how(visit):
     again.click("button[type=reset]")
     again.wait_for_function(f"document.querySelectorAll('#claims tbody tr:not([hidden])').length === {len(theirs)}")
     assert "?" not in again.url
+
+
+def test_the_table_is_sorted_by_a_column(visit):
+    page = visit("claims/index.html?paper=gse")
+
+    def names():
+        return shown_rows(page).locator("th").all_inner_texts()
+
+    def words():
+        return [t for t in shown_rows(page).locator("td:nth-child(3)").all_inner_texts() if t]
+
+    as_in_the_paper = names()
+    head = page.get_by_role("columnheader", name="text")
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert words() == sorted(words())
+    head.get_by_role("button").click()
+    assert words() == sorted(words(), reverse=True)
+    head.get_by_role("button").click()
+    assert names() == as_in_the_paper
+    assert page.evaluate("document.querySelector('.claims-wrap').scrollWidth") <= page.evaluate(
+        "document.querySelector('.claims-wrap').clientWidth"
+    )
+
+
+def test_a_refuted_claim_says_why_on_its_card(visit):
+    page = visit("claims/gse.html#GSE-C1")
+    card = page.locator("section", has=page.locator('[id="GSE-C1"]')).last
+    assert because(records()["GSE-C1"]) in card.inner_text()
+    picture = card.locator("details.why img")
+    picture.scroll_into_view_if_needed()
+    page.wait_for_function("image => image.complete && image.naturalWidth > 0", arg=picture.element_handle())
+    with page.expect_download() as caught:
+        card.locator(".plot-csv").first.click()
+    lines = caught.value.path().read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "comparison,effect,low,high,n,state"
+    assert len(lines) == 1 + records()["GSE-C1"].verdicts["as_written"].comparisons
 
 
 def test_exact_checks_and_differences_can_be_singled_out(visit):
@@ -151,13 +190,15 @@ def test_a_replay_is_played_from_the_keyboard(visit, name):
     assert page.locator(".replay > svg *").count() > 5, "the first frame is a picture"
     page.locator(".replay [name=step]").focus()
     for _ in range(2):
-        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowLeft")
     assert page.inner_text(".replay .said") != first
     assert page.inner_html(".replay > svg") != picture
+    page.keyboard.press("Home")
+    assert page.input_value(".replay [name=step]") == "0"
     page.keyboard.press("End")
     last = page.inner_text(".replay .said")
+    assert last == first, "a replay begins with its end"
     page.keyboard.press("Home")
-    assert page.inner_text(".replay .said") == first
     page.get_by_role("button", name="Play").focus()
     page.keyboard.press("Enter")
     page.wait_for_function("document.querySelector('.replay [name=step]').value > 0")
@@ -167,7 +208,7 @@ def test_a_replay_is_played_from_the_keyboard(visit, name):
     page.keyboard.press("ArrowLeft" if name == "tree" else "ArrowRight")
     page.locator(".replay [name=step]").focus()
     page.keyboard.press("End")
-    assert page.inner_text(".replay .said") != last, "another setting, another run"
+    assert page.inner_html(".replay > svg") != picture, "another setting, another run"
     assert len((ROOT / "site" / "replays" / f"{name}.json").read_bytes()) < 300_000
 
 
@@ -261,6 +302,10 @@ def test_a_notebook_complains_of_nothing(visit, path):
         page.locator("mjx-container svg").first.wait_for()
     assert page.locator("mjx-merror").count() == 0
     assert "| --- |" not in page.inner_text("article")
+    page.wait_for_timeout(300)
+    boxes = page.locator(".table-wrapper:visible, .highlight pre:visible, div.math:visible")
+    wide = boxes.evaluate_all("all => all.filter((b) => b.scrollWidth > b.clientWidth + 1).map((b) => b.innerText)")
+    assert not wide, "wider than the text"
 
 
 @pytest.mark.parametrize("name", ["gse", "tree", "oae", "topm"])
@@ -279,3 +324,12 @@ def test_words_are_found(visit):
     page = visit("search.html?q=GPTree+stuck")
     page.locator("#search-results li a").first.wait_for()
     assert page.locator("#search-results li").count() >= 1
+    page.locator("#search-results li p.context").first.wait_for()
+    assert "GPTree" in page.inner_text("#search-results")
+
+
+def test_the_name_of_a_claim_leads_from_the_search_to_its_card(visit):
+    page = visit("index.html")
+    page.fill("input[name=q]", "gse-c1")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/claims/gse.html#GSE-C1")

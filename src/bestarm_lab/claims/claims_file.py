@@ -24,6 +24,7 @@ from bestarm_lab.claims.layout import LAYOUT, Best, Grids, Part, on_grids, read_
 from bestarm_lab.claims.records import LEVELS, OURS, Check, Claim, Exact
 from bestarm_lab.claims.statistics import Relation
 from bestarm_lab.claims.verdicts import CONVENTIONS
+from bestarm_lab.quoted import UNKNOWN
 from bestarm_lab.yaml_keys import YamlKeys, choice, of_type, refuse_unknown
 
 # every word of the grammar that is no kind: a key that is one of these is no slip, wherever it stands
@@ -129,7 +130,7 @@ def read_claim(
     test = on_grids(expanded(given.take("test", dict), groups), grids or {}, f"{given.place}, test")
     caveat, of = given.take("caveat", str, ""), given.take("of", str, "")
     ours = given.take("ours", choice(*OURS), "")
-    anchor = _anchor(given, ours)
+    anchor, because = _anchor(given, ours), given.take("because", _because, {})
     given.done()
     changes = {convention: test.pop(convention, {}) for convention in CONVENTIONS if convention in test}
     tests: dict[str, ClaimTest | Exact] = {}
@@ -139,7 +140,15 @@ def read_claim(
             place = f"{given.place}, test" + (f", {convention}" if change else "")
             whole = YamlKeys(place, {**test, **of_type(place, change, dict)}, also=WORDS)
             tests[convention] = read_test(whole, checks, values, anchor["quantifier"])
-    return Claim(identity, text, where, notebook, tests, caveat, ours, of, **anchor)
+    return Claim(identity, text, where, notebook, tests, caveat, ours, of, because=because, **anchor)
+
+
+def _because(place: str, raw: Any) -> dict[str, Any]:
+    """Return why a claim is not confirmed, an entry of `bestarm_lab.quoted` with its table; or that nobody knows."""
+    if raw == "unknown":
+        return {"said": UNKNOWN}
+    given = YamlKeys(place, of_type(place, raw, dict))
+    return dict(raw) | {key: given.take(key, str) for key in ("said", "from")}
 
 
 def _anchor(given: YamlKeys, ours: str) -> dict[str, str]:

@@ -25,14 +25,13 @@ from bestarm_lab.claims.verdicts import (
     required_runs,
     states,
     verdict_of,
-    verdict_table,
 )
 from bestarm_lab.datasets.registry import DataUnavailable
 
 if TYPE_CHECKING:
     from bestarm_lab.study import Study
 
-__all__ = ["COLUMNS", "Decision", "evaluate", "verdict_table"]
+__all__ = ["COLUMNS", "Decision", "evaluate"]
 
 WITHOUT_DATA = "data unavailable: "  # begins why an exact claim is not decided here
 SMALLEST_N = 12  # below it no paired test can decide a paper's claims

@@ -81,6 +81,8 @@ class Claim:
     short: str = ""  # a headline in a few words, for figures
     # one of `bestarm_lab.claims.kinds.QUANTIFIERS`, by the words of the sentence: of how many comparisons it speaks
     quantifier: str = "all"
+    # why it was not confirmed: an entry of `bestarm_lab.quoted` with its table, ``from``; empty if nothing is said
+    because: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def test(self) -> ClaimTest | Exact:

@@ -18,6 +18,7 @@ from bestarm_lab.claims.records import Claim, Exact
 from bestarm_lab.claims.statistics import Comparison
 from bestarm_lab.claims.verdicts import CONVENTIONS, average_text, effect_text, states, verdict_text
 from bestarm_lab.paths import ROOT
+from bestarm_lab.quoted import reason
 from bestarm_lab.results import read_verdicts, rows_file, verdict_rows
 from bestarm_lab.study import Study, load_study
 from bestarm_lab.study_packages import find_claim
@@ -39,6 +40,8 @@ def explain(identity: str) -> str:
         lines.append(f"A {claim.ours} of this project" + (f", of {claim.of}" if claim.of else ""))
     if claim.caveat:
         lines.append(f"Caveat: {' '.join(claim.caveat.split())}")
+    if claim.because:
+        lines.append(f"Why: {reason(name, claim.notebook, claim.because)}")
     for convention, words in CONVENTIONS.items():
         line = decide(study, claim, convention, rows, larger)
         if line is not None:

@@ -7,7 +7,7 @@ the project's own statements. Intervals are at the level that this adjustment le
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -212,14 +212,19 @@ def _two_sided(verdicts: pd.DataFrame) -> pd.Series:
     return (2.0 * verdicts[["p", "p_opposite"]].astype(np.float64).min(axis=1)).clip(upper=1.0)
 
 
-def verdict_text(line: Mapping[str, Any]) -> str:
-    """Return a verdict in words with its notes: (3 of 8, 1 against), (about 400 runs), (depends on ...)."""
+def verdict_text(line: Mapping[str, Any], *, brief: bool = False) -> str:
+    """Return a verdict in words with its notes: (3 of 8, 1 against), (about 400 runs), (depends on ...).
+
+    A brief one has only those that no count of comparisons tells: (exact), (better than claimed).
+    """
     verdict, checked, depends, side = (line.get(key) for key in ("verdict", "checked", "depends_on", "direction"))
     exact = verdict in ("confirmed", "refuted") and line["kind"] == "exact"
     if exact and isinstance(checked, str) and checked:
         return f"no violation in {checked}"
-    notes = [f"depends on {depends}"] if isinstance(depends, str) and depends else []
-    if verdict == "undecided":
+    notes = [f"depends on {depends}"] if isinstance(depends, str) and depends and not brief else []
+    if brief:
+        side = None if verdict == "undecided" else side
+    elif verdict == "undecided":
         if line["comparisons"] > 1:
             notes.append(_wanted(line))
         if pd.notna(line["needed_n"]):
@@ -284,36 +289,25 @@ def _numbers(line: Mapping[str, Any], *keys: str) -> str:
 
 
 def verdict_table(verdicts: pd.DataFrame) -> str:
-    """Return verdicts as a table in Markdown; the project's own statements last.
+    """Return verdicts as a table in Markdown that is no wider than a text; the project's own statements last.
 
-    Columns are the claim, its verdict by each convention, how many comparisons are significantly for it, open and
-    against it, and the effects.
+    Columns are the claim's name, its words, its verdict by each convention, and how many comparisons are significantly
+    for it, open and against it, a line for each convention where they differ. Effects stand on the claim's card.
     """
     shown = [c for c in CONVENTIONS if (verdicts["convention"] == c).any()]
-    lines = ["| claim | " + " | ".join(CONVENTIONS[c] for c in shown) + " | for / open / against | effect [interval] |"]
-    lines.append("| --- |" + " --- |" * (len(shown) + 2))
+    heads = ["", "claim", *(CONVENTIONS[c].split()[-1] for c in shown), "for / open / against"]
+    lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
     ours = verdicts["ours"].fillna("")
     for part in (verdicts[ours == ""], verdicts[ours != ""]):
         for identity, mine in part.groupby("id", sort=False):
             found = {str(line["convention"]): dict(line) for _, line in mine.iterrows()}
             first = next(iter(found.values()))
             label = f"*{first['ours']}:* " if isinstance(first["ours"], str) and first["ours"] else ""
-            words = [verdict_text(found[c]) if c in found else "" for c in shown]
-            both = [_by_convention(found, shown, of) for of in (counts_text, effect_text)]
-            lines.append(
-                "| " + " | ".join(_cell(t) for t in (f"{label}{first['claim']} ({identity})", *words, *both)) + " |"
-            )
+            words = [verdict_text(found[c], brief=True) if c in found else "" for c in shown]
+            counts = "<br>".join(dict.fromkeys(counts_text(found[c]) for c in shown if c in found))
+            cells = (str(identity), f"{label}{first['claim']}", *words, counts)
+            lines.append("| " + " | ".join(_cell(text) for text in cells) + " |")
     return "\n".join(lines)
-
-
-def _by_convention(
-    found: Mapping[str, Mapping[str, Any]], shown: Sequence[str], of: Callable[[Mapping[str, Any]], str]
-) -> str:
-    """Return a text about one claim for each convention, or once where they agree."""
-    texts = {c: of(found[c]) for c in shown if c in found}
-    if len(set(texts.values())) == 1:
-        return next(iter(texts.values()))
-    return "<br>".join(f"{CONVENTIONS[c]}: {text}" for c, text in texts.items() if text)
 
 
 def _cell(text: str) -> str:

@@ -17,7 +17,7 @@ from IPython.display import Markdown, display
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from bestarm_lab.claims.evaluation import verdict_table
+from bestarm_lab.claims.verdicts import verdict_table
 from bestarm_lab.datasets.registry import DataUnavailable, checksums
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.keys import data_files

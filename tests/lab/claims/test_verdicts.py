@@ -203,13 +203,16 @@ def test_verdicts_in_words():
     assert verdict_text(some) == "undecided (needs 5 of 8 for or 4 against, has 1 and 3; about 430 runs)"
     enough = some | {"open": 3, "against": 4, "needed_n": np.nan}
     assert verdict_text(enough) == "undecided (needs 5 of 8 for or 4 against, has 1 and 4, adjusted p 0.069)"
+    assert verdict_text(enough, brief=True) == "undecided"
     assert verdict_text(line | {"verdict": "at the margin"}) == "at the margin"
     assert verdict_text(line | {"verdict": "refuted", "direction": "worse"}) == "refuted"
-    assert verdict_text(line | {"verdict": "refuted", "direction": "better"}) == "refuted (better than claimed)"
+    for brief in (False, True):
+        better = line | {"verdict": "refuted", "direction": "better"}
+        assert verdict_text(better, brief=brief) == "refuted (better than claimed)"
     assert verdict_text(line | {"verdict": "refuted", "direction": "above"}) == "refuted (above what is claimed)"
     assert verdict_text(line | {"verdict": "refuted", "direction": np.nan}) == "refuted"
     exact = {"kind": "exact", "against": np.nan, "comparisons": np.nan}
-    assert verdict_text(line | exact) == "confirmed (exact)"
+    assert verdict_text(line | exact, brief=True) == verdict_text(line | exact) == "confirmed (exact)"
     assert verdict_text(line | exact | {"checked": "30 runs"}) == "no violation in 30 runs"
     assert verdict_text(line | exact | {"verdict": "refuted", "checked": ""}) == "refuted (exact)"
     assert counts_text(line | exact) == ""
