@@ -41,7 +41,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             **with_leak(LINEAR_GSE),
             **keeping(UNIFORM_AND_FWG),
             **at_most(
-                4000,
+                1000,
                 {
                     "LinUCB": lin_ucb(6.32),
                     **lingapes(SIGMA, 0.1, 0.9),
@@ -56,7 +56,6 @@ EXPERIMENTS: dict[str, Experiment] = {
         as_coded=True,
         vary={"n_arms": [8, 16, 32, 64, 128]},
         budgets=PerArm((20, 50)),
-        paper=Scale(8000, fewer={"n_arms": {64: 2000, 128: 800}}),
     ),
     "trend_budget": search(
         "Random instances, K = 16, budget varied",
