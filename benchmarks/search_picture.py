@@ -1,7 +1,9 @@
 """The picture of README: searches of the demonstration pool beside chance; ``python -m benchmarks.search_picture``.
 
 25 searches with the default policy and batches of 8 look for the best of 240 conditions; the exact mean of the best of
-as many random conditions is the line of chance. Writes ``docs/search.csv`` (run, tried, best so far) and ``docs/search.png``.
+as many random conditions is the line of chance.
+
+Writes ``docs/search.csv`` (run, tried, best so far) and ``docs/search.png``.
 """
 
 from __future__ import annotations

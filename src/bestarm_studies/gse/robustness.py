@@ -17,6 +17,7 @@ GSE = ("GSE-Lin", "GSE-Lin-FWG", "GSE-Lin-Greedy", "GSE-Lin-Wynn")
 RIVALS = ("LinUCB", "LinGapE", "LinGapE-Greedy", "BayesGap-Lin", "BayesGap-exp", "BayesGap-M", "Peace", "OD-LinBAI")
 EVERYBODY = (*GSE, *RIVALS)
 FWG, NO_ELIMINATION = "GSE-Lin-FWG", RIVALS[:6]
+LINE_SEARCHES = {"fig2": "line_search_adaptive", "fig3": "designs"}
 BASELINES = {"fig2": "audit_baselines_adaptive", "fig3": "audit_baselines"}
 
 
@@ -59,7 +60,7 @@ CHOICES = (
         "budgets of Figures 6 and 7 per arm",
         {name: Substitution(f"{name}_per_arm", change=_per_arm) for name in ("fig6", "fig7")},
     ),
-    _changed("line search as printed", "line search of Algorithm 2", FWG, {"fig3": "designs"}, _but(FWG)),
+    _changed("line search as printed", "line search of Algorithm 2", FWG, LINE_SEARCHES, _but(FWG)),
     _changed("rounding of Allen-Zhu", "Allen-Zhu's rounding", FWG, {"fig3": "designs"}, _but(FWG)),
     _ties(),
     _changed("α of LinUCB by its theory", "α of the paper", "LinUCB", BASELINES, _but("LinUCB")),

@@ -30,10 +30,11 @@ from bestarm_studies.oae.series import (
     DIVERSE_KERNELS,
     FEW_RUNS,
     LANDSCAPE_ENSEMBLES,
+    LANDSCAPE_RUNS,
     LARGE,
-    MANY_RUNS,
     MIDDLE,
     OBJECTIVES,
+    RANDOM_BIASES_RUNS,
     ROUNDS,
     RUNS,
     SEQUENTIAL,
@@ -169,36 +170,34 @@ def on_fitted(
     )
 
 
-def landscape_searches(**choice: Any) -> dict[str, Experiment]:
+def landscape_searches(runs: Mapping[str, int], **choice: Any) -> dict[str, Experiment]:
     """Return all searches of the landscapes, with ``choice`` for `bestarm_studies.oae.experiments.on_lines`.
-    NN 10-5 has the paper's scale at the profile laptop, too; the profile paper has `MANY_RUNS` where 25 leave a main
-    comparison undecided."""
+    NN 10-5 has the paper's scale at the profile laptop, too; the profile paper has ``runs`` by experiment where 25
+    leave claims undecided."""
     choice = {"laptop_runs": FEW_RUNS, **choice}
     cut = {**CUT, **choice}
-    more = {**choice, "runs": MANY_RUNS}
+    short, longer = {**cut, "rounds": 30}, {**cut, "rounds": 50}
+    batches = {**choice, "rounds": 20}
+    kernels = "DetD with kernels that are not degenerate on a line"
+    searches: dict[str, tuple[str, Hidden, Group, dict[str, Any]]] = {
+        "synthetic_10_5": ("NN 10-5", SMALL, LANDSCAPE_ENSEMBLES, {**choice, "observe": BOTH}),
+        "synthetic_100_10": ("NN 100-10", MIDDLE, LANDSCAPE_ENSEMBLES, {**longer, "observe": REWARDED}),
+        "synthetic_300_100": ("NN 300-100", LARGE, VANILLA, short),
+        "objectives_10_5": ("NN 10-5, other objectives", SMALL, OBJECTIVES, batches),
+        "objectives_100_10": ("NN 100-10, other objectives", MIDDLE, OBJECTIVES, short),
+        "diverse_10_5": ("NN 10-5, DetD", SMALL, DIVERSE, choice),
+        "diverse_100_10": ("NN 100-10, DetD", MIDDLE, DIVERSE, short),
+        "diverse_kernels": (f"NN 10-5, {kernels}", SMALL, DIVERSE_KERNELS, choice),
+        "sequential_10_5": ("NN 10-5, sequential batches", SMALL, SEQUENTIAL, {**batches, "observe": MEASURED}),
+        "sequential_100_10": ("NN 100-10, sequential batches", MIDDLE, SEQUENTIAL, {**cut, "rounds": 20}),
+    }
     return {
-        "synthetic_10_5": on_lines("Landscapes, NN 10-5", SMALL, LANDSCAPE_ENSEMBLES, observe=BOTH, **more),
-        "synthetic_100_10": on_lines(
-            "Landscapes, NN 100-10", MIDDLE, LANDSCAPE_ENSEMBLES, rounds=50, observe=REWARDED, **{**CUT, **more}
-        ),
-        "synthetic_300_100": on_lines("Landscapes, NN 300-100", LARGE, VANILLA, rounds=30, **cut),
-        "objectives_10_5": on_lines("Landscapes, NN 10-5, other objectives", SMALL, OBJECTIVES, rounds=20, **more),
-        "objectives_100_10": on_lines("Landscapes, NN 100-10, other objectives", MIDDLE, OBJECTIVES, rounds=30, **cut),
-        "diverse_10_5": on_lines("Landscapes, NN 10-5, DetD", SMALL, DIVERSE, **choice),
-        "diverse_100_10": on_lines("Landscapes, NN 100-10, DetD", MIDDLE, DIVERSE, rounds=30, **cut),
-        "diverse_kernels": on_lines(
-            "Landscapes, NN 10-5, DetD with kernels that are not degenerate on a line", SMALL, DIVERSE_KERNELS, **choice
-        ),
-        "sequential_10_5": on_lines(
-            "Landscapes, NN 10-5, sequential batches", SMALL, SEQUENTIAL, rounds=20, observe=MEASURED, **more
-        ),
-        "sequential_100_10": on_lines(
-            "Landscapes, NN 100-10, sequential batches", MIDDLE, SEQUENTIAL, rounds=20, **cut
-        ),
+        name: on_lines(f"Landscapes, {title}", hidden, series, runs=runs.get(name, RUNS), **given)
+        for name, (title, hidden, series, given) in searches.items()
     }
 
 
-SYNTHETIC: dict[str, Experiment] = landscape_searches()
-_default = landscape_searches(settings={"bias": DEFAULT_BIAS}, step_sizes=DEFAULT_STEP_SIZES)
+SYNTHETIC: dict[str, Experiment] = landscape_searches(LANDSCAPE_RUNS)
+_default = landscape_searches(RANDOM_BIASES_RUNS, settings={"bias": DEFAULT_BIAS}, step_sizes=DEFAULT_STEP_SIZES)
 RANDOM_BIASES: dict[str, Experiment] = {f"random_{name}": found for name, found in _default.items()}
 EXPERIMENTS: dict[str, Experiment] = SYNTHETIC | RANDOM_BIASES

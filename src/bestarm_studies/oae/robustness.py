@@ -83,7 +83,7 @@ CHOICES = (
     OpenChoice("top 0.2%", quantities=["first_hit"], values={"first_hit": VALUES["first_hit_02"]}, ours=True),
     OpenChoice(
         RANDOM_START,
-        {name: Substitution(f"random_{name}") for name in (*SYNTHETIC, "fits_synthetic")},
+        {name: Substitution(f"random_{name}", same="replication") for name in (*SYNTHETIC, "fits_synthetic")},
         named="the initial biases",
     ),
     # no claim on regret, since these searches end once they have found

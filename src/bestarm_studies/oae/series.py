@@ -26,6 +26,10 @@ STEPS, ROUNDS, MEMBERS, RUNS = 5000, 150, 10, 25
 CUT: dict[str, Any] = {"steps": 200, "members": 5}
 # with 25 runs two methods that are equal cannot be shown to be within a tenth of each other, nor close ones be ordered
 MANY_RUNS = 100
+RANDOM_BIASES_RUNS = dict.fromkeys(
+    ("synthetic_10_5", "synthetic_100_10", "objectives_10_5", "sequential_10_5"), MANY_RUNS
+)
+LANDSCAPE_RUNS = RANDOM_BIASES_RUNS | {"diverse_10_5": 125}  # a larger look at what 25 left undecided, see plan.yaml
 # of costly searches at the profile laptop, a check of their rows; figures and verdicts have the rows of profile paper
 FEW_RUNS = 5
 # searches with a linear class are the most alike, and the cheapest

@@ -18,7 +18,7 @@ def test_what_claims_become_under_open_choices():
     for claim, said in (("GSE-C1", "under all {} of its choices (GSE-C1)"), ("GSE-C36a", "under all {} (GSE-C36a)")):
         assert table.loc[claim, "refuted"] == table.loc[claim, "choices"]
         assert said.format(table.loc[claim, "choices"]) in text
-    assert table.loc["GSE-C1", "most"] <= 7  # the few of its cells
+    assert table.loc["GSE-C1", "most"] <= 39 / 3  # the third of its cells or fewer
     none, changed = (table["confirmed"] == 0).sum(), (table["differs"] != "").sum()
     assert (
         f"Of {len(table)} claims {none} are confirmed under none of their choices, and {changed} change under" in text

@@ -33,7 +33,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             **LINEAR_GSE,
             **keeping(UNIFORM_AND_FWG),
             **at_most(
-                1000,
+                4000,
                 {
                     "LinUCB": lin_ucb(6.32),
                     **lingapes(SIGMA, 0.9, 0.4),

@@ -10,7 +10,7 @@ from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.one_change import one_change
 from bestarm_lab.experiments.scale import PerArm, Scale
-from bestarm_studies.gse.algorithms import FWG, LINEAR_GSE, OD_LINBAI, search
+from bestarm_studies.gse.algorithms import FWG, LINEAR_GSE, OD_LINBAI, PAPER, search
 from bestarm_studies.gse.beyond.clusters import leverage_rows
 from bestarm_studies.gse.beyond.run_times import run_times
 from bestarm_studies.gse.instances import adaptive_instance, sphere_instance
@@ -49,6 +49,14 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
         vary={"n_arms": [8, 16, 32, 128]},
         budgets=PerArm((20,)),
         paper=Scale(4000, fewer={"n_arms": {128: 500}}),
+    ),
+    "line_search_adaptive": search(
+        "Algorithm 2's line search, adaptive instance",
+        partial(adaptive_instance),
+        one_change("GSE-Lin-FWG", FWG, {"line search of Algorithm 2": {"allocation": "frank-wolfe"}}),
+        vary={"n_arms": [8, 16, 32]},
+        budgets=PerArm((10, 20, 50)),
+        laptop=PAPER,
     ),
     "eta_adaptive": search("Other η, adaptive instance", **_stages(partial(adaptive_instance)), paper=Scale(20_000)),
     "eta_sphere": search("Other η, random instances", **_stages(partial(sphere_instance))),

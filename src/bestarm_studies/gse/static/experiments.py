@@ -21,7 +21,7 @@ from bestarm_studies.gse.algorithms import (
 from bestarm_studies.gse.instances import static_instance
 
 
-def _static(variance: float, alpha: float, as_coded: bool, runs: int) -> Experiment:
+def _static(variance: float, alpha: float, as_coded: bool, runs: int, rivals: int) -> Experiment:
     sigma = variance**0.5
     return search(
         f"Figure 1: static instance, variance {variance:g}",
@@ -30,7 +30,7 @@ def _static(variance: float, alpha: float, as_coded: bool, runs: int) -> Experim
             **LINEAR_GSE,
             **keeping(UNIFORM_AND_FWG),
             **at_most(
-                1000,
+                rivals,
                 {
                     "LinUCB": lin_ucb(alpha),
                     **lingapes(sigma, 0.4, 0.01),
@@ -49,6 +49,6 @@ def _static(variance: float, alpha: float, as_coded: bool, runs: int) -> Experim
 
 
 EXPERIMENTS: dict[str, Experiment] = {
-    "fig1": _static(10.0, alpha=6.32, as_coded=True, runs=20_000),
-    "fig1_unit": _static(1.0, alpha=2, as_coded=False, runs=4000),
+    "fig1": _static(10.0, alpha=6.32, as_coded=True, runs=20_000, rivals=5000),
+    "fig1_unit": _static(1.0, alpha=2, as_coded=False, runs=4000, rivals=1000),
 }
