@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ from bestarm_studies.oae.batch_observer import BatchObserver
 from bestarm_studies.oae.cell_lines.contexts import GROUPS, group_arms, stand_in_group
 from bestarm_studies.oae.cell_lines.official import LINES, official_line
 from bestarm_studies.oae.cell_lines.searches import BATCH, FOUND, ROUNDS, scales, search
+from bestarm_studies.oae.cell_lines.top_observer import TopObserver
 from bestarm_studies.oae.first_hits import SMALLEST_TAU
 from bestarm_studies.oae.series import (
     DIVERSE,
@@ -28,10 +30,12 @@ from bestarm_studies.oae.series import (
     Hidden,
 )
 
-WHOLE = partial(BatchObserver)
+WHOLE = partial(TopObserver)
 REWARDED = partial(BatchObserver, until=SMALLEST_TAU, whole=tuple(VANILLA))
 # the sequential methods bring what they are compared with, at their own reduced scale
 SEQUENTIAL_PAIRS: Group = {**{name: series for name, series in ENSEMBLES.items() if name != "Greedy"}, **SEQUENTIAL}
+ENSEMBLE_PAIR: Group = {name: series for name, series in ENSEMBLES.items() if name.startswith("Ensemble")}
+HINGE: Group = {name: series for name, series in OBJECTIVES.items() if name.startswith("HingePNorm")}
 MEAN_PAIRS: Group = {
     name: series for name, series in SEQUENTIAL_PAIRS.items() if name.startswith(("Random", "MeanOpt", "SeqB"))
 }
@@ -65,6 +69,17 @@ def on_groups(title: str, hidden: Hidden, series: Group, *, observe: Any = FOUND
     )
 
 
+# of which the others tell least, of those nearest to halfway, and most
+THREE_GROUPS = (GROUPS[0], GROUPS[3], GROUPS[-1])
+
+
+def on_three_groups(title: str, hidden: Hidden, series: Group) -> Experiment:
+    """Return whole searches of `THREE_GROUPS`, which the profile laptop all but leaves out."""
+    whole = on_groups(f"{title}, whole runs", hidden, series, observe=WHOLE, rounds=3)
+    few = replace(whole.scale("laptop"), replications=2)
+    return replace(whole, vary={"name": THREE_GROUPS}, profiles={**whole.profiles, "laptop": few})
+
+
 # what each figure searches on the official lines: title, class, series, observer
 SEARCHES: dict[str, tuple[str, Hidden, Group, Any]] = {
     "100_10": ("Cell lines, NN 100-10", MIDDLE, ENSEMBLES, REWARDED),
@@ -91,6 +106,11 @@ EXPERIMENTS: dict[str, Experiment] = {
     "contexts_whole_linear": on_groups("Linear class, whole runs", LINEAR, VANILLA, observe=WHOLE),
     "contexts_whole_10_5": on_groups("NN 10-5, whole runs", SMALL, ENSEMBLES, observe=WHOLE),
     "contexts_whole_100_10": on_groups("NN 100-10, whole runs", MIDDLE, VANILLA, observe=WHOLE),
+    "contexts_whole_ensembles_100_10": on_three_groups("NN 100-10, ensembles", MIDDLE, ENSEMBLE_PAIR),
+    "contexts_whole_objectives_10_5": on_three_groups("NN 10-5, other objectives", SMALL, OBJECTIVES),
+    "contexts_whole_objectives_100_10": on_three_groups("NN 100-10, HingePNorm", MIDDLE, HINGE),
+    "contexts_whole_diverse_10_5": on_three_groups("NN 10-5, DetD", SMALL, DIVERSE),
+    "contexts_whole_diverse_100_10": on_three_groups("NN 100-10, DetD", MIDDLE, DIVERSE),
     **{
         f"cmap_{key}": on_official(title, hidden, series, observe=observe)
         for key, (title, hidden, series, observe) in SEARCHES.items()
