@@ -25,6 +25,7 @@ FOUND = {
     "reward": "mean reward\nof the batch",
     "reward beyond Greedy": "minus Greedy's reward",
 }
+SHORT = {"alk": "ALK", "kmt2b": "KMT2B", "mtap_cdkn2a_codeletion": "MTAP, CDKN2A"}
 
 
 def scale_words(experiment: Experiment, profile: Profile, series: Sequence[str]) -> str:
@@ -140,11 +141,11 @@ def _with_interval(value: float, low: float, high: float) -> str:
 
 
 def found_values(rows: pd.DataFrame, greedy: pd.DataFrame, groups: Sequence[str], profile: str) -> pd.DataFrame:
-    """Return the statistics `FOUND` of each batch, x, in the mean over whole runs; a panel is one of ``groups``.
+    """Return the statistics `FOUND` of each batch, x, in the mean over whole runs; ``groups`` are panels.
     Differences are from the runs of Greedy in ``greedy``, by run and batch; 95% t-intervals over runs. Random batches
     are their exact law: they find the share of all genes that they try, and earn nothing in the mean."""
     frames = []
-    for group in groups:
+    for group in [name for name in groups if (rows["name"] == name).any()]:
         own, theirs = (with_top_share(without_broken(table[table["name"] == group])) for table in (rows, greedy))
         theirs = theirs[theirs["series"] == "Greedy"]
         both = pd.concat([theirs, own[~own["series"].isin(["Greedy", "RandomBatch"])]])
@@ -175,7 +176,7 @@ def found_figure(values: pd.DataFrame, likeness: pd.DataFrame, *, title: str, se
         statistic={panel: kind for panel, (_, kind) in cells.items()},
         titles={panel: FOUND[kind] if group == groups[0] else "" for panel, (group, kind) in cells.items()},
         x={panel: "batch" for panel, (group, _) in cells.items() if group == groups[-1]},
-        y={panel: f"{group}\n(R² {at[group]:.2f})" for panel, (group, kind) in cells.items() if kind == "found"},
+        y={panel: f"{SHORT[group]}\n(R² {at[group]:.2f})" for panel, (group, kind) in cells.items() if kind == "found"},
         marks="band",
         possible={panel: (0.0, 1.0) if kind == "found" else None for panel, (_, kind) in cells.items()},
         reference={panel: 0.0 for panel in cells if beyond[panel]},
