@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from bestarm_lab.claims.cells import Value, side_values
@@ -19,6 +20,7 @@ from bestarm_studies.oae.first_hits import (
     shared_rounds,
     until_found,
     whole_runs,
+    with_top_share,
     without_broken,
 )
 
@@ -67,6 +69,17 @@ def mean_reward(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
     return _mean(rows, "reward", 1)
 
 
+def top_found(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
+    """Return the share of the top-0.2% arms that is found so far, in the mean over all batches but the first.
+    That of random batches is its mean by the exact law, the share of all arms that are searched, in every run."""
+    table = _mean(with_top_share(rows), "found", 1)
+    if RANDOM in table:
+        first = rows[rows["round"] == 1].iloc[0]
+        batches = np.arange(2, rows["round"].max() + 1)
+        table[RANDOM] = float((first["pulls"] * batches).mean() / first["arm_count"])
+    return table
+
+
 def mean_distance(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
     """Return the distance of two arms of a batch in the mean over the first batches but one, which every run has."""
     return _mean(rows[rows["round"] <= LEAST_BATCHES], "distance", 1)
@@ -95,6 +108,7 @@ VALUES: dict[str, Value] = {
     "first_tried": Value("batches until a top-1% arm is tried", first_tried, comparable, limit=batch_limit),
     "regret_area": Value("regret of the best arm so far over all batches", regret_area, comparable),
     "mean_reward": Value("reward of all batches but the first", mean_reward, comparable),
+    "top_found": Value("share of the top-0.2% arms found, mean of batches 2 to the last", top_found, comparable),
     "mean_distance": Value("distance of two arms of a batch, batches 2 to 20", mean_distance, comparable),
     "gain": Value(
         "gain on another method in batches until a top-1% arm", gain, comparable, needs={"of": "side", "over": "side"}

@@ -69,6 +69,13 @@ def first_hits(rows: pd.DataFrame, tau: float = MAIN_TAU) -> pd.DataFrame:
     return found
 
 
+def with_top_share(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of whole runs of one problem with ``found``, the share of the top-0.2% arms in batches so far."""
+    good = n_good(SMALLEST_TAU, float(rows["arm_count"].iloc[0]))
+    batches = rows[rows["round"] > 0].sort_values("round", kind="stable")
+    return batches.assign(found=batches.groupby(["series", "replication"], sort=False)["top"].cumsum() / good)
+
+
 def until_found(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of each run until it saw an arm of the smallest quantile, whether it was searched on or not."""
     good = n_good(SMALLEST_TAU, float(rows["arm_count"].iloc[0]))

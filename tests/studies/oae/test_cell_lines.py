@@ -9,7 +9,10 @@ import pandas as pd
 import pytest
 
 from bestarm.models.mlp_batch import Mlp
+from bestarm.policies.batch_search import RandomBatch
 from bestarm.problems.noiseless_arms import NoiselessArms
+from bestarm.simulate import simulate
+from bestarm.streams import Streams
 from bestarm_lab.datasets.registry import DataUnavailable, available
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.results import committed_rows, read_verdicts
@@ -20,6 +23,8 @@ from bestarm_studies.oae.cell_lines.contexts import GROUPS, arms_of_group, chose
 from bestarm_studies.oae.cell_lines.kept_arrays import kept
 from bestarm_studies.oae.cell_lines.misfit import held_out, misfit_and_gain, own_misfit, permuted_correlation
 from bestarm_studies.oae.cell_lines.official import GENES, LINES, SIZES, embedding, proliferation
+from bestarm_studies.oae.cell_lines.top_observer import TopObserver
+from bestarm_studies.oae.checks import top_found
 from bestarm_studies.oae.embedding import simulator
 from bestarm_studies.oae.embedding.batch_fits import batch_fit_rows, fit_errors, random_orders
 from bestarm_studies.oae.embedding.simulator import (
@@ -35,7 +40,7 @@ from bestarm_studies.oae.embedding.simulator import (
     world,
 )
 from bestarm_studies.oae.series import FEW_RUNS
-from bestarm_studies.oae.transfer.figures import earned_table, earned_values, gain_values, group_values
+from bestarm_studies.oae.transfer.figures import earned_table, earned_values, found_values, gain_values, group_values
 
 SMALL = Coding((12, 8, 4), learning_rate=0.01, minibatch=16, epochs=40, patience=40)
 CELL_LINES = {n: e for n, e in load_study("oae").experiments.items() if re.match("cmap|contexts|simulated", n)}
@@ -416,3 +421,43 @@ def test_what_a_batch_earns_leaves_out_the_first_and_is_paired_by_run():
     table = earned_table(found.reset_index())
     assert table.to_dict("records")[0]["Greedy"].startswith("2.50 [")
     assert list(table.columns) == ["class", "group", "R²", "Greedy", "MeanOpt 0.1"]
+
+
+def test_the_best_arms_of_a_batch_are_counted():
+    """Of 1000 arms two are in the top 0.2%; ten batches of 100 hold both."""
+    responses = np.random.default_rng(0).permutation(1000).astype(np.float64)
+    problem = NoiselessArms("any", np.arange(1000.0)[:, None], responses[None])
+    observer = TopObserver(RandomBatch("random", 100, 10), problem)
+    rows = simulate(observer, problem, Streams.first(4, instance="any"), metrics={"arm": lambda _, a: a[:, 0]}, every=1)
+    found = observer.findings(np.arange(4)).merge(rows, on=["replication", "round"])
+    assert (found.groupby("replication")["top"].sum() == 2.0).all()
+    assert found["top"].isin([0.0, 1.0, 2.0]).all()
+    for _, run in found.groupby("replication"):
+        first = run.loc[run["top"] > 0, "round"].min()
+        seen = responses[run["arm"].astype(int)] >= 998.0
+        assert (seen == (run["round"] >= first)).all(), "the best arm so far is a top arm from that batch on"
+
+
+def test_the_share_found_and_its_difference_from_greedy():
+    """Of 1000 genes two count; whole runs of three batches of 50, of which the first is random."""
+    tops = {"RandomBatch": [[0, 0, 1]] * 2, "Greedy": [[0, 1, 0], [0, 0, 0]], "DetD 0": [[0, 1, 1], [1, 0, 0]]}
+    rows = pd.DataFrame(
+        [
+            {"series": s, "name": "alk", "replication": i, "round": t, "pulls": 50 * t, "top": k, "reward": t + 2.0 * k}
+            for s, runs in tops.items()
+            for i, run in enumerate(runs)
+            for t, k in enumerate(run, start=1)
+        ]
+    ).assign(arm_count=1000, relative_regret=0.5, diverged=0.0, optimistic=1.0, data="real", convention="as_written")
+    share = top_found(rows, {})
+    assert share["DetD 0"].to_list() == [(0.5 + 1.0) / 2, 0.5]
+    assert share["Greedy"].to_list() == [0.5, 0.0]
+    assert share["RandomBatch"].to_list() == pytest.approx([0.125] * 2), "the mean of 100 and 150 of 1000 genes"
+    greedy = rows[rows["series"] == "Greedy"]
+    found = found_values(rows[rows["series"] != "Greedy"], greedy, ["alk"], "laptop")
+    by = found.pivot_table(index=["statistic", "series"], columns="x", values="value")
+    assert by.loc[("found", "DetD 0")].to_list() == [0.25, 0.5, 0.75]
+    assert by.loc[("found beyond Greedy", "DetD 0")].to_list() == [0.25, 0.25, 0.5]
+    assert by.loc[("reward beyond Greedy", "DetD 0")].to_list() == [1.0, 0.0, 1.0]
+    assert by.loc[("found", "RandomBatch, exact law")].to_list() == pytest.approx([0.05, 0.1, 0.15])
+    assert by.loc[("reward", "RandomBatch, exact law")].to_list() == [0.0] * 3

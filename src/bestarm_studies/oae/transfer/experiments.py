@@ -14,6 +14,7 @@ from bestarm_studies.oae.batch_observer import BatchObserver
 from bestarm_studies.oae.cell_lines.contexts import GROUPS, group_arms, stand_in_group
 from bestarm_studies.oae.cell_lines.official import LINES, official_line
 from bestarm_studies.oae.cell_lines.searches import BATCH, FOUND, ROUNDS, scales, search
+from bestarm_studies.oae.cell_lines.top_observer import TopObserver
 from bestarm_studies.oae.first_hits import SMALLEST_TAU
 from bestarm_studies.oae.series import (
     DIVERSE,
@@ -28,7 +29,7 @@ from bestarm_studies.oae.series import (
     Hidden,
 )
 
-WHOLE = partial(BatchObserver)
+WHOLE = partial(TopObserver)
 REWARDED = partial(BatchObserver, until=SMALLEST_TAU, whole=tuple(VANILLA))
 # the sequential methods bring what they are compared with, at their own reduced scale
 SEQUENTIAL_PAIRS: Group = {**{name: series for name, series in ENSEMBLES.items() if name != "Greedy"}, **SEQUENTIAL}
@@ -64,6 +65,9 @@ def on_groups(title: str, hidden: Hidden, series: Group, *, observe: Any = FOUND
         profiles=scales(hidden, GROUPS[0], **cut),
     )
 
+
+# of which the others tell least, of those nearest to halfway, and most; figures of single batches show these
+THREE_GROUPS = (GROUPS[0], GROUPS[3], GROUPS[-1])
 
 # what each figure searches on the official lines: title, class, series, observer
 SEARCHES: dict[str, tuple[str, Hidden, Group, Any]] = {

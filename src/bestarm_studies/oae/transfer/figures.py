@@ -12,13 +12,20 @@ from matplotlib.figure import Figure
 from bestarm_lab.experiments.experiment import Experiment, settings_of
 from bestarm_lab.experiments.scale import Profile
 from bestarm_lab.figures.figures import line_panels
-from bestarm_lab.figures.values import as_values, paired_effects
+from bestarm_lab.figures.values import as_values, paired_effects, summarise
 from bestarm_studies.oae.cell_lines.misfit import chosen_hits
 from bestarm_studies.oae.cell_lines.searches import BATCH, R_SQUARED, STAND_IN
-from bestarm_studies.oae.first_hits import SMALLEST_TAU
-from bestarm_studies.oae.values import batches_until_top, bootstrap_interval
+from bestarm_studies.oae.first_hits import SMALLEST_TAU, with_top_share, without_broken
+from bestarm_studies.oae.values import RANDOM_LAW, batches_until_top, bootstrap_interval
 
 _PAPER = {"steps": 5000, "rounds": 20, "members": 10}
+FOUND = {
+    "found": "share of the 36\nbest genes found",
+    "found beyond Greedy": "minus Greedy's share",
+    "reward": "mean reward\nof the batch",
+    "reward beyond Greedy": "minus Greedy's reward",
+}
+SHORT = {"alk": "ALK", "kmt2b": "KMT2B", "mtap_cdkn2a_codeletion": "MTAP, CDKN2A"}
 
 
 def scale_words(experiment: Experiment, profile: Profile, series: Sequence[str]) -> str:
@@ -131,3 +138,50 @@ def earned_table(values: pd.DataFrame) -> pd.DataFrame:
 def _with_interval(value: float, low: float, high: float) -> str:
     value, low, high = (round(number, 2) + 0.0 for number in (value, low, high))  # no -0.00
     return f"{value:.2f} [{low:.2f}, {high:.2f}]"
+
+
+def found_values(rows: pd.DataFrame, greedy: pd.DataFrame, groups: Sequence[str], profile: str) -> pd.DataFrame:
+    """Return the statistics `FOUND` of each batch, x, in the mean over whole runs; ``groups`` are panels.
+    Differences are from the runs of Greedy in ``greedy``, by run and batch; 95% t-intervals over runs. Random batches
+    are their exact law: they find the share of all genes that they try, and earn nothing in the mean."""
+    frames = []
+    for group in [name for name in groups if (rows["name"] == name).any()]:
+        own, theirs = (with_top_share(without_broken(table[table["name"] == group])) for table in (rows, greedy))
+        theirs = theirs[theirs["series"] == "Greedy"]
+        both = pd.concat([theirs, own[~own["series"].isin(["Greedy", "RandomBatch"])]])
+        of = pd.MultiIndex.from_frame(both[["replication", "round"]])
+        for kind in ("found", "reward"):
+            level = theirs.set_index(["replication", "round"])[kind].reindex(of)
+            both[f"{kind} beyond Greedy"] = both[kind] - level.to_numpy()
+        found = summarise(both, {name: (name, "mean") for name in FOUND}, x="round", panel=group, profile=profile)
+        known = theirs.drop_duplicates("round")
+        for kind, law in (("found", known["pulls"] / known["arm_count"]), ("reward", 0.0 * known["pulls"])):
+            exact = pd.DataFrame({"x": known["round"], "value": law, "statistic": kind, "data": known["data"]})
+            found = pd.concat([found, as_values(exact, panel=group, series=RANDOM_LAW, n=0, profile=profile)])
+        frames.append(found)
+    return pd.concat(frames, ignore_index=True)
+
+
+def found_figure(values: pd.DataFrame, likeness: pd.DataFrame, *, title: str, setting: str) -> Figure:
+    """Return what each batch finds and earns, and that less what Greedy does: a row for each group."""
+    at, series = likeness.set_index("panel")["value"], [s for s in values["series"].unique() if s != RANDOM_LAW]
+    groups = list(dict.fromkeys(values["panel"]))
+    cells = {f"{group}: {kind}": (group, kind) for group in groups for kind in FOUND}
+    beyond = {panel: "beyond" in kind for panel, (_, kind) in cells.items()}
+    return line_panels(
+        values.assign(panel=values["panel"] + ": " + values["statistic"]),
+        {p: [s for s in series if s != "Greedy"] if beyond[p] else [*series, RANDOM_LAW] for p in cells},
+        title=title,
+        setting=f"{STAND_IN}; {setting}",
+        statistic={panel: kind for panel, (_, kind) in cells.items()},
+        titles={panel: FOUND[kind] if group == groups[0] else "" for panel, (group, kind) in cells.items()},
+        x={panel: "batch" for panel, (group, _) in cells.items() if group == groups[-1]},
+        y={panel: f"{SHORT[group]}\n(R² {at[group]:.2f})" for panel, (group, kind) in cells.items() if kind == "found"},
+        marks="band",
+        possible={panel: (0.0, 1.0) if kind == "found" else None for panel, (_, kind) in cells.items()},
+        reference={panel: 0.0 for panel in cells if beyond[panel]},
+        reference_label="as Greedy",
+        highlight=series,
+        wrap=len(FOUND),
+        height=1.8,
+    )
