@@ -18,6 +18,7 @@ from pathlib import Path
 
 from bestarm.search.atomic_files import hold_lock, write_atomically
 from bestarm.search.candidates import Candidates
+from bestarm.search.errors import reading
 from bestarm.search.explanations import expected_hits, hit_threshold, learned
 from bestarm.search.next_batch import Plan
 from bestarm.search.rounds import FORMAT, Round, as_json, known_at, of_json, reward
@@ -107,7 +108,11 @@ class Campaign:
         last = rounds[-1]
         plan, hit = Plan.of(last.settings), None if math.isnan(last.hit) else last.hit
         search = Search(candidates, plan.choice, aim=plan.aim, seed=plan.seed, components=plan.components, hits=hit)
-        search.resume(rounds, known_at(rounds), [*last.pending, *last.names], last.withdrawn)
+        known = {
+            name: [reading(value, *last.errors.get(name, ())) for value in values]
+            for name, values in known_at(rounds).items()
+        }
+        search.resume(rounds, known, [*last.pending, *last.names], last.withdrawn)
         return search
 
     def plate_path(self, number: int) -> Path:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,12 @@ from bestarm.search.number_texts import GAPS, TO_COME, plain_floats, tidy
 
 NAMES = ("name", "candidate", "arm", "gene")  # headers of the column with the names, in any case of letters
 RESULTS = ("reward", "phenotype", "yield", "result", "results", "response", "outcome", "readout")
+_ERRORS = {  # headers of the error of a reward, without blanks and signs, by what they tell
+    "sem": ("sem", "se", "stderr", "standarderror"),
+    "sd": ("sd", "std", "stdev", "standarddeviation"),
+    "n": ("n", "replicates", "nreplicates"),
+    "": ("error", "err", "variance", "var", "uncertainty", "sigma"),
+}
 _COMMON = ("nr", "no", "no.", "#", "number", "index")
 _IDENTIFIERS = (*_COMMON, "id", "sample", "well", "compound", "experiment", "versuch", "probe")
 _COUNTERS = ("", *_COMMON, "unnamed: 0")
@@ -46,6 +53,20 @@ def find_column(header: Sequence[str], wanted: Sequence[str]) -> int | None:
             return header.index(word)
     folded = [label.strip().casefold() for label in header]
     return next((folded.index(word.casefold()) for word in wanted if word.casefold() in folded), None)
+
+
+def error_columns(header: Sequence[str], beside: Iterable[str] = ()) -> list[tuple[int, str]]:
+    """Return columns that tell errors of a reward, called so or so beside its name: places, and what they tell.
+
+    It is ``sem``, ``sd``, ``n``, or nothing for a header such as ``error``, which does not say what is meant.
+    """
+    plain = [re.sub(r"[\W_]", "", label.casefold()) for label in header]
+    around = {re.sub(r"[\W_]", "", label.casefold()) for label in beside} - {""}
+    found = []
+    for place, word in enumerate(plain):
+        words = {word, *(word.removeprefix(a) for a in around), *(word.removesuffix(a) for a in around)}
+        found += [(place, kind) for kind, known in _ERRORS.items() if words & set(known)]
+    return found
 
 
 def roles_of(
@@ -106,6 +127,10 @@ def roles_of(
             label = results[places.index(None)]
             raise ValueError(f"there is no column {label!r} of results; the table has: {', '.join(header)}.")
         found = [place for place in places if place is not None]
+    errors = error_columns(header, [header[i] for i in found]) if found else []
+    for i in {place for place, _ in errors} - {names, *found}:
+        notes.append(f"column {header[i]}: an error of the results, no feature; rename it if it is one.")
+        found.append(i)
     features = []
     for i, label in enumerate(header):
         if i == names or i in found:

@@ -11,7 +11,8 @@ import pandas as pd
 from scipy.special import ndtr
 
 from bestarm.interface import FloatArray, IntArray
-from bestarm.search.next_batch import Plan, mean_of
+from bestarm.search.errors import mean_of
+from bestarm.search.next_batch import Plan
 from bestarm.search.rounds import Round, Suggestion, Values, of_prediction, reward
 
 TOP_SHARE = 0.05  # of the measured candidates, by which a hit is defined if nobody says from which value

@@ -13,6 +13,7 @@ from scipy.linalg import cho_solve, cholesky
 
 from bestarm.interface import FloatArray
 from bestarm.models.smooth_gp import Posterior, _squares
+from bestarm.search.weighed_gp import WeighedPosterior
 
 _EXACT = 2000  # points whose covariance is factored; of more, functions are drawn by random Fourier features
 _FEATURES, _BLOCKS = 1000, 2  # of these, and how often they are drawn anew
@@ -39,7 +40,8 @@ def drawn_jointly(posterior: Posterior, x: FloatArray, n: int, rng: Generator) -
             frequency /= np.sqrt(rng.chisquare(5.0, _FEATURES) / 5.0)
         phase = 2.0 * np.pi * rng.random(_FEATURES)
         weight = rng.standard_normal((_FEATURES, len(block))) * np.sqrt(2.0 * p.signal / _FEATURES)
-        error = np.sqrt(p.noise) * rng.standard_normal((k, len(block)))
+        own = p.own_noise[:, None] if isinstance(p, WeighedPosterior) else p.noise
+        error = np.sqrt(own) * rng.standard_normal((k, len(block)))
         prior = np.cos(p.known @ frequency + phase) @ weight
         waves.append((frequency, phase, weight, cho_solve((p.lower, True), y[:, None] - prior - error)))
     found = np.sqrt(p.noise) * rng.standard_normal((n, len(x)))

@@ -22,6 +22,7 @@ from bestarm.policies.gaussian.batch_gp import BatchGP
 from bestarm.policies.model_batches import MOST_KNOWN
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice
+from bestarm.search.errors import Error, errors_of, mean_of
 from bestarm.search.rounds import Chunk, Round, Values, aim_of, chunks_of, reward
 from bestarm.search.state_files import describe, restore
 from bestarm.settings import check_whole
@@ -113,6 +114,11 @@ class Plan:
         return hasattr(getattr(policy, "policy", policy), "hidden")
 
     @property
+    def weighs(self) -> bool:
+        """Whether the policy weighs rewards by their errors."""
+        return hasattr(self.choice.search(1, 1), "weigh")
+
+    @property
     def repeats(self) -> bool:
         """Whether each measurement of a candidate is told for itself."""
         return isinstance(self.choice, CustomPolicy) and self.choice.repeats
@@ -127,19 +133,20 @@ class Plan:
             return {name: tuple(values) for name, values in measured.items() if len(values)}
         return {name: (mean_of(values),) for name, values in measured.items() if len(values)}
 
+    def errors(self, measured: Values) -> dict[str, Error]:
+        """Return the error of each candidate's mean, see `errors_of`; nothing for a policy that does not weigh."""
+        return errors_of(measured) if self.weighs else {}
+
     def chunks(
-        self, rounds: Sequence[Round], new: Sequence[tuple[str, float]], revised: Values, order: Sequence[str]
+        self,
+        rounds: Sequence[Round],
+        new: Sequence[tuple[str, float]],
+        revised: Values,
+        order: Sequence[str],
+        errors: Mapping[str, Error],
     ) -> list[Chunk]:
         """Return what the policy is told, see `chunks_of`; what was known when it took over is one of them."""
-        return chunks_of(rounds, new, revised, order, self.since + 1 if self.since else 0, self.repeats)
-
-
-def mean_of(values: Sequence[float]) -> float:
-    """Return the mean of the measurements that did not fail; NaN where all did."""
-    if len(values) == 1:
-        return float(values[0])
-    known = [value for value in values if value == value]
-    return float(np.mean(known)) if known else float("nan")
+        return chunks_of(rounds, new, revised, order, errors, self.since + 1 if self.since else 0, self.repeats)
 
 
 @dataclass
@@ -166,6 +173,7 @@ def replayed_state(
     cache = ReplayCache() if cache is None else cache
     key = (plan.choice, plan.seed, plan.aim, plan.components, features.shape, id(features))
     marks = [(chunk.places.tobytes(), chunk.rewards.tobytes()) for chunk in chunks]
+    errors = [chunk for chunk in chunks if chunk.errors is not None]
     needed = sum(len(chunk.places) for chunk in chunks) + max(room, plan.batch)
     again = cache.key == key and marks[: len(cache.told)] == cache.told and cache.room >= needed
     if not again:
@@ -183,6 +191,11 @@ def replayed_state(
         arms = chunk.places[None]
         policy.tell(cache.state, Ask(arms, np.ones_like(arms)), np.ascontiguousarray(rewards[None]))
     cache.told = marks
+    if hasattr(policy, "weigh"):
+        table = np.tile([np.nan, 1.0], (len(features), 1)) if errors else None
+        for chunk in errors:
+            table[chunk.places] = chunk.errors
+        policy.weigh(cache.state, table)
     return policy, cache.state
 
 
@@ -249,7 +262,7 @@ def recomputed_batches(
         if view not in kept:
             kept[view] = plan.features(some)
         place = {name: i for i, name in enumerate(some.names)}
-        chunks = plan.chunks(rounds[:number], each.told, each.revised, some.names)
+        chunks = plan.chunks(rounds[:number], each.told, each.revised, some.names, each.errors)
         places = choose_batch(
             plan,
             kept[view],

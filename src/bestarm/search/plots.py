@@ -30,9 +30,10 @@ except ImportError as error:
 from bestarm.interface import FloatArray, IntArray
 from bestarm.search import explanations
 from bestarm.search.candidates import Candidates
-from bestarm.search.next_batch import mean_of, replayed_state
+from bestarm.search.errors import mean_of
+from bestarm.search.next_batch import replayed_state
 from bestarm.search.replay_figure import STYLE
-from bestarm.search.rounds import Chunk, of_prediction, reward
+from bestarm.search.rounds import of_prediction, reward
 from bestarm.search.status import FAILED, MEASURED
 from bestarm.search.tables import listed
 
@@ -104,7 +105,7 @@ def left_out(search: Any, refits: int | None = None) -> pd.DataFrame:
     """
     plan = search._plan(1)
     names, values = search._candidates.names, search._status.values
-    chunks = [Chunk(c.places[c.rewards == c.rewards], c.rewards[c.rewards == c.rewards]) for c in search._chunks()[0]]
+    chunks = [chunk.only(chunk.rewards == chunk.rewards) for chunk in search._chunks()[0]]
     told = np.array(list(dict.fromkeys(int(a) for c in chunks for a in c.places)), dtype=np.int64)
     own = np.sort(told)
     view = np.ascontiguousarray(search._view(plan)[own])
@@ -114,11 +115,7 @@ def left_out(search: Any, refits: int | None = None) -> pd.DataFrame:
     most = min(len(told), refits)
     rows = []
     for place in told[np.unique(np.linspace(0, len(told) - 1, most).round().astype(int))] if len(told) > 2 else ():
-        others = [
-            Chunk(np.searchsorted(own, c.places[keep]), c.rewards[keep])
-            for c in chunks
-            if (keep := c.places != place).any()
-        ]
+        others = [c.only(keep, own) for c in chunks if (keep := c.places != place).any()]
         prediction = explanations.prediction_of(*replayed_state(plan, view, others))
         if prediction is not None:
             predicted = float(of_prediction(prediction[0][np.searchsorted(own, place)], search.aim))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
-from bestarm.interface import FloatArray, IntArray
+from bestarm.interface import BoolArray, FloatArray, IntArray
+from bestarm.search.errors import Error
 from bestarm.search.tables import listed
 
-FORMAT = 2  # of a round; 1 had `gene` for `name`, and nothing pending, withdrawn or added
+FORMAT = 3  # of a round, 2 without errors; 1 had `gene` for `name`, and nothing pending, withdrawn or added
 AIMS = ("max", "min", "both")
 _ALIASES = {"high": "max", "low": "min"}
 
@@ -49,6 +50,7 @@ class Round:
     n_candidates: int | None = None  # how many there were, later ones come after them; None in format 1: all
     pending: tuple[str, ...] = ()  # candidates that were being measured beside the batch
     withdrawn: tuple[str, ...] = ()  # candidates that could not be chosen
+    errors: Mapping[str, Error] = field(default_factory=dict)  # standard error and number behind means, see `errors_of`
 
     @property
     def names(self) -> list[str]:
@@ -122,10 +124,26 @@ def revisions(rounds: Sequence[Round], values: Values) -> dict[str, tuple[float,
 
 @dataclass(frozen=True)
 class Chunk:
-    """Measurements that a policy is told together: candidates by their places, and values, NaN where one failed."""
+    """Measurements that a policy is told together: candidates by their places, and values, NaN where one failed.
+
+    Where some have errors those of all are there, shape (n, 2): standard error or NaN, and number of measurements.
+    """
 
     places: IntArray
     rewards: FloatArray
+    errors: FloatArray | None = None
+
+    @classmethod
+    def of(cls, names: Sequence[str], values: Sequence[float], place: Mapping[str, int], errors: Any) -> Chunk:
+        """Return measurements of candidates by their names, with their errors by name."""
+        own = np.array([errors.get(name, (math.nan, 1.0)) for name in names]).reshape(-1, 2) if errors else None
+        places = np.array([place[name] for name in names], np.int64)
+        return cls(places, np.array(values, dtype=np.float64), own)
+
+    def only(self, keep: BoolArray, among: IntArray | None = None) -> Chunk:
+        """Return some of the measurements, by their places ``among`` some sorted ones."""
+        places = self.places[keep] if among is None else np.searchsorted(among, self.places[keep])
+        return Chunk(places, self.rewards[keep], None if self.errors is None else self.errors[keep])
 
 
 def chunks_of(
@@ -133,6 +151,7 @@ def chunks_of(
     new: Sequence[tuple[str, float]],
     revised: Values,
     order: Sequence[str],
+    errors: Mapping[str, Error],
     together: int = 0,
     repeats: bool = False,
 ) -> list[Chunk]:
@@ -159,13 +178,15 @@ def chunks_of(
         for name in names:
             values.append(latest[name][used.get(name, 0)])
             used[name] = used.get(name, 0) + 1
-        found.append(Chunk(np.array([place[name] for name in names], np.int64), np.array(values, dtype=np.float64)))
+        found.append(Chunk.of(names, values, place, errors))
     return found
 
 
 def as_json(new: Round) -> dict[str, Any]:
     """Return a round as JSON can hold it, None in place of NaN."""
-    meta = asdict(new) | {"format": FORMAT, "learned": dict(new.learned or {})}
+    meta = asdict(new) | {"format": FORMAT if new.errors else 2, "learned": dict(new.learned or {})}
+    if not new.errors:
+        del meta["errors"]
     plain: dict[str, Any] = _plain(meta)
     return plain
 
@@ -227,11 +248,12 @@ def of_json(meta: Mapping[str, Any]) -> Round:
         None if n is None else int(n),
         tuple(map(_word, meta.get("pending", ()))),
         tuple(map(_word, meta.get("withdrawn", ()))),
+        {_word(name): (number_of(sem), number_of(n)) for name, (sem, n) in meta.get("errors", {}).items()},
     )
 
 
 def check_known(each: Round, names: set[str]) -> None:
     """Refuse a round that is about candidates that are not there."""
-    spoken = {*each.names, *each.revised, *each.pending, *each.withdrawn, *(name for name, _ in each.told)}
+    spoken = {*each.names, *each.revised, *each.errors, *each.pending, *each.withdrawn, *dict(each.told)}
     if odd := sorted(spoken - names):
         raise ValueError(f"round {each.number} is about {listed(odd)}, which is no candidate; put it back.")

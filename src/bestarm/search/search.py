@@ -26,6 +26,7 @@ from bestarm.search.any_size import learns_from
 from bestarm.search.arguments import checked_hits, checked_policy, share_of
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice
+from bestarm.search.errors import Reading, error_of, mean_of
 from bestarm.search.left import Left, left_of
 from bestarm.search.next_batch import (
     CustomPolicy,
@@ -33,7 +34,6 @@ from bestarm.search.next_batch import (
     ReplayCache,
     choose_batch,
     decides_from_data,
-    mean_of,
     recomputed_batches,
     replayed_state,
 )
@@ -223,10 +223,14 @@ class Search:
     def history(self) -> pd.DataFrame:
         """All measurements told so far, in order: ``round, name, reward``; a reward that is NaN failed.
 
-        The round is that of the last batch asked for before, 0 for what was known before the search.
+        The round is that of the last batch asked for before, 0 for what was known before the search. Where errors were
+        told there are ``sem`` and ``n``, too.
         """
         rows = self._status.rows if self._sequential is None else self._sequential.history
         table = pd.DataFrame(rows, columns=["round", "name", "reward"])
+        if any(isinstance(value, Reading) for _, _, value in rows):
+            table[["sem", "n"]] = np.array([error_of(value) for _, _, value in rows])
+            table["n"] = table["n"].astype(np.int64)
         return table.astype({"round": np.int64, "name": object, "reward": np.float64})
 
     @property
@@ -366,6 +370,7 @@ class Search:
             n_candidates=len(self._candidates.names),
             pending=tuple(pending),
             withdrawn=tuple(withdrawn),
+            errors=plan.errors(self._status.values),
         )
         self._rounds.append(made)
         if revised or self._logged_chunks is None or len(self._rounds) <= self._since + 1:
@@ -391,6 +396,9 @@ class Search:
         can be chosen again. A candidate that is told more than once was measured more than once. What was asked and is
         not in the table goes on waiting. A list that grows can be told again and again: what it has of old is known, a
         value that changed is a correction. What was decided is in `notes`.
+
+        Columns ``sem`` (standard error of the reward as a mean), ``sd`` (of one measurement) and ``n`` (measurements
+        behind the reward, by default 1) are used by the policies ``gp`` and ``hits``, and refused by others.
 
         Parameters
         ----------
@@ -423,10 +431,11 @@ class Search:
             if unknown == "refuse":
                 unknown_names(told.names, self._place)
             rows = [
-                (name, float(value), bool(done))
+                (name, value, bool(done))
                 for name, value, done in zip(told.names, told.values, told.done, strict=True)
                 if name in self._place
             ]
+            self._check_errors(value for _, value, _ in rows)
             before = bool(self._some_learned(known=True))
             said = self._status.tell(len(self._rounds), rows, replace, again)
             if ignored := len(told.names) - len(rows):
@@ -488,6 +497,7 @@ class Search:
             made = type(self)(self._candidates, policy, **aims, **settings)
             if made._sequential is not None:
                 raise made._refusal("cannot take over a search; take a policy by its name, such as gp")
+            made._check_errors(value for _, _, value in self._status.rows)
             made._status, made._rounds = deepcopy(self._status), list(self._rounds)
             made._status.whole_batch_waits, made._since = False, len(self._rounds)
             made._saved, made.notes = deepcopy(self._saved), made._some_learned()
@@ -636,7 +646,7 @@ class Search:
         plan = self._plan_of(last)
         some = self._candidates.first(last.n_candidates or len(self._candidates.names))
         before = self._rounds[: last.number - 1]
-        chunks = plan.chunks(before, last.told, last.revised, some.names)
+        chunks = plan.chunks(before, last.told, last.revised, some.names, last.errors)
         view = self._view(plan) if some is self._candidates else plan.features(some)
         policy, state = replayed_state(plan, view, chunks, self._cache)
         measured = np.unique(np.concatenate([chunk.places for chunk in chunks])) if chunks else np.zeros(0, np.int64)
@@ -795,15 +805,23 @@ class Search:
         plan, names = self._plan(1), self._candidates.names
         values = plan.values(self._status.values)
         new = newly_told(self._rounds, values, self._candidates.names)
-        revised = revisions(self._rounds, values)
-        if revised or len(self._rounds) <= self._since:
-            return plan.chunks(self._rounds, new, revised, names), new, revised
+        revised, errors = revisions(self._rounds, values), plan.errors(self._status.values)
+        if revised or errors or len(self._rounds) <= self._since:
+            return plan.chunks(self._rounds, new, revised, names, errors), new, revised
         if self._logged_chunks is None:
-            self._logged_chunks = plan.chunks(self._rounds, [], {}, names)
+            self._logged_chunks = plan.chunks(self._rounds, [], {}, names, {})
         return [*self._logged_chunks, *([self._chunk(new)] if new else [])], new, revised
 
     def _chunk(self, new: Sequence[tuple[str, float]]) -> Chunk:
-        return Chunk(self._places(name for name, _ in new), np.array([value for _, value in new], dtype=np.float64))
+        return Chunk.of([name for name, _ in new], [value for _, value in new], self._place, {})
+
+    def _check_errors(self, values: Iterable[float]) -> None:
+        """Refuse measurements with errors if the policy cannot weigh by them."""
+        if any(isinstance(value, Reading) for value in values) and not self._plan(1).weighs:
+            raise ValueError(
+                f"{self._choice.name if self._choice else ''} cannot weigh rewards by sem, sd or "
+                "n; leave those columns out, or take the policy gp or hits."
+            )
 
     def _replayed(self, plan: Plan) -> tuple[Any, Any]:
         return replayed_state(plan, self._view(plan), self._chunks()[0], self._cache)

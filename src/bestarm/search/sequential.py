@@ -13,6 +13,7 @@ from bestarm.guards.protocol import Guarded, waiting
 from bestarm.interface import Arms, Ask
 from bestarm.partition import Partition
 from bestarm.search.candidates import Candidates
+from bestarm.search.errors import Reading
 from bestarm.search.tables import listed, measurements
 from bestarm.streams import Streams
 
@@ -54,6 +55,8 @@ class SequentialSearch:
                 f"{told.to_come} rewards are empty, and {self.policy.label} is sequential; fill them in, or write "
                 "failed."
             )
+        if any(isinstance(value, Reading) for value in told.values):
+            raise ValueError(f"{self.policy.label} cannot weigh rewards by sem, sd or n; leave those columns out.")
         if self.candidates is not None:
             self.candidates.compare(told.names, told.table, told.decimal)
         if not told.done.all():

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from bestarm.search.next_batch import mean_of
+from bestarm.search.errors import error_of, mean_of
 from bestarm.search.rounds import Round
 
 UNMEASURED, ASKED, MEASURED, FAILED, NOT_DONE, WITHDRAWN = STATES = (
@@ -81,7 +81,7 @@ class CandidateStatus:
     def _is_cumulative(self, rows: Sequence[tuple[str, float, bool]]) -> bool:
         """Return whether a table repeats what was told: a measurement of what does not wait has the value it had."""
         return any(
-            done and not self.waiting[name] and repr(value) in map(repr, self.values.get(name, ()))
+            done and not self.waiting[name] and repr(float(value)) in map(repr, map(float, self.values.get(name, ())))
             for name, value, done in rows
         )
 
@@ -118,7 +118,7 @@ class CandidateStatus:
             )
         said = [f"{len(rows) - len(new)} rows were told before, {len(new)} are new."]
         for name in changed:
-            before, now = (", ".join(f"{v:g}" for v in values) for values in (self.values[name], told[name]))
+            before, now = (", ".join(map(_shown, values)) for values in (self.values[name], told[name]))
             said.append(f"{name}: {now} in place of {before}, a correction.")
         said += [f"{name}: measured again, {len(fresh[name])} times more." for name in more]
         return new, changed, said
@@ -166,9 +166,15 @@ class CandidateStatus:
 
 
 def _taken(values: list[float], value: float) -> bool:
-    """Return whether a value is in a list, and take it out."""
-    for i, each in enumerate(values):
-        if each == value or (each != each and value != value):
-            del values[i]
-            return True
+    """Return whether a value with its error is in a list, and take it out."""
+    marks = [repr((float(each) + 0.0, error_of(each))) for each in [value, *values]]
+    if marks[0] in marks[1:]:
+        del values[marks.index(marks[0], 1) - 1]
+        return True
     return False
+
+
+def _shown(value: float) -> str:
+    """Return a measurement with what is known of its error."""
+    sem, n = error_of(value)
+    return f"{value:g}" + (f" ± {sem:g}" if sem == sem else "") + (f" (n = {n:g})" if n != 1.0 else "")

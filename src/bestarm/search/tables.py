@@ -20,14 +20,14 @@ import pandas as pd
 
 from bestarm.interface import BoolArray, FloatArray
 from bestarm.models.finite_gp import LARGEST_REWARD
-from bestarm.search.columns import NAMES, RESULTS, find_column, texts_of
+from bestarm.search.columns import NAMES, RESULTS, error_columns, find_column, texts_of
+from bestarm.search.errors import errors_of, mean_of, reading
 from bestarm.search.number_texts import GAPS, TO_COME, Column, decimal_sign, numbers_of, plain_floats, tidy
 from bestarm.search.table_files import TableFile, read_table_file
 
 FAILED = ("failed", "fail", "failure", "error")  # a measurement without a result; in any case of letters
 NOT_DONE = ("not done", "not_done", "notdone")  # an experiment that never ran
 LARGEST_PHENOTYPE = 1e75
-_ERRORS = ("sem", "se", "sd", "std", "stdev", "n", "replicates")  # of a reward, by which no policy weighs
 _SUMMARIES = {
     "total", "totals", "sum", "mean", "average", "median", "sd", "stdev", "gesamt", "summe", "mittelwert", "totaux",
 }  # fmt: skip
@@ -152,8 +152,8 @@ class Measurements:
     ----------
     names : list of str
         What was measured.
-    values : array, shape (n,)
-        Rewards, NaN where a measurement failed or was not done.
+    values : list of float
+        Rewards, NaN where a measurement failed or was not done; a `Reading` where its error was told.
     done : array of bool, shape (n,)
         Whether it was tried at all.
     table : DataFrame
@@ -167,7 +167,7 @@ class Measurements:
     """
 
     names: list[str]
-    values: FloatArray
+    values: list[float]
     done: BoolArray
     table: pd.DataFrame
     decimal: str
@@ -189,7 +189,7 @@ def measurements(
     results : str, optional
         The column of rewards, if it is not called ``reward``.
     features : container of str
-        Columns that describe candidates; any other that is called as an error of a reward is refused.
+        Columns that describe candidates; any other that is called as an error of a reward is one.
     """
     notes: list[str] = []
     file: TableFile | None = None
@@ -218,11 +218,6 @@ def measurements(
         raise ValueError(
             f"the table has two columns of rewards, {' and '.join(rewards[:2])}; keep one, or give measurements again "
             "as rows."
-        )
-    if errors := [c for c in header if c.strip().casefold() in _ERRORS and c not in features]:
-        raise ValueError(
-            f"the table tells errors or replicates in column {errors[0]!r}, by which no policy weighs; leave it "
-            "out, or tell each replicate in a row of its own."
         )
     raw = list(table.index if name is None else table.iloc[:, name])
     labels = [label_of(label) for label in raw]
@@ -259,7 +254,57 @@ def measurements(
     if candidates is not None:
         names = by_value(names, [numbers[i] for i in told], candidates)
     done = np.array([texts[i].lower() not in NOT_DONE for i in told], dtype=np.bool_)
-    return Measurements(names, values[told], done, table.iloc[told], decimal, len(kept) - len(told), notes)
+    beside = [
+        (kind, columns[i])
+        for i, kind in error_columns(header, [header[reward]])
+        if i not in (name, reward) and header[i] not in features
+    ]
+    read = _with_errors(where, values, beside, decimal, labels, notes)
+    return Measurements(
+        names, [read[i] for i in told], done, table.iloc[told], decimal, len(kept) - len(told), notes
+    )
+
+
+def _with_errors(
+    where: str,
+    values: FloatArray,
+    columns: Sequence[tuple[str, Column]],
+    decimal: str,
+    whose: Sequence[str],
+    notes: list[str],
+) -> list[float]:
+    """Return rewards with the errors that columns tell of them: a standard error or deviation, and a number."""
+    told: dict[str, tuple[str, FloatArray]] = {}
+    for kind, column in columns:
+        read = numbers_of(where, column, decimal, whose)
+        if kind and read is None:
+            example = next(text for text in column.texts if text)
+            raise ValueError(f"{where}: column {column.label!r} has {example!r}, no number; correct it or leave it out.")
+        if not kind and read is not None and not np.isnan(read[0]).all():
+            raise ValueError(
+                f"{where}: column {column.label!r} does not say what error it is; call it sem (of a mean), sd (of one "
+                "measurement) or n (how many measurements), or leave it out."
+            )
+        if read is None or not kind:
+            continue
+        if kind in told:
+            raise ValueError(f"{where}: columns {told[kind][0]!r} and {column.label!r} tell the same; leave one out.")
+        told[kind] = column.label, read[0]
+        notes += read[1]
+    least = {"sem": 0.0, "sd": 0.0, "n": 1.0}
+    for kind, (label, found) in told.items():
+        wrong = ~np.isnan(values) & ((found < least[kind]) | (found > LARGEST_REWARD) | ((kind == "n") & (found % 1 > 0)))
+        if wrong.any():
+            rule = "the measurements behind a reward, a whole number from 1 on" if kind == "n" else "an error, at least 0"
+            place = int(wrong.argmax())
+            raise ValueError(f"{where}: {label!r} of {whose[place]} is {found[place]:g}; it is {rule}. Correct it.")
+    n = np.nan_to_num(told["n"][1], nan=1.0) if "n" in told else np.ones(len(values))
+    sem = told["sem"][1] if "sem" in told else np.full(len(values), np.nan)
+    if "sd" in told and "sem" in told:
+        notes.append(f"column {told['sd'][0]}: not used, since {told['sem'][0]} tells the error.")
+    elif "sd" in told:
+        sem = told["sd"][1] / np.sqrt(np.maximum(n, 1.0))
+    return [v if v != v else reading(v, s, k) for v, s, k in zip(values.tolist(), sem, n, strict=True)]
 
 
 def _no_number(text: str) -> bool:
@@ -307,8 +352,8 @@ def named_columns(text: str, header: Sequence[str]) -> list[str]:
     return [part if place is None else header[place] for part, place in zip(parts, places, strict=True)]
 
 
-def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[str], FloatArray, list[str]]:
-    """Return the gene of each well, its measurements, shape (n_wells, n_columns), and the genes of wells to come.
+def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[str], list[list[float]], list[str]]:
+    """Return the gene of each well, its measurements by column with their errors, and the genes of wells to come.
 
     The columns of measurements, one or several between commas, are replicates of each other, NaN where one failed or is
     empty; without any it is ``phenotype``, or the only one beside the names. A well with nothing in it is still to
@@ -351,8 +396,9 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
         Column.of(header[place], ["" if _no_number(t) else t for t in column])
         for place, column in zip(chosen, cells, strict=True)
     ]
-    others = [Column.of(header[i], column) for i, column in enumerate(table.columns) if i != name and i not in chosen]
-    decimal = decimal_sign(str(path), [*read, *others], table.semicolons)
+    others = {i: Column.of(header[i], c) for i, c in enumerate(table.columns) if i != name and i not in chosen}
+    decimal = decimal_sign(str(path), [*read, *others.values()], table.semicolons)
+    beside = [(kind, others[i]) for i, kind in error_columns(header, wanted) if i in others]
     found = []
     for column in read:
         whose = [f"line {line}: the phenotype of {gene}" for line, gene in zip(table.lines, genes, strict=True)]
@@ -374,8 +420,12 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
         if (large := np.abs(values[0]) > LARGEST_PHENOTYPE).any():
             row = int(large.argmax())
             raise ValueError(f"{path}, {whose[row]} is {column.texts[row]!r}; it must be a number of ordinary size.")
-        found.append(values[0][tried])
-    return [genes[row] for row in tried], np.array(found, dtype=np.float64).reshape(len(chosen), -1).T, to_come
+        found.append(values[0])
+    if beside and len(found) > 1:
+        notes.append(f"{path.name}: column {beside[0][1].label}: not used, since replicates are there themselves.")
+        beside = []
+    told = [_with_errors(str(path), column, beside, decimal, genes, notes) for column in found]
+    return [genes[row] for row in tried], [[column[row] for column in told] for row in tried], to_come
 
 
 def text_of(value: Any) -> str:
@@ -386,16 +436,17 @@ def text_of(value: Any) -> str:
     return repr(float(value)) if is_float else " ".join(str(value).split())
 
 
-def averaged(genes: Sequence[str | None], wells: FloatArray) -> tuple[dict[str, float], float]:
+def averaged(genes: Sequence[str | None], wells: Sequence[Sequence[float]]) -> tuple[dict[str, float], float]:
     """Return the mean of each gene's wells that did not fail, and the pooled deviation of one well within its gene.
 
-    A well without a gene of the features (None) does not count.
+    A mean has the error of its wells. A well without a gene of the features (None) does not count.
     """
     by_gene: dict[str, list[float]] = {}
     for gene, row in zip(genes, wells, strict=True):
         if gene is not None:
-            by_gene.setdefault(gene, []).extend(float(v) for v in row if not np.isnan(v))
+            by_gene.setdefault(gene, []).extend(v for v in row if v == v)
     squares = sum(float(((np.array(v) - np.mean(v)) ** 2).sum()) for v in by_gene.values() if v)
     freedom = sum(len(v) - 1 for v in by_gene.values() if v)
-    means = {gene: float(np.mean(v)) if v else float("nan") for gene, v in by_gene.items()}
+    errors = errors_of(by_gene)
+    means = {gene: reading(mean_of(v), *errors.get(gene, ())) for gene, v in by_gene.items()}
     return means, float(np.sqrt(squares / freedom)) if freedom > 0 else float("nan")
