@@ -260,9 +260,7 @@ def measurements(
         if i not in (name, reward) and header[i] not in features
     ]
     read = _with_errors(where, values, beside, decimal, labels, notes)
-    return Measurements(
-        names, [read[i] for i in told], done, table.iloc[told], decimal, len(kept) - len(told), notes
-    )
+    return Measurements(names, [read[i] for i in told], done, table.iloc[told], decimal, len(kept) - len(told), notes)
 
 
 def _with_errors(
@@ -279,7 +277,9 @@ def _with_errors(
         read = numbers_of(where, column, decimal, whose)
         if kind and read is None:
             example = next(text for text in column.texts if text)
-            raise ValueError(f"{where}: column {column.label!r} has {example!r}, no number; correct it or leave it out.")
+            raise ValueError(
+                f"{where}: column {column.label!r} has {example!r}, no number; correct it or leave it out."
+            )
         if not kind and read is not None and not np.isnan(read[0]).all():
             raise ValueError(
                 f"{where}: column {column.label!r} does not say what error it is; call it sem (of a mean), sd (of one "
@@ -293,9 +293,13 @@ def _with_errors(
         notes += read[1]
     least = {"sem": 0.0, "sd": 0.0, "n": 1.0}
     for kind, (label, found) in told.items():
-        wrong = ~np.isnan(values) & ((found < least[kind]) | (found > LARGEST_REWARD) | ((kind == "n") & (found % 1 > 0)))
+        wrong = ~np.isnan(values) & (
+            (found < least[kind]) | (found > LARGEST_REWARD) | ((kind == "n") & (found % 1 > 0))
+        )
         if wrong.any():
-            rule = "the measurements behind a reward, a whole number from 1 on" if kind == "n" else "an error, at least 0"
+            rule = (
+                "the measurements behind a reward, a whole number from 1 on" if kind == "n" else "an error, at least 0"
+            )
             place = int(wrong.argmax())
             raise ValueError(f"{where}: {label!r} of {whose[place]} is {found[place]:g}; it is {rule}. Correct it.")
     n = np.nan_to_num(told["n"][1], nan=1.0) if "n" in told else np.ones(len(values))
