@@ -1,7 +1,7 @@
 """Blocks of README and docs/: each runs on the installation that its page names, and prints what the page shows.
 
-What a page names above a block, in its opening or in the block's own section, are extras such as ``".[plot]"``. Packages
-of other extras cannot be imported while the block runs.
+What a page names above a block, in its opening or in the block's own section, are extras such as ``".[plot]"``.
+Packages of other extras cannot be imported while the block runs.
 """
 
 import os
@@ -16,12 +16,13 @@ from pathlib import Path
 
 import pytest
 from test_lock import LOCKED
+from test_lock import version as locked
 
 from bestarm_lab.paths import ROOT
 
 EXTRAS = {"networks": {"torch"}, "sklearn": {"sklearn"}, "excel": {"openpyxl"}, "plot": {"matplotlib"}}
 EXTRAS["screens"] = EXTRAS["networks"] | EXTRAS["excel"] | EXTRAS["plot"]
-OTHERS = {"bestarm_lab", "bestarm_objectives", "bestarm_studies", "pyarrow", "seaborn", "statsmodels", "yaml"}
+OTHERS = {"IPython", "dvc", "pyarrow", "requests", "seaborn", "statsmodels", "yaml"}
 ELSEWHERE = {  # tests that run a page's blocks
     "docs/bring_your_policy.md": "tests/lab/notebooks/test_own_policy.py",
     "docs/adding_a_study.md": "tests/test_readme.py",
@@ -114,7 +115,7 @@ def test_blocks_run_on_what_the_page_names_and_print_what_it_shows(page, tmp_pat
             assert len(text.strip().splitlines()) <= 22
             last = run(tmp_path, language, text, above)
             printed += last
-        elif all(version(name) == LOCKED[name] for name in ("numpy", "scipy", "scikit-learn")):
+        elif all(version(name) == locked(LOCKED[name]) for name in ("numpy", "scipy", "scikit-learn")):
             assert last == text
     wanted = {
         "README.md": ["0.97"],

@@ -46,7 +46,8 @@ def check_project(command: str) -> None:
         If the root has no ``params.yaml``.
     """
     if not (ROOT / _MARK).is_file():
+        where = ROOT if "BESTARM_ROOT" in os.environ else Path.cwd()
         raise ValueError(
-            f"bestarm {command} needs a checkout of the repository (git clone), as the working directory or as "
-            f"BESTARM_ROOT; {ROOT} has no {_MARK}."
+            f"{command} needs a checkout of the repository (git clone), as the working directory or as BESTARM_ROOT; "
+            f"{where} has no {_MARK}."
         )

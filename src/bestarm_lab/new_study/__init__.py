@@ -23,7 +23,9 @@ def check_name(name: str, known: list[str]) -> None:
     ValueError
         With the name and the rule.
     """
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
+    if keyword.iskeyword(name):
+        raise ValueError(f"{name!r} is a keyword of Python, which no package can be called; take my_{name}.")
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise ValueError(f"a study's name is a word of small letters, digits and _, got {name!r}; take my_study.")
     if name in known:
         raise ValueError(f"there is a study {name!r} already; take another name.")

@@ -38,15 +38,16 @@ def notebooks_of(study: str | None = None) -> list[Path]:
 
 
 def notebook_path(name: str) -> Path:
-    """Return the file of a notebook, named ``study/notebook``.
+    """Return the file of a notebook, named ``study/notebook`` or by its path.
 
     Raises
     ------
     ValueError
         For an unknown name, with the list of what there is.
     """
-    path = NOTEBOOKS / f"{name.removeprefix('notebooks/').removesuffix('.ipynb')}.ipynb"
-    if not path.is_file():
+    own = Path(name).resolve()
+    path = own if own.is_file() else NOTEBOOKS / f"{name.removeprefix('notebooks/').removesuffix('.ipynb')}.ipynb"
+    if not path.is_file() or path.suffix != ".ipynb" or NOTEBOOKS.resolve() not in path.resolve().parents:
         known = ", ".join(f"{p.parent.name}/{p.stem}" for p in notebooks_of())
         raise ValueError(f"there is no notebook {name!r}; there are: {known}.")
     return path
