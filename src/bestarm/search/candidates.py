@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import Arms, FloatArray
-from bestarm.search.columns import roles_of, texts_of
-from bestarm.search.number_texts import GAPS, Column, decimal_sign, numbers_of
+from bestarm.search.columns import NAMES, REAL, find_column, roles_of, texts_of
+from bestarm.search.number_texts import GAPS, GAPS_OR_WORDS, Column, decimal_sign, numbers_of
 from bestarm.search.table_files import read_table_file
-from bestarm.search.tables import counted, label_of, listed, named_columns, refuse_summary, text_of
+from bestarm.search.tables import counted, label_of, listed, named_columns, refuse_dates, refuse_summary, text_of
 from bestarm.settings import LARGEST_FEATURE
 
 RESERVED = ("name", "arm", "pull", "reward", "value")  # columns of what `ask` returns
@@ -185,6 +185,12 @@ class Candidates:
             raise ValueError(f"the column {twice[0]!r} is there twice; rename one.")
         counted_index = frame.index.name is None and pd.api.types.is_integer_dtype(frame.index.dtype)
         numeric = [pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
+        again = find_column(list(frame.columns), NAMES[:1])
+        if again is not None and names is None and not counted_index:
+            raise ValueError(
+                f"the table has names twice, in its index and in column {frame.columns[again]!r}; drop one of them, "
+                "the index by reset_index(drop=True)."
+            )
         roles = roles_of(
             list(frame.columns),
             lambda i: _labels(frame.iloc[:, i]),
@@ -415,6 +421,7 @@ def _parquet(path: Path) -> pd.DataFrame:
 def read_features(path: str | Path, notes: list[str], phenotypes: str = "", words: Sequence[str] = ()) -> Candidates:
     """Return the genes of a file and what describes them, columns of phenotypes left out; notes say what was done."""
     found = Candidates.file(Path(path), notes, first=("gene",), also=phenotypes, words=words, word="gene")
+    refuse_dates(path, found.names)
     if len(found.names) < 2:
         raise ValueError(f"{path} has 1 gene; a search needs at least two.")
     if not found.varies.any():
@@ -485,7 +492,8 @@ def _typed(
                 flags = {"true": 1.0, "false": 0.0}
                 series = pd.Series([flags.get(text.lower(), np.nan) for text in texts.texts])
             else:
-                numbers = numbers_of(where, texts, decimal, names)
+                only_words = not texts.distinct and any(text in GAPS_OR_WORDS for text in texts.texts)
+                numbers = None if only_words else numbers_of(where, texts, decimal, names)
                 series = _as_words(cells) if numbers is None else pd.Series(numbers[0])
                 said += [] if numbers is None else numbers[1]
         if series.isna().all() and len(series):
@@ -510,7 +518,7 @@ def _plain_numbers(column: pd.Series[Any]) -> pd.Series[Any] | None:
     known = column[~pd.isna(column).to_numpy()]
     if pd.api.types.is_datetime64_any_dtype(column.dtype) or any(isinstance(v, date) for v in known):
         raise ValueError(f"column {column.name!r} has dates, no features; drop it, or give a number of days.")
-    kinds = str | bool | np.bool_ | int | float | np.number
+    kinds = str | bool | np.bool_ | REAL
     if odd := [v for v in known if not isinstance(v, kinds)]:
         raise ValueError(f"column {column.name!r} has a {type(odd[0]).__name__}, no number and no word; drop it.")
     if any(isinstance(v, float | np.floating) and np.isinf(v) for v in known):

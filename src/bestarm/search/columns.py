@@ -5,14 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from bestarm.search.number_texts import GAPS, TO_COME, plain_floats, tidy
 
+REAL = int | float | np.number | Decimal | Fraction  # cells that are numbers
 NAMES = ("name", "candidate", "arm", "gene")  # headers of the column with the names, in any case of letters
-RESULTS = ("reward", "phenotype", "yield", "result", "results", "response", "outcome", "readout")
+RESULTS = (
+    "reward", "phenotype", "yield", "result", "results", "response", "outcome", "readout", "ausbeute", "ergebnis",
+    "messwert", "phänotyp", "rendement", "résultat",
+)  # fmt: skip
+_LIKE_RESULTS = ("activity", "conversion", "ec50", "ee", "ic50", "score", "selectivity", "target", "titer")
 _ERRORS = {  # headers of the error of a reward, without blanks and signs, by what they tell
     "sem": ("sem", "se", "stderr", "standarderror"),
     "sd": ("sd", "std", "stdev", "standarddeviation"),
@@ -51,7 +59,7 @@ def find_column(header: Sequence[str], wanted: Sequence[str]) -> int | None:
     for word in wanted:
         if word in header:
             return header.index(word)
-    folded = [label.strip().casefold() for label in header]
+    folded = [_bare(label) if _bare(label) in RESULTS else label.strip().casefold() for label in header]
     return next((folded.index(word.casefold()) for word in wanted if word.casefold() in folded), None)
 
 
@@ -67,6 +75,11 @@ def error_columns(header: Sequence[str], beside: Iterable[str] = ()) -> list[tup
         words = {word, *(word.removeprefix(a) for a in around), *(word.removesuffix(a) for a in around)}
         found += [(place, kind) for kind, known in _ERRORS.items() if words & set(known)]
     return found
+
+
+def _bare(label: str) -> str:
+    """Return a header in small letters without its unit, such as ``yield`` for ``Yield (%)``."""
+    return re.sub(r"[\s_]*(?:\(.*\)|\[.*\]|%|in %|percent|pct)$", "", label.strip().casefold()).strip()
 
 
 def roles_of(
@@ -113,11 +126,7 @@ def roles_of(
             i
             for i, label in enumerate(header)
             if i != names
-            and (
-                label in also
-                or label.strip().casefold() in RESULTS
-                or (not known[i] and _has_results_to_come(cells(i)))
-            )
+            and (label in also or _bare(label) in RESULTS or (not known[i] and _has_results_to_come(cells(i))))
         ]
         for i in found:
             notes.append(f"column {header[i]}: results, no feature; `results` names such columns, if others are meant.")
@@ -140,6 +149,8 @@ def roles_of(
             notes.append(f"column {label or 'without a header'}: the numbers of the rows, left out.")
         else:
             features.append(i)
+            if _bare(label) in _LIKE_RESULTS and results is None:
+                notes.append(f"column {label}: taken for a feature; name it in `results` if it is a result.")
     return Roles(names, tuple(found), tuple(features), tuple(notes))
 
 
@@ -177,4 +188,8 @@ def _counts(texts: Sequence[str]) -> bool:
 def texts_of(values: Any) -> list[str]:
     """Return cells of a frame as texts, empty for gaps, whatever its kind of column."""
     column = pd.Series(values).astype(object)
-    return ["" if gap else str(v) for v, gap in zip(column, pd.isna(column), strict=True)]
+    return ["" if gap else _text(v) for v, gap in zip(column, pd.isna(column), strict=True)]
+
+
+def _text(value: Any) -> str:
+    return repr(float(value)) if isinstance(value, Fraction) else str(value)

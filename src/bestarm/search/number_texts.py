@@ -19,6 +19,7 @@ from bestarm.interface import FloatArray
 
 _ERRORS = ("#n/a", "#na", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!")  # of spreadsheets
 GAPS = frozenset(("", "na", "n/a", "nan", "none", "null", "<na>", "failed", *_ERRORS))
+GAPS_OR_WORDS = ("Na", "None", "none", "failed", "Failed")  # of which a column without numbers is one of words
 _GAP_HINTS = ("-", "--", "?", ".", "/", "n.d.", "nd", "n.a.", "k.a.", "n.b.", "missing", "unknown", "tbd")
 TO_COME = ("pending", "to come", "tbd", "todo", "running", "in progress", "planned")
 _BLANKS = " \u00a0\u2009\u202f"
@@ -29,6 +30,7 @@ _BODY = (
 )
 _NUMBER = re.compile(rf"([€$£]?)\s*({_BODY})(\s*)(\D*|[^\W\d][^,;]{{0,12}})")
 _GROUP = re.compile(r"[+-]?[1-9][0-9]{0,2}([.,])[0-9]{3}")
+_CODE = re.compile(r"0[0-9]+")
 _DATE = re.compile(
     r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?|\d{1,2}([./-])\d{1,2}\2(\d{4}|\d{2})|\d{1,2}[- ][A-Za-z]{3}([- ]\d{2,4})?"
 )
@@ -39,6 +41,14 @@ _SHAPES = (
     ("a time", re.compile(r"\d{1,2}:\d{2}(:\d{2})?"), "give minutes or hours as one number"),
     ("a ratio", re.compile(rf"{_ONE}\s*[:/]\s*{_ONE}"), "give the quotient as one number"),
     ("a range", re.compile(rf"{_ONE}\s*(?:[-–—]|\.\.|to|bis)\s*{_ONE}\s*\D*"), "give its middle, or two columns"),
+    ("about a number", re.compile(rf"(?:~|≈|ca\.?|c\.|about|etwa|env\.?)\s*{_ONE}\s*\D*"), "give the number itself"),
+    (
+        "a power of ten",
+        re.compile(rf"(?:{_ONE}\s*[x×*·]\s*)?10\s*(?:\^|\*\*)\s*[-+−]?[0-9]+\s*\D*|{_ONE}[⁻⁰¹²³⁴-⁹]+\s*\D*"),
+        "write it as 1e3",
+    ),
+    ("a number in other digits", re.compile(r"(?=.*[^\x00-\x7f])[+-]?\d+(?:[.,٫]\d+)?"), "write the digits 0 to 9"),
+    ("a number with commas", re.compile(r"[+-]?[0-9]+(?:,[0-9]+){2,}(?:\.[0-9]+)?"), "write it without them"),
     ("a number with its error", re.compile(rf"{_ONE}\s*(?:±|\+/-)\s*{_ONE}\s*\D*"), "give two columns"),
 )
 _UNITS = re.compile(  # glued to a number; after a blank, any word is one
@@ -234,6 +244,8 @@ def numbers_of(
     said: list[str] = []
     label = column.label
     if column.floats is not None and (decimal == "." or not any("." in text for text in column.texts)):
+        if codes := [text for text in column.texts if text[:1] == "0" and _CODE.fullmatch(text)]:
+            said.append(f"column {label}: {codes[0]!r} read as a number; `words` keeps such texts as categories.")
         return column.floats, said
     distinct = column.distinct if column.floats is None else {t: _parsed(t) for t in dict.fromkeys(column.texts)}
     if not distinct:
@@ -256,6 +268,8 @@ def numbers_of(
     grouped = [t for t, p in distinct.items() if p is not None and re.search(rf"['’{_BLANKS}{other}]", p.body)]
     if grouped:
         said.append(f"column {label}: {grouped[0]!r} read as {values[grouped[0]]:.10g}, with a sign of thousands.")
+    if codes := [t for t in distinct if _CODE.fullmatch(t)]:
+        said.append(f"column {label}: {codes[0]!r} read as a number; `words` keeps such texts as categories.")
     taken = [t for t in dict.fromkeys(column.texts) if t and t.lower() in GAPS]
     if taken:
         n = sum(text in taken for text in column.texts)
@@ -268,7 +282,8 @@ def _refuse_lookalikes(
 ) -> None:
     """Refuse a column with some numbers, or in which nearly every word has the shape of a number."""
     label, words = column.label, [text for text, p in distinct.items() if p is None]
-    shapes = {text: shape for text in words for shape in _SHAPES if shape[1].fullmatch(text)}
+    odd = [text for text, p in distinct.items() if p is None or any(map(str.isdigit, p.unit))]
+    shapes = {text: shape for text in odd for shape in _SHAPES if shape[1].fullmatch(text)}
     numbers = [
         text for text, p in distinct.items() if p is not None and (not p.unit or p.spaced or _UNITS.fullmatch(p.unit))
     ]
@@ -279,7 +294,8 @@ def _refuse_lookalikes(
             f"{remedy}, or name the column among `words` if each text is a category of its own."
         )
     bare = [text for text, p in distinct.items() if p is not None and not p.around]
-    if words and (bare or len(numbers) >= 0.9 * len(distinct)):
+    units = [text for text, p in distinct.items() if p is not None and p.unit and _UNITS.fullmatch(p.unit)]
+    if words and (bare or len(numbers) >= 0.9 * len(distinct) or len(units) >= max(2, 0.5 * len(distinct))):
         place = column.texts.index(words[0])
         of = f" of {whose[place]}" if len(whose) > place else ""
         if words[0].lower() in TO_COME:
@@ -287,7 +303,10 @@ def _refuse_lookalikes(
         elif words[0].lower() in _GAP_HINTS:
             remedy = "leave the cell empty where nothing is known"
         else:
-            remedy = "correct it, leave the cell empty where nothing is known, or drop the column if it is no feature"
+            remedy = (
+                "correct it, leave the cell empty where nothing is known, drop the column if it is no feature, or name "
+                "it among `words`"
+            )
         raise ValueError(
             f"{where}: column {label!r}{of} is {words[0]!r} among numbers such as {(bare or numbers)[0]!r}; {remedy}."
         )

@@ -12,10 +12,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bestarm.search.number_texts import plain_floats
 
 _FIRST = 50  # rows that decide the layout
-_SEPARATORS = ("\t", ";", ",")  # in this order where several fit: a comma may stand within numbers and words
+_SEPARATORS = ("\t", ";", ",", "|")  # in this order where several fit: a comma may stand within numbers and words
 _EXCEL = (".xlsx", ".xlsm")
 _NAMES = ("name", "candidate", "arm", "gene", "id")
 
@@ -178,7 +180,15 @@ def _rectangle(path: Path, rows: list[tuple[int, list[str]]], skipped: int, note
 
 
 def _checked(table: TableFile, file: str, notes: list[str]) -> TableFile:
-    """Leave out columns without header and content, and refuse headers that cannot be told apart."""
+    """Leave out columns without header and content; refuse headers that are rows, or cannot be told apart."""
+    head = [label.replace(",", ".") for label in table.header]
+    numbers = plain_floats(head[1:]) if plain_floats(head) is None else plain_floats(head)
+    even = numbers is not None and (len(numbers) > 2 or numbers[0] == 0.0) and np.ptp(np.diff(numbers)) < 1e-9
+    if numbers is not None and len(numbers) > 1 and not even and head[0].casefold() not in ("", *_NAMES):
+        raise ValueError(
+            f"{table.where}: the first row, {', '.join(table.header[:5])}, has numbers in place of a header; write one "
+            "above it, such as name,x1,x2."
+        )
     empty = [i for i, label in enumerate(table.header) if not label and not any(map(str.strip, table.columns[i]))]
     if empty:
         notes.append(f"{file}: {len(empty)} empty column{'s' * (len(empty) > 1)} left out.")

@@ -20,7 +20,7 @@ import pandas as pd
 
 from bestarm.interface import BoolArray, FloatArray
 from bestarm.models.finite_gp import LARGEST_REWARD
-from bestarm.search.columns import NAMES, RESULTS, error_columns, find_column, texts_of
+from bestarm.search.columns import NAMES, REAL, RESULTS, error_columns, find_column, texts_of
 from bestarm.search.errors import errors_of, mean_of, reading
 from bestarm.search.number_texts import GAPS, TO_COME, Column, decimal_sign, numbers_of, plain_floats, tidy
 from bestarm.search.table_files import TableFile, read_table_file
@@ -43,6 +43,15 @@ def refuse_summary(where: str, last: str) -> None:
         raise ValueError(
             f"{where}: the last row is called {last!r}, as a spreadsheet's summary is; delete it, or give the "
             "candidate another name."
+        )
+
+
+def refuse_dates(where: str | Path, genes: Sequence[str]) -> None:
+    """Refuse genes into whose names a spreadsheet has put dates."""
+    if dates := [gene for gene in genes if _DATES.fullmatch(gene)]:
+        raise ValueError(
+            f"{where}: {dates[0]!r} is no gene but a date, into which a spreadsheet turns names such as MARCHF1 and "
+            "SEPTIN2; write the symbols again, as texts."
         )
 
 
@@ -211,8 +220,11 @@ def measurements(
         )
     if reward is None:
         like = find_column(header, RESULTS)
-        hint = "" if like is None else f" {header[like]} looks like it: rename it reward."
-        raise ValueError(f"the table has no column {results or 'reward'}; it has: {given}.{hint}")
+        hint = "the column of results" if like is None else f"{header[like]!r}, which looks like it,"
+        raise ValueError(
+            f"the table has no column {results or 'reward'}; it has: {given}. Rename {hint} reward, or name it by "
+            "tell(table, results=...)."
+        )
     rewards = [c for c in header if re.match(r"rewards?([ _.]?\d+)?$", c, re.IGNORECASE)]
     if len(rewards) > 1 and results is None:
         raise ValueError(
@@ -227,11 +239,14 @@ def measurements(
     if file is not None and labels:
         refuse_summary(f"{file.where}, line {file.lines[-1]}", labels[-1])
     columns = {i: Column.of(header[i], texts_of(table.iloc[:, i])) for i in range(len(header)) if i != name}
-    kinds = str | int | float | np.number | np.bool_
+    kinds = str | REAL | np.bool_
     if odd := [
         v for v in table.iloc[:, reward] if not isinstance(v, kinds) and not (v is None or v is pd.NA or v is pd.NaT)
     ]:
-        raise ValueError(f"a reward must be a number, empty while it is to come, got {str(odd[0])!r}; correct it.")
+        raise ValueError(
+            f"a reward must be a number, empty while it is to come, got {str(odd[0])!r}, a {type(odd[0]).__name__}; "
+            "correct it."
+        )
     if pd.api.types.is_bool_dtype(table.iloc[:, reward].dtype):
         columns[reward] = Column.of(header[reward], [repr(float(v)) for v in table.iloc[:, reward]])
     texts = [" ".join(text.split()) for text in columns[reward].texts]
@@ -325,6 +340,8 @@ def _rewards(
                 f"the reward of {name} is {text!r}, beyond what can be measured; give the limit itself as a number, or "
                 "write failed."
             )
+        if "±" in text or "+/-" in text:
+            raise ValueError(f"the reward of {name} is {text!r}; give its error in a column of its own, called sem.")
         if text.lower().lstrip("+-") in ("inf", "infinity"):
             raise ValueError(f"rewards must be numbers, or `failed`, got an infinite one for {name}.")
     odd = [i for i, text in enumerate(column.texts) if text and text.lower() not in GAPS and column.floats is None]
@@ -380,11 +397,7 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
     chosen = [place for place in places if place is not None]
     genes = [text.strip() for text in table.columns[name]]
     refuse_summary(f"{path}, line {table.lines[-1]}", genes[-1]) if genes else None
-    if dates := [gene for gene in genes if _DATES.fullmatch(gene)]:
-        raise ValueError(
-            f"{path}: {dates[0]!r} is no gene but a date, into which a spreadsheet turns names such as MARCHF1 and "
-            "SEPTIN2; write the symbols again, as texts."
-        )
+    refuse_dates(path, genes)
     cells = [[tidy(text) for text in table.columns[place]] for place in chosen]
     tried: list[int] = []
     to_come: list[str] = []
