@@ -116,5 +116,5 @@ def test_what_is_told_again_is_said():
         "2 rows told before, 1 new.",
         "c3: failed in place of 3, a correction.",
     ]
-    with pytest.raises(ValueError, match="the reward of c4 is '1 ± 0.2'; give its error in a column of its own"):
+    with pytest.raises(ValueError, match=r"the reward of c4 is '1 ± 0\.2'; give its error in a column of its own"):
         told(("c4", "1 ± 0.2"))

@@ -109,8 +109,7 @@ def test_files_are_read_as_they_were_written_or_refused(how, table):
         path.write_text(written(table, how), encoding="utf-8")
         try:
             found = Candidates.of(path)
-        except ValueError as error:
-            assert "\n" not in str(error)
+        except ValueError:
             return
         same(found, table, how)
         READ[how] += 1

@@ -12,8 +12,7 @@ from bestarm.interface import FloatArray, IntArray
 from bestarm.models.smooth_gp import UNIFORM, Posterior
 from bestarm.policies import model_batches
 from bestarm.policies.model_batches import MOST_KNOWN, ModelBatches, ModelState
-from bestarm.search.joint_draws import drawn_jointly
-from bestarm.search.weighed_gp import weighed
+from bestarm.search.weighed_gp import drawn_jointly, weighed
 
 _LEARN_FROM_SOME = ("gp", "hits")  # policies that learn from some of very many measurements
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm.interface import Arms, FloatArray
+from bestarm.interface import Arms, BoolArray, FloatArray
 from bestarm.search.columns import NAMES, REAL, find_column, roles_of, texts_of
 from bestarm.search.number_texts import GAPS, GAPS_OR_WORDS, Column, decimal_sign, numbers_of
 from bestarm.search.table_files import read_table_file
@@ -32,7 +32,8 @@ class Candidates:
 
     Rules, each said in `report`: a category becomes one column of 0 and 1 for each of its words; a truth value is 0
     or 1; a gap among numbers becomes the mean of its column, among words a word of its own; a row that is there twice
-    counts once; a column that is the same for all candidates is left out of `scores`.
+    counts once; a column that is the same for all candidates is left out of `scores`. Names that repeat, or a column
+    that cannot be made into numbers, are a ValueError.
 
     Parameters
     ----------
@@ -42,13 +43,6 @@ class Candidates:
         One row for each candidate, numbers (float64, NaN a gap) or words (object, None a gap).
     report : tuple of str
         What was done to the table, one sentence each.
-    encodes : bool
-        Whether `values` may hold more than the numbers of the table; off for arrays, which are taken as they are.
-
-    Raises
-    ------
-    ValueError
-        For names that repeat, or a column that cannot be made into numbers, in one line with the remedy.
 
     Examples
     --------
@@ -65,7 +59,7 @@ class Candidates:
     report: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if twice := _repeated(self.names):
+        if twice := repeated(self.names):
             raise ValueError(f"{listed(twice)} names more than one arm; make the names different.")
         if len(self.names) != len(self.table):
             raise ValueError(f"there are {len(self.table)} arms and {len(self.names)} names; give one name for each.")
@@ -86,20 +80,12 @@ class Candidates:
         results: Sequence[str] | None = None,
         words: Sequence[str] = (),
     ) -> Candidates:
-        """Return candidates from what there is.
+        """Return candidates from a file, a table, or numbers alone, shape (n_arms, n_features).
 
-        Parameters
-        ----------
-        source : str, Path, DataFrame, array, Arms or Candidates
-            A file (CSV with commas, tabs or semicolons, Excel and Parquet by their endings), a table whose index (or
-            column ``name``) has the names, or numbers alone, shape (n_arms, n_features).
-        names : sequence of str, optional
-            Names, where the source has none.
-        results : sequence of str, optional
-            Columns of results, which are no features; by default those called ``reward``, ``phenotype``, ``yield`` and
-            the like, and those with results to come.
-        words : sequence of str, optional
-            Columns whose texts are categories although they look like numbers.
+        Files are CSV with commas, tabs or semicolons, Excel and Parquet by their endings. The index or column ``name``
+        has the names, or ``names`` where there is none. Columns of ``results`` are no features (by default those called
+        ``reward``, ``phenotype``, ``yield`` and the like, and those with results to come); texts of ``words`` are
+        categories although they look like numbers.
         """
         if isinstance(source, Candidates):
             return source
@@ -159,14 +145,10 @@ class Candidates:
         typed, said = _typed(str(path), columns, labels, words, others, table.semicolons)
         if not len(typed.columns):
             raise ValueError(f"{path} has no feature with anything in it; add columns of numbers.")
-        keep = np.ones(len(labels), dtype=np.bool_)
-        for before, again in _repeated_rows(labels):
-            if not _equal_rows(typed, before, again):
-                lines = f"lines {table.lines[before]} and {table.lines[again]}"
-                raise ValueError(f"{path}: {labels[again]} has two different rows, {lines}; keep one of them.")
-            keep[again] = False
-        if not keep.all():
-            said.insert(0, f"{counted(int((~keep).sum()), 'row')} there twice, counted once.")
+        keep, differ = _once(labels, typed, said)
+        for before, again in differ:
+            lines = f"lines {table.lines[before]} and {table.lines[again]}"
+            raise ValueError(f"{path}: {labels[again]} has two different rows, {lines}; keep one of them.")
         found = cls(tuple(np.array(labels, dtype=object)[keep]), typed[keep].reset_index(drop=True))
         notes += [f"{path.name}: {sentence}" for sentence in (*roles.notes, *said, *found.report_of_table())]
         return replace(found, report=tuple(notes))
@@ -181,7 +163,7 @@ class Candidates:
     ) -> Candidates:
         frame = frame.copy()
         frame.columns = pd.Index(["" if str(c) == "Unnamed: 0" else str(c) for c in frame.columns])
-        if twice := _repeated(list(frame.columns)):
+        if twice := repeated(list(frame.columns)):
             raise ValueError(f"the column {twice[0]!r} is there twice; rename one.")
         counted_index = frame.index.name is None and pd.api.types.is_integer_dtype(frame.index.dtype)
         numeric = [pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
@@ -193,7 +175,7 @@ class Candidates:
             )
         roles = roles_of(
             list(frame.columns),
-            lambda i: _labels(frame.iloc[:, i]),
+            lambda i: list(map(label_of, frame.iloc[:, i])),
             results=results,
             named=names is not None or not counted_index,
             numeric=numeric,
@@ -210,16 +192,13 @@ class Candidates:
         columns = [(frame.columns[i], frame.iloc[:, i]) for i in roles.features]
         others = [(frame.columns[i], frame.iloc[:, i]) for i in roles.results]
         typed, done = _typed("the table", columns, labels, words, others, False)
-        keep = np.ones(len(frame), dtype=np.bool_)
         if len(labels) == len(frame):
-            differ = [labels[two] for one, two in _repeated_rows(labels) if not _equal_rows(typed, one, two)]
+            keep, differ = _once(labels, typed, said)
             if differ:
-                raise ValueError(f"{listed(differ)} names more than one arm; make the names different.")
-            keep[[two for _, two in _repeated_rows(labels)]] = False
-        if not keep.all():
-            said.append(f"{counted(int((~keep).sum()), 'row')} there twice, counted once.")
-            labels = [label for label, kept in zip(labels, keep, strict=True) if kept]
-        found = cls(tuple(labels), typed[keep].reset_index(drop=True))
+                names = [labels[again] for _, again in differ]
+                raise ValueError(f"{listed(names)} names more than one arm; make the names different.")
+            labels, typed = [label for label, kept in zip(labels, keep, strict=True) if kept], typed[keep]
+        found = cls(tuple(labels), typed.reset_index(drop=True))
         return replace(found, report=(*said, *done, *found.report_of_table()))
 
     @cached_property
@@ -429,26 +408,20 @@ def read_features(path: str | Path, notes: list[str], phenotypes: str = "", word
     return found
 
 
-def _labels(column: pd.Series[Any]) -> list[str]:
-    return [label_of(value) for value in column]
-
-
-def _repeated(names: Sequence[str]) -> list[str]:
+def repeated(names: Sequence[str]) -> list[str]:
     found = pd.Series(list(names), dtype=object)
     return list(dict.fromkeys(found[found.duplicated()]))
 
 
-def _repeated_rows(labels: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the places of each name that was there before: the first one, and the other."""
-    if len(set(labels)) == len(labels):
-        return []
+def _once(labels: Sequence[str], table: pd.DataFrame, said: list[str]) -> tuple[BoolArray, list[tuple[int, int]]]:
+    """Return which rows are counted, and places of rows of one name that differ; rows that are there twice are said."""
     first: dict[str, int] = {}
     pairs = [(first.setdefault(label, i), i) for i, label in enumerate(labels)]
-    return [(one, other) for one, other in pairs if one != other]
-
-
-def _equal_rows(table: pd.DataFrame, one: int, other: int) -> bool:
-    return bool(table.iloc[one].equals(table.iloc[other]))
+    again = [pair for pair in pairs if pair[0] != pair[1]]
+    keep = np.array([one == other for one, other in pairs], dtype=np.bool_)
+    if again:
+        said.insert(0, f"{counted(len(again), 'row')} there twice, counted once.")
+    return keep, [(one, other) for one, other in again if not table.iloc[one].equals(table.iloc[other])]
 
 
 def _typed(

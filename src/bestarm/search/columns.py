@@ -34,18 +34,9 @@ _COUNTERS = ("", *_COMMON, "unnamed: 0")
 
 @dataclass(frozen=True)
 class Roles:
-    """Places of the columns of a table by role.
+    """Places of the columns of a table by role, and what was decided that the header alone does not say.
 
-    Attributes
-    ----------
-    names : int or None
-        The column of names; None where the rows have none and are numbered.
-    results : tuple of int
-        Columns of results, which describe no candidate before it is measured.
-    features : tuple of int
-        What describes candidates.
-    notes : tuple of str
-        What was decided that the header alone does not say, a sentence each.
+    Without a column of names rows are numbered. Results describe no candidate before it is measured.
     """
 
     names: int | None
@@ -92,29 +83,11 @@ def roles_of(
     named: bool = False,
     numeric: Sequence[bool] = (),
 ) -> Roles:
-    """Return the role of each column.
+    """Return the role of each column of a header, whose texts ``cells`` returns by place.
 
-    Parameters
-    ----------
-    header : sequence of str
-        Names of the columns; an empty one has the names of the rows.
-    cells : callable
-        Returns the texts of the column at a place.
-    first : sequence of str
-        Headers of the names that come before ``name``, ``candidate``, ``arm`` and ``gene``.
-    results : sequence of str, optional
-        Columns of results; by default those called so, and those with results to come. Empty: there is none.
-    also : sequence of str
-        Columns of results besides, where they are there.
-    named : bool
-        Whether the rows have names already, such as those of an index.
-    numeric : sequence of bool
-        Of each column whether it is known to hold numbers alone.
-
-    Raises
-    ------
-    ValueError
-        If ``results`` names a column that there is not.
+    Headers in ``first`` name the rows before ``name``, ``candidate``, ``arm`` and ``gene`` do, unless they are
+    ``named`` already. Results are those in ``results``, by default those called so and those with results to come;
+    ``also`` are others, if they are there. Of each column ``numeric`` says whether it is known to hold numbers alone.
     """
     notes: list[str] = []
     names = None if named else find_column(header, (*first, *NAMES))

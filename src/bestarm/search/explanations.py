@@ -65,17 +65,8 @@ def suggestions(
         reasons += ["uncertain"] if spread[a] > uncertain else []
         reasons += ["unlike what was measured"] if novelty[i] > novel else []
         fallback = "random" if plan.choice.name == "random" else "the policy's own score"
-        found.append(
-            Suggestion(
-                names[a],
-                float(shown[a]),
-                float(spread[a]),
-                float(novelty[i]),
-                names[nearest[i]],
-                int(rank[a]),
-                "; ".join(reasons) or fallback,
-            )
-        )
+        numbers, why = map(float, (shown[a], spread[a], novelty[i])), "; ".join(reasons) or fallback
+        found.append(Suggestion(names[a], *numbers, names[nearest[i]], int(rank[a]), why))
     return found
 
 

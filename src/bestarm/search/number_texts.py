@@ -123,18 +123,9 @@ def _value(body: str, decimal: str) -> float:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table as texts, and what they are.
+    """A column of a table by its header, its tidy cells, and what they are.
 
-    Attributes
-    ----------
-    label : str
-        Its header.
-    texts : list of str
-        Its cells, tidy.
-    floats : array or None
-        Its numbers, where all cells are plain ones.
-    distinct : mapping of str to parsed number or None
-        Otherwise each text that is no gap, once.
+    It has ``floats`` where all cells are plain numbers, otherwise each text that is no gap, once, with its parts.
     """
 
     label: str
@@ -181,20 +172,8 @@ class Column:
 def decimal_sign(where: str, columns: Iterable[Column], semicolons: bool = False) -> str:
     """Return the decimal sign of a table, ``.`` or ``,``, which is one for all of its columns of numbers.
 
-    Parameters
-    ----------
-    where : str
-        The file, or ``the table``.
-    columns : iterable of Column
-        All of them.
-    semicolons : bool
-        Whether semicolons separate the columns, as where spreadsheets write decimal commas.
-
-    Raises
-    ------
-    ValueError
-        If one column has decimal commas and another decimal points, or if all numbers look like ``1.250`` or ``1,250``,
-        which may be thousands.
+    Where ``semicolons`` separate the columns, spreadsheets write decimal commas. A ValueError for both signs, and where
+    all numbers look like ``1.250`` or ``1,250``, which may be thousands.
     """
     found: dict[str, tuple[str, str]] = {}
     for column in columns:
@@ -225,21 +204,8 @@ def numbers_of(
 ) -> tuple[FloatArray, list[str]] | None:
     """Return the numbers of a column, NaN for gaps, and what was done to read them; None for a column of words.
 
-    Parameters
-    ----------
-    where : str
-        The file, or ``the table``.
-    column : Column
-        Its cells.
-    decimal : str
-        The decimal sign of the table.
-    whose : sequence of str
-        Names of the rows, for errors.
-
-    Raises
-    ------
-    ValueError
-        For a column of numbers with a cell that is none, or of which nearly all cells only look like numbers.
+    A ValueError for a column of numbers with a cell that is none, or of which nearly all cells only look like numbers;
+    ``where`` names the table and ``whose`` the rows in it.
     """
     said: list[str] = []
     label = column.label

@@ -157,16 +157,8 @@ def explaining_ensemble(policy: Any) -> Any:
     from bestarm.policies.networks.oae_ensemble import EnsembleSearch
 
     training = policy.training() if isinstance(policy, NetworkSearch) else Training(steps=1000)
-    return EnsembleSearch(
-        "explanation",
-        policy.batch,
-        policy.rounds,
-        hidden=training.hidden,
-        steps=training.steps,
-        learning_rate=training.learning_rate,
-        minibatch=training.minibatch,
-        members=MEMBERS,
-    )
+    own = {name: getattr(training, name) for name in ("hidden", "steps", "learning_rate", "minibatch")}
+    return EnsembleSearch("explanation", policy.batch, policy.rounds, members=MEMBERS, **own)
 
 
 @dataclass
@@ -179,9 +171,7 @@ class PoolGPState:
     scores: FloatArray  # upper confidence bound of each arm at the last choice; NaN where there was none
     n_observed: IntArray
     round: int = 0
-    unit: float = (
-        0.0  # by which rewards are multiplied, a power of two, 1 where they are of ordinary size; 0: not known
-    )
+    unit: float = 0.0  # by which rewards are multiplied, a power of two; 1 for ordinary ones, 0 while not known
 
 
 @dataclass(frozen=True)

@@ -187,8 +187,7 @@ def as_json(new: Round) -> dict[str, Any]:
     meta = asdict(new) | {"format": FORMAT if new.errors else 2, "learned": dict(new.learned or {})}
     if not new.errors:
         del meta["errors"]
-    plain: dict[str, Any] = _plain(meta)
-    return plain
+    return dict(_plain(meta))
 
 
 def _plain(value: Any) -> Any:
@@ -216,16 +215,10 @@ def _word(value: Any) -> str:
 
 def of_json(meta: Mapping[str, Any]) -> Round:
     """Return a round from what `as_json` gave, in this format or an earlier one; other things raise errors."""
-    label = "gene" if meta["format"] == 1 else "name"
+    label, numbers = "gene" if meta["format"] == 1 else "name", ("predicted", "uncertainty", "novelty")
     suggested = tuple(
         Suggestion(
-            _word(s[label]),
-            number_of(s["predicted"]),
-            number_of(s["uncertainty"]),
-            number_of(s["novelty"]),
-            _word(s["nearest"]),
-            int(s["rank"]),
-            _word(s["why"]),
+            _word(s[label]), *(number_of(s[n]) for n in numbers), _word(s["nearest"]), int(s["rank"]), _word(s["why"])
         )
         for s in meta["suggested"]
     )
@@ -233,23 +226,14 @@ def of_json(meta: Mapping[str, Any]) -> Round:
         _word(name): tuple(map(number_of, values if isinstance(values, list) else [values]))
         for name, values in meta["revised"].items()
     }
-    n = meta.get("n_candidates")
-    return Round(
-        int(meta["number"]),
-        dict(meta["settings"]),
-        _word(meta["features"]),
-        tuple((_word(name), number_of(value)) for name, value in meta["told"]),
-        revised,
-        suggested,
-        number_of(meta["hit"]),
-        number_of(meta["expected_hits"]),
-        {k: number_of(v) for k, v in meta["learned"].items()},
-        _word(meta["version"]),
-        None if n is None else int(n),
-        tuple(map(_word, meta.get("pending", ()))),
-        tuple(map(_word, meta.get("withdrawn", ()))),
-        {_word(name): (number_of(sem), number_of(n)) for name, (sem, n) in meta.get("errors", {}).items()},
-    )
+    n, hits = meta.get("n_candidates"), (number_of(meta["hit"]), number_of(meta["expected_hits"]))
+    told = tuple((_word(name), number_of(value)) for name, value in meta["told"])
+    learned, version = {k: number_of(v) for k, v in meta["learned"].items()}, _word(meta["version"])
+    lists = (tuple(map(_word, meta.get(name, ()))) for name in ("pending", "withdrawn"))
+    errors = {_word(name): (number_of(sem), number_of(k)) for name, (sem, k) in meta.get("errors", {}).items()}
+    more = (learned, version, None if n is None else int(n), *lists, errors)
+    own = (int(meta["number"]), dict(meta["settings"]), _word(meta["features"]), told, revised, suggested)
+    return Round(*own, *hits, *more)
 
 
 def check_known(each: Round, names: set[str]) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import math
 import threading
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -284,7 +284,7 @@ class Search:
         Parameters
         ----------
         size : int, optional
-            How many; fewer where fewer candidates are left.
+            How many, at least 1; fewer where fewer candidates are left. A sequential policy has its own size.
         pending : sequence of str or DataFrame, optional
             What is being measured now, by name: the batch is a new one beside it. What was asked, not told, and is not
             in this list is not done, and goes back to the candidates that can be chosen.
@@ -294,11 +294,6 @@ class Search:
         DataFrame
             Columns ``name``, the candidate's own, and ``reward``; empty at the end. For a sequential policy
             further ``pull`` (1, 2, ... where an arm is to be measured several times).
-
-        Raises
-        ------
-        ValueError
-            For a size below 1, pending names that are no candidates, or a size of a sequential policy.
         """
         with self._lock:
             if self._sequential is not None:
@@ -335,15 +330,8 @@ class Search:
         blocked = [name for name in self._candidates.names if name in self._status.withdrawn]
         there = self.pending
         with noted(f"choosing batch {len(self._rounds) + 1}"):
-            places = choose_batch(
-                plan,
-                self._view(plan),
-                chunks,
-                n_asked=len(self._rounds) - self._since,
-                withdrawn=self._places(blocked),
-                pending=self._places(there),
-                cache=self._cache,
-            )
+            kept: Any = {"withdrawn": self._places(blocked), "pending": self._places(there), "cache": self._cache}
+            places = choose_batch(plan, self._view(plan), chunks, n_asked=len(self._rounds) - self._since, **kept)
         names = [self._candidates.names[a] for a in places]
         made = self._log_round(plan, names, new, revised, pending=there, withdrawn=blocked)
         _log.info("round %d: %d asked, %d known", made.number, len(names), len(self._status.values))
@@ -359,19 +347,11 @@ class Search:
         withdrawn: Sequence[str] = (),
     ) -> Round:
         """Log a batch and all that decided it, and return the round."""
-        made = Round(
-            number=len(self._rounds) + 1,
-            settings=plan.described(),
-            features=self._candidates.digest,
-            told=tuple(new),
-            revised=revised,
-            suggested=tuple(map(Suggestion, names)),
-            version=__version__,
-            n_candidates=len(self._candidates.names),
-            pending=tuple(pending),
-            withdrawn=tuple(withdrawn),
-            errors=plan.errors(self._status.values),
-        )
+        batch, digest = tuple(map(Suggestion, names)), self._candidates.digest
+        made = Round(len(self._rounds) + 1, plan.described(), digest, tuple(new), revised, batch, version=__version__)
+        kept: dict[str, Any] = {"pending": tuple(pending), "withdrawn": tuple(withdrawn)}
+        kept |= {"n_candidates": len(self._candidates.names), "errors": plan.errors(self._status.values)}
+        made = dataclasses.replace(made, **kept)
         self._rounds.append(made)
         if revised or self._logged_chunks is None or len(self._rounds) <= self._since + 1:
             self._logged_chunks = None
@@ -389,21 +369,20 @@ class Search:
         unknown: str = "refuse",
         results: str | None = None,
     ) -> None:
-        """Learn measurements, asked for or not, from a table with the columns ``name`` and ``reward``.
+        """Learn measurements, asked for or not, from a table or file with the columns ``name`` and ``reward``.
 
         The order of the rows and other columns do not matter; the index may hold the names. A reward that is empty is
         still to come; ``failed`` is a measurement without a result, ``not done`` one that never ran, whose candidate
         can be chosen again. A candidate that is told more than once was measured more than once. What was asked and is
         not in the table goes on waiting. A list that grows can be told again and again: what it has of old is known, a
-        value that changed is a correction. What was decided is in `notes`.
+        value that changed is a correction. What was decided is in `notes`. Of a table that cannot be understood, a
+        ValueError in one line, nothing is learned.
 
         Columns ``sem`` (standard error of the reward as a mean), ``sd`` (of one measurement) and ``n`` (measurements
         behind the reward, by default 1) are used by the policies ``gp`` and ``hits``, and refused by others.
 
         Parameters
         ----------
-        table : DataFrame, str or Path
-            Or a CSV file.
         replace : bool
             Whether these measurements take the place of those told before of the same candidates: a correction.
         again : bool
@@ -412,11 +391,6 @@ class Search:
             What to do with names that are no candidates, such as controls.
         results : str, optional
             The column of rewards, if it is not called ``reward``.
-
-        Raises
-        ------
-        ValueError
-            For a table that cannot be understood, in one line; nothing of it is learned then.
         """
         with self._lock:
             if self._sequential is not None:
@@ -455,23 +429,22 @@ class Search:
 
     def exclude(self, names: Iterable[str]) -> None:
         """Withdraw candidates: they are not chosen any more; what was measured of them still counts."""
-        self._mark(names, True)
+        with self._lock:
+            self._status.withdraw(self._known(names))
 
     def restore(self, names: Iterable[str]) -> None:
         """Take withdrawn candidates back."""
-        self._mark(names, False)
-
-    def _mark(self, names: Iterable[str], withdrawn: bool) -> None:
         with self._lock:
-            self._need_table("has a fixed list of arms")
-            found = names_in(names, "names")
-            unknown_names(found, self._place)
-            if withdrawn:
-                self._status.withdraw(found)
-                return
+            found = self._known(names)
             if odd := [name for name in found if name not in self._status.withdrawn]:
                 raise ValueError(f"{listed(odd)} was not excluded, so it cannot be restored; see `states`.")
             self._status.restore(dict.fromkeys(found))
+
+    def _known(self, names: Iterable[str]) -> list[str]:
+        self._need_table("has a fixed list of arms")
+        found = names_in(names, "names")
+        unknown_names(found, self._place)
+        return found
 
     def add_candidates(self, more: Any, names: Sequence[Any] | None = None) -> None:
         """Add candidates, with the same columns as the others; batches asked before stay as they were."""
@@ -561,12 +534,7 @@ class Search:
         return good
 
     def predict(self, m: int = 1) -> pd.DataFrame:
-        """Return what the policy's model says of every candidate.
-
-        Parameters
-        ----------
-        m : int
-            Of the probability of being among the best m.
+        """Return what the policy's model says of every candidate; a ValueError while nothing is known.
 
         Returns
         -------
@@ -576,11 +544,6 @@ class Search:
             ``best`` (probability of being among the best m, from normal draws that are independent given mean and
             deviation), and with ``hits`` the probability ``hit``. A Gaussian process has its own mean and deviation, a
             linear function the centre and half-width of what is plausible; networks are explained by five of them.
-
-        Raises
-        ------
-        ValueError
-            While nothing is known, or for a sequential policy.
         """
         with self._lock, noted("predicting all candidates"):
             self._need_table("predicts nothing")
@@ -607,21 +570,11 @@ class Search:
     def left(self, hits: float | str | Sequence[str] | None = None, *, draws: int = 1000) -> Left:
         """Return how many hits are probably left, and how probable it is that the best candidate has been measured.
 
-        Draws from the policy's own posterior say what measurements of all other candidates would give, together. For
-        how far to trust it see ``docs/what_to_use.md``. What failed or was excluded is no candidate here.
-
-        Parameters
-        ----------
-        hits : float, str or sequence of str, optional
-            What counts, as of `Search`; by default what the search has, or the best 5%. Names count as their share.
-        draws : int, default 1000
-            At least 100; of more than 20,000 candidates fewer are made.
-
-        Returns
-        -------
-        bestarm.search.left.Left
-            Numbers; its text is one sentence. A policy without a posterior (trees, neighbours, linear functions,
-            networks, random batches) does not know, and says so.
+        Draws from the policy's own posterior, at least 100, of more than 20,000 candidates fewer than asked for, say
+        what measurements of all other candidates would give, together. ``hits`` says what counts, as of `Search`, by
+        default what the search has, or the best 5%; names count as their share. A policy without a posterior (trees,
+        neighbours, linear functions, networks, random batches) does not know, and says so. For how far to trust it see
+        ``docs/what_to_use.md``.
         """
         with self._lock, noted("what is left"):
             self._need_table("has no such posterior")
@@ -648,17 +601,11 @@ class Search:
         before = self._rounds[: last.number - 1]
         chunks = plan.chunks(before, last.told, last.revised, some.names, last.errors)
         view = self._view(plan) if some is self._candidates else plan.features(some)
-        policy, state = replayed_state(plan, view, chunks, self._cache)
+        prediction = explanations.prediction_of(*replayed_state(plan, view, chunks, self._cache))
         measured = np.unique(np.concatenate([chunk.places for chunk in chunks])) if chunks else np.zeros(0, np.int64)
-        found = explanations.suggestions(
-            plan,
-            some.names,
-            view if isinstance(plan.choice, Choice) else some.scores(),
-            self._places(last.names),
-            explanations.prediction_of(policy, state),
-            measured,
-        )
-        return replace(last, suggested=tuple(found))
+        scores, batch = view if isinstance(plan.choice, Choice) else some.scores(), self._places(last.names)
+        found = explanations.suggestions(plan, some.names, scores, batch, prediction, measured)
+        return dataclasses.replace(last, suggested=tuple(found))
 
     def check(self) -> list[str]:
         """Make every batch of the log anew and return a line for each that is another one; empty if all agree."""
@@ -676,7 +623,7 @@ class Search:
     def plot(
         self, panels: str | Sequence[str] = (), *, features: Sequence[str] = (), refits: int | None = None
     ) -> Figure:
-        """Return a Matplotlib figure of the search; it takes the extra ``bestarm[plot]``.
+        """Return a Matplotlib figure of the search; it takes the extra ``bestarm[plot]``, and a result.
 
         Parameters
         ----------
@@ -690,18 +637,6 @@ class Search:
         refits : int, optional
             How many candidates are left out at most, 0 for none; by default 30, 8 by networks, down to 3 or 0 in
             tables with many features.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            To be saved by ``savefig``; `bestarm.search.plots.describe` gives its alternative text.
-
-        Raises
-        ------
-        ValueError
-            While nothing is known, for an unknown panel or feature, or for a sequential policy.
-        ImportError
-            Without Matplotlib.
 
         Examples
         --------

@@ -51,20 +51,9 @@ class Saved(NamedTuple):
 def save(state: State, path: str | Path, *, notes: dict[str, Any] | None = None) -> None:
     """Write a state to a file, so that it is either whole or as it was before.
 
-    Parameters
-    ----------
-    state : GuardedState
-        What ``start`` of a policy made by a public constructor, or `load`, returned.
-    path : str or Path
-        File; one of this name is replaced.
-    notes : dict, optional
-        More to keep, as JSON can hold it.
-
-    Raises
-    ------
-    ValueError
-        For the state of a policy without guards, which does not know its policy, or a policy with a setting that is no
-        plain record.
+    It is what ``start`` of a policy made by a public constructor, or `load`, returned; ``notes`` is more to keep, as
+    JSON can hold it. A policy without guards, which does not know its settings, or one with a setting that is no plain
+    record, is a ValueError.
     """
     content = packed(state, notes=notes)
     path = checked_path(path)
@@ -111,22 +100,10 @@ def packed(state: State, *, notes: dict[str, Any] | None = None) -> bytes:
 
 
 def load(path: str | Path, policy: Any = None) -> Saved:
-    """Return the policy and the state in a file; the search goes on as if it had never stopped.
+    """Return the policy and the state in a file that `save` wrote; the search goes on as if it had never stopped.
 
-    Parameters
-    ----------
-    path : str or Path
-        File that `save` wrote.
-    policy : Policy, optional
-        What the file must hold; by default whatever it holds.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If the file is damaged, was written in a later format or by a policy with other settings, or holds a state that
-        this version's policy has not.
+    With a policy, the file must hold that one. A file that is not there is a FileNotFoundError; one that is damaged, of
+    a later format, by a policy with other settings, or with a state that this version's policy has not, a ValueError.
     """
     return read(checked_path(path), policy)[0]
 

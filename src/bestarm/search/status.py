@@ -102,10 +102,7 @@ class CandidateStatus:
     ) -> tuple[list[tuple[str, float, bool]], list[str], list[str]]:
         """Return what is new in a table that repeats what was told, names whose values changed, and a sentence each.
 
-        Raises
-        ------
-        ValueError
-            If nothing is new.
+        If nothing is new, that is a ValueError.
         """
         told: dict[str, list[float]] = {}
         for name, value, done in rows:

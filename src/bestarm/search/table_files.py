@@ -24,22 +24,10 @@ _NAMES = ("name", "candidate", "arm", "gene", "id")
 
 @dataclass
 class TableFile:
-    """A table of texts.
+    """A table of texts: its file, header, and cells by column; one header may be empty, of the names of the rows.
 
-    Attributes
-    ----------
-    where : str
-        Its file, for errors.
-    header : list of str
-        Names of the columns; one may be empty, which has the names of the rows.
-    lines : list of int
-        Line of each row in the file, from 1 on.
-    columns : list of list of str
-        Cells by column.
-    semicolons : bool
-        Whether semicolons separate the columns, as spreadsheets write them where decimals have commas.
-    numbers : set of tuple of int
-        Places (row, column) of cells that a spreadsheet holds as numbers, so that ``1.10`` has become ``1.1``.
+    Besides the line of each row in the file from 1 on, whether semicolons separate the columns, and places (row,
+    column) of cells that a spreadsheet holds as numbers, so that ``1.10`` has become ``1.1``.
     """
 
     where: str
@@ -53,14 +41,10 @@ class TableFile:
 def read_table_file(path: str | Path, notes: list[str]) -> TableFile:
     """Return the table in a CSV file or in the first sheet of an Excel file; what was left out is added to ``notes``.
 
-    The separator (tab, semicolon or comma) and the header are those under which the first 50 rows have one number of
-    fields, the most. Titles, comments and blank lines above the header are left out and said, as are columns without
-    header and content. The line ``sep=;`` that some spreadsheets write first is obeyed.
-
-    Raises
-    ------
-    ValueError
-        For a file that is not there, no text, or has a row of another length, in one line with the remedy.
+    The separator (tab, semicolon, comma or bar) and the header are those under which the first 50 rows have one number
+    of fields, the most. Titles, comments and blank lines above the header are left out and said, as are columns without
+    header and content. The line ``sep=;`` that some spreadsheets write first is obeyed. A file that is not there, no
+    text, or has a row of another length, is refused in one line.
     """
     path = Path(path)
     if path.is_dir():
@@ -183,8 +167,9 @@ def _checked(table: TableFile, file: str, notes: list[str]) -> TableFile:
     """Leave out columns without header and content; refuse headers that are rows, or cannot be told apart."""
     head = [label.replace(",", ".") for label in table.header]
     numbers = plain_floats(head[1:]) if plain_floats(head) is None else plain_floats(head)
-    even = numbers is not None and (len(numbers) > 2 or numbers[0] == 0.0) and np.ptp(np.diff(numbers)) < 1e-9
-    if numbers is not None and len(numbers) > 1 and not even and head[0].casefold() not in ("", *_NAMES):
+    many = numbers is not None and len(numbers) > 1
+    even = many and (len(numbers) > 2 or numbers[0] == 0.0) and np.ptp(np.diff(numbers)) < 1e-9
+    if many and not even and head[0].casefold() not in ("", *_NAMES):
         raise ValueError(
             f"{table.where}: the first row, {', '.join(table.header[:5])}, has numbers in place of a header; write one "
             "above it, such as name,x1,x2."

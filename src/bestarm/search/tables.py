@@ -125,15 +125,10 @@ def _spelled(name: str) -> str:
 
 
 def by_value(names: Sequence[str], numbers: Sequence[bool], there: Iterable[str]) -> list[str]:
-    """Return told names, those that went through a number matched by its value.
+    """Return told names, those that went through a number matched by its value, if one candidate alone has it.
 
-    ``00123`` and ``1.10`` come back as 123 and 1.1 from whatever reads them as numbers. Such a name is the candidate's
-    if one candidate alone has that value.
-
-    Raises
-    ------
-    ValueError
-        If several candidates have it.
+    ``00123`` and ``1.10`` come back as 123 and 1.1 from whatever reads them as numbers. A ValueError if several have
+    it.
     """
     if not any(numbers):
         return list(names)
@@ -155,24 +150,10 @@ def by_value(names: Sequence[str], numbers: Sequence[bool], there: Iterable[str]
 
 @dataclass(frozen=True)
 class Measurements:
-    """Measurements, one a row, without rows that are still to come.
+    """Measurements, one a row, without rows that are still to come, whose number is ``to_come``.
 
-    Attributes
-    ----------
-    names : list of str
-        What was measured.
-    values : list of float
-        Rewards, NaN where a measurement failed or was not done; a `Reading` where its error was told.
-    done : array of bool, shape (n,)
-        Whether it was tried at all.
-    table : DataFrame
-        The rows as they were given.
-    decimal : str
-        The decimal sign of the table.
-    to_come : int
-        How many rows have no reward yet.
-    notes : list of str
-        What was decided about the table, a sentence each.
+    Values are NaN where a measurement failed or was not ``done``, a `Reading` where its error was told; the ``table``
+    has the rows as they were given, ``notes`` what was decided, a sentence each.
     """
 
     names: list[str]
@@ -187,18 +168,9 @@ class Measurements:
 def measurements(
     table: Any, candidates: Sequence[str] | None = None, results: str | None = None, features: Container[Any] = ()
 ) -> Measurements:
-    """Return what a DataFrame or a file says, with a column (or the index) of names and a column ``reward``.
+    """Return what a DataFrame or a file says, with a column (or the index) of names and one of rewards (``results``).
 
-    Parameters
-    ----------
-    table : DataFrame, str or Path
-        CSV or Excel files as well.
-    candidates : sequence of str, optional
-        Names that there are, by which those that went through a number are found.
-    results : str, optional
-        The column of rewards, if it is not called ``reward``.
-    features : container of str
-        Columns that describe candidates; any other that is called as an error of a reward is one.
+    By the names of candidates those that went through a number are found. Columns that are ``features`` tell no error.
     """
     notes: list[str] = []
     file: TableFile | None = None

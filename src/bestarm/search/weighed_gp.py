@@ -1,8 +1,9 @@
-"""Gaussian process regression of rewards with errors of their own, by the kernel and priors of `SmoothGP`.
+"""Gaussian process regression of rewards with errors of their own, and draws of many candidates together.
 
 References
 ----------
 .. [1] Rasmussen, Williams. "Gaussian Processes for Machine Learning". MIT Press 2006. Equations 2.22 and 5.9.
+.. [2] Wilson et al. "Efficiently Sampling Functions from Gaussian Process Posteriors". ICML 2020. Equation 12.
 """
 
 from __future__ import annotations
@@ -10,11 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.optimize import minimize
 
 from bestarm.interface import FloatArray
 from bestarm.models.smooth_gp import _JITTER, Posterior, SmoothGP, _squares
+
+_EXACT = 2000  # points whose covariance is factored; of more, functions are drawn by random Fourier features
+_FEATURES, _BLOCKS = 1000, 2  # of these, and how often they are drawn anew
 
 
 @dataclass(frozen=True)
@@ -25,16 +30,9 @@ class WeighedPosterior(Posterior):
 
 
 def weighed(model: SmoothGP, x: FloatArray, y: FloatArray, variances: FloatArray, shares: FloatArray) -> Posterior:
-    """Return the posterior after rewards of which each has a variance of its own, and a share of the learned noise.
+    """Return the posterior after rewards y, shape (n,), at features x, shape (n, d), as `SmoothGP.fitted` takes them.
 
-    Parameters
-    ----------
-    model : SmoothGP
-        Kernel, priors, and the rewards by which hyper-parameters are found.
-    x, y : ndarray, shapes (n, d) and (n,)
-        As of `SmoothGP.fitted`.
-    variances, shares : ndarray, shape (n,)
-        The noise of reward i is ``variances[i] + shares[i] * noise``, in squared units of y.
+    The noise of reward i is ``variances[i] + shares[i] * noise``, in squared units of y, with a learned noise.
     """
     n, d = x.shape
     some = np.arange(n) if n <= model.most_fitted else np.linspace(0, n - 1, model.most_fitted).astype(np.int64)
@@ -81,3 +79,33 @@ def weighed(model: SmoothGP, x: FloatArray, y: FloatArray, variances: FloatArray
     whitened = solve_triangular(lower, y, lower=True)
     usual, own = noise + float(np.median(variances)), variances + shares * noise
     return WeighedPosterior(model, scales, float(np.exp(theta[0])), usual, x / scales, lower, whitened, own)
+
+
+def drawn_jointly(posterior: Posterior, x: FloatArray, n: int, rng: Generator) -> FloatArray:
+    """Return draws of what measurements at some points would give, all together, shape (n, N), of many by ([2]_)."""
+    p, z = posterior, x / posterior.scales
+    if len(x) <= _EXACT:
+        mean, _, rows = p.at(x)
+        covariance = p.signal * p.model.kernel(_squares(z, z)) - rows.T @ rows
+        covariance[np.diag_indices(len(x))] += p.noise + 1e-6 * p.signal
+        found: FloatArray = rng.standard_normal((n, len(x))) @ cholesky(covariance, lower=True).T
+        return found + mean
+    y, k, d = p.lower @ p.whitened, *p.known.shape
+    waves, blocks = [], np.array_split(np.arange(n), _BLOCKS)
+    for block in blocks:
+        frequency = rng.standard_normal((d, _FEATURES))
+        if p.model.family == "matern52":  # whose spectral density is a Student's t with 5 degrees of freedom
+            frequency /= np.sqrt(rng.chisquare(5.0, _FEATURES) / 5.0)
+        phase = 2.0 * np.pi * rng.random(_FEATURES)
+        weight = rng.standard_normal((_FEATURES, len(block))) * np.sqrt(2.0 * p.signal / _FEATURES)
+        own = p.own_noise[:, None] if isinstance(p, WeighedPosterior) else p.noise
+        error = np.sqrt(own) * rng.standard_normal((k, len(block)))
+        prior = np.cos(p.known @ frequency + phase) @ weight
+        waves.append((frequency, phase, weight, cho_solve((p.lower, True), y[:, None] - prior - error)))
+    found = np.sqrt(p.noise) * rng.standard_normal((n, len(x)))
+    for start in range(0, len(x), 4096):
+        part = slice(start, start + 4096)
+        across = p.signal * p.model.kernel(_squares(z[part], p.known))
+        for block, (frequency, phase, weight, gain) in zip(blocks, waves, strict=True):
+            found[block, part] += (np.cos(z[part] @ frequency + phase) @ weight + across @ gain).T
+    return found
