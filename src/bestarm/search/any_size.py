@@ -76,10 +76,7 @@ class PoolGaussian(_AnySize, model_batches.GaussianBatches):
         vars(state)["errors"] = errors
 
     def known(self, state: ModelState, r: int) -> tuple[IntArray, FloatArray, float, float]:
-        """Return arms and rewards to be learned, in units of all rewards, and mean and deviation of all.
-
-        Where errors were told, a reward counts for mean and deviation by them.
-        """
+        """Return arms and rewards in units of all, and mean and deviation of all, in which errors that were told weigh."""
         arms, rewards, mean, spread = super().known(state, r)
         if (errors := vars(state).get("errors")) is not None and np.nanmax(errors[arms, 0], initial=0.0) > 0.0:
             variances = errors[arms, 0] ** 2
@@ -96,7 +93,7 @@ class PoolGaussian(_AnySize, model_batches.GaussianBatches):
         """Return what is known of one replication, that of before if nothing was told since."""
         arms, rewards, _, spread = self.known(state, r)
         told = vars(state).get("errors")
-        errors = None if told is None else told[arms]
+        errors: Any = None if told is None else told[arms]
         marks = (arms.tobytes(), rewards.tobytes(), None if errors is None else errors.tobytes())
         key, before = (self.model, *marks), vars(state).setdefault("fitted", [None])
         if before[0] != key and errors is None:

@@ -170,9 +170,8 @@ def next_round(
 ) -> Round | None:
     """Return the next round of a screen with its reasons, None where no gene is left.
 
-    Phenotypes are means as of today, NaN where every well failed. Pending genes are being measured, those withdrawn
-    cannot be had any more; what the last round asked for and is neither measured nor pending was not done. A hit is a
-    phenotype from ``hit`` on, by default from that of the best twentieth of those measured.
+    Phenotypes are means as of today, NaN where every well failed. Withdrawn genes cannot be had any more; what the last
+    round asked for and is neither measured nor pending was not done. A hit is by default one of the best 5% measured.
     """
     if gone := [gene for gene in known_at(rounds) if gene not in phenotypes]:
         raise ValueError(

@@ -15,7 +15,7 @@ import pandas as pd
 
 from bestarm.interface import Arms, BoolArray, FloatArray
 from bestarm.search.columns import NAMES, REAL, find_column, roles_of, texts_of
-from bestarm.search.number_texts import GAPS, GAPS_OR_WORDS, Column, decimal_sign, numbers_of
+from bestarm.search.number_texts import GAPS_OR_WORDS, Column, decimal_sign, numbers_of
 from bestarm.search.table_files import read_table_file
 from bestarm.search.tables import counted, label_of, listed, named_columns, refuse_dates, refuse_summary, text_of
 from bestarm.settings import LARGEST_FEATURE
@@ -262,12 +262,8 @@ class Candidates:
     def report_of_table(self) -> list[str]:
         """Return what was done to the columns, constants included."""
         flat = [column for column, keep in zip(self.columns, self.varies, strict=True) if not keep]
-        if not flat:
-            return list(self.encoded[2])
-        return [
-            *self.encoded[2],
-            f"{counted(len(flat), 'feature')} the same for all candidates, left out ({listed(flat)}).",
-        ]
+        said = f"{counted(len(flat), 'feature')} the same for all candidates, left out ({listed(flat)})."
+        return [*self.encoded[2], *([said] if flat else [])]
 
     def scores(self, components: int = 0) -> FloatArray:
         """Return features with mean 0 and standard deviation 1, or their principal components, shape (n, d).
@@ -458,9 +454,7 @@ def _typed(
         series = found.get(label)
         if series is None:
             texts = read[label]
-            kinds = (
-                {text.lower() for text in texts.texts if text.lower() not in GAPS} if texts.floats is None else set()
-            )
+            kinds = {text.lower() for text in texts.distinct}
             if kinds in _BOOLEANS:
                 flags = {"true": 1.0, "false": 0.0}
                 series = pd.Series([flags.get(text.lower(), np.nan) for text in texts.texts])

@@ -55,10 +55,7 @@ def find_column(header: Sequence[str], wanted: Sequence[str]) -> int | None:
 
 
 def error_columns(header: Sequence[str], beside: Iterable[str] = ()) -> list[tuple[int, str]]:
-    """Return columns that tell errors of a reward, called so or so beside its name: places, and what they tell.
-
-    It is ``sem``, ``sd``, ``n``, or nothing for a header such as ``error``, which does not say what is meant.
-    """
+    """Return places of columns that tell errors of a reward, and what: ``sem``, ``sd``, ``n``, or nothing if they do not say."""
     plain = [re.sub(r"[\W_]", "", label.casefold()) for label in header]
     around = {re.sub(r"[\W_]", "", label.casefold()) for label in beside} - {""}
     found = []
@@ -95,12 +92,9 @@ def roles_of(
         names = _first_column(header, cells, notes)
     if results is None:
         known = numeric or [False] * len(header)
-        found = [
-            i
-            for i, label in enumerate(header)
-            if i != names
-            and (label in also or _bare(label) in RESULTS or (not known[i] and _has_results_to_come(cells(i))))
-        ]
+        called = [label in also or _bare(label) in RESULTS for label in header]
+        others = [i for i in range(len(header)) if i != names]
+        found = [i for i in others if called[i] or (not known[i] and _has_results_to_come(cells(i)))]
         for i in found:
             notes.append(f"column {header[i]}: results, no feature; `results` names such columns, if others are meant.")
     else:

@@ -130,10 +130,8 @@ def _phenotypes(
         if plan is None:
             notes.append(f"{Path(path).name}: a replay does not weigh phenotypes by sem, sd or n.")
         elif not plan.weighs:
-            raise ValueError(
-                f"{path}: {plan.choice.name} cannot weigh phenotypes by sem, sd or n; leave those columns out, or take "
-                "--policy gp or hits."
-            )
+            remedy = "leave those columns out, or take --policy gp or hits."
+            raise ValueError(f"{path}: {plan.choice.name} cannot weigh phenotypes by sem, sd or n; {remedy}")
     if to_come := [gene for gene in to_come if gene not in failed and gene]:
         notes.append(f"{Path(path).name}: {counted(len(to_come), 'well')} without a phenotype, still to come.")
     approved = known_symbols(notes, given.symbols) if set(names) - set(genes) else {}

@@ -9,14 +9,12 @@ import numpy as np
 
 from bestarm.interface import FloatArray
 
+Errors = Mapping[str, "Error"]  # by candidate
 Error = tuple[float, float]  # standard error of a mean, NaN where none is known, and how many measurements it is of
 
 
 class Reading(float):
-    """A reward with its standard error, NaN where none was told, and the number of measurements that it is the mean of.
-
-    Without either it is one measurement, as a plain number is. Two are equal as rewards whatever their errors.
-    """
+    """A reward with its standard error, NaN where none was told, and the number of measurements that it is the mean of."""
 
     __slots__ = ("n", "sem")
     n: float

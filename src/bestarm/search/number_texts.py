@@ -35,6 +35,7 @@ _DATE = re.compile(
     r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?|\d{1,2}([./-])\d{1,2}\2(\d{4}|\d{2})|\d{1,2}[- ][A-Za-z]{3}([- ]\d{2,4})?"
 )
 _ONE = r"[+-]?[0-9]+(?:[.,][0-9]+)?"
+_POWER = re.compile(rf"(?:{_ONE}\s*[x×*·]\s*)?10\s*(?:\^|\*\*)\s*[-+−]?[0-9]+\s*\D*|{_ONE}[⁻⁰¹²³⁴-⁹]+\s*\D*")
 _SHAPES = (
     ("a limit", re.compile(rf"[<>≤≥]=?\s*{_ONE}\s*\D*"), "give the limit itself as a number"),
     ("a date", _DATE, "drop the column, or give a number of days"),
@@ -42,11 +43,7 @@ _SHAPES = (
     ("a ratio", re.compile(rf"{_ONE}\s*[:/]\s*{_ONE}"), "give the quotient as one number"),
     ("a range", re.compile(rf"{_ONE}\s*(?:[-–—]|\.\.|to|bis)\s*{_ONE}\s*\D*"), "give its middle, or two columns"),
     ("about a number", re.compile(rf"(?:~|≈|ca\.?|c\.|about|etwa|env\.?)\s*{_ONE}\s*\D*"), "give the number itself"),
-    (
-        "a power of ten",
-        re.compile(rf"(?:{_ONE}\s*[x×*·]\s*)?10\s*(?:\^|\*\*)\s*[-+−]?[0-9]+\s*\D*|{_ONE}[⁻⁰¹²³⁴-⁹]+\s*\D*"),
-        "write it as 1e3",
-    ),
+    ("a power of ten", _POWER, "write it as 1e3"),
     ("a number in other digits", re.compile(r"(?=.*[^\x00-\x7f])[+-]?\d+(?:[.,٫]\d+)?"), "write the digits 0 to 9"),
     ("a number with commas", re.compile(r"[+-]?[0-9]+(?:,[0-9]+){2,}(?:\.[0-9]+)?"), "write it without them"),
     ("a number with its error", re.compile(rf"{_ONE}\s*(?:±|\+/-)\s*{_ONE}\s*\D*"), "give two columns"),
@@ -269,10 +266,7 @@ def _refuse_lookalikes(
         elif words[0].lower() in _GAP_HINTS:
             remedy = "leave the cell empty where nothing is known"
         else:
-            remedy = (
-                "correct it, leave the cell empty where nothing is known, drop the column if it is no feature, or name "
-                "it among `words`"
-            )
+            remedy = "correct it, leave the cell empty where nothing is known, drop the column, or name it in `words`"
         raise ValueError(
             f"{where}: column {label!r}{of} is {words[0]!r} among numbers such as {(bare or numbers)[0]!r}; {remedy}."
         )

@@ -25,7 +25,7 @@ def _watched() -> bool:
 
 def _in_notebook() -> bool:
     """Return whether somebody looks on in Jupyter, VS Code or Colab; notebooks run as a whole keep their outputs."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     looks = "JPY_SESSION_NAME" in os.environ or "google.colab" in sys.modules
     return hasattr(shell, "kernel") and (looks or "__vsc_ipynb_file__" in shell.user_ns)
 

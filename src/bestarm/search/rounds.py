@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from bestarm.interface import BoolArray, FloatArray, IntArray
-from bestarm.search.errors import Error
+from bestarm.search.errors import Errors
 from bestarm.search.tables import listed
 
 FORMAT = 3  # of a round, 2 without errors; 1 had `gene` for `name`, and nothing pending, withdrawn or added
 AIMS = ("max", "min", "both")
 _ALIASES = {"high": "max", "low": "min"}
 
+Told = Sequence[tuple[str, float]]  # candidates by name, and values
 Values = Mapping[str, Sequence[float]]  # of each candidate its measurements, in the order of their telling
 
 
@@ -50,7 +51,7 @@ class Round:
     n_candidates: int | None = None  # how many there were, later ones come after them; None in format 1: all
     pending: tuple[str, ...] = ()  # candidates that were being measured beside the batch
     withdrawn: tuple[str, ...] = ()  # candidates that could not be chosen
-    errors: Mapping[str, Error] = field(default_factory=dict)  # standard error and number behind means, see `errors_of`
+    errors: Errors = field(default_factory=dict)  # standard error and number behind means, see `errors_of`
 
     @property
     def names(self) -> list[str]:
@@ -96,10 +97,7 @@ def same(a: Sequence[float], b: Sequence[float]) -> bool:
 
 
 def newly_told(rounds: Sequence[Round], values: Values, order: Sequence[str]) -> list[tuple[str, float]]:
-    """Return what became known since the last round: its batch in order, then others as the candidates are listed.
-
-    The policy is told in this order, whatever the order in which results came in.
-    """
+    """Return what became known since the last round, as the policy is told: its batch in order, others as they are listed."""
     known = known_at(rounds)
     left = {name: list(found[len(known.get(name, ())) :]) for name, found in values.items()}
     found: list[tuple[str, float]] = []
@@ -148,12 +146,12 @@ class Chunk:
 
 def chunks_of(
     rounds: Sequence[Round],
-    new: Sequence[tuple[str, float]],
+    new: Told,
     revised: Values,
     order: Sequence[str],
-    errors: Mapping[str, Error],
-    together: int = 0,
-    repeats: bool = False,
+    errors: Errors,
+    together: int,
+    repeats: bool,
 ) -> list[Chunk]:
     """Return what was told in each round and now, by the latest measurements and the aim of the present.
 
@@ -217,10 +215,9 @@ def of_json(meta: Mapping[str, Any]) -> Round:
     """Return a round from what `as_json` gave, in this format or an earlier one; other things raise errors."""
     label, numbers = "gene" if meta["format"] == 1 else "name", ("predicted", "uncertainty", "novelty")
     suggested = tuple(
-        Suggestion(
-            _word(s[label]), *(number_of(s[n]) for n in numbers), _word(s["nearest"]), int(s["rank"]), _word(s["why"])
-        )
+        Suggestion(_word(s[label]), p, u, n, _word(s["nearest"]), int(s["rank"]), _word(s["why"]))
         for s in meta["suggested"]
+        for p, u, n in ([number_of(s[x]) for x in numbers],)
     )
     revised = {
         _word(name): tuple(map(number_of, values if isinstance(values, list) else [values]))
@@ -231,7 +228,7 @@ def of_json(meta: Mapping[str, Any]) -> Round:
     learned, version = {k: number_of(v) for k, v in meta["learned"].items()}, _word(meta["version"])
     lists = (tuple(map(_word, meta.get(name, ()))) for name in ("pending", "withdrawn"))
     errors = {_word(name): (number_of(sem), number_of(k)) for name, (sem, k) in meta.get("errors", {}).items()}
-    more = (learned, version, None if n is None else int(n), *lists, errors)
+    more: Any = (learned, version, None if n is None else int(n), *lists, errors)
     own = (int(meta["number"]), dict(meta["settings"]), _word(meta["features"]), told, revised, suggested)
     return Round(*own, *hits, *more)
 

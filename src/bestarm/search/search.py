@@ -42,6 +42,8 @@ from bestarm.search.rounds import (
     Chunk,
     Round,
     Suggestion,
+    Told,
+    Values,
     aim_of,
     check_known,
     newly_told,
@@ -67,13 +69,13 @@ class Search:
     with networks, linear functions or Gaussian processes) the search is a function of a table of measurements: any of
     them can be told at any time, in parts, again, or corrected, and any number can be asked for, with others pending. A
     sequential policy (`bestarm.m_lingape`, `bestarm.gse_lin`, `bestarm.gpoo`, ...) must be told exactly what it asked
-    for, and says so.
+    for, and says so. What cannot be used is a ValueError, in one line with value, rule and remedy.
 
     Parameters
     ----------
     candidates : str, Path, DataFrame, array, Candidates or Partition
-        What can be measured: a CSV or Parquet file, a table whose index has the names and each column describes the
-        candidates, numbers alone, or cells. See `bestarm.Candidates` for what is made of words and gaps.
+        What can be measured: a file, a table whose index has the names and each column describes the candidates,
+        numbers alone, or cells. See `bestarm.Candidates` for what is made of words and gaps.
     policy : str or Policy, optional
         How to search: a name, see ``bestarm.search.choices.SUMMARIES``, or what a constructor returned, say
         ``bestarm.mean_opt(batch=8, rounds=5, optimism=0.01)``. A name sees standardised features and scaled rewards
@@ -85,19 +87,12 @@ class Search:
     hits : float, str or sequence of str, optional
         What counts as a hit: a reward from which on, a share of the candidates such as ``"5%"``, or their names. The
         policy ``hits`` takes its share from the latter two.
-    names : sequence of str, optional
-        Names of the candidates, where they are not in the table.
-    results, words : sequence of str, optional
-        Columns of results, which are no features, and of words that look like numbers; see `bestarm.Candidates.of`.
+    names, results, words : sequence of str, optional
+        As of `bestarm.Candidates.of`: names that are not in the table, columns of results, and of words.
     components : int, default 0
         For a policy by name: principal components in place of the features; 0 keeps the features.
     **settings
         Of a policy by name, say ``optimism=0.1``.
-
-    Raises
-    ------
-    ValueError
-        For candidates, a policy or a setting that cannot be used, in one line with value, rule and remedy.
 
     Examples
     --------
@@ -143,11 +138,9 @@ class Search:
         guarded: Any = policy if isinstance(policy, Guarded | Choice) else Guarded(policy)
         self.policy = guarded
         self.aim, self.seed, self.components = aim_of(aim), int(seed), components
-        found = (
-            candidates
-            if isinstance(candidates, Partition)
-            else Candidates.of(candidates, names, results=results, words=words)
-        )
+        found = candidates
+        if not isinstance(candidates, Partition):
+            found = Candidates.of(candidates, names, results=results, words=words)
         self._hits = checked_hits(hits, found)
         if self._choice is None:
             if self.aim != "max":
@@ -338,13 +331,7 @@ class Search:
         return made
 
     def _log_round(
-        self,
-        plan: Plan,
-        names: Sequence[str],
-        new: Sequence[tuple[str, float]],
-        revised: Mapping[str, tuple[float, ...]],
-        pending: Sequence[str] = (),
-        withdrawn: Sequence[str] = (),
+        self, plan: Plan, names: Sequence[str], new: Told, revised: Any, pending: Any = (), withdrawn: Any = ()
     ) -> Round:
         """Log a batch and all that decided it, and return the round."""
         batch, digest = tuple(map(Suggestion, names)), self._candidates.digest
@@ -477,11 +464,7 @@ class Search:
             return made
 
     def resume(
-        self,
-        rounds: Sequence[Round],
-        measured: Mapping[str, Sequence[float]],
-        pending: Sequence[str] = (),
-        withdrawn: Sequence[str] = (),
+        self, rounds: Sequence[Round], measured: Values, pending: Sequence[str] = (), withdrawn: Sequence[str] = ()
     ) -> None:
         """Go on from a log, with all measurements of each candidate known today, whether in the log or not.
 
@@ -735,7 +718,7 @@ class Search:
     def _places(self, names: Iterable[str]) -> IntArray:
         return np.array([self._place[name] for name in names], dtype=np.int64)
 
-    def _chunks(self) -> tuple[list[Chunk], list[tuple[str, float]], dict[str, tuple[float, ...]]]:
+    def _chunks(self) -> tuple[list[Chunk], Told, Values]:
         """Return what was told round by round, what is new since the last round, and what was corrected."""
         plan, names = self._plan(1), self._candidates.names
         values = plan.values(self._status.values)
@@ -747,7 +730,7 @@ class Search:
             self._logged_chunks = plan.chunks(self._rounds, [], {}, names, {})
         return [*self._logged_chunks, *([self._chunk(new)] if new else [])], new, revised
 
-    def _chunk(self, new: Sequence[tuple[str, float]]) -> Chunk:
+    def _chunk(self, new: Told) -> Chunk:
         return Chunk.of([name for name, _ in new], [value for _, value in new], self._place, {})
 
     def _check_errors(self, values: Iterable[float]) -> None:

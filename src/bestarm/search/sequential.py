@@ -65,11 +65,8 @@ class SequentialSearch:
         if asked is None:
             if len(told.names) == 0:
                 return
-            raise ValueError(
-                "these rewards were told already; ask for the next ones first."
-                if self.history
-                else "nothing was asked yet; call ask first."
-            )
+            again = "these rewards were told already; ask for the next ones first."
+            raise ValueError(again if self.history else "nothing was asked yet; call ask first.")
         arms, counts = asked.arms[0], asked.counts[0]
         self._check_names(told.names, arms, counts)
         left: dict[str, list[float]] = {}

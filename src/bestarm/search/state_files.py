@@ -175,18 +175,13 @@ def _replications(path: str | Path, arrays: dict[str, Any]) -> Any:
 
 def _request(path: str | Path, arrays: dict[str, Any], n: int, n_arms: int) -> tuple[Any, Any]:
     """Return what waits for its rewards, refusing arms that do not exist."""
-    arms, counts = arrays.get("waiting.arms"), arrays.get("waiting.counts")
+    arms: Any = arrays.get("waiting.arms")
+    counts: Any = arrays.get("waiting.counts")
     if arms is None and counts is None:
         return None, None
-    if (
-        arms is None
-        or counts is None
-        or not arms.dtype == counts.dtype == np.int64
-        or arms.shape != counts.shape
-        or arms.ndim != 2
-        or len(arms) != n
-        or ((arms < 0) | (arms >= n_arms) | (counts < 0)).any()
-    ):
+    there = arms is not None and counts is not None and arms.dtype == counts.dtype == np.int64
+    alike = there and arms.shape == counts.shape and arms.ndim == 2 and len(arms) == n
+    if not alike or ((arms < 0) | (arms >= n_arms) | (counts < 0)).any():
         raise _damaged(path, "waiting")
     return arms, counts
 

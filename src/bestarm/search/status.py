@@ -62,7 +62,7 @@ class CandidateStatus:
         elif not replace:
             count = Counter(name for name, _, done in rows if done)
             known = [name for name in count if name in self.values and not self.waiting[name]]
-            more = [name for name in count if count[name] > 1 and name not in known]
+            more = [name for name in count - Counter(set(count)) if name not in known]
             said += (
                 [f"{listed(known)}: measured before, and again now; replace=True corrects."]
                 if known and not again

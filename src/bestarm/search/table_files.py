@@ -52,26 +52,22 @@ def read_table_file(path: str | Path, notes: list[str]) -> TableFile:
     try:
         if path.suffix.lower() in _EXCEL:
             return _read_excel(path, notes)
-        text = path.read_bytes().decode("utf-8-sig")
+        content = path.read_bytes()
+        if content.startswith(b"PK\x03\x04"):
+            raise ValueError(
+                f"{path} is a spreadsheet or an archive, no text; save it as CSV (UTF-8), or call it .xlsx."
+            )
+        text = content.decode("utf-8-sig")
     except FileNotFoundError:
         raise ValueError(
             f"there is no file {path}; write one, names in the first column and a header above them."
         ) from None
     except UnicodeDecodeError:
-        with open(path, "rb") as raw:
-            if raw.read(4) == b"PK\x03\x04":
-                raise ValueError(
-                    f"{path} is a spreadsheet or an archive, no text; save it as CSV (UTF-8), or call it .xlsx."
-                ) from None
         raise ValueError(f"{path} is no text in UTF-8; save it as CSV (UTF-8), not as a spreadsheet.") from None
-    if text.startswith("PK\x03\x04"):
-        raise ValueError(f"{path} is a spreadsheet or an archive, no text; save it as CSV (UTF-8), or call it .xlsx.")
     return _read_text(path, text, notes)
 
 
 def _read_text(path: Path, text: str, notes: list[str]) -> TableFile:
-    if not text.strip():
-        raise ValueError(f"{path} is empty; it needs a header, such as name,reward. Is it half-written?")
     first, _, rest = text.partition("\n")
     given, skipped = "", 0
     if first.strip().strip('"').lower().startswith("sep=") and len(first.strip().strip('"')) == 5:
@@ -149,11 +145,11 @@ def _rectangle(path: Path, rows: list[tuple[int, list[str]]], skipped: int, note
         if len(parts) > len(head) and not any(map(str.strip, parts[len(head) :])):
             del parts[len(head) :]
         if len(parts) != len(head):
-            last = (
-                "A half-written file ends so: write it again."
-                if at == len(body) - 1
-                else ("A text with a separator in it stands in quotes.")
+            half, quotes = (
+                "A half-written file ends so: write it again.",
+                "A text with a separator in it stands in quotes.",
             )
+            last = half if at == len(body) - 1 else quotes
             raise ValueError(
                 f"{path}, line {line + skipped}: {len(parts)} fields where the header has {len(head)}; complete the "
                 f"row. {last}"
@@ -167,9 +163,9 @@ def _checked(table: TableFile, file: str, notes: list[str]) -> TableFile:
     """Leave out columns without header and content; refuse headers that are rows, or cannot be told apart."""
     head = [label.replace(",", ".") for label in table.header]
     numbers = plain_floats(head[1:]) if plain_floats(head) is None else plain_floats(head)
-    many = numbers is not None and len(numbers) > 1
-    even = many and (len(numbers) > 2 or numbers[0] == 0.0) and np.ptp(np.diff(numbers)) < 1e-9
-    if many and not even and head[0].casefold() not in ("", *_NAMES):
+    if numbers is not None and (len(numbers) > 2 or list(numbers) == [0.0, 1.0]) and np.ptp(np.diff(numbers)) < 1e-9:
+        numbers = None  # spectra, and columns that are counted
+    if numbers is not None and len(numbers) > 1 and head[0].casefold() not in ("", *_NAMES):
         raise ValueError(
             f"{table.where}: the first row, {', '.join(table.header[:5])}, has numbers in place of a header; write one "
             "above it, such as name,x1,x2."

@@ -230,7 +230,8 @@ def measurements(
     kept = [i for i, (label, text) in enumerate(zip(labels, texts, strict=True)) if label or text.lower() not in GAPS]
     if nameless := [texts[i] for i in kept if not labels[i]]:
         raise ValueError(f"the reward {nameless[0]} has no name; name it or delete the row.")
-    values = _rewards(where, labels, texts, number, decimal, notes)
+    whose = [f"the reward of {label}" for label in labels]
+    values = _results(where, whose, number, decimal, LARGEST_REWARD, notes)
     told = [i for i in kept if texts[i].lower() in FAILED or texts[i].lower() not in (*GAPS, *TO_COME)]
     if kept and not told:
         raise ValueError(
@@ -264,9 +265,7 @@ def _with_errors(
         read = numbers_of(where, column, decimal, whose)
         if kind and read is None:
             example = next(text for text in column.texts if text)
-            raise ValueError(
-                f"{where}: column {column.label!r} has {example!r}, no number; correct it or leave it out."
-            )
+            raise ValueError(f"{where}: column {column.label!r} has {example!r}, no number; correct or drop it.")
         if not kind and read is not None and not np.isnan(read[0]).all():
             raise ValueError(
                 f"{where}: column {column.label!r} does not say what error it is; call it sem (of a mean), sd (of one "
@@ -278,15 +277,11 @@ def _with_errors(
             raise ValueError(f"{where}: columns {told[kind][0]!r} and {column.label!r} tell the same; leave one out.")
         told[kind] = column.label, read[0]
         notes += read[1]
-    least = {"sem": 0.0, "sd": 0.0, "n": 1.0}
     for kind, (label, found) in told.items():
-        wrong = ~np.isnan(values) & (
-            (found < least[kind]) | (found > LARGEST_REWARD) | ((kind == "n") & (found % 1 > 0))
-        )
-        if wrong.any():
-            rule = (
-                "the measurements behind a reward, a whole number from 1 on" if kind == "n" else "an error, at least 0"
-            )
+        wrong = (found < 1.0) | (found % 1.0 > 0.0) if kind == "n" else found < 0.0
+        if (wrong := ~np.isnan(values) & (wrong | (found > LARGEST_REWARD))).any():
+            count = "the measurements behind a reward, a whole number from 1 on"
+            rule = count if kind == "n" else "an error, at least 0"
             place = int(wrong.argmax())
             raise ValueError(f"{where}: {label!r} of {whose[place]} is {found[place]:g}; it is {rule}. Correct it.")
     n = np.nan_to_num(told["n"][1], nan=1.0) if "n" in told else np.ones(len(values))
@@ -302,37 +297,31 @@ def _no_number(text: str) -> bool:
     return text.lower() in (*FAILED, *NOT_DONE, *TO_COME)
 
 
-def _rewards(
-    where: str, names: Sequence[str], texts: Sequence[str], column: Column, decimal: str, notes: list[str]
+def _results(
+    where: str, whose: Sequence[str], column: Column, decimal: str, largest: float, notes: list[str]
 ) -> FloatArray:
-    """Return rewards, NaN where there is none."""
-    for name, text in zip(names, texts, strict=True):
+    """Return results, NaN where there is none; ``whose`` says of each row whose result it is."""
+    for who, text in zip(whose, column.texts, strict=True):
         if _LIMIT.fullmatch(text):
             raise ValueError(
-                f"the reward of {name} is {text!r}, beyond what can be measured; give the limit itself as a number, or "
-                "write failed."
+                f"{who} is {text!r}, beyond what can be measured; give the limit itself as a number, or write failed."
             )
         if "±" in text or "+/-" in text:
-            raise ValueError(f"the reward of {name} is {text!r}; give its error in a column of its own, called sem.")
-        if text.lower().lstrip("+-") in ("inf", "infinity"):
-            raise ValueError(f"rewards must be numbers, or `failed`, got an infinite one for {name}.")
-    odd = [i for i, text in enumerate(column.texts) if text and text.lower() not in GAPS and column.floats is None]
-    wrong = [i for i in odd if column.distinct.get(column.texts[i]) is None]
-    if wrong:
-        raise ValueError(
-            f"a reward must be a number, empty while it is to come, `failed` or `not done`, got "
-            f"{texts[wrong[0]]!r} for {names[wrong[0]]}; correct it."
-        )
-    read = numbers_of(where, column, decimal, names)
+            raise ValueError(f"{who} is {text!r}; give its error in a column of its own, called sem.")
+        odd = column.floats is None and text and text.lower() not in GAPS
+        if odd and column.distinct.get(text) is None:
+            rule = "it must be a number, empty while it is to come, `failed` or `not done`"
+            raise ValueError(f"{who} is {text!r}; {rule}. Correct it.")
+    read = numbers_of(where, column, decimal, whose)
     if read is None:
-        example = next(text for text in column.texts if text)
-        raise ValueError(f"a reward must be a number, got {example!r}; correct it.")
-    notes += read[1]
-    if (large := np.abs(read[0]) > LARGEST_REWARD).any():
-        place = int(large.argmax())
         raise ValueError(
-            f"rewards must be at most {LARGEST_REWARD:g} in size, got {texts[place][:20]} for {names[place]}; rescale."
+            f"{where}: column {column.label!r} has {next(filter(None, column.texts))!r}, no number; correct it."
         )
+    notes += read[1]
+    if (large := np.abs(read[0]) > largest).any():
+        place = int(large.argmax())
+        text = column.texts[place]
+        raise ValueError(f"{whose[place]} is {text[:20]!r}; it must be at most {largest:g} in size. Rescale it.")
     return read[0]
 
 
@@ -388,28 +377,10 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
     others = {i: Column.of(header[i], c) for i, c in enumerate(table.columns) if i != name and i not in chosen}
     decimal = decimal_sign(str(path), [*read, *others.values()], table.semicolons)
     beside = [(kind, others[i]) for i, kind in error_columns(header, wanted) if i in others]
-    found = []
-    for column in read:
-        whose = [f"line {line}: the phenotype of {gene}" for line, gene in zip(table.lines, genes, strict=True)]
-        for row in tried:
-            if _LIMIT.fullmatch(column.texts[row]):
-                raise ValueError(
-                    f"{path}, {whose[row]} is {column.texts[row]!r}, beyond what can be measured; give the limit "
-                    "itself as a number, or write failed."
-                )
-            odd = column.floats is None and column.texts[row].lower() not in GAPS
-            if odd and column.distinct.get(column.texts[row]) is None:
-                raise ValueError(
-                    f"{path}, {whose[row]} is {column.texts[row]!r}; it must be a number, empty while it is to come, "
-                    "or `failed`. Correct it."
-                )
-        values = numbers_of(str(path), column, decimal)
-        assert values is not None
-        notes += [f"{path.name}: {sentence}" for sentence in values[1]]
-        if (large := np.abs(values[0]) > LARGEST_PHENOTYPE).any():
-            row = int(large.argmax())
-            raise ValueError(f"{path}, {whose[row]} is {column.texts[row]!r}; it must be a number of ordinary size.")
-        found.append(values[0])
+    whose = [f"{path}, line {n}: the phenotype of {gene}" for n, gene in zip(table.lines, genes, strict=True)]
+    said: list[str] = []
+    found = [_results(str(path), whose, column, decimal, LARGEST_PHENOTYPE, said) for column in read]
+    notes += [f"{path.name}: {sentence}" for sentence in said]
     if beside and len(found) > 1:
         notes.append(f"{path.name}: column {beside[0][1].label}: not used, since replicates are there themselves.")
         beside = []

@@ -9,6 +9,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -40,7 +41,7 @@ def weighed(model: SmoothGP, x: FloatArray, y: FloatArray, variances: FloatArray
     priors = [model.signal_prior, *[(2.0**0.5 + 0.5 * np.log(d), model.lengthscale_spread)] * k, model.noise_prior]
     centre, spread = np.array(priors, dtype=np.float64).T
 
-    def covariance(theta: FloatArray, rows: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def covariance(theta: FloatArray, rows: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
         z = x[rows] / np.exp(theta[1:-1])
         squares = _squares(z, z)
         correlation = model.kernel(squares)
