@@ -76,7 +76,7 @@ class PoolGaussian(_AnySize, model_batches.GaussianBatches):
         vars(state)["errors"] = errors
 
     def known(self, state: ModelState, r: int) -> tuple[IntArray, FloatArray, float, float]:
-        """Return arms and rewards in units of all, and mean and deviation of all, in which errors that were told weigh."""
+        """Return arms and rewards in units of all, and mean and deviation of all, in which errors weigh."""
         arms, rewards, mean, spread = super().known(state, r)
         if (errors := vars(state).get("errors")) is not None and np.nanmax(errors[arms, 0], initial=0.0) > 0.0:
             variances = errors[arms, 0] ** 2

@@ -55,7 +55,7 @@ def find_column(header: Sequence[str], wanted: Sequence[str]) -> int | None:
 
 
 def error_columns(header: Sequence[str], beside: Iterable[str] = ()) -> list[tuple[int, str]]:
-    """Return places of columns that tell errors of a reward, and what: ``sem``, ``sd``, ``n``, or nothing if they do not say."""
+    """Return places of columns that tell errors of a reward, and what: ``sem``, ``sd``, ``n``, or nothing."""
     plain = [re.sub(r"[\W_]", "", label.casefold()) for label in header]
     around = {re.sub(r"[\W_]", "", label.casefold()) for label in beside} - {""}
     found = []

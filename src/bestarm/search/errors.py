@@ -14,7 +14,7 @@ Error = tuple[float, float]  # standard error of a mean, NaN where none is known
 
 
 class Reading(float):
-    """A reward with its standard error, NaN where none was told, and the number of measurements that it is the mean of."""
+    """A reward with its standard error, NaN where none was told, and the number of measurements behind it."""
 
     __slots__ = ("n", "sem")
     n: float

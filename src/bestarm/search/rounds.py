@@ -97,7 +97,7 @@ def same(a: Sequence[float], b: Sequence[float]) -> bool:
 
 
 def newly_told(rounds: Sequence[Round], values: Values, order: Sequence[str]) -> list[tuple[str, float]]:
-    """Return what became known since the last round, as the policy is told: its batch in order, others as they are listed."""
+    """Return what became known since the last round: its batch in order, others as the candidates are listed."""
     known = known_at(rounds)
     left = {name: list(found[len(known.get(name, ())) :]) for name, found in values.items()}
     found: list[tuple[str, float]] = []

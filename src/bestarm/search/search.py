@@ -417,7 +417,8 @@ class Search:
     def exclude(self, names: Iterable[str]) -> None:
         """Withdraw candidates: they are not chosen any more; what was measured of them still counts."""
         with self._lock:
-            self._status.withdraw(self._known(names))
+            found = self._known(names)
+            self._status.withdraw(found)
 
     def restore(self, names: Iterable[str]) -> None:
         """Take withdrawn candidates back."""

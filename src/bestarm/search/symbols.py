@@ -34,7 +34,7 @@ def known_symbols(notes: list[str], given: str | None = None) -> Mapping[str, st
 
 
 def match(names: Sequence[str], genes: Sequence[str], approved: Mapping[str, str]) -> dict[str, str]:
-    """Return name → gene for every name that is a gene as it is, or whose approved symbol is that of exactly one gene."""
+    """Return name → gene for every name that is a gene, or whose approved symbol is that of exactly one."""
     there = set(genes)
     by_symbol: dict[str, list[str]] = {}
     for gene in genes:
