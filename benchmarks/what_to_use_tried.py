@@ -1,4 +1,4 @@
-"""Two candidates for the default that the rule did not take: ``python -m benchmarks.what_to_use_tried --data FOLDER``.
+"""Two candidates for the default that are not taken: ``python -m benchmarks.what_to_use_tried --data FOLDER``.
 
 Both change ``gp`` on the data sets and by the protocol of ``docs/what_to_use.md``: a portfolio, which ranks candidates
 by the mean of their ranks by ``gp``, ``neighbours`` and a ridge regression, and a linear mean, whose residuals the
@@ -19,7 +19,7 @@ from scipy.stats import rankdata
 
 from benchmarks.what_to_use import found_by
 from benchmarks.what_to_use_cases import POOLS, SCREENS, append, case_of, runs_left
-from benchmarks.what_to_use_comparison import CASES, chosen, read, summary
+from benchmarks.what_to_use_comparison import CASES, ranked, read, summary
 from bestarm.interface import FloatArray, IntArray
 from bestarm.models.smooth_gp import UNIFORM, best_of
 from bestarm.policies.model_batches import ModelState
@@ -77,11 +77,14 @@ class Tried:
 TRIED = {"portfolio": Tried(Portfolio), "linear mean": Tried(LinearMean)}
 
 
-def taken(runs: pd.DataFrame) -> str:
-    """Return what the rule takes of all policies with these beside them."""
+def scores(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the scores of the rule for these and for this project's policies, in the runs that all of them have."""
     measured = read()
-    table = summary(pd.concat([measured.runs, runs]), measured.data)
-    return chosen(table, list(dict.fromkeys(table["policy"])), CASES)
+    same = (
+        pd.concat([measured.runs, runs]).groupby(["data", "run"]).filter(lambda part: set(TRIED) <= set(part["policy"]))
+    )
+    table = ranked(summary(same, measured.data), CASES)
+    return table[table["data sets"] == len(CASES)]
 
 
 def main() -> None:
@@ -97,7 +100,7 @@ def main() -> None:
                 began = time.process_time()
                 found = found_by(choice, case, [run])  # type: ignore[arg-type]
                 append(FILE, case, policy, [run], found, time.process_time() - began)
-    print("the rule takes:", taken(pd.read_csv(FILE)))
+    print(scores(pd.read_csv(FILE)).round(3).to_string())
 
 
 if __name__ == "__main__":
