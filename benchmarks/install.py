@@ -17,7 +17,8 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-EXTRAS = ("", "networks", "screens", "lab", "cluster")
+EXTRAS = ("", "networks", "sklearn", "excel", "plot", "screens", "lab", "cluster")
+WITH_TORCH = ("networks", "screens", "lab", "cluster")
 
 _FIRST_BATCH = """
 import numpy, bestarm
@@ -36,6 +37,27 @@ table[["gene"]].assign(phenotype=table["a"]).to_csv("screen.csv", index=False)
 small = ["--policy", "random", "--batch", "4", "--rounds", "2", "--runs", "2"]
 assert main(["replay", "features.csv", "screen.csv", *small]) == 0
 """
+_SKLEARN = """
+import numpy, bestarm, sklearn.tree
+x = numpy.random.default_rng(1).standard_normal((60, 3))
+space = {"max_depth": list(range(1, 30))}
+tuned = bestarm.BatchSearchCV(sklearn.tree.DecisionTreeClassifier(), space, n_iter=6, batch_size=3, cv=2)
+assert 1 <= tuned.fit(x, x[:, 0] > 0).best_params_["max_depth"] < 30
+"""
+_EXCEL = """
+from pathlib import Path
+import bestarm
+from bestarm.search.table_files import write_excel
+write_excel(Path("c.xlsx"), ["name", "x"], [["1.10", 1.5], ["1.1", 2.5]])
+assert bestarm.Search("c.xlsx", "random").candidates.names == ("1.10", "1.1")
+"""
+_PLOT = """
+import numpy, bestarm
+search = bestarm.Search(numpy.random.default_rng(1).standard_normal((20, 3)), "neighbours")
+search.tell(search.ask(5).assign(reward=[1.0, 2.0, 3.0, 2.5, 1.5]))
+search.plot().savefig("search.png")
+search.report("search.html")
+"""
 _LAB = """
 import bestarm_lab.results, bestarm_lab.notebooks.pages, bestarm_lab.notebooks.rebuild
 from bestarm_lab.study import load_study
@@ -45,6 +67,9 @@ assert [load_study(name).name for name in study_names()] == ["dpp_bbo", "gpoo", 
 TRIES = {  # what must work with an extra
     "": _FIRST_BATCH.format(policies=_LIGHT),
     "networks": _FIRST_BATCH.format(policies="bestarm.random_batches(4, 3), bestarm.mean_opt(4, 3, optimism=0.1)"),
+    "sklearn": _SKLEARN,
+    "excel": _EXCEL,
+    "plot": _PLOT,
     "screens": _SCREEN,
     "lab": _LAB,
     "cluster": "import bestarm_lab.experiments.cluster, distributed, cloudpickle",
@@ -103,12 +128,12 @@ def measured(wheel: Path, uv: str, python: str, extra: str, oldest: bool, constr
         megabytes, number = size(packages), len(list(packages.glob("*.dist-info")))
         version = said(own, "-c", "import platform; print(platform.python_version())", cwd=folder).strip()
         said(own, "-c", TRIES[extra], cwd=folder, MPLBACKEND="Agg", NUMBA_CACHE_DIR=str(folder / "numba"))
-        heavy = "mean_opt" if extra else "gp_bucb"
+        heavy = "mean_opt" if extra in WITH_TORCH else "gp_bucb"
         times = [
             min(float(said(own, "-c", IMPORTS.format(what), cwd=folder)) for _ in range(3))
             for what in ("Search", heavy)
         ]
-        if not extra:
+        if extra not in WITH_TORCH:
             tried = subprocess.run([own, "-c", "import bestarm; bestarm.mean_opt"], capture_output=True, text=True)
             assert "mean_opt needs Torch: pip install 'bestarm[networks]'" in tried.stderr
     kind = "oldest" if oldest else "newest"

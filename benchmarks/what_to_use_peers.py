@@ -6,10 +6,10 @@ Both are no dependency of this project and need an environment of their own::
     peers/bin/pip install torch==2.13.0 baybe==0.15.0 botorch==0.18.1 .
 
 The first two candidates of a run are the random ones that this project's policies have in the same run. After them each
-library chooses with its defaults: BayBE by ``Campaign.recommend``, BoTorch by a ``SingleTaskGP``, fitted anew before
-each measurement, and ``qLogExpectedImprovement`` over the candidates that are left. Results are appended to a CSV file,
-and what is there already is not run again. On screens, batches of 128 genes were not run for what they cost; ``--cost``
-measures batches of few.
+library chooses with its defaults: BayBE by ``Campaign.recommend``, which may not name a candidate again, BoTorch by a
+``SingleTaskGP``, fitted anew before each measurement, and ``qLogExpectedImprovement`` over the candidates that are
+left. Results are appended to a CSV file, and what is there already is not run again. On screens, batches of 128 genes
+were not run for what they cost; ``--cost`` measures batches of few.
 """
 
 # ruff: noqa: E402  (the number of threads is read when NumPy is imported)
@@ -97,7 +97,8 @@ class Baybe:
         columns = [f"x{j}" for j in range(case.scores.shape[1])]
         self.table = pd.DataFrame(case.scores, columns=columns)
         space = SearchSpace(discrete=SubspaceDiscrete.from_dataframe(self.table))
-        self.campaign = Campaign(space, NumericalTarget("reward").to_objective())
+        objective = NumericalTarget("reward").to_objective()
+        self.campaign = Campaign(space, objective, allow_recommending_already_measured=False)
         self.told = 0
 
     def choose(self, known: IntArray, rewards: FloatArray, size: int) -> IntArray:

@@ -10,7 +10,7 @@ CEILINGS = {  # lines of Python, or of YAML
     "src/bestarm_objectives/**/*.py": 3250,
     "src/bestarm_plain/**/*.py": 2000,
     "src/bestarm_studies/**/*.py": 23_400,
-    "tests/**/*.py": 37_800,
+    "tests/**/*.py": 38_200,
     "src/bestarm_studies/**/*.yaml": 7500,
 }
 WORDS_OF_DECISIONS = 15_000

@@ -3,7 +3,8 @@
 import pandas as pd
 
 from benchmarks.what_to_use import POLICIES
-from benchmarks.what_to_use_comparison import SCREENS, chosen, goals_table, page_table, read, summary
+from benchmarks.what_to_use_comparison import LAST, SCREENS, chosen, goals_table, page_table, read, summary
+from benchmarks.what_to_use_tried import FILE, TRIED, scores
 from bestarm.search.arguments import DEFAULT
 from bestarm.search.choices import Choice
 from bestarm.search.parser import SCREEN_POLICY
@@ -42,3 +43,20 @@ def test_the_default_is_what_the_rule_takes():
     assert POLICIES[chosen(TABLE, list(POLICIES), SCREENS)].search(1, 1) == Choice(SCREEN_POLICY).search(1, 1)
     width = chosen(TABLE, [name for name in POLICIES if name.startswith("gp, ")])
     assert POLICIES[width].search(1, 1) == Choice("gp").search(1, 1)
+
+
+def test_what_was_tried_is_as_the_page_says():
+    """In the same runs a policy of this project has the largest score; on Carnevale both find less than `gp`."""
+    runs = pd.read_csv(FILE)
+    found, gp = scores(runs), "gp, 0.5 deviations"
+    said = "score {:.3f}, a linear mean {:.3f}; in the same runs `gp` has {:.3f}, with 1 deviation {:.3f}."
+    assert said.format(*found.loc[["portfolio", "linear mean", gp, "gp, 1 deviation"], "score"]) in PAGE
+    assert found.index[0] == "gp, 1 deviation"
+    beside = summary(pd.concat([MEASURED.runs, runs]), MEASURED.data)
+    assert chosen(beside, [*POLICIES, *TRIED]) == "linear mean"
+    both = (
+        pd.concat([MEASURED.runs, runs]).query("data == 'Carnevale'").pivot(index="run", columns="policy", values=LAST)
+    )
+    for name in TRIED:
+        less = (both[gp] - both[name]).dropna()
+        assert (len(less), less.mean() > 2.5 * less.sem()) == (5, True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -109,7 +110,8 @@ def _new(given: argparse.Namespace) -> int:
 
     written = new_study(given.name, Path(given.at) if given.at else None, study_names())
     print("\n".join(map(str, written)))
-    install = f"pip install -e {given.at}; cd {given.at}; git init; dvc init; " if given.at else ""
+    at = shlex.quote(given.at or "")
+    install = f"pip install -e {at}; cd {at}; git init; dvc init; " if given.at else ""
     print(f"Now: {install}bestarm rows {given.name}; bestarm notebook {given.name}/01_first; then the tests.")
     return 0
 
@@ -133,7 +135,7 @@ def _guarded(run: Run) -> Run:
     def guarded(given: argparse.Namespace) -> int:
         from bestarm_lab.paths import check_project
 
-        check_project(given.command)
+        check_project(f"bestarm {given.command}")
         from concurrent.futures.process import BrokenProcessPool
 
         from bestarm.guards.memory import lack_of_memory

@@ -40,7 +40,8 @@ def data_mirror() -> Path:
 def check_project(command: str) -> None:
     """Refuse a command where the root is no project, which has a ``params.yaml``."""
     if not (ROOT / _MARK).is_file():
+        where = ROOT if "BESTARM_ROOT" in os.environ else Path.cwd()
         raise ValueError(
-            f"bestarm {command} needs a checkout of the repository (git clone), as the working directory or as "
-            f"BESTARM_ROOT; {ROOT} has no {_MARK}."
+            f"{command} needs a checkout of the repository (git clone), as the working directory or as BESTARM_ROOT; "
+            f"{where} has no {_MARK}."
         )

@@ -24,7 +24,7 @@ from bestarm_lab.experiments.scale import PerArm
 from bestarm_lab.figures.printed import read_printed
 from bestarm_lab.figures.styles import Style, register_styles
 from bestarm_lab.paper import Paper, read_paper
-from bestarm_lab.paths import ROOT
+from bestarm_lab.paths import ROOT, check_project
 from bestarm_lab.study_packages import claims_files, has_file, package_of, read_file, sections
 from bestarm_lab.yaml_keys import YamlKeys, refuse_unknown
 
@@ -170,5 +170,6 @@ def _check_settings(name: str, experiments: Mapping[str, Experiment | Computatio
 
 @cache
 def project_seed() -> int:
-    """Return the seed in ``params.yaml``."""
+    """Return the seed in ``params.yaml``; a ValueError where there is no project."""
+    check_project("a study")
     return int(yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["seed"])

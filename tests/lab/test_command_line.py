@@ -26,6 +26,7 @@ from bestarm_lab.notebooks.child_processes import end_marked
         (["rows", "gse", "--experiment", "fig99"], "unknown experiment 'fig99' of gse; it has: "),
         (["notebook", "foo/01"], "there is no notebook 'foo/01'; there are: "),
         (["notebook", "gse/99_nothing"], "there is no notebook 'gse/99_nothing'; there are: "),
+        (["new", "study", "import"], "'import' is a keyword of Python, which no package can be called; take my_import"),
         (["repro", "foo"], "unknown study foo; the pipeline has: "),
         (["repro", "foo", "--profile", "smoke"], "unknown study foo; the pipeline has: "),
         (["repro", "gse", "foo", "--profile", "smoke"], "unknown study foo; the pipeline has: "),
@@ -254,3 +255,19 @@ def test_another_runtime_error_is_not_taken_for_a_lack_of_memory(monkeypatch):
     monkeypatch.setattr(results, "make_results", fails)
     with pytest.raises(RuntimeError, match="one or the other"):
         main(["rows", "gse"])
+
+
+def test_a_notebook_is_named_by_its_path_as_well(monkeypatch):
+    """As a shell completes it, from wherever."""
+    path = runner.notebook_path("gse/01_problem")
+    monkeypatch.chdir(path.parent)
+    for name in ("notebooks/gse/01_problem.ipynb", "./01_problem.ipynb", str(path)):
+        assert runner.notebook_path(name) == path
+    with pytest.raises(ValueError, match="there is no notebook '/etc/hosts'"):
+        runner.notebook_path("/etc/hosts")
+
+
+def test_commands_to_be_pasted_are_quoted(tmp_path, capsys):
+    folder = str(tmp_path / "Spiel ä")
+    assert main(["new", "study", "toy", "--at", folder]) == 0
+    assert f"pip install -e '{folder}'; cd '{folder}';" in capsys.readouterr().out

@@ -160,7 +160,7 @@ def test_bytes_that_changed_and_later_formats_are_refused(tmp_path):
             Search.load(path)
     path.write_bytes(whole)
     changed(path, lambda m: m.update(format=99, version="9.9"))
-    with pytest.raises(ValueError, match=r"has format 99, this bestarm .* reads up to 4; install bestarm 9.9 or later"):
+    with pytest.raises(ValueError, match=r"has format 99, this bestarm .* reads up to 5; install bestarm 9.9 or later"):
         Search.load(path)
 
 

@@ -73,7 +73,7 @@ ODD = {
         "has '0.5' and column 'reward' has '0,5', decimal points and decimal commas; write",
     ),
     "two units": ("name,reward\nc1,50%\nc2,0.5\n", "'0.5' and '50%', several units; give numbers of one unit"),
-    "a slip": ("name,reward\nc1,1_2\n", "got '1_2' for c1; correct it"),
+    "a slip": ("name,reward\nc1,1_2\n", "the reward of c1 is '1_2'; it must be a number, empty while"),
     "nothing filled in": ("name,reward\nc1,\nc2,\n", "no row of the table has a reward: all 2 are still to come"),
     "an error of a spreadsheet": (
         "name,reward\nc1,#DIV/0!\n",
@@ -106,7 +106,7 @@ WRONG = {
     "two columns of names": (pd.DataFrame([["c1", "c2", 2]], columns=["name", "name", "reward"]), "two columns 'name'"),
     "a number of 400 digits": (
         frame(name=["c1"], reward=[10**400]),
-        "at most 1e.150 in size, got 10000000000000000000 for c1",
+        "is '10000000000000000000'; it must be at most 1e.150 in size",
     ),
     "arrays": (frame(name=["c1"], reward=[np.ones(2)]), r"must be a number, .* got '\[1\. 1\.\]'"),
     "complex": (frame(name=["c1"], reward=[1j]), "must be a number, .* got '1j'"),

@@ -374,7 +374,7 @@ def test_a_damaged_log_is_refused_and_left_as_it_is(damage, lab, capsys):
             damage
         ]
     )
-    words = "has format 9, this bestarm reads up to 2" if damage == "another format" else "is damaged or half-written"
+    words = "has format 9, this bestarm reads up to 3" if damage == "another format" else "is damaged or half-written"
     refused(lab, capsys, str(path), words)
 
 

@@ -13,18 +13,20 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from bestarm.search.search import Search
 
+NUMBERS = {0.0: 1, 1.0: 5, -2.5: 1, 7.25: 2, None: 1}  # measurements behind each of the values
 VALUES = st.sampled_from([0.0, 1.0, -2.5, 7.25, None])
 
 
 class Machine(RuleBasedStateMachine):
     """The naive model: lists of values, sets of names, and nothing else."""
 
-    @initialize(policy=st.sampled_from(["random", "linear", "neighbours"]))
+    @initialize(policy=st.sampled_from(["random", "linear", "neighbours", "gp"]))
     def begin(self, policy):
         """Twelve candidates, of which some are told about beforehand."""
         self.rng = np.random.default_rng(0)
         self.names = [f"c{i}" for i in range(12)]
         self.search = Search(self.some(self.names), policy, seed=3)
+        self.weighs = policy == "gp"  # and is told how many measurements are behind a reward
         self.values: dict[str, list[float]] = {}
         self.waiting: set[str] = set()
         self.undone: set[str] = set()
@@ -82,6 +84,8 @@ class Machine(RuleBasedStateMachine):
         told = data.draw(st.lists(st.tuples(st.sampled_from(self.names), VALUES), min_size=1, max_size=4))
         written = [(name, "failed" if value is None else value) for name, value in told]
         table = pd.DataFrame(written, columns=["name", "reward"])
+        if self.weighs:
+            table["n"] = [NUMBERS[value] for _, value in told]
         self.search.tell(
             table.sample(frac=1.0, random_state=1) if data.draw(st.booleans()) else table, replace=replace, again=True
         )
@@ -108,7 +112,10 @@ class Machine(RuleBasedStateMachine):
             rows += [(new, value) for value in self.values.get(new, [])]
         rows = [(name, "failed" if np.isnan(value) else value) for name, value in rows]
         to_come = [(name, "") for name in sorted(self.waiting - {new})]
-        self.search.tell(pd.DataFrame([*rows, *to_come], columns=["name", "reward"]))
+        table = pd.DataFrame([*rows, *to_come], columns=["name", "reward"])
+        if self.weighs:
+            table["n"] = [NUMBERS.get(value, 1) for value in table["reward"]]
+        self.search.tell(table)
         self.values.setdefault(new, []).append(12345.0)
         self.rows += 1
         self.waiting.discard(new)
@@ -167,7 +174,11 @@ class Machine(RuleBasedStateMachine):
         """States, measurements and what is pending are those of the model."""
         if not hasattr(self, "search"):
             return
-        assert len(self.search.history) == self.rows
+        history = self.search.history
+        assert len(history) == self.rows
+        if "n" in history:
+            good = history.dropna(subset="reward")
+            assert good["n"].tolist() == [NUMBERS.get(value, 1) for value in good["reward"]]
         assert set(self.search.pending) == self.waiting
         states = self.search.states
         for name in self.names:

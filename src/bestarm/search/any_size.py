@@ -12,7 +12,7 @@ from bestarm.interface import FloatArray, IntArray
 from bestarm.models.smooth_gp import UNIFORM, Posterior
 from bestarm.policies import model_batches
 from bestarm.policies.model_batches import MOST_KNOWN, ModelBatches, ModelState
-from bestarm.search.joint_draws import drawn_jointly
+from bestarm.search.weighed_gp import drawn_jointly, weighed
 
 _LEARN_FROM_SOME = ("gp", "hits")  # policies that learn from some of very many measurements
 
@@ -69,11 +69,21 @@ class _AnySize(ModelBatches):
 
 @dataclass(frozen=True)
 class PoolGaussian(_AnySize, model_batches.GaussianBatches):
-    """`GaussianBatches` for rewards of any size, and of any number, of which `learned_from` chooses."""
+    """`GaussianBatches` for rewards of any size, any number (`learned_from` chooses), and with errors of their own."""
+
+    def weigh(self, state: ModelState, errors: FloatArray | None) -> None:
+        """Take the error of each arm's mean reward and the number of its measurements, shape (n_arms, 2), or none."""
+        vars(state)["errors"] = errors
 
     def known(self, state: ModelState, r: int) -> tuple[IntArray, FloatArray, float, float]:
-        """Return arms and rewards to be learned, in units of all rewards, and mean and deviation of all."""
+        """Return arms and rewards in units of all, and mean and deviation of all, in which errors weigh."""
         arms, rewards, mean, spread = super().known(state, r)
+        if (errors := vars(state).get("errors")) is not None and np.nanmax(errors[arms, 0], initial=0.0) > 0.0:
+            variances = errors[arms, 0] ** 2
+            weights, own = 1.0 / (variances + np.mean(variances[variances > 0.0])), mean + spread * rewards
+            mean = float(np.average(own, weights=weights))
+            spread = float(spread_or_unit(np.sqrt(np.average((own - mean) ** 2, weights=weights)), mean))
+            rewards = (own - mean) / spread
         if len(arms) > MOST_KNOWN:
             kept = learned_from(state.features[arms], rewards)
             arms, rewards = arms[kept], rewards[kept]
@@ -81,10 +91,18 @@ class PoolGaussian(_AnySize, model_batches.GaussianBatches):
 
     def posterior(self, state: ModelState, r: int) -> Posterior:
         """Return what is known of one replication, that of before if nothing was told since."""
-        arms, rewards, _, _ = self.known(state, r)
-        key, before = (self.model, arms.tobytes(), rewards.tobytes()), vars(state).setdefault("fitted", [None])
-        if before[0] != key:
+        arms, rewards, _, spread = self.known(state, r)
+        told = vars(state).get("errors")
+        errors: Any = None if told is None else told[arms]
+        marks = (arms.tobytes(), rewards.tobytes(), None if errors is None else errors.tobytes())
+        key, before = (self.model, *marks), vars(state).setdefault("fitted", [None])
+        if before[0] != key and errors is None:
             before[:] = key, super().posterior(state, r)
+        elif before[0] != key:
+            variances, some = (errors[:, 0] / spread) ** 2, np.isnan(errors[:, 0])
+            shares = np.where(some, 1.0 / errors[:, 1], 1.0)
+            x = UNIFORM * state.features[arms]
+            before[:] = key, weighed(self.model, x, rewards, np.where(some, 0.0, variances), shares)
         return before[1]
 
     def outputs(self, state: ModelState, r: int) -> tuple[FloatArray, FloatArray]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice
+from bestarm.search.number_texts import plain_floats
 from bestarm.search.tables import names_in, unknown_names
 
 DEFAULT = "gp"  # by the rule in docs/what_to_use.md
@@ -39,12 +40,8 @@ def checked_hits(hits: Any, candidates: Any) -> Hits:
         return None
     rule = f"hits must be a reward, a share such as '5%', or a list of names; got {hits!r}."
     if isinstance(hits, str):
-        share = hits.strip().removesuffix("%")
-        try:
-            value = float(share) / 100.0
-        except ValueError:
-            value = math.nan
-        if not (hits.strip().endswith("%") and 0.0 < value < 1.0):
+        share = plain_floats([hits.strip().removesuffix("%").strip()])
+        if not hits.strip().endswith("%") or share is None or not 0.0 < share[0] < 100.0:
             raise ValueError(rule)
         return hits
     if isinstance(hits, int | float | np.number) and not isinstance(hits, bool):

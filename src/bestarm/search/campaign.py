@@ -18,6 +18,7 @@ from pathlib import Path
 
 from bestarm.search.atomic_files import hold_lock, write_atomically
 from bestarm.search.candidates import Candidates
+from bestarm.search.errors import reading
 from bestarm.search.explanations import expected_hits, hit_threshold, learned
 from bestarm.search.next_batch import Plan
 from bestarm.search.rounds import FORMAT, Round, as_json, known_at, of_json, reward
@@ -107,7 +108,11 @@ class Campaign:
         last = rounds[-1]
         plan, hit = Plan.of(last.settings), None if math.isnan(last.hit) else last.hit
         search = Search(candidates, plan.choice, aim=plan.aim, seed=plan.seed, components=plan.components, hits=hit)
-        search.resume(rounds, known_at(rounds), [*last.pending, *last.names], last.withdrawn)
+        known = {
+            name: [reading(value, *last.errors.get(name, ())) for value in values]
+            for name, values in known_at(rounds).items()
+        }
+        search.resume(rounds, known, [*last.pending, *last.names], last.withdrawn)
         return search
 
     def plate_path(self, number: int) -> Path:
@@ -165,9 +170,8 @@ def next_round(
 ) -> Round | None:
     """Return the next round of a screen with its reasons, None where no gene is left.
 
-    Phenotypes are means as of today, NaN where every well failed. Pending genes are being measured, those withdrawn
-    cannot be had any more; what the last round asked for and is neither measured nor pending was not done. A hit is a
-    phenotype from ``hit`` on, by default from that of the best twentieth of those measured.
+    Phenotypes are means as of today, NaN where every well failed. Withdrawn genes cannot be had any more; what the last
+    round asked for and is neither measured nor pending was not done. A hit is by default one of the best 5% measured.
     """
     if gone := [gene for gene in known_at(rounds) if gene not in phenotypes]:
         raise ValueError(

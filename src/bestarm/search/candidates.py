@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm.interface import Arms, FloatArray
-from bestarm.search.columns import roles_of, texts_of
-from bestarm.search.number_texts import GAPS, Column, decimal_sign, numbers_of
+from bestarm.interface import Arms, BoolArray, FloatArray
+from bestarm.search.columns import NAMES, REAL, find_column, roles_of, texts_of
+from bestarm.search.number_texts import GAPS_OR_WORDS, Column, decimal_sign, numbers_of
 from bestarm.search.table_files import read_table_file
-from bestarm.search.tables import counted, label_of, listed, named_columns, refuse_summary, text_of
+from bestarm.search.tables import counted, label_of, listed, named_columns, refuse_dates, refuse_summary, text_of
 from bestarm.settings import LARGEST_FEATURE
 
 RESERVED = ("name", "arm", "pull", "reward", "value")  # columns of what `ask` returns
@@ -32,7 +32,8 @@ class Candidates:
 
     Rules, each said in `report`: a category becomes one column of 0 and 1 for each of its words; a truth value is 0
     or 1; a gap among numbers becomes the mean of its column, among words a word of its own; a row that is there twice
-    counts once; a column that is the same for all candidates is left out of `scores`.
+    counts once; a column that is the same for all candidates is left out of `scores`. Names that repeat, or a column
+    that cannot be made into numbers, are a ValueError.
 
     Parameters
     ----------
@@ -42,13 +43,6 @@ class Candidates:
         One row for each candidate, numbers (float64, NaN a gap) or words (object, None a gap).
     report : tuple of str
         What was done to the table, one sentence each.
-    encodes : bool
-        Whether `values` may hold more than the numbers of the table; off for arrays, which are taken as they are.
-
-    Raises
-    ------
-    ValueError
-        For names that repeat, or a column that cannot be made into numbers, in one line with the remedy.
 
     Examples
     --------
@@ -65,7 +59,7 @@ class Candidates:
     report: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if twice := _repeated(self.names):
+        if twice := repeated(self.names):
             raise ValueError(f"{listed(twice)} names more than one arm; make the names different.")
         if len(self.names) != len(self.table):
             raise ValueError(f"there are {len(self.table)} arms and {len(self.names)} names; give one name for each.")
@@ -86,20 +80,12 @@ class Candidates:
         results: Sequence[str] | None = None,
         words: Sequence[str] = (),
     ) -> Candidates:
-        """Return candidates from what there is.
+        """Return candidates from a file, a table, or numbers alone, shape (n_arms, n_features).
 
-        Parameters
-        ----------
-        source : str, Path, DataFrame, array, Arms or Candidates
-            A file (CSV with commas, tabs or semicolons, Excel and Parquet by their endings), a table whose index (or
-            column ``name``) has the names, or numbers alone, shape (n_arms, n_features).
-        names : sequence of str, optional
-            Names, where the source has none.
-        results : sequence of str, optional
-            Columns of results, which are no features; by default those called ``reward``, ``phenotype``, ``yield`` and
-            the like, and those with results to come.
-        words : sequence of str, optional
-            Columns whose texts are categories although they look like numbers.
+        Files are CSV with commas, tabs or semicolons, Excel and Parquet by their endings. The index or column ``name``
+        has the names, or ``names`` where there is none. Columns of ``results`` are no features (by default those called
+        ``reward``, ``phenotype``, ``yield`` and the like, and those with results to come); texts of ``words`` are
+        categories although they look like numbers.
         """
         if isinstance(source, Candidates):
             return source
@@ -159,14 +145,10 @@ class Candidates:
         typed, said = _typed(str(path), columns, labels, words, others, table.semicolons)
         if not len(typed.columns):
             raise ValueError(f"{path} has no feature with anything in it; add columns of numbers.")
-        keep = np.ones(len(labels), dtype=np.bool_)
-        for before, again in _repeated_rows(labels):
-            if not _equal_rows(typed, before, again):
-                lines = f"lines {table.lines[before]} and {table.lines[again]}"
-                raise ValueError(f"{path}: {labels[again]} has two different rows, {lines}; keep one of them.")
-            keep[again] = False
-        if not keep.all():
-            said.insert(0, f"{counted(int((~keep).sum()), 'row')} there twice, counted once.")
+        keep, differ = _once(labels, typed, said)
+        for before, again in differ:
+            lines = f"lines {table.lines[before]} and {table.lines[again]}"
+            raise ValueError(f"{path}: {labels[again]} has two different rows, {lines}; keep one of them.")
         found = cls(tuple(np.array(labels, dtype=object)[keep]), typed[keep].reset_index(drop=True))
         notes += [f"{path.name}: {sentence}" for sentence in (*roles.notes, *said, *found.report_of_table())]
         return replace(found, report=tuple(notes))
@@ -181,13 +163,19 @@ class Candidates:
     ) -> Candidates:
         frame = frame.copy()
         frame.columns = pd.Index(["" if str(c) == "Unnamed: 0" else str(c) for c in frame.columns])
-        if twice := _repeated(list(frame.columns)):
+        if twice := repeated(list(frame.columns)):
             raise ValueError(f"the column {twice[0]!r} is there twice; rename one.")
         counted_index = frame.index.name is None and pd.api.types.is_integer_dtype(frame.index.dtype)
         numeric = [pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
+        again = find_column(list(frame.columns), NAMES[:1])
+        if again is not None and names is None and not counted_index:
+            raise ValueError(
+                f"the table has names twice, in its index and in column {frame.columns[again]!r}; drop one of them, "
+                "the index by reset_index(drop=True)."
+            )
         roles = roles_of(
             list(frame.columns),
-            lambda i: _labels(frame.iloc[:, i]),
+            lambda i: list(map(label_of, frame.iloc[:, i])),
             results=results,
             named=names is not None or not counted_index,
             numeric=numeric,
@@ -204,16 +192,13 @@ class Candidates:
         columns = [(frame.columns[i], frame.iloc[:, i]) for i in roles.features]
         others = [(frame.columns[i], frame.iloc[:, i]) for i in roles.results]
         typed, done = _typed("the table", columns, labels, words, others, False)
-        keep = np.ones(len(frame), dtype=np.bool_)
         if len(labels) == len(frame):
-            differ = [labels[two] for one, two in _repeated_rows(labels) if not _equal_rows(typed, one, two)]
+            keep, differ = _once(labels, typed, said)
             if differ:
-                raise ValueError(f"{listed(differ)} names more than one arm; make the names different.")
-            keep[[two for _, two in _repeated_rows(labels)]] = False
-        if not keep.all():
-            said.append(f"{counted(int((~keep).sum()), 'row')} there twice, counted once.")
-            labels = [label for label, kept in zip(labels, keep, strict=True) if kept]
-        found = cls(tuple(labels), typed[keep].reset_index(drop=True))
+                names = [labels[again] for _, again in differ]
+                raise ValueError(f"{listed(names)} names more than one arm; make the names different.")
+            labels, typed = [label for label, kept in zip(labels, keep, strict=True) if kept], typed[keep]
+        found = cls(tuple(labels), typed.reset_index(drop=True))
         return replace(found, report=(*said, *done, *found.report_of_table()))
 
     @cached_property
@@ -277,12 +262,8 @@ class Candidates:
     def report_of_table(self) -> list[str]:
         """Return what was done to the columns, constants included."""
         flat = [column for column, keep in zip(self.columns, self.varies, strict=True) if not keep]
-        if not flat:
-            return list(self.encoded[2])
-        return [
-            *self.encoded[2],
-            f"{counted(len(flat), 'feature')} the same for all candidates, left out ({listed(flat)}).",
-        ]
+        said = f"{counted(len(flat), 'feature')} the same for all candidates, left out ({listed(flat)})."
+        return [*self.encoded[2], *([said] if flat else [])]
 
     def scores(self, components: int = 0) -> FloatArray:
         """Return features with mean 0 and standard deviation 1, or their principal components, shape (n, d).
@@ -415,6 +396,7 @@ def _parquet(path: Path) -> pd.DataFrame:
 def read_features(path: str | Path, notes: list[str], phenotypes: str = "", words: Sequence[str] = ()) -> Candidates:
     """Return the genes of a file and what describes them, columns of phenotypes left out; notes say what was done."""
     found = Candidates.file(Path(path), notes, first=("gene",), also=phenotypes, words=words, word="gene")
+    refuse_dates(path, found.names)
     if len(found.names) < 2:
         raise ValueError(f"{path} has 1 gene; a search needs at least two.")
     if not found.varies.any():
@@ -422,26 +404,20 @@ def read_features(path: str | Path, notes: list[str], phenotypes: str = "", word
     return found
 
 
-def _labels(column: pd.Series[Any]) -> list[str]:
-    return [label_of(value) for value in column]
-
-
-def _repeated(names: Sequence[str]) -> list[str]:
+def repeated(names: Sequence[str]) -> list[str]:
     found = pd.Series(list(names), dtype=object)
     return list(dict.fromkeys(found[found.duplicated()]))
 
 
-def _repeated_rows(labels: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the places of each name that was there before: the first one, and the other."""
-    if len(set(labels)) == len(labels):
-        return []
+def _once(labels: Sequence[str], table: pd.DataFrame, said: list[str]) -> tuple[BoolArray, list[tuple[int, int]]]:
+    """Return which rows are counted, and places of rows of one name that differ; rows that are there twice are said."""
     first: dict[str, int] = {}
     pairs = [(first.setdefault(label, i), i) for i, label in enumerate(labels)]
-    return [(one, other) for one, other in pairs if one != other]
-
-
-def _equal_rows(table: pd.DataFrame, one: int, other: int) -> bool:
-    return bool(table.iloc[one].equals(table.iloc[other]))
+    again = [pair for pair in pairs if pair[0] != pair[1]]
+    keep = np.array([one == other for one, other in pairs], dtype=np.bool_)
+    if again:
+        said.insert(0, f"{counted(len(again), 'row')} there twice, counted once.")
+    return keep, [(one, other) for one, other in again if not table.iloc[one].equals(table.iloc[other])]
 
 
 def _typed(
@@ -478,14 +454,13 @@ def _typed(
         series = found.get(label)
         if series is None:
             texts = read[label]
-            kinds = (
-                {text.lower() for text in texts.texts if text.lower() not in GAPS} if texts.floats is None else set()
-            )
+            kinds = {text.lower() for text in texts.distinct}
             if kinds in _BOOLEANS:
                 flags = {"true": 1.0, "false": 0.0}
                 series = pd.Series([flags.get(text.lower(), np.nan) for text in texts.texts])
             else:
-                numbers = numbers_of(where, texts, decimal, names)
+                only_words = not texts.distinct and any(text in GAPS_OR_WORDS for text in texts.texts)
+                numbers = None if only_words else numbers_of(where, texts, decimal, names)
                 series = _as_words(cells) if numbers is None else pd.Series(numbers[0])
                 said += [] if numbers is None else numbers[1]
         if series.isna().all() and len(series):
@@ -510,7 +485,7 @@ def _plain_numbers(column: pd.Series[Any]) -> pd.Series[Any] | None:
     known = column[~pd.isna(column).to_numpy()]
     if pd.api.types.is_datetime64_any_dtype(column.dtype) or any(isinstance(v, date) for v in known):
         raise ValueError(f"column {column.name!r} has dates, no features; drop it, or give a number of days.")
-    kinds = str | bool | np.bool_ | int | float | np.number
+    kinds = str | bool | np.bool_ | REAL
     if odd := [v for v in known if not isinstance(v, kinds)]:
         raise ValueError(f"column {column.name!r} has a {type(odd[0]).__name__}, no number and no word; drop it.")
     if any(isinstance(v, float | np.floating) and np.isinf(v) for v in known):

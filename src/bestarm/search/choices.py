@@ -80,8 +80,7 @@ def _hits(
 class _Named(NamedTuple):
     """A policy by its name: what makes it, its defaults here, and what it does in words.
 
-    What makes it is a class or function, or ``module:function`` where it is imported when it is first used (networks
-    need Torch).
+    What makes it is a class or function, or ``module:function`` where it is imported when first used (networks: Torch).
     """
 
     maker: str | Callable[..., Any]
@@ -147,21 +146,10 @@ def _maker(name: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class Choice:
-    """A policy by its name, with the settings that are not the defaults.
+    """A policy by its name, with the settings of its constructor that are not the defaults, without batch and rounds.
 
-    Parameters
-    ----------
-    name : str
-        One of `NAMES`.
-    settings : mapping
-        Of its constructor, except ``batch`` and ``rounds``.
-    scaled : bool
-        Whether phenotypes are told in units of their spread so far; Gaussian processes do so themselves.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name or setting, with the list of what there is, or a value out of range.
+    With ``scaled`` phenotypes are told in units of their spread so far; Gaussian processes do so themselves. An unknown
+    name or setting, or a value out of range, is a ValueError with the list of what there is.
     """
 
     name: str

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from bestarm.search.number_texts import GAPS, TO_COME, plain_floats, tidy
 
+REAL = int | float | np.number | Decimal | Fraction  # cells that are numbers
 NAMES = ("name", "candidate", "arm", "gene")  # headers of the column with the names, in any case of letters
-RESULTS = ("reward", "phenotype", "yield", "result", "results", "response", "outcome", "readout")
+RESULTS = (
+    "reward", "phenotype", "yield", "result", "results", "response", "outcome", "readout", "ausbeute", "ergebnis",
+    "messwert", "phänotyp", "rendement", "résultat",
+)  # fmt: skip
+_LIKE_RESULTS = ("activity", "conversion", "ec50", "ee", "ic50", "score", "selectivity", "target", "titer")
+_ERRORS = {  # headers of the error of a reward, without blanks and signs, by what they tell
+    "sem": ("sem", "se", "stderr", "standarderror"),
+    "sd": ("sd", "std", "stdev", "standarddeviation"),
+    "n": ("n", "replicates", "nreplicates"),
+    "": ("error", "err", "variance", "var", "uncertainty", "sigma"),
+}
 _COMMON = ("nr", "no", "no.", "#", "number", "index")
 _IDENTIFIERS = (*_COMMON, "id", "sample", "well", "compound", "experiment", "versuch", "probe")
 _COUNTERS = ("", *_COMMON, "unnamed: 0")
@@ -19,18 +34,9 @@ _COUNTERS = ("", *_COMMON, "unnamed: 0")
 
 @dataclass(frozen=True)
 class Roles:
-    """Places of the columns of a table by role.
+    """Places of the columns of a table by role, and what was decided that the header alone does not say.
 
-    Attributes
-    ----------
-    names : int or None
-        The column of names; None where the rows have none and are numbered.
-    results : tuple of int
-        Columns of results, which describe no candidate before it is measured.
-    features : tuple of int
-        What describes candidates.
-    notes : tuple of str
-        What was decided that the header alone does not say, a sentence each.
+    Without a column of names rows are numbered. Results describe no candidate before it is measured.
     """
 
     names: int | None
@@ -44,8 +50,24 @@ def find_column(header: Sequence[str], wanted: Sequence[str]) -> int | None:
     for word in wanted:
         if word in header:
             return header.index(word)
-    folded = [label.strip().casefold() for label in header]
+    folded = [_bare(label) if _bare(label) in RESULTS else label.strip().casefold() for label in header]
     return next((folded.index(word.casefold()) for word in wanted if word.casefold() in folded), None)
+
+
+def error_columns(header: Sequence[str], beside: Iterable[str] = ()) -> list[tuple[int, str]]:
+    """Return places of columns that tell errors of a reward, and what: ``sem``, ``sd``, ``n``, or nothing."""
+    plain = [re.sub(r"[\W_]", "", label.casefold()) for label in header]
+    around = {re.sub(r"[\W_]", "", label.casefold()) for label in beside} - {""}
+    found = []
+    for place, word in enumerate(plain):
+        words = {word, *(word.removeprefix(a) for a in around), *(word.removesuffix(a) for a in around)}
+        found += [(place, kind) for kind, known in _ERRORS.items() if words & set(known)]
+    return found
+
+
+def _bare(label: str) -> str:
+    """Return a header in small letters without its unit, such as ``yield`` for ``Yield (%)``."""
+    return re.sub(r"[\s_]*(?:\(.*\)|\[.*\]|%|in %|percent|pct)$", "", label.strip().casefold()).strip()
 
 
 def roles_of(
@@ -58,29 +80,11 @@ def roles_of(
     named: bool = False,
     numeric: Sequence[bool] = (),
 ) -> Roles:
-    """Return the role of each column.
+    """Return the role of each column of a header, whose texts ``cells`` returns by place.
 
-    Parameters
-    ----------
-    header : sequence of str
-        Names of the columns; an empty one has the names of the rows.
-    cells : callable
-        Returns the texts of the column at a place.
-    first : sequence of str
-        Headers of the names that come before ``name``, ``candidate``, ``arm`` and ``gene``.
-    results : sequence of str, optional
-        Columns of results; by default those called so, and those with results to come. Empty: there is none.
-    also : sequence of str
-        Columns of results besides, where they are there.
-    named : bool
-        Whether the rows have names already, such as those of an index.
-    numeric : sequence of bool
-        Of each column whether it is known to hold numbers alone.
-
-    Raises
-    ------
-    ValueError
-        If ``results`` names a column that there is not.
+    Headers in ``first`` name the rows before ``name``, ``candidate``, ``arm`` and ``gene`` do, unless they are
+    ``named`` already. Results are those in ``results``, by default those called so and those with results to come;
+    ``also`` are others, if they are there. Of each column ``numeric`` says whether it is known to hold numbers alone.
     """
     notes: list[str] = []
     names = None if named else find_column(header, (*first, *NAMES))
@@ -88,16 +92,9 @@ def roles_of(
         names = _first_column(header, cells, notes)
     if results is None:
         known = numeric or [False] * len(header)
-        found = [
-            i
-            for i, label in enumerate(header)
-            if i != names
-            and (
-                label in also
-                or label.strip().casefold() in RESULTS
-                or (not known[i] and _has_results_to_come(cells(i)))
-            )
-        ]
+        called = [label in also or _bare(label) in RESULTS for label in header]
+        others = [i for i in range(len(header)) if i != names]
+        found = [i for i in others if called[i] or (not known[i] and _has_results_to_come(cells(i)))]
         for i in found:
             notes.append(f"column {header[i]}: results, no feature; `results` names such columns, if others are meant.")
     else:
@@ -106,6 +103,10 @@ def roles_of(
             label = results[places.index(None)]
             raise ValueError(f"there is no column {label!r} of results; the table has: {', '.join(header)}.")
         found = [place for place in places if place is not None]
+    errors = error_columns(header, [header[i] for i in found]) if found else []
+    for i in {place for place, _ in errors} - {names, *found}:
+        notes.append(f"column {header[i]}: an error of the results, no feature; rename it if it is one.")
+        found.append(i)
     features = []
     for i, label in enumerate(header):
         if i == names or i in found:
@@ -115,6 +116,8 @@ def roles_of(
             notes.append(f"column {label or 'without a header'}: the numbers of the rows, left out.")
         else:
             features.append(i)
+            if _bare(label) in _LIKE_RESULTS and results is None:
+                notes.append(f"column {label}: taken for a feature; name it in `results` if it is a result.")
     return Roles(names, tuple(found), tuple(features), tuple(notes))
 
 
@@ -152,4 +155,8 @@ def _counts(texts: Sequence[str]) -> bool:
 def texts_of(values: Any) -> list[str]:
     """Return cells of a frame as texts, empty for gaps, whatever its kind of column."""
     column = pd.Series(values).astype(object)
-    return ["" if gap else str(v) for v, gap in zip(column, pd.isna(column), strict=True)]
+    return ["" if gap else _text(v) for v, gap in zip(column, pd.isna(column), strict=True)]
+
+
+def _text(value: Any) -> str:
+    return repr(float(value)) if isinstance(value, Fraction) else str(value)

@@ -17,7 +17,8 @@ from bestarm.search.atomic_files import write_atomically
 from bestarm.search.campaign import Campaign, next_round, reconciled
 from bestarm.search.candidates import Candidates, read_features
 from bestarm.search.choices import Choice, parsed_settings
-from bestarm.search.next_batch import Plan, mean_of, recomputed_batches
+from bestarm.search.errors import Reading, mean_of
+from bestarm.search.next_batch import Plan, recomputed_batches
 from bestarm.search.parser import SCREEN_POLICY
 from bestarm.search.plates import places, wells_of
 from bestarm.search.replay import chance, hits_of, replay, summary
@@ -43,7 +44,7 @@ def run_suggest(given: argparse.Namespace) -> int:
     with campaign.locked():
         rounds = campaign.rounds()
         candidates, gone = _candidates(campaign, given_table, rounds, given.features, notes)
-        phenotypes = _phenotypes(given.phenotypes, given, candidates.names, notes, known_at(rounds))
+        phenotypes = _phenotypes(given.phenotypes, given, candidates.names, notes, known_at(rounds), plan)
         for line in notes:
             print(f"note: {line}")
         if given.check:
@@ -119,18 +120,25 @@ def _candidates(
 
 
 def _phenotypes(
-    path: str, given: argparse.Namespace, genes: tuple[str, ...], notes: list[str], known: Values
+    path: str, given: argparse.Namespace, genes: tuple[str, ...], notes: list[str], known: Values, plan: Plan | None
 ) -> dict[str, float]:
-    """Return the mean phenotype of each gene of the features that was measured."""
+    """Return the mean phenotype of each gene of the features that was measured; without a plan errors do not count."""
     names, wells, to_come = read_wells(path, given.phenotype, notes)
     failed = [gene for gene in dict.fromkeys(to_come) if gene in known and math.isnan(mean_of(known[gene]))]
-    names, wells = [*names, *failed], np.vstack([wells, np.full((len(failed), wells.shape[1]), np.nan)])  # of old logs
+    names, wells = [*names, *failed], [*wells, *[[math.nan]] * len(failed)]  # of old logs
+    if any(isinstance(v, Reading) for row in wells for v in row):
+        if plan is None:
+            notes.append(f"{Path(path).name}: a replay does not weigh phenotypes by sem, sd or n.")
+        elif not plan.weighs:
+            remedy = "leave those columns out, or take --policy gp or hits."
+            raise ValueError(f"{path}: {plan.choice.name} cannot weigh phenotypes by sem, sd or n; {remedy}")
     if to_come := [gene for gene in to_come if gene not in failed and gene]:
         notes.append(f"{Path(path).name}: {counted(len(to_come), 'well')} without a phenotype, still to come.")
     approved = known_symbols(notes, given.symbols) if set(names) - set(genes) else {}
     means, deviation = averaged(matched(names, genes, approved, notes, Path(path).name), wells)
     if not math.isnan(deviation):
-        notes.append(f"{Path(path).name}: replicates are averaged; one well varies by {deviation:.3g} (sd).")
+        weigh = ", and weigh by their number" if plan is not None and plan.weighs else ""
+        notes.append(f"{Path(path).name}: replicates are averaged{weigh}; one well varies by {deviation:.3g} (sd).")
     return means
 
 
@@ -203,7 +211,7 @@ def run_replay(given: argparse.Namespace) -> int:
     choices = [Choice(name, settings, not given.no_scale) for name in given.policy or [SCREEN_POLICY, "random"]]
     notes: list[str] = []
     features = read_features(given.features, notes, given.phenotype, given.words)
-    phenotypes = _phenotypes(given.screen, given, features.names, notes, {})
+    phenotypes = _phenotypes(given.screen, given, features.names, notes, {}, None)
     measured = [i for i, gene in enumerate(features.names) if not math.isnan(phenotypes.get(gene, math.nan))]
     if len(measured) < 2:
         raise ValueError(

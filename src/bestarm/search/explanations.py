@@ -11,7 +11,8 @@ import pandas as pd
 from scipy.special import ndtr
 
 from bestarm.interface import FloatArray, IntArray
-from bestarm.search.next_batch import Plan, mean_of
+from bestarm.search.errors import mean_of
+from bestarm.search.next_batch import Plan
 from bestarm.search.rounds import Round, Suggestion, Values, of_prediction, reward
 
 TOP_SHARE = 0.05  # of the measured candidates, by which a hit is defined if nobody says from which value
@@ -41,10 +42,9 @@ def suggestions(
     prediction: tuple[FloatArray, FloatArray] | None,
     measured: IntArray,
 ) -> list[Suggestion]:
-    """Return why each candidate of a batch is in it, see `Suggestion`.
+    """Return why each candidate of a batch is in it, see `Suggestion`; the prediction is None while nothing is known.
 
-    Scores are standardised features, shape (n, d); batch and measured are places; the prediction is reward and
-    deviation of every candidate, None while nothing is known.
+    Scores are standardised features, shape (n, d); batch and measured are places.
     """
     if prediction is None:
         why = "random, since nothing is known yet" if not len(measured) else "random, since every well failed so far"
@@ -64,17 +64,8 @@ def suggestions(
         reasons += ["uncertain"] if spread[a] > uncertain else []
         reasons += ["unlike what was measured"] if novelty[i] > novel else []
         fallback = "random" if plan.choice.name == "random" else "the policy's own score"
-        found.append(
-            Suggestion(
-                names[a],
-                float(shown[a]),
-                float(spread[a]),
-                float(novelty[i]),
-                names[nearest[i]],
-                int(rank[a]),
-                "; ".join(reasons) or fallback,
-            )
-        )
+        numbers, why = (float(shown[a]), float(spread[a]), float(novelty[i])), "; ".join(reasons) or fallback
+        found.append(Suggestion(names[a], *numbers, names[nearest[i]], int(rank[a]), why))
     return found
 
 
@@ -111,10 +102,10 @@ def expected_hits(
 
 
 def learned(rounds: Sequence[Round], known: Values) -> dict[str, float]:
-    """Return what the last batch taught: how well it had been predicted, and how many hits it had.
+    """Return what the last batch taught: candidates that were measured and failed, rank correlation, hits.
 
-    ``measured`` and ``failed`` count its candidates; ``rank_correlation`` (Spearman) is NaN for fewer than three;
-    ``expected_hits`` are those said before it was measured.
+    ``rank_correlation`` (Spearman) is NaN for fewer than three; ``expected_hits`` are those said before it was
+    measured.
     """
     if not rounds:
         return {}
@@ -137,10 +128,7 @@ def learned(rounds: Sequence[Round], known: Values) -> dict[str, float]:
 
 
 def chances_of_the_best(mean: FloatArray, deviation: FloatArray, m: int, seed: int, *, draws: int = 2000) -> FloatArray:
-    """Return each candidate's probability of being among the best m, from independent normal draws, shape (n,).
-
-    Draws share their normal numbers between calls at one seed, so that equal predictions give equal answers.
-    """
+    """Return each candidate's probability of being among the best m, from normal draws that calls at one seed share."""
     rng = np.random.default_rng(seed)
     found, left = np.zeros(len(mean)), draws
     m = min(m, len(mean))

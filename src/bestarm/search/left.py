@@ -10,6 +10,7 @@ import numpy as np
 from numpy.random import Generator, Philox
 
 from bestarm.search.arguments import checked_hits, share_of
+from bestarm.search.errors import error_of
 from bestarm.search.rounds import reward
 from bestarm.settings import check_whole
 from bestarm.streams import Streams
@@ -47,7 +48,8 @@ def left_of(search: Any, hits: Any, draws: int) -> Left:
     if hits is None:
         hits = SHARE if search._hits is None else search._hits
     status = search._status
-    told = tuple(status.rows), tuple(status.withdrawn), len(search.candidates.names)
+    rows = tuple((row, error_of(row[2])) for row in status.rows)
+    told = rows, tuple(status.withdrawn), len(search.candidates.names)
     key = (repr(hits), draws, search.aim, search.seed, told)
     if search._left_before is None or search._left_before[0] != key:
         search._left_before = key, _computed(search, hits, draws)

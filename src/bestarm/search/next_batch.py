@@ -22,7 +22,8 @@ from bestarm.policies.gaussian.batch_gp import BatchGP
 from bestarm.policies.model_batches import MOST_KNOWN
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice
-from bestarm.search.rounds import Chunk, Round, Values, aim_of, chunks_of, reward
+from bestarm.search.errors import Errors, errors_of, mean_of
+from bestarm.search.rounds import Chunk, Round, Told, Values, aim_of, chunks_of, reward
 from bestarm.search.state_files import describe, restore
 from bestarm.settings import check_whole
 from bestarm.streams import Streams
@@ -113,6 +114,11 @@ class Plan:
         return hasattr(getattr(policy, "policy", policy), "hidden")
 
     @property
+    def weighs(self) -> bool:
+        """Whether the policy weighs rewards by their errors."""
+        return hasattr(self.choice.search(1, 1), "weigh")
+
+    @property
     def repeats(self) -> bool:
         """Whether each measurement of a candidate is told for itself."""
         return isinstance(self.choice, CustomPolicy) and self.choice.repeats
@@ -127,27 +133,20 @@ class Plan:
             return {name: tuple(values) for name, values in measured.items() if len(values)}
         return {name: (mean_of(values),) for name, values in measured.items() if len(values)}
 
+    def errors(self, measured: Values) -> Errors:
+        """Return the error of each candidate's mean, see `errors_of`; nothing for a policy that does not weigh."""
+        return errors_of(measured) if self.weighs else {}
+
     def chunks(
-        self, rounds: Sequence[Round], new: Sequence[tuple[str, float]], revised: Values, order: Sequence[str]
+        self, rounds: Sequence[Round], new: Told, revised: Values, order: Sequence[str], errors: Errors
     ) -> list[Chunk]:
         """Return what the policy is told, see `chunks_of`; what was known when it took over is one of them."""
-        return chunks_of(rounds, new, revised, order, self.since + 1 if self.since else 0, self.repeats)
-
-
-def mean_of(values: Sequence[float]) -> float:
-    """Return the mean of the measurements that did not fail; NaN where all did."""
-    if len(values) == 1:
-        return float(values[0])
-    known = [value for value in values if value == value]
-    return float(np.mean(known)) if known else float("nan")
+        return chunks_of(rounds, new, revised, order, errors, self.since + 1 if self.since else 0, self.repeats)
 
 
 @dataclass
 class ReplayCache:
-    """The state of a policy after the last telling, so that the next one need not begin anew.
-
-    A state is used again only where it was told the same, by the same policy, of the same candidates.
-    """
+    """The state of a policy after the last telling, used again where it was told the same of the same candidates."""
 
     key: Any = None
     told: list[tuple[bytes, bytes]] = field(default_factory=list)
@@ -160,12 +159,12 @@ def replayed_state(
 ) -> tuple[Any, Any]:
     """Return a policy and its state after some rounds of measurements, with room for some more.
 
-    The state before is used, and renewed, where there is a cache; the state that is returned must then not be changed.
-    The features are those of `Plan.features`.
+    The features are those of `Plan.features`. With a cache the state is used again: it must not be changed.
     """
     cache = ReplayCache() if cache is None else cache
     key = (plan.choice, plan.seed, plan.aim, plan.components, features.shape, id(features))
     marks = [(chunk.places.tobytes(), chunk.rewards.tobytes()) for chunk in chunks]
+    errors = [chunk for chunk in chunks if chunk.errors is not None]
     needed = sum(len(chunk.places) for chunk in chunks) + max(room, plan.batch)
     again = cache.key == key and marks[: len(cache.told)] == cache.told and cache.room >= needed
     if not again:
@@ -183,6 +182,11 @@ def replayed_state(
         arms = chunk.places[None]
         policy.tell(cache.state, Ask(arms, np.ones_like(arms)), np.ascontiguousarray(rewards[None]))
     cache.told = marks
+    if hasattr(policy, "weigh"):
+        table = np.tile([np.nan, 1.0], (len(features), 1))
+        for chunk in errors:
+            table[chunk.places] = chunk.errors
+        policy.weigh(cache.state, table if errors else None)
     return policy, cache.state
 
 
@@ -234,29 +238,21 @@ def _set_round(state: Any, number: int) -> None:
 
 
 def recomputed_batches(
-    rounds: Sequence[Round],
-    candidates: Candidates,
-    plan_of: Callable[[Round], Plan] = lambda each: Plan.of(each.settings),
+    rounds: Sequence[Round], candidates: Candidates, plan_of: Callable[[Round], Plan] | None = None
 ) -> list[list[str]]:
     """Return the batch of every round made anew from what the log says was known then."""
     found: list[list[str]] = []
     kept: dict[tuple[int, Any, int], FloatArray] = {}
     for number, each in enumerate(rounds):
-        plan = plan_of(each)
+        plan = Plan.of(each.settings) if plan_of is None else plan_of(each)
         n = len(candidates.names) if each.n_candidates is None else each.n_candidates
         some = candidates.first(n)
         view = (n, isinstance(plan.choice, CustomPolicy), plan.components)
         if view not in kept:
             kept[view] = plan.features(some)
         place = {name: i for i, name in enumerate(some.names)}
-        chunks = plan.chunks(rounds[:number], each.told, each.revised, some.names)
-        places = choose_batch(
-            plan,
-            kept[view],
-            chunks,
-            n_asked=number - plan.since,
-            withdrawn=np.array([place[name] for name in each.withdrawn], np.int64),
-            pending=np.array([place[name] for name in each.pending], np.int64),
-        )
+        chunks = plan.chunks(rounds[:number], each.told, each.revised, some.names, each.errors)
+        gone, there = (np.array([place[name] for name in names], np.int64) for names in (each.withdrawn, each.pending))
+        places = choose_batch(plan, kept[view], chunks, n_asked=number - plan.since, withdrawn=gone, pending=there)
         found.append([some.names[a] for a in places])
     return found

@@ -19,6 +19,7 @@ from bestarm.interface import FloatArray
 
 _ERRORS = ("#n/a", "#na", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!")  # of spreadsheets
 GAPS = frozenset(("", "na", "n/a", "nan", "none", "null", "<na>", "failed", *_ERRORS))
+GAPS_OR_WORDS = ("Na", "None", "none", "failed", "Failed")  # of which a column without numbers is one of words
 _GAP_HINTS = ("-", "--", "?", ".", "/", "n.d.", "nd", "n.a.", "k.a.", "n.b.", "missing", "unknown", "tbd")
 TO_COME = ("pending", "to come", "tbd", "todo", "running", "in progress", "planned")
 _BLANKS = " \u00a0\u2009\u202f"
@@ -29,16 +30,22 @@ _BODY = (
 )
 _NUMBER = re.compile(rf"([€$£]?)\s*({_BODY})(\s*)(\D*|[^\W\d][^,;]{{0,12}})")
 _GROUP = re.compile(r"[+-]?[1-9][0-9]{0,2}([.,])[0-9]{3}")
+_CODE = re.compile(r"0[0-9]+")
 _DATE = re.compile(
     r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?|\d{1,2}([./-])\d{1,2}\2(\d{4}|\d{2})|\d{1,2}[- ][A-Za-z]{3}([- ]\d{2,4})?"
 )
 _ONE = r"[+-]?[0-9]+(?:[.,][0-9]+)?"
+_POWER = re.compile(rf"(?:{_ONE}\s*[x×*·]\s*)?10\s*(?:\^|\*\*)\s*[-+−]?[0-9]+\s*\D*|{_ONE}[⁻⁰¹²³⁴-⁹]+\s*\D*")
 _SHAPES = (
     ("a limit", re.compile(rf"[<>≤≥]=?\s*{_ONE}\s*\D*"), "give the limit itself as a number"),
     ("a date", _DATE, "drop the column, or give a number of days"),
     ("a time", re.compile(r"\d{1,2}:\d{2}(:\d{2})?"), "give minutes or hours as one number"),
     ("a ratio", re.compile(rf"{_ONE}\s*[:/]\s*{_ONE}"), "give the quotient as one number"),
     ("a range", re.compile(rf"{_ONE}\s*(?:[-–—]|\.\.|to|bis)\s*{_ONE}\s*\D*"), "give its middle, or two columns"),
+    ("about a number", re.compile(rf"(?:~|≈|ca\.?|c\.|about|etwa|env\.?)\s*{_ONE}\s*\D*"), "give the number itself"),
+    ("a power of ten", _POWER, "write it as 1e3"),
+    ("a number in other digits", re.compile(r"(?=.*[^\x00-\x7f])[+-]?\d+(?:[.,٫]\d+)?"), "write the digits 0 to 9"),
+    ("a number with commas", re.compile(r"[+-]?[0-9]+(?:,[0-9]+){2,}(?:\.[0-9]+)?"), "write it without them"),
     ("a number with its error", re.compile(rf"{_ONE}\s*(?:±|\+/-)\s*{_ONE}\s*\D*"), "give two columns"),
 )
 _UNITS = re.compile(  # glued to a number; after a blank, any word is one
@@ -113,18 +120,9 @@ def _value(body: str, decimal: str) -> float:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table as texts, and what they are.
+    """A column of a table by its header, its tidy cells, and what they are.
 
-    Attributes
-    ----------
-    label : str
-        Its header.
-    texts : list of str
-        Its cells, tidy.
-    floats : array or None
-        Its numbers, where all cells are plain ones.
-    distinct : mapping of str to parsed number or None
-        Otherwise each text that is no gap, once.
+    It has ``floats`` where all cells are plain numbers, otherwise each text that is no gap, once, with its parts.
     """
 
     label: str
@@ -171,20 +169,8 @@ class Column:
 def decimal_sign(where: str, columns: Iterable[Column], semicolons: bool = False) -> str:
     """Return the decimal sign of a table, ``.`` or ``,``, which is one for all of its columns of numbers.
 
-    Parameters
-    ----------
-    where : str
-        The file, or ``the table``.
-    columns : iterable of Column
-        All of them.
-    semicolons : bool
-        Whether semicolons separate the columns, as where spreadsheets write decimal commas.
-
-    Raises
-    ------
-    ValueError
-        If one column has decimal commas and another decimal points, or if all numbers look like ``1.250`` or ``1,250``,
-        which may be thousands.
+    Where ``semicolons`` separate the columns, spreadsheets write decimal commas. A ValueError for both signs, and where
+    all numbers look like ``1.250`` or ``1,250``, which may be thousands.
     """
     found: dict[str, tuple[str, str]] = {}
     for column in columns:
@@ -215,25 +201,14 @@ def numbers_of(
 ) -> tuple[FloatArray, list[str]] | None:
     """Return the numbers of a column, NaN for gaps, and what was done to read them; None for a column of words.
 
-    Parameters
-    ----------
-    where : str
-        The file, or ``the table``.
-    column : Column
-        Its cells.
-    decimal : str
-        The decimal sign of the table.
-    whose : sequence of str
-        Names of the rows, for errors.
-
-    Raises
-    ------
-    ValueError
-        For a column of numbers with a cell that is none, or of which nearly all cells only look like numbers.
+    A ValueError for a column of numbers with a cell that is none, or of which nearly all cells only look like numbers;
+    ``where`` names the table and ``whose`` the rows in it.
     """
     said: list[str] = []
     label = column.label
     if column.floats is not None and (decimal == "." or not any("." in text for text in column.texts)):
+        if codes := [text for text in column.texts if text[:1] == "0" and _CODE.fullmatch(text)]:
+            said.append(f"column {label}: {codes[0]!r} read as a number; `words` keeps such texts as categories.")
         return column.floats, said
     distinct = column.distinct if column.floats is None else {t: _parsed(t) for t in dict.fromkeys(column.texts)}
     if not distinct:
@@ -256,6 +231,8 @@ def numbers_of(
     grouped = [t for t, p in distinct.items() if p is not None and re.search(rf"['’{_BLANKS}{other}]", p.body)]
     if grouped:
         said.append(f"column {label}: {grouped[0]!r} read as {values[grouped[0]]:.10g}, with a sign of thousands.")
+    if codes := [t for t in distinct if _CODE.fullmatch(t)]:
+        said.append(f"column {label}: {codes[0]!r} read as a number; `words` keeps such texts as categories.")
     taken = [t for t in dict.fromkeys(column.texts) if t and t.lower() in GAPS]
     if taken:
         n = sum(text in taken for text in column.texts)
@@ -268,7 +245,8 @@ def _refuse_lookalikes(
 ) -> None:
     """Refuse a column with some numbers, or in which nearly every word has the shape of a number."""
     label, words = column.label, [text for text, p in distinct.items() if p is None]
-    shapes = {text: shape for text in words for shape in _SHAPES if shape[1].fullmatch(text)}
+    odd = [text for text, p in distinct.items() if p is None or any(map(str.isdigit, p.unit))]
+    shapes = {text: shape for text in odd for shape in _SHAPES if shape[1].fullmatch(text)}
     numbers = [
         text for text, p in distinct.items() if p is not None and (not p.unit or p.spaced or _UNITS.fullmatch(p.unit))
     ]
@@ -279,7 +257,8 @@ def _refuse_lookalikes(
             f"{remedy}, or name the column among `words` if each text is a category of its own."
         )
     bare = [text for text, p in distinct.items() if p is not None and not p.around]
-    if words and (bare or len(numbers) >= 0.9 * len(distinct)):
+    units = [text for text, p in distinct.items() if p is not None and p.unit and _UNITS.fullmatch(p.unit)]
+    if words and (bare or len(numbers) >= 0.9 * len(distinct) or len(units) >= max(2, 0.5 * len(distinct))):
         place = column.texts.index(words[0])
         of = f" of {whose[place]}" if len(whose) > place else ""
         if words[0].lower() in TO_COME:
@@ -287,7 +266,7 @@ def _refuse_lookalikes(
         elif words[0].lower() in _GAP_HINTS:
             remedy = "leave the cell empty where nothing is known"
         else:
-            remedy = "correct it, leave the cell empty where nothing is known, or drop the column if it is no feature"
+            remedy = "correct it, leave the cell empty where nothing is known, drop the column, or name it in `words`"
         raise ValueError(
             f"{where}: column {label!r}{of} is {words[0]!r} among numbers such as {(bare or numbers)[0]!r}; {remedy}."
         )

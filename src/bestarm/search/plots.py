@@ -30,9 +30,10 @@ except ImportError as error:
 from bestarm.interface import FloatArray, IntArray
 from bestarm.search import explanations
 from bestarm.search.candidates import Candidates
-from bestarm.search.next_batch import mean_of, replayed_state
+from bestarm.search.errors import mean_of
+from bestarm.search.next_batch import replayed_state
 from bestarm.search.replay_figure import STYLE
-from bestarm.search.rounds import Chunk, of_prediction, reward
+from bestarm.search.rounds import of_prediction, reward
 from bestarm.search.status import FAILED, MEASURED
 from bestarm.search.tables import listed
 
@@ -104,7 +105,7 @@ def left_out(search: Any, refits: int | None = None) -> pd.DataFrame:
     """
     plan = search._plan(1)
     names, values = search._candidates.names, search._status.values
-    chunks = [Chunk(c.places[c.rewards == c.rewards], c.rewards[c.rewards == c.rewards]) for c in search._chunks()[0]]
+    chunks = [chunk.only(chunk.rewards == chunk.rewards) for chunk in search._chunks()[0]]
     told = np.array(list(dict.fromkeys(int(a) for c in chunks for a in c.places)), dtype=np.int64)
     own = np.sort(told)
     view = np.ascontiguousarray(search._view(plan)[own])
@@ -114,11 +115,7 @@ def left_out(search: Any, refits: int | None = None) -> pd.DataFrame:
     most = min(len(told), refits)
     rows = []
     for place in told[np.unique(np.linspace(0, len(told) - 1, most).round().astype(int))] if len(told) > 2 else ():
-        others = [
-            Chunk(np.searchsorted(own, c.places[keep]), c.rewards[keep])
-            for c in chunks
-            if (keep := c.places != place).any()
-        ]
+        others = [c.only(keep, own) for c in chunks if (keep := c.places != place).any()]
         prediction = explanations.prediction_of(*replayed_state(plan, view, others))
         if prediction is not None:
             predicted = float(of_prediction(prediction[0][np.searchsorted(own, place)], search.aim))
@@ -212,10 +209,8 @@ def predicted_against_measured(shown: Shown, axis: Axes) -> str:
     table = left_out(shown.search, shown.refits)
     known = shown.results["name"].nunique()
     if len(table) < 3:
-        return _nothing(
-            axis,
-            "Predictions were not compared with measurements: fewer than three were left out (refits=10 does ten).",
-        )
+        few = "fewer than three were left out (refits=10 does ten)."
+        return _nothing(axis, f"Predictions were not compared with measurements: {few}")
     low, high = float(table.iloc[:, 1:].to_numpy().min()), float(table.iloc[:, 1:].to_numpy().max())
     axis.plot([low, high], [low, high], color=_GREY, ls=_DOTS, lw=1.4, label="equal")
     axis.plot(table["measured"], table["predicted"], "o", ms=5, color=_BLUE, mec="black", mew=0.4)
@@ -238,24 +233,14 @@ def map_of_candidates(shown: Shown, axis: Axes) -> str:
     (x, across), (y, upwards), words = _plane(shown, axis)
     states, names = shown.states, list(shown.search.candidates.names)
     order = np.argsort(shown.predicted, kind="stable")  # the most promising on top
-    dots = axis.scatter(
-        x[order],
-        y[order],
-        c=shown.in_units(shown.predicted)[order],
-        cmap="cividis",
-        s=22 if len(x) <= 2000 else 6,
-        lw=0,
-        rasterized=True,
-    )
+    dots: Any = {"cmap": "cividis", "s": 22 if len(x) <= 2000 else 6, "lw": 0, "rasterized": True}
+    dots = axis.scatter(x[order], y[order], c=shown.in_units(shown.predicted)[order], **dots)
     axis.figure.colorbar(dots, ax=axis, label=f"predicted {shown.unit}")
+    next_: Any = {"marker": "D", "s": 52, "facecolors": "none", "edgecolors": _ORANGE, "linewidths": 1.6}
     marked: Any = (
         ("measured", states == MEASURED, {"marker": "o", "s": 42, "facecolors": "none", "edgecolors": "black"}),
         ("failed", states == FAILED, {"marker": "x", "s": 36, "color": "black"}),
-        (
-            "next batch",
-            states.index.isin(shown.search.pending),
-            {"marker": "D", "s": 52, "facecolors": "none", "edgecolors": _ORANGE, "linewidths": 1.6},
-        ),
+        ("next batch", states.index.isin(shown.search.pending), next_),
     )
     counts = []
     for label, places, style in marked:
@@ -332,11 +317,8 @@ def importance(shown: Shown, axis: Axes) -> str:
     axis.grid(True, axis="x")
     axis.grid(False, axis="y")
     axis.set_xlabel("share of the predictions' variance explained by it alone\n(correlation ratio of ten groups)")
-    more = (
-        f" The first {len(shares)} of {len(shown.shares)} features are shown."
-        if len(shown.shares) > len(shares)
-        else ""
-    )
+    all_of_them = len(shown.shares) <= len(shares)
+    more = "" if all_of_them else f" The first {len(shares)} of {len(shown.shares)} features are shown."
     if shares.iloc[0] <= 0.0:
         axis.set_title("No feature alone explains the predictions")
     else:

@@ -74,11 +74,9 @@ def spread_of(rewards: FloatArray, n_observed: IntArray) -> tuple[FloatArray, Fl
 class ScaledSearch(PoolPolicy):
     """A search with networks, linear functions or nothing, whose rewards are in units of their spread.
 
-    Before each choice the rewards told so far are shifted to mean 0 and scaled to standard deviation 1, since an
-    optimism of 0.01 means something else for phenotypes in thousands.
-
-    Without ``scaled`` every batch is that of the policy itself. Linear functions see features divided by the root of
-    their number, unless they are to see them ``plain``.
+    Rewards told so far have mean 0 and deviation 1 before each choice, since an optimism of 0.01 means something else
+    for phenotypes in thousands; without ``scaled`` every batch is that of the policy itself. Linear functions see
+    features divided by the root of their number, unless they are to see them ``plain``.
     """
 
     policy: BatchSearch
@@ -157,16 +155,8 @@ def explaining_ensemble(policy: Any) -> Any:
     from bestarm.policies.networks.oae_ensemble import EnsembleSearch
 
     training = policy.training() if isinstance(policy, NetworkSearch) else Training(steps=1000)
-    return EnsembleSearch(
-        "explanation",
-        policy.batch,
-        policy.rounds,
-        hidden=training.hidden,
-        steps=training.steps,
-        learning_rate=training.learning_rate,
-        minibatch=training.minibatch,
-        members=MEMBERS,
-    )
+    own = {name: getattr(training, name) for name in ("hidden", "steps", "learning_rate", "minibatch")}
+    return EnsembleSearch("explanation", policy.batch, policy.rounds, members=MEMBERS, **own)
 
 
 @dataclass
@@ -179,18 +169,12 @@ class PoolGPState:
     scores: FloatArray  # upper confidence bound of each arm at the last choice; NaN where there was none
     n_observed: IntArray
     round: int = 0
-    unit: float = (
-        0.0  # by which rewards are multiplied, a power of two, 1 where they are of ordinary size; 0: not known
-    )
+    unit: float = 0.0  # by which rewards are multiplied, a power of two; 1 for ordinary ones, 0 while not known
 
 
 @dataclass(frozen=True)
 class PoolGP(PoolPolicy):
-    r"""A batch policy with a Gaussian process that asks for no arm twice; the first batch is random.
-
-    The policies of `bestarm.policies.gaussian` may ask for an arm again, since evaluations are noisy. In a screen each
-    gene is measured once (its replicates are averaged), so that genes asked for before are taken out of the choice;
-    which also makes room for 20,000 genes, of which the most promising are looked at.
+    r"""A batch policy with a Gaussian process that asks for no arm twice, while those of the library may.
 
     Features are divided by the root of their number, so that two genes are about :math:`\sqrt2` apart. What may not be
     chosen has a mean far below all others in a copy of the posterior, so that no bound, region or estimate of the

@@ -62,10 +62,9 @@ def hit_counts(
     seed: int = 0,
     on_round: Callable[[int], None] | None = None,
 ) -> IntArray:
-    """Return the hits found by the end of each batch, shape (runs, rounds).
+    """Return the hits found by the end of each batch, shape (runs, rounds), by features, shape (n_genes, d).
 
-    Scores are features, shape (n_genes, d). Runs differ in their random first batch, the same for every policy, and in
-    the policy's own draws. ``on_round`` is called with the number of each round.
+    Runs differ in their random first batch, the same for every policy, and in the policy's own draws.
     """
     from bestarm.search.pool_policies import PoolGP  # imports Torch where it is
 
@@ -109,7 +108,6 @@ def replay(
 
     A row for each series and batch: ``value`` is the mean number of hits found so far, ``low`` and ``high`` its 95%
     interval by Student's t over the runs; of chance, the exact mean. There are no more rounds than there are genes for.
-    ``progress`` is called with a policy's name and the number of the round.
     """
     check_whole("batch", batch, 1)
     check_whole("rounds", rounds, 1)

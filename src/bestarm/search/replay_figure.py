@@ -38,10 +38,7 @@ def styles_of(order: list[str]) -> dict[str, dict[str, Any]]:
 
 
 def hits_figure(table: pd.DataFrame, n_hits: int, batch: int, *, title: str = "", setting: str = "") -> Figure:
-    """Return hits against batches, one line for each policy of a table of `replay` with its interval, and of chance.
-
-    Title and setting are by default what is shown.
-    """
+    """Return hits against batches, one line for each policy of a table of `replay` with its interval, and of chance."""
     order = list(dict.fromkeys(table["series"]))
     shown = table[table["statistic"] == "hits"]
     with matplotlib.rc_context(STYLE):

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
-from bestarm.interface import FloatArray, IntArray
+from bestarm.interface import BoolArray, FloatArray, IntArray
+from bestarm.search.errors import Errors
 from bestarm.search.tables import listed
 
-FORMAT = 2  # of a round; 1 had `gene` for `name`, and nothing pending, withdrawn or added
+FORMAT = 3  # of a round, 2 without errors; 1 had `gene` for `name`, and nothing pending, withdrawn or added
 AIMS = ("max", "min", "both")
 _ALIASES = {"high": "max", "low": "min"}
 
+Told = Sequence[tuple[str, float]]  # candidates by name, and values
 Values = Mapping[str, Sequence[float]]  # of each candidate its measurements, in the order of their telling
 
 
@@ -49,6 +51,7 @@ class Round:
     n_candidates: int | None = None  # how many there were, later ones come after them; None in format 1: all
     pending: tuple[str, ...] = ()  # candidates that were being measured beside the batch
     withdrawn: tuple[str, ...] = ()  # candidates that could not be chosen
+    errors: Errors = field(default_factory=dict)  # standard error and number behind means, see `errors_of`
 
     @property
     def names(self) -> list[str]:
@@ -94,10 +97,7 @@ def same(a: Sequence[float], b: Sequence[float]) -> bool:
 
 
 def newly_told(rounds: Sequence[Round], values: Values, order: Sequence[str]) -> list[tuple[str, float]]:
-    """Return what became known since the last round: its batch in order, then others as the candidates are listed.
-
-    The policy is told in this order, whatever the order in which results came in.
-    """
+    """Return what became known since the last round: its batch in order, others as the candidates are listed."""
     known = known_at(rounds)
     left = {name: list(found[len(known.get(name, ())) :]) for name, found in values.items()}
     found: list[tuple[str, float]] = []
@@ -122,19 +122,36 @@ def revisions(rounds: Sequence[Round], values: Values) -> dict[str, tuple[float,
 
 @dataclass(frozen=True)
 class Chunk:
-    """Measurements that a policy is told together: candidates by their places, and values, NaN where one failed."""
+    """Measurements that a policy is told together: candidates by their places, and values, NaN where one failed.
+
+    Where some have errors those of all are there, shape (n, 2): standard error or NaN, and number of measurements.
+    """
 
     places: IntArray
     rewards: FloatArray
+    errors: FloatArray | None = None
+
+    @classmethod
+    def of(cls, names: Sequence[str], values: Sequence[float], place: Mapping[str, int], errors: Any) -> Chunk:
+        """Return measurements of candidates by their names, with their errors by name."""
+        own = np.array([errors.get(name, (math.nan, 1.0)) for name in names]).reshape(-1, 2) if errors else None
+        places = np.array([place[name] for name in names], np.int64)
+        return cls(places, np.array(values, dtype=np.float64), own)
+
+    def only(self, keep: BoolArray, among: IntArray | None = None) -> Chunk:
+        """Return some of the measurements, by their places ``among`` some sorted ones."""
+        places = self.places[keep] if among is None else np.searchsorted(among, self.places[keep])
+        return Chunk(places, self.rewards[keep], None if self.errors is None else self.errors[keep])
 
 
 def chunks_of(
     rounds: Sequence[Round],
-    new: Sequence[tuple[str, float]],
+    new: Told,
     revised: Values,
     order: Sequence[str],
-    together: int = 0,
-    repeats: bool = False,
+    errors: Errors,
+    together: int,
+    repeats: bool,
 ) -> list[Chunk]:
     """Return what was told in each round and now, by the latest measurements and the aim of the present.
 
@@ -159,15 +176,16 @@ def chunks_of(
         for name in names:
             values.append(latest[name][used.get(name, 0)])
             used[name] = used.get(name, 0) + 1
-        found.append(Chunk(np.array([place[name] for name in names], np.int64), np.array(values, dtype=np.float64)))
+        found.append(Chunk.of(names, values, place, errors))
     return found
 
 
 def as_json(new: Round) -> dict[str, Any]:
     """Return a round as JSON can hold it, None in place of NaN."""
-    meta = asdict(new) | {"format": FORMAT, "learned": dict(new.learned or {})}
-    plain: dict[str, Any] = _plain(meta)
-    return plain
+    meta = asdict(new) | {"format": FORMAT if new.errors else 2, "learned": dict(new.learned or {})}
+    if not new.errors:
+        del meta["errors"]
+    return dict(_plain(meta))
 
 
 def _plain(value: Any) -> Any:
@@ -195,43 +213,28 @@ def _word(value: Any) -> str:
 
 def of_json(meta: Mapping[str, Any]) -> Round:
     """Return a round from what `as_json` gave, in this format or an earlier one; other things raise errors."""
-    label = "gene" if meta["format"] == 1 else "name"
+    label, numbers = "gene" if meta["format"] == 1 else "name", ("predicted", "uncertainty", "novelty")
     suggested = tuple(
-        Suggestion(
-            _word(s[label]),
-            number_of(s["predicted"]),
-            number_of(s["uncertainty"]),
-            number_of(s["novelty"]),
-            _word(s["nearest"]),
-            int(s["rank"]),
-            _word(s["why"]),
-        )
+        Suggestion(_word(s[label]), p, u, n, _word(s["nearest"]), int(s["rank"]), _word(s["why"]))
         for s in meta["suggested"]
+        for p, u, n in ([number_of(s[x]) for x in numbers],)
     )
     revised = {
         _word(name): tuple(map(number_of, values if isinstance(values, list) else [values]))
         for name, values in meta["revised"].items()
     }
-    n = meta.get("n_candidates")
-    return Round(
-        int(meta["number"]),
-        dict(meta["settings"]),
-        _word(meta["features"]),
-        tuple((_word(name), number_of(value)) for name, value in meta["told"]),
-        revised,
-        suggested,
-        number_of(meta["hit"]),
-        number_of(meta["expected_hits"]),
-        {k: number_of(v) for k, v in meta["learned"].items()},
-        _word(meta["version"]),
-        None if n is None else int(n),
-        tuple(map(_word, meta.get("pending", ()))),
-        tuple(map(_word, meta.get("withdrawn", ()))),
-    )
+    n, hits = meta.get("n_candidates"), (number_of(meta["hit"]), number_of(meta["expected_hits"]))
+    told = tuple((_word(name), number_of(value)) for name, value in meta["told"])
+    learned, version = {k: number_of(v) for k, v in meta["learned"].items()}, _word(meta["version"])
+    lists = (tuple(map(_word, meta.get(name, ()))) for name in ("pending", "withdrawn"))
+    errors = {_word(name): (number_of(sem), number_of(k)) for name, (sem, k) in meta.get("errors", {}).items()}
+    more: Any = (learned, version, None if n is None else int(n), *lists, errors)
+    own = (int(meta["number"]), dict(meta["settings"]), _word(meta["features"]), told, revised, suggested)
+    return Round(*own, *hits, *more)
 
 
 def check_known(each: Round, names: set[str]) -> None:
     """Refuse a round that is about candidates that are not there."""
-    spoken = {*each.names, *each.revised, *each.pending, *each.withdrawn, *(name for name, _ in each.told)}
+    spoken = {*each.names, *each.revised, *each.errors, *each.pending, *each.withdrawn, *dict(each.told)}
     if odd := sorted(spoken - names):
         raise ValueError(f"round {each.number} is about {listed(odd)}, which is no candidate; put it back.")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import math
 import threading
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from bestarm.search.any_size import learns_from
 from bestarm.search.arguments import checked_hits, checked_policy, share_of
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice
+from bestarm.search.errors import Reading, error_of, mean_of
 from bestarm.search.left import Left, left_of
 from bestarm.search.next_batch import (
     CustomPolicy,
@@ -33,7 +34,6 @@ from bestarm.search.next_batch import (
     ReplayCache,
     choose_batch,
     decides_from_data,
-    mean_of,
     recomputed_batches,
     replayed_state,
 )
@@ -42,6 +42,8 @@ from bestarm.search.rounds import (
     Chunk,
     Round,
     Suggestion,
+    Told,
+    Values,
     aim_of,
     check_known,
     newly_told,
@@ -67,13 +69,13 @@ class Search:
     with networks, linear functions or Gaussian processes) the search is a function of a table of measurements: any of
     them can be told at any time, in parts, again, or corrected, and any number can be asked for, with others pending. A
     sequential policy (`bestarm.m_lingape`, `bestarm.gse_lin`, `bestarm.gpoo`, ...) must be told exactly what it asked
-    for, and says so.
+    for, and says so. What cannot be used is a ValueError, in one line with value, rule and remedy.
 
     Parameters
     ----------
     candidates : str, Path, DataFrame, array, Candidates or Partition
-        What can be measured: a CSV or Parquet file, a table whose index has the names and each column describes the
-        candidates, numbers alone, or cells. See `bestarm.Candidates` for what is made of words and gaps.
+        What can be measured: a file, a table whose index has the names and each column describes the candidates,
+        numbers alone, or cells. See `bestarm.Candidates` for what is made of words and gaps.
     policy : str or Policy, optional
         How to search: a name, see ``bestarm.search.choices.SUMMARIES``, or what a constructor returned, say
         ``bestarm.mean_opt(batch=8, rounds=5, optimism=0.01)``. A name sees standardised features and scaled rewards
@@ -85,19 +87,12 @@ class Search:
     hits : float, str or sequence of str, optional
         What counts as a hit: a reward from which on, a share of the candidates such as ``"5%"``, or their names. The
         policy ``hits`` takes its share from the latter two.
-    names : sequence of str, optional
-        Names of the candidates, where they are not in the table.
-    results, words : sequence of str, optional
-        Columns of results, which are no features, and of words that look like numbers; see `bestarm.Candidates.of`.
+    names, results, words : sequence of str, optional
+        As of `bestarm.Candidates.of`: names that are not in the table, columns of results, and of words.
     components : int, default 0
         For a policy by name: principal components in place of the features; 0 keeps the features.
     **settings
         Of a policy by name, say ``optimism=0.1``.
-
-    Raises
-    ------
-    ValueError
-        For candidates, a policy or a setting that cannot be used, in one line with value, rule and remedy.
 
     Examples
     --------
@@ -143,11 +138,9 @@ class Search:
         guarded: Any = policy if isinstance(policy, Guarded | Choice) else Guarded(policy)
         self.policy = guarded
         self.aim, self.seed, self.components = aim_of(aim), int(seed), components
-        found = (
-            candidates
-            if isinstance(candidates, Partition)
-            else Candidates.of(candidates, names, results=results, words=words)
-        )
+        found = candidates
+        if not isinstance(candidates, Partition):
+            found = Candidates.of(candidates, names, results=results, words=words)
         self._hits = checked_hits(hits, found)
         if self._choice is None:
             if self.aim != "max":
@@ -223,10 +216,14 @@ class Search:
     def history(self) -> pd.DataFrame:
         """All measurements told so far, in order: ``round, name, reward``; a reward that is NaN failed.
 
-        The round is that of the last batch asked for before, 0 for what was known before the search.
+        The round is that of the last batch asked for before, 0 for what was known before the search. Where errors were
+        told there are ``sem`` and ``n``, too.
         """
         rows = self._status.rows if self._sequential is None else self._sequential.history
         table = pd.DataFrame(rows, columns=["round", "name", "reward"])
+        if any(isinstance(value, Reading) for _, _, value in rows):
+            table[["sem", "n"]] = np.array([error_of(value) for _, _, value in rows])
+            table["n"] = table["n"].astype(np.int64)
         return table.astype({"round": np.int64, "name": object, "reward": np.float64})
 
     @property
@@ -280,7 +277,7 @@ class Search:
         Parameters
         ----------
         size : int, optional
-            How many; fewer where fewer candidates are left.
+            How many, at least 1; fewer where fewer candidates are left. A sequential policy has its own size.
         pending : sequence of str or DataFrame, optional
             What is being measured now, by name: the batch is a new one beside it. What was asked, not told, and is not
             in this list is not done, and goes back to the candidates that can be chosen.
@@ -290,11 +287,6 @@ class Search:
         DataFrame
             Columns ``name``, the candidate's own, and ``reward``; empty at the end. For a sequential policy
             further ``pull`` (1, 2, ... where an arm is to be measured several times).
-
-        Raises
-        ------
-        ValueError
-            For a size below 1, pending names that are no candidates, or a size of a sequential policy.
         """
         with self._lock:
             if self._sequential is not None:
@@ -331,42 +323,22 @@ class Search:
         blocked = [name for name in self._candidates.names if name in self._status.withdrawn]
         there = self.pending
         with noted(f"choosing batch {len(self._rounds) + 1}"):
-            places = choose_batch(
-                plan,
-                self._view(plan),
-                chunks,
-                n_asked=len(self._rounds) - self._since,
-                withdrawn=self._places(blocked),
-                pending=self._places(there),
-                cache=self._cache,
-            )
+            kept: Any = {"withdrawn": self._places(blocked), "pending": self._places(there), "cache": self._cache}
+            places = choose_batch(plan, self._view(plan), chunks, n_asked=len(self._rounds) - self._since, **kept)
         names = [self._candidates.names[a] for a in places]
         made = self._log_round(plan, names, new, revised, pending=there, withdrawn=blocked)
         _log.info("round %d: %d asked, %d known", made.number, len(names), len(self._status.values))
         return made
 
     def _log_round(
-        self,
-        plan: Plan,
-        names: Sequence[str],
-        new: Sequence[tuple[str, float]],
-        revised: Mapping[str, tuple[float, ...]],
-        pending: Sequence[str] = (),
-        withdrawn: Sequence[str] = (),
+        self, plan: Plan, names: Sequence[str], new: Told, revised: Any, pending: Any = (), withdrawn: Any = ()
     ) -> Round:
         """Log a batch and all that decided it, and return the round."""
-        made = Round(
-            number=len(self._rounds) + 1,
-            settings=plan.described(),
-            features=self._candidates.digest,
-            told=tuple(new),
-            revised=revised,
-            suggested=tuple(map(Suggestion, names)),
-            version=__version__,
-            n_candidates=len(self._candidates.names),
-            pending=tuple(pending),
-            withdrawn=tuple(withdrawn),
-        )
+        batch, digest = tuple(map(Suggestion, names)), self._candidates.digest
+        made = Round(len(self._rounds) + 1, plan.described(), digest, tuple(new), revised, batch, version=__version__)
+        kept: dict[str, Any] = {"pending": tuple(pending), "withdrawn": tuple(withdrawn)}
+        kept |= {"n_candidates": len(self._candidates.names), "errors": plan.errors(self._status.values)}
+        made = dataclasses.replace(made, **kept)
         self._rounds.append(made)
         if revised or self._logged_chunks is None or len(self._rounds) <= self._since + 1:
             self._logged_chunks = None
@@ -384,18 +356,20 @@ class Search:
         unknown: str = "refuse",
         results: str | None = None,
     ) -> None:
-        """Learn measurements, asked for or not, from a table with the columns ``name`` and ``reward``.
+        """Learn measurements, asked for or not, from a table or file with the columns ``name`` and ``reward``.
 
         The order of the rows and other columns do not matter; the index may hold the names. A reward that is empty is
         still to come; ``failed`` is a measurement without a result, ``not done`` one that never ran, whose candidate
         can be chosen again. A candidate that is told more than once was measured more than once. What was asked and is
         not in the table goes on waiting. A list that grows can be told again and again: what it has of old is known, a
-        value that changed is a correction. What was decided is in `notes`.
+        value that changed is a correction. What was decided is in `notes`. Of a table that cannot be understood, a
+        ValueError in one line, nothing is learned.
+
+        Columns ``sem`` (standard error of the reward as a mean), ``sd`` (of one measurement) and ``n`` (measurements
+        behind the reward, by default 1) are used by the policies ``gp`` and ``hits``, and refused by others.
 
         Parameters
         ----------
-        table : DataFrame, str or Path
-            Or a CSV file.
         replace : bool
             Whether these measurements take the place of those told before of the same candidates: a correction.
         again : bool
@@ -404,11 +378,6 @@ class Search:
             What to do with names that are no candidates, such as controls.
         results : str, optional
             The column of rewards, if it is not called ``reward``.
-
-        Raises
-        ------
-        ValueError
-            For a table that cannot be understood, in one line; nothing of it is learned then.
         """
         with self._lock:
             if self._sequential is not None:
@@ -423,10 +392,11 @@ class Search:
             if unknown == "refuse":
                 unknown_names(told.names, self._place)
             rows = [
-                (name, float(value), bool(done))
+                (name, value, bool(done))
                 for name, value, done in zip(told.names, told.values, told.done, strict=True)
                 if name in self._place
             ]
+            self._check_errors(value for _, value, _ in rows)
             before = bool(self._some_learned(known=True))
             said = self._status.tell(len(self._rounds), rows, replace, again)
             if ignored := len(told.names) - len(rows):
@@ -446,23 +416,23 @@ class Search:
 
     def exclude(self, names: Iterable[str]) -> None:
         """Withdraw candidates: they are not chosen any more; what was measured of them still counts."""
-        self._mark(names, True)
+        with self._lock:
+            found = self._known(names)
+            self._status.withdraw(found)
 
     def restore(self, names: Iterable[str]) -> None:
         """Take withdrawn candidates back."""
-        self._mark(names, False)
-
-    def _mark(self, names: Iterable[str], withdrawn: bool) -> None:
         with self._lock:
-            self._need_table("has a fixed list of arms")
-            found = names_in(names, "names")
-            unknown_names(found, self._place)
-            if withdrawn:
-                self._status.withdraw(found)
-                return
+            found = self._known(names)
             if odd := [name for name in found if name not in self._status.withdrawn]:
                 raise ValueError(f"{listed(odd)} was not excluded, so it cannot be restored; see `states`.")
             self._status.restore(dict.fromkeys(found))
+
+    def _known(self, names: Iterable[str]) -> list[str]:
+        self._need_table("has a fixed list of arms")
+        found = names_in(names, "names")
+        unknown_names(found, self._place)
+        return found
 
     def add_candidates(self, more: Any, names: Sequence[Any] | None = None) -> None:
         """Add candidates, with the same columns as the others; batches asked before stay as they were."""
@@ -488,17 +458,14 @@ class Search:
             made = type(self)(self._candidates, policy, **aims, **settings)
             if made._sequential is not None:
                 raise made._refusal("cannot take over a search; take a policy by its name, such as gp")
+            made._check_errors(value for _, _, value in self._status.rows)
             made._status, made._rounds = deepcopy(self._status), list(self._rounds)
             made._status.whole_batch_waits, made._since = False, len(self._rounds)
             made._saved, made.notes = deepcopy(self._saved), made._some_learned()
             return made
 
     def resume(
-        self,
-        rounds: Sequence[Round],
-        measured: Mapping[str, Sequence[float]],
-        pending: Sequence[str] = (),
-        withdrawn: Sequence[str] = (),
+        self, rounds: Sequence[Round], measured: Values, pending: Sequence[str] = (), withdrawn: Sequence[str] = ()
     ) -> None:
         """Go on from a log, with all measurements of each candidate known today, whether in the log or not.
 
@@ -551,12 +518,7 @@ class Search:
         return good
 
     def predict(self, m: int = 1) -> pd.DataFrame:
-        """Return what the policy's model says of every candidate.
-
-        Parameters
-        ----------
-        m : int
-            Of the probability of being among the best m.
+        """Return what the policy's model says of every candidate; a ValueError while nothing is known.
 
         Returns
         -------
@@ -566,11 +528,6 @@ class Search:
             ``best`` (probability of being among the best m, from normal draws that are independent given mean and
             deviation), and with ``hits`` the probability ``hit``. A Gaussian process has its own mean and deviation, a
             linear function the centre and half-width of what is plausible; networks are explained by five of them.
-
-        Raises
-        ------
-        ValueError
-            While nothing is known, or for a sequential policy.
         """
         with self._lock, noted("predicting all candidates"):
             self._need_table("predicts nothing")
@@ -597,21 +554,11 @@ class Search:
     def left(self, hits: float | str | Sequence[str] | None = None, *, draws: int = 1000) -> Left:
         """Return how many hits are probably left, and how probable it is that the best candidate has been measured.
 
-        Draws from the policy's own posterior say what measurements of all other candidates would give, together. For
-        how far to trust it see ``docs/what_to_use.md``. What failed or was excluded is no candidate here.
-
-        Parameters
-        ----------
-        hits : float, str or sequence of str, optional
-            What counts, as of `Search`; by default what the search has, or the best 5%. Names count as their share.
-        draws : int, default 1000
-            At least 100; of more than 20,000 candidates fewer are made.
-
-        Returns
-        -------
-        bestarm.search.left.Left
-            Numbers; its text is one sentence. A policy without a posterior (trees, neighbours, linear functions,
-            networks, random batches) does not know, and says so.
+        Draws from the policy's own posterior, at least 100, of more than 20,000 candidates fewer than asked for, say
+        what measurements of all other candidates would give, together. ``hits`` says what counts, as of `Search`, by
+        default what the search has, or the best 5%; names count as their share. A policy without a posterior (trees,
+        neighbours, linear functions, networks, random batches) does not know, and says so. For how far to trust it see
+        ``docs/what_to_use.md``.
         """
         with self._lock, noted("what is left"):
             self._need_table("has no such posterior")
@@ -636,19 +583,13 @@ class Search:
         plan = self._plan_of(last)
         some = self._candidates.first(last.n_candidates or len(self._candidates.names))
         before = self._rounds[: last.number - 1]
-        chunks = plan.chunks(before, last.told, last.revised, some.names)
+        chunks = plan.chunks(before, last.told, last.revised, some.names, last.errors)
         view = self._view(plan) if some is self._candidates else plan.features(some)
-        policy, state = replayed_state(plan, view, chunks, self._cache)
+        prediction = explanations.prediction_of(*replayed_state(plan, view, chunks, self._cache))
         measured = np.unique(np.concatenate([chunk.places for chunk in chunks])) if chunks else np.zeros(0, np.int64)
-        found = explanations.suggestions(
-            plan,
-            some.names,
-            view if isinstance(plan.choice, Choice) else some.scores(),
-            self._places(last.names),
-            explanations.prediction_of(policy, state),
-            measured,
-        )
-        return replace(last, suggested=tuple(found))
+        scores, batch = view if isinstance(plan.choice, Choice) else some.scores(), self._places(last.names)
+        found = explanations.suggestions(plan, some.names, scores, batch, prediction, measured)
+        return dataclasses.replace(last, suggested=tuple(found))
 
     def check(self) -> list[str]:
         """Make every batch of the log anew and return a line for each that is another one; empty if all agree."""
@@ -666,7 +607,7 @@ class Search:
     def plot(
         self, panels: str | Sequence[str] = (), *, features: Sequence[str] = (), refits: int | None = None
     ) -> Figure:
-        """Return a Matplotlib figure of the search; it takes the extra ``bestarm[plot]``.
+        """Return a Matplotlib figure of the search; it takes the extra ``bestarm[plot]``, and a result.
 
         Parameters
         ----------
@@ -680,18 +621,6 @@ class Search:
         refits : int, optional
             How many candidates are left out at most, 0 for none; by default 30, 8 by networks, down to 3 or 0 in
             tables with many features.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            To be saved by ``savefig``; `bestarm.search.plots.describe` gives its alternative text.
-
-        Raises
-        ------
-        ValueError
-            While nothing is known, for an unknown panel or feature, or for a sequential policy.
-        ImportError
-            Without Matplotlib.
 
         Examples
         --------
@@ -790,20 +719,28 @@ class Search:
     def _places(self, names: Iterable[str]) -> IntArray:
         return np.array([self._place[name] for name in names], dtype=np.int64)
 
-    def _chunks(self) -> tuple[list[Chunk], list[tuple[str, float]], dict[str, tuple[float, ...]]]:
+    def _chunks(self) -> tuple[list[Chunk], Told, Values]:
         """Return what was told round by round, what is new since the last round, and what was corrected."""
         plan, names = self._plan(1), self._candidates.names
         values = plan.values(self._status.values)
         new = newly_told(self._rounds, values, self._candidates.names)
-        revised = revisions(self._rounds, values)
-        if revised or len(self._rounds) <= self._since:
-            return plan.chunks(self._rounds, new, revised, names), new, revised
+        revised, errors = revisions(self._rounds, values), plan.errors(self._status.values)
+        if revised or errors or len(self._rounds) <= self._since:
+            return plan.chunks(self._rounds, new, revised, names, errors), new, revised
         if self._logged_chunks is None:
-            self._logged_chunks = plan.chunks(self._rounds, [], {}, names)
+            self._logged_chunks = plan.chunks(self._rounds, [], {}, names, {})
         return [*self._logged_chunks, *([self._chunk(new)] if new else [])], new, revised
 
-    def _chunk(self, new: Sequence[tuple[str, float]]) -> Chunk:
-        return Chunk(self._places(name for name, _ in new), np.array([value for _, value in new], dtype=np.float64))
+    def _chunk(self, new: Told) -> Chunk:
+        return Chunk.of([name for name, _ in new], [value for _, value in new], self._place, {})
+
+    def _check_errors(self, values: Iterable[float]) -> None:
+        """Refuse measurements with errors if the policy cannot weigh by them."""
+        if any(isinstance(value, Reading) for value in values) and not self._plan(1).weighs:
+            raise ValueError(
+                f"{self._choice.name if self._choice else ''} cannot weigh rewards by sem, sd or "
+                "n; leave those columns out, or take the policy gp or hits."
+            )
 
     def _replayed(self, plan: Plan) -> tuple[Any, Any]:
         return replayed_state(plan, self._view(plan), self._chunks()[0], self._cache)

@@ -30,11 +30,12 @@ from bestarm.search.arguments import checked_policy
 from bestarm.search.atomic_files import checked_path, write_atomically, writing
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice
+from bestarm.search.errors import Reading, error_of, reading
 from bestarm.search.next_batch import decides_from_data
 from bestarm.search.rounds import as_json, check_known, number_of, of_json
 from bestarm.search.state_files import DAMAGED, Saved, describe, in_words, packed, read, restore
 
-FORMAT = 4  # 3 where no policy took over; 1 and 2 were NPZ files of the state alone, in which a search was a note
+FORMAT = 5  # 4 without errors of measurements, 3 where no policy took over; 1 and 2 were NPZ files of the state alone
 _LOG, NUMBERS, _STATE = "search.json", "numbers.npy", "state.npz"
 _OLD = "meta.npy"
 _STAMP = (1980, 1, 1, 0, 0, 0)  # equal searches have equal files
@@ -78,8 +79,11 @@ def _held(path: Path) -> tuple[str, int, int | None]:
 def content_of(search: Any, own: str, generation: int) -> bytes:
     """Return the content of a file."""
     sequential = search._sequential
+    rows = search._status.rows if sequential is None else sequential.history
+    own_errors = sequential is None and any(isinstance(value, Reading) for _, _, value in rows)
+    with_errors = own_errors or (sequential is None and any(each.errors for each in search._rounds))
     meta: dict[str, Any] = {
-        "format": FORMAT if sequential is None and search._since else 3,
+        "format": FORMAT if with_errors else 4 if sequential is None and search._since else 3,
         "version": __version__,
         "id": own,
         "generation": generation,
@@ -88,8 +92,9 @@ def content_of(search: Any, own: str, generation: int) -> bytes:
         "components": search.components,
         "hits": search._hits,
         "measurements": [
-            [number, name, None if math.isnan(value) else value]
-            for number, name, value in (search._status.rows if sequential is None else sequential.history)
+            [number, name, *(None if math.isnan(v) else v for v in (float(value), *errors))]
+            for number, name, value in rows
+            for errors in (error_of(value) if isinstance(value, Reading) else (),)
         ],
     }
     candidates = search._candidates if sequential is None else sequential.candidates
@@ -226,12 +231,12 @@ def _check_policy(path: Path, search: Any, policy: Any) -> None:
 
 def _rows_of(meta: Any, names: set[str] | None, most: int) -> list[tuple[int, str, float]]:
     rows = []
-    for number, name, value in meta["measurements"]:
+    for number, name, value, *errors in meta["measurements"]:
         if not isinstance(number, int) or not 0 <= number <= most or not isinstance(name, str):
             raise ValueError(f"measurement {[number, name, value]} has no round or no name")
         if names is not None and name not in names:
             raise ValueError(f"{name!r} was measured, which is no candidate")
-        rows.append((number, name, number_of(value)))
+        rows.append((number, name, reading(number_of(value), *map(number_of, errors))))
     return rows
 
 

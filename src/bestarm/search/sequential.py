@@ -13,6 +13,7 @@ from bestarm.guards.protocol import Guarded, waiting
 from bestarm.interface import Arms, Ask
 from bestarm.partition import Partition
 from bestarm.search.candidates import Candidates
+from bestarm.search.errors import Reading
 from bestarm.search.tables import listed, measurements
 from bestarm.streams import Streams
 
@@ -54,6 +55,8 @@ class SequentialSearch:
                 f"{told.to_come} rewards are empty, and {self.policy.label} is sequential; fill them in, or write "
                 "failed."
             )
+        if any(isinstance(value, Reading) for value in told.values):
+            raise ValueError(f"{self.policy.label} cannot weigh rewards by sem, sd or n; leave those columns out.")
         if self.candidates is not None:
             self.candidates.compare(told.names, told.table, told.decimal)
         if not told.done.all():
@@ -62,11 +65,8 @@ class SequentialSearch:
         if asked is None:
             if len(told.names) == 0:
                 return
-            raise ValueError(
-                "these rewards were told already; ask for the next ones first."
-                if self.history
-                else "nothing was asked yet; call ask first."
-            )
+            again = "these rewards were told already; ask for the next ones first."
+            raise ValueError(again if self.history else "nothing was asked yet; call ask first.")
         arms, counts = asked.arms[0], asked.counts[0]
         self._check_names(told.names, arms, counts)
         left: dict[str, list[float]] = {}

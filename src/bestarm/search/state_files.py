@@ -52,20 +52,9 @@ class Saved(NamedTuple):
 def save(state: State, path: str | Path, *, notes: dict[str, Any] | None = None) -> None:
     """Write a state to a file, so that it is either whole or as it was before.
 
-    Parameters
-    ----------
-    state : GuardedState
-        What ``start`` of a policy made by a public constructor, or `load`, returned.
-    path : str or Path
-        File; one of this name is replaced.
-    notes : dict, optional
-        More to keep, as JSON can hold it.
-
-    Raises
-    ------
-    ValueError
-        For the state of a policy without guards, which does not know its policy, or a policy with a setting that is no
-        plain record.
+    It is what ``start`` of a policy made by a public constructor, or `load`, returned; ``notes`` is more to keep, as
+    JSON can hold it. A policy without guards, which does not know its settings, or one with a setting that is no plain
+    record, is a ValueError.
     """
     content = packed(state, notes=notes)
     path = checked_path(path)
@@ -114,22 +103,10 @@ def packed(state: State, *, notes: dict[str, Any] | None = None) -> bytes:
 
 
 def load(path: str | Path, policy: Any = None) -> Saved:
-    """Return the policy and the state in a file; the search goes on as if it had never stopped.
+    """Return the policy and the state in a file that `save` wrote; the search goes on as if it had never stopped.
 
-    Parameters
-    ----------
-    path : str or Path
-        File that `save` wrote.
-    policy : Policy, optional
-        What the file must hold; by default whatever it holds.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If the file is damaged, was written in a later format or by a policy with other settings, or holds a state that
-        this version's policy has not.
+    With a policy, the file must hold that one. A file that is not there is a FileNotFoundError; one that is damaged, of
+    a later format, by a policy with other settings, or with a state that this version's policy has not, a ValueError.
     """
     return read(checked_path(path), policy)[0]
 
@@ -212,18 +189,13 @@ def _replications(path: str | Path, arrays: dict[str, Any]) -> Any:
 
 def _request(path: str | Path, arrays: dict[str, Any], n: int, n_arms: int) -> tuple[Any, Any]:
     """Return what waits for its rewards, refusing arms that do not exist."""
-    arms, counts = arrays.get("waiting.arms"), arrays.get("waiting.counts")
+    arms: Any = arrays.get("waiting.arms")
+    counts: Any = arrays.get("waiting.counts")
     if arms is None and counts is None:
         return None, None
-    if (
-        arms is None
-        or counts is None
-        or not arms.dtype == counts.dtype == np.int64
-        or arms.shape != counts.shape
-        or arms.ndim != 2
-        or len(arms) != n
-        or ((arms < 0) | (arms >= n_arms) | (counts < 0)).any()
-    ):
+    there = arms is not None and counts is not None and arms.dtype == counts.dtype == np.int64
+    alike = there and arms.shape == counts.shape and arms.ndim == 2 and len(arms) == n
+    if not alike or ((arms < 0) | (arms >= n_arms) | (counts < 0)).any():
         raise _damaged(path, "waiting")
     return arms, counts
 

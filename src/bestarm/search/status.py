@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from bestarm.search.next_batch import mean_of
+from bestarm.search.errors import error_of, mean_of
 from bestarm.search.rounds import Round
+from bestarm.search.tables import counted, listed
 
 UNMEASURED, ASKED, MEASURED, FAILED, NOT_DONE, WITHDRAWN = STATES = (
     "unmeasured", "asked", "measured", "failed", "not done", "withdrawn",
@@ -58,10 +59,21 @@ class CandidateStatus:
         if not (again or replace) and self._is_cumulative(rows):
             rows, gone, said = self._news(rows)
             self._forget(gone)
+        elif not replace:
+            count = Counter(name for name, _, done in rows if done)
+            known = [name for name in count if name in self.values and not self.waiting[name]]
+            more = [name for name in count - Counter(set(count)) if name not in known]
+            said += (
+                [f"{listed(known)}: measured before, and again now; replace=True corrects."]
+                if known and not again
+                else []
+            )
+            said += [f"{listed(more)}: measured several times in the table."] if more else []
         if replace:
             self._forget({name for name, _, done in rows if done})
         for name, value, done in rows:
             if not done:
+                said += [] if self.waiting[name] else [f"{name}: not waiting, so that `not done` changes nothing."]
                 self.mark_not_done([name])
                 continue
             self.add(number, name, value)
@@ -81,7 +93,7 @@ class CandidateStatus:
     def _is_cumulative(self, rows: Sequence[tuple[str, float, bool]]) -> bool:
         """Return whether a table repeats what was told: a measurement of what does not wait has the value it had."""
         return any(
-            done and not self.waiting[name] and repr(value) in map(repr, self.values.get(name, ()))
+            done and not self.waiting[name] and repr(float(value)) in map(repr, map(float, self.values.get(name, ())))
             for name, value, done in rows
         )
 
@@ -90,10 +102,7 @@ class CandidateStatus:
     ) -> tuple[list[tuple[str, float, bool]], list[str], list[str]]:
         """Return what is new in a table that repeats what was told, names whose values changed, and a sentence each.
 
-        Raises
-        ------
-        ValueError
-            If nothing is new.
+        If nothing is new, that is a ValueError.
         """
         told: dict[str, list[float]] = {}
         for name, value, done in rows:
@@ -116,11 +125,11 @@ class CandidateStatus:
                 "these rewards were told already; ask for the next ones, or write tell(table, again=True) if "
                 "everything was measured again with the same results."
             )
-        said = [f"{len(rows) - len(new)} rows were told before, {len(new)} are new."]
+        said = [f"{counted(len(rows) - len(new), 'row')} told before, {len(new)} new."]
         for name in changed:
-            before, now = (", ".join(f"{v:g}" for v in values) for values in (self.values[name], told[name]))
+            before, now = (", ".join(map(_shown, values)) for values in (self.values[name], told[name]))
             said.append(f"{name}: {now} in place of {before}, a correction.")
-        said += [f"{name}: measured again, {len(fresh[name])} times more." for name in more]
+        said += [f"{name}: measured again, {counted(len(fresh[name]), 'time')} more." for name in more]
         return new, changed, said
 
     def add(self, number: int, name: str, value: float) -> None:
@@ -166,9 +175,19 @@ class CandidateStatus:
 
 
 def _taken(values: list[float], value: float) -> bool:
-    """Return whether a value is in a list, and take it out."""
-    for i, each in enumerate(values):
-        if each == value or (each != each and value != value):
-            del values[i]
-            return True
+    """Return whether a value with its error is in a list, and take it out."""
+    marks = [repr((float(each) + 0.0, error_of(each))) for each in [value, *values]]
+    if marks[0] in marks[1:]:
+        del values[marks.index(marks[0], 1) - 1]
+        return True
     return False
+
+
+def _shown(value: float) -> str:
+    """Return a measurement with what is known of its error."""
+    sem, n = error_of(value)
+    return (
+        ("failed" if value != value else f"{value:g}")
+        + (f" ± {sem:g}" if sem == sem else "")
+        + (f" (n = {n:g})" if n != 1.0 else "")
+    )

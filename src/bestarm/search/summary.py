@@ -17,10 +17,8 @@ def lines_of(search: Any, *, patient: bool = True) -> list[tuple[str, str]]:
     """Return what a person first wants to know, not escaped; what takes more than a second for the patient alone."""
     if search._sequential is not None:
         step = "none: the search has ended" if search.finished else "ask(), measure, tell(table)"
-        return [
-            ("search", f"by {search.policy.label}, {counted(search._sequential.round, 'round')} told"),
-            ("next step", step),
-        ]
+        told = counted(search._sequential.round, "round")
+        return [("search", f"by {search.policy.label}, {told} told"), ("next step", step)]
     aim = search.aim if isinstance(search.aim, str) else f"rewards near {search.aim:g}"
     named = f"by {search._choice.name} among {counted(len(search.candidates.names), 'candidate')}"
     counts = search.states.value_counts()

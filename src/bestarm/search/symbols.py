@@ -34,10 +34,7 @@ def known_symbols(notes: list[str], given: str | None = None) -> Mapping[str, st
 
 
 def match(names: Sequence[str], genes: Sequence[str], approved: Mapping[str, str]) -> dict[str, str]:
-    """Return name → gene for every name that is one of the genes, as it is or by its approved symbol.
-
-    A name that is there as it is stays; another is matched if its approved symbol is that of exactly one gene.
-    """
+    """Return name → gene for every name that is a gene, or whose approved symbol is that of exactly one."""
     there = set(genes)
     by_symbol: dict[str, list[str]] = {}
     for gene in genes:

@@ -12,32 +12,22 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bestarm.search.number_texts import plain_floats
 
 _FIRST = 50  # rows that decide the layout
-_SEPARATORS = ("\t", ";", ",")  # in this order where several fit: a comma may stand within numbers and words
+_SEPARATORS = ("\t", ";", ",", "|")  # in this order where several fit: a comma may stand within numbers and words
 _EXCEL = (".xlsx", ".xlsm")
 _NAMES = ("name", "candidate", "arm", "gene", "id")
 
 
 @dataclass
 class TableFile:
-    """A table of texts.
+    """A table of texts: its file, header, and cells by column; one header may be empty, of the names of the rows.
 
-    Attributes
-    ----------
-    where : str
-        Its file, for errors.
-    header : list of str
-        Names of the columns; one may be empty, which has the names of the rows.
-    lines : list of int
-        Line of each row in the file, from 1 on.
-    columns : list of list of str
-        Cells by column.
-    semicolons : bool
-        Whether semicolons separate the columns, as spreadsheets write them where decimals have commas.
-    numbers : set of tuple of int
-        Places (row, column) of cells that a spreadsheet holds as numbers, so that ``1.10`` has become ``1.1``.
+    Besides the line of each row in the file from 1 on, whether semicolons separate the columns, and places (row,
+    column) of cells that a spreadsheet holds as numbers, so that ``1.10`` has become ``1.1``.
     """
 
     where: str
@@ -51,14 +41,10 @@ class TableFile:
 def read_table_file(path: str | Path, notes: list[str]) -> TableFile:
     """Return the table in a CSV file or in the first sheet of an Excel file; what was left out is added to ``notes``.
 
-    The separator (tab, semicolon or comma) and the header are those under which the first 50 rows have one number of
-    fields, the most. Titles, comments and blank lines above the header are left out and said, as are columns without
-    header and content. The line ``sep=;`` that some spreadsheets write first is obeyed.
-
-    Raises
-    ------
-    ValueError
-        For a file that is not there, no text, or has a row of another length, in one line with the remedy.
+    The separator (tab, semicolon, comma or bar) and the header are those under which the first 50 rows have one number
+    of fields, the most. Titles, comments and blank lines above the header are left out and said, as are columns without
+    header and content. The line ``sep=;`` that some spreadsheets write first is obeyed. A file that is not there, no
+    text, or has a row of another length, is refused in one line.
     """
     path = Path(path)
     if path.is_dir():
@@ -66,26 +52,22 @@ def read_table_file(path: str | Path, notes: list[str]) -> TableFile:
     try:
         if path.suffix.lower() in _EXCEL:
             return _read_excel(path, notes)
-        text = path.read_bytes().decode("utf-8-sig")
+        content = path.read_bytes()
+        if content.startswith(b"PK\x03\x04"):
+            raise ValueError(
+                f"{path} is a spreadsheet or an archive, no text; save it as CSV (UTF-8), or call it .xlsx."
+            )
+        text = content.decode("utf-8-sig")
     except FileNotFoundError:
         raise ValueError(
             f"there is no file {path}; write one, names in the first column and a header above them."
         ) from None
     except UnicodeDecodeError:
-        with open(path, "rb") as raw:
-            if raw.read(4) == b"PK\x03\x04":
-                raise ValueError(
-                    f"{path} is a spreadsheet or an archive, no text; save it as CSV (UTF-8), or call it .xlsx."
-                ) from None
         raise ValueError(f"{path} is no text in UTF-8; save it as CSV (UTF-8), not as a spreadsheet.") from None
-    if text.startswith("PK\x03\x04"):
-        raise ValueError(f"{path} is a spreadsheet or an archive, no text; save it as CSV (UTF-8), or call it .xlsx.")
     return _read_text(path, text, notes)
 
 
 def _read_text(path: Path, text: str, notes: list[str]) -> TableFile:
-    if not text.strip():
-        raise ValueError(f"{path} is empty; it needs a header, such as name,reward. Is it half-written?")
     first, _, rest = text.partition("\n")
     given, skipped = "", 0
     if first.strip().strip('"').lower().startswith("sep=") and len(first.strip().strip('"')) == 5:
@@ -163,11 +145,11 @@ def _rectangle(path: Path, rows: list[tuple[int, list[str]]], skipped: int, note
         if len(parts) > len(head) and not any(map(str.strip, parts[len(head) :])):
             del parts[len(head) :]
         if len(parts) != len(head):
-            last = (
-                "A half-written file ends so: write it again."
-                if at == len(body) - 1
-                else ("A text with a separator in it stands in quotes.")
+            half, quotes = (
+                "A half-written file ends so: write it again.",
+                "A text with a separator in it stands in quotes.",
             )
+            last = half if at == len(body) - 1 else quotes
             raise ValueError(
                 f"{path}, line {line + skipped}: {len(parts)} fields where the header has {len(head)}; complete the "
                 f"row. {last}"
@@ -178,7 +160,16 @@ def _rectangle(path: Path, rows: list[tuple[int, list[str]]], skipped: int, note
 
 
 def _checked(table: TableFile, file: str, notes: list[str]) -> TableFile:
-    """Leave out columns without header and content, and refuse headers that cannot be told apart."""
+    """Leave out columns without header and content; refuse headers that are rows, or cannot be told apart."""
+    head = [label.replace(",", ".") for label in table.header]
+    numbers = plain_floats(head[1:]) if plain_floats(head) is None else plain_floats(head)
+    if numbers is not None and (len(numbers) > 2 or list(numbers) == [0.0, 1.0]) and np.ptp(np.diff(numbers)) < 1e-9:
+        numbers = None  # spectra, and columns that are counted
+    if numbers is not None and len(numbers) > 1 and head[0].casefold() not in ("", *_NAMES):
+        raise ValueError(
+            f"{table.where}: the first row, {', '.join(table.header[:5])}, has numbers in place of a header; write one "
+            "above it, such as name,x1,x2."
+        )
     empty = [i for i, label in enumerate(table.header) if not label and not any(map(str.strip, table.columns[i]))]
     if empty:
         notes.append(f"{file}: {len(empty)} empty column{'s' * (len(empty) > 1)} left out.")

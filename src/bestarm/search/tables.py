@@ -20,14 +20,14 @@ import pandas as pd
 
 from bestarm.interface import BoolArray, FloatArray
 from bestarm.models.finite_gp import LARGEST_REWARD
-from bestarm.search.columns import NAMES, RESULTS, find_column, texts_of
+from bestarm.search.columns import NAMES, REAL, RESULTS, error_columns, find_column, texts_of
+from bestarm.search.errors import errors_of, mean_of, reading
 from bestarm.search.number_texts import GAPS, TO_COME, Column, decimal_sign, numbers_of, plain_floats, tidy
 from bestarm.search.table_files import TableFile, read_table_file
 
 FAILED = ("failed", "fail", "failure", "error")  # a measurement without a result; in any case of letters
 NOT_DONE = ("not done", "not_done", "notdone")  # an experiment that never ran
 LARGEST_PHENOTYPE = 1e75
-_ERRORS = ("sem", "se", "sd", "std", "stdev", "n", "replicates")  # of a reward, by which no policy weighs
 _SUMMARIES = {
     "total", "totals", "sum", "mean", "average", "median", "sd", "stdev", "gesamt", "summe", "mittelwert", "totaux",
 }  # fmt: skip
@@ -43,6 +43,15 @@ def refuse_summary(where: str, last: str) -> None:
         raise ValueError(
             f"{where}: the last row is called {last!r}, as a spreadsheet's summary is; delete it, or give the "
             "candidate another name."
+        )
+
+
+def refuse_dates(where: str | Path, genes: Sequence[str]) -> None:
+    """Refuse genes into whose names a spreadsheet has put dates."""
+    if dates := [gene for gene in genes if _DATES.fullmatch(gene)]:
+        raise ValueError(
+            f"{where}: {dates[0]!r} is no gene but a date, into which a spreadsheet turns names such as MARCHF1 and "
+            "SEPTIN2; write the symbols again, as texts."
         )
 
 
@@ -116,15 +125,10 @@ def _spelled(name: str) -> str:
 
 
 def by_value(names: Sequence[str], numbers: Sequence[bool], there: Iterable[str]) -> list[str]:
-    """Return told names, those that went through a number matched by its value.
+    """Return told names, those that went through a number matched by its value, if one candidate alone has it.
 
-    ``00123`` and ``1.10`` come back as 123 and 1.1 from whatever reads them as numbers. Such a name is the candidate's
-    if one candidate alone has that value.
-
-    Raises
-    ------
-    ValueError
-        If several candidates have it.
+    ``00123`` and ``1.10`` come back as 123 and 1.1 from whatever reads them as numbers. A ValueError if several have
+    it.
     """
     if not any(numbers):
         return list(names)
@@ -146,28 +150,14 @@ def by_value(names: Sequence[str], numbers: Sequence[bool], there: Iterable[str]
 
 @dataclass(frozen=True)
 class Measurements:
-    """Measurements, one a row, without rows that are still to come.
+    """Measurements, one a row, without rows that are still to come, whose number is ``to_come``.
 
-    Attributes
-    ----------
-    names : list of str
-        What was measured.
-    values : array, shape (n,)
-        Rewards, NaN where a measurement failed or was not done.
-    done : array of bool, shape (n,)
-        Whether it was tried at all.
-    table : DataFrame
-        The rows as they were given.
-    decimal : str
-        The decimal sign of the table.
-    to_come : int
-        How many rows have no reward yet.
-    notes : list of str
-        What was decided about the table, a sentence each.
+    Values are NaN where a measurement failed or was not ``done``, a `Reading` where its error was told; the ``table``
+    has the rows as they were given, ``notes`` what was decided, a sentence each.
     """
 
     names: list[str]
-    values: FloatArray
+    values: list[float]
     done: BoolArray
     table: pd.DataFrame
     decimal: str
@@ -178,18 +168,9 @@ class Measurements:
 def measurements(
     table: Any, candidates: Sequence[str] | None = None, results: str | None = None, features: Container[Any] = ()
 ) -> Measurements:
-    """Return what a DataFrame or a file says, with a column (or the index) of names and a column ``reward``.
+    """Return what a DataFrame or a file says, with a column (or the index) of names and one of rewards (``results``).
 
-    Parameters
-    ----------
-    table : DataFrame, str or Path
-        CSV or Excel files as well.
-    candidates : sequence of str, optional
-        Names that there are, by which those that went through a number are found.
-    results : str, optional
-        The column of rewards, if it is not called ``reward``.
-    features : container of str
-        Columns that describe candidates; any other that is called as an error of a reward is refused.
+    By the names of candidates those that went through a number are found. Columns that are ``features`` tell no error.
     """
     notes: list[str] = []
     file: TableFile | None = None
@@ -211,18 +192,16 @@ def measurements(
         )
     if reward is None:
         like = find_column(header, RESULTS)
-        hint = "" if like is None else f" {header[like]} looks like it: rename it reward."
-        raise ValueError(f"the table has no column {results or 'reward'}; it has: {given}.{hint}")
+        hint = "the column of results" if like is None else f"{header[like]!r}, which looks like it,"
+        raise ValueError(
+            f"the table has no column {results or 'reward'}; it has: {given}. Rename {hint} reward, or name it by "
+            "tell(table, results=...)."
+        )
     rewards = [c for c in header if re.match(r"rewards?([ _.]?\d+)?$", c, re.IGNORECASE)]
     if len(rewards) > 1 and results is None:
         raise ValueError(
             f"the table has two columns of rewards, {' and '.join(rewards[:2])}; keep one, or give measurements again "
             "as rows."
-        )
-    if errors := [c for c in header if c.strip().casefold() in _ERRORS and c not in features]:
-        raise ValueError(
-            f"the table tells errors or replicates in column {errors[0]!r}, by which no policy weighs; leave it "
-            "out, or tell each replicate in a row of its own."
         )
     raw = list(table.index if name is None else table.iloc[:, name])
     labels = [label_of(label) for label in raw]
@@ -232,11 +211,14 @@ def measurements(
     if file is not None and labels:
         refuse_summary(f"{file.where}, line {file.lines[-1]}", labels[-1])
     columns = {i: Column.of(header[i], texts_of(table.iloc[:, i])) for i in range(len(header)) if i != name}
-    kinds = str | int | float | np.number | np.bool_
+    kinds = str | REAL | np.bool_
     if odd := [
         v for v in table.iloc[:, reward] if not isinstance(v, kinds) and not (v is None or v is pd.NA or v is pd.NaT)
     ]:
-        raise ValueError(f"a reward must be a number, empty while it is to come, got {str(odd[0])!r}; correct it.")
+        raise ValueError(
+            f"a reward must be a number, empty while it is to come, got {str(odd[0])!r}, a {type(odd[0]).__name__}; "
+            "correct it."
+        )
     if pd.api.types.is_bool_dtype(table.iloc[:, reward].dtype):
         columns[reward] = Column.of(header[reward], [repr(float(v)) for v in table.iloc[:, reward]])
     texts = [" ".join(text.split()) for text in columns[reward].texts]
@@ -248,7 +230,8 @@ def measurements(
     kept = [i for i, (label, text) in enumerate(zip(labels, texts, strict=True)) if label or text.lower() not in GAPS]
     if nameless := [texts[i] for i in kept if not labels[i]]:
         raise ValueError(f"the reward {nameless[0]} has no name; name it or delete the row.")
-    values = _rewards(where, labels, texts, number, decimal, notes)
+    whose = [f"the reward of {label}" for label in labels]
+    values = _results(where, whose, number, decimal, LARGEST_REWARD, notes)
     told = [i for i in kept if texts[i].lower() in FAILED or texts[i].lower() not in (*GAPS, *TO_COME)]
     if kept and not told:
         raise ValueError(
@@ -259,42 +242,86 @@ def measurements(
     if candidates is not None:
         names = by_value(names, [numbers[i] for i in told], candidates)
     done = np.array([texts[i].lower() not in NOT_DONE for i in told], dtype=np.bool_)
-    return Measurements(names, values[told], done, table.iloc[told], decimal, len(kept) - len(told), notes)
+    beside = [
+        (kind, columns[i])
+        for i, kind in error_columns(header, [header[reward]])
+        if i not in (name, reward) and header[i] not in features
+    ]
+    read = _with_errors(where, values, beside, decimal, labels, notes)
+    return Measurements(names, [read[i] for i in told], done, table.iloc[told], decimal, len(kept) - len(told), notes)
+
+
+def _with_errors(
+    where: str,
+    values: FloatArray,
+    columns: Sequence[tuple[str, Column]],
+    decimal: str,
+    whose: Sequence[str],
+    notes: list[str],
+) -> list[float]:
+    """Return rewards with the errors that columns tell of them: a standard error or deviation, and a number."""
+    told: dict[str, tuple[str, FloatArray]] = {}
+    for kind, column in columns:
+        read = numbers_of(where, column, decimal, whose)
+        if kind and read is None:
+            example = next(text for text in column.texts if text)
+            raise ValueError(f"{where}: column {column.label!r} has {example!r}, no number; correct or drop it.")
+        if not kind and read is not None and not np.isnan(read[0]).all():
+            raise ValueError(
+                f"{where}: column {column.label!r} does not say what error it is; call it sem (of a mean), sd (of one "
+                "measurement) or n (how many measurements), or leave it out."
+            )
+        if read is None or not kind:
+            continue
+        if kind in told:
+            raise ValueError(f"{where}: columns {told[kind][0]!r} and {column.label!r} tell the same; leave one out.")
+        told[kind] = column.label, read[0]
+        notes += read[1]
+    for kind, (label, found) in told.items():
+        wrong = (found < 1.0) | (found % 1.0 > 0.0) if kind == "n" else found < 0.0
+        if (wrong := ~np.isnan(values) & (wrong | (found > LARGEST_REWARD))).any():
+            count = "the measurements behind a reward, a whole number from 1 on"
+            rule = count if kind == "n" else "an error, at least 0"
+            place = int(wrong.argmax())
+            raise ValueError(f"{where}: {label!r} of {whose[place]} is {found[place]:g}; it is {rule}. Correct it.")
+    n = np.nan_to_num(told["n"][1], nan=1.0) if "n" in told else np.ones(len(values))
+    sem = told["sem"][1] if "sem" in told else np.full(len(values), np.nan)
+    if "sd" in told and "sem" in told:
+        notes.append(f"column {told['sd'][0]}: not used, since {told['sem'][0]} tells the error.")
+    elif "sd" in told:
+        sem = told["sd"][1] / np.sqrt(np.maximum(n, 1.0))
+    return [v if v != v else reading(v, s, k) for v, s, k in zip(values.tolist(), sem, n, strict=True)]
 
 
 def _no_number(text: str) -> bool:
     return text.lower() in (*FAILED, *NOT_DONE, *TO_COME)
 
 
-def _rewards(
-    where: str, names: Sequence[str], texts: Sequence[str], column: Column, decimal: str, notes: list[str]
+def _results(
+    where: str, whose: Sequence[str], column: Column, decimal: str, largest: float, notes: list[str]
 ) -> FloatArray:
-    """Return rewards, NaN where there is none."""
-    for name, text in zip(names, texts, strict=True):
+    """Return results, NaN where there is none; ``whose`` says of each row whose result it is."""
+    for who, text in zip(whose, column.texts, strict=True):
         if _LIMIT.fullmatch(text):
             raise ValueError(
-                f"the reward of {name} is {text!r}, beyond what can be measured; give the limit itself as a number, or "
-                "write failed."
+                f"{who} is {text!r}, beyond what can be measured; give the limit itself as a number, or write failed."
             )
-        if text.lower().lstrip("+-") in ("inf", "infinity"):
-            raise ValueError(f"rewards must be numbers, or `failed`, got an infinite one for {name}.")
-    odd = [i for i, text in enumerate(column.texts) if text and text.lower() not in GAPS and column.floats is None]
-    wrong = [i for i in odd if column.distinct.get(column.texts[i]) is None]
-    if wrong:
-        raise ValueError(
-            f"a reward must be a number, empty while it is to come, `failed` or `not done`, got "
-            f"{texts[wrong[0]]!r} for {names[wrong[0]]}; correct it."
-        )
-    read = numbers_of(where, column, decimal, names)
+        if "±" in text or "+/-" in text:
+            raise ValueError(f"{who} is {text!r}; give its error in a column of its own, called sem.")
+        odd = column.floats is None and text and text.lower() not in GAPS
+        if odd and column.distinct.get(text) is None:
+            rule = "it must be a number, empty while it is to come, `failed` or `not done`"
+            raise ValueError(f"{who} is {text!r}; {rule}. Correct it.")
+    read = numbers_of(where, column, decimal, whose)
     if read is None:
-        example = next(text for text in column.texts if text)
-        raise ValueError(f"a reward must be a number, got {example!r}; correct it.")
-    notes += read[1]
-    if (large := np.abs(read[0]) > LARGEST_REWARD).any():
-        place = int(large.argmax())
         raise ValueError(
-            f"rewards must be at most {LARGEST_REWARD:g} in size, got {texts[place][:20]} for {names[place]}; rescale."
+            f"{where}: column {column.label!r} has {next(filter(None, column.texts))!r}, no number; correct it."
         )
+    notes += read[1]
+    if (large := np.abs(read[0]) > largest).any():
+        place = int(large.argmax())
+        text = column.texts[place]
+        raise ValueError(f"{whose[place]} is {text[:20]!r}; it must be at most {largest:g} in size. Rescale it.")
     return read[0]
 
 
@@ -307,8 +334,8 @@ def named_columns(text: str, header: Sequence[str]) -> list[str]:
     return [part if place is None else header[place] for part, place in zip(parts, places, strict=True)]
 
 
-def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[str], FloatArray, list[str]]:
-    """Return the gene of each well, its measurements, shape (n_wells, n_columns), and the genes of wells to come.
+def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[str], list[list[float]], list[str]]:
+    """Return the gene of each well, its measurements by column with their errors, and the genes of wells to come.
 
     The columns of measurements, one or several between commas, are replicates of each other, NaN where one failed or is
     empty; without any it is ``phenotype``, or the only one beside the names. A well with nothing in it is still to
@@ -331,11 +358,7 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
     chosen = [place for place in places if place is not None]
     genes = [text.strip() for text in table.columns[name]]
     refuse_summary(f"{path}, line {table.lines[-1]}", genes[-1]) if genes else None
-    if dates := [gene for gene in genes if _DATES.fullmatch(gene)]:
-        raise ValueError(
-            f"{path}: {dates[0]!r} is no gene but a date, into which a spreadsheet turns names such as MARCHF1 and "
-            "SEPTIN2; write the symbols again, as texts."
-        )
+    refuse_dates(path, genes)
     cells = [[tidy(text) for text in table.columns[place]] for place in chosen]
     tried: list[int] = []
     to_come: list[str] = []
@@ -351,31 +374,18 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
         Column.of(header[place], ["" if _no_number(t) else t for t in column])
         for place, column in zip(chosen, cells, strict=True)
     ]
-    others = [Column.of(header[i], column) for i, column in enumerate(table.columns) if i != name and i not in chosen]
-    decimal = decimal_sign(str(path), [*read, *others], table.semicolons)
-    found = []
-    for column in read:
-        whose = [f"line {line}: the phenotype of {gene}" for line, gene in zip(table.lines, genes, strict=True)]
-        for row in tried:
-            if _LIMIT.fullmatch(column.texts[row]):
-                raise ValueError(
-                    f"{path}, {whose[row]} is {column.texts[row]!r}, beyond what can be measured; give the limit "
-                    "itself as a number, or write failed."
-                )
-            odd = column.floats is None and column.texts[row].lower() not in GAPS
-            if odd and column.distinct.get(column.texts[row]) is None:
-                raise ValueError(
-                    f"{path}, {whose[row]} is {column.texts[row]!r}; it must be a number, empty while it is to come, "
-                    "or `failed`. Correct it."
-                )
-        values = numbers_of(str(path), column, decimal)
-        assert values is not None
-        notes += [f"{path.name}: {sentence}" for sentence in values[1]]
-        if (large := np.abs(values[0]) > LARGEST_PHENOTYPE).any():
-            row = int(large.argmax())
-            raise ValueError(f"{path}, {whose[row]} is {column.texts[row]!r}; it must be a number of ordinary size.")
-        found.append(values[0][tried])
-    return [genes[row] for row in tried], np.array(found, dtype=np.float64).reshape(len(chosen), -1).T, to_come
+    others = {i: Column.of(header[i], c) for i, c in enumerate(table.columns) if i != name and i not in chosen}
+    decimal = decimal_sign(str(path), [*read, *others.values()], table.semicolons)
+    beside = [(kind, others[i]) for i, kind in error_columns(header, wanted) if i in others]
+    whose = [f"{path}, line {n}: the phenotype of {gene}" for n, gene in zip(table.lines, genes, strict=True)]
+    said: list[str] = []
+    found = [_results(str(path), whose, column, decimal, LARGEST_PHENOTYPE, said) for column in read]
+    notes += [f"{path.name}: {sentence}" for sentence in said]
+    if beside and len(found) > 1:
+        notes.append(f"{path.name}: column {beside[0][1].label}: not used, since replicates are there themselves.")
+        beside = []
+    told = [_with_errors(str(path), column, beside, decimal, genes, notes) for column in found]
+    return [genes[row] for row in tried], [[column[row] for column in told] for row in tried], to_come
 
 
 def text_of(value: Any) -> str:
@@ -386,16 +396,17 @@ def text_of(value: Any) -> str:
     return repr(float(value)) if is_float else " ".join(str(value).split())
 
 
-def averaged(genes: Sequence[str | None], wells: FloatArray) -> tuple[dict[str, float], float]:
+def averaged(genes: Sequence[str | None], wells: Sequence[Sequence[float]]) -> tuple[dict[str, float], float]:
     """Return the mean of each gene's wells that did not fail, and the pooled deviation of one well within its gene.
 
-    A well without a gene of the features (None) does not count.
+    A mean has the error of its wells. A well without a gene of the features (None) does not count.
     """
     by_gene: dict[str, list[float]] = {}
     for gene, row in zip(genes, wells, strict=True):
         if gene is not None:
-            by_gene.setdefault(gene, []).extend(float(v) for v in row if not np.isnan(v))
+            by_gene.setdefault(gene, []).extend(v for v in row if v == v)
     squares = sum(float(((np.array(v) - np.mean(v)) ** 2).sum()) for v in by_gene.values() if v)
     freedom = sum(len(v) - 1 for v in by_gene.values() if v)
-    means = {gene: float(np.mean(v)) if v else float("nan") for gene, v in by_gene.items()}
+    errors = errors_of(by_gene)
+    means = {gene: reading(mean_of(v), *errors.get(gene, ())) for gene, v in by_gene.items()}
     return means, float(np.sqrt(squares / freedom)) if freedom > 0 else float("nan")

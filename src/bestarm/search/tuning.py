@@ -30,15 +30,11 @@ class BatchSearchCV(RandomizedSearchCV):
 
     Parameters
     ----------
-    estimator : estimator
-        What is fitted, in the way of scikit-learn.
-    param_distributions : dict or list of dict
-        Names of settings with lists, or distributions that have ``rvs``, as `sklearn.model_selection.ParameterSampler`
-        takes them.
-    n_iter : int, default 30
-        Trials.
-    batch_size : int, default 5
-        Trials of a batch.
+    estimator, param_distributions
+        What is fitted, and names of settings with lists or distributions, as
+        `sklearn.model_selection.ParameterSampler` takes them.
+    n_iter, batch_size : int, default 30 and 5
+        Trials, and those of a batch.
     n_candidates : int, default 300
         Settings that are drawn, of which ``n_iter`` are tried. Where there are no more than ``n_iter``, all are.
     policy : str or policy, optional
@@ -47,7 +43,7 @@ class BatchSearchCV(RandomizedSearchCV):
         Of the settings drawn and of the policy.
     scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score
         As of `sklearn.model_selection.RandomizedSearchCV`. With several metrics, ``refit`` names the one that is
-        maximised.
+        maximised; one that it does not name, a function or False, takes the first.
 
     Attributes
     ----------
@@ -58,11 +54,6 @@ class BatchSearchCV(RandomizedSearchCV):
         The settings drawn.
     cv_results_, best_estimator_, best_params_, best_score_, best_index_, scorer_, n_splits_, refit_time_, classes_
         As of `sklearn.model_selection.RandomizedSearchCV`; ``cv_results_`` has the column ``batch`` besides.
-
-    Raises
-    ------
-    ValueError
-        For numbers below 1, or several metrics of which ``refit`` names none.
 
     Examples
     --------
@@ -94,20 +85,9 @@ class BatchSearchCV(RandomizedSearchCV):
         error_score: Any = math.nan,
         return_train_score: bool = False,
     ) -> None:
-        super().__init__(
-            estimator,
-            param_distributions,
-            n_iter=n_iter,
-            random_state=random_state,
-            scoring=scoring,
-            n_jobs=n_jobs,
-            refit=refit,
-            cv=cv,
-            verbose=verbose,
-            pre_dispatch=pre_dispatch,
-            error_score=error_score,
-            return_train_score=return_train_score,
-        )
+        kept: dict[str, Any] = {"random_state": random_state, "scoring": scoring, "n_jobs": n_jobs, "refit": refit}
+        kept |= {"cv": cv, "verbose": verbose, "pre_dispatch": pre_dispatch, "error_score": error_score}
+        super().__init__(estimator, param_distributions, n_iter=n_iter, return_train_score=return_train_score, **kept)
         self.batch_size = batch_size
         self.n_candidates = n_candidates
         self.policy = policy

@@ -17,7 +17,9 @@ _IGNORE = ".venv/\n__pycache__/\n*.egg-info/\n_quick/\n_store/\n_rebuild/\ndata/
 
 def check_name(name: str, known: list[str]) -> None:
     """Refuse a name that cannot be a package's, or that a study has already."""
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
+    if keyword.iskeyword(name):
+        raise ValueError(f"{name!r} is a keyword of Python, which no package can be called; take my_{name}.")
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise ValueError(f"a study's name is a word of small letters, digits and _, got {name!r}; take my_study.")
     if name in known:
         raise ValueError(f"there is a study {name!r} already; take another name.")

@@ -38,14 +38,15 @@ def notebooks_of(study: str | None = None) -> list[Path]:
 
 
 def notebook_path(name: str) -> Path:
-    """Return the file of a notebook, named ``study/notebook`` or by how that begins; ValueError with what there is."""
-    given = name.removeprefix("notebooks/").removesuffix(".ipynb")
-    known = [f"{p.parent.name}/{p.stem}" for p in notebooks_of()]
+    """Return the file of a notebook: its path, ``study/notebook``, or how that begins; ValueError with what there is."""
+    known = {f"{p.parent.name}/{p.stem}": p for p in notebooks_of()}
+    own = Path(name).resolve()
+    given = f"{own.parent.name}/{own.stem}" if own.is_file() else name.removeprefix("notebooks/").removesuffix(".ipynb")
     begun = [one for one in known if one.startswith(given)]
     if given not in known and len(begun) != 1:
         near = begun or [one for one in known if one.startswith(f"{given.split('/')[0]}/")] or known
         raise ValueError(f"there is no notebook {name!r}; there are: {', '.join(near)}.")
-    return NOTEBOOKS / f"{given if given in known else begun[0]}.ipynb"
+    return known[given if given in known else begun[0]]
 
 
 def check_parameters(path: Path, given: Mapping[str, Any]) -> None:

@@ -1,0 +1,141 @@
+"""Random tables as csv, pandas and spreadsheets of several countries write them: read equal, or refused."""
+
+import csv
+import io
+import math
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bestarm import Search
+from bestarm.search.candidates import Candidates
+
+WORDS = ["Na", "None", "NA", "nan", "failed", "DMF", "1,4-dioxane", "a;b", "Pd/C", "é", "ratio", "true story", "N/A x"]
+NAMES = ["007", "7", "1.10", "1.1", "A01", "NA", "nan", "1e3", "IFNγ", "b c", "x,y", "1-2", "None", "Na", "5%"]
+GROUPS = {"German": (",", "."), "French": (",", "\u202f"), "Swiss": (".", "'"), "English": (".", ",")}
+NUMBERS = st.one_of(
+    st.integers(-3_000_000, 3_000_000).map(float),
+    st.floats(-1e6, 1e6, allow_nan=False).map(lambda v: round(v, 3)),
+    st.sampled_from([0.0, 1.25, 1.5, 0.001, 1250.0, 1.25e-7, 2e9]),
+)
+
+
+@st.composite
+def tables(draw):
+    """Return a table of numbers, words and gaps, whose columns are of one kind each."""
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=3, max_size=8, unique=True))
+    columns = {}
+    for label in draw(st.lists(st.sampled_from(["T, °C", "x", "c (mM)", "pH", "salt"]), min_size=1, unique=True)):
+        gaps = draw(st.booleans())
+        if label == "salt":
+            values = st.sampled_from([*WORDS, None] if gaps else WORDS)
+            column = draw(st.lists(values, min_size=len(names), max_size=len(names)))
+            if not any(column):
+                column[0] = "DMF"
+        else:
+            values = st.one_of(NUMBERS, st.just(math.nan)) if gaps else NUMBERS
+            column = draw(st.lists(values, min_size=len(names), max_size=len(names)))
+            column[0] = 1.5 if math.isnan(column[0]) else column[0]
+        columns[label] = column
+    kinds = {label: object if label == "salt" else float for label in columns}
+    return pd.DataFrame(columns, index=pd.Index(names, name="name")).astype(kinds)
+
+
+def number(value, decimal, group):
+    """Return a number as a spreadsheet shows it: three decimals at most, thousands in groups."""
+    if abs(value) < 1e-4 and value:
+        return repr(value).replace(".", decimal)
+    text = f"{value:,.3f}".rstrip("0").rstrip(".")
+    return text.translate({ord(","): group, ord("."): decimal})
+
+
+def written(table, how):
+    """Return a table as the text of a file."""
+    if how == "pandas":
+        return table.to_csv()
+    if how == "pandas, German":
+        return table.to_csv(sep=";", decimal=",")
+    decimal, group = GROUPS.get(how, (".", ""))
+    file = io.StringIO()
+    writer = csv.writer(file, delimiter="," if how in ("csv", "English") else ";")
+    writer.writerow(["name", *table.columns])
+    for name, row in table.iterrows():
+        cells = [
+            v
+            if isinstance(v, str)
+            else ""
+            if v is None or v != v
+            else repr(v)
+            if how == "csv"
+            else number(v, decimal, group)
+            for v in row
+        ]
+        writer.writerow([name, *cells])
+    return file.getvalue()
+
+
+def same(found: Candidates, table, how):
+    """Check names, numbers (as far as they were written) and words; columns of gaps alone may be left out."""
+    assert list(found.names) == list(table.index)
+    for label in found.table.columns:
+        mine, own = found.table[label].tolist(), table[label].tolist()
+        for a, b in zip(mine, own, strict=True):
+            if label == "salt":
+                assert a == b or (a is None and b != b), (label, a, b)
+            elif b != b:
+                assert a != a
+            else:
+                b = b if how in ("csv", "pandas", "pandas, German") or abs(b) < 1e-4 else round(b, 3)
+                assert math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-12), (label, a, b)
+    for label in set(table.columns) - set(found.table.columns):
+        assert set(table[label].dropna()) <= {"NA", "nan"}, "nothing in it"
+
+
+HOW = ["csv", "pandas", "pandas, German", "German", "French", "Swiss", "English"]
+READ = dict.fromkeys(HOW, 0)
+
+
+@pytest.mark.parametrize("how", HOW)
+@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(table=tables())
+def test_files_are_read_as_they_were_written_or_refused(how, table):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "t.csv")
+        path.write_text(written(table, how), encoding="utf-8")
+        try:
+            found = Candidates.of(path)
+        except ValueError:
+            return
+        same(found, table, how)
+        READ[how] += 1
+
+
+def test_most_tables_are_read():
+    """Otherwise the test above would pass where everything is refused."""
+    assert min(READ.values()) >= 12 or not any(READ.values()), READ
+
+
+@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(values=st.lists(st.one_of(NUMBERS, st.just(math.nan)), min_size=3, max_size=8), how=st.sampled_from(HOW))
+def test_rewards_are_read_as_they_were_written_or_refused(values, how):
+    names = NAMES[: len(values)]
+    table = pd.DataFrame({"reward": values}, index=pd.Index(names, name="name"))
+    search = Search(pd.DataFrame({"x": np.arange(len(NAMES))}, index=NAMES), "random")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "t.csv")
+        path.write_text(written(table, how), encoding="utf-8")
+        try:
+            search.tell(path)
+        except ValueError:
+            return
+    told = search.history.set_index("name")["reward"]
+    assert list(told.index) == [name for name, v in zip(names, values, strict=True) if v == v]
+    for name, value in told.items():
+        own = table.loc[name, "reward"]
+        own = own if how in ("csv", "pandas", "pandas, German") or abs(own) < 1e-4 else round(own, 3)
+        assert math.isclose(value, own, rel_tol=1e-12, abs_tol=1e-12)
