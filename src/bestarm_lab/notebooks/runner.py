@@ -38,7 +38,7 @@ def notebooks_of(study: str | None = None) -> list[Path]:
 
 
 def notebook_path(name: str) -> Path:
-    """Return the file of a notebook: its path, ``study/notebook``, or how that begins; ValueError with what there is."""
+    """Return the file of a notebook: its path, ``study/notebook`` or how that begins; ValueError with what there is."""
     known = {f"{p.parent.name}/{p.stem}": p for p in notebooks_of()}
     own = Path(name).resolve()
     given = f"{own.parent.name}/{own.stem}" if own.is_file() else name.removeprefix("notebooks/").removesuffix(".ipynb")
