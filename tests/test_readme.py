@@ -45,13 +45,13 @@ def cells(line: pd.Series) -> str:
 
 STORIES = [  # a fragment of the README, and what makes its numbers of a verdict
     ("need **{}** times LinGame's pulls", "TOPM-C8", "as_written", lambda v: f"{v['effect']:.2f}"),
-    ("at most **{}** of them", "TOPM-C8.b", "as_written", lambda v: f"{v['effect']:.2f}"),
+    ("at most **{}** times", "TOPM-C8.b", "as_written", lambda v: f"{v['effect']:.2f}"),
     ("**{}** runs do with the constants of GPTree's own analysis", "GPOO-C4", "as_written", runs),
     ("**{}** with those of the authors' code", "GPOO-C4", "as_coded", runs),
     ("within 0.02 of the best rival in **{}** settings", "GSE-C1", "as_written", cells),
     ("rewards of its earlier stages, in **{}**", "GSE-C1.e", "as_written", cells),
     ("faster than random batches in **{}**", "OAE-C2e", "as_written", cells),
-    ("than a search without optimism in **{}**", "OAE-C2f", "as_written", cells),
+    ("than the same search without optimism in **{}**", "OAE-C2f", "as_written", cells),
     ("better in **{}** comparisons", "DPP-C1", "as_written", lambda v: f"{v['for']:.0f} of {v['comparisons']:.0f}"),
     ("and worse in **{}**", "DPP-C1", "as_written", lambda v: f"{v['against']:.0f}"),
 ]
@@ -97,7 +97,7 @@ def test_nothing_generated_is_long():
 
 def test_the_readme_is_a_front_door():
     prose = re.sub(r"```.*?```|\|[^\n]*", "", README, flags=re.DOTALL)
-    assert 600 <= len(prose.split()) <= 800
+    assert 500 <= len(prose.split()) <= 750
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
@@ -127,13 +127,12 @@ def test_the_least_python_is_the_same_everywhere():
     assert "sys.version_info < (3, 11, 5)" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/own_arms.md"])
-def test_tables_of_algorithms_name_public_constructors(page):
-    """Every word in backquotes of a column of algorithms; at least one asks for batches, and says so."""
+@pytest.mark.parametrize(("page", "n"), [("README.md", 3), ("docs/own_arms.md", 4)])
+def test_tables_of_algorithms_name_public_constructors(page, n):
+    """Every word in backquotes of a column of algorithms."""
     lines = (ROOT / page).read_text(encoding="utf-8").splitlines()
     rows = [line for line in lines if line.startswith("|") and re.search(r"`(m_lingape|gp_bucb|mean_opt|gpoo)`", line)]
-    assert len(rows) == 4
+    assert len(rows) == n
     for row in rows:
         cell = next(cell for cell in row.split("|") if "`" in cell)
         assert set(re.findall(r"`(\w+)`", cell)) <= set(bestarm.__all__)
-    assert sum("batch" in row for row in rows) >= 2
