@@ -12,7 +12,6 @@ from bestarm_lab.claims.cells import Value
 
 Test = Mapping[str, Any]
 
-
 Rows = Mapping[str, pd.DataFrame]
 
 

@@ -16,14 +16,11 @@ from bestarm.designs.partition_tree import EXPANDED, LEAF
 from bestarm.models.cell_posterior import predict_points
 from bestarm.policies.cells.gpoo import Gpoo
 from bestarm_lab.experiments.observed import Seen, watched
-from bestarm_lab.figures.values import (
-    as_values,
-)
+from bestarm_lab.figures.values import as_values
 from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.functions import DesignedBandit
 
 N_POINTS = 401  # where the posterior of f is written down
-
 
 Searches = Mapping[str, tuple[Gpoo, partial[DesignedBandit]]]
 
@@ -157,12 +154,7 @@ def _trees_of(
 
 
 def growth_rows(
-    searches: Searches,
-    replications: int,
-    seed: int,
-    *,
-    conventions: Sequence[str] = ("as_written",),
-    workers: int = 1,
+    searches: Searches, replications: int, seed: int, *, conventions: Sequence[str] = ("as_written",), workers: int = 1
 ) -> pd.DataFrame:
     """Return how the tree of every run stands in every round: its leaves, its depth, and where the evaluation goes.
 
@@ -193,9 +185,7 @@ _DRAWS = (
     ("evaluated more than once", "#C00000", "^"),
 )
 
-
 _CURVES = (("mean", "posterior", "mean"), ("f", "posterior", "truth"), ("observation", "observation", "mean"))
-
 
 _NODE = ("depth", "leaf", "draws", "mean", "width", "delta", "bound", "truth", "chosen")
 

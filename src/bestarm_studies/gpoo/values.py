@@ -7,12 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from bestarm_lab.figures.values import (
-    as_values,
-    mean_interval,
-    summarise,
-    text_table,
-)
+from bestarm_lab.figures.values import as_values, mean_interval, summarise, text_table
 from bestarm_studies.gpoo.cell_bandit import CellBandit
 
 BUDGETS = (10, 80)  # regrets are averaged between these where one number stands for a curve

@@ -18,7 +18,4 @@ def wrong(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
     return 1.0 - rows.pivot(index="replication", columns="series", values="correct").astype(np.float64)
 
 
-VALUES: dict[str, Value] = {
-    "pulls": Value("sample complexity"),
-    "wrong": Value("a wrong answer", wrong),
-}
+VALUES: dict[str, Value] = {"pulls": Value("sample complexity"), "wrong": Value("a wrong answer", wrong)}

@@ -71,12 +71,7 @@ def draw_sample_complexity(axis: Axes, rows: pd.DataFrame, values: pd.DataFrame,
 
 
 def sample_complexity_figure(
-    panels: Sequence[Panel],
-    order: Sequence[Sequence[str]],
-    *,
-    title: str,
-    setting: str = "",
-    close_up: bool = False,
+    panels: Sequence[Panel], order: Sequence[Sequence[str]], *, title: str, setting: str = "", close_up: bool = False
 ) -> Figure:
     """Return a figure with one row for each panel of the paper and one column for each convention.
 

@@ -15,12 +15,7 @@ from bestarm.streams import Streams, uniform
 
 @njit(cache=True)
 def _recorded_totals(
-    key: np.uint64,
-    replications: IntArray,
-    arms: IntArray,
-    counts: IntArray,
-    pulled: IntArray,
-    table: FloatArray,
+    key: np.uint64, replications: IntArray, arms: IntArray, counts: IntArray, pulled: IntArray, table: FloatArray
 ) -> FloatArray:
     """Return totals of recorded rewards: a pull is the arm's entry in a row drawn uniformly."""
     totals = np.zeros(arms.shape)

@@ -13,14 +13,8 @@ from bestarm.interface import Ask, IntArray
 from bestarm.kernels import Stationary
 from bestarm.partition import Partition
 from bestarm.streams import Streams
-from bestarm_lab.figures.figures import (
-    headed,
-    legend_below,
-    wide,
-)
-from bestarm_lab.figures.values import (
-    as_values,
-)
+from bestarm_lab.figures.figures import headed, legend_below, wide
+from bestarm_lab.figures.values import as_values
 from bestarm_studies.gpoo.aggregated_gp import AggregatedGP, observed_averages
 from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.trees import draw_posterior

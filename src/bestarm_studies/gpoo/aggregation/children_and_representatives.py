@@ -12,15 +12,9 @@ from matplotlib.figure import Figure
 
 from bestarm.policies.cells.gpoo import Gpoo
 from bestarm_lab.experiments.series import setting_of_each
-from bestarm_lab.figures.figures import (
-    headed,
-    runs_text,
-    wide,
-)
+from bestarm_lab.figures.figures import headed, runs_text, wide
 from bestarm_lab.figures.styles import CONVENTIONS
-from bestarm_lab.figures.values import (
-    summarise,
-)
+from bestarm_lab.figures.values import summarise
 from bestarm_studies.gpoo.checks import Test
 from bestarm_studies.gpoo.series import gpoo
 

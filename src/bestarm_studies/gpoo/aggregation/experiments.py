@@ -27,7 +27,6 @@ RIVALS_ON_F3 = {
     "GPTree (S = 10)": gptree_average(),
 }
 
-
 EXPERIMENTS: dict[str, Experiment | Computation] = {
     "fig5": search("Figure 5", F3, single_and_average(), CURVE, BOTH, every=1),
     "rivals_f3": search("The other searches on f3", F3, RIVALS_ON_F3, CURVE, BOTH, every=1),

@@ -10,7 +10,6 @@ from bestarm_studies.gpoo.paper_against_code.causes import gap_closed, gap_opene
 
 _GAP = {"of": "column", "slow": "series", "changed": "series", "fast": "series"}
 
-
 VALUES: dict[str, Value] = {
     "gap_closed": Value("part of the gap that is closed", gap_closed, needs=_GAP),
     "gap_opened": Value("part of the gap that is opened", gap_opened, needs=_GAP),

@@ -7,15 +7,12 @@ from functools import partial
 
 import pandas as pd
 
-from bestarm_lab.figures.values import (
-    summarise,
-)
+from bestarm_lab.figures.values import summarise
 from bestarm_studies.gpoo.series import GPTREE
 from bestarm_studies.gpoo.values import BUDGETS
 
 # Slopes of GPTree's modulus g(r), which sets how much f may vary in a cell; the largest is the one of this kernel
 GPTREE_SLOPES = {f"GPTree, slope {slope:g}": partial(GPTREE, slope=slope) for slope in (0.03, 0.1, 0.3, 1.0, 3.0)}
-
 
 GPTREE_SLOPES["GPTree, slope 6.32"] = GPTREE
 

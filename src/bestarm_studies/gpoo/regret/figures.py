@@ -10,12 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bestarm_lab.figures.figures import (
-    WIDTH,
-    headed,
-    line_panels,
-    runs_text,
-)
+from bestarm_lab.figures.figures import WIDTH, headed, line_panels, runs_text
 from bestarm_studies.gpoo.functions import DesignedBandit
 from bestarm_studies.gpoo.values import function_values
 

@@ -27,17 +27,8 @@ from bestarm.policies.cells.cell_search import noise_of_average
 from bestarm.policies.cells.gpoo import Gpoo, GpooState
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
-from bestarm_lab.figures.figures import (
-    draw_quantiles,
-    headed,
-    runs_text,
-    wide,
-)
-from bestarm_lab.figures.values import (
-    COLUMNS,
-    QUANTILES,
-    as_values,
-)
+from bestarm_lab.figures.figures import draw_quantiles, headed, runs_text, wide
+from bestarm_lab.figures.values import COLUMNS, QUANTILES, as_values
 from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.theory.assumptions import largest_slopes, lipschitz_scale, ranges
 

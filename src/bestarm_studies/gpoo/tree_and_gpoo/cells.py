@@ -13,10 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from bestarm_lab.figures.figures import (
-    headed,
-    wide,
-)
+from bestarm_lab.figures.figures import headed, wide
 from bestarm_studies.gpoo.trees import draw_tree, nodes_of
 
 _DEPTHS = ("#004C78", "#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#A34800", "#CC79A7", "0.4")

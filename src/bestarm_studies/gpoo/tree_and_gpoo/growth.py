@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from bestarm_lab.figures.values import (
-    as_values,
-    summarise,
-)
+from bestarm_lab.figures.values import as_values, summarise
 
 
 def growth_values(rows: pd.DataFrame, panel: str, profile: str) -> pd.DataFrame:

@@ -7,10 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from bestarm_lab.figures.values import (
-    as_values,
-    mean_interval,
-)
+from bestarm_lab.figures.values import as_values, mean_interval
 from bestarm_studies.gpoo.values import BUDGETS
 
 RIVALS = {"S = 1": ("StoOO", "GPTree"), "S = 10": ("AVE-StoOO", "GPTree")}  # of GPOO, for each S

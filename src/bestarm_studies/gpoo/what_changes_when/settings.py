@@ -13,18 +13,9 @@ from matplotlib.figure import Figure
 from bestarm.kernels import Stationary
 from bestarm.policies.cells.gpoo import Gpoo
 from bestarm_lab.experiments.series import Series
-from bestarm_lab.figures.figures import (
-    draw_lines,
-    headed,
-    legend_below,
-    runs_text,
-    wide,
-)
+from bestarm_lab.figures.figures import draw_lines, headed, legend_below, runs_text, wide
 from bestarm_lab.figures.styles import CONVENTIONS, Style
-from bestarm_lab.figures.values import (
-    paired_effects,
-    summarise,
-)
+from bestarm_lab.figures.values import paired_effects, summarise
 from bestarm_studies.gpoo.series import FEEDBACKS, GPOO, KERNEL_VARIANCE, gpoo
 
 
@@ -40,7 +31,6 @@ def of_problem(readings: Mapping[str, Mapping[str, Any]]) -> dict[str, Series]:
 
 DELTA_SCALES = of_policy({f"c = {c}": partial(GPOO, delta_scale=float(c)) for c in (1, 2, 4, 8, 14, 28)})
 
-
 BETAS = of_policy(
     {
         **{f"θ = {theta}": partial(GPOO, theta=theta) for theta in (0.01, 0.1, 0.5)},
@@ -48,14 +38,12 @@ BETAS = of_policy(
     }
 )
 
-
 LENGTHSCALES = of_policy(
     {
         f"ℓ = {lengthscale}": partial(GPOO, kernel=Stationary("rbf", KERNEL_VARIANCE, lengthscale))
         for lengthscale in (0.01, 0.02, 0.05, 0.1)  # 0.01 is what makes f3
     }
 )
-
 
 ORDERS = of_policy(
     {
@@ -65,7 +53,6 @@ ORDERS = of_policy(
     }
 )
 
-
 FUNCTION_READINGS = of_problem(
     {
         "variance 0.005": {},
@@ -74,11 +61,9 @@ FUNCTION_READINGS = of_problem(
     }
 )
 
-
 FEEDBACK_READINGS = of_problem(
     {"representatives": {}, "whole cell": {"feedback": "average"}, "integral": {"feedback": "integral"}}
 )
-
 
 DELTA_RATIOS = {
     f"S = {size}, K = {arity}, δ = 14·{base}^-h": gpoo(

@@ -26,5 +26,5 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
             ),
         ),
         {"smoke": {"replications": 10}, "laptop": {"replications": 2000}},
-    ),
+    )
 }

@@ -15,5 +15,5 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
         partial(reward_rows),
         {"smoke": {"replications": 20}, "laptop": {"replications": 500}},
         data_files=DATA_FILES,
-    ),
+    )
 }
