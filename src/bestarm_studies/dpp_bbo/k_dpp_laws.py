@@ -1,7 +1,5 @@
 r"""Laws of k-DPPs on few points: sets and chains by enumeration, the largest determinant, and the k-DPP of I + M."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from math import comb
 

@@ -4,8 +4,6 @@ Hyper-parameters known beforehand, and what was run with them alone (the number 
 readings, since the paper learns them; so are searches that ask for one arm at a time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Figures of parts, one below the other, each with a legend of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

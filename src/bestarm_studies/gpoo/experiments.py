@@ -1,7 +1,5 @@
 """Profiles, metrics and problems that the experiments of several sections share."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any

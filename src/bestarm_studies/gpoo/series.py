@@ -1,7 +1,5 @@
 """Series of several sections: GPOO, its rivals as the paper sets them, and searches without a tree."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Trees of searches: every node and the posterior of f at chosen rounds, growth over many runs, pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

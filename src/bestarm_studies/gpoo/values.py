@@ -1,7 +1,5 @@
 """Plotted values of several sections: reward functions, regret over budgets and its paired differences."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

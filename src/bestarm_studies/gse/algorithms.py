@@ -1,7 +1,5 @@
 """The algorithms that the experiments share, the noise of the instances, and the scale of a run."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Values that claims of several sections compare."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

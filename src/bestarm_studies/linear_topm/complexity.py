@@ -12,8 +12,6 @@ References
    Table 2), Appendix A.2 (Tables 4 and 5).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple, get_args
 

@@ -5,8 +5,6 @@ References
 .. [1] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Section 5, Appendix B.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from bestarm_lab.datasets.registry import fetch

@@ -1,7 +1,5 @@
 """Linear instances of one difficulty in any number of arms and features, to see what grows with either."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from bestarm.problems.linear_bandit import LinearBandit

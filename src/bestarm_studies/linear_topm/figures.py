@@ -1,7 +1,5 @@
 """Figures of the Top-m paper: sample complexities over single runs, arms in the plane, ratios of constants."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -6,8 +6,6 @@ References
 .. [2] Soare, Lazaric, Munos. "Best-Arm Identification in Linear Bandits". NeurIPS 2014.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from bestarm.problems.linear_bandit import LinearBandit

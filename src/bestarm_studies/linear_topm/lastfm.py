@@ -6,8 +6,6 @@ References
    NeurIPS 2021.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from bestarm_lab.datasets.registry import fetch

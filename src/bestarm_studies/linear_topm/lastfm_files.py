@@ -9,8 +9,6 @@ References
    NeurIPS 2021; the files are of the authors' release, https://github.com/clreda/misspecified-top-m.
 """
 
-from __future__ import annotations
-
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path

@@ -6,8 +6,6 @@ References
    NeurIPS 2021.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

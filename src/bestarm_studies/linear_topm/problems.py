@@ -1,7 +1,5 @@
 """Problems and algorithms of the study's experiments, by name."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from bestarm.interface import FiniteProblem

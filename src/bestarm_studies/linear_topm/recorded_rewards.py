@@ -1,7 +1,5 @@
 """A bandit that replays recorded rewards: a pull returns an entry of a table at random."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self

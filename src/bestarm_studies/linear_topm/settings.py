@@ -3,8 +3,6 @@
 Angles are in radians; sigma, rewards and gaps are in units of reward.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from math import pi

@@ -1,7 +1,5 @@
 """Tables of the Top-m paper, and those that stand beside its figures, as texts for reading."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tables of FastXML's precision, and searches of them in batches of five and ten."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from bestarm_lab.experiments.computation import Computation

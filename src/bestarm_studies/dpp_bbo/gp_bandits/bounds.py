@@ -3,8 +3,6 @@
 LP-UCB: Gonzalez, Dai, Hennig and Lawrence, "Batch Bayesian Optimization via Local Penalization", AISTATS 2016.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import matplotlib.pyplot as plt

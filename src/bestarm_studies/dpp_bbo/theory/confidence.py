@@ -3,8 +3,6 @@
 GP-BUCB: Desautels, Krause and Burdick, JMLR 2014. EST: Wang, Zhou and Jegelka, AISTATS 2016.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial

@@ -4,8 +4,6 @@ The two-stage form of Theorem 3.2 is that of Desautels, Krause and Burdick, JMLR
 works, not checked in the text. Greedy sets: Nemhauser, Wolsey and Fisher, Mathematical Programming 1978.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial

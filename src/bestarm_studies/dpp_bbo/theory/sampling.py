@@ -1,7 +1,5 @@
 r"""Samples of a k-DPP by chains: how many steps they need, and what a sample and a batch cost."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence

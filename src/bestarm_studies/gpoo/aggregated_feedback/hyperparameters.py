@@ -1,7 +1,5 @@
 """Hyper-parameters from averages, fitted by GPy: its regression on a kernel of averages of points."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from typing import Any

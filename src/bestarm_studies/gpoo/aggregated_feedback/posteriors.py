@@ -1,7 +1,5 @@
 """Posteriors of three kinds of feedback (points, averages, integrals of cells), and what each says of a cell."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import matplotlib.pyplot as plt

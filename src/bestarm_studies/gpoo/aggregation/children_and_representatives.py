@@ -1,7 +1,5 @@
 """Figure 6: regret over K, the children of a cell, and S, its representatives."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Experiments on f3: Figures 5 and 6, the rivals, and the overall pattern."""
 
-from __future__ import annotations
-
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.series import Series

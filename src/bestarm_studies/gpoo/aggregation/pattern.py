@@ -1,7 +1,5 @@
 """The overall pattern of f: errors of the model against f and against f smoothed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Figure 5: trees over posteriors."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure

@@ -1,7 +1,5 @@
 """Deviations of the authors' code from the text, each alone and all together."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

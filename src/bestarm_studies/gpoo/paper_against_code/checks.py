@@ -1,7 +1,5 @@
 """Values that the claims on causes compare, and a check of single trees."""
 
-from __future__ import annotations
-
 from bestarm_lab.claims.cells import Value
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision

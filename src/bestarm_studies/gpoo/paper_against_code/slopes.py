@@ -1,7 +1,5 @@
 """Slopes of GPTree's modulus g(r), which sets how much f may vary in a cell."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Budgets from which on the mean regret stays low."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from bestarm.interface import FloatArray

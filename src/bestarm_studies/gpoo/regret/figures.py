@@ -1,7 +1,5 @@
 """Figure 4: reward functions over regret."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

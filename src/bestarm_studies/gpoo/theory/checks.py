@@ -1,7 +1,5 @@
 """Exact decisions on the statements of the analysis, and values that its claims compare."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -1,7 +1,5 @@
 """The cost of a run in multiplications (Remark 2)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The Lipschitz envelope of leaves below their b-values (Figure 2, caption)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any

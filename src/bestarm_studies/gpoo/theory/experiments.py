@@ -1,7 +1,5 @@
 """Experiments on the statements of the analysis."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from bestarm.policies.cells.gpoo import Gpoo

@@ -1,7 +1,5 @@
 """Single feedback as a special case: with S = 1 GPOO has the posterior of ordinary regression."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

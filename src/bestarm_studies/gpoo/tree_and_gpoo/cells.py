@@ -1,7 +1,5 @@
 """Leaves of a search with their bounds: Figures 1 and 2."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

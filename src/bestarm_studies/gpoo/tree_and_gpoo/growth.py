@@ -1,7 +1,5 @@
 """Growth of trees over many runs: how deep they are, and whether they begin breadth-first."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -1,7 +1,5 @@
 """Figure 3: which statement of Section 4 rests on which."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import matplotlib.pyplot as plt

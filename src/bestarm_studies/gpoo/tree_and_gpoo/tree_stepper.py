@@ -1,7 +1,5 @@
 """An interactive picture of a search over cells, round by round, for a notebook; without a browser it shows nothing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import matplotlib.pyplot as plt

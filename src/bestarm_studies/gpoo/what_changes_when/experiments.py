@@ -1,7 +1,5 @@
 """Experiments on settings and readings of GPOO, and on a square."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 

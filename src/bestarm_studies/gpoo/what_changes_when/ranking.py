@@ -1,7 +1,5 @@
 """Ranking of GPOO among the other algorithms under each setting."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

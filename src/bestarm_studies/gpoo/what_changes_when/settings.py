@@ -1,7 +1,5 @@
 """Settings of GPOO and other readings of the text, each with single and with average feedback."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Other designs and roundings, other η, times, and the example of clusters."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

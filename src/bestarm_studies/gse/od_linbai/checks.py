@@ -1,7 +1,5 @@
 """Chances of OD-LinBAI's first stage to lose the best arm, in closed form."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import integrate, stats
 

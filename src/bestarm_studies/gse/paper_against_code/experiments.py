@@ -1,7 +1,5 @@
 """Paper's text against authors' code, one difference at a time: the series "A | B" is A with the one change B."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

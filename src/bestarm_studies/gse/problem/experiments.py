@@ -1,7 +1,5 @@
 """Grids for δ, α and kernels: the figures take the best of them, found on other instances and with other noise."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any

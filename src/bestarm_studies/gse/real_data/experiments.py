@@ -1,7 +1,5 @@
 """Cars and measurements of a motor, drawn from tables: Figure 5."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from bestarm_lab.experiments.experiment import Experiment

@@ -4,8 +4,6 @@ Logarithms are to the base :math:`\eta=2` except where the text nests them; :mat
 Sections 4 and 7, Appendix D.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

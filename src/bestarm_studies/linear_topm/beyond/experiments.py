@@ -1,7 +1,5 @@
 """Experiments beyond the Top-m paper: larger problems, misspecification, real instances, other ε and m."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from typing import Any

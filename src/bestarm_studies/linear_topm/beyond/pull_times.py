@@ -1,7 +1,5 @@
 """Wall time of a pull against the size of the problem."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial

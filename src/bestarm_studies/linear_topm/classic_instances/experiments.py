@@ -1,7 +1,5 @@
 """The experiment on a classic instance: Figure 2."""
 
-from __future__ import annotations
-
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_studies.linear_topm.settings import BOTH, LOOKS, PI_3, classic_series, experiment

@@ -1,7 +1,5 @@
 """Checks of gaps and complexity constants."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Constants on random instances: Table 4."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from bestarm_lab.experiments.computation import Computation

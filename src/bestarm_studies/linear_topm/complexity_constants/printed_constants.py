@@ -1,7 +1,5 @@
 """Claims of the Top-m paper about complexity constants, decided by computing them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

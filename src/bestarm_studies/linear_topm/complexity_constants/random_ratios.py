@@ -1,7 +1,5 @@
 """Rows of Table 4 of the Top-m paper: complexity constants compared on random linear instances."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pandas as pd

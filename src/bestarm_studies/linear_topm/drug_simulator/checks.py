@@ -1,7 +1,5 @@
 """Checks and values of the drug simulator."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rewards of the drug simulator: Figure 5."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from bestarm_lab.experiments.computation import Computation

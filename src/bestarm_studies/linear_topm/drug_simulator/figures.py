@@ -1,7 +1,5 @@
 """Figure 5 of the Top-m paper: rewards of drugs, recorded and simulated, beside the baseline."""
 
-from __future__ import annotations
-
 import textwrap
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,5 @@
 """Checks behind the claims on the drug simulator (Appendix B of the Top-m paper)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

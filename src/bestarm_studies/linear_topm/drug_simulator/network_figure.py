@@ -1,7 +1,5 @@
 """A gene network as a picture: where its genes stand, and how its edges are drawn."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt

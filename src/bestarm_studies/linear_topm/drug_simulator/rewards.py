@@ -1,7 +1,5 @@
 """Tables of rewards from the drug simulator, as rows: one for each table, drug and patient."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -1,7 +1,5 @@
 """Figure 5 and Table 6 of the Top-m paper as numbers: rewards of drugs, hit ratios, separation, experiments."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

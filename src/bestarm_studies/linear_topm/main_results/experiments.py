@@ -1,7 +1,5 @@
 """Experiments on a classic, a hard and a real instance: Figure 1."""
 
-from __future__ import annotations
-
 from bestarm.policies.linear.gifa import LinGifa, Lucb, MLinGape
 from bestarm.policies.linear.lingame import LinGame
 from bestarm_lab.experiments.computation import Computation

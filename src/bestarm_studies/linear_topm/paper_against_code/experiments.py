@@ -1,7 +1,5 @@
 """Experiments that compare the paper's text with the authors' code: each difference alone and all together."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Effects of each difference between the Top-m paper and its authors' code, as values to plot."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Experiments on a random instance: Figure 3."""
 
-from __future__ import annotations
-
 from bestarm.policies.linear.gifa import LinGifa, MLinGape
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment

@@ -1,7 +1,5 @@
 """Checks of the lemmas and theorems on what was observed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

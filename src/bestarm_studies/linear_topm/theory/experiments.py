@@ -1,7 +1,5 @@
 """Experiments about the theory of the Top-m paper: runs under observation, and runs compared with Theorem 2."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

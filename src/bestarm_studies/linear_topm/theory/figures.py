@@ -1,7 +1,5 @@
 """Figures about the theory of the Top-m paper: the event of its proofs, and the bound of its Theorem 2."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np
