@@ -69,7 +69,6 @@ class AggregatedGP:
 
     def fit(self, points: FloatArray, rewards: FloatArray, averaging: FloatArray | None = None) -> Posterior:
         """Return the posterior given rewards of averages ([1]_, Equation 4).
-
         ``points`` (ndarray, shape (n, d) or (R, n, d)): X; ``rewards`` (ndarray, shape (t,) or (R, t)): Y; NaN is an
         evaluation that failed and teaches nothing, in any one replication alone; ``averaging`` (ndarray, shape (t, n)
         or (R, t, n)): A; by default every reward is that of one point. Raises ValueError for shapes that do not fit,
@@ -82,7 +81,6 @@ class AggregatedGP:
 @dataclass(frozen=True)
 class Posterior:
     r"""What is known of f after some rewards, for R replications; `update` returns a new one.
-
     ``gp``: the prior; ``points``, ``averaging`` (ndarray, shapes (R, n, d) and (R, t, n)): x and A; the rows of rewards
     that failed are 0; ``factor`` (ndarray, shape (R, t, t)): cholesky factor L of :math:`A k(X,X) A^\top+\sigma^2I`;
     ``rewards``, ``residuals`` (ndarray, shape (R, t)): Y, NaN where it failed, and :math:`L^{-1}Y`, 0 there."""
@@ -96,9 +94,7 @@ class Posterior:
 
     def update(self, points: FloatArray, rewards: FloatArray, averaging: FloatArray | None = None) -> Posterior:
         """Return the posterior after more rewards: rows are appended to L, O(t^2) each ([1]_, Appendix B).
-
-        Parameters are those of `AggregatedGP.fit`; ``averaging`` is over the new points alone.
-        """
+        Parameters are those of `AggregatedGP.fit`; ``averaging`` is over the new points alone."""
         n_replications, known, n_known = len(self.rewards), self.rewards.shape[1], self.points.shape[1]
         rewards = np.atleast_2d(np.asarray(rewards, dtype=np.float64))
         rewards = _replicated(
@@ -157,9 +153,7 @@ class Posterior:
 
     def predict(self, points: FloatArray, averaging: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Return the posterior means and variances of averages of f, each of shape (R, m); by default at the points.
-
-        A variance that rounding has made negative is 0.
-        """
+        A variance that rounding has made negative is 0."""
         points, averaging = self._targets(points, averaging)
         n_replications, m = averaging.shape[:2]
         means, variances = np.empty((n_replications, m)), np.empty((n_replications, m))
@@ -192,9 +186,7 @@ class Posterior:
         self, points: FloatArray, n_samples: int, streams: Streams, averaging: FloatArray | None = None
     ) -> FloatArray:
         """Return draws of averages of f, shape (R, n_samples, m), by Cholesky; jitter: 1e-10 of the prior variance.
-
-        The first draws do not depend on how many there are, nor do their first entries on the points that follow.
-        """
+        The first draws do not depend on how many there are, nor do their first entries on the points that follow."""
         if len(streams.replications) != len(self.rewards):
             raise ValueError(f"streams must have {len(self.rewards)} replications, got {len(streams.replications)}.")
         means = self.predict(points, averaging)[0]
@@ -259,10 +251,8 @@ def _finite(values: FloatArray, name: str) -> FloatArray:
 
 def observed_averages(partition: Partition, cells: IntArray, lengthscale: float) -> tuple[FloatArray, FloatArray]:
     """Return the points, shape (n, d), and the matrix A, shape (t, n), of the rewards of cells, shape (t,).
-
     Averages over whole cells have the nodes and the weights of a quadrature that is exact to rounding for functions
-    that vary on the scale of ``lengthscale``; a row of A for an integral sums to the cell's volume.
-    """
+    that vary on the scale of ``lengthscale``; a row of A for an integral sums to the cell's volume."""
     cells = np.asarray(cells)
     if partition.feedback == "representatives":
         return average_cells(partition, cells)

@@ -43,7 +43,6 @@ def _noisy_totals(
 @dataclass(frozen=True)
 class CellBandit:
     r"""Cells whose rewards are :math:`N(\bar F(X_{h,i}), \sigma^2)` ([1]_, Equation 1).
-
     ``label``: name of the instance; it keys the noise; ``function`` (callable): f: points of shape (n, d) to values of
     shape (n,). A `KernelExpansion` may hold one function a replication; ``partition``: the cells, and what is observed
     of a cell; ``sigma``: standard deviation of a reward, in units of f; ``optimum`` (tuple of (point, value)): where f
@@ -72,9 +71,7 @@ class CellBandit:
 
     def evaluate(self, x: FloatArray) -> FloatArray:
         """Return f at points of shape (..., d), shape (...), and refuse what is no value.
-
-        Where every replication has its own function, the leading axis of ``x`` is R.
-        """
+        Where every replication has its own function, the leading axis of ``x`` is R."""
         if self.has_own_functions:
             values = np.asarray(self.function(x), dtype=np.float64)
         else:
@@ -136,9 +133,7 @@ class CellBandit:
 
     def cell_values(self, cells: IntArray) -> FloatArray:
         """Return the average of f that a reward of each cell is about, shape (R, b).
-
-        With integral feedback it is the average as well, in units of f; rewards are the average times the volume.
-        """
+        With integral feedback it is the average as well, in units of f; rewards are the average times the volume."""
         if self.partition.feedback != "representatives":
             return self.cell_averages(cells)
         if self.has_own_functions:

@@ -23,7 +23,6 @@ from bestarm_studies.gpoo.cell_bandit import CellBandit
 @dataclass(frozen=True)
 class KernelExpansion:
     """A function in the span of a kernel, or one for each replication.
-
     ``kernel``: k; ``centres`` (ndarray, shape (n, d)): c_j; ``weights`` (ndarray, shape (n,) or (R, n)): the
     coefficients, shared or one set for each replication."""
 
@@ -61,10 +60,8 @@ def posterior_mean(kernel: Stationary, x: FloatArray, y: FloatArray, noise_varia
 
 def prior_draws(kernel: Stationary, centres: FloatArray, streams: Streams) -> KernelExpansion:
     """Return draws from the prior, one for each replication: exact at the centres, their interpolation between.
-
     The centres must lie closer than about a quarter of the length-scale for the draws to be the process's everywhere;
-    a jitter of 1e-10 of the variance keeps the factorisation stable.
-    """
+    a jitter of 1e-10 of the variance keeps the factorisation stable."""
     factor = np.linalg.cholesky(kernel.K(centres) + 1e-10 * kernel.variance * np.eye(len(centres)))
     key = streams.key("function")
     normals = np.array([[standard_normal(key, r, j, 0) for j in range(len(centres))] for r in streams.replications])
@@ -79,7 +76,6 @@ _VARIANCE = 0.1
 @dataclass(frozen=True)
 class Design:
     """How a reward function is made.
-
     ``name`` ({"f1", "f2", "f3"}): figure 4 left (similar maxima), Figure 4 right (periodic-like), Figures 5 and 6 (a
     narrow peak); ``lengthscale``: of the squared exponential kernel with variance 0.1 that makes the function;
     ``conditioning_variance``: noise variance of the given points. The paper calls 0.005 a standard deviation; read so,
@@ -146,9 +142,7 @@ def reward_function(
 
 def two_peaks(*, arity: int = 2, n_representatives: int = 1, sigma: float = 0.1) -> CellBandit:
     """Return a function on the unit square, beyond the paper: the posterior mean given eight points.
-
-    Two peaks differ by a tenth, as the two best ones of f1 do; the best point is found on a fine grid.
-    """
+    Two peaks differ by a tenth, as the two best ones of f1 do; the best point is found on a fine grid."""
     x = np.array([(0.2, 0.8), (0.75, 0.3), (0.1, 0.1), (0.9, 0.9), (0.5, 0.5), (0.2, 0.45), (0.5, 0.85), (0.45, 0.15)])
     y = np.array([0.98, 0.87, 0.1, 0.05, 0.1, 0.1, 0.05, 0.1])
     function = posterior_mean(Stationary("rbf", _VARIANCE, 0.15), x, y, 0.005)

@@ -126,7 +126,6 @@ def tree_rows(
     workers: int = 1,
 ) -> pd.DataFrame:
     """Return the trees of single runs of GPOO, before the reward of chosen rounds.
-
     ``searches`` (mapping of str to (Gpoo, partial of a problem)): by series; ``rounds`` (sequence of int): t; N + 1 is
     the tree after the last reward; ``conventions`` (sequence of {"as_written", "as_coded"}): whose algorithms and
     functions; ``first``: number of the first replication; ``posterior``: whether to add the posterior of f and the
@@ -155,9 +154,7 @@ def growth_rows(
     searches: Searches, replications: int, seed: int, *, conventions: Sequence[str] = ("as_written",), workers: int = 1
 ) -> pd.DataFrame:
     """Return how the tree of every run stands in every round: its leaves, its depth, and where the evaluation goes.
-
-    Parameters are those of `tree_rows`. The last round's evaluation is not made: it is N + 1.
-    """
+    Parameters are those of `tree_rows`. The last round's evaluation is not made: it is N + 1."""
     return of_all(_growth_of, searches, conventions, workers, replications, seed)
 
 
@@ -190,7 +187,6 @@ _NODE = ("depth", "leaf", "draws", "mean", "width", "delta", "bound", "truth", "
 
 def tree_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return trees as plotted values.
-
     ``rows``: rows of `bestarm_studies.gpoo.trees.tree_rows`. Returns columns of a figure's CSV. The panel names the
     round and what it shows: for "tree" x is the centre of a cell, low and high are its ends, and there is one row for
     each of ``depth, leaf, draws, mean, width, delta, bound, truth, chosen``; for "posterior" the statistics are

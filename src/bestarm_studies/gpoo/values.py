@@ -30,9 +30,7 @@ def regret_values(
     rows: Mapping[str, pd.DataFrame], profile: str, metrics: Mapping[str, str] | None = None
 ) -> pd.DataFrame:
     """Return mean and standard deviation of a regret over budgets, one panel for each frame of rows.
-
-    ``metrics`` maps panels to columns; by default every panel shows the aggregated regret.
-    """
+    ``metrics`` maps panels to columns; by default every panel shows the aggregated regret."""
     found = [
         summarise(
             frame, regret_of((metrics or {}).get(panel, "aggregated_regret")), x="budget", panel=panel, profile=profile
@@ -55,7 +53,6 @@ def difference_values(
     metrics: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Return paired differences of mean regret at every budget, with 95% intervals, one panel for each frame of rows.
-
     ``rows`` (mapping of str to DataFrame): panel to rows; ``lines``: series to (left, right): what is subtracted is on
     the right. Where a convention lacks one of the two, it has no such line; ``metrics`` (mapping of str to str): panel
     to column; by default every panel compares the aggregated regret."""

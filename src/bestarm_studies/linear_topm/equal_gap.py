@@ -9,7 +9,6 @@ def equal_gap_instance(
     n_arms: int, n_features: int, n_best: int, gap: float, sigma: float = 0.5, seed: int = 0
 ) -> LinearBandit:
     r"""Return arms with two means only: ``gap`` for the first ``n_best`` arms, 0 for the others.
-
     The mean is the first feature (:math:`\theta = e_1`); the other features are a random direction of length 1, which
     says nothing of the mean and lets arms share information. ``n_arms``, ``n_features``, ``n_best``: K, N (at least 2)
     and m; ``gap``: gap of every arm, in units of reward; ``sigma``: standard deviation of a reward; ``seed``: of the

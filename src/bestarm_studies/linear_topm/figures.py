@@ -29,7 +29,6 @@ def arms_figure(values: pd.DataFrame, *, title: str) -> Figure:
 
 def draw_sample_complexity(axis: Axes, rows: pd.DataFrame, values: pd.DataFrame, order: Sequence[str]) -> Axes:
     """Draw the distribution of the sample complexity of each algorithm: boxes over individual outcomes.
-
     ``rows``: one row per replication: ``series, pulls``; ``values``: statistics of the same rows: ``mean`` with its
     interval, ``error rate``, and ``authors' mean`` if recorded; ``order`` (sequence of str): series from top to bottom,
     as in the paper from left to right."""
@@ -72,7 +71,6 @@ def sample_complexity_figure(
     panels: Sequence[Panel], order: Sequence[Sequence[str]], *, title: str, setting: str = "", close_up: bool = False
 ) -> Figure:
     """Return a figure with one row for each panel of the paper and one column for each convention.
-
     ``panels`` (sequence of Panel): from top to bottom; ``order`` (sequence of sequence of str): series of each panel,
     in the paper's order; ``title``, ``setting``: the finding; where and how, written below it; ``close_up``: whether
     the axis of the pulls starts below the smallest value, not at zero."""
@@ -114,7 +112,6 @@ def real_figure(
     values: pd.DataFrame, order: Sequence[str], headings: Mapping[str, str], *, title: str, setting: str = ""
 ) -> Figure:
     """Return true means against linear predictions, and below them two statistics of the searches.
-
     ``values``: see `bestarm_studies.linear_topm.beyond.values.real_values`; ``order`` (sequence of str): algorithms;
     ``headings`` (mapping of str to str): of the panels ``a`` (true means), ``b`` (loss of the answer) and ``c``
     (pulls)."""
@@ -139,7 +136,6 @@ def real_figure(
 
 def ratio_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
     """Return the distributions of the ratio of two complexity constants, as written and as coded.
-
     ``values``: see `bestarm_studies.linear_topm.values.ratio_values`; sizes of the instance from top to bottom."""
     headings = {"as_written": "as written: columns, σ = 1/2", "as_coded": "as coded: spectral norm, σ = 1"}
     figure, axes = plt.subplots(1, 2, figsize=wide(1, 2.6), sharex=True, sharey=True)

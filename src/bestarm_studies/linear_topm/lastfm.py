@@ -37,7 +37,6 @@ def _size(name: str) -> tuple[int, int, float]:
 
 def lastfm_instance(name: str, as_it_is: bool, sigma: float = 0.5) -> MisspecifiedBandit:
     """Return an instance on real features, with Gaussian noise.
-
     ``name`` ({"lastfm-103", "lastfm-50", "drugs-linear"}): which arms. The drugs come without true means: theirs are
     the linear prediction and a deviation of the stated size that no linear model can absorb; ``as_it_is``: whether the
     means are the true ones, else their linear prediction; ``sigma``: standard deviation of a reward. Raises

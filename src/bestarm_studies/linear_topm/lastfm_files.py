@@ -22,7 +22,6 @@ from bestarm.interface import FloatArray
 @dataclass(frozen=True)
 class LinearRepresentation:
     """A linear model of some arms.
-
     ``features`` (ndarray, shape (n_arms, n_features)): features of the arms; ``theta`` (ndarray, shape (n_features,)):
     parameter of the linear prediction; ``truth`` (ndarray, shape (n_arms,), or None): true means, where the file has
     them."""
@@ -37,7 +36,6 @@ def read_linear_representation(
     path: Path, *, n_arms: int, n_features: int, with_truth: bool = True
 ) -> LinearRepresentation:
     """Read one file.
-
     ``path``: the ``.npz`` file; ``n_arms``, ``n_features``: the shape that it must have; ``with_truth``: whether it
     must hold the true means. Raises ValueError if it is no such file, lacks an array, or an array has another shape or
     an entry that is not finite."""

@@ -18,7 +18,6 @@ from bestarm_studies.linear_topm.equal_gap import equal_gap_instance
 @dataclass(frozen=True)
 class MisspecifiedBandit(LinearBandit):
     """A linear bandit whose means deviate from the linear prediction.
-
     ``label``, ``features``, ``theta``, ``sigma``: as of `LinearBandit`; the features are one set, shared by all
     replications; ``deviation`` (ndarray, shape (n_arms,)): what is added to the linear prediction of each arm, in units
     of reward; ``data`` ({"synthetic", "real", "stand-in"}): where the instance comes from. Raises ValueError if there
@@ -46,7 +45,6 @@ class MisspecifiedBandit(LinearBandit):
 
 def unexplained_deviation(features: FloatArray, level: float, seed: int = 0) -> FloatArray:
     """Return a random deviation that no linear model can absorb, scaled to a largest absolute value of ``level``.
-
     Raises ValueError if the arms are linearly independent, so that every vector of means is linear in the features."""
     if np.linalg.matrix_rank(features) == len(features):
         raise ValueError(f"the {len(features)} arms are linearly independent, so any means are linear in the features.")
@@ -59,10 +57,8 @@ def misspecified_instance(
     n_arms: int, n_features: int, n_best: int, gap: float, level: float, sigma: float = 0.5, seed: int = 0
 ) -> MisspecifiedBandit:
     """Return `equal_gap_instance` with a deviation of some level that no linear model can absorb.
-
     ``gap`` is that of the linear part. Every level of one seed has the same features and the same direction of the
-    deviation.
-    """
+    deviation."""
     bandit = equal_gap_instance(n_arms, n_features, n_best, gap, sigma, seed)
     deviation = unexplained_deviation(bandit.features, level, seed)
     return MisspecifiedBandit(

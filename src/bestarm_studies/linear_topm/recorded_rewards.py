@@ -30,7 +30,6 @@ def _recorded_totals(
 @dataclass(frozen=True)
 class RecordedRewards:
     """Arms that answer with a uniformly drawn entry of their column in a table of recorded rewards.
-
     ``label``: name of the instance; it keys the draws; ``features`` (ndarray, shape (n_arms, n_features)): arm
     features; ``table`` (ndarray, shape (n_records, n_arms)): recorded rewards, for example one row per patient and one
     column per drug; ``data`` ({"real", "stand-in"}): where the table comes from."""

@@ -53,7 +53,6 @@ def sample_complexity_values(
     rows: pd.DataFrame, panel: str, profile: str, recorded: Mapping[str, Any] | None = None
 ) -> pd.DataFrame:
     """Return the values of one panel of sample complexities, in the columns of a figure's CSV.
-
     ``rows``: final rows of an experiment: ``convention, series, replication, pulls, correct, stopped, data``;
     ``panel``, ``profile``: the panel's letter in the paper; the scale of the run; ``recorded``: ``n`` and, for each
     series, [mean, standard deviation, errors] of the authors' own runs. Returns mean with its 95% t-interval and
@@ -77,7 +76,6 @@ def sample_complexity_values(
 
 def agreement_with_recorded(rows: pd.DataFrame, recorded: Mapping[str, Any]) -> pd.DataFrame:
     """Compare our means as coded with the authors' recorded ones: one z-test a series.
-
     Returns ``series, ours, authors, ratio, z, p`` (two-sided, not yet adjusted for the number of tests)."""
     table = []
     for series, group in rows[rows["convention"] == "as_coded"].groupby("series", sort=False):
@@ -101,7 +99,6 @@ def agreement_with_recorded(rows: pd.DataFrame, recorded: Mapping[str, Any]) -> 
 
 def growth_exponents(rows: Mapping[float, pd.DataFrame]) -> pd.DataFrame:
     """Return by which power of the gap each series' mean sample complexity grows.
-
     ``rows`` (mapping of float to DataFrame): final rows for each gap, one convention; different gaps are different
     instances with independent noise. A gap at which a run was cut is left out. Returns ``series, slope, low, high,
     chi2, p, n``: weighted least squares of the log mean on the log gap, the weights from the means' standard errors;
@@ -146,7 +143,6 @@ def run_family(section: Section, points: Mapping[str, float | str]) -> pd.DataFr
 
 def split_series(rows: pd.DataFrame, symbol: str) -> pd.DataFrame:
     """Return rows whose series read ``name, symbol = number`` with the name as series and the number as x.
-
     Raises ValueError if a series does not read so."""
     parts = rows["series"].str.extract(rf"^(?P<series>.+), {symbol} = (?P<x>[\d.]+)$")
     if parts.isna().any(axis=None):

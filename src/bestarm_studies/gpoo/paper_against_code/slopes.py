@@ -19,7 +19,6 @@ def slope_values(
     growth: pd.DataFrame, slopes: Mapping[str, pd.DataFrame], controls: Mapping[str, pd.DataFrame], profile: str
 ) -> pd.DataFrame:
     """Return what the slope of GPTree's modulus does, as plotted values; x is the slope.
-
     ``growth``: rows of `bestarm_studies.gpoo.trees.growth_rows`, with series "GPTree, slope s"; ``slopes`` (mapping of
     str to DataFrame): function to rows of regret of the same series; ``controls`` (mapping of str to DataFrame):
     function to rows that have the series "GP-UCB on 64 cells". Returns panel "leaves": how many there are before the

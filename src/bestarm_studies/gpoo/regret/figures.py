@@ -45,7 +45,6 @@ def regret_figure(
     marks: str = "band",
 ) -> Figure:
     """Return the reward functions (row 1) over the regret of each convention (rows below), one column for each panel.
-
     ``functions`` (mapping of str to DataFrame): panel to `bestarm_studies.gpoo.values.function_values`; ``values``:
     plotted values with ``panel`` and ``convention``; statistics "mean" and "standard deviation"; ``order`` (sequence of
     str): series; ``titles`` (mapping of str to str): panel to heading; ``marks`` ({"band", "standard deviation"}): the

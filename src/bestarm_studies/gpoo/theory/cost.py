@@ -18,7 +18,6 @@ def cost_rows(
     problem: partial[DesignedBandit], replications: int, seed: int, *, budgets: Sequence[int], workers: int = 1
 ) -> pd.DataFrame:
     """Return the multiplications of whole runs of GPOO, counted and not timed.
-
     ``problem``: one function; ``replications``: runs; the first is counted; ``budgets`` (sequence of int): N. Returns
     ``replication, budget, multiplications``."""
 

@@ -34,7 +34,6 @@ from bestarm_studies.gpoo.theory.assumptions import largest_slopes, lipschitz_sc
 @dataclass
 class EventObserver(Observed):
     r"""GPOO under observation; it makes the same choices.
-
     Beside the policy's own tree it keeps the posterior of all cells down to depth :math:`h_{\max}+1`, the deepest that
     can be evaluated, and compares those down to :math:`h_{\max}` with the truth in every round. ``policy``: what
     searches; no replication may stop before another; ``problem``: what is searched, for the truth. ``largest_share``
@@ -86,7 +85,6 @@ def event_rows(
     searches: Mapping[str, tuple[partial[Gpoo], partial[CellBandit]]], replications: int, seed: int, *, workers: int = 1
 ) -> pd.DataFrame:
     r"""Return, for each run on a draw of the prior, whether the event held and how far the lemmas' bounds were used.
-
     ``searches`` (mapping of str to (partial of Gpoo, partial of prior_bandit)): by series. The scale of :math:`\delta`
     is given here: the one that Assumption 3 needs for the steepest of the drawn functions. Returns ``convention,
     series, replication, budget, regret``; ``event_share``, the largest :math:`|\mu-\bar F|/CI_t`; ``optimality_share``,

@@ -77,9 +77,7 @@ def setting_values(
     rows: pd.DataFrame, panel: str, profile: str, budgets: Sequence[int], metric: str = "aggregated_regret"
 ) -> pd.DataFrame:
     """Return mean regret with 95% intervals at some budgets; series are "S = s, setting", split into series and x.
-
-    The statistic is "N = budget".
-    """
+    The statistic is "N = budget"."""
     mine = rows[rows["budget"].isin(budgets)]
     found = summarise(mine, {"mean": (metric, "mean")}, panel="N = {budget}", profile=profile)
     parts = found["series"].str.split(", ", n=1, expand=True)
@@ -90,7 +88,6 @@ def setting_effects(
     found: Mapping[str, pd.DataFrame], references: Mapping[str, str], budget: int, panel: str, profile: str
 ) -> pd.DataFrame:
     """Return what each setting adds to GPOO's regret at one budget: paired differences with 95% intervals.
-
     ``found`` (mapping of str to DataFrame): what is varied to rows whose series are "S = s, setting"; ``references``
     (mapping of str to str): what is varied to the setting that the others are compared with; ``budget``: number of
     evaluations; ``panel``, ``profile``: function; scale. Returns columns of a figure's CSV: the series is "GPOO (S =
@@ -117,10 +114,8 @@ SIZE_STYLES = {"S = 1": Style("#0072B2", "s"), "S = 10": Style("#4B97E2", "o", "
 
 def settings_figure(values: pd.DataFrame, *, title: str, setting: str = "", x: str = "") -> Figure:
     """Return regret against a setting: a column for each function, a row for each convention.
-
     A marker for each S, filled at the last budget and open at the first. Settings that are "name = number" stand on
-    a logarithmic axis, joined by lines; others are categories.
-    """
+    a logarithmic axis, joined by lines; others are categories."""
     conventions = [c for c in CONVENTIONS if c in set(values["convention"])]
     panels = list(dict.fromkeys(values["panel"]))
     budgets = sorted(values["statistic"].unique(), key=lambda text: int(text.split()[-1]))

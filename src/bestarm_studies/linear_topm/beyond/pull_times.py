@@ -17,7 +17,6 @@ def pull_times(
     cells: Cells, replications: int, side_by_side: int, rounds: int, seed: int, workers: int = 1
 ) -> pd.DataFrame:
     """Return the time of a pull of every algorithm in every cell, measured several times.
-
     ``cells``: point on the axis (K or N) → the instance's constructor and the algorithms; ``replications``:
     measurements, each on other runs; ``side_by_side``: runs that advance together; ``rounds``: rounds that are timed in
     each measurement; ``seed``, ``workers``: seed of the project; processes, of which one is used, since others would

@@ -57,9 +57,7 @@ def no_worse(test: Test) -> Decision:
 
 def hard_where_worse(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
     """Return by instance whether H(UGapE) is above its median over all of a size, where the other constant is larger.
-
-    Elsewhere the value is missing. Instances are drawn again, as `complexity_ratios` draws them.
-    """
+    Elsewhere the value is missing. Instances are drawn again, as `complexity_ratios` draws them."""
     mine = rows[rows["series"] == test["size"]].set_index("replication")
     n_arms, n_best, n_features = (int(part.split("=")[1]) for part in test["size"].split(", "))
     constants, seed = [], project_seed()

@@ -18,9 +18,7 @@ Rows = Mapping[str, pd.DataFrame]
 
 def recorded_hit_ratios(test: Test, rows: Rows) -> Decision:
     """Compare the hit ratios of the recorded scores with those of the baseline at every rank that the test names.
-
-    Where the drugs are listed by these very scores they were chosen by the result, and the comparison tells nothing.
-    """
+    Where the drugs are listed by these very scores they were chosen by the result, and the comparison tells nothing."""
     frame = rows["drug_simulator"]
     ten = frame[frame["in_paper"] & (frame["convention"] == "as_coded")]
     holds, texts = True, []

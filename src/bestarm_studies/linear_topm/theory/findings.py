@@ -39,9 +39,7 @@ def frequency_interval(count: int, n: int) -> tuple[float, float]:
 
 def check_table(rows: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return how often each statement held: one line for each experiment and algorithm as written.
-
-    Lemmas 4 and 5 and Theorem 1 are counted on the runs in which their event held, as they are stated.
-    """
+    Lemmas 4 and 5 and Theorem 1 are counted on the runs in which their event held, as they are stated."""
     lines = []
     for name, frame in rows.items():
         for series, mine in frame[frame["convention"] == "as_written"].groupby("series", sort=False):
@@ -107,7 +105,6 @@ def n_rules_differed(rows: Sequence[pd.DataFrame]) -> int:
 
 def theorem_2(problem: FiniteProblem, policy: Any) -> tuple[float, float]:
     """Return the complexity constant of m-LinGapE and the bound on its sample complexity ([1]_, Theorem 2).
-
     Raises ValueError if the policy is not m-LinGapE with the largest-variance or the optimised rule."""
     if not isinstance(policy, Gifa) or policy.selection not in ("largest_variance", "both", "optimised"):
         raise ValueError(f"Theorem 2 says nothing of {policy.label!r}.")
@@ -126,10 +123,8 @@ def bound_values(
     rows: Mapping[str, pd.DataFrame], problems: Mapping[str, FiniteProblem], labels: Sequence[str], profile: str
 ) -> pd.DataFrame:
     """Return, for each experiment and m-LinGapE rule, constant, bound, mean sample complexity and slack.
-
     The slack is the bound divided by the sample complexity of a run. ``panel`` is the experiment and x the constant H.
-    An experiment is left out where its rows are of real data and its problem is the stand-in.
-    """
+    An experiment is left out where its rows are of real data and its problem is the stand-in."""
     table: list[dict[str, Any]] = []
     for name, problem in problems.items():
         frame = rows[name][rows[name]["convention"] == "as_written"]

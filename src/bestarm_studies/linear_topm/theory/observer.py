@@ -64,7 +64,6 @@ class MonitoredState(GifaState):
 
 class GifaObserver(Observed):
     """A gap-index focused algorithm under observation.
-
     ``policy``: the algorithm; its choices, random ties and recommendations are those that it makes unobserved;
     ``problem``: what is searched: one set of features and true means, the same for all replications. Raises ValueError
     if the means differ between replications."""

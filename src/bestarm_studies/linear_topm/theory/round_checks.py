@@ -98,11 +98,9 @@ def lemma_2_fails(
     gram: FloatArray, pulls: IntArray, lengths: FloatArray, differences: FloatArray, regulariser: float
 ) -> bool:
     r"""Return whether Lemma 2 as printed is false for some arm and some difference of two arms ([1]_).
-
     It says :math:`\|y\|_{V^{-1}} \leq \|y\| / \sqrt{N_a \|x_a\|^2 + \lambda}` for every arm a and every y, so the arm
     with the largest :math:`N_a \|x_a\|^2` decides. ``lengths`` holds :math:`\|x_a\|` and ``differences``
-    :math:`\|x_i - x_j\|`.
-    """
+    :math:`\|x_i - x_j\|`."""
     # the largest N_a |x_a|^2
     information = 0.0
     for a in range(len(pulls)):
