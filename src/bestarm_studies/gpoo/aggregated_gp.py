@@ -2,11 +2,6 @@ r"""Gaussian process regression from averages: rewards are :math:`Y=A f(X)+\epsi
 
 Used alone, for many replications at once; the search over cells has its own form of the same posterior
 (`bestarm.models.cell_posterior`), which the tests compare with this one.
-
-References
-----------
-.. [1] Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022. Equation 4, Appendix B.
-.. [2] Rasmussen, Williams. "Gaussian Processes for Machine Learning". MIT Press 2006. Algorithm 2.1.
 """
 
 from __future__ import annotations
@@ -29,7 +24,7 @@ _JITTER = 1e-10  # share of the prior variance that is added before a draw: a po
 
 
 def average_cells(partition: Partition, cells: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return the points, shape (t S, d), and the averaging matrix, shape (t, t S), of cells, shape (t,) ([1]_)."""
+    """Return the points, shape (t S, d), and the averaging matrix, shape (t, t S), of cells, shape (t,)."""
     points = partition.representatives(np.asarray(cells))
     t, s, d = points.shape
     return points.reshape(t * s, d), np.kron(np.eye(t), np.full((1, s), 1.0 / s))
@@ -68,7 +63,7 @@ class AggregatedGP:
         return Posterior(self, points, np.zeros((n_replications, 0, 0)), np.zeros((n_replications, 0, 0)), empty, empty)
 
     def fit(self, points: FloatArray, rewards: FloatArray, averaging: FloatArray | None = None) -> Posterior:
-        """Return the posterior given rewards of averages ([1]_, Equation 4).
+        """Return the posterior given rewards of averages (Equation 4).
         ``points`` (ndarray, shape (n, d) or (R, n, d)): X; ``rewards`` (ndarray, shape (t,) or (R, t)): Y; NaN is an
         evaluation that failed and teaches nothing, in any one replication alone; ``averaging`` (ndarray, shape (t, n)
         or (R, t, n)): A; by default every reward is that of one point. Raises ValueError for shapes that do not fit,
@@ -93,7 +88,7 @@ class Posterior:
     residuals: FloatArray
 
     def update(self, points: FloatArray, rewards: FloatArray, averaging: FloatArray | None = None) -> Posterior:
-        """Return the posterior after more rewards: rows are appended to L, O(t^2) each ([1]_, Appendix B).
+        """Return the posterior after more rewards: rows are appended to L, O(t^2) each (Appendix B).
         Parameters are those of `AggregatedGP.fit`; ``averaging`` is over the new points alone."""
         n_replications, known, n_known = len(self.rewards), self.rewards.shape[1], self.points.shape[1]
         rewards = np.atleast_2d(np.asarray(rewards, dtype=np.float64))
@@ -201,13 +196,13 @@ class Posterior:
 
     @property
     def log_marginal_likelihood(self) -> FloatArray:
-        """Log density of the rewards under the prior, shape (R,) ([2]_, Algorithm 2.1), of those that did not fail."""
+        """Log density of the rewards a priori, shape (R,), without failures (Rasmussen, Williams, Algorithm 2.1)."""
         logs = np.log(np.einsum("rtt->rt", self.factor)) + 0.5 * np.log(2.0 * np.pi)
         return -np.asarray((np.where(np.isnan(self.rewards), 0.0, logs) + 0.5 * self.residuals**2).sum(axis=1))
 
 
 def _new_row(factor: FloatArray, covariances: FloatArray, noise_variance: float, r: int) -> tuple[FloatArray, float]:
-    """Return the row that a new reward appends to L: l_21 by forward substitution, and l_22 ([1]_, Appendix B)."""
+    """Return the row that a new reward appends to L: l_21 by forward substitution, and l_22 (Appendix B)."""
     t = len(factor)
     l21 = np.asarray(solve_triangular(factor, covariances[:t], lower=True)) if t else np.zeros(0)
     variance = covariances[t] + noise_variance

@@ -1,9 +1,4 @@
-r"""Reward functions of the GPOO paper, one of two dimensions, and draws from the prior.
-
-References
-----------
-.. [1] Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022. Appendix E.
-"""
+"""Reward functions of the GPOO paper (Appendix E), one of two dimensions, and draws from the prior."""
 
 from __future__ import annotations
 
@@ -111,7 +106,7 @@ class Design:
 
 @dataclass(frozen=True)
 class DesignedBandit(CellBandit):
-    """A reward function of [1]_ with the design that it comes from."""
+    """A reward function of the paper with the design that it comes from."""
 
     design: Any = None
 
@@ -134,7 +129,7 @@ def reward_function(
     sigma: float = 0.1,
     n_points: int = 1000,
 ) -> DesignedBandit:
-    """Return f1, f2 or f3 of [1]_ on [0, 1]; the length-scale is 0.05, of f3 0.01, unless it is given."""
+    """Return f1, f2 or f3 of the paper on [0, 1]; the length-scale is 0.05, of f3 0.01, unless it is given."""
     design = Design(name, lengthscale or (0.01 if name == "f3" else 0.05), conditioning_variance, n_regions)
     partition = Partition(arity, n_representatives, feedback=feedback)
     return DesignedBandit(f"GPOO {name}", design.function(), partition, sigma, n_points=n_points, design=design)

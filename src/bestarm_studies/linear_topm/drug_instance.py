@@ -1,9 +1,4 @@
-"""The drug-repurposing instance of the Top-m paper: ten drugs whose rewards were recorded for eighteen patients.
-
-References
-----------
-.. [1] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Section 5, Appendix B.
-"""
+"""The drug-repurposing instance (Section 5, Appendix B): ten drugs, their rewards recorded for eighteen patients."""
 
 import numpy as np
 

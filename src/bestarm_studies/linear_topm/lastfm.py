@@ -1,9 +1,6 @@
 """Real Top-m instances whose linearity is approximate: Last.fm artists for one listener, and ten drugs.
 
-References
-----------
-.. [1] Réda, Tirinzoni, Degenne. "Dealing With Misspecification In Fixed-Confidence Linear Top-m Identification".
-   NeurIPS 2021.
+Réda, Tirinzoni, Degenne, "Dealing With Misspecification In Fixed-Confidence Linear Top-m Identification", NeurIPS 2021.
 """
 
 import numpy as np

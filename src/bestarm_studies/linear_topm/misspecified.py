@@ -1,9 +1,6 @@
 r"""Bandits whose mean rewards are not quite linear in the features: :math:`\mu_a = \theta^\top x_a + \eta_a`.
 
-References
-----------
-.. [1] Réda, Tirinzoni, Degenne. "Dealing With Misspecification In Fixed-Confidence Linear Top-m Identification".
-   NeurIPS 2021.
+Réda, Tirinzoni, Degenne, "Dealing With Misspecification In Fixed-Confidence Linear Top-m Identification", NeurIPS 2021.
 """
 
 from dataclasses import dataclass

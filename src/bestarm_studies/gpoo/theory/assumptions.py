@@ -1,9 +1,4 @@
-r"""Slopes and ranges of functions, and where Assumption 3 holds.
-
-References
-----------
-.. [1] Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022. Section 4.
-"""
+"""Slopes and ranges of functions, and where Assumption 3 holds (Section 4)."""
 
 from collections.abc import Mapping, Sequence
 

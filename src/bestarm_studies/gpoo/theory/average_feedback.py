@@ -1,9 +1,4 @@
-r"""The analysis of AVE-StoOO: the event of its means, Lemma 6, Theorem 3, and Azuma's inequality.
-
-References
-----------
-.. [1] Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022. Appendix C.
-"""
+"""The analysis of AVE-StoOO (Appendix C): the event of its means, Lemma 6, Theorem 3, and Azuma's inequality."""
 
 from collections.abc import Sequence
 from functools import partial

@@ -1,9 +1,4 @@
-r"""The event of GPOO's analysis on draws of the prior (Lemma 1), and the bounds that hold in it (Lemmas 3 and 4).
-
-References
-----------
-.. [1] Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022. Section 4.
-"""
+"""The event of GPOO's analysis on draws of the prior (Lemma 1), and the bounds that hold in it (Lemmas 3 and 4)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,9 +1,4 @@
-r"""The rate of the regret: near-optimality dimension, Theorem 1 and Corollary 1.
-
-References
-----------
-.. [1] Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022. Section 4, Appendix A.
-"""
+"""The rate of the regret (Section 4, Appendix A): near-optimality dimension, Theorem 1 and Corollary 1."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,7 +16,7 @@ from bestarm_studies.gpoo.checks import Test
 
 
 def near_optimality(problem: CellBandit, radius_factor: float) -> tuple[float, float]:
-    r"""Return (d, C): the near-optimality dimension of f on an interval, counted on a grid ([1]_, Definition 4).
+    r"""Return (d, C): the near-optimality dimension of f on an interval, counted on a grid (Definition 4).
     The largest number of disjoint balls of radius :math:`\eta\epsilon` with centres in :math:`\{f\geq f^*-\epsilon\}`
     is counted greedily for :math:`\epsilon\in[10^{-3}, 1]`; d is the slope of its logarithm against
     :math:`\log1/\epsilon`, at least 0, and C the smallest constant that then bounds every count. ``problem``: one

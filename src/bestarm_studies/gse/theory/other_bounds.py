@@ -1,6 +1,6 @@
 r"""The bound of GSE beside those of BayesGap, Peace and OD-LinBAI, and beside a lower bound.
 
-Logarithms are to the base :math:`\eta=2` except where the text nests them; :math:`\sigma=1`. Of [1]_, the paper:
+Logarithms are to the base :math:`\eta=2` except where the text nests them; :math:`\sigma=1`. Of the paper:
 Sections 4 and 7, Appendix D.
 """
 
@@ -24,7 +24,7 @@ def log_bounds_of_peace(d: int, log_arms: float, x: FloatArray, constant: float,
 
 
 def against_peace(test: Test) -> Decision:
-    """Decide whether Peace's bound is below Equation 2 only if K exceeds exp(exp(log d log log d)) ([1]_, D.2 (i))."""
+    """Decide whether Peace's bound is below Equation 2 only if K exceeds exp(exp(log d log log d)) (D.2 (i))."""
     x, failed, checked = np.logspace(0, 4, 400), [], 0
     for d in test["dimensions"]:
         threshold = float(np.exp(np.log(d) * np.log(np.log(d))))  # of log(K)
@@ -40,7 +40,7 @@ def against_peace(test: Test) -> Decision:
 
 
 def against_peace_g_optimal(test: Test) -> Decision:
-    """Decide whether Equation 3 is below Peace's bound under the G-optimal design for any budget ([1]_, D.2 (ii))."""
+    """Decide whether Equation 3 is below Peace's bound under the G-optimal design for any budget (D.2 (ii))."""
     x, failed, checked = np.logspace(0, 4, 400), [], 0  # x = B Δ² / (d log K)
     for d in test["dimensions"]:
         for exponent in test["exponents"]:
@@ -81,7 +81,7 @@ def against_od(test: Test) -> Decision:
 
 
 def against_od_few_arms(test: Test) -> Decision:
-    """Decide whether OD-LinBAI's bound is below GSE's where K < d(d+1)/2 ([1]_, D.3; Δ = 0.1)."""
+    """Decide whether OD-LinBAI's bound is below GSE's where K < d(d+1)/2 (D.3; Δ = 0.1)."""
     budget, ours_lower, checked = 10.0 ** np.linspace(2, 8, 121), 0, 0
     for d in test["dimensions"]:
         for n_arms in np.unique(np.geomspace(d, d * (d + 1) // 2 - 1, 6).astype(np.int64)):
@@ -93,7 +93,7 @@ def against_od_few_arms(test: Test) -> Decision:
 
 
 def od_corner_cases(test: Test) -> Decision:
-    """Decide whether GSE's bound falls below OD-LinBAI's in the four limits that Appendix D.3 lists ([1]_, Δ = 0.1)."""
+    """Decide whether GSE's bound falls below OD-LinBAI's in the four limits that Appendix D.3 lists (Δ = 0.1)."""
     far = range(1, 61)
     cases: dict[str, list[tuple[int, int, float]]] = {
         "q to infinity": [(4, q, 1e5) for q in range(10, 601, 10)],
@@ -131,7 +131,7 @@ def against_bayes_gap(test: Test) -> Decision:
 
 
 def near_optimal(test: Test) -> Decision:
-    """Decide whether, with d = K, Equation 3 has a lower bound's exponent up to a constant times log K ([1]_, 4.1).
+    """Decide whether, with d = K, Equation 3 has a lower bound's exponent up to a constant times log K (4.1).
     The lower bound is exp(-B / H), where H is the sum of 1/Δ² over all arms, the best one with the gap of the second;
     Equation 3 has B Δ_min² / (4 K log K). Gaps are equal, or 1, 2, 3, ... times the smallest."""
     holds, texts = True, []

@@ -1,9 +1,4 @@
-r"""A comparison of the recorded drug simulations with what can be computed again from the authors' files.
-
-References
-----------
-.. [1] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Appendix B.
-"""
+"""A comparison of the recorded drug simulations (Appendix B) with what the authors' files let compute again."""
 
 from typing import NamedTuple
 

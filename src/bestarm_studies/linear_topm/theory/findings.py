@@ -1,9 +1,4 @@
-"""Findings of the observer as tables and plotted values, beside what the Top-m paper proves.
-
-References
-----------
-.. [1] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Sections 3 and 4.
-"""
+"""Findings of the observer as tables and plotted values, beside what the Top-m paper proves (Sections 3 and 4)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,7 +22,7 @@ from bestarm_studies.linear_topm.values import split_series
 
 
 def on_event(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the runs in which the event of [1]_, Section 4.2, held at every round."""
+    """Return the runs in which the event of Section 4.2 held at every round."""
     return rows[rows["event_share"] <= 1.0]
 
 
@@ -104,7 +99,7 @@ def n_rules_differed(rows: Sequence[pd.DataFrame]) -> int:
 
 
 def theorem_2(problem: FiniteProblem, policy: Any) -> tuple[float, float]:
-    """Return the complexity constant of m-LinGapE and the bound on its sample complexity ([1]_, Theorem 2).
+    """Return the complexity constant of m-LinGapE and the bound on its sample complexity (Theorem 2).
     Raises ValueError if the policy is not m-LinGapE with the largest-variance or the optimised rule."""
     if not isinstance(policy, Gifa) or policy.selection not in ("largest_variance", "both", "optimised"):
         raise ValueError(f"Theorem 2 says nothing of {policy.label!r}.")

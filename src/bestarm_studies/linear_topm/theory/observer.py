@@ -3,10 +3,6 @@ r"""An observer of gap-index focused algorithms: checks, at every round, what th
 `GifaObserver` hands every call to the algorithm and changes nothing in it. After each choice the inequalities of the
 paper are evaluated on the state, for all replications at once, with the true means. Widths and indices are computed
 anew instead of being taken from the algorithm, so that an error of the algorithm would show.
-
-References
-----------
-.. [1] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Sections 3 and 4.
 """
 
 from dataclasses import dataclass, field
