@@ -9,6 +9,7 @@ import pandas as pd
 from bestarm_lab.claims.cells import Value
 
 Test = Mapping[str, Any]
+Rows = Mapping[str, pd.DataFrame]
 
 
 def wrong(rows: pd.DataFrame, test: Test) -> pd.DataFrame:

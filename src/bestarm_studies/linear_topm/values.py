@@ -85,15 +85,8 @@ def agreement_with_recorded(rows: pd.DataFrame, recorded: Mapping[str, Any]) -> 
         pulls = group["pulls"].astype(np.float64)
         z = (pulls.mean() - theirs) / np.sqrt(pulls.var(ddof=1) / len(pulls) + spread**2 / recorded["n"])
         p = 2.0 * stats.norm.sf(abs(z))
-        line = {
-            "series": series,
-            "ours": pulls.mean(),
-            "authors": theirs,
-            "ratio": pulls.mean() / theirs,
-            "z": z,
-            "p": p,
-        }
-        table.append(line)
+        line = {"series": series, "ours": pulls.mean(), "authors": theirs, "ratio": pulls.mean() / theirs}
+        table.append(line | {"z": z, "p": p})
     return pd.DataFrame(table)
 
 
@@ -131,14 +124,9 @@ def ratio_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     return summarise(rows[rows["convention"].isin(["as_written", "as_coded"])], kinds, profile=profile)
 
 
-def at_points(rows: Mapping[float | str, pd.DataFrame]) -> pd.DataFrame:
-    """Return the rows of several experiments as one frame with the point of each as x."""
-    return pd.concat([frame.assign(x=x) for x, frame in rows.items()], ignore_index=True)
-
-
 def run_family(section: Section, points: Mapping[str, float | str]) -> pd.DataFrame:
     """Return the rows of several experiments as one frame with the point of each as x."""
-    return at_points({x: section.rows(name) for name, x in points.items()})
+    return pd.concat([section.rows(name).assign(x=x) for name, x in points.items()], ignore_index=True)
 
 
 def split_series(rows: pd.DataFrame, symbol: str) -> pd.DataFrame:

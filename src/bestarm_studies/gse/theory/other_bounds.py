@@ -1,9 +1,10 @@
 r"""The bound of GSE beside those of BayesGap, Peace and OD-LinBAI, and beside a lower bound.
 
-Logarithms are to the base :math:`\eta=2` except where the text nests them; :math:`\sigma=1`. Of the paper:
+Logarithms are to the base :math:`\eta=2` except where the text nests them; :math:`\sigma=1`. Of [1]_, the paper:
 Sections 4 and 7, Appendix D.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -24,37 +25,30 @@ def log_bounds_of_peace(d: int, log_arms: float, x: FloatArray, constant: float,
 
 
 def against_peace(test: Test) -> Decision:
-    """Decide whether Peace's bound is below Equation 2 only if K exceeds exp(exp(log d log log d)) (D.2 (i))."""
+    """Decide whether Peace's bound is below Equation 2 only if K exceeds exp(exp(log d log log d)) ([1]_, D.2 (i))."""
+    thresholds = {d: float(np.exp(np.log(d) * np.log(np.log(d)))) for d in test["dimensions"]}  # of log(K)
+    return _below_peace(test, thresholds, "numbers of arms below the threshold")
+
+
+def against_peace_g_optimal(test: Test) -> Decision:
+    """Decide whether Equation 3 is below Peace's bound under the G-optimal design for any budget ([1]_, D.2 (ii))."""
+    return _below_peace(test, dict.fromkeys(test["dimensions"], np.inf), "pairs of d and K")  # x = B Δ² / (d log K)
+
+
+def _below_peace(test: Test, largest: Mapping[int, float], what: str) -> Decision:
+    """Compare GSE's bound with Peace's for each d and K, log(K) at most the ``largest`` of its d."""
     x, failed, checked = np.logspace(0, 4, 400), [], 0
-    for d in test["dimensions"]:
-        threshold = float(np.exp(np.log(d) * np.log(np.log(d))))  # of log(K)
+    for d, most in largest.items():
         for log_arms in np.log(d) * np.array(test["exponents"]):
-            if log_arms > threshold:
+            if log_arms > most:
                 continue
             ours, theirs = log_bounds_of_peace(d, log_arms, x, test["constant"], np.log2(d))
             telling = np.minimum(ours, theirs) < 0.0
             checked += 1
             if (theirs[telling] < ours[telling]).any():
                 failed.append(d)
-    return _lower_for(failed, checked, "numbers of arms below the threshold")
-
-
-def against_peace_g_optimal(test: Test) -> Decision:
-    """Decide whether Equation 3 is below Peace's bound under the G-optimal design for any budget (D.2 (ii))."""
-    x, failed, checked = np.logspace(0, 4, 400), [], 0  # x = B Δ² / (d log K)
-    for d in test["dimensions"]:
-        for exponent in test["exponents"]:
-            ours, theirs = log_bounds_of_peace(d, exponent * np.log(d), x, test["constant"], np.log2(d))
-            telling = np.minimum(ours, theirs) < 0.0
-            checked += 1
-            if (theirs[telling] < ours[telling]).any():
-                failed.append(d)
-    return _lower_for(failed, checked, "pairs of d and K")
-
-
-def _lower_for(failed: list[int], checked: int, what: str) -> Decision:
-    dimensions = ", ".join(map(str, dict.fromkeys(failed)))
     text = f"theirs is the lower one for some budget in {len(failed)} of {checked} {what}"
+    dimensions = ", ".join(map(str, dict.fromkeys(failed)))
     return Decision(not failed, text + (f": d = {dimensions}" if failed else ""))
 
 
@@ -81,7 +75,7 @@ def against_od(test: Test) -> Decision:
 
 
 def against_od_few_arms(test: Test) -> Decision:
-    """Decide whether OD-LinBAI's bound is below GSE's where K < d(d+1)/2 (D.3; Δ = 0.1)."""
+    """Decide whether OD-LinBAI's bound is below GSE's where K < d(d+1)/2 ([1]_, D.3; Δ = 0.1)."""
     budget, ours_lower, checked = 10.0 ** np.linspace(2, 8, 121), 0, 0
     for d in test["dimensions"]:
         for n_arms in np.unique(np.geomspace(d, d * (d + 1) // 2 - 1, 6).astype(np.int64)):
@@ -93,7 +87,7 @@ def against_od_few_arms(test: Test) -> Decision:
 
 
 def od_corner_cases(test: Test) -> Decision:
-    """Decide whether GSE's bound falls below OD-LinBAI's in the four limits that Appendix D.3 lists (Δ = 0.1)."""
+    """Decide whether GSE's bound falls below OD-LinBAI's in the four limits that Appendix D.3 lists ([1]_, Δ = 0.1)."""
     far = range(1, 61)
     cases: dict[str, list[tuple[int, int, float]]] = {
         "q to infinity": [(4, q, 1e5) for q in range(10, 601, 10)],
@@ -131,7 +125,7 @@ def against_bayes_gap(test: Test) -> Decision:
 
 
 def near_optimal(test: Test) -> Decision:
-    """Decide whether, with d = K, Equation 3 has a lower bound's exponent up to a constant times log K (4.1).
+    """Decide whether, with d = K, Equation 3 has a lower bound's exponent up to a constant times log K ([1]_, 4.1).
     The lower bound is exp(-B / H), where H is the sum of 1/Δ² over all arms, the best one with the gap of the second;
     Equation 3 has B Δ_min² / (4 K log K). Gaps are equal, or 1, 2, 3, ... times the smallest."""
     holds, texts = True, []

@@ -20,7 +20,7 @@ from bestarm_studies.linear_topm.theory.round_checks import ROUNDING, Choice, In
 
 # Findings of a run, in the order of `round_checks.check_round`, with their value before the first round:
 #   rounds           rounds that were checked
-#   event_share      largest (true gap - estimated gap) / width over rounds and pairs; the event of [1], Section 4.2,
+#   event_share      largest (true gap - estimated gap) / width over rounds and pairs; the event of Section 4.2
 #                    holds if it is at most 1
 #   good_share       the same over a best arm and an arm that is not within epsilon of them: the event of Definition 1
 #   lemma_1          rounds in which Lemma 1 failed
