@@ -17,9 +17,7 @@ from bestarm.partition import Partition
 from bestarm.streams import Streams, standard_normal
 
 _AT_ONCE = 128  # averages that are predicted together, which bounds the covariances in memory
-
 _DISTINGUISHABLE = 1e-11  # a conditional variance under this share of the variance has lost its digits to rounding
-
 _JITTER = 1e-10  # share of the prior variance that is added before a draw: a posterior covariance may be singular
 
 

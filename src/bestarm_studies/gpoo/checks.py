@@ -9,7 +9,6 @@ import pandas as pd
 from bestarm_lab.claims.cells import Value
 
 Test = Mapping[str, Any]
-
 Rows = Mapping[str, pd.DataFrame]
 
 

@@ -64,7 +64,6 @@ def prior_draws(kernel: Stationary, centres: FloatArray, streams: Streams) -> Ke
 
 
 Name = Literal["f1", "f2", "f3"]
-
 _VARIANCE = 0.1
 
 

@@ -19,7 +19,6 @@ from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.functions import DesignedBandit
 
 N_POINTS = 401  # where the posterior of f is written down
-
 Searches = Mapping[str, tuple[Gpoo, partial[DesignedBandit]]]
 
 
@@ -126,9 +125,8 @@ def tree_rows(
     workers: int = 1,
 ) -> pd.DataFrame:
     """Return the trees of single runs of GPOO, before the reward of chosen rounds.
-    ``searches`` (mapping of str to (Gpoo, partial of a problem)): by series; ``rounds`` (sequence of int): t; N + 1 is
-    the tree after the last reward; ``conventions`` (sequence of {"as_written", "as_coded"}): whose algorithms and
-    functions; ``first``: number of the first replication; ``posterior``: whether to add the posterior of f and the
+    ``searches``: by series; ``rounds``: t; N + 1 is the tree after the last reward; ``conventions``: whose algorithms
+    and functions; ``first``: number of the first replication; ``posterior``: whether to add the posterior of f and the
     observations in these rounds. Returns ``convention, series, replication``, and the columns of `node_rows` and
     `posterior_rows`."""
     return of_all(
@@ -179,9 +177,7 @@ _DRAWS = (
     ("evaluated once", "#009E73", "s"),
     ("evaluated more than once", "#C00000", "^"),
 )
-
 _CURVES = (("mean", "posterior", "mean"), ("f", "posterior", "truth"), ("observation", "observation", "mean"))
-
 _NODE = ("depth", "leaf", "draws", "mean", "width", "delta", "bound", "truth", "chosen")
 
 

@@ -112,9 +112,8 @@ def real_figure(
     values: pd.DataFrame, order: Sequence[str], headings: Mapping[str, str], *, title: str, setting: str = ""
 ) -> Figure:
     """Return true means against linear predictions, and below them two statistics of the searches.
-    ``values``: see `bestarm_studies.linear_topm.beyond.values.real_values`; ``order`` (sequence of str): algorithms;
-    ``headings`` (mapping of str to str): of the panels ``a`` (true means), ``b`` (loss of the answer) and ``c``
-    (pulls)."""
+    ``values``: see `bestarm_studies.linear_topm.beyond.values.real_values`; ``order``: algorithms; ``headings``: of the
+    panels ``a`` (true means), ``b`` (loss of the answer) and ``c`` (pulls)."""
     figure = plt.figure(figsize=wide(1, 5.4))
     grid = figure.add_gridspec(2, 2, width_ratios=[1, 1.7])
     truth, loss, pulls = (figure.add_subplot(place) for place in (grid[0, 0], grid[0, 1], grid[1, :]))

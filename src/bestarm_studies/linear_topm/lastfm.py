@@ -18,9 +18,8 @@ from bestarm_studies.linear_topm.misspecified import MisspecifiedBandit, unexpla
 @dataclass(frozen=True)
 class LinearRepresentation:
     """A linear model of some arms.
-    ``features`` (ndarray, shape (n_arms, n_features)): features of the arms; ``theta`` (ndarray, shape (n_features,)):
-    parameter of the linear prediction; ``truth`` (ndarray, shape (n_arms,), or None): true means, where the file has
-    them."""
+    ``features`` (shape (n_arms, n_features)): features of the arms; ``theta`` (shape (n_features,)): parameter of the
+    linear prediction; ``truth`` (shape (n_arms,), or None): true means, where the file has them."""
 
     features: FloatArray
     theta: FloatArray

@@ -26,7 +26,6 @@ HARD = partial(classic_instance, n_arms=3, n_best=1, omega=0.1)
 RANDOM = partial(published_random_instance)
 DRUGS = partial(drug_instance)
 STAND_IN_DRUGS = partial(stand_in_drug_instance)
-
 BOTH: Any = ("as_written", "as_coded")
 
 

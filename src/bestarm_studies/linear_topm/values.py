@@ -66,11 +66,12 @@ def sample_complexity_values(
     found = summarise(outcomes, kinds, panel=panel, profile=profile)
     coded = found[(found["convention"] == "as_coded") & (found["statistic"] == "mean")]
     theirs = []
-    for _, line in coded[coded["series"].isin(list(recorded or {}))].iterrows():
-        mean, spread, _ = (recorded or {})[line["series"]]
-        reach = 1.96 * spread / np.sqrt((recorded or {})["n"])
+    recorded = recorded or {}
+    for _, line in coded[coded["series"].isin(list(recorded))].iterrows():
+        (mean, spread, _), n = recorded[line["series"]], recorded["n"]
+        reach = 1.96 * spread / np.sqrt(n)
         authors = {"statistic": "authors' mean", "value": mean, "low": mean - reach, "high": mean + reach}
-        theirs.append({**line, **authors, "n": (recorded or {})["n"]})
+        theirs.append({**line, **authors, "n": n})
     return pd.concat([found, pd.DataFrame(theirs)], ignore_index=True) if theirs else found
 
 

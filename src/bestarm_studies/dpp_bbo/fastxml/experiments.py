@@ -14,7 +14,6 @@ FIGURES: dict[Dataset, tuple[str, str]] = {
     "Bibtex": ("Figure 2", "fig2_bibtex"),
     "Delicious": ("Figure 5", "fig5_delicious"),
 }
-
 EXPERIMENTS: dict[str, Experiment | Computation] = {}
 for _dataset, (_figure, _name) in FIGURES.items():
     EXPERIMENTS[TABLES[_dataset]] = Computation(

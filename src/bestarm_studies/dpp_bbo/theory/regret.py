@@ -297,35 +297,11 @@ def theorems_figure(
     """Return what two theorems say against the number of batches: above, the mean cumulative regret below Theorem 3.3's
     bound, on a logarithmic axis; below, the terms of Theorem 3.4's bracket and the bracket itself."""
 
-    def above(part: Any) -> None:
-        line_panels(
-            regrets,
-            [*order, *BOUND_STYLES],
-            figure=part,
-            statistic="regret",
-            titles={"regret": "Theorem 3.3"},
-            log="y",
-            styles=BOUND_STYLES,
-            x="batches T",
-            y="full cumulative regret",
-            title="",
-        )
-
-    def below(part: Any) -> None:
-        line_panels(
-            entropies,
-            list(TERM_STYLES),
-            figure=part,
-            statistic="mean",
-            titles={"Theorem 3.4": "Theorem 3.4"},
-            styles=TERM_STYLES,
-            reference=0.0,
-            reference_label="zero: less is impossible",
-            x="batches T",
-            y="nats",
-            title="",
-        )
-
+    drawn = partial(line_panels, x="batches T", title="")
+    above = partial(drawn, regrets, [*order, *BOUND_STYLES], statistic="regret", titles={"regret": "Theorem 3.3"})
+    above = partial(above, log="y", styles=BOUND_STYLES, y="full cumulative regret")
+    below = partial(drawn, entropies, list(TERM_STYLES), statistic="mean", titles={"Theorem 3.4": "Theorem 3.4"})
+    below = partial(below, styles=TERM_STYLES, y="nats", reference=0.0, reference_label="zero: less is impossible")
     words = [runs_text(pd.concat([regrets["n"], entropies["n"]])), "bars: 95% intervals", setting]
     return stacked([(2.6, above), (2.6, below)], title=title, setting="; ".join(filter(None, words)))
 

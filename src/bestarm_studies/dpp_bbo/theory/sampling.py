@@ -218,11 +218,11 @@ def cost_figure(samples: pd.DataFrame, batches: pd.DataFrame, *, title: str, set
     kinds = list(dict.fromkeys(samples["panel"]))
     names = {"B": "arms of a batch, B", "T": "batch T"}
 
-    def above(part: Any) -> None:
+    def above(figure: Any) -> None:
         line_panels(
             samples,
             list(SAMPLER_STYLES),
-            figure=part,
+            figure=figure,
             statistic="cost",
             titles={panel: panel.replace(": ", "\n") for panel in kinds},
             log="xy",
@@ -233,25 +233,13 @@ def cost_figure(samples: pd.DataFrame, batches: pd.DataFrame, *, title: str, set
             share_y=False,
             title="",
         )
-        for axis in part.axes:
+        for axis in figure.axes:
             axis.set_xticks([250, 1000, 4000], ["250", "1000", "4000"])
 
-    def below(part: Any) -> None:
-        panels = list(dict.fromkeys(batches["panel"]))
-        line_panels(
-            batches,
-            TIMED,
-            figure=part,
-            statistic="seconds",
-            titles=dict.fromkeys(panels, "one batch"),
-            log="xy",
-            marks="none",
-            x={panel: names.get(panel, panel) for panel in panels},
-            y="seconds",
-            title="",
-        )
-
-    return stacked([(2.6, above), (2.6, below)], title=title, setting=setting)
+    panels = list(dict.fromkeys(batches["panel"]))
+    xs, titles = {panel: names.get(panel, panel) for panel in panels}, dict.fromkeys(panels, "one batch")
+    below = partial(line_panels, batches, TIMED, statistic="seconds", titles=titles, x=xs, y="seconds", title="")
+    return stacked([(2.6, above), (2.6, partial(below, log="xy", marks="none"))], title=title, setting=setting)
 
 
 def chains_mix(test: Test, rows: Rows) -> Decision:

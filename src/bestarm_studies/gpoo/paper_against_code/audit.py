@@ -20,7 +20,6 @@ GPOO_DEVIATIONS: dict[str, dict[str, Any]] = {
     "late β": {"late_beta": True},
     "recommend at division": {"recommendation": "at_expansion"},
 }
-
 GPTREE_DEVIATIONS: dict[str, dict[str, Any]] = {
     "constants of the code": {"holder": 0.5, "slope": 0.1, "cell_ratio": 0.5, "cell_radius": 1.0},
     "β of the code": {"beta": "as_coded"},
@@ -30,13 +29,11 @@ GPTREE_DEVIATIONS: dict[str, dict[str, Any]] = {
     "first divided": {"first_divided": True},
     "exact comparisons": {"exact_ties": True},
 }
-
 STOOO_DEVIATIONS: dict[str, dict[str, Any]] = {
     "rule of the code": {"rule": "as_coded"},
     "first divided": {"recommendation": "first_divided"},
     "one evaluation less": {"one_evaluation_less": True},
 }
-
 FUNCTION_DEVIATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "f1": ("length-scale of f", {"lengthscale": 0.1}),
     "f2": ("regions of f", {"n_regions": 9}),

@@ -49,8 +49,7 @@ def rankings(
     settings: Mapping[str, Mapping[str, pd.DataFrame]], others: Mapping[str, pd.DataFrame], profile: str
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return `ranking_values` against `RIVALS` on every function, and `ranking_table` for each thing that is varied.
-    ``settings``: what is varied to function to rows; ``others`` (mapping of str to DataFrame): function to rows of the
-    rivals."""
+    ``settings``: what is varied to function to rows; ``others``: function to rows of the rivals."""
     values, tables = [], []
     for varied, rows in settings.items():
         mine = pd.concat([ranking_values(rows[f], others[f], RIVALS, f, profile) for f in rows], ignore_index=True)

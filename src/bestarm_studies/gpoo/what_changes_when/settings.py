@@ -28,21 +28,18 @@ def of_problem(readings: Mapping[str, Mapping[str, Any]]) -> dict[str, Series]:
 
 
 DELTA_SCALES = of_policy({f"c = {c}": partial(GPOO, delta_scale=float(c)) for c in (1, 2, 4, 8, 14, 28)})
-
 BETAS = of_policy(
     {
         **{f"θ = {theta}": partial(GPOO, theta=theta) for theta in (0.01, 0.1, 0.5)},
         "β of the code": partial(GPOO, beta="as_coded"),
     }
 )
-
 LENGTHSCALES = of_policy(
     {
         f"ℓ = {lengthscale}": partial(GPOO, kernel=Stationary("rbf", KERNEL_VARIANCE, lengthscale))
         for lengthscale in (0.01, 0.02, 0.05, 0.1)  # 0.01 is what makes f3
     }
 )
-
 ORDERS = of_policy(
     {
         "as read here": GPOO,
@@ -50,7 +47,6 @@ ORDERS = of_policy(
         "ties at random": partial(GPOO, random_ties=True),
     }
 )
-
 FUNCTION_READINGS = of_problem(
     {
         "variance 0.005": {},
@@ -58,11 +54,9 @@ FUNCTION_READINGS = of_problem(
         "nine regions": {"n_regions": 9},
     }
 )
-
 FEEDBACK_READINGS = of_problem(
     {"representatives": {}, "whole cell": {"feedback": "average"}, "integral": {"feedback": "integral"}}
 )
-
 DELTA_RATIOS = {
     f"S = {size}, K = {arity}, δ = 14·{base}^-h": gpoo(
         size, partial(GPOO, delta_ratio=round(1 / base, 12)), arity=arity

@@ -21,10 +21,9 @@ VARIANTS = {
 
 def complexity_rows(cells: Sequence[Sequence[int]], replications: int, seed: int, workers: int) -> pd.DataFrame:
     """Return whether H(m-LinGapE (2)) <= H(UGapE) on each random instance, for four readings of the table.
-    ``cells`` (sequence of (n_arms, n_best, n_features)): columns of the table; ``replications``: instances of each
-    cell; ``seed``, ``workers``: seed of the project; processes, on which the rows do not depend. Returns columns
-    ``convention, series, replication, normalisation, sigma, ratio, holds``; the ratio of the constants includes sigma
-    squared."""
+    ``cells``: columns of the table; ``replications``: instances of each cell; ``seed``, ``workers``: seed of the
+    project; processes, on which the rows do not depend. Returns columns ``convention, series, replication,
+    normalisation, sigma, ratio, holds``; the ratio of the constants includes sigma squared."""
     ratios = complexity_ratios(
         [Cell(*cell) for cell in cells], l1_designs, n_instances=replications, seed=seed, n_workers=workers
     )

@@ -124,7 +124,6 @@ CHECKS: dict[str, Check] = {
     "nine_eighths": Check(nine_eighths),
     "no_worse": Check(no_worse, {"sigma": "number", "epsilon": "number", "n_best": "any"}),
 }
-
 VALUES: dict[str, Value] = {
     "holds": Value("H(m-LinGapE (2)) at most H(UGapE)"),
     "hard_where_worse": Value(

@@ -94,7 +94,6 @@ CHECKS: dict[str, Check] = {
     "drug_misfit": Check(drug_misfit, {"printed": "number"}),
     "recorded_hit_ratios": Check(recorded_hit_ratios, {"experiments": "experiments", "ranks": "numbers"}),
 }
-
 VALUES: dict[str, Value] = {
     "hit_ratio_over_baseline": Value(
         "hit ratio minus that of the baseline", hit_ratio_over_baseline, needs={"ranks": "numbers"}

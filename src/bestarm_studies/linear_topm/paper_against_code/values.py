@@ -12,7 +12,6 @@ from bestarm_studies.linear_topm.values import error_values
 RATIO = "ratio of means"
 OF_INSTANCE = {"1(a)": "audit_fig1a", "1(b)": "audit_fig1b", "1(c)": "drugs"}
 LEAST = 0.02  # a change of less than 2% on every instance is named in the figure, not drawn
-
 Rows = Mapping[str, pd.DataFrame]
 
 

@@ -18,31 +18,19 @@ from bestarm.streams import Streams
 from bestarm_studies.linear_topm.complexity import gaps
 from bestarm_studies.linear_topm.theory.round_checks import ROUNDING, Choice, Instance, check_round
 
-# Findings of a run, in the order of `round_checks.check_round`, with their value before the first round:
-#   rounds           rounds that were checked
-#   event_share      largest (true gap - estimated gap) / width over rounds and pairs; the event of Section 4.2
-#                    holds if it is at most 1
-#   good_share       the same over a best arm and an arm that is not within epsilon of them: the event of Definition 1
-#   lemma_1          rounds in which Lemma 1 failed
-#   ugape_pulls      pulls when the rule of tau^UGapE held for the first time, NaN if it never did
-#   index_order      rounds in which a paired width exceeded the individual one, or that the classical one
-#   lemma_2          rounds in which Lemma 2 as printed failed for some arm and some difference of two arms
-#   lemma_4          rounds in which Lemma 4 failed
-#   lemma_5          rounds in which Lemma 5 failed
-#   lemma_5_share    largest ratio of the two sides of Lemma 5
-#   within_epsilon   1 if all arms of the answer are within epsilon of the m-th best, 0 if not, NaN without an answer
-FINDINGS: dict[str, float] = {
-    "rounds": 0.0,
+FINDINGS: dict[str, float] = {  # of a run, in the order of `round_checks.check_round`: values before the first round
+    "rounds": 0.0,  # that were checked
+    # largest (true gap - estimated gap) / width over rounds and pairs; the event of Section 4.2 is that it is at most 1
     "event_share": -np.inf,
-    "good_share": -np.inf,
-    "lemma_1": 0.0,
-    "ugape_pulls": np.nan,
-    "index_order": 0.0,
-    "lemma_2": 0.0,
-    "lemma_4": 0.0,
+    "good_share": -np.inf,  # over a best arm and one that is not within epsilon of them: the event of Definition 1
+    "lemma_1": 0.0,  # rounds in which Lemma 1 failed
+    "ugape_pulls": np.nan,  # when the rule of tau^UGapE held for the first time, NaN if it never did
+    "index_order": 0.0,  # rounds in which a paired width exceeded the individual one, or that the classical one
+    "lemma_2": 0.0,  # rounds in which Lemma 2 as printed failed for some arm and some difference of two arms
+    "lemma_4": 0.0,  # rounds in which Lemma 4 failed
     "lemma_5": 0.0,
-    "lemma_5_share": 0.0,
-    "within_epsilon": np.nan,
+    "lemma_5_share": 0.0,  # largest ratio of the two sides of Lemma 5
+    "within_epsilon": np.nan,  # 1 if all arms of the answer are within epsilon of the m-th best, 0 if not
 }
 
 
