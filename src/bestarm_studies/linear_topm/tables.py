@@ -1,6 +1,7 @@
 """Tables of the Top-m paper, and those that stand beside its figures, as texts for reading."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -53,7 +54,7 @@ def recorded_agreement(panels: Sequence[Panel]) -> pd.DataFrame:
 def agreement_table(agreement: pd.DataFrame) -> pd.DataFrame:
     """Return the comparison with the authors' recorded means, formatted, with Holm-adjusted p-values."""
     formats = {"ours": "{:.0f}", "authors": "{:.0f}", "ratio": "{:.3f}", "z": "{:+.2f}"}
-    texts = {name: agreement[name].map(form.format) for name, form in formats.items()}
+    texts: dict[str, Any] = {name: agreement[name].map(form.format) for name, form in formats.items()}
     texts["p (Holm)"] = [f"{p:.3f}" for p in multipletests(agreement["p"], method="holm")[1]]
     return agreement[["instance", "series"]].assign(**texts).reset_index(drop=True)
 

@@ -217,9 +217,9 @@ def confidence_figure(coverage: pd.DataFrame, maxima: pd.DataFrame, *, title: st
         "missed": "share of batches with\nan arm out of its interval",
         "inflation": "largest deviation over\nits value in the batch",
     }
-    given = {"styles": COVERAGE_STYLES, "marks": "band", "possible": dict.fromkeys(titles, (0.0, None))}
-    names = {name: name for name in titles}
-    above = partial(line_panels, coverage, list(COVERAGE_STYLES), statistic=names, titles=titles, title="", **given)
+    given: dict[str, Any] = {"x": "position in the batch", "title": "", "styles": COVERAGE_STYLES, "marks": "band"}
+    given |= {"statistic": {name: name for name in titles}, "possible": dict.fromkeys(titles, (0.0, None))}
+    above = partial(line_panels, coverage, list(COVERAGE_STYLES), titles=titles, **given)
 
     def below(figure: Any) -> None:
         line_panels(
@@ -239,7 +239,7 @@ def confidence_figure(coverage: pd.DataFrame, maxima: pd.DataFrame, *, title: st
     counts = pd.concat([coverage["n"], maxima["n"]])
     words = [runs_text(counts), "bands: 95% intervals, bars: quartiles", setting]
     return stacked(
-        [(2.9, partial(above, x="position in the batch")), (2.7, below)],
+        [(2.9, above), (2.7, below)],
         title=title,
         setting="; ".join(filter(None, words)),
     )

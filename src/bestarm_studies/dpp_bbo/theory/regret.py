@@ -297,11 +297,18 @@ def theorems_figure(
     """Return what two theorems say against the number of batches: above, the mean cumulative regret below Theorem 3.3's
     bound, on a logarithmic axis; below, the terms of Theorem 3.4's bracket and the bracket itself."""
 
-    drawn = partial(line_panels, x="batches T", title="")
-    above = partial(drawn, regrets, [*order, *BOUND_STYLES], statistic="regret", titles={"regret": "Theorem 3.3"})
-    above = partial(above, log="y", styles=BOUND_STYLES, y="full cumulative regret")
-    below = partial(drawn, entropies, list(TERM_STYLES), statistic="mean", titles={"Theorem 3.4": "Theorem 3.4"})
-    below = partial(below, styles=TERM_STYLES, y="nats", reference=0.0, reference_label="zero: less is impossible")
+    both: dict[str, Any] = {"x": "batches T", "title": ""}
+    of_regret = both | {"log": "y", "styles": BOUND_STYLES, "y": "full cumulative regret"}
+    of_terms = both | {
+        "styles": TERM_STYLES,
+        "y": "nats",
+        "reference": 0.0,
+        "reference_label": "zero: less is impossible",
+    }
+    titles = {"regret": "Theorem 3.3"}, {"Theorem 3.4": "Theorem 3.4"}
+    order = [*order, *BOUND_STYLES]
+    above = partial(line_panels, regrets, order, statistic="regret", titles=titles[0], **of_regret)
+    below = partial(line_panels, entropies, list(TERM_STYLES), statistic="mean", titles=titles[1], **of_terms)
     words = [runs_text(pd.concat([regrets["n"], entropies["n"]])), "bars: 95% intervals", setting]
     return stacked([(2.6, above), (2.6, below)], title=title, setting="; ".join(filter(None, words)))
 

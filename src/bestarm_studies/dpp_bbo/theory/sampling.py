@@ -237,9 +237,10 @@ def cost_figure(samples: pd.DataFrame, batches: pd.DataFrame, *, title: str, set
             axis.set_xticks([250, 1000, 4000], ["250", "1000", "4000"])
 
     panels = list(dict.fromkeys(batches["panel"]))
-    xs, titles = {panel: names.get(panel, panel) for panel in panels}, dict.fromkeys(panels, "one batch")
-    below = partial(line_panels, batches, TIMED, statistic="seconds", titles=titles, x=xs, y="seconds", title="")
-    return stacked([(2.6, above), (2.6, partial(below, log="xy", marks="none"))], title=title, setting=setting)
+    given: dict[str, Any] = {"log": "xy", "marks": "none", "y": "seconds", "title": ""}
+    given |= {"x": {panel: names.get(panel, panel) for panel in panels}, "titles": dict.fromkeys(panels, "one batch")}
+    below = partial(line_panels, batches, TIMED, statistic="seconds", **given)
+    return stacked([(2.6, above), (2.6, below)], title=title, setting=setting)
 
 
 def chains_mix(test: Test, rows: Rows) -> Decision:
