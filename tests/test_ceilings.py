@@ -9,7 +9,7 @@ CEILINGS = {  # lines of Python, or of YAML
     "src/bestarm_lab/**/*.py": 9_800,
     "src/bestarm_objectives/**/*.py": 3250,
     "src/bestarm_plain/**/*.py": 2000,
-    "src/bestarm_studies/**/*.py": 23_400,
+    "src/bestarm_studies/**/*.py": 21_900,
     "tests/**/*.py": 38_200,
     "src/bestarm_studies/**/*.yaml": 7500,
 }

@@ -13,8 +13,8 @@ from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.metrics import correct, simple_regret
+from bestarm_studies.linear_topm.drug_instance import RecordedRewards
 from bestarm_studies.linear_topm.instances import classic_instance
-from bestarm_studies.linear_topm.recorded_rewards import RecordedRewards
 
 SEED = 20261120
 METRICS = {"correct": correct, "simple_regret": simple_regret}

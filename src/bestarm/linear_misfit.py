@@ -72,9 +72,13 @@ def linear_misfit(features: ArrayLike, arms: ArrayLike, totals: ArrayLike, count
         raise ValueError(f"arms must be rows of features, 0 to {len(x) - 1}, got {chosen.min()} to {chosen.max()}.")
     kept = np.isfinite(sums) & (pulls > 0)
     chosen, sums, pulls = chosen[kept].astype(np.int64), sums[kept], pulls[kept]
-    return tallied_misfit(x, np.stack([
-        np.bincount(chosen, weights, len(x)) for weights in (pulls, sums, sums**2 / pulls, np.ones_like(sums))
-    ], axis=1))  # fmt: skip
+    return tallied_misfit(
+        x,
+        np.stack(
+            [np.bincount(chosen, weights, len(x)) for weights in (pulls, sums, sums**2 / pulls, np.ones_like(sums))],
+            axis=1,
+        ),
+    )
 
 
 def tallied_misfit(features: FloatArray, tally: FloatArray) -> Misfit:

@@ -5,8 +5,8 @@ designs), `cells` (a divided box), `gaussian` (posteriors) or `network` (a netwo
 batched or checked: to use an algorithm take its constructor in `bestarm`, to understand it read the page. Both make the
 same decisions from the same draws, which the tests compare pull by pull. A page takes the arms and a function that
 gives rewards, such as ``lucb(np.eye(5), pull, 2, sigma=1.0)``, and returns its answer; settings have the names of
-`bestarm`. Equal values go to the first arm; ``argmax``, ``order``, ``uniform`` and ``draws`` put other draws in the
-place of a page's.
+`bestarm`. Equal values go to the first arm; ``argmax``, ``order``, ``uniform`` and ``draws`` replace
+a page's draws.
 
 ========================= ================== ==========================================================
 constructor of `bestarm`  page               algorithm

@@ -9,9 +9,8 @@ from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.streams import Streams
 from bestarm_lab.datasets.registry import available
 from bestarm_objectives.drug.files import DRUGS
-from bestarm_studies.linear_topm.drug_instance import DATA_FILES, drug_instance, stand_in_drug_instance
+from bestarm_studies.linear_topm.drug_instance import DATA_FILES, RecordedRewards, drug_instance, stand_in_drug_instance
 from bestarm_studies.linear_topm.instances import classic_instance, published_random_instance
-from bestarm_studies.linear_topm.recorded_rewards import RecordedRewards
 
 SEED = 20261120
 

@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 from bestarm.guards import protocol
@@ -39,8 +40,7 @@ def _say(what: str, thread: int, shown: list[Any]) -> None:
     level = logging.WARNING if _watched() else logging.INFO
     _log.log(level, "bestarm: %s takes more than %.0f s%s.", what, AFTER, why)
     if _in_notebook():
-        from IPython.display import display
-
+        display = import_module("IPython.display").display
         text = {"text/plain": f"bestarm: {what} takes more than {AFTER:.0f} s{why}."}
         shown.append(display(text, raw=True, display_id=True))
 

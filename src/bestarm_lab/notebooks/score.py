@@ -100,10 +100,13 @@ def score_figure(
     heads = values.drop_duplicates("id")
     n = [max((table["study"] == study).sum() for table in (heads, overview)) for study in names]  # bars stand beside
     figure, axes = plt.subplots(
-        *(len(names), 2), figsize=(8.0, 0.9 + 0.2 * sum(n) + 0.25 * len(n)), layout="constrained", sharex="col",
+        *(len(names), 2),
+        figsize=(8.0, 0.9 + 0.2 * sum(n) + 0.25 * len(n)),
+        layout="constrained",
+        sharex="col",
         squeeze=False,
         gridspec_kw={"height_ratios": [k + 1 for k in n], "width_ratios": [2.3, 1]},
-    )  # fmt: skip
+    )
     for (study, name), rows, (left, right) in zip(names.items(), n, axes, strict=True):
         _claims(left, values[values["study"] == study], comparisons[study])
         left.set_title(name, loc="left", fontsize=9, fontweight="bold", x=0.0)

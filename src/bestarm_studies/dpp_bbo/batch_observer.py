@@ -1,7 +1,5 @@
 r"""An observer of batched searches: what a batch was worth, how spread out it was, and how its region looked."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 

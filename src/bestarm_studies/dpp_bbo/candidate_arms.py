@@ -1,7 +1,5 @@
 """Finitely many candidates of a function whose maximum is known beyond them, and the regret of a recommendation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """Values that claims compare: regrets from the maximum of the domain, as the paper counts them, or from candidates."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Searches of an objective, in panels of the paper's figures or otherwise, and computed rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Functions drawn from the prior of the search's own model, where the paper's theorems hold, and their kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

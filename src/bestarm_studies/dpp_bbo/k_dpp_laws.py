@@ -1,7 +1,5 @@
 r"""Laws of k-DPPs on few points: sets and chains by enumeration, the largest determinant, and the k-DPP of I + M."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from math import comb
 
@@ -26,7 +24,6 @@ def log_determinants(kernel: FloatArray, sets: IntArray) -> FloatArray:
 
 def subset_law(kernel: FloatArray, k: int) -> tuple[IntArray, FloatArray]:
     """Return all sets of size k, shape (N, k), and their probabilities, by enumeration.
-
     Raises ValueError for a kernel that is not positive semi-definite, more than two million sets, or k above the rank.
     """
     kernel = check_kernel(kernel, k, 1)[0]
@@ -43,7 +40,6 @@ def subset_law(kernel: FloatArray, k: int) -> tuple[IntArray, FloatArray]:
 
 def max_determinant(kernel: FloatArray, k: int, most: int = 20_000_000) -> IntArray:
     """Return the set with the largest determinant, in ascending order, shape (k,), by branch and bound.
-
     A branch is cut where its determinant times the largest conditional variances left, which bound the rest by
     Hadamard's inequality, is not above the best set so far; the first of these is the greedy set. Raises ValueError for
     a bad kernel, k above the rank, or more than ``most`` branches."""
@@ -85,7 +81,6 @@ def distances(moves: FloatArray, law: FloatArray, start: int, n_steps: int) -> F
 
 def low_rank(kernel: FloatArray, tolerance: float = 1e-12) -> FloatArray:
     """Return F, shape (rank, n), with F^T F equal to the kernel up to ``tolerance`` of its trace: pivoted Cholesky.
-
     Raises ValueError for a kernel that is not positive semi-definite."""
     kernel = check_kernel(kernel, 1, 1)[0]
     check_definite(kernel[None])
@@ -112,10 +107,8 @@ def _pivoted(kernel: FloatArray, tolerance: float) -> tuple[FloatArray, int]:
 
 def mixture_law(values: FloatArray, n: int, k: int) -> FloatArray:
     r"""Return the law of j, the points that :math:`M` chooses in a k-DPP of :math:`I+M`, shape (k + 1,).
-
     The weight of j is :math:`e_j(M)\binom{n-j}{k-j}`, because :math:`\det(I+M)_S=\sum_{T\subseteq S}\det M_T`.
-    The other k - j points are uniform. ``values`` are the positive eigenvalues of M, of size n.
-    """
+    The other k - j points are uniform. ``values`` are the positive eigenvalues of M, of size n."""
     j = np.arange(k + 1)
     logs = log_elementary(values, k) + gammaln(n - j + 1) - gammaln(k - j + 1) - gammaln(n - k + 1)
     return np.asarray(np.exp(logs - logsumexp(logs)))
@@ -123,7 +116,6 @@ def mixture_law(values: FloatArray, n: int, k: int) -> FloatArray:
 
 def sample_mixture(factor: FloatArray, k: int, streams: Streams, item: int = 0) -> IntArray:
     """Return one sample for each replication of the k-DPP of I + F^T F, shape (R, k), exact and without I + M.
-
     Time is O(n r^2) for each factor of rank r, then O(n k^2) for each replication. ``factor`` (ndarray, shape (rank,
     n)): F, of all replications, see `low_rank`; ``k``, ``streams``, ``item``: as in `sample_exact`. Raises ValueError
     if k is not from 1 to n."""
@@ -154,8 +146,6 @@ def sample_mixture(factor: FloatArray, k: int, streams: Streams, item: int = 0) 
 
 def informative(kernel: FloatArray, sets: IntArray) -> FloatArray:
     r"""Return how many points of sets M chose on average, if the kernel is I + M: :math:`k-\mathrm{tr}L_S^{-1}`.
-
-    Its mean over samples is the mean of the law of `mixture_law`; the rest of a batch is uniform. ``sets`` (..., k).
-    """
+    Its mean over samples is the mean of the law of `mixture_law`; the rest of a batch is uniform. ``sets`` (..., k)."""
     inverse = np.linalg.inv(kernel[sets[..., :, None], sets[..., None, :]])
     return np.asarray(sets.shape[-1] - np.einsum("...ii->...", inverse))

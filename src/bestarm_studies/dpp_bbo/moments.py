@@ -4,8 +4,6 @@ A *moment* is a search between two batches, with the next batch chosen: its rewa
 model hold the arms of the batch one after the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

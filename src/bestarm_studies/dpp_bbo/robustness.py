@@ -4,8 +4,6 @@ Hyper-parameters known beforehand, and what was run with them alone (the number 
 readings, since the paper learns them; so are searches that ask for one arm at a time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 import pandas as pd
@@ -54,7 +52,6 @@ def _recommends(words: str, column: str) -> OpenChoice:
 
 _NO_UCB_WIDTH = ("B-EST", "EST-DPP-MAX", "EST-DPP-SAMPLE", "EST-UNIFORM", "LP-UCB")
 _NO_REGION = ("GP-BUCB", "B-EST", "LP-UCB")
-
 CHOICES = (
     _recommends("recommends the best observed mean", "by_observed_mean"),
     _recommends("recommends the best observed reward", "by_observed_reward"),

@@ -1,7 +1,5 @@
 """The series of the DPP-BBO paper's figures, its controls, and the models that all searches of an objective share."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -3,8 +3,6 @@
 Sources: Lizotte, PhD thesis, University of Alberta, 2008; the mixture, Anderson, Moore and Cohn, ICML 2000.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Values of the DPP-BBO paper's figures: regrets batch by batch, differences of searches, and tables of both."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

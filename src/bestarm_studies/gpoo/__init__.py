@@ -6,7 +6,7 @@ deviation of the authors' code at a time. ``what_changes_when``: settings that t
 module a statement. ``verdicts``: the table of all claims.
 
 The root has what sections share: reward functions, the bandit over cells, series, trees of finished searches, Gaussian
-processes of averages, values of regret. Figures and equations that a docstring names are the paper's.
+processes of averages, values of regret. What a docstring names (figures, equations, sections) is the paper's.
 """
 
 NOTEBOOKS = (

@@ -2,11 +2,6 @@ r"""Gaussian process regression from averages: rewards are :math:`Y=A f(X)+\epsi
 
 Used alone, for many replications at once; the search over cells has its own form of the same posterior
 (`bestarm.models.cell_posterior`), which the tests compare with this one.
-
-References
-----------
-.. [1] Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022. Equation 4, Appendix B.
-.. [2] Rasmussen, Williams. "Gaussian Processes for Machine Learning". MIT Press 2006. Algorithm 2.1.
 """
 
 from __future__ import annotations
@@ -22,16 +17,12 @@ from bestarm.partition import Partition
 from bestarm.streams import Streams, standard_normal
 
 _AT_ONCE = 128  # averages that are predicted together, which bounds the covariances in memory
-
-
 _DISTINGUISHABLE = 1e-11  # a conditional variance under this share of the variance has lost its digits to rounding
-
-
 _JITTER = 1e-10  # share of the prior variance that is added before a draw: a posterior covariance may be singular
 
 
 def average_cells(partition: Partition, cells: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return the points, shape (t S, d), and the averaging matrix, shape (t, t S), of cells, shape (t,) ([1]_)."""
+    """Return the points, shape (t S, d), and the averaging matrix, shape (t, t S), of cells, shape (t,)."""
     points = partition.representatives(np.asarray(cells))
     t, s, d = points.shape
     return points.reshape(t * s, d), np.kron(np.eye(t), np.full((1, s), 1.0 / s))
@@ -70,8 +61,7 @@ class AggregatedGP:
         return Posterior(self, points, np.zeros((n_replications, 0, 0)), np.zeros((n_replications, 0, 0)), empty, empty)
 
     def fit(self, points: FloatArray, rewards: FloatArray, averaging: FloatArray | None = None) -> Posterior:
-        """Return the posterior given rewards of averages ([1]_, Equation 4).
-
+        """Return the posterior given rewards of averages (Equation 4).
         ``points`` (ndarray, shape (n, d) or (R, n, d)): X; ``rewards`` (ndarray, shape (t,) or (R, t)): Y; NaN is an
         evaluation that failed and teaches nothing, in any one replication alone; ``averaging`` (ndarray, shape (t, n)
         or (R, t, n)): A; by default every reward is that of one point. Raises ValueError for shapes that do not fit,
@@ -84,7 +74,6 @@ class AggregatedGP:
 @dataclass(frozen=True)
 class Posterior:
     r"""What is known of f after some rewards, for R replications; `update` returns a new one.
-
     ``gp``: the prior; ``points``, ``averaging`` (ndarray, shapes (R, n, d) and (R, t, n)): x and A; the rows of rewards
     that failed are 0; ``factor`` (ndarray, shape (R, t, t)): cholesky factor L of :math:`A k(X,X) A^\top+\sigma^2I`;
     ``rewards``, ``residuals`` (ndarray, shape (R, t)): Y, NaN where it failed, and :math:`L^{-1}Y`, 0 there."""
@@ -97,10 +86,8 @@ class Posterior:
     residuals: FloatArray
 
     def update(self, points: FloatArray, rewards: FloatArray, averaging: FloatArray | None = None) -> Posterior:
-        """Return the posterior after more rewards: rows are appended to L, O(t^2) each ([1]_, Appendix B).
-
-        Parameters are those of `AggregatedGP.fit`; ``averaging`` is over the new points alone.
-        """
+        """Return the posterior after more rewards: rows are appended to L, O(t^2) each (Appendix B).
+        Parameters are those of `AggregatedGP.fit`; ``averaging`` is over the new points alone."""
         n_replications, known, n_known = len(self.rewards), self.rewards.shape[1], self.points.shape[1]
         rewards = np.atleast_2d(np.asarray(rewards, dtype=np.float64))
         rewards = _replicated(
@@ -159,9 +146,7 @@ class Posterior:
 
     def predict(self, points: FloatArray, averaging: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Return the posterior means and variances of averages of f, each of shape (R, m); by default at the points.
-
-        A variance that rounding has made negative is 0.
-        """
+        A variance that rounding has made negative is 0."""
         points, averaging = self._targets(points, averaging)
         n_replications, m = averaging.shape[:2]
         means, variances = np.empty((n_replications, m)), np.empty((n_replications, m))
@@ -194,9 +179,7 @@ class Posterior:
         self, points: FloatArray, n_samples: int, streams: Streams, averaging: FloatArray | None = None
     ) -> FloatArray:
         """Return draws of averages of f, shape (R, n_samples, m), by Cholesky; jitter: 1e-10 of the prior variance.
-
-        The first draws do not depend on how many there are, nor do their first entries on the points that follow.
-        """
+        The first draws do not depend on how many there are, nor do their first entries on the points that follow."""
         if len(streams.replications) != len(self.rewards):
             raise ValueError(f"streams must have {len(self.rewards)} replications, got {len(streams.replications)}.")
         means = self.predict(points, averaging)[0]
@@ -211,13 +194,13 @@ class Posterior:
 
     @property
     def log_marginal_likelihood(self) -> FloatArray:
-        """Log density of the rewards under the prior, shape (R,) ([2]_, Algorithm 2.1), of those that did not fail."""
+        """Log density of the rewards a priori, shape (R,), without failures (Rasmussen, Williams, Algorithm 2.1)."""
         logs = np.log(np.einsum("rtt->rt", self.factor)) + 0.5 * np.log(2.0 * np.pi)
         return -np.asarray((np.where(np.isnan(self.rewards), 0.0, logs) + 0.5 * self.residuals**2).sum(axis=1))
 
 
 def _new_row(factor: FloatArray, covariances: FloatArray, noise_variance: float, r: int) -> tuple[FloatArray, float]:
-    """Return the row that a new reward appends to L: l_21 by forward substitution, and l_22 ([1]_, Appendix B)."""
+    """Return the row that a new reward appends to L: l_21 by forward substitution, and l_22 (Appendix B)."""
     t = len(factor)
     l21 = np.asarray(solve_triangular(factor, covariances[:t], lower=True)) if t else np.zeros(0)
     variance = covariances[t] + noise_variance
@@ -261,10 +244,8 @@ def _finite(values: FloatArray, name: str) -> FloatArray:
 
 def observed_averages(partition: Partition, cells: IntArray, lengthscale: float) -> tuple[FloatArray, FloatArray]:
     """Return the points, shape (n, d), and the matrix A, shape (t, n), of the rewards of cells, shape (t,).
-
     Averages over whole cells have the nodes and the weights of a quadrature that is exact to rounding for functions
-    that vary on the scale of ``lengthscale``; a row of A for an integral sums to the cell's volume.
-    """
+    that vary on the scale of ``lengthscale``; a row of A for an integral sums to the cell's volume."""
     cells = np.asarray(cells)
     if partition.feedback == "representatives":
         return average_cells(partition, cells)

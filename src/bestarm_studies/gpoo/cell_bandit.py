@@ -1,11 +1,4 @@
-r"""A function on a box, searched through noisy averages over cells.
-
-References
-----------
-.. [1] Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022. Equations 1 and 3.
-"""
-
-from __future__ import annotations
+"""A function on a box, searched through noisy averages over cells (Equations 1 and 3)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -44,13 +37,12 @@ def _noisy_totals(
 
 @dataclass(frozen=True)
 class CellBandit:
-    r"""Cells whose rewards are :math:`N(\bar F(X_{h,i}), \sigma^2)` ([1]_, Equation 1).
-
+    r"""Cells whose rewards are :math:`N(\bar F(X_{h,i}), \sigma^2)` (Equation 1).
     ``label``: name of the instance; it keys the noise; ``function`` (callable): f: points of shape (n, d) to values of
     shape (n,). A `KernelExpansion` may hold one function a replication; ``partition``: the cells, and what is observed
     of a cell; ``sigma``: standard deviation of a reward, in units of f; ``optimum`` (tuple of (point, value)): where f
     is largest and how large; default: the best of ``n_points`` points, in one dimension; ``n_points``: how many points
-    of the interval, ends included, are searched for the optimum; 1000 in [1]_ (Appendix E), so that a regret can be
+    of the interval, ends included, are searched for the optimum; 1000 in Appendix E, so that a regret can be
     slightly negative. Raises ValueError if sigma is not positive, if there is no optimum in d > 1 dimensions, or, when
     it is evaluated, if f returns another shape than one value for each point, or a value that is not finite."""
 
@@ -74,9 +66,7 @@ class CellBandit:
 
     def evaluate(self, x: FloatArray) -> FloatArray:
         """Return f at points of shape (..., d), shape (...), and refuse what is no value.
-
-        Where every replication has its own function, the leading axis of ``x`` is R.
-        """
+        Where every replication has its own function, the leading axis of ``x`` is R."""
         if self.has_own_functions:
             values = np.asarray(self.function(x), dtype=np.float64)
         else:
@@ -138,9 +128,7 @@ class CellBandit:
 
     def cell_values(self, cells: IntArray) -> FloatArray:
         """Return the average of f that a reward of each cell is about, shape (R, b).
-
-        With integral feedback it is the average as well, in units of f; rewards are the average times the volume.
-        """
+        With integral feedback it is the average as well, in units of f; rewards are the average times the volume."""
         if self.partition.feedback != "representatives":
             return self.cell_averages(cells)
         if self.has_own_functions:

@@ -1,7 +1,5 @@
 """Values that claims of several sections compare."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,8 +9,6 @@ import pandas as pd
 from bestarm_lab.claims.cells import Value
 
 Test = Mapping[str, Any]
-
-
 Rows = Mapping[str, pd.DataFrame]
 
 

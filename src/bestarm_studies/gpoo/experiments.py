@@ -1,7 +1,5 @@
 """Profiles, metrics and problems that the experiments of several sections share."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -16,23 +14,11 @@ from bestarm_studies.gpoo.series import BUDGET
 from bestarm_studies.gpoo.trees import Searches
 
 RUNS = 500  # the paper has 30
-
-
 SMOKE = Scale(3)
-
-
 WRITTEN: tuple[Convention, ...] = ("as_written",)
-
-
 BOTH: tuple[Convention, ...] = ("as_written", "as_coded")
-
-
 CURVE: tuple[Metric, ...] = (aggregated_regret, centre_regret, cell_regret, depth, distance_to_optimum, off_peak)
-
-
 EFFECT: tuple[Metric, ...] = (aggregated_regret, cell_regret, depth, off_peak)
-
-
 F1, F2, F3 = (partial(reward_function, name=name) for name in ("f1", "f2", "f3"))
 
 

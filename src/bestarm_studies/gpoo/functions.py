@@ -1,9 +1,4 @@
-r"""Reward functions of the GPOO paper, one of two dimensions, and draws from the prior.
-
-References
-----------
-.. [1] Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022. Appendix E.
-"""
+"""Reward functions of the GPOO paper (Appendix E), one of two dimensions, and draws from the prior."""
 
 from __future__ import annotations
 
@@ -23,7 +18,6 @@ from bestarm_studies.gpoo.cell_bandit import CellBandit
 @dataclass(frozen=True)
 class KernelExpansion:
     """A function in the span of a kernel, or one for each replication.
-
     ``kernel``: k; ``centres`` (ndarray, shape (n, d)): c_j; ``weights`` (ndarray, shape (n,) or (R, n)): the
     coefficients, shared or one set for each replication."""
 
@@ -61,10 +55,8 @@ def posterior_mean(kernel: Stationary, x: FloatArray, y: FloatArray, noise_varia
 
 def prior_draws(kernel: Stationary, centres: FloatArray, streams: Streams) -> KernelExpansion:
     """Return draws from the prior, one for each replication: exact at the centres, their interpolation between.
-
     The centres must lie closer than about a quarter of the length-scale for the draws to be the process's everywhere;
-    a jitter of 1e-10 of the variance keeps the factorisation stable.
-    """
+    a jitter of 1e-10 of the variance keeps the factorisation stable."""
     factor = np.linalg.cholesky(kernel.K(centres) + 1e-10 * kernel.variance * np.eye(len(centres)))
     key = streams.key("function")
     normals = np.array([[standard_normal(key, r, j, 0) for j in range(len(centres))] for r in streams.replications])
@@ -72,15 +64,12 @@ def prior_draws(kernel: Stationary, centres: FloatArray, streams: Streams) -> Ke
 
 
 Name = Literal["f1", "f2", "f3"]
-
-
 _VARIANCE = 0.1
 
 
 @dataclass(frozen=True)
 class Design:
     """How a reward function is made.
-
     ``name`` ({"f1", "f2", "f3"}): figure 4 left (similar maxima), Figure 4 right (periodic-like), Figures 5 and 6 (a
     narrow peak); ``lengthscale``: of the squared exponential kernel with variance 0.1 that makes the function;
     ``conditioning_variance``: noise variance of the given points. The paper calls 0.005 a standard deviation; read so,
@@ -116,7 +105,7 @@ class Design:
 
 @dataclass(frozen=True)
 class DesignedBandit(CellBandit):
-    """A reward function of [1]_ with the design that it comes from."""
+    """A reward function of the paper with the design that it comes from."""
 
     design: Any = None
 
@@ -139,7 +128,7 @@ def reward_function(
     sigma: float = 0.1,
     n_points: int = 1000,
 ) -> DesignedBandit:
-    """Return f1, f2 or f3 of [1]_ on [0, 1]; the length-scale is 0.05, of f3 0.01, unless it is given."""
+    """Return f1, f2 or f3 of the paper on [0, 1]; the length-scale is 0.05, of f3 0.01, unless it is given."""
     design = Design(name, lengthscale or (0.01 if name == "f3" else 0.05), conditioning_variance, n_regions)
     partition = Partition(arity, n_representatives, feedback=feedback)
     return DesignedBandit(f"GPOO {name}", design.function(), partition, sigma, n_points=n_points, design=design)
@@ -147,9 +136,7 @@ def reward_function(
 
 def two_peaks(*, arity: int = 2, n_representatives: int = 1, sigma: float = 0.1) -> CellBandit:
     """Return a function on the unit square, beyond the paper: the posterior mean given eight points.
-
-    Two peaks differ by a tenth, as the two best ones of f1 do; the best point is found on a fine grid.
-    """
+    Two peaks differ by a tenth, as the two best ones of f1 do; the best point is found on a fine grid."""
     x = np.array([(0.2, 0.8), (0.75, 0.3), (0.1, 0.1), (0.9, 0.9), (0.5, 0.5), (0.2, 0.45), (0.5, 0.85), (0.45, 0.15)])
     y = np.array([0.98, 0.87, 0.1, 0.05, 0.1, 0.1, 0.05, 0.1])
     function = posterior_mean(Stationary("rbf", _VARIANCE, 0.15), x, y, 0.005)

@@ -1,7 +1,5 @@
 """Series of several sections: GPOO, its rivals as the paper sets them, and searches without a tree."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 
@@ -12,26 +10,12 @@ from bestarm.policies.cells.stooo import Stooo
 from bestarm_lab.experiments.series import Series
 
 BUDGET = 80  # N of the paper's figures
-
-
 FEEDBACKS = (1, 10)  # S, representatives of a cell: single and average feedback
-
-
 KERNEL_VARIANCE = 0.1
-
-
 CODE_NOISE_VARIANCE = 0.005  # of the model in the authors' code; rewards have 0.01
-
-
 GPOO = partial(Gpoo, budget=BUDGET)
-
-
 GPTREE = partial(GpTree, budget=BUDGET)
-
-
 STOOO = partial(Stooo, rule="munos")  # its rule holds the budget, so each budget is a run of its own
-
-
 AVE_STOOO = partial(Stooo, rule="average")
 
 

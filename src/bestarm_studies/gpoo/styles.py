@@ -1,7 +1,5 @@
 """Looks of searches of trees over a continuous space."""
 
-from __future__ import annotations
-
 from bestarm_lab.figures.styles import DOTS, DOTS_AND_DASHES, Style
 
 # Near Okabe and Ito's hues, with a contrast of 3 on white. Algorithms of one panel differ by 15 in CIE76, however a

@@ -1,7 +1,5 @@
 """Trees of searches: every node and the posterior of f at chosen rounds, growth over many runs, pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,15 +14,11 @@ from bestarm.designs.partition_tree import EXPANDED, LEAF
 from bestarm.models.cell_posterior import predict_points
 from bestarm.policies.cells.gpoo import Gpoo
 from bestarm_lab.experiments.observed import Seen, watched
-from bestarm_lab.figures.values import (
-    as_values,
-)
+from bestarm_lab.figures.values import as_values
 from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.functions import DesignedBandit
 
 N_POINTS = 401  # where the posterior of f is written down
-
-
 Searches = Mapping[str, tuple[Gpoo, partial[DesignedBandit]]]
 
 
@@ -131,10 +125,8 @@ def tree_rows(
     workers: int = 1,
 ) -> pd.DataFrame:
     """Return the trees of single runs of GPOO, before the reward of chosen rounds.
-
-    ``searches`` (mapping of str to (Gpoo, partial of a problem)): by series; ``rounds`` (sequence of int): t; N + 1 is
-    the tree after the last reward; ``conventions`` (sequence of {"as_written", "as_coded"}): whose algorithms and
-    functions; ``first``: number of the first replication; ``posterior``: whether to add the posterior of f and the
+    ``searches``: by series; ``rounds``: t; N + 1 is the tree after the last reward; ``conventions``: whose algorithms
+    and functions; ``first``: number of the first replication; ``posterior``: whether to add the posterior of f and the
     observations in these rounds. Returns ``convention, series, replication``, and the columns of `node_rows` and
     `posterior_rows`."""
     return of_all(
@@ -157,17 +149,10 @@ def _trees_of(
 
 
 def growth_rows(
-    searches: Searches,
-    replications: int,
-    seed: int,
-    *,
-    conventions: Sequence[str] = ("as_written",),
-    workers: int = 1,
+    searches: Searches, replications: int, seed: int, *, conventions: Sequence[str] = ("as_written",), workers: int = 1
 ) -> pd.DataFrame:
     """Return how the tree of every run stands in every round: its leaves, its depth, and where the evaluation goes.
-
-    Parameters are those of `tree_rows`. The last round's evaluation is not made: it is N + 1.
-    """
+    Parameters are those of `tree_rows`. The last round's evaluation is not made: it is N + 1."""
     return of_all(_growth_of, searches, conventions, workers, replications, seed)
 
 
@@ -192,17 +177,12 @@ _DRAWS = (
     ("evaluated once", "#009E73", "s"),
     ("evaluated more than once", "#C00000", "^"),
 )
-
-
 _CURVES = (("mean", "posterior", "mean"), ("f", "posterior", "truth"), ("observation", "observation", "mean"))
-
-
 _NODE = ("depth", "leaf", "draws", "mean", "width", "delta", "bound", "truth", "chosen")
 
 
 def tree_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return trees as plotted values.
-
     ``rows``: rows of `bestarm_studies.gpoo.trees.tree_rows`. Returns columns of a figure's CSV. The panel names the
     round and what it shows: for "tree" x is the centre of a cell, low and high are its ends, and there is one row for
     each of ``depth, leaf, draws, mean, width, delta, bound, truth, chosen``; for "posterior" the statistics are

@@ -1,18 +1,11 @@
 """Plotted values of several sections: reward functions, regret over budgets and its paired differences."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
-from bestarm_lab.figures.values import (
-    as_values,
-    mean_interval,
-    summarise,
-    text_table,
-)
+from bestarm_lab.figures.values import as_values, mean_interval, summarise, text_table
 from bestarm_studies.gpoo.cell_bandit import CellBandit
 
 BUDGETS = (10, 80)  # regrets are averaged between these where one number stands for a curve
@@ -37,9 +30,7 @@ def regret_values(
     rows: Mapping[str, pd.DataFrame], profile: str, metrics: Mapping[str, str] | None = None
 ) -> pd.DataFrame:
     """Return mean and standard deviation of a regret over budgets, one panel for each frame of rows.
-
-    ``metrics`` maps panels to columns; by default every panel shows the aggregated regret.
-    """
+    ``metrics`` maps panels to columns; by default every panel shows the aggregated regret."""
     found = [
         summarise(
             frame, regret_of((metrics or {}).get(panel, "aggregated_regret")), x="budget", panel=panel, profile=profile
@@ -62,7 +53,6 @@ def difference_values(
     metrics: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Return paired differences of mean regret at every budget, with 95% intervals, one panel for each frame of rows.
-
     ``rows`` (mapping of str to DataFrame): panel to rows; ``lines``: series to (left, right): what is subtracted is on
     the right. Where a convention lacks one of the two, it has no such line; ``metrics`` (mapping of str to str): panel
     to column; by default every panel compares the aggregated regret."""

@@ -1,7 +1,5 @@
 """The algorithms that the experiments share, the noise of the instances, and the scale of a run."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import replace
@@ -23,14 +21,12 @@ from bestarm_lab.metrics import correct, simple_regret
 SIGMA = math.sqrt(10.0)  # of a reward of the synthetic linear instances, unless they say otherwise
 TABLE_SIGMA = math.sqrt(0.1)  # of a reward of the cars and of the motor
 BINARY_SIGMA = 0.5  # rewards of 0 or 1 are 1/4-sub-Gaussian
-
 UNIFORM = partial(Gse, allocation="uniform")
 FWG = partial(Gse, allocation="g-optimal")
 GREEDY = partial(Gse, allocation="greedy")
 WYNN = partial(Gse, allocation="wynn")
 OD_LINBAI = partial(OdLinBai)
 LINEAR_GSE: dict[str, Any] = {"GSE-Lin": UNIFORM, "GSE-Lin-FWG": FWG, "GSE-Lin-Greedy": GREEDY, "GSE-Lin-Wynn": WYNN}
-
 LOGISTIC = partial(Gse, model="logistic", allocation="uniform")
 LOGISTIC_FWG = partial(Gse, model="logistic", allocation="g-optimal")
 FWG_AND_OD = {"GSE-Lin-FWG": FWG, "OD-LinBAI": OD_LINBAI}
@@ -38,7 +34,6 @@ UNIFORM_AND_FWG = {"GSE-Lin": UNIFORM, "GSE-Lin-FWG": FWG}
 HALVING = Series(partial(Gse, model="means"), conventions=("as_written",))  # sequential halving: it sees no features
 _KEEPING = {"rewards kept": {"keeps_rewards": True}}
 PEACE = Series(partial(Peace), within={"n_arms": 32})
-
 SMOKE = Scale(2, budgets=PerArm((10,)), vary={"n_arms": [8]})
 LAPTOP = Scale(1000, fewer={"n_arms": {32: 500, 64: 200, 128: 50}})  # the paper's own 1000, where K is small
 PAPER = Scale(4000, fewer={"n_arms": {64: 1000, 128: 400}})  # "alike within 0.04" cannot be shown with 1000

@@ -1,7 +1,5 @@
 """Values that claims of several sections compare, and the settings of their checks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -17,7 +17,6 @@ from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.streams import Streams, standard_normal, uniform
 
 Draw = Literal["sphere", "cube", "corner"]
-
 _LEAKED_DIMENSION = 4
 _CORNER_SPREAD = 0.09
 

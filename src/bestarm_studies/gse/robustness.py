@@ -4,8 +4,6 @@ What the text says otherwise is none: η other than 2, budgets that are overspen
 the motor's speed. These are controls, or the authors' code.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Accuracies, their differences, and what changes add to them, as figures and tables of several sections show them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pandas as pd

@@ -6,7 +6,8 @@ difference of the authors' code alone and all together. ``theory``: the lemmas a
 ``beyond``: growth, misspecified and real problems, other ε and m. ``verdicts``: the table of all claims.
 
 The root has what sections share: instances, settings, complexity constants, the authors' recorded runs, values, tables
-and figures of sample complexities. The simulator itself, which knows no bandits, is `bestarm_objectives.drug`.
+and figures of sample complexities. The simulator itself, which knows no bandits, is `bestarm_objectives.drug`. Figures,
+equations and sections that a docstring names are the paper's.
 """
 
 NOTEBOOKS = (

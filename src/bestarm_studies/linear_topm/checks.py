@@ -1,7 +1,5 @@
 """Values that claims of several sections compare."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +9,7 @@ import pandas as pd
 from bestarm_lab.claims.cells import Value
 
 Test = Mapping[str, Any]
+Rows = Mapping[str, pd.DataFrame]
 
 
 def wrong(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
@@ -18,7 +17,4 @@ def wrong(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
     return 1.0 - rows.pivot(index="replication", columns="series", values="correct").astype(np.float64)
 
 
-VALUES: dict[str, Value] = {
-    "pulls": Value("sample complexity"),
-    "wrong": Value("a wrong answer", wrong),
-}
+VALUES: dict[str, Value] = {"pulls": Value("sample complexity"), "wrong": Value("a wrong answer", wrong)}

@@ -5,14 +5,7 @@ the constant of m-LinGapE with that of UGapE, which ignores the features, on ran
 
 The constant of m-LinGapE with the optimised rule needs the designs of Eq. 1. They depend on the features only, so
 functions here take them as an argument: ``bestarm.designs.l1_design.l1_designs(features).weights``.
-
-References
-----------
-.. [1] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Section 4 (Theorem 2,
-   Table 2), Appendix A.2 (Tables 4 and 5).
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple, get_args
@@ -30,13 +23,12 @@ _INSTANCES_PER_CALL = 25
 
 
 def gaps(means: FloatArray, n_best: int) -> FloatArray:
-    r"""Return how far each arm is from changing sides ([1]_, Section 4.2).
+    r"""Return how far each arm is from changing sides (Section 4.2).
 
     .. math:: \Delta_k = \mu_k - \mu_{m+1} \text{ for the m best arms, } \mu_m - \mu_k \text{ for the others.}
 
     ``means`` has shape (n_arms,), in any order, which the gaps follow; they are at least 0 and in units of reward. A
-    ValueError says that a mean is not finite or that ``n_best``, the paper's m, is not between 1 and K - 1.
-    """
+    ValueError says that a mean is not finite or that ``n_best``, the paper's m, is not between 1 and K - 1."""
     means = np.asarray(means, dtype=np.float64)
     if means.ndim != 1:
         raise ValueError(f"means must have shape (n_arms,), got {means.shape}.")
@@ -69,8 +61,7 @@ def _checked_gaps(means: FloatArray, n_best: int, epsilon: float, sigma: float =
 
 
 def lucb_complexity(means: FloatArray, n_best: int, *, epsilon: float = 0.0) -> float:
-    r"""Return :math:`H(\text{LUCB}) = 2\sum_a \max(\epsilon/2, \Delta_a)^{-2}` ([1]_, Table 2).
-
+    r"""Return :math:`H(\text{LUCB}) = 2\sum_a \max(\epsilon/2, \Delta_a)^{-2}` (Table 2).
     ``means`` (ndarray, shape (n_arms,)): expected rewards; ``n_best``: m; ``epsilon``: tolerance, in units of reward.
     Returns constant, in units of reward to the power -2. Raises ValueError if a parameter is out of range, or the m
     best arms are not unique at ``epsilon=0``."""
@@ -79,21 +70,17 @@ def lucb_complexity(means: FloatArray, n_best: int, *, epsilon: float = 0.0) -> 
 
 
 def ugape_complexity(means: FloatArray, n_best: int, *, epsilon: float = 0.0) -> float:
-    r"""Return :math:`H(\text{UGapE}) = 2\sum_a \max(\epsilon, (\epsilon + \Delta_a)/2)^{-2}` ([1]_, Table 2).
-
-    Parameters, unit and errors are those of `lucb_complexity`.
-    """
+    r"""Return :math:`H(\text{UGapE}) = 2\sum_a \max(\epsilon, (\epsilon + \Delta_a)/2)^{-2}` (Table 2).
+    Parameters, unit and errors are those of `lucb_complexity`."""
     delta = _checked_gaps(means, n_best, epsilon)
     return float(2.0 * (np.maximum(epsilon, (epsilon + delta) / 2.0) ** -2.0).sum())
 
 
 def m_lingape_complexity(means: FloatArray, n_best: int, *, sigma: float, epsilon: float = 0.0) -> float:
-    r"""Return the constant of m-LinGapE that pulls the arm of largest variance ([1]_, Table 2, m-LinGapE (1)).
-
+    r"""Return the constant of m-LinGapE that pulls the arm of largest variance (Table 2, m-LinGapE (1)).
     It is :math:`4\sigma^2 \sum_a \max(\epsilon, (\epsilon + \Delta_a)/3)^{-2}`, with :math:`\sigma` the sub-Gaussian
     scale of the noise in units of reward; it has no unit. (Those of LUCB and UGapE lack the factor :math:`\sigma^2`.)
-    The other parameters and the errors are those of `lucb_complexity`; ``sigma`` must be positive.
-    """
+    The other parameters and the errors are those of `lucb_complexity`; ``sigma`` must be positive."""
     delta = _checked_gaps(means, n_best, epsilon, sigma)
     return float(4.0 * sigma**2 * (np.maximum(epsilon, (epsilon + delta) / 3.0) ** -2.0).sum())
 
@@ -101,12 +88,10 @@ def m_lingape_complexity(means: FloatArray, n_best: int, *, sigma: float, epsilo
 def m_lingape_optimised_complexity(
     means: FloatArray, n_best: int, designs: FloatArray, *, sigma: float, epsilon: float = 0.0
 ) -> float:
-    r"""Return the constant of m-LinGapE with the optimised rule ([1]_, Table 2, m-LinGapE (2)).
-
+    r"""Return the constant of m-LinGapE with the optimised rule (Table 2, m-LinGapE (2)).
     It is :math:`\sigma^2 \sum_a \max_{i, j} |w^*_a(i, j)| / \max(\epsilon, (\epsilon + \Delta_i)/3, (\epsilon +
     \Delta_j)/3)^2`, without unit, where ``designs[i, j]`` is :math:`w^*(i, j)` of Eq. 1, of shape (n_arms, n_arms,
-    n_arms). The other parameters and the errors are those of `m_lingape_complexity`.
-    """
+    n_arms). The other parameters and the errors are those of `m_lingape_complexity`."""
     delta = _checked_gaps(means, n_best, epsilon, sigma)
     if designs.shape != 3 * delta.shape:
         raise ValueError(
@@ -121,8 +106,7 @@ def m_lingape_optimised_complexity(
 def sample_complexity_bound(
     constant: float, threshold: Callable[[FloatArray], FloatArray], n_initial: int = 0
 ) -> float:
-    r"""Return the bound on the sample complexity of [1]_, Theorem 2 and Table 2.
-
+    r"""Return the bound on the sample complexity (Theorem 2 and Table 2).
     It is :math:`\inf\{u \geq 1 : u > 1 + H C_u^2 + K\}`, in pulls. Because :math:`C_u` does not decrease, iterating the
     right-hand side from u = 1 climbs to its smallest fixed point. ``constant``: h of the algorithm on the instance;
     ``threshold`` (callable): :math:`t \mapsto C_t`, non-decreasing, as in `bestarm.policies.linear.thresholds`;
@@ -162,8 +146,7 @@ def random_linear_instance(
     sigma: float = 0.5,
     deviation: float = 0.5,
 ) -> LinearBandit:
-    r"""Draw a linear instance with Gaussian features and :math:`\theta = e_1` ([1]_, Section 4.4, Appendix A.2).
-
+    r"""Draw a linear instance with Gaussian features and :math:`\theta = e_1` (Section 4.4, Appendix A.2).
     A ValueError names the size, scale or normalisation that is out of range. ``rng``: source of the entries;
     ``n_arms``, ``n_features``: k and N; ``normalisation`` ({"spectral", "columns"}, default="spectral"): what the N x K
     matrix of features is divided by: its spectral norm (as the authors' code does), or each column, that is each arm,
@@ -209,8 +192,7 @@ def complexity_ratios(
     normalisations: Sequence[Normalisation] = ("spectral", "columns"),
     n_workers: int = 1,
 ) -> pd.DataFrame:
-    """Compare the constants of m-LinGapE (2) and UGapE on random linear instances ([1]_, Table 4), at epsilon = 0.
-
+    """Compare the constants of m-LinGapE (2) and UGapE on random linear instances (Table 4), at epsilon = 0.
     ``cells`` (iterable of Cell): columns of the table; ``solve_designs`` (callable):
     `bestarm.designs.l1_design.l1_designs`: features to weights and number of pairs left to HiGHS; ``n_instances``:
     instances of each cell; ``seed``: an instance depends on the seed, its cell and its own number only, never on the

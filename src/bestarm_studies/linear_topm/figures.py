@@ -1,7 +1,5 @@
 """Figures of the Top-m paper: sample complexities over single runs, arms in the plane, ratios of constants."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -31,7 +29,6 @@ def arms_figure(values: pd.DataFrame, *, title: str) -> Figure:
 
 def draw_sample_complexity(axis: Axes, rows: pd.DataFrame, values: pd.DataFrame, order: Sequence[str]) -> Axes:
     """Draw the distribution of the sample complexity of each algorithm: boxes over individual outcomes.
-
     ``rows``: one row per replication: ``series, pulls``; ``values``: statistics of the same rows: ``mean`` with its
     interval, ``error rate``, and ``authors' mean`` if recorded; ``order`` (sequence of str): series from top to bottom,
     as in the paper from left to right."""
@@ -71,15 +68,9 @@ def draw_sample_complexity(axis: Axes, rows: pd.DataFrame, values: pd.DataFrame,
 
 
 def sample_complexity_figure(
-    panels: Sequence[Panel],
-    order: Sequence[Sequence[str]],
-    *,
-    title: str,
-    setting: str = "",
-    close_up: bool = False,
+    panels: Sequence[Panel], order: Sequence[Sequence[str]], *, title: str, setting: str = "", close_up: bool = False
 ) -> Figure:
     """Return a figure with one row for each panel of the paper and one column for each convention.
-
     ``panels`` (sequence of Panel): from top to bottom; ``order`` (sequence of sequence of str): series of each panel,
     in the paper's order; ``title``, ``setting``: the finding; where and how, written below it; ``close_up``: whether
     the axis of the pulls starts below the smallest value, not at zero."""
@@ -121,10 +112,8 @@ def real_figure(
     values: pd.DataFrame, order: Sequence[str], headings: Mapping[str, str], *, title: str, setting: str = ""
 ) -> Figure:
     """Return true means against linear predictions, and below them two statistics of the searches.
-
-    ``values``: see `bestarm_studies.linear_topm.beyond.values.real_values`; ``order`` (sequence of str): algorithms;
-    ``headings`` (mapping of str to str): of the panels ``a`` (true means), ``b`` (loss of the answer) and ``c``
-    (pulls)."""
+    ``values``: see `bestarm_studies.linear_topm.beyond.values.real_values`; ``order``: algorithms; ``headings``: of the
+    panels ``a`` (true means), ``b`` (loss of the answer) and ``c`` (pulls)."""
     figure = plt.figure(figsize=wide(1, 5.4))
     grid = figure.add_gridspec(2, 2, width_ratios=[1, 1.7])
     truth, loss, pulls = (figure.add_subplot(place) for place in (grid[0, 0], grid[0, 1], grid[1, :]))
@@ -146,7 +135,6 @@ def real_figure(
 
 def ratio_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
     """Return the distributions of the ratio of two complexity constants, as written and as coded.
-
     ``values``: see `bestarm_studies.linear_topm.values.ratio_values`; sizes of the instance from top to bottom."""
     headings = {"as_written": "as written: columns, σ = 1/2", "as_coded": "as coded: spectral norm, σ = 1"}
     figure, axes = plt.subplots(1, 2, figsize=wide(1, 2.6), sharex=True, sharey=True)

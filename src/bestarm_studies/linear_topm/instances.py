@@ -1,12 +1,4 @@
-"""Instances of the Top-m paper: classic and random linear bandits.
-
-References
-----------
-.. [1] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021.
-.. [2] Soare, Lazaric, Munos. "Best-Arm Identification in Linear Bandits". NeurIPS 2014.
-"""
-
-from __future__ import annotations
+"""Instances of the Top-m paper: classic and random linear bandits."""
 
 import numpy as np
 
@@ -14,8 +6,7 @@ from bestarm.problems.linear_bandit import LinearBandit
 
 
 def classic_instance(n_arms: int, n_best: int, omega: float, sigma: float = 0.5) -> LinearBandit:
-    r"""Return the hard instance of [1]_ (Section 5), which extends the one of [2]_ to ``n_best`` arms.
-
+    r"""Return the hard instance of Section 5, which extends that of Soare and others (NeurIPS 2014) to ``n_best`` arms.
     Arm 1 is :math:`e_1`, arms 2 to m are :math:`e_1 + e_a`, arm m + 1 is :math:`\cos\omega\, e_1 + \sin\omega\,
     e_{m+1}`, arm a > m + 1 is :math:`e_{a-1}`; :math:`\theta = e_1`. The paper prints :math:`e_1 + e_a` for every
     :math:`a \leq m`, which would make the first arm :math:`2 e_1` and contradict the gaps it states. ``n_arms``,
@@ -44,10 +35,8 @@ _PUBLISHED_RANDOM_FEATURES = """
 
 
 def published_random_instance(sigma: float = 0.5) -> LinearBandit:
-    r"""Return the random linear instance behind Figure 3 and Table 5 of [1]_ (K = 10, N = 5, :math:`\theta = e_1`).
-
+    r"""Return the random linear instance behind Figure 3 and Table 5 (K = 10, N = 5, :math:`\theta = e_1`).
     The authors drew it once without a seed, so the numbers themselves are the specification; they come from the
-    results that the authors published with their code (MIT licence).
-    """
+    results that the authors published with their code (MIT licence)."""
     features = np.array(_PUBLISHED_RANDOM_FEATURES.split(), dtype=np.float64).reshape(5, 10).T
     return LinearBandit("published random K=10 N=5", np.ascontiguousarray(features), np.eye(5)[0], sigma)

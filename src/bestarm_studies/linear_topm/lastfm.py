@@ -1,18 +1,58 @@
 """Real Top-m instances whose linearity is approximate: Last.fm artists for one listener, and ten drugs.
 
-References
-----------
-.. [1] Réda, Tirinzoni, Degenne. "Dealing With Misspecification In Fixed-Confidence Linear Top-m Identification".
-   NeurIPS 2021.
+Réda, Tirinzoni, Degenne, "Dealing With Misspecification In Fixed-Confidence Linear Top-m Identification", NeurIPS 2021.
 """
 
-from __future__ import annotations
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from bestarm.guards.files import says_which_file
+from bestarm.interface import FloatArray
 from bestarm_lab.datasets.registry import fetch
-from bestarm_studies.linear_topm.lastfm_files import LinearRepresentation, read_linear_representation
 from bestarm_studies.linear_topm.misspecified import MisspecifiedBandit, unexplained_deviation
+
+
+@dataclass(frozen=True)
+class LinearRepresentation:
+    """A linear model of some arms.
+    ``features`` (shape (n_arms, n_features)): features of the arms; ``theta`` (shape (n_features,)): parameter of the
+    linear prediction; ``truth`` (shape (n_arms,), or None): true means, where the file has them."""
+
+    features: FloatArray
+    theta: FloatArray
+    truth: FloatArray | None
+
+
+@says_which_file
+def read_linear_representation(
+    path: Path, *, n_arms: int, n_features: int, with_truth: bool = True
+) -> LinearRepresentation:
+    """Read one file.
+    ``path``: the ``.npz`` file; ``n_arms``, ``n_features``: the shape that it must have; ``with_truth``: whether it
+    must hold the true means. Raises ValueError if it is no such file, lacks an array, or an array has another shape or
+    an entry that is not finite."""
+    shapes = {"features": (n_arms, n_features), "theta": (n_features,)}
+    if with_truth:
+        shapes["ground_truth"] = (n_arms,)
+    arrays = {}
+    if not zipfile.is_zipfile(path):
+        raise ValueError(f"{path}: expected a NumPy archive, found something else.")
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            missing = [name for name in shapes if name not in file.files]
+            if missing:
+                raise ValueError(f"{path}: expected arrays {', '.join(shapes)}, found {', '.join(file.files)}.")
+            for name, shape in shapes.items():
+                arrays[name] = np.ascontiguousarray(file[name], dtype=np.float64)
+                if arrays[name].shape != shape or not np.isfinite(arrays[name]).all():
+                    raise ValueError(f"{path}: expected finite {name} of shape {shape}, found {arrays[name].shape}.")
+    except (OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path}: expected a NumPy archive, found none that can be read ({error}).") from error
+    return LinearRepresentation(arrays["features"], arrays["theta"], arrays.get("ground_truth"))
+
 
 DATA_FILES = ("lastfm-103", "lastfm-50", "drugs-linear")
 
@@ -39,7 +79,6 @@ def _size(name: str) -> tuple[int, int, float]:
 
 def lastfm_instance(name: str, as_it_is: bool, sigma: float = 0.5) -> MisspecifiedBandit:
     """Return an instance on real features, with Gaussian noise.
-
     ``name`` ({"lastfm-103", "lastfm-50", "drugs-linear"}): which arms. The drugs come without true means: theirs are
     the linear prediction and a deviation of the stated size that no linear model can absorb; ``as_it_is``: whether the
     means are the true ones, else their linear prediction; ``sigma``: standard deviation of a reward. Raises

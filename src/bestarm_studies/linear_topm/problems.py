@@ -1,7 +1,5 @@
 """Problems and algorithms of the study's experiments, by name."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from bestarm.interface import FiniteProblem
@@ -12,7 +10,6 @@ from bestarm_lab.study import load_study
 
 def parts_of(name: str, *, stand_in: bool = False) -> tuple[FiniteProblem, dict[str, Gifa]]:
     """Return the problem and the algorithms as written of an experiment.
-
     Raises ValueError if the name is that of no search."""
     experiment = search_of(name)
     if stand_in and experiment.stand_in is not None:

@@ -1,7 +1,5 @@
 """Pulls and errors of the authors' own runs, beside which those of this study stand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 # mean and standard deviation of the pulls, and errors, of the authors' n = 500 runs, as their code stores them;

@@ -3,8 +3,6 @@
 Angles are in radians; sigma, rewards and gaps are in units of reward.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from math import pi
@@ -28,7 +26,6 @@ HARD = partial(classic_instance, n_arms=3, n_best=1, omega=0.1)
 RANDOM = partial(published_random_instance)
 DRUGS = partial(drug_instance)
 STAND_IN_DRUGS = partial(stand_in_drug_instance)
-
 BOTH: Any = ("as_written", "as_coded")
 
 

@@ -1,8 +1,7 @@
 """Tables of the Top-m paper, and those that stand beside its figures, as texts for reading."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,7 +21,7 @@ from bestarm_studies.linear_topm.complexity import (
     m_lingape_optimised_complexity,
     ugape_complexity,
 )
-from bestarm_studies.linear_topm.recorded_rewards import RecordedRewards
+from bestarm_studies.linear_topm.drug_instance import RecordedRewards
 from bestarm_studies.linear_topm.recorded_runs import RECORDED
 from bestarm_studies.linear_topm.values import Panel, agreement_with_recorded
 
@@ -54,18 +53,10 @@ def recorded_agreement(panels: Sequence[Panel]) -> pd.DataFrame:
 
 def agreement_table(agreement: pd.DataFrame) -> pd.DataFrame:
     """Return the comparison with the authors' recorded means, formatted, with Holm-adjusted p-values."""
-    adjusted = multipletests(agreement["p"], method="holm")[1]
-    return pd.DataFrame(
-        {
-            "instance": agreement["instance"].to_numpy(),
-            "series": agreement["series"].to_numpy(),
-            "ours": agreement["ours"].map("{:.0f}".format).to_numpy(),
-            "authors": agreement["authors"].map("{:.0f}".format).to_numpy(),
-            "ratio": agreement["ratio"].map("{:.3f}".format).to_numpy(),
-            "z": agreement["z"].map("{:+.2f}".format).to_numpy(),
-            "p (Holm)": [f"{p:.3f}" for p in adjusted],
-        }
-    )
+    formats = {"ours": "{:.0f}", "authors": "{:.0f}", "ratio": "{:.3f}", "z": "{:+.2f}"}
+    texts: dict[str, Any] = {name: agreement[name].map(form.format) for name, form in formats.items()}
+    texts["p (Holm)"] = [f"{p:.3f}" for p in multipletests(agreement["p"], method="holm")[1]]
+    return agreement[["instance", "series"]].assign(**texts).reset_index(drop=True)
 
 
 def growth_table(before: Panel, after: Panel) -> pd.DataFrame:

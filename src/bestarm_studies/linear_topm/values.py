@@ -53,7 +53,6 @@ def sample_complexity_values(
     rows: pd.DataFrame, panel: str, profile: str, recorded: Mapping[str, Any] | None = None
 ) -> pd.DataFrame:
     """Return the values of one panel of sample complexities, in the columns of a figure's CSV.
-
     ``rows``: final rows of an experiment: ``convention, series, replication, pulls, correct, stopped, data``;
     ``panel``, ``profile``: the panel's letter in the paper; the scale of the run; ``recorded``: ``n`` and, for each
     series, [mean, standard deviation, errors] of the authors' own runs. Returns mean with its 95% t-interval and
@@ -67,17 +66,17 @@ def sample_complexity_values(
     found = summarise(outcomes, kinds, panel=panel, profile=profile)
     coded = found[(found["convention"] == "as_coded") & (found["statistic"] == "mean")]
     theirs = []
-    for _, line in coded[coded["series"].isin(list(recorded or {}))].iterrows():
-        mean, spread, _ = (recorded or {})[line["series"]]
-        reach = 1.96 * spread / np.sqrt((recorded or {})["n"])
+    recorded = recorded or {}
+    for _, line in coded[coded["series"].isin(list(recorded))].iterrows():
+        (mean, spread, _), n = recorded[line["series"]], recorded["n"]
+        reach = 1.96 * spread / np.sqrt(n)
         authors = {"statistic": "authors' mean", "value": mean, "low": mean - reach, "high": mean + reach}
-        theirs.append({**line, **authors, "n": (recorded or {})["n"]})
+        theirs.append({**line, **authors, "n": n})
     return pd.concat([found, pd.DataFrame(theirs)], ignore_index=True) if theirs else found
 
 
 def agreement_with_recorded(rows: pd.DataFrame, recorded: Mapping[str, Any]) -> pd.DataFrame:
     """Compare our means as coded with the authors' recorded ones: one z-test a series.
-
     Returns ``series, ours, authors, ratio, z, p`` (two-sided, not yet adjusted for the number of tests)."""
     table = []
     for series, group in rows[rows["convention"] == "as_coded"].groupby("series", sort=False):
@@ -87,21 +86,13 @@ def agreement_with_recorded(rows: pd.DataFrame, recorded: Mapping[str, Any]) -> 
         pulls = group["pulls"].astype(np.float64)
         z = (pulls.mean() - theirs) / np.sqrt(pulls.var(ddof=1) / len(pulls) + spread**2 / recorded["n"])
         p = 2.0 * stats.norm.sf(abs(z))
-        line = {
-            "series": series,
-            "ours": pulls.mean(),
-            "authors": theirs,
-            "ratio": pulls.mean() / theirs,
-            "z": z,
-            "p": p,
-        }
-        table.append(line)
+        line = {"series": series, "ours": pulls.mean(), "authors": theirs, "ratio": pulls.mean() / theirs}
+        table.append(line | {"z": z, "p": p})
     return pd.DataFrame(table)
 
 
 def growth_exponents(rows: Mapping[float, pd.DataFrame]) -> pd.DataFrame:
     """Return by which power of the gap each series' mean sample complexity grows.
-
     ``rows`` (mapping of float to DataFrame): final rows for each gap, one convention; different gaps are different
     instances with independent noise. A gap at which a run was cut is left out. Returns ``series, slope, low, high,
     chi2, p, n``: weighted least squares of the log mean on the log gap, the weights from the means' standard errors;
@@ -134,19 +125,13 @@ def ratio_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     return summarise(rows[rows["convention"].isin(["as_written", "as_coded"])], kinds, profile=profile)
 
 
-def at_points(rows: Mapping[float | str, pd.DataFrame]) -> pd.DataFrame:
-    """Return the rows of several experiments as one frame with the point of each as x."""
-    return pd.concat([frame.assign(x=x) for x, frame in rows.items()], ignore_index=True)
-
-
 def run_family(section: Section, points: Mapping[str, float | str]) -> pd.DataFrame:
     """Return the rows of several experiments as one frame with the point of each as x."""
-    return at_points({x: section.rows(name) for name, x in points.items()})
+    return pd.concat([section.rows(name).assign(x=x) for name, x in points.items()], ignore_index=True)
 
 
 def split_series(rows: pd.DataFrame, symbol: str) -> pd.DataFrame:
     """Return rows whose series read ``name, symbol = number`` with the name as series and the number as x.
-
     Raises ValueError if a series does not read so."""
     parts = rows["series"].str.extract(rf"^(?P<series>.+), {symbol} = (?P<x>[\d.]+)$")
     if parts.isna().any(axis=None):

@@ -674,7 +674,7 @@ def test_measured_rows_outlive_the_code(copied):
     """Wall times belong to the machine; they are measured again on purpose only."""
     one = experiments("linear_topm")["growth_times"]
     before = one.parts("smoke", SEED)[0].key
-    path = copied / "bestarm_studies/linear_topm/beyond/pull_times.py"
+    path = copied / "bestarm_studies/linear_topm/beyond/experiments.py"
     path.write_text(path.read_text(encoding="utf-8").replace("return", "0\n    return"), encoding="utf-8")
     definitions.forget()
     assert one.parts("smoke", SEED)[0].key == before

@@ -12,7 +12,7 @@ from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.values import COLUMNS
 from bestarm_studies.gpoo.aggregated_feedback.posteriors import cell_statistics, feedback_values
 from bestarm_studies.gpoo.aggregated_gp import AggregatedGP, average_cells
-from bestarm_studies.gpoo.aggregation.pattern import pattern_rows
+from bestarm_studies.gpoo.aggregation.experiments import pattern_rows
 from bestarm_studies.gpoo.aggregation.trees import tree_figure
 from bestarm_studies.gpoo.functions import reward_function
 from bestarm_studies.gpoo.tree_and_gpoo.cells import adaptive_tree_figure, quantities_figure

@@ -19,8 +19,8 @@ from bestarm_studies.linear_topm.complexity import (
     sample_complexity_bound,
     ugape_complexity,
 )
-from bestarm_studies.linear_topm.complexity_constants.checks import hard_where_worse, no_worse
-from bestarm_studies.linear_topm.complexity_constants.random_ratios import complexity_rows
+from bestarm_studies.linear_topm.complexity_constants.experiments import complexity_rows
+from bestarm_studies.linear_topm.complexity_constants.printed_constants import hard_where_worse, no_worse
 from bestarm_studies.linear_topm.instances import classic_instance, published_random_instance
 
 AUTHORS_INSTANCE = published_random_instance()

@@ -11,13 +11,13 @@ from bestarm_objectives.drug.boolean_network import Edge
 from bestarm_objectives.drug.data import DATA_FILES, anti_epileptic, stand_in_data
 from bestarm_objectives.drug.simulator import hit_ratio
 from bestarm_studies.linear_topm.drug_simulator import values as summaries
-from bestarm_studies.linear_topm.drug_simulator.figures import reward_figure
-from bestarm_studies.linear_topm.drug_simulator.hit_ratios import (
+from bestarm_studies.linear_topm.drug_simulator.checks import (
     hit_ratio_over_baseline,
     hit_ratio_over_printed,
     misfit_of,
     recorded_hit_ratios,
 )
+from bestarm_studies.linear_topm.drug_simulator.figures import reward_figure
 from bestarm_studies.linear_topm.drug_simulator.log_check import (
     baselines_from_binary,
     check_log,

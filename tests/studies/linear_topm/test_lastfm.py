@@ -11,10 +11,19 @@ from bestarm_lab.datasets.registry import available, registry
 from bestarm_lab.experiments.timing import microseconds_per_pull
 from bestarm_lab.figures.values import summarise
 from bestarm_studies.linear_topm.complexity import gaps
-from bestarm_studies.linear_topm.equal_gap import equal_gap_instance
-from bestarm_studies.linear_topm.lastfm import DATA_FILES, SIZES, lastfm_instance, stand_in_lastfm_instance
-from bestarm_studies.linear_topm.lastfm_files import read_linear_representation
-from bestarm_studies.linear_topm.misspecified import MisspecifiedBandit, misspecified_instance, unexplained_deviation
+from bestarm_studies.linear_topm.lastfm import (
+    DATA_FILES,
+    SIZES,
+    lastfm_instance,
+    read_linear_representation,
+    stand_in_lastfm_instance,
+)
+from bestarm_studies.linear_topm.misspecified import (
+    MisspecifiedBandit,
+    equal_gap_instance,
+    misspecified_instance,
+    unexplained_deviation,
+)
 from bestarm_studies.linear_topm.values import split_series
 
 REGISTERED = set(DATA_FILES) <= set(registry())

@@ -1,5 +1,7 @@
 """Sample complexities, the authors' own runs, growth and errors of the Top-m paper, on rows whose answer is known."""
 
+from types import SimpleNamespace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -13,9 +15,9 @@ from bestarm_studies.linear_topm.tables import agreement_table
 from bestarm_studies.linear_topm.values import (
     Panel,
     agreement_with_recorded,
-    at_points,
     error_values,
     growth_exponents,
+    run_family,
     sample_complexity_values,
 )
 
@@ -83,7 +85,8 @@ def test_growth_finds_the_power():
 
 
 def test_points_of_several_experiments_are_one_frame():
-    assert at_points({1.0: rows({"A": 1.0}, n=2), 2.0: rows({"A": 1.0}, n=2)})["x"].tolist() == [1.0, 1.0, 2.0, 2.0]
+    section = SimpleNamespace(rows=lambda name: rows({name: 1.0}, n=2))
+    assert run_family(section, {"A": 1.0, "B": 2.0})["x"].tolist() == [1.0, 1.0, 2.0, 2.0]
 
 
 def test_the_figure_shows_every_series_of_every_panel():

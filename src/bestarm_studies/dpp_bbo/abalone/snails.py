@@ -3,8 +3,6 @@
 Data: Nash and others, UCI Machine Learning Repository, 1994; a search by Contal and others, ECML 2013.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

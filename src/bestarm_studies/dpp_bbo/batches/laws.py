@@ -1,7 +1,5 @@
 """Laws of batches: determinants of sets, how many arms of a sample M chooses, distances of chains, pure exploration."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any

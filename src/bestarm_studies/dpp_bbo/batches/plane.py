@@ -1,7 +1,5 @@
 """Batches in the plane: arms, deviations, and what the arms of a batch leave."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tables of FastXML's precision, and searches of them in batches of five and ten."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from bestarm_lab.experiments.computation import Computation
@@ -16,7 +14,6 @@ FIGURES: dict[Dataset, tuple[str, str]] = {
     "Bibtex": ("Figure 2", "fig2_bibtex"),
     "Delicious": ("Figure 5", "fig5_delicious"),
 }
-
 EXPERIMENTS: dict[str, Experiment | Computation] = {}
 for _dataset, (_figure, _name) in FIGURES.items():
     EXPERIMENTS[TABLES[_dataset]] = Computation(

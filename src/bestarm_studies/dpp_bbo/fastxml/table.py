@@ -1,7 +1,5 @@
 r"""The hyper-parameters of FastXML as an objective: searches of a table of precisions that was computed once."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

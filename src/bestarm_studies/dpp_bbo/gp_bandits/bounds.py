@@ -3,8 +3,6 @@
 LP-UCB: Gonzalez, Dai, Hennig and Lawrence, "Batch Bayesian Optimization via Local Penalization", AISTATS 2016.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -174,23 +172,23 @@ def draw_penalty(axis: Axes, values: pd.DataFrame, before: pd.DataFrame | None) 
 def filling_figure(bounds: pd.DataFrame, penalties: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
     """Return how a batch is filled without its rewards: bounds that shrink above, penalised acquisitions below."""
 
-    def above(part: Any) -> None:
+    def above(figure: Any) -> None:
         panels = list(dict.fromkeys(bounds["panel"]))
-        axes = part.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         for axis, panel in zip(axes, panels, strict=True):
             draw_bounds(axis, bounds[bounds["panel"] == panel]).set_title(panel)
             axis.label_outer()
-        legend_below(part)
+        legend_below(figure)
 
-    def below(part: Any) -> None:
+    def below(figure: Any) -> None:
         panels = list(dict.fromkeys(penalties["panel"]))
-        axes = part.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         before = None
         for axis, panel in zip(axes, panels, strict=True):
             mine = penalties[penalties["panel"] == panel]
             draw_penalty(axis, mine, before).set_title(panel)
             before = mine
         axes[0].set(ylabel="acquisition", ylim=(0, 1.1 * float(of_statistic(penalties, "acquisition")["value"].max())))
-        legend_below(part)
+        legend_below(figure)
 
     return stacked([(2.5, above), (2.3, below)], title=title, setting=setting)

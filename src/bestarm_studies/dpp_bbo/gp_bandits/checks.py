@@ -1,7 +1,5 @@
 """Lemma 3.1, decided by a computation."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from bestarm.policies.gaussian.gp_acquisition import est_width

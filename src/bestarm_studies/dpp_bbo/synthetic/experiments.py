@@ -1,7 +1,5 @@
 """Experiments on the synthetic functions: figures, controls, larger batches, and one open choice at a time."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from typing import Any

@@ -3,8 +3,6 @@
 GP-BUCB: Desautels, Krause and Burdick, JMLR 2014. EST: Wang, Zhou and Jegelka, AISTATS 2016.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -183,13 +181,8 @@ def prior_widths(sizes: Sequence[int]) -> pd.DataFrame:
 def coverage_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return errors over widths by position in the batch, for each size of the batch and both means."""
     names = rows["series"] + ", B = " + rows["batch"].astype(str)
-    statistics: dict[str, tuple[str, str | float]] = {
-        "squared": ("squared", "mean"),
-        "missed": ("missed", "mean"),
-        "outside": ("outside", "mean"),
-        "inflation": ("inflation", "mean"),
-    }
-    found = summarise(rows.assign(series=names), statistics, x="position", profile=profile)
+    means = {name: (name, "mean") for name in ("squared", "missed", "outside", "inflation")}
+    found = summarise(rows.assign(series=names), means, x="position", profile=profile)
     return found.assign(panel=found["statistic"])
 
 
@@ -219,29 +212,20 @@ def confidence_figure(coverage: pd.DataFrame, maxima: pd.DataFrame, *, title: st
     """Return how far what searches trust is right: above, errors in units of deviations and missed intervals by
     position in a batch of GP-BUCB; below, medians of EST's estimates of the maximum by batch, on logarithmic axes."""
 
-    def above(part: Any) -> None:
-        line_panels(
-            coverage,
-            list(COVERAGE_STYLES),
-            figure=part,
-            statistic={"squared": "squared", "missed": "missed", "inflation": "inflation"},
-            titles={
-                "squared": "mean squared error\nin units of the variance",
-                "missed": "share of batches with\nan arm out of its interval",
-                "inflation": "largest deviation over\nits value in the batch",
-            },
-            styles=COVERAGE_STYLES,
-            x="position in the batch",
-            marks="band",
-            title="",
-            possible={"missed": (0.0, None), "squared": (0.0, None), "inflation": (0.0, None)},
-        )
+    titles = {
+        "squared": "mean squared error\nin units of the variance",
+        "missed": "share of batches with\nan arm out of its interval",
+        "inflation": "largest deviation over\nits value in the batch",
+    }
+    given: dict[str, Any] = {"x": "position in the batch", "title": "", "styles": COVERAGE_STYLES, "marks": "band"}
+    given |= {"statistic": {name: name for name in titles}, "possible": dict.fromkeys(titles, (0.0, None))}
+    above = partial(line_panels, coverage, list(COVERAGE_STYLES), titles=titles, **given)
 
-    def below(part: Any) -> None:
+    def below(figure: Any) -> None:
         line_panels(
             maxima,
             list(MAXIMUM_STYLES),
-            figure=part,
+            figure=figure,
             statistic="median",
             titles={"maximum": "estimate of the maximum"},
             styles=MAXIMUM_STYLES,
@@ -250,11 +234,15 @@ def confidence_figure(coverage: pd.DataFrame, maxima: pd.DataFrame, *, title: st
             y="value",
             title="",
         )
-        part.axes[0].set_yticks([2, 5, 10, 20, 50], ["2", "5", "10", "20", "50"])
+        figure.axes[0].set_yticks([2, 5, 10, 20, 50], ["2", "5", "10", "20", "50"])
 
     counts = pd.concat([coverage["n"], maxima["n"]])
     words = [runs_text(counts), "bands: 95% intervals, bars: quartiles", setting]
-    return stacked([(2.9, above), (2.7, below)], title=title, setting="; ".join(filter(None, words)))
+    return stacked(
+        [(2.9, above), (2.7, below)],
+        title=title,
+        setting="; ".join(filter(None, words)),
+    )
 
 
 def estimate_above(test: Test, rows: Rows) -> Decision:

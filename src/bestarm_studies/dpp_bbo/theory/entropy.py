@@ -1,7 +1,5 @@
 r"""Theorem 3.4: entropies of k-DPPs, on sets small enough to enumerate and in runs, and the bracket of its bound."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any

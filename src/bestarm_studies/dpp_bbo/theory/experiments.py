@@ -1,7 +1,5 @@
 """The computations behind the checks of the analysis, and searches of functions drawn from the model."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from bestarm.policies.gaussian.batch_gp import b_est, gp_bucb

@@ -5,8 +5,6 @@ Krause, Kakade and Seeger, IEEE Transactions on Information Theory 2012; submodu
 Fisher, Mathematical Programming 1978.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache, partial
 from typing import Any

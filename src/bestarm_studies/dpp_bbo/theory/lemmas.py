@@ -1,7 +1,5 @@
 r"""Lemmas 6.1 to 6.7 and the steps of Section 3.2: on independent arms, and in every run on drawn functions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial

@@ -4,8 +4,6 @@ BoTorch (Balandat and others, NeurIPS 2020) is no dependency of this project; on
 qLogNEI: Ament and others, NeurIPS 2023.
 """
 
-from __future__ import annotations
-
 import importlib
 import warnings
 from collections.abc import Iterator

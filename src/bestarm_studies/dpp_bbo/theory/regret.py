@@ -4,8 +4,6 @@ The two-stage form of Theorem 3.2 is that of Desautels, Krause and Burdick, JMLR
 works, not checked in the text. Greedy sets: Nemhauser, Wolsey and Fisher, Mathematical Programming 1978.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -299,35 +297,18 @@ def theorems_figure(
     """Return what two theorems say against the number of batches: above, the mean cumulative regret below Theorem 3.3's
     bound, on a logarithmic axis; below, the terms of Theorem 3.4's bracket and the bracket itself."""
 
-    def above(part: Any) -> None:
-        line_panels(
-            regrets,
-            [*order, *BOUND_STYLES],
-            figure=part,
-            statistic="regret",
-            titles={"regret": "Theorem 3.3"},
-            log="y",
-            styles=BOUND_STYLES,
-            x="batches T",
-            y="full cumulative regret",
-            title="",
-        )
-
-    def below(part: Any) -> None:
-        line_panels(
-            entropies,
-            list(TERM_STYLES),
-            figure=part,
-            statistic="mean",
-            titles={"Theorem 3.4": "Theorem 3.4"},
-            styles=TERM_STYLES,
-            reference=0.0,
-            reference_label="zero: less is impossible",
-            x="batches T",
-            y="nats",
-            title="",
-        )
-
+    both: dict[str, Any] = {"x": "batches T", "title": ""}
+    of_regret = both | {"log": "y", "styles": BOUND_STYLES, "y": "full cumulative regret"}
+    of_terms = both | {
+        "styles": TERM_STYLES,
+        "y": "nats",
+        "reference": 0.0,
+        "reference_label": "zero: less is impossible",
+    }
+    titles = {"regret": "Theorem 3.3"}, {"Theorem 3.4": "Theorem 3.4"}
+    order = [*order, *BOUND_STYLES]
+    above = partial(line_panels, regrets, order, statistic="regret", titles=titles[0], **of_regret)
+    below = partial(line_panels, entropies, list(TERM_STYLES), statistic="mean", titles=titles[1], **of_terms)
     words = [runs_text(pd.concat([regrets["n"], entropies["n"]])), "bars: 95% intervals", setting]
     return stacked([(2.6, above), (2.6, below)], title=title, setting="; ".join(filter(None, words)))
 

@@ -1,7 +1,5 @@
 r"""Samples of a k-DPP by chains: how many steps they need, and what a sample and a batch cost."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -220,11 +218,11 @@ def cost_figure(samples: pd.DataFrame, batches: pd.DataFrame, *, title: str, set
     kinds = list(dict.fromkeys(samples["panel"]))
     names = {"B": "arms of a batch, B", "T": "batch T"}
 
-    def above(part: Any) -> None:
+    def above(figure: Any) -> None:
         line_panels(
             samples,
             list(SAMPLER_STYLES),
-            figure=part,
+            figure=figure,
             statistic="cost",
             titles={panel: panel.replace(": ", "\n") for panel in kinds},
             log="xy",
@@ -235,24 +233,13 @@ def cost_figure(samples: pd.DataFrame, batches: pd.DataFrame, *, title: str, set
             share_y=False,
             title="",
         )
-        for axis in part.axes:
+        for axis in figure.axes:
             axis.set_xticks([250, 1000, 4000], ["250", "1000", "4000"])
 
-    def below(part: Any) -> None:
-        panels = list(dict.fromkeys(batches["panel"]))
-        line_panels(
-            batches,
-            TIMED,
-            figure=part,
-            statistic="seconds",
-            titles=dict.fromkeys(panels, "one batch"),
-            log="xy",
-            marks="none",
-            x={panel: names.get(panel, panel) for panel in panels},
-            y="seconds",
-            title="",
-        )
-
+    panels = list(dict.fromkeys(batches["panel"]))
+    given: dict[str, Any] = {"log": "xy", "marks": "none", "y": "seconds", "title": ""}
+    given |= {"x": {panel: names.get(panel, panel) for panel in panels}, "titles": dict.fromkeys(panels, "one batch")}
+    below = partial(line_panels, batches, TIMED, statistic="seconds", **given)
     return stacked([(2.6, above), (2.6, below)], title=title, setting=setting)
 
 

@@ -1,7 +1,5 @@
 """By how much the better SAMPLE search is ahead of the best of the others."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pandas as pd

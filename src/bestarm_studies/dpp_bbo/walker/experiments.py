@@ -1,7 +1,5 @@
 """Walks of two walkers, searches of both in batches of five and ten, and slopes of the objectives."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Slopes of the objectives at random points, beside which LP-UCB's estimates of the Lipschitz constant are judged."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

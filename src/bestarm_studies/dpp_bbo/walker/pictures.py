@@ -1,7 +1,5 @@
 """Pictures of the walker: one step as stick figures, and how fast many controllers walk."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt

@@ -6,8 +6,6 @@ Control of Dynamic Bipedal Robot Locomotion", 2007) in the middle and widths und
 fall: a sensitivity of what is concluded on the other reading, which decides no claim of the paper.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Hyper-parameters from averages, fitted by GPy: its regression on a kernel of averages of points."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -14,7 +12,6 @@ from bestarm.kernels import Stationary
 
 def averages_kernel(base: Any, points: FloatArray, averaging: FloatArray) -> Any:
     r"""Return a GPy kernel whose inputs are row numbers of A and whose covariance is :math:`A k(X, X) A^\top`.
-
     ``base``: k; ``points`` (ndarray, shape (n, d)): X; ``averaging`` (ndarray, shape (t, n)): A."""
     from GPy.kern import Kern  # seconds to import, and only needed here
 
@@ -63,7 +60,6 @@ def fit_hyperparameters(
     noise_variance: float = 0.01,
 ) -> tuple[Any, float]:
     """Return a kernel and a noise variance that maximise the likelihood of averages, found by GPy from one start.
-
     GPy's own model adds 1e-8 to the noise variance. ``kernel``: where to start; what is returned is of the same kind;
     ``points``, ``rewards``, ``averaging`` (ndarray, shapes (n, d), (t,) and (t, n)): X, Y and A; by default every
     reward is that of one point; ``noise_variance``: where to start. Raises ValueError if there are fewer rewards than

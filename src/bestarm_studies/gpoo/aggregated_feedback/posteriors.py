@@ -1,7 +1,5 @@
 """Posteriors of three kinds of feedback (points, averages, integrals of cells), and what each says of a cell."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import matplotlib.pyplot as plt
@@ -13,14 +11,8 @@ from bestarm.interface import Ask, IntArray
 from bestarm.kernels import Stationary
 from bestarm.partition import Partition
 from bestarm.streams import Streams
-from bestarm_lab.figures.figures import (
-    headed,
-    legend_below,
-    wide,
-)
-from bestarm_lab.figures.values import (
-    as_values,
-)
+from bestarm_lab.figures.figures import headed, legend_below, wide
+from bestarm_lab.figures.values import as_values
 from bestarm_studies.gpoo.aggregated_gp import AggregatedGP, observed_averages
 from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.trees import draw_posterior
@@ -30,9 +22,7 @@ def feedback_values(
     bandit: CellBandit, cells: IntArray, kernel: Stationary, streams: Streams, panel: str, profile: str
 ) -> pd.DataFrame:
     """Return the posterior of f after one reward of each cell, the rewards, and f, as plotted values.
-
-    Rewards of integrals are shown per volume, at the centres of their cells.
-    """
+    Rewards of integrals are shown per volume, at the centres of their cells."""
     partition, x = bandit.partition, np.linspace(0.0, 1.0, 201)
     asked = Ask(cells[None], np.ones((1, len(cells)), dtype=np.int64))
     rewards = bandit.rewards(asked, partition.no_pulls(1), streams)
@@ -62,9 +52,7 @@ def feedback_figure(values: pd.DataFrame, titles: Mapping[str, str], *, title: s
 
 def cell_statistics(kernel: Stationary, depths: range, sizes: list[int], sigma: float, profile: str) -> pd.DataFrame:
     """Return the prior standard deviation of a cell's mean reward, for each S and for the whole cell, by depth.
-
-    For integrals the value is that of the integral, in the same units as the noise; x is the depth.
-    """
+    For integrals the value is that of the integral, in the same units as the noise; x is the depth."""
     lines = []
     kinds = [(f"S = {s}", Partition(2, s)) for s in sizes]
     kinds += [("whole cell", Partition(2, feedback="average")), ("integral", Partition(2, feedback="integral"))]

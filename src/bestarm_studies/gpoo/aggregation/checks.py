@@ -1,7 +1,5 @@
 """Values that the claims on aggregation compare."""
 
-from __future__ import annotations
-
 from bestarm_lab.claims.cells import Value
 from bestarm_studies.gpoo.aggregation.children_and_representatives import setting_of
 

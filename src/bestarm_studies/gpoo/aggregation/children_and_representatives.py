@@ -1,7 +1,5 @@
 """Figure 6: regret over K, the children of a cell, and S, its representatives."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -12,15 +10,9 @@ from matplotlib.figure import Figure
 
 from bestarm.policies.cells.gpoo import Gpoo
 from bestarm_lab.experiments.series import setting_of_each
-from bestarm_lab.figures.figures import (
-    headed,
-    runs_text,
-    wide,
-)
+from bestarm_lab.figures.figures import headed, runs_text, wide
 from bestarm_lab.figures.styles import CONVENTIONS
-from bestarm_lab.figures.values import (
-    summarise,
-)
+from bestarm_lab.figures.values import summarise
 from bestarm_studies.gpoo.checks import Test
 from bestarm_studies.gpoo.series import gpoo
 
@@ -38,9 +30,7 @@ def setting_of(setting: str) -> Callable[[pd.DataFrame, Test], pd.Series]:
 
 def log_regret_grid(rows: pd.DataFrame, budgets: Sequence[int], profile: str) -> pd.DataFrame:
     """Return the natural logarithm of the mean regret for each K and S, with the interval's ends on the same scale.
-
-    The rows are those of `CHILDREN_AND_REPRESENTATIVES`; the panel is the budget, the series K, x is S.
-    """
+    The rows are those of `CHILDREN_AND_REPRESENTATIVES`; the panel is the budget, the series K, x is S."""
     mine = rows[rows["budget"].isin(budgets)]
     found = summarise(mine, {"log mean": ("aggregated_regret", "mean")}, panel="N = {budget}", profile=profile)
     logs = {name: np.log(found[name].clip(lower=1e-12)) for name in ("value", "low", "high")}
@@ -53,9 +43,7 @@ def log_regret_grid(rows: pd.DataFrame, budgets: Sequence[int], profile: str) ->
 
 def grid_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
     """Return heat maps of the log mean regret over K and S: one column for each budget, one row for each convention.
-
-    All panels have one range of colours; a frame marks the best K for each S.
-    """
+    All panels have one range of colours; a frame marks the best K for each S."""
     import seaborn as sns  # a fifth of a second, for this figure alone
 
     conventions = [c for c in CONVENTIONS if c in set(values["convention"])]

@@ -1,16 +1,10 @@
 """Figure 5: trees over posteriors."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bestarm_lab.figures.figures import (
-    headed,
-    legend_below,
-    wide,
-)
+from bestarm_lab.figures.figures import headed, legend_below, wide
 from bestarm_lab.figures.styles import CONVENTIONS
 from bestarm_studies.gpoo.trees import draw_posterior, draw_tree
 

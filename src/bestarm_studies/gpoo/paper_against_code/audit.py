@@ -1,7 +1,5 @@
 """Deviations of the authors' code from the text, each alone and all together."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,9 +7,7 @@ import pandas as pd
 
 from bestarm_lab.experiments.one_change import changed, name_of_change, one_change
 from bestarm_lab.experiments.series import Series
-from bestarm_lab.figures.values import (
-    paired_effects,
-)
+from bestarm_lab.figures.values import paired_effects
 from bestarm_studies.gpoo.series import AVE_STOOO, CODE_NOISE_VARIANCE, GPTREE, TENS, gpoo, stooo
 from bestarm_studies.gpoo.values import BUDGETS
 
@@ -24,8 +20,6 @@ GPOO_DEVIATIONS: dict[str, dict[str, Any]] = {
     "late β": {"late_beta": True},
     "recommend at division": {"recommendation": "at_expansion"},
 }
-
-
 GPTREE_DEVIATIONS: dict[str, dict[str, Any]] = {
     "constants of the code": {"holder": 0.5, "slope": 0.1, "cell_ratio": 0.5, "cell_radius": 1.0},
     "β of the code": {"beta": "as_coded"},
@@ -35,15 +29,11 @@ GPTREE_DEVIATIONS: dict[str, dict[str, Any]] = {
     "first divided": {"first_divided": True},
     "exact comparisons": {"exact_ties": True},
 }
-
-
 STOOO_DEVIATIONS: dict[str, dict[str, Any]] = {
     "rule of the code": {"rule": "as_coded"},
     "first divided": {"recommendation": "first_divided"},
     "one evaluation less": {"one_evaluation_less": True},
 }
-
-
 FUNCTION_DEVIATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "f1": ("length-scale of f", {"lengthscale": 0.1}),
     "f2": ("regions of f", {"n_regions": 9}),

@@ -1,7 +1,5 @@
 """Causes that the paper names, each alone, and the parts of a gap that they explain."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from bestarm_lab.experiments.one_change import one_change

@@ -1,7 +1,5 @@
 """Values that the claims on causes compare, and a check of single trees."""
 
-from __future__ import annotations
-
 from bestarm_lab.claims.cells import Value
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
@@ -9,8 +7,6 @@ from bestarm_studies.gpoo.checks import Rows, Test
 from bestarm_studies.gpoo.paper_against_code.causes import gap_closed, gap_opened
 
 _GAP = {"of": "column", "slow": "series", "changed": "series", "fast": "series"}
-
-
 VALUES: dict[str, Value] = {
     "gap_closed": Value("part of the gap that is closed", gap_closed, needs=_GAP),
     "gap_opened": Value("part of the gap that is opened", gap_opened, needs=_GAP),

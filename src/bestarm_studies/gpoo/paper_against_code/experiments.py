@@ -1,7 +1,5 @@
 """Experiments on differences between text and code, on the causes that the paper names, and on GPTree's slope."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from bestarm_lab.experiments.computation import Computation

@@ -1,22 +1,16 @@
 """Slopes of GPTree's modulus g(r), which sets how much f may vary in a cell."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 
 import pandas as pd
 
-from bestarm_lab.figures.values import (
-    summarise,
-)
+from bestarm_lab.figures.values import summarise
 from bestarm_studies.gpoo.series import GPTREE
 from bestarm_studies.gpoo.values import BUDGETS
 
 # Slopes of GPTree's modulus g(r), which sets how much f may vary in a cell; the largest is the one of this kernel
 GPTREE_SLOPES = {f"GPTree, slope {slope:g}": partial(GPTREE, slope=slope) for slope in (0.03, 0.1, 0.3, 1.0, 3.0)}
-
-
 GPTREE_SLOPES["GPTree, slope 6.32"] = GPTREE
 
 
@@ -24,12 +18,10 @@ def slope_values(
     growth: pd.DataFrame, slopes: Mapping[str, pd.DataFrame], controls: Mapping[str, pd.DataFrame], profile: str
 ) -> pd.DataFrame:
     """Return what the slope of GPTree's modulus does, as plotted values; x is the slope.
-
-    ``growth``: rows of `bestarm_studies.gpoo.trees.growth_rows`, with series "GPTree, slope s"; ``slopes`` (mapping of
-    str to DataFrame): function to rows of regret of the same series; ``controls`` (mapping of str to DataFrame):
-    function to rows that have the series "GP-UCB on 64 cells". Returns panel "leaves": how many there are before the
-    first reward. One panel for each function: the mean regret over `BUDGETS`, of GP-UCB the same at every slope, and
-    ``off peak``, the share of runs that end off the highest peak."""
+    ``growth``: rows of `bestarm_studies.gpoo.trees.growth_rows`, with series "GPTree, slope s"; ``slopes``: function to
+    rows of regret of the same series; ``controls``: function to rows that have the series "GP-UCB on 64 cells". Returns
+    panel "leaves": how many there are before the first reward. One panel for each function: the mean regret over
+    `BUDGETS`, of GP-UCB the same at every slope, and ``off peak``, the share of runs that end off the highest peak."""
 
     def by_slope(rows: pd.DataFrame) -> pd.DataFrame:
         slope = rows["series"].str.extract(r"slope ([\d.]+)")[0].astype(float)

@@ -1,7 +1,5 @@
 """Experiments of Figure 4: five searches of f1 and f2, and searches without a tree."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from bestarm_lab.experiments.experiment import Experiment

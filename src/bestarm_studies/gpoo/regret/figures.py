@@ -1,7 +1,5 @@
 """Figure 4: reward functions over regret."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,12 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bestarm_lab.figures.figures import (
-    WIDTH,
-    headed,
-    line_panels,
-    runs_text,
-)
+from bestarm_lab.figures.figures import WIDTH, headed, line_panels, runs_text
 from bestarm_studies.gpoo.functions import DesignedBandit
 from bestarm_studies.gpoo.values import function_values
 
@@ -52,7 +45,6 @@ def regret_figure(
     marks: str = "band",
 ) -> Figure:
     """Return the reward functions (row 1) over the regret of each convention (rows below), one column for each panel.
-
     ``functions`` (mapping of str to DataFrame): panel to `bestarm_studies.gpoo.values.function_values`; ``values``:
     plotted values with ``panel`` and ``convention``; statistics "mean" and "standard deviation"; ``order`` (sequence of
     str): series; ``titles`` (mapping of str to str): panel to heading; ``marks`` ({"band", "standard deviation"}): the

@@ -1,11 +1,4 @@
-r"""Slopes and ranges of functions, and where Assumption 3 holds.
-
-References
-----------
-.. [1] Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022. Section 4.
-"""
-
-from __future__ import annotations
+"""Slopes and ranges of functions, and where Assumption 3 holds (Section 4)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -44,9 +37,7 @@ def lipschitz_scale(slope: float, n_representatives: int) -> float:
 
 def assumption_table(problems: Mapping[str, CellBandit], scale: float, sizes: Sequence[int]) -> pd.DataFrame:
     r"""Return where Assumption 3 holds for :math:`\delta(h)=c2^{-h}`: the largest slope of f, and the slope it allows.
-
-    A cell of width w has a point at distance :math:`w(1-1/2S)` from a representative, so :math:`L\leq c/(1-1/2S)`.
-    """
+    A cell of width w has a point at distance :math:`w(1-1/2S)` from a representative, so :math:`L\leq c/(1-1/2S)`."""
     lines = []
     for name, problem in problems.items():
         slope = float(largest_slopes(problem)[0])

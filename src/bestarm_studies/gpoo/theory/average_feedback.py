@@ -1,11 +1,4 @@
-r"""The analysis of AVE-StoOO: the event of its means, Lemma 6, Theorem 3, and Azuma's inequality.
-
-References
-----------
-.. [1] Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022. Appendix C.
-"""
-
-from __future__ import annotations
+"""The analysis of AVE-StoOO (Appendix C): the event of its means, Lemma 6, Theorem 3, and Azuma's inequality."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -19,9 +12,7 @@ from bestarm.designs.partition_tree import EXPANDED
 from bestarm.policies.cells.stooo import Stooo
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.experiments.observed import watched
-from bestarm_lab.figures.values import (
-    as_values,
-)
+from bestarm_lab.figures.values import as_values
 from bestarm_studies.gpoo.checks import Test
 from bestarm_studies.gpoo.functions import DesignedBandit
 from bestarm_studies.gpoo.theory.assumptions import largest_slopes, lipschitz_scale, ranges
@@ -30,9 +21,7 @@ from bestarm_studies.gpoo.theory.rate import near_optimality
 
 def theorem3_depth(policy: Stooo, budget: int, dimension: float, constant: float, arity: int = 2) -> int:
     r"""Return :math:`h_N` of Theorem 3.
-
-    It is the smallest h with :math:`2CK3^{-d}\sum_{l\leq h}\delta(l)^{-(d+2)}\geq N/\log(N^2/\theta)`.
-    """
+    It is the smallest h with :math:`2CK3^{-d}\sum_{l\leq h}\delta(l)^{-(d+2)}\geq N/\log(N^2/\theta)`."""
     target, total, depth = budget / np.log(budget**2 / policy.risk), 0.0, 0
     while True:
         delta = float(policy.delta(np.array(depth)))
@@ -53,7 +42,6 @@ def average_bound_rows(
     workers: int = 1,
 ) -> pd.DataFrame:
     r"""Return how far AVE-StoOO uses the bounds of Lemma 6 and of Theorem 3, at some budgets of one run.
-
     ``problem``: one function, with a setting ``n_representatives``; ``sizes`` (sequence of int): S, one series each.
     :math:`\delta(h)=c2^{-h}` has the c that Assumption 3 needs for the function; ``budgets`` (sequence of int): N; the
     rule of AVE-StoOO does not know it, so one run has them all; ``max_depth``: nodes down to this depth may be divided.
@@ -111,7 +99,6 @@ def mean_event_rows(
     workers: int = 1,
 ) -> pd.DataFrame:
     r"""Return whether the event of AVE-StoOO's analysis (Lemma 5) held: every mean within its width in every round.
-
     ``problem``: with a setting ``sigma``; ``policy``: AVE-StoOO; ``sigmas`` (sequence of float): standard deviations of
     the noise; 1/2 is the sub-Gaussian scale of rewards in [0, 1], which the lemma assumes. Returns ``convention,
     series, replication, budget, event_share``: the largest :math:`|\hat\mu-\bar F|/\sqrt{2\log(t^2/\theta)/T}`."""
@@ -151,10 +138,8 @@ def azuma(test: Test) -> Decision:
 
 def average_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return AVE-StoOO's regret and the bound of Theorem 3 against the budget, as plotted values.
-
     ``rows`` are those of `bestarm_studies.gpoo.average_theory.average_bound_rows`. Statistics: "largest regret" over
-    runs, "bound", and "binds", 1 where the bound is less than f varies.
-    """
+    runs, "bound", and "binds", 1 where the bound is less than f varies."""
     groups = rows.groupby(["series", "budget"], sort=False)
     kinds = {"regret": "max", "bound": "first", "regret_binds": "first", "replication": "nunique"}
     names = {"regret": "largest regret", "regret_binds": "binds", "replication": "n", "budget": "x"}

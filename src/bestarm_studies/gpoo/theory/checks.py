@@ -1,7 +1,5 @@
 """Exact decisions on the statements of the analysis, and values that its claims compare."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 
@@ -43,10 +41,8 @@ def always(test: Test, rows: Rows) -> Decision:
 
 def near_optimal_cells(values: FloatArray, size: int, depth: int, deepest: int, slack: float) -> tuple[int, int]:
     """Return how many cells of a depth are within a slack of the optimum, and how many balls fit that Lemma 2 counts.
-
     ``values`` are those of f on the grid of all multiples of 1/(2S 2^deepest) in [0, 1]. Representatives are centres of
-    S equal parts of a cell, so the largest ball that stays in the cell has half the width of a part as its radius.
-    """
+    S equal parts of a cell, so the largest ball that stays in the cell has half the width of a part as its radius."""
     step = 2 ** (deepest - depth)  # half the width of a part, in units of the grid
     averages = values[step :: 2 * step].reshape(-1, size).mean(axis=1)
     near = np.flatnonzero(values >= values.max() - slack)

@@ -1,7 +1,5 @@
 """The cost of a run in multiplications (Remark 2)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -20,7 +18,6 @@ def cost_rows(
     problem: partial[DesignedBandit], replications: int, seed: int, *, budgets: Sequence[int], workers: int = 1
 ) -> pd.DataFrame:
     """Return the multiplications of whole runs of GPOO, counted and not timed.
-
     ``problem``: one function; ``replications``: runs; the first is counted; ``budgets`` (sequence of int): N. Returns
     ``replication, budget, multiplications``."""
 

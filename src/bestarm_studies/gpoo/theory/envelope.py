@@ -1,7 +1,5 @@
 """The Lipschitz envelope of leaves below their b-values (Figure 2, caption)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -28,7 +26,6 @@ def envelope_rows(
     workers: int = 1,
 ) -> pd.DataFrame:
     """Return of how many leaves of each run the Lipschitz envelope exceeds the b-value.
-
     ``problem``: one function, with a setting ``n_representatives``; ``policy``: what searches; ``sizes`` (sequence of
     int): S, one series each. Returns ``series, replication``; ``leaves``, those of all rounds whose average is in its
     interval, and ``beyond``, how many of them have an envelope above b."""

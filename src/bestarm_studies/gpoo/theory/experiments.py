@@ -1,7 +1,5 @@
 """Experiments on the statements of the analysis."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from bestarm.policies.cells.gpoo import Gpoo
@@ -27,14 +25,8 @@ def rate(problem: partial[DesignedBandit]) -> dict[str, Experiment]:
 
 
 SHALLOW = partial(Gpoo, "GPOO", BUDGET, max_depth=6)
-
-
 CODE_BETA = partial(SHALLOW, beta="as_coded")
-
-
 PRIOR = partial(prior_bandit)
-
-
 EXPERIMENTS: dict[str, Experiment | Computation] = {
     "theory_event": computed(
         "The event of GPOO's analysis",

@@ -1,11 +1,4 @@
-r"""The rate of the regret: near-optimality dimension, Theorem 1 and Corollary 1.
-
-References
-----------
-.. [1] Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022. Section 4, Appendix A.
-"""
-
-from __future__ import annotations
+"""The rate of the regret (Section 4, Appendix A): near-optimality dimension, Theorem 1 and Corollary 1."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,20 +8,15 @@ from matplotlib.figure import Figure
 
 from bestarm.interface import FloatArray
 from bestarm.policies.cells.gpoo import Gpoo
-from bestarm_lab.figures.figures import (
-    line_panels,
-)
+from bestarm_lab.figures.figures import line_panels
 from bestarm_lab.figures.styles import DOTS, Style
-from bestarm_lab.figures.values import (
-    as_values,
-)
+from bestarm_lab.figures.values import as_values
 from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.checks import Test
 
 
 def near_optimality(problem: CellBandit, radius_factor: float) -> tuple[float, float]:
-    r"""Return (d, C): the near-optimality dimension of f on an interval, counted on a grid ([1]_, Definition 4).
-
+    r"""Return (d, C): the near-optimality dimension of f on an interval, counted on a grid (Definition 4).
     The largest number of disjoint balls of radius :math:`\eta\epsilon` with centres in :math:`\{f\geq f^*-\epsilon\}`
     is counted greedily for :math:`\epsilon\in[10^{-3}, 1]`; d is the slope of its logarithm against
     :math:`\log1/\epsilon`, at least 0, and C the smallest constant that then bounds every count. ``problem``: one
@@ -71,11 +59,9 @@ def corollary_bounds(
     policy: Gpoo, budgets: Sequence[int], dimension: float, constant: float
 ) -> tuple[FloatArray, FloatArray]:
     r"""Return Corollary 1's bound as printed, and as it follows from Theorem 1.
-
     The sum of Theorem 1 is at most :math:`A'\delta(h)^{-(d+2)}` with
     :math:`A'=3^{-d}KC\sigma^2/(1-\rho^{d+2})`. The printed constant has :math:`\rho^{-(d+2)}-1` in the denominator,
-    which makes it smaller by the factor :math:`\rho^{d+2}`, and lacks the factor 3 and the root.
-    """
+    which makes it smaller by the factor :math:`\rho^{d+2}`, and lacks the factor 3 and the root."""
     power = 1.0 / (dimension + 2.0)
     rates = np.array([float(policy.beta_of(np.array(n), 2)) / n for n in budgets])
     head = 3.0**-dimension * 2.0 * constant * policy.noise_variance
@@ -88,9 +74,7 @@ def rate_bounds(
     policy: Gpoo, problem: CellBandit, panel: str, budgets: Sequence[int], profile: str
 ) -> tuple[float, pd.DataFrame]:
     r"""Return the near-optimality dimension of one function and its bounds on the regret, as plotted values.
-
-    The dimension is counted with :math:`\eta=\nu/3` and the largest :math:`\nu=1/(2Sc)` that midpoints allow, S = 1.
-    """
+    The dimension is counted with :math:`\eta=\nu/3` and the largest :math:`\nu=1/(2Sc)` that midpoints allow, S = 1."""
     dimension, constant = near_optimality(problem, 1.0 / (2.0 * policy.delta_scale) / 3.0)
     printed, mended = corollary_bounds(policy, budgets, dimension, constant)
     lines = {"Theorem 1": theorem_bound(policy, budgets, dimension, constant)}

@@ -1,7 +1,5 @@
 """Single feedback as a special case: with S = 1 GPOO has the posterior of ordinary regression."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 
@@ -19,7 +17,6 @@ def single_feedback_rows(
     problem: partial[DesignedBandit], replications: int, seed: int, *, policy: Gpoo, workers: int = 1
 ) -> pd.DataFrame:
     """Return how far the means of all live cells are from ordinary regression at the centres, round by round.
-
     ``problem``: one function, with one representative of each cell; ``replications``: runs; the first is compared;
     ``policy``: what searches. Returns ``replication, round``, and ``difference``, the largest of a cell."""
 

@@ -1,7 +1,5 @@
 """Leaves of a search with their bounds: Figures 1 and 2."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,10 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from bestarm_lab.figures.figures import (
-    headed,
-    wide,
-)
+from bestarm_lab.figures.figures import headed, wide
 from bestarm_studies.gpoo.trees import draw_tree, nodes_of
 
 _DEPTHS = ("#004C78", "#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#A34800", "#CC79A7", "0.4")
@@ -24,7 +19,6 @@ _DEPTHS = ("#004C78", "#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#A34800", "#C
 
 def draw_cells(axis: Axes, values: pd.DataFrame, curve: pd.DataFrame, *, envelope: float | None = None) -> Axes:
     """Draw what a search has found of every leaf: its mean, its width, and how much f may vary beyond.
-
     ``values``: a "tree" panel; ``curve``: f: ``x, value``; ``envelope``: L: draw, in orange, the smallest of
     :math:`f(x_s)+L|x-x_s|` over two representatives of each leaf."""
     nodes = nodes_of(values)
@@ -81,9 +75,7 @@ def quantities_figure(
     panels: Sequence[tuple[str, pd.DataFrame]], curve: pd.DataFrame, envelope: float, *, title: str, setting: str = ""
 ) -> Figure:
     """Return the quantities of Algorithm 1 in successive rounds, one panel a round: Figure 2.
-
-    The chosen leaf is named by its depth and its place, both counted from 0, with its CI and its δ.
-    """
+    The chosen leaf is named by its depth and its place, both counted from 0, with its CI and its δ."""
     figure, axes = plt.subplots(len(panels), 1, figsize=wide(len(panels), 3.0), sharex=True, squeeze=False)
     for axis, (heading, values) in zip(axes[:, 0], panels, strict=True):
         draw_cells(axis, values, curve, envelope=envelope)

@@ -1,7 +1,5 @@
 """Experiments on trees of single runs (Figures 1 and 2) and on their growth."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from bestarm.policies.cells.gpoo import Gpoo

@@ -1,29 +1,20 @@
 """Growth of trees over many runs: how deep they are, and whether they begin breadth-first."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 
-from bestarm_lab.figures.values import (
-    as_values,
-    summarise,
-)
+from bestarm_lab.figures.values import as_values, summarise
 
 
 def growth_values(rows: pd.DataFrame, panel: str, profile: str) -> pd.DataFrame:
     """Return how trees grow: the mean depth of the deepest divided cell, "deepest", at each round, with 95% intervals.
-
-    ``rows`` are those of `bestarm_studies.gpoo.trees.growth_rows`.
-    """
+    ``rows`` are those of `bestarm_studies.gpoo.trees.growth_rows`."""
     return summarise(rows, {"deepest": ("deepest", "mean")}, x="round", panel=panel, profile=profile)
 
 
 def breadth_first_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return in how many runs the first evaluations fill the tree depth by depth, as plotted values; x is how many.
-
-    That is: depths never decrease, and none is left before all of its cells were evaluated.
-    """
+    That is: depths never decrease, and none is left before all of its cells were evaluated."""
     table = []
     for (convention, series), group in rows.groupby(["convention", "series"], sort=False):
         depths = group.pivot(index="replication", columns="round", values="chosen_depth").to_numpy()

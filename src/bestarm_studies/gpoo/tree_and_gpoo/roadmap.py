@@ -1,16 +1,12 @@
 """Figure 3: which statement of Section 4 rests on which."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from bestarm_lab.figures.figures import (
-    wide,
-)
+from bestarm_lab.figures.figures import wide
 
 _BOXES = {
     "A1": (0.11, 0.86, "Assumption 1\nf is a draw of a GP"),
@@ -26,8 +22,6 @@ _BOXES = {
     "T1": (0.58, 0.10, "Theorem 1\nregret ≤ $3\\delta(h_N)$"),
     "C1": (0.82, 0.10, "Corollary 1\nthe rate, if δ is\nexponential"),
 }
-
-
 _ARROWS = "A1>P2 A1>L1 A2>P1 P1>L1 L1>L3 A3>L3 A4>L2 L1>L4 P2>L4 L4>T1 L3>T1 L2>T1 T1>C1"
 
 

@@ -1,7 +1,5 @@
 """An interactive picture of a search over cells, round by round, for a notebook; without a browser it shows nothing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -12,7 +10,6 @@ from bestarm_studies.gpoo.tree_and_gpoo.cells import adaptive_tree_figure
 
 def tree_stepper(values: pd.DataFrame, curve: pd.DataFrame) -> Any:
     """Return a slider over the rounds of one run, each drawn as in Figure 1 of the GPOO paper.
-
     ``values``: `bestarm_studies.gpoo.tree_figures.tree_values` of one run at several rounds; ``curve``: f: ``x,
     value``."""
     import ipywidgets  # type: ignore[import-untyped]  # only needed where a person looks

@@ -1,7 +1,5 @@
 """Experiments on settings and readings of GPOO, and on a square."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 
@@ -23,20 +21,12 @@ from bestarm_studies.gpoo.what_changes_when.settings import (
 )
 
 SQUARE_BUDGET, SQUARE_KERNEL = 160, Stationary("rbf", KERNEL_VARIANCE, 0.15)
-
-
 _ON_SQUARE = partial(Gpoo, budget=SQUARE_BUDGET, kernel=SQUARE_KERNEL, delta_scale=4.0, delta_ratio=math.sqrt(0.5))
-
-
 ON_SQUARE = {
     **{f"GPOO (S = {size})": gpoo(size, _ON_SQUARE) for size in (1, 4, 10)},
     **controls(SQUARE_BUDGET, kernel=SQUARE_KERNEL),
 }
-
-
 READING: tuple[Metric, ...] = (aggregated_regret, cell_regret, depth)
-
-
 EXPERIMENTS: dict[str, Experiment] = {
     **of_each("scale", "c of δ(h) = c 2^-h", [F1, F2, F3], DELTA_SCALES, READING, BOTH),
     **of_each("beta", "β and θ", [F1, F2, F3], BETAS, READING, WRITTEN),

@@ -1,16 +1,11 @@
 """Ranking of GPOO among the other algorithms under each setting."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
-from bestarm_lab.figures.values import (
-    as_values,
-    mean_interval,
-)
+from bestarm_lab.figures.values import as_values, mean_interval
 from bestarm_studies.gpoo.values import BUDGETS
 
 RIVALS = {"S = 1": ("StoOO", "GPTree"), "S = 10": ("AVE-StoOO", "GPTree")}  # of GPOO, for each S
@@ -20,7 +15,6 @@ def ranking_values(
     settings: pd.DataFrame, others: pd.DataFrame, rivals: Mapping[str, Sequence[str]], panel: str, profile: str
 ) -> pd.DataFrame:
     """Return how GPOO under each setting stands against other algorithms: paired differences of mean regret.
-
     ``settings``: rows whose series are "S = s, setting"; ``others``: rows of the other algorithms on the same function,
     hence on the same noise; ``rivals``: for each "S = s" the series of ``others`` that it is compared with; ``panel``,
     ``profile``: function; scale. Returns columns of a figure's CSV: x is the setting, the series "S = s against rival",
@@ -55,9 +49,7 @@ def rankings(
     settings: Mapping[str, Mapping[str, pd.DataFrame]], others: Mapping[str, pd.DataFrame], profile: str
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return `ranking_values` against `RIVALS` on every function, and `ranking_table` for each thing that is varied.
-
-    ``settings``: what is varied to function to rows; ``others`` (mapping of str to DataFrame): function to rows of the
-    rivals."""
+    ``settings``: what is varied to function to rows; ``others``: function to rows of the rivals."""
     values, tables = [], []
     for varied, rows in settings.items():
         mine = pd.concat([ranking_values(rows[f], others[f], RIVALS, f, profile) for f in rows], ignore_index=True)

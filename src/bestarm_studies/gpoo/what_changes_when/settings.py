@@ -1,7 +1,5 @@
 """Settings of GPOO and other readings of the text, each with single and with average feedback."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -13,18 +11,9 @@ from matplotlib.figure import Figure
 from bestarm.kernels import Stationary
 from bestarm.policies.cells.gpoo import Gpoo
 from bestarm_lab.experiments.series import Series
-from bestarm_lab.figures.figures import (
-    draw_lines,
-    headed,
-    legend_below,
-    runs_text,
-    wide,
-)
+from bestarm_lab.figures.figures import draw_lines, headed, legend_below, runs_text, wide
 from bestarm_lab.figures.styles import CONVENTIONS, Style
-from bestarm_lab.figures.values import (
-    paired_effects,
-    summarise,
-)
+from bestarm_lab.figures.values import paired_effects, summarise
 from bestarm_studies.gpoo.series import FEEDBACKS, GPOO, KERNEL_VARIANCE, gpoo
 
 
@@ -39,24 +28,18 @@ def of_problem(readings: Mapping[str, Mapping[str, Any]]) -> dict[str, Series]:
 
 
 DELTA_SCALES = of_policy({f"c = {c}": partial(GPOO, delta_scale=float(c)) for c in (1, 2, 4, 8, 14, 28)})
-
-
 BETAS = of_policy(
     {
         **{f"θ = {theta}": partial(GPOO, theta=theta) for theta in (0.01, 0.1, 0.5)},
         "β of the code": partial(GPOO, beta="as_coded"),
     }
 )
-
-
 LENGTHSCALES = of_policy(
     {
         f"ℓ = {lengthscale}": partial(GPOO, kernel=Stationary("rbf", KERNEL_VARIANCE, lengthscale))
         for lengthscale in (0.01, 0.02, 0.05, 0.1)  # 0.01 is what makes f3
     }
 )
-
-
 ORDERS = of_policy(
     {
         "as read here": GPOO,
@@ -64,8 +47,6 @@ ORDERS = of_policy(
         "ties at random": partial(GPOO, random_ties=True),
     }
 )
-
-
 FUNCTION_READINGS = of_problem(
     {
         "variance 0.005": {},
@@ -73,13 +54,9 @@ FUNCTION_READINGS = of_problem(
         "nine regions": {"n_regions": 9},
     }
 )
-
-
 FEEDBACK_READINGS = of_problem(
     {"representatives": {}, "whole cell": {"feedback": "average"}, "integral": {"feedback": "integral"}}
 )
-
-
 DELTA_RATIOS = {
     f"S = {size}, K = {arity}, δ = 14·{base}^-h": gpoo(
         size, partial(GPOO, delta_ratio=round(1 / base, 12)), arity=arity
@@ -94,9 +71,7 @@ def setting_values(
     rows: pd.DataFrame, panel: str, profile: str, budgets: Sequence[int], metric: str = "aggregated_regret"
 ) -> pd.DataFrame:
     """Return mean regret with 95% intervals at some budgets; series are "S = s, setting", split into series and x.
-
-    The statistic is "N = budget".
-    """
+    The statistic is "N = budget"."""
     mine = rows[rows["budget"].isin(budgets)]
     found = summarise(mine, {"mean": (metric, "mean")}, panel="N = {budget}", profile=profile)
     parts = found["series"].str.split(", ", n=1, expand=True)
@@ -107,7 +82,6 @@ def setting_effects(
     found: Mapping[str, pd.DataFrame], references: Mapping[str, str], budget: int, panel: str, profile: str
 ) -> pd.DataFrame:
     """Return what each setting adds to GPOO's regret at one budget: paired differences with 95% intervals.
-
     ``found`` (mapping of str to DataFrame): what is varied to rows whose series are "S = s, setting"; ``references``
     (mapping of str to str): what is varied to the setting that the others are compared with; ``budget``: number of
     evaluations; ``panel``, ``profile``: function; scale. Returns columns of a figure's CSV: the series is "GPOO (S =
@@ -134,10 +108,8 @@ SIZE_STYLES = {"S = 1": Style("#0072B2", "s"), "S = 10": Style("#4B97E2", "o", "
 
 def settings_figure(values: pd.DataFrame, *, title: str, setting: str = "", x: str = "") -> Figure:
     """Return regret against a setting: a column for each function, a row for each convention.
-
     A marker for each S, filled at the last budget and open at the first. Settings that are "name = number" stand on
-    a logarithmic axis, joined by lines; others are categories.
-    """
+    a logarithmic axis, joined by lines; others are categories."""
     conventions = [c for c in CONVENTIONS if c in set(values["convention"])]
     panels = list(dict.fromkeys(values["panel"]))
     budgets = sorted(values["statistic"].unique(), key=lambda text: int(text.split()[-1]))

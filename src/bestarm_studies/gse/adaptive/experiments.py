@@ -1,7 +1,5 @@
 """The adaptive instance, where K varies with the budget for each arm: Figure 2."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from bestarm.policies.linear.od_linbai import OdLinBai

@@ -1,7 +1,5 @@
 """Accuracy against K, and one algorithm minus another below it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

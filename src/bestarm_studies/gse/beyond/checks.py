@@ -1,7 +1,5 @@
 """Checks of the worked example and of the times."""
 
-from __future__ import annotations
-
 from bestarm_lab.claims.records import Check
 from bestarm_studies.gse.beyond.clusters import clusters
 from bestarm_studies.gse.beyond.run_times import peace_cost

@@ -1,7 +1,5 @@
 """Appendix H: equal budgets of clusters."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

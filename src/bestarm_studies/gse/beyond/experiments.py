@@ -1,7 +1,5 @@
 """Other designs and roundings, other η, times, and the example of clusters."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 
@@ -9,7 +7,7 @@ from bestarm.policies.linear.peace import Peace
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.one_change import one_change
-from bestarm_lab.experiments.scale import PerArm, Scale
+from bestarm_lab.experiments.scale import PerArm, Profile, Scale
 from bestarm_studies.gse.algorithms import FWG, LINEAR_GSE, OD_LINBAI, PAPER, search
 from bestarm_studies.gse.beyond.clusters import leverage_rows
 from bestarm_studies.gse.beyond.run_times import run_times
@@ -23,6 +21,11 @@ def _stages(problem: partial[Any]) -> dict[str, Any]:
         "vary": {"n_arms": [8, 16, 32]},
         "budgets": PerArm((10, 20, 50)),
     }
+
+
+def _times(title: str, smoke: dict[str, Any], **settings: Any) -> Computation:
+    profiles: dict[Profile, dict[str, Any]] = {"smoke": smoke, "laptop": {"replications": 10}}
+    return Computation(title, partial(run_times, n_pulls=25_600, **settings), profiles=profiles, measured=True)
 
 
 EXPERIMENTS: dict[str, Experiment | Computation] = {
@@ -60,31 +63,21 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
     ),
     "eta_adaptive": search("Other η, adaptive instance", **_stages(partial(adaptive_instance)), paper=Scale(20_000)),
     "eta_sphere": search("Other η, random instances", **_stages(partial(sphere_instance))),
-    "growth_times": Computation(
+    "growth_times": _times(
         "Time of a pull against K",
-        partial(
-            run_times,
-            series={**LINEAR_GSE, "OD-LinBAI": OD_LINBAI},
-            problem=partial(sphere_instance),
-            n_arms=[16, 64, 256, 1024],
-            per_arm=5,
-            n_pulls=25_600,
-        ),
-        profiles={"smoke": {"replications": 2, "n_arms": [16], "n_pulls": 400}, "laptop": {"replications": 10}},
-        measured=True,
+        {"replications": 2, "n_arms": [16], "n_pulls": 400},
+        series={**LINEAR_GSE, "OD-LinBAI": OD_LINBAI},
+        problem=partial(sphere_instance),
+        n_arms=[16, 64, 256, 1024],
+        per_arm=5,
     ),
-    "peace_times": Computation(
+    "peace_times": _times(
         "Time of a pull of Peace",
-        partial(
-            run_times,
-            series={"GSE-Lin-FWG": FWG, "Peace": partial(Peace)},
-            problem=partial(adaptive_instance),
-            n_arms=[16, 32],
-            per_arm=20,
-            n_pulls=25_600,
-        ),
-        profiles={"smoke": {"replications": 2, "n_pulls": 1280}, "laptop": {"replications": 10}},
-        measured=True,
+        {"replications": 2, "n_pulls": 1280},
+        series={"GSE-Lin-FWG": FWG, "Peace": partial(Peace)},
+        problem=partial(adaptive_instance),
+        n_arms=[16, 32],
+        per_arm=20,
     ),
     "bounds_clusters": Computation(
         "Leverages of the example of Appendix H",

@@ -1,7 +1,5 @@
 """Times of runs, which belong to the machine that measured them, and counts of operations, which do not."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial

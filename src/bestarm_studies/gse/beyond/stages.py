@@ -1,7 +1,5 @@
 """Other η than 2: what fewer stages add to the accuracy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

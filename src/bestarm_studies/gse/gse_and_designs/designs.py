@@ -1,7 +1,5 @@
 """Designs of arms in the plane, how fast solvers reach them, and how they are rounded."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import cast
 

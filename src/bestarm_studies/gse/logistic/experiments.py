@@ -1,7 +1,5 @@
 """Logistic rewards, where the dimension varies with the budget: Figure 4."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Chances of OD-LinBAI's first stage to lose the best arm, in closed form."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import integrate, stats
 
@@ -14,10 +12,8 @@ from bestarm_studies.gse.checks import Test
 
 def probability_of_losing(dimension: int, copies: int, keep: int, gap: float, pulls: float) -> float:
     """Return how likely a stage loses the best arm among e_1 and so many copies of each of e_2, ..., e_d.
-
     The mean of e_1 is ``gap``, the others' is 0; every direction has ``pulls`` rewards of variance 1. Copies have one
-    estimate, so the best arm is lost if the directions above it fill all ``keep`` places.
-    """
+    estimate, so the best arm is lost if the directions above it fill all ``keep`` places."""
     filled = -(-keep // copies)  # so many directions
 
     def integrand(z: float) -> float:

@@ -1,7 +1,5 @@
 """GSE against OD-LinBAI: Figures 6 and 7, and both with budgets for each arm, as the authors' job script has them."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The largest effects of the differences, and how much of the budget they spend."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pandas as pd

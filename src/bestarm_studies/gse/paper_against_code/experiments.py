@@ -1,7 +1,5 @@
 """Paper's text against authors' code, one difference at a time: the series "A | B" is A with the one change B."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 
@@ -164,25 +162,16 @@ _ON_TABLES: dict[str, Any] = {
     "LinUCB": lin_ucb(2.53),
     "BayesGap-Lin": partial(BayesGap, sigma=TABLE_SIGMA, kernel="linear"),
 }
-_SMALL: dict[str, Any] = {"vary": {"n_arms": [8, 16, 32]}, "budgets": PerArm((20,))}
+_SMALL: dict[str, Any] = {"vary": {"n_arms": [8, 16, 32]}, "budgets": PerArm((20,)), "paper": Scale(2000)}
+_FEWER = {"laptop": Scale(250), "paper": Scale(1000)}
 AUDIT = {
     "audit_adaptive": search(
-        "Audit: adaptive instance",
-        partial(adaptive_instance),
-        _eliminations(in_four=False, leaked=True),
-        paper=Scale(2000),
-        **_SMALL,
+        "Audit: adaptive instance", partial(adaptive_instance), _eliminations(in_four=False, leaked=True), **_SMALL
     ),
     "audit_static": search(
-        "Audit: static instance, gap 1",
-        partial(static_instance, gap=1.0),
-        _eliminations(in_four=False),
-        paper=Scale(2000),
-        **_SMALL,
+        "Audit: static instance, gap 1", partial(static_instance, gap=1.0), _eliminations(in_four=False), **_SMALL
     ),
-    "audit_sphere": search(
-        "Audit: random instances", partial(sphere_instance), _eliminations(in_four=True), paper=Scale(2000), **_SMALL
-    ),
+    "audit_sphere": search("Audit: random instances", partial(sphere_instance), _eliminations(in_four=True), **_SMALL),
     "audit_small_budget": search(
         "Audit: Figure 6 at B = 100",
         partial(sphere_instance, variance=1.0),
@@ -222,21 +211,12 @@ AUDIT = {
         budgets=PerArm((20,)),
         paper=Scale(2000),
     ),
-    "audit_baselines": search(
-        "Audit: baselines, random instances",
-        partial(sphere_instance),
-        _baselines(),
-        laptop=Scale(250),
-        paper=Scale(1000),
-        **_SMALL,
-    ),
-    "audit_baselines_adaptive": search(
-        "Audit: baselines, adaptive instance",
-        partial(adaptive_instance),
-        _baselines(),
-        laptop=Scale(250),
-        paper=Scale(1000),
-        **_SMALL,
-    ),
+    **{
+        name: search(f"Audit: baselines, {words}", partial(make), _baselines(), **_SMALL | _FEWER)
+        for name, words, make in (
+            ("audit_baselines", "random instances", sphere_instance),
+            ("audit_baselines_adaptive", "adaptive instance", adaptive_instance),
+        )
+    },
 }
 EXPERIMENTS = AUDIT

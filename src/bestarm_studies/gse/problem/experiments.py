@@ -1,7 +1,5 @@
 """Grids for δ, α and kernels: the figures take the best of them, found on other instances and with other noise."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -64,6 +62,7 @@ def _tuning(place: str, problem: partial[Any], series: dict[str, Any], **setting
     return search(f"Tuning on {place}", problem, series, laptop=laptop, paper=paper, draws="tuning", **settings)
 
 
+_TABLE: dict[str, Any] = {"vary": {"n_arms": [8, 16]}, "budgets": PerArm((10, 20, 50))}
 TUNING = {
     "tune_static": _tuning(
         "the static instance",
@@ -73,36 +72,28 @@ TUNING = {
         budgets=[320],
         smoke=Scale(2, vary={"gap": [1]}),
     ),
-    "tune_adaptive": _tuning(
-        "the adaptive instance",
-        partial(adaptive_instance),
-        _linear_grid(SIGMA, _ALPHAS),
-        vary={"n_arms": [8, 16, 32]},
-        budgets=PerArm((10, 20, 50)),
-    ),
-    "tune_sphere": _tuning(
-        "random instances",
-        partial(sphere_instance, seed=1),
-        _linear_grid(SIGMA, _ALPHAS),
-        vary={"n_arms": [8, 16, 32]},
-        budgets=PerArm((20, 50)),
-    ),
-    "tune_automobile": _tuning(
-        "cars",
-        partial(automobile_instance, seed=1),
-        _linear_grid(TABLE_SIGMA, _TABLE_ALPHAS),
-        stand_in=partial(stand_in_automobile_instance, seed=1),
-        vary={"n_arms": [8, 16]},
-        budgets=PerArm((10, 20, 50)),
-    ),
-    "tune_motor": _tuning(
-        "the motor",
-        partial(electric_motor_instance, seed=1),
-        _linear_grid(TABLE_SIGMA, _TABLE_ALPHAS),
-        stand_in=partial(stand_in_electric_motor_instance, seed=1),
-        vary={"n_arms": [8, 16]},
-        budgets=PerArm((10, 20, 50)),
-    ),
+    **{
+        name: _tuning(
+            place, problem, _linear_grid(SIGMA, _ALPHAS), vary={"n_arms": [8, 16, 32]}, budgets=PerArm(ratios)
+        )
+        for name, place, problem, ratios in (
+            ("tune_adaptive", "the adaptive instance", partial(adaptive_instance), (10, 20, 50)),
+            ("tune_sphere", "random instances", partial(sphere_instance, seed=1), (20, 50)),
+        )
+    },
+    **{
+        name: _tuning(
+            place,
+            partial(real, seed=1),
+            _linear_grid(TABLE_SIGMA, _TABLE_ALPHAS),
+            stand_in=partial(made, seed=1),
+            **_TABLE,
+        )
+        for name, place, real, made in (
+            ("tune_automobile", "cars", automobile_instance, stand_in_automobile_instance),
+            ("tune_motor", "the motor", electric_motor_instance, stand_in_electric_motor_instance),
+        )
+    },
     "tune_logistic": _tuning(
         "logistic instances",
         partial(logistic_instance, seed=1),

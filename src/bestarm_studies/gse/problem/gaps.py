@@ -1,7 +1,5 @@
 """Gaps of the instances beside their noise."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

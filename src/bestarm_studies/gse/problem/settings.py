@@ -1,7 +1,5 @@
 """Accuracy of each rival by its settings, on the instances of the tuning."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Random instances, where K varies with the budget for each arm, then the budget and the dimension alone: Figure 3."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from bestarm.policies.linear.budgeted import lingape_greedy

@@ -1,8 +1,7 @@
 """Cars and measurements of a motor, drawn from tables: Figure 5."""
 
-from __future__ import annotations
-
 from functools import partial
+from typing import Any
 
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import PerArm, Scale
@@ -30,50 +29,45 @@ from bestarm_studies.gse.tabular import (
 from bestarm_studies.gse.tabular import correct as correct_row
 
 
+def _table(
+    title: str,
+    problem: partial[Any],
+    stand_in: partial[Any],
+    deltas: tuple[float, float],
+    exponential: tuple[float, dict[str, Any]],
+    **settings: Any,
+) -> Experiment:
+    """Return an experiment on a table: ``deltas`` are those of both forms of LinGapE; ``exponential`` has BayesGap's
+    length-scale, and the authors' settings."""
+    series = {
+        **unprojected(LINEAR_GSE),
+        **keeping(unprojected(UNIFORM_AND_FWG)),
+        "Sequential halving": HALVING,
+        "LinUCB": lin_ucb(2.53),
+        **lingapes(TABLE_SIGMA, *deltas),
+        "BayesGap-Lin": bayes_lin(TABLE_SIGMA),
+        "BayesGap-exp": bayes_gap(TABLE_SIGMA, "exponential", *exponential),
+        "Peace": PEACE,
+        **unprojected({"OD-LinBAI": OD_LINBAI}),
+    }
+    given: dict[str, Any] = {"accuracy": correct_row, "vary": {"n_arms": [8, 16]}, "budgets": PerArm((10, 20, 50))}
+    return search(f"Figure {title}", problem, series, stand_in=stand_in, **given, **settings)
+
+
 def _motor(target: str, as_coded: bool) -> Experiment:
-    return search(
-        f"Figure 5b: electric motor, {target}",
-        partial(electric_motor_instance, target=target),
-        {
-            **unprojected(LINEAR_GSE),
-            **keeping(unprojected(UNIFORM_AND_FWG)),
-            "Sequential halving": HALVING,
-            "LinUCB": lin_ucb(2.53),
-            **lingapes(TABLE_SIGMA, 0.1, 0.05),
-            "BayesGap-Lin": bayes_lin(TABLE_SIGMA),
-            "BayesGap-exp": bayes_gap(TABLE_SIGMA, "exponential", 1, {"kernel": "empirical"}),
-            "Peace": PEACE,
-            **unprojected({"OD-LinBAI": OD_LINBAI}),
-        },
-        as_coded=as_coded,
-        stand_in=partial(stand_in_electric_motor_instance, target=target),
-        accuracy=correct_row,
-        vary={"n_arms": [8, 16]},
-        budgets=PerArm((10, 20, 50)),
-        paper=Scale(2000),
-    )
+    real, made = (partial(make, target=target) for make in (electric_motor_instance, stand_in_electric_motor_instance))
+    settings = {"as_coded": as_coded, "paper": Scale(2000)}
+    return _table(f"5b: electric motor, {target}", real, made, (0.1, 0.05), (1, {"kernel": "empirical"}), **settings)
 
 
 EXPERIMENTS: dict[str, Experiment] = {
-    "fig5a": search(
-        "Figure 5a: automobile prices",
+    "fig5a": _table(
+        "5a: automobile prices",
         partial(automobile_instance),
-        {
-            **unprojected(LINEAR_GSE),
-            **keeping(unprojected(UNIFORM_AND_FWG)),
-            "Sequential halving": HALVING,
-            "LinUCB": lin_ucb(2.53),
-            **lingapes(TABLE_SIGMA, 0.9, 0.4),
-            "BayesGap-Lin": bayes_lin(TABLE_SIGMA),
-            "BayesGap-exp": bayes_gap(TABLE_SIGMA, "exponential", 10, {"lengthscale": 1e-6}),
-            "Peace": PEACE,
-            **unprojected({"OD-LinBAI": OD_LINBAI}),
-        },
+        partial(stand_in_automobile_instance),
+        (0.9, 0.4),
+        (10, {"lengthscale": 1e-6}),
         as_coded=True,
-        stand_in=partial(stand_in_automobile_instance),
-        accuracy=correct_row,
-        vary={"n_arms": [8, 16]},
-        budgets=PerArm((10, 20, 50)),
         paper=Scale(7000),
     ),
     "fig5b": _motor("motor_speed", as_coded=True),

@@ -1,7 +1,5 @@
 """Linearity of the tables."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

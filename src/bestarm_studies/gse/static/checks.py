@@ -1,7 +1,5 @@
 """Accuracy beside that of a static allocation, in closed form."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from scipy import integrate, stats

@@ -1,7 +1,5 @@
 """The static instance, where the gap varies: Figure 1, and the same with variance 1."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from bestarm_lab.experiments.experiment import Experiment

@@ -3,8 +3,6 @@
 Of the paper: Sections 4 and 5, Appendices A and B.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

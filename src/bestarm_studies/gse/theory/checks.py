@@ -1,7 +1,5 @@
 """Statements of the analysis that a computation decides."""
 
-from __future__ import annotations
-
 from bestarm_lab.claims.records import Check
 from bestarm_studies.gse.theory.error_bounds import error_below_bound, lemma_1, lemma_2, norms
 from bestarm_studies.gse.theory.frank_wolfe_steps import corollary_2

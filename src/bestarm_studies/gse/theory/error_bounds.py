@@ -3,8 +3,6 @@
 Of the paper: Section 4, Appendix A.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

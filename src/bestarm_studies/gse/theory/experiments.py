@@ -1,7 +1,5 @@
 """Errors beside the bounds, arms that overtake the best in a logistic fit, steps of Frank-Wolfe."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -3,8 +3,6 @@
 Of the paper: Appendix C; the start is that of Kumar and Yıldırım, Journal of Optimization Theory and Applications 2005.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

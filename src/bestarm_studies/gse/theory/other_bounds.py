@@ -4,8 +4,7 @@ Logarithms are to the base :math:`\eta=2` except where the text nests them; :mat
 Sections 4 and 7, Appendix D.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -27,36 +26,29 @@ def log_bounds_of_peace(d: int, log_arms: float, x: FloatArray, constant: float,
 
 def against_peace(test: Test) -> Decision:
     """Decide whether Peace's bound is below Equation 2 only if K exceeds exp(exp(log d log log d)) ([1]_, D.2 (i))."""
+    thresholds = {d: float(np.exp(np.log(d) * np.log(np.log(d)))) for d in test["dimensions"]}  # of log(K)
+    return _below_peace(test, thresholds, "numbers of arms below the threshold")
+
+
+def against_peace_g_optimal(test: Test) -> Decision:
+    """Decide whether Equation 3 is below Peace's bound under the G-optimal design for any budget ([1]_, D.2 (ii))."""
+    return _below_peace(test, dict.fromkeys(test["dimensions"], np.inf), "pairs of d and K")  # x = B Δ² / (d log K)
+
+
+def _below_peace(test: Test, largest: Mapping[int, float], what: str) -> Decision:
+    """Compare GSE's bound with Peace's for each d and K, log(K) at most the ``largest`` of its d."""
     x, failed, checked = np.logspace(0, 4, 400), [], 0
-    for d in test["dimensions"]:
-        threshold = float(np.exp(np.log(d) * np.log(np.log(d))))  # of log(K)
+    for d, most in largest.items():
         for log_arms in np.log(d) * np.array(test["exponents"]):
-            if log_arms > threshold:
+            if log_arms > most:
                 continue
             ours, theirs = log_bounds_of_peace(d, log_arms, x, test["constant"], np.log2(d))
             telling = np.minimum(ours, theirs) < 0.0
             checked += 1
             if (theirs[telling] < ours[telling]).any():
                 failed.append(d)
-    return _lower_for(failed, checked, "numbers of arms below the threshold")
-
-
-def against_peace_g_optimal(test: Test) -> Decision:
-    """Decide whether Equation 3 is below Peace's bound under the G-optimal design for any budget ([1]_, D.2 (ii))."""
-    x, failed, checked = np.logspace(0, 4, 400), [], 0  # x = B Δ² / (d log K)
-    for d in test["dimensions"]:
-        for exponent in test["exponents"]:
-            ours, theirs = log_bounds_of_peace(d, exponent * np.log(d), x, test["constant"], np.log2(d))
-            telling = np.minimum(ours, theirs) < 0.0
-            checked += 1
-            if (theirs[telling] < ours[telling]).any():
-                failed.append(d)
-    return _lower_for(failed, checked, "pairs of d and K")
-
-
-def _lower_for(failed: list[int], checked: int, what: str) -> Decision:
-    dimensions = ", ".join(map(str, dict.fromkeys(failed)))
     text = f"theirs is the lower one for some budget in {len(failed)} of {checked} {what}"
+    dimensions = ", ".join(map(str, dict.fromkeys(failed)))
     return Decision(not failed, text + (f": d = {dimensions}" if failed else ""))
 
 

@@ -1,7 +1,5 @@
 """Lemma 1 of Appendix B for logistic models: how often an arm overtakes the best one in a stage."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from scipy.special import expit

@@ -3,8 +3,6 @@
 Of the paper: Section 4.2, Appendices A and B.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """The gap between GSE and its best rival: how much of it each change closes, on the same noise."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

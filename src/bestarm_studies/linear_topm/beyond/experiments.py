@@ -1,19 +1,19 @@
 """Experiments beyond the Top-m paper: larger problems, misspecification, real instances, other ε and m."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
+
+import pandas as pd
 
 from bestarm.policies.linear.gifa import Gifa, LinGifa, Lucb, MLinGape
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import Profile, Scale
-from bestarm_studies.linear_topm.beyond.pull_times import pull_times
-from bestarm_studies.linear_topm.equal_gap import equal_gap_instance
+from bestarm_lab.experiments.timing import microseconds_per_pull
 from bestarm_studies.linear_topm.lastfm import lastfm_instance, stand_in_lastfm_instance
-from bestarm_studies.linear_topm.misspecified import misspecified_instance
+from bestarm_studies.linear_topm.misspecified import equal_gap_instance, misspecified_instance
 from bestarm_studies.linear_topm.settings import HEURISTIC, PAPER, RANDOM, experiment, scales
 
 N_FEATURES, N_ARMS, N_BEST = 10, 30, 3  # of the growth experiments, where the other size varies
@@ -107,6 +107,36 @@ REAL = {
     "real_drugs_deviated": "10 drugs,\ndeviated",
 }
 POINTS: dict[str, float | str] = {**GROWTH_ARMS, **GROWTH_FEATURES, **MISSPECIFIED, **REAL}
+Cells = Mapping[float, tuple[partial[Any], Mapping[str, Gifa]]]
+
+
+def pull_times(
+    cells: Cells, replications: int, side_by_side: int, rounds: int, seed: int, workers: int = 1
+) -> pd.DataFrame:
+    """Return the time of a pull of every algorithm in every cell, measured several times.
+    ``cells``: point on the axis (K or N) → the instance's constructor and the algorithms; ``replications``:
+    measurements, each on other runs; ``side_by_side``: runs that advance together; ``rounds``: rounds that are timed in
+    each measurement; ``seed``, ``workers``: seed of the project; processes, of which one is used, since others would
+    disturb the measurement. Returns columns ``convention, series, x, replication, microseconds``."""
+    frames = []
+    for x, (make, algorithms) in cells.items():
+        problem = make()
+        for series, algorithm in algorithms.items():
+            found = microseconds_per_pull(
+                replace(algorithm, label=series),
+                problem,
+                seed=seed,
+                n_replications=side_by_side,
+                n_rounds=rounds,
+                n_repeats=replications,
+            )
+            frames.append(
+                pd.DataFrame({"series": series, "x": x, "replication": range(replications), "microseconds": found})
+            )
+    rows = pd.concat(frames, ignore_index=True)
+    rows.insert(0, "convention", "as_written")
+    return rows
+
 
 EXPERIMENTS: dict[str, Experiment | Computation] = {
     **{name: _growth(n_arms, N_FEATURES) for name, n_arms in GROWTH_ARMS.items()},

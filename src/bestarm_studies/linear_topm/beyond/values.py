@@ -1,7 +1,5 @@
 """Values of what lies beyond the Top-m paper: growth, misspecified means, real instances, other ε and m."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -1,7 +1,5 @@
 """Rewards of the drug simulator: Figure 5."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from bestarm_lab.experiments.computation import Computation
@@ -15,5 +13,5 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
         partial(reward_rows),
         {"smoke": {"replications": 20}, "laptop": {"replications": 500}},
         data_files=DATA_FILES,
-    ),
+    )
 }

@@ -1,7 +1,5 @@
 """Figure 5 of the Top-m paper: rewards of drugs, recorded and simulated, beside the baseline."""
 
-from __future__ import annotations
-
 import textwrap
 
 import matplotlib.pyplot as plt
@@ -29,7 +27,6 @@ def hit_ratio_line(values: pd.DataFrame, series: str) -> str:
 
 def draw_rewards(axis: Axes, rows: pd.DataFrame, values: pd.DataFrame) -> Axes:
     """Draw the rewards of each drug: boxes, the patients of the first table as points, and the mean by its kind.
-
     ``rows``: ``series, label, replication, patient, reward``, drugs from left to right; ``values``: statistics of the
     same rows, among them ``mean``."""
     drugs = rows.drop_duplicates("series").set_index("series")["label"]
@@ -90,7 +87,6 @@ def reward_figure(
     rows: pd.DataFrame, values: pd.DataFrame, gaps: pd.DataFrame, *, title: str, setting: str = ""
 ) -> Figure:
     """Return the figure: recorded rewards, simulated ones, and how far the two kinds of drugs lie apart.
-
     ``rows``: see `bestarm_studies.linear_topm.drug_simulator.rewards.reward_rows_of`; ``values``: see
     `bestarm_studies.linear_topm.drug_simulator.values.reward_values`; ``gaps``: see
     `bestarm_studies.linear_topm.drug_simulator.values.separation`, of the simulated tables."""

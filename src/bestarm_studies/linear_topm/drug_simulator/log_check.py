@@ -1,11 +1,4 @@
-r"""A comparison of the recorded drug simulations with what can be computed again from the authors' files.
-
-References
-----------
-.. [1] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Appendix B.
-"""
-
-from __future__ import annotations
+"""A comparison of the recorded drug simulations (Appendix B) with what the authors' files let compute again."""
 
 from typing import NamedTuple
 
@@ -34,7 +27,6 @@ class Check(NamedTuple):
 
 def check_log(data: DrugData) -> list[Check]:
     """Compute every step of the recorded simulations again, each from the recorded step before it.
-
     Returns in the order of Algorithm 2, then the baseline of Algorithm 3."""
     log, simulator = data.log, data.simulator()
     direction, table = binary_direction(data), data.binary_phenotype
@@ -91,7 +83,6 @@ def linear_misfit(data: DrugData) -> tuple[int, float]:
 
 def baselines_from_binary(data: DrugData, *, signed: bool = False) -> FloatArray:
     """Return the baseline's scores with a binary direction, which Algorithm 3 prints, in place of its values.
-
     ``data``: the files; ``signed``: whether a gene that is lower in patients is -1; printed is 0, and then it counts
     for nothing."""
     states = data.binary_phenotype.on(data.network.genes)[0]

@@ -1,7 +1,5 @@
 """Tables of rewards from the drug simulator, as rows: one for each table, drug and patient."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 
@@ -24,7 +22,6 @@ def reward_rows(replications: int, seed: int, workers: int = 1) -> pd.DataFrame:
 
 def reward_rows_of(data: DrugData, n_tables: int, seed: int) -> pd.DataFrame:
     """Simulate every labelled drug in every patient, and put the recorded table beside it.
-
     ``data``: the authors' files or their stand-in; ``n_tables``: tables; each has one random trajectory for each drug
     and patient. Returns columns ``convention`` (``as_written``: simulated here, ``as_coded``: the authors' table, as
     replication 0), ``series`` (drug), ``label`` (1 anti-epileptic, -1 pro-convulsant), ``in_paper``, ``baseline``,

@@ -1,7 +1,5 @@
 """Figure 5 and Table 6 of the Top-m paper as numbers: rewards of drugs, hit ratios, separation, experiments."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -41,7 +39,6 @@ def hit_ratios(rows: pd.DataFrame, ranks: Sequence[int] = RANKS) -> FloatArray:
 
 def separation(rows: pd.DataFrame) -> pd.DataFrame:
     """Return how far the mean score of anti-epileptic drugs lies above that of pro-convulsant ones, in each table.
-
     Returns one row a table; columns: the ten drugs of the paper, all labelled drugs, and as many drugs as the paper
     has, but those of each table that make the difference largest."""
     scores, labels = mean_scores(rows)
@@ -72,9 +69,7 @@ def _of_chosen(rows: pd.DataFrame) -> FloatArray:
 
 def hit_ratio_values(data: DrugData, rows: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Return hit ratios at rank 1, 2, 5 and 10 under each reading of Algorithms 2 and 3, in a figure's columns.
-
-    Over simulated tables: the mean hit ratio of a table with its 95% t-interval.
-    """
+    Over simulated tables: the mean hit ratio of a table with its 95% t-interval."""
     simulated, recorded = (rows[rows["convention"] == c] for c in ("as_written", "as_coded"))
     n_tables, ten = simulated["replication"].nunique(), anti_epileptic(data.drugs)
     held = data.simulator(clamped=True).rewards(streams(n_tables, seed)).mean(axis=1)
@@ -102,11 +97,9 @@ def hit_ratio_values(data: DrugData, rows: pd.DataFrame, seed: int) -> pd.DataFr
 
 def reward_values(data: DrugData, rows: pd.DataFrame, profile: str, seed: int) -> pd.DataFrame:
     """Return the plotted values of Figure 5, in the columns of a figure's CSV.
-
     Of each drug the mean and quantiles of its rewards (``as_coded``: the recorded table; ``as_written``: all
     simulated tables, the mean with its 95% t-interval over tables) and its baseline; the separation of the two kinds of
-    drugs over tables; hit ratios.
-    """
+    drugs over tables; hit ratios."""
     table = []
     ten = rows[rows["in_paper"]]
     for (convention, series), group in ten.groupby(["convention", "series"], sort=False):

@@ -1,7 +1,5 @@
 """Experiments on a classic, a hard and a real instance: Figure 1."""
 
-from __future__ import annotations
-
 from bestarm.policies.linear.gifa import LinGifa, Lucb, MLinGape
 from bestarm.policies.linear.lingame import LinGame
 from bestarm_lab.experiments.computation import Computation
@@ -22,7 +20,6 @@ from bestarm_studies.linear_topm.settings import (
 )
 
 _DRUG = PAPER | HEURISTIC | {"n_best": 5}
-
 EXPERIMENTS: dict[str, Experiment | Computation] = {
     "fig1a": experiment(
         "classic instance, K = 4, m = 2, ω = π/6", PI_6, classic_series(), conventions=BOTH, profiles=LOOKS

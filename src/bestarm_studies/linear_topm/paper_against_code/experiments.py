@@ -1,7 +1,5 @@
 """Experiments that compare the paper's text with the authors' code: each difference alone and all together."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -91,7 +89,6 @@ _LINGAPE_CHANGES = STALE | UNIT_RHO | PRINTED_LAMBDA | NOT_INITIAL
 _LINGIFA_CHANGES = LATE | AHEAD | UNIT_RHO | PRINTED_LAMBDA | INITIAL
 _TITLE_A, _TITLE_B = "Figure 1(a): K = 4, m = 2, ω = π/6", "Figure 1(b): K = 3, m = 1, ω = 0.1"
 _TWO, _ONE, _DRUG = _algorithms(2), _algorithms(1), _algorithms(5, **HEURISTIC)
-
 _SERIES_A = _changed(
     _TWO,
     {
@@ -151,10 +148,8 @@ _SERIES_LINGAME = {
     for name in (LINGAPE, LINGIFA_GREEDY)
     for words, threshold in {"heuristic": "heuristic", "Eq. 2": "eq2"}.items()
 } | with_changes("LinGame", _LINGAME, _LINGAME_CHANGES)
-
 _LARGE = scales(2, 100, 500)  # up to 10^5.5 pulls a run at π/12, up to 10^6.3 of LUCB on the hard instance
 _LARGE["smoke"] = replace(_LARGE["smoke"], max_pulls=4000)
-
 EXPERIMENTS: dict[str, Experiment | Computation] = {
     "audit_fig1a": _audit(_TITLE_A, PI_6, _SERIES_A),
     "audit_fig1b": _audit(_TITLE_B, HARD, _SERIES_B),
@@ -222,7 +217,6 @@ _AGAINST_LINGAME = {  # its threshold : LinGame's
     "Eq. 2 : Eq. 2": ("Eq. 2", "LinGame | Eq. 2"),
     "Eq. 2 : Eq. 2, D-tracking": ("Eq. 2", "LinGame | Eq. 2, D-tracking"),
 }
-
 COMPARISONS: dict[str, dict[str, dict[str, tuple[str, str]]]] = {
     "audit_fig1c": {  # with the rows of audit_identity
         "LUCB to m-LinGapE (greedy), as in Figure 1(c)": {

@@ -1,7 +1,5 @@
 """Effects of each difference between the Top-m paper and its authors' code, as values to plot."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pandas as pd
@@ -14,7 +12,6 @@ from bestarm_studies.linear_topm.values import error_values
 RATIO = "ratio of means"
 OF_INSTANCE = {"1(a)": "audit_fig1a", "1(b)": "audit_fig1b", "1(c)": "drugs"}
 LEAST = 0.02  # a change of less than 2% on every instance is named in the figure, not drawn
-
 Rows = Mapping[str, pd.DataFrame]
 
 
@@ -30,9 +27,7 @@ def audit_rows(section: Section) -> dict[str, pd.DataFrame]:
 
 def deviation_values(rows: Rows, profile: str) -> pd.DataFrame:
     """Return what each single change does to the sample complexity and to the error, on each instance of Figure 1.
-
-    LinGame is run on Figure 1(b); of its changes only the sample complexity is shown.
-    """
+    LinGame is run on Figure 1(b); of its changes only the sample complexity is shown."""
     frames = []
     for panel, name in OF_INSTANCE.items():
         ratios = paired_effects(rows[name], "pulls", statistic=RATIO, panel=panel, profile=profile, log=True)

@@ -1,20 +1,13 @@
 """Checks of the lemmas and theorems on what was observed."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
+from bestarm_studies.linear_topm.checks import Rows, Test
 from bestarm_studies.linear_topm.problems import parts_of
 from bestarm_studies.linear_topm.theory.findings import frequency_interval, on_event, theorem_2
-
-Rows = Mapping[str, pd.DataFrame]
-Test = Mapping[str, Any]
 
 
 def _chosen(test: Test, rows: Rows) -> pd.DataFrame:
@@ -102,13 +95,9 @@ def theorem_2_bound(test: Test, rows: Rows) -> Decision:
     return Decision(beyond == 0, text, informative=n > 0, checked=f"{n:,} runs")
 
 
+_SETTINGS = {"experiments": "experiments"}, {"series": "series"}
 CHECKS: dict[str, Check] = {
-    "lemma_1": Check(lemma_1, {"experiments": "experiments"}, may={"series": "series"}),
-    "index_order": Check(index_order, {"experiments": "experiments"}, may={"series": "series"}),
-    "lemma_2": Check(lemma_2, {"experiments": "experiments"}, may={"series": "series"}),
-    "lemma_4": Check(lemma_4, {"experiments": "experiments"}, may={"series": "series"}),
-    "lemma_5": Check(lemma_5, {"experiments": "experiments"}, may={"series": "series"}),
-    "theorem_1": Check(theorem_1, {"experiments": "experiments"}, may={"series": "series"}),
+    **{f.__name__: Check(f, *_SETTINGS) for f in (lemma_1, index_order, lemma_2, lemma_4, lemma_5, theorem_1)},
     "event_frequency": Check(
         event_frequency, {"experiments": "experiments", "delta": "number"}, may={"series": "series"}
     ),

@@ -1,7 +1,5 @@
 """Experiments about the theory of the Top-m paper: runs under observation, and runs compared with Theorem 2."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 
@@ -69,7 +67,6 @@ def _bound(title: str, problem: partial[Any], series: dict[str, Gifa], **setting
 
 
 _RANDOM_TITLE = "random linear instance, K = 10, N = 5, m = 3, heuristic threshold"
-
 EXPERIMENTS: dict[str, Experiment | Computation] = {
     "theory_classic": _observed(
         "classic, K = 4, m = 2, ω = π/6",

@@ -1,7 +1,5 @@
 """Figures about the theory of the Top-m paper: the event of its proofs, and the bound of its Theorem 2."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -17,7 +15,6 @@ from bestarm_lab.figures.styles import display_label, style_of
 
 def event_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
     """Return the distributions of the largest error of a gap in units of its width, one panel for each instance.
-
     ``values``: see `bestarm_studies.linear_topm.theory.findings.event_values`; panels from left to right, then down."""
     panels = list(dict.fromkeys(values["panel"]))
     heights = [
@@ -67,7 +64,6 @@ def bound_figure(
     values: pd.DataFrame, rules: Sequence[str], headings: Mapping[str, str], *, title: str, setting: str = ""
 ) -> Figure:
     """Return the mean sample complexity below its bound, and how many times the bound exceeds a run.
-
     ``values``: see `bestarm_studies.linear_topm.theory.findings.bound_values`; ``rules`` (sequence of str): series;
     ``headings`` (mapping of str to str): panels, which are instances, from top to bottom with their names."""
     figure, (left, right) = plt.subplots(1, 2, figsize=wide(1, 3.0))

@@ -1,11 +1,4 @@
-"""Findings of the observer as tables and plotted values, beside what the Top-m paper proves.
-
-References
-----------
-.. [1] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Sections 3 and 4.
-"""
-
-from __future__ import annotations
+"""Findings of the observer as tables and plotted values, beside what the Top-m paper proves (Sections 3 and 4)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,7 +22,7 @@ from bestarm_studies.linear_topm.values import split_series
 
 
 def on_event(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the runs in which the event of [1]_, Section 4.2, held at every round."""
+    """Return the runs in which the event of Section 4.2 held at every round."""
     return rows[rows["event_share"] <= 1.0]
 
 
@@ -41,9 +34,7 @@ def frequency_interval(count: int, n: int) -> tuple[float, float]:
 
 def check_table(rows: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return how often each statement held: one line for each experiment and algorithm as written.
-
-    Lemmas 4 and 5 and Theorem 1 are counted on the runs in which their event held, as they are stated.
-    """
+    Lemmas 4 and 5 and Theorem 1 are counted on the runs in which their event held, as they are stated."""
     lines = []
     for name, frame in rows.items():
         for series, mine in frame[frame["convention"] == "as_written"].groupby("series", sort=False):
@@ -108,8 +99,7 @@ def n_rules_differed(rows: Sequence[pd.DataFrame]) -> int:
 
 
 def theorem_2(problem: FiniteProblem, policy: Any) -> tuple[float, float]:
-    """Return the complexity constant of m-LinGapE and the bound on its sample complexity ([1]_, Theorem 2).
-
+    """Return the complexity constant of m-LinGapE and the bound on its sample complexity (Theorem 2).
     Raises ValueError if the policy is not m-LinGapE with the largest-variance or the optimised rule."""
     if not isinstance(policy, Gifa) or policy.selection not in ("largest_variance", "both", "optimised"):
         raise ValueError(f"Theorem 2 says nothing of {policy.label!r}.")
@@ -128,10 +118,8 @@ def bound_values(
     rows: Mapping[str, pd.DataFrame], problems: Mapping[str, FiniteProblem], labels: Sequence[str], profile: str
 ) -> pd.DataFrame:
     """Return, for each experiment and m-LinGapE rule, constant, bound, mean sample complexity and slack.
-
     The slack is the bound divided by the sample complexity of a run. ``panel`` is the experiment and x the constant H.
-    An experiment is left out where its rows are of real data and its problem is the stand-in.
-    """
+    An experiment is left out where its rows are of real data and its problem is the stand-in."""
     table: list[dict[str, Any]] = []
     for name, problem in problems.items():
         frame = rows[name][rows[name]["convention"] == "as_written"]

@@ -3,13 +3,7 @@ r"""An observer of gap-index focused algorithms: checks, at every round, what th
 `GifaObserver` hands every call to the algorithm and changes nothing in it. After each choice the inequalities of the
 paper are evaluated on the state, for all replications at once, with the true means. Widths and indices are computed
 anew instead of being taken from the algorithm, so that an error of the algorithm would show.
-
-References
-----------
-.. [1] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Sections 3 and 4.
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -24,31 +18,19 @@ from bestarm.streams import Streams
 from bestarm_studies.linear_topm.complexity import gaps
 from bestarm_studies.linear_topm.theory.round_checks import ROUNDING, Choice, Instance, check_round
 
-# Findings of a run, in the order of `round_checks.check_round`, with their value before the first round:
-#   rounds           rounds that were checked
-#   event_share      largest (true gap - estimated gap) / width over rounds and pairs; the event of [1], Section 4.2,
-#                    holds if it is at most 1
-#   good_share       the same over a best arm and an arm that is not within epsilon of them: the event of Definition 1
-#   lemma_1          rounds in which Lemma 1 failed
-#   ugape_pulls      pulls when the rule of tau^UGapE held for the first time, NaN if it never did
-#   index_order      rounds in which a paired width exceeded the individual one, or that the classical one
-#   lemma_2          rounds in which Lemma 2 as printed failed for some arm and some difference of two arms
-#   lemma_4          rounds in which Lemma 4 failed
-#   lemma_5          rounds in which Lemma 5 failed
-#   lemma_5_share    largest ratio of the two sides of Lemma 5
-#   within_epsilon   1 if all arms of the answer are within epsilon of the m-th best, 0 if not, NaN without an answer
-FINDINGS: dict[str, float] = {
-    "rounds": 0.0,
+FINDINGS: dict[str, float] = {  # of a run, in the order of `round_checks.check_round`: values before the first round
+    "rounds": 0.0,  # that were checked
+    # largest (true gap - estimated gap) / width over rounds and pairs; the event of Section 4.2 is that it is at most 1
     "event_share": -np.inf,
-    "good_share": -np.inf,
-    "lemma_1": 0.0,
-    "ugape_pulls": np.nan,
-    "index_order": 0.0,
-    "lemma_2": 0.0,
-    "lemma_4": 0.0,
+    "good_share": -np.inf,  # over a best arm and one that is not within epsilon of them: the event of Definition 1
+    "lemma_1": 0.0,  # rounds in which Lemma 1 failed
+    "ugape_pulls": np.nan,  # when the rule of tau^UGapE held for the first time, NaN if it never did
+    "index_order": 0.0,  # rounds in which a paired width exceeded the individual one, or that the classical one
+    "lemma_2": 0.0,  # rounds in which Lemma 2 as printed failed for some arm and some difference of two arms
+    "lemma_4": 0.0,  # rounds in which Lemma 4 failed
     "lemma_5": 0.0,
-    "lemma_5_share": 0.0,
-    "within_epsilon": np.nan,
+    "lemma_5_share": 0.0,  # largest ratio of the two sides of Lemma 5
+    "within_epsilon": np.nan,  # 1 if all arms of the answer are within epsilon of the m-th best, 0 if not
 }
 
 
@@ -66,7 +48,6 @@ class MonitoredState(GifaState):
 
 class GifaObserver(Observed):
     """A gap-index focused algorithm under observation.
-
     ``policy``: the algorithm; its choices, random ties and recommendations are those that it makes unobserved;
     ``problem``: what is searched: one set of features and true means, the same for all replications. Raises ValueError
     if the means differ between replications."""

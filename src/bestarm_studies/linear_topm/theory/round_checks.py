@@ -2,13 +2,7 @@ r"""The inequalities of the Top-m paper at one round of one replication, compile
 
 ``gram``, ``means`` and ``pulls`` are those of `bestarm.policies.linear.gifa`; ``index`` and ``width`` are the matrices
 :math:`B_{i,j}(t)` and :math:`W_t(i,j)`; ``truth`` and ``gap`` are the true means and gaps.
-
-References
-----------
-.. [1] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Sections 3 and 4.
 """
-
-from __future__ import annotations
 
 from typing import NamedTuple
 
@@ -30,7 +24,7 @@ def distance(gram: FloatArray, i: int, j: int) -> float:
 def gap_indices(
     gram: FloatArray, means: FloatArray, scale: float, paired: bool, width: FloatArray, index: FloatArray
 ) -> None:
-    """Write the widths and the gap indices of all pairs ([1]_, Section 2); ``scale`` is C sigma."""
+    """Write the widths and the gap indices of all pairs (Section 2); ``scale`` is C sigma."""
     for i in range(len(means)):
         for j in range(len(means)):
             width[i, j] = scale * (distance(gram, i, j) if paired else np.sqrt(gram[i, i]) + np.sqrt(gram[j, j]))
@@ -67,7 +61,7 @@ def mth_largest(index: FloatArray, j: int, room: FloatArray) -> float:
 
 @njit(cache=True)
 def stopping_values(index: FloatArray, candidates: IntArray, inside: BoolArray, room: FloatArray) -> tuple[float, bool]:
-    r"""Return :math:`\max_{j \in J} \max^m_{i \neq j} B_{i,j}`, and whether Lemma 1 fails for some j in J ([1]_)."""
+    r"""Return :math:`\max_{j \in J} \max^m_{i \neq j} B_{i,j}`, and whether Lemma 1 fails for some j in J."""
     inside[:] = False
     for j in candidates:
         inside[j] = True
@@ -99,12 +93,10 @@ def index_order_fails(gram: FloatArray, pulls: IntArray) -> bool:
 def lemma_2_fails(
     gram: FloatArray, pulls: IntArray, lengths: FloatArray, differences: FloatArray, regulariser: float
 ) -> bool:
-    r"""Return whether Lemma 2 as printed is false for some arm and some difference of two arms ([1]_).
-
+    r"""Return whether Lemma 2 as printed is false for some arm and some difference of two arms.
     It says :math:`\|y\|_{V^{-1}} \leq \|y\| / \sqrt{N_a \|x_a\|^2 + \lambda}` for every arm a and every y, so the arm
     with the largest :math:`N_a \|x_a\|^2` decides. ``lengths`` holds :math:`\|x_a\|` and ``differences``
-    :math:`\|x_i - x_j\|`.
-    """
+    :math:`\|x_i - x_j\|`."""
     # the largest N_a |x_a|^2
     information = 0.0
     for a in range(len(pulls)):
@@ -119,13 +111,13 @@ def lemma_2_fails(
 
 @njit(cache=True)
 def lemma_4_fails(index: FloatArray, width: FloatArray, b: int, c: int, gap: FloatArray) -> bool:
-    r"""Return whether :math:`B_{c,b} > \min(-(\Delta_b \vee \Delta_c) + 2W(b,c), 0) + W(b,c)` ([1]_, Lemma 4)."""
+    r"""Return whether :math:`B_{c,b} > \min(-(\Delta_b \vee \Delta_c) + 2W(b,c), 0) + W(b,c)` (Lemma 4)."""
     return index[c, b] > min(-max(gap[b], gap[c]) + 2.0 * width[b, c], 0.0) + width[b, c] + ROUNDING
 
 
 @njit(cache=True)
 def lemma_5_share(pulls: int, scale: float, gap: float, epsilon: float) -> float:
-    r"""Return the pulls of the chosen arm over :math:`4\sigma^2C^2 / \max(\epsilon, (\epsilon+\Delta)/3)^2` ([1]_)."""
+    r"""Return the pulls of the chosen arm over :math:`4\sigma^2C^2 / \max(\epsilon, (\epsilon+\Delta)/3)^2`."""
     return pulls * max(epsilon, (epsilon + gap) / 3.0) ** 2 / (4.0 * scale**2)
 
 

@@ -117,9 +117,13 @@ def earned_values(searches: Mapping[str, pd.DataFrame], likeness: pd.DataFrame, 
             kinds = {"reward": {s: (s, s) for s in series}, "gain in reward": {s: (s, "Greedy") for s in series}}
             for statistic, lines in kinds.items():
                 found = paired_effects(
-                    mine, "reward", statistic=statistic, profile=profile, panel=panel,
+                    mine,
+                    "reward",
+                    statistic=statistic,
+                    profile=profile,
+                    panel=panel,
                     lines={s: {"": pair} for s, pair in lines.items() if statistic == "reward" or s != "Greedy"},
-                )  # fmt: skip
+                )
                 frames.append(found.assign(x=round(float(at[name]), 3), group=name))
     return pd.concat(frames, ignore_index=True)
 
