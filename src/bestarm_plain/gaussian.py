@@ -1,4 +1,4 @@
-"""What the pages with a Gaussian process over finitely many arms share: posterior, widths, relevance region.
+"""Gaussian processes over finitely many arms: posterior, widths, relevance region.
 
 The prior is a covariance matrix of the arms with mean 0; learning hyper-parameters is another matter.
 """

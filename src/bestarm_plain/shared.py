@@ -1,4 +1,4 @@
-"""What several pages share: the largest value, least squares and logistic fits, designs, and whole numbers of pulls."""
+"""Largest values, least squares and logistic fits, designs, and whole numbers of pulls, for several pages."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
