@@ -166,6 +166,7 @@ def run(seconds: float, file: Path = FILE) -> pd.DataFrame:
     done = pd.read_csv(file) if file.exists() else pd.DataFrame(columns=COLUMNS)
     had = set(zip(done.family, done.instance, done.label, done.policy, strict=True))
     left = [cell for cell in wanted if (cell[0], cell[1], cell[2], cell[3]) not in had]
+    left.sort(key=lambda cell: cell[3].startswith("mislid"))  # the dear ones last
     began = time.process_time()
     for i, (family, number, label, name, runs, make) in enumerate(left):
         spent = time.process_time() - began

@@ -58,7 +58,7 @@ def test_the_closest_alternative_is_the_nearest_over_all_pairs(seed, level, n_be
     project(x, weights, target, level, theta)
     means = within(x, target, level, theta)
     inside = np.isin(np.arange(6), np.argsort(-means)[:n_best])
-    value, alternative = closest_alternative(x, weights, means, inside, level, theta)
+    value, alternative, _ = closest_alternative(x, weights, means, inside, level, theta)
     values = []
     for i in np.flatnonzero(inside):
         for a in np.flatnonzero(~inside):

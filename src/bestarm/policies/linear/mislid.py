@@ -82,19 +82,18 @@ def _play(
             recommended[r, k] = random_argmax(means, outside, key, replications[r], time, k)
             outside[recommended[r, k]] = False
         # stopping rule: the closest model with another answer is too far
-        value, _ = closest_alternative(x, known, means, ~outside, level, theta[r])
+        value, _, leverage = closest_alternative(x, known, means, ~outside, level, theta[r], rate[r])
         if value > rate[r]:
             stopped[r] = True
             continue
         # the learner's weights, and the alternative that answers to them
         weights = adahedge_weights(losses[r], mixability[r])
-        _, alternative = closest_alternative(x, weights, means, ~outside, level, theta[r])
+        _, alternative, _ = closest_alternative(x, weights, means, ~outside, level, theta[r])
         # its loss is minus the optimistic gain, which is at most ln t
-        inverse = np.linalg.inv(x.T @ (known.reshape(-1, 1) * x))
         cap = np.log(max(time, 1))
         loss = np.empty(n_arms)
         for k in range(n_arms):
-            linear = 8.0 * level**2 + 2.0 * cap * (x[k] @ (inverse @ x[k]))
+            linear = 8.0 * level**2 + 2.0 * cap * leverage[k]
             width = min(min(2.0 * unstructured[r] / known[k], 4.0 * largest**2), linear)
             loss[k] = -min(0.5 * (abs(means[k] - alternative[k]) + np.sqrt(width)) ** 2, cap)
         mixability[r] += adahedge_gap(losses[r], loss, mixability[r])
