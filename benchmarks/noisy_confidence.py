@@ -45,6 +45,7 @@ from bestarm.policies.linear.ucb_glm import UcbGlm
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.metrics import correct
+from bestarm_lab.notebooks.section import markdown_table
 from bestarm_studies.gse.logistic_instances import logistic_instance
 from bestarm_studies.linear_topm.complexity import random_linear_instance
 from bestarm_studies.linear_topm.instances import classic_instance
@@ -73,7 +74,7 @@ def drawn(make: Callable[[int], Any], n_best: int, number: int, structured: bool
     for seed in range(1000):
         bandit = make(seed)
         features = bandit.features if structured else np.eye(len(bandit.features))
-        if characteristic_time(features, bandit.means[0], n_best, bandit.sigma, 1.0).time <= 300.0:
+        if characteristic_time(features, bandit.means[0], n_best, bandit.sigma).time <= 300.0:
             found.append(bandit)
         if len(found) == number:
             break
@@ -224,8 +225,38 @@ def binary_choice(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     shown = pd.concat(
         [grouped.min().unstack().add_prefix("worst "), rows.groupby(["policy", "instance"]).correct.mean().unstack()],
         axis=1,
-    )
+    ).rename(columns=str)
     return str(shown["worst 0"].idxmax()), shown
+
+
+def tables(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the tables of docs/noisy_pulls.md by title: what the rule takes first, the others by what it goes by."""
+    found, made = ratios(rows), {}
+    for title, families in (("Fixed confidence", CONFIDENCE), ("A misspecified model", ("misspecified",))):
+        name, shown = choice(found, families)
+        own = found[found.family.isin(families)].groupby("policy")
+        counts, cost = own.instance.count(), own.us_a_pull.median()
+        shown = shown.sort_values("chosen worst").loc[lambda t, n=name: [n, *t.index.drop(n)]]
+        made[title] = pd.DataFrame({
+            "policy": shown.index,
+            "even: worst family": [f"{v:.2f}" for v in shown["chosen worst"]],
+            "odd: worst family": [f"{v:.2f}" for v in shown["told worst"]],
+            "odd: mean family": [f"{v:.2f}" for v in shown["told mean"]],
+            "largest error": [f"{v:.3f}" for v in shown[["chosen error", "told error"]].max(axis=1)],
+            "out": ["yes" if v else "" for v in shown.out],
+            "instances": [f"{counts[p]} of {counts['oracle']}" for p in shown.index],
+            "µs a pull": [f"{cost[p]:.1f}" for p in shown.index],
+        })  # fmt: skip
+    name, shown = binary_choice(rows)
+    cost = rows[rows.family == "binary"].groupby("policy").us_a_pull.median()
+    shown = shown.sort_values("worst 0", ascending=False).loc[lambda t: [name, *t.index.drop(name)]]
+    made["Binary rewards"] = pd.DataFrame({
+        "policy": shown.index,
+        **{f"{half} runs: {title}": [f"{v:.3f}" for v in shown[column]] for half, i in (("even", 0), ("odd", 1))
+           for title, column in (("worst cell", f"worst {i}"), ("share correct", str(i)))},
+        "µs a pull": [f"{cost[p]:.1f}" for p in shown.index],
+    })  # fmt: skip
+    return made
 
 
 def main() -> None:
@@ -233,12 +264,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=1500.0)
     rows = run(parser.parse_args().seconds)
-    found = ratios(rows)
-    for title, families in (("fixed confidence", CONFIDENCE), ("a misspecified model", ("misspecified",))):
-        name, shown = choice(found, families)
-        print(f"\n{title}: {name}\n{shown.round(3).to_string()}")
-    name, shown = binary_choice(rows)
-    print(f"\nbinary rewards: {name}\n{shown.round(3).to_string()}")
+    for title, table in tables(rows).items():
+        print(f"\n## {title}\n\n{markdown_table(table)}")
 
 
 if __name__ == "__main__":
