@@ -4,7 +4,9 @@ import pandas as pd
 import pytest
 
 from benchmarks import noisy_confidence
-from benchmarks.noisy_confidence import COLUMNS, FILE, binary_choice, choice, ratios
+from benchmarks.noisy_confidence import COLUMNS, FILE, binary_choice, choice, ratios, tables
+from bestarm_lab.notebooks.section import markdown_table
+from bestarm_lab.paths import ROOT
 
 
 def rows(cells):
@@ -51,3 +53,16 @@ def test_committed_rows_are_cells_of_the_benchmark():
     binary = {(c[0], c[1], c[2], c[3]) for c in noisy_confidence.cells() if c[0] == "binary"}
     found = kept[kept.family == "binary"]
     assert set(zip(found.family, found.instance, found.label, found.policy, strict=True)) <= binary
+
+
+def test_a_policy_without_all_instances_is_not_chosen():
+    some = [cell for cell in CELLS if not (cell[2] == "steady" and cell[1] == 1 and cell[0] == "classic")]
+    assert choice(ratios(rows(some)), ("classic", "random"))[0] == "slow"
+
+
+def test_the_page_has_the_tables_of_the_runs():
+    page = (ROOT / "docs" / "noisy_pulls.md").read_text(encoding="utf-8")
+    for title, table in tables(pd.read_csv(FILE)).items():
+        assert f"## {title}" in page
+        assert markdown_table(table) in page
+    assert sum(any(c.isalnum() for c in word) for word in page.split()) <= 500

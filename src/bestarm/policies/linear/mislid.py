@@ -30,9 +30,7 @@ def rate_without_structure(n_arms: int, log_risk: FloatArray | float, time: Floa
     :math:`\bar W(y) = -W_{-1}(-e^{-y})`, at least 1, and :math:`\ell` is ``log_risk``, the logarithm of e over a risk.
     """
     at = np.maximum(log_risk / (2.0 * n_arms) + 0.5 * np.log(8.0 * np.e * n_arms * np.log(time)), 1.0)
-    # beyond 700 the exponential underflows, and the root is y + ln y to within a hundredth
-    root = np.where(at < 700.0, -np.real(lambertw(-np.exp(-np.minimum(at, 700.0)), k=-1)), at + np.log(at))
-    return np.asarray(2.0 * n_arms * root)
+    return np.asarray(-2.0 * n_arms * np.real(lambertw(-np.exp(-at), k=-1)))
 
 
 @njit(cache=True)

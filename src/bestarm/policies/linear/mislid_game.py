@@ -129,19 +129,13 @@ def _swapped(
         value = found[rival] - found[best]
         if abs(value) <= _EXACT * gap:
             break
-        if at_high < 0.0:
-            if value < 0.0:
-                low, at_low, high = high, value, 2.0 * high
-            else:
-                at_high = value
-        elif value < 0.0:
-            low, at_low = multiplier, value
-            at_high = at_high / 2.0 if side == -1 else at_high
-            side = -1
-        else:
+        if value >= 0.0:
+            at_low, side = 0.5 * at_low if side == 1 else at_low, 1 if at_high >= 0.0 else 0
             high, at_high = multiplier, value
-            at_low = at_low / 2.0 if side == 1 else at_low
-            side = 1
+        elif at_high < 0.0:
+            low, at_low, high = high, value, 2.0 * high
+        else:
+            low, at_low, at_high, side = multiplier, value, 0.5 * at_high if side == -1 else at_high, -1
     return 0.5 * (weights * (means - found) ** 2).sum(), found
 
 
