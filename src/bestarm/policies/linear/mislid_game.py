@@ -182,7 +182,7 @@ def closest_alternative(
                 loose[i, a] = 0.5 * gap * gap / (1.0 / w[i] + 1.0 / w[a])
             variance = leverage[i] + leverage[a] - 2.0 * _dot(reach, x[a])
             if variance > 1e-12 * leverage[i] and 0.5 * gap * gap / variance < value:  # equal arms are as good
-                value, best, rival = 0.5 * gap * gap / variance, i, a
+                value, best, rival = 0.5 * gap * gap / variance, int(i), int(a)
     alternative = means.copy()
     if best >= 0:  # the linear part moves
         d = x[best] - x[rival]
