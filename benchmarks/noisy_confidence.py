@@ -239,7 +239,8 @@ def tables(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     found, made = ratios(rows), {}
     for title, families in (("Fixed confidence", CONFIDENCE), ("A misspecified model", ("misspecified",))):
         name, shown = choice(found, families)
-        cost = found[found.family.isin(families)].groupby("policy").us_a_pull.median()
+        some = found[found.family.isin(families)]
+        cost, most = some.groupby("policy").us_a_pull.median(), (some.policy == "oracle").sum()
         shown = shown.reindex([name, *shown.sort_values("chosen worst").index.drop(name)])
         made[title] = pd.DataFrame({
             "policy": shown.index,
@@ -248,7 +249,7 @@ def tables(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
             "odd: mean family": [f"{v:.2f}" for v in shown["told mean"]],
             "largest error": [f"{v:.3f}" for v in shown[["chosen error", "told error"]].max(axis=1)],
             "out": ["yes" if v else "" for v in shown.out],
-            "instances": [f"{n} of {len(found[found.family.isin(families) & (found.policy == 'oracle')])}" for n in shown.instances],
+            "instances": [f"{n} of {most}" for n in shown.instances],
             "µs a pull": [f"{cost[p]:.1f}" for p in shown.index],
         })  # fmt: skip
     name, shown = binary_choice(rows)
