@@ -32,6 +32,10 @@ def test_the_least_worst_family_wins_among_those_that_err_rarely():
     assert shown.loc["slow", "told worst"] == pytest.approx(4.0)
 
 
+def test_nobody_is_taken_where_all_are_out():
+    assert choice(ratios(rows([(f, i, p, n, 0.5) for f, i, p, n, _ in CELLS])), ("classic", "random"))[0] == "none"
+
+
 def test_odd_instances_do_not_choose():
     worse = [(f, i, p, pulls * (9 if i and p == "steady" else 1), right) for f, i, p, pulls, right in CELLS]
     assert choice(ratios(rows(worse)), ("classic", "random"))[0] == "steady"
