@@ -18,7 +18,7 @@ instances that of arms without structure).
 says; ``--seconds`` ends it after so many processor seconds, and it goes on from there the next time.
 
 Cut for want of processor time: MisLid on the misspecified instances of 20 arms (0.2 ms a pull) and on Last.fm, LinGIFA
-on Last.fm, UGapE on a few misspecified instances. A policy without all even instances is shown and cannot be chosen.
+on Last.fm. A policy without all even instances is shown and cannot be chosen.
 """
 
 from __future__ import annotations
