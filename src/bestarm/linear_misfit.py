@@ -83,7 +83,7 @@ def linear_misfit(features: ArrayLike, arms: ArrayLike, totals: ArrayLike, count
     if len(chosen) and not 0 <= chosen.min() <= chosen.max() < len(x):
         raise ValueError(f"arms must be rows of features, 0 to {len(x) - 1}, got {chosen.min()} to {chosen.max()}.")
     tally = np.zeros((1, len(x), 4))
-    note_rewards(tally, chosen[None].astype(np.int64), pulls[None], sums[None])
+    note_rewards(tally, chosen[None].astype(np.int64), pulls[None].astype(np.int64), sums[None])
     return tallied_misfit(x, tally[0])
 
 

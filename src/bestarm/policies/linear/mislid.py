@@ -10,7 +10,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numba import njit
@@ -35,17 +35,7 @@ def rate_without_structure(n_arms: int, log_risk: FloatArray | float, time: Floa
 
 @njit(cache=True)
 def _play(
-    theta: FloatArray,
-    sums: FloatArray,
-    pulls: IntArray,
-    losses: FloatArray,
-    mixability: FloatArray,
-    stopped: BoolArray,
-    recommended: IntArray,
-    replications: IntArray,
-    feature_set: IntArray,
-    features: FloatArray,
-    key: np.uint64,
+    game: tuple[Any, ...],
     level: float,
     largest: float,
     rate: FloatArray,
@@ -53,6 +43,7 @@ def _play(
     arms: IntArray,
 ) -> None:
     """Play one round of every replication that still searches, and write the arm to pull. The noise has scale 1."""
+    theta, sums, pulls, losses, mixability, stopped, recommended, replications, feature_set, features, key = game
     n_arms, n_best = sums.shape[1], recommended.shape[1]
     for r in range(len(sums)):
         if stopped[r]:
@@ -207,11 +198,12 @@ class MisLid:
         arms = np.zeros((n_replications, 1), dtype=np.int64)
         time = np.maximum(state.pulls.sum(axis=1), 2.0)
         free = rate_without_structure(n_arms, 1.0 + np.log(5.0) + 3.0 * np.log(time), time)
-        _play(
+        game = (
             state.theta, state.sums, state.pulls, state.losses, state.mixability, state.stopped, state.recommended,
-            state.replications, state.feature_set, state.features, state.key, self.level / self.sigma,
-            self.mean_bound / self.sigma, self.rate(n_arms, state.features.shape[2], time), free, arms,
+            state.replications, state.feature_set, state.features, state.key,
         )  # fmt: skip
+        rate = self.rate(n_arms, state.features.shape[2], time)
+        _play(game, self.level / self.sigma, self.mean_bound / self.sigma, rate, free, arms)
         return Ask(arms, (~state.stopped[:, None]).astype(np.int64))
 
     def tell(self, state: MisLidState, asked: Ask, totals: FloatArray) -> None:
