@@ -7,10 +7,9 @@ import pytest
 from scipy import stats
 
 import bestarm
-from bestarm.guards.misfit import LinearMisfit, note_rewards
 from bestarm.guards.protocol import Guarded
 from bestarm.interface import Arms, Ask
-from bestarm.linear_misfit import linear_misfit, tallied_misfit
+from bestarm.linear_misfit import LinearMisfit, linear_misfit, note_rewards, tallied_misfit
 from bestarm.policies.linear.gifa import Gifa, LinGifa, Lucb, MLinGape
 from bestarm.policies.linear.mislid import MisLid
 from bestarm.streams import Streams

@@ -4,7 +4,9 @@ import pandas as pd
 import pytest
 
 from benchmarks import noisy_confidence
-from benchmarks.noisy_confidence import COLUMNS, FILE, binary_choice, choice, ratios
+from benchmarks.noisy_confidence import COLUMNS, FILE, binary_choice, choice, ratios, tables
+from bestarm_lab.notebooks.section import markdown_table
+from bestarm_lab.paths import ROOT
 
 
 def rows(cells):
@@ -30,6 +32,10 @@ def test_the_least_worst_family_wins_among_those_that_err_rarely():
     assert shown.loc["slow", "told worst"] == pytest.approx(4.0)
 
 
+def test_nobody_is_taken_where_all_are_out():
+    assert choice(ratios(rows([(f, i, p, n, 0.5) for f, i, p, n, _ in CELLS])), ("classic", "random"))[0] == "none"
+
+
 def test_odd_instances_do_not_choose():
     worse = [(f, i, p, pulls * (9 if i and p == "steady" else 1), right) for f, i, p, pulls, right in CELLS]
     assert choice(ratios(rows(worse)), ("classic", "random"))[0] == "steady"
@@ -51,3 +57,18 @@ def test_committed_rows_are_cells_of_the_benchmark():
     binary = {(c[0], c[1], c[2], c[3]) for c in noisy_confidence.cells() if c[0] == "binary"}
     found = kept[kept.family == "binary"]
     assert set(zip(found.family, found.instance, found.label, found.policy, strict=True)) <= binary
+
+
+def test_a_policy_without_all_even_instances_is_not_chosen():
+    """Another even instance of the same family is there."""
+    more = [("classic", 2, *cell[2:]) for cell in CELLS if cell[:2] == ("classic", 0)]
+    some = more + [cell for cell in CELLS if not (cell[2] == "steady" and cell[1] == 0 and cell[0] == "classic")]
+    assert choice(ratios(rows(some)), ("classic", "random"))[0] == "slow"
+
+
+def test_the_page_has_the_tables_of_the_runs():
+    page = (ROOT / "docs" / "noisy_pulls.md").read_text(encoding="utf-8")
+    for title, table in tables(pd.read_csv(FILE)).items():
+        assert f"## {title}" in page
+        assert markdown_table(table) in page
+    assert sum(any(c.isalnum() for c in word) for word in page.split()) <= 500

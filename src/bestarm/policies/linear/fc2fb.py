@@ -118,40 +118,36 @@ class Fc2fb:
     def start(self, arms: Arms, streams: Streams) -> Fc2fbState:
         """Return the state before the first pull; refuses a budget whose stages do not hold the first request."""
         n, first = len(streams.replications), self.at(1, arms)
-        share = self.budget // self.stages(arms)
-        least = int(first.ask(first.start(arms, streams)).counts.sum(axis=1).max())
+        share, inner = self.budget // self.stages(arms), first.start(arms, streams)
+        least = int(first.ask(deepcopy(inner)).counts.sum(axis=1).max())
         if least > share:
             raise ValueError(
                 f"each of {self.stages(arms)} stages must hold the {least} pulls of the first request, got a budget of "
                 f"{self.budget}, {share} a stage; raise the budget, or the base."
             )
-        inner = first.start(arms, streams)
         best, never = first.recommend(inner), np.zeros(n, dtype=np.bool_)
         return Fc2fbState(self, arms, streams, np.arange(n), best, never, 1, 0, inner, fresh=True)
 
     def ask(self, state: Fc2fbState) -> Ask:
         """Ask what the stage's policy asks; where it would pass the stage's share, the next stage begins."""
-        share, last = self.budget // self.stages(state.arms), self.stages(state.arms)
+        stages = self.stages(state.arms)
         while True:
             policy = self.at(state.stage, state.arms)
-            asked = policy.ask(state.inner)
-            ended = policy.finished(state.inner) & ~state.stopped
+            asked, ended = policy.ask(state.inner), policy.finished(state.inner) & ~state.stopped
             if ended.any():
                 state.recommended[ended] = policy.recommend(state.inner)[ended]
                 state.stopped |= ended
             counts = np.where(state.stopped[:, None], 0, asked.counts)
             sizes = counts.sum(axis=1)[~state.stopped]
-            if len(sizes) == 0:
-                return Ask(asked.arms, counts)
-            if sizes.min() < sizes.max():
+            if len(sizes) and sizes.min() < sizes.max():
                 raise ValueError(
                     f"the policy must ask for as many pulls in all replications, got {sizes.min()} and {sizes.max()} "
                     f"from {self.policy.label}; run one replication at a time."
                 )
-            if state.spent + sizes[0] <= share:
-                state.spent += int(sizes[0])
+            if not len(sizes) or state.spent + sizes[0] <= self.budget // stages:
+                state.spent += int(sizes.max(initial=0))
                 return Ask(asked.arms, counts)
-            if state.stage == last:
+            if state.stage == stages:
                 state.recommended, state.stopped = self.recommend(state), np.ones_like(state.stopped)
                 return Ask(asked.arms, np.zeros_like(counts))
             state.stage, state.spent = state.stage + 1, 0

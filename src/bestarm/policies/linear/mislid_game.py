@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from bestarm.designs.design_steps import information_inverse
 from bestarm.interface import BoolArray, FloatArray
 
 _SMALLEST_SHARE = 1e-9  # of a weight in the largest: an arm without weight would leave its mean undetermined
@@ -81,6 +82,8 @@ def project(x: FloatArray, weights: FloatArray, target: FloatArray, level: float
             break
         theta += size * step
         loss = moved
+        if level == 0.0:  # least squares: the step is exact
+            break
     return loss
 
 
@@ -93,15 +96,23 @@ def within(x: FloatArray, target: FloatArray, level: float, theta: FloatArray) -
 
 @njit(cache=True)
 def _swapped(
-    x: FloatArray, weights: FloatArray, means: FloatArray, best: int, rival: int, level: float, theta: FloatArray
-) -> FloatArray:
-    """Return the closest model in which ``rival`` is as good as ``best``, by the multiplier of that constraint.
+    x: FloatArray,
+    weights: FloatArray,
+    means: FloatArray,
+    best: int,
+    rival: int,
+    level: float,
+    theta: FloatArray,
+    worst: float,
+) -> tuple[float, FloatArray]:
+    """Return the distance of the closest model in which ``rival`` is as good as ``best``, and it, or infinity.
 
-    For a multiplier the closest model is a projection, of the means moved at the two arms, and the gap between them
-    grows with the multiplier piece by piece linearly: the Illinois method finds its root.
+    For a multiplier of that constraint the closest model is a projection, of the means moved at the two arms, and the
+    gap between them grows with the multiplier piece by piece linearly: the Illinois method finds its root. The dual
+    value of each multiplier is a bound from below; where it reaches ``worst``, the pair is given up.
     """
-    gap = means[best] - means[rival]
-    low, high = 0.0, gap / (1.0 / weights[best] + 1.0 / weights[rival])
+    gap, spread = means[best] - means[rival], 1.0 / weights[best] + 1.0 / weights[rival]
+    low, high = 0.0, gap / spread
     at_low, at_high = -gap, -gap
     found, moved, parameter = means, means.copy(), theta.copy()
     side = 0
@@ -110,32 +121,35 @@ def _swapped(
         multiplier = high if at_high < 0.0 else (low * at_high - high * at_low) / (at_high - at_low)
         moved[best] = means[best] - multiplier / weights[best]
         moved[rival] = means[rival] + multiplier / weights[rival]
-        project(x, weights, moved, level, parameter)
+        loss = project(x, weights, moved, level, parameter)
+        dual = loss + multiplier * gap - 0.5 * multiplier**2 * spread
+        if dual >= worst:
+            return np.inf, means
         found = within(x, moved, level, parameter)
         value = found[rival] - found[best]
         if abs(value) <= _EXACT * gap:
             break
-        if at_high < 0.0:
-            if value < 0.0:
-                low, at_low, high = high, value, 2.0 * high
-            else:
-                at_high = value
-        elif value < 0.0:
-            low, at_low = multiplier, value
-            at_high = at_high / 2.0 if side == -1 else at_high
-            side = -1
-        else:
+        if value >= 0.0:
+            at_low, side = 0.5 * at_low if side == 1 else at_low, 1 if at_high >= 0.0 else 0
             high, at_high = multiplier, value
-            at_low = at_low / 2.0 if side == 1 else at_low
-            side = 1
-    return found
+        elif at_high < 0.0:
+            low, at_low, high = high, value, 2.0 * high
+        else:
+            low, at_low, at_high, side = multiplier, value, 0.5 * at_high if side == -1 else at_high, -1
+    return 0.5 * (weights * (means - found) ** 2).sum(), found
 
 
 @njit(cache=True)
 def closest_alternative(
-    x: FloatArray, weights: FloatArray, means: FloatArray, inside: BoolArray, level: float, theta: FloatArray
-) -> tuple[float, FloatArray]:
-    r"""Return the closest model with another answer: its value :math:`\frac12\sum_k w_k(\mu_k-\lambda_k)^2`, and it.
+    x: FloatArray,
+    weights: FloatArray,
+    means: FloatArray,
+    inside: BoolArray,
+    level: float,
+    theta: FloatArray,
+    enough: float = 0.0,
+) -> tuple[float, FloatArray, FloatArray]:
+    r"""Return :math:`\frac12\sum_k w_k(\mu_k-\lambda_k)^2` of the closest model with another answer, it, and leverages.
 
     For each pair of an arm inside the answer and one outside there are two bounds on the value: without structure, the
     two arms alone move to their weighted mean; at most, the linear part alone moves. Pairs are solved in the order of
@@ -151,48 +165,37 @@ def closest_alternative(
         c, the largest deviation from linearity, in units of reward.
     theta : ndarray, shape (d,)
         A parameter near that of the means; start of the solver.
+    enough : float
+        A model at most so far is returned at once.
     """
     n_arms, n_features = x.shape
     w = np.maximum(weights, _SMALLEST_SHARE * weights.max())
-    design = np.zeros((n_features, n_features))
-    for k in range(n_arms):
-        for i in range(n_features):
-            for j in range(n_features):
-                design[i, j] += w[k] * x[k, i] * x[k, j]
-    inverse = np.linalg.inv(design)
-    reach = x @ inverse
-    leverage = np.array([_dot(reach[k], x[k]) for k in range(n_arms)])
-    loose = np.full((n_arms, n_arms), np.inf)
+    inverse, leverage = np.empty((n_features, n_features)), np.empty(n_arms)
+    information_inverse(x, w, inverse, leverage)
+    loose = np.full((n_arms, n_arms) if level > 0.0 else (0, 0), np.inf)
     value, best, rival = np.inf, -1, -1
-    for i in range(n_arms):
-        for a in range(n_arms):
-            if not inside[i] or inside[a]:
-                continue
+    for i in np.flatnonzero(inside):
+        reach = inverse @ x[i]
+        for a in np.flatnonzero(~inside):
             gap = means[i] - means[a]
             if level > 0.0:
                 loose[i, a] = 0.5 * gap * gap / (1.0 / w[i] + 1.0 / w[a])
-            variance = leverage[i] + leverage[a] - 2.0 * _dot(reach[i], x[a])
+            variance = leverage[i] + leverage[a] - 2.0 * _dot(reach, x[a])
             if variance > 1e-12 * leverage[i] and 0.5 * gap * gap / variance < value:  # equal arms are as good
-                value, best, rival = 0.5 * gap * gap / variance, i, a
+                value, best, rival = 0.5 * gap * gap / variance, int(i), int(a)
     alternative = means.copy()
     if best >= 0:  # the linear part moves
         d = x[best] - x[rival]
         step = inverse @ d
         alternative = means - x @ step * ((means[best] - means[rival]) / (d @ step))
-    while level > 0.0:
+    while level > 0.0 and value > enough:
         pair = int(loose.argmin())
         first, second = pair // n_arms, pair % n_arms
         bound = loose[first, second]
         if bound >= value:
             break
         loose[first, second] = np.inf
-        moved, shares = means.copy(), w[first] + w[second]
-        moved[first] = moved[second] = (w[first] * means[first] + w[second] * means[second]) / shares
-        if project(x, w, moved, level, theta.copy()) <= _EXACT * bound:
-            value, alternative = bound, moved
-            break
-        moved = _swapped(x, w, means, first, second, level, theta)
-        distance = 0.5 * (w * (means - moved) ** 2).sum()
+        distance, moved = _swapped(x, w, means, first, second, level, theta, value)
         if distance < value:
             value, alternative = distance, moved
-    return value, alternative
+    return value, alternative, leverage
