@@ -21,7 +21,7 @@ from bestarm_site.narrow_figures import draw
 
 HERE = Path(__file__).parents[1]
 USE = (  # pages for users, in order
-    *("own_arms", "what_to_use", "your_own_screen", "tune_your_own", "bring_your_policy"),
+    *("own_arms", "what_to_use", "noisy_pulls", "your_own_screen", "tune_your_own", "bring_your_policy"),
     *("search_files", "beside_others"),
 )
 
