@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -15,6 +16,7 @@ from bestarm_lab.figures.figures import WIDTH, headed, runs_text
 CHANCE = "chance (exact)"
 _OURS, _OTHERS = ("o", "#0072B2"), ("D", "#D55E00")  # marker and colour
 _LINE = 0.165  # inches
+_NOT_RUN: dict[str, Any] = {"ha": "center", "va": "center", "size": 7, "color": "0.55"}
 
 
 def policies_figure(
@@ -54,6 +56,8 @@ def policies_figure(
             axis.axvline(reference, color="0.3", ls="--", lw=0.9, zorder=1)
         for place, policy in enumerate(order):
             if policy not in mine.index:
+                if reference is None:
+                    axis.text(0.5, place, "not run", transform=axis.get_yaxis_transform(), **_NOT_RUN)
                 continue
             marker, colour = _OTHERS if policy in others else _OURS
             line = mine.loc[policy]

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from bestarm.search.replay import CHANCE
 
@@ -54,6 +55,7 @@ def hits_figure(table: pd.DataFrame, n_hits: int, batch: int, *, title: str = ""
             axis.fill_between(x, np.maximum(low, 0.0), high, color=styles[name]["color"], alpha=alpha, lw=0)
         axis.axhline(0.0, alpha=0.0)  # in view
         axis.set_xlabel("batch")
+        axis.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
         axis.set_ylabel("hits found")
         columns = int(_WIDTH / (0.062 * max(map(len, order)) + 0.62))
         figure.legend(loc="outside lower center", ncols=max(1, min(columns, len(order))))
