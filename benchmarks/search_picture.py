@@ -22,11 +22,11 @@ FILE = ROOT / "docs" / "search.csv"
 RUNS, BATCH, BATCHES = 25, 8, 12
 
 
-def best_so_far(run: int) -> list[float]:
+def best_so_far(run: int, batches: int = BATCHES) -> list[float]:
     """Return the best yield after each batch of one search."""
     search, found = Search(POOL / "candidates.csv", seed=run), rewards()
     best: list[float] = []
-    for _ in range(BATCHES):
+    for _ in range(batches):
         batch = search.ask(BATCH)
         values = found[batch["name"]].to_numpy()
         search.tell(batch.assign(reward=values))

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import bestarm
+from benchmarks import search_picture
 from bestarm_lab.notebooks.pages import SCOREBOARD, WORDS_OF_SCORE, generated, named_claims, scoreboard_page
 from bestarm_lab.paths import ROOT
 from bestarm_lab.results import read_verdicts
@@ -53,6 +54,14 @@ STORIES = [  # a fragment of the README, and what makes its numbers of a verdict
     ("faster than random batches in **{}**", "OAE-C2e", "as_written", cells),
     ("than the same search without optimism in **{}**", "OAE-C2f", "as_written", cells),
     ("better in **{}** comparisons", "DPP-C1", "as_written", lambda v: f"{v['for']:.0f} of {v['comparisons']:.0f}"),
+    (
+        "ignores features in {} comparisons",
+        "TOPM-C32a",
+        "as_written",
+        lambda v: f"{v['for']:.0f} of {v['comparisons']:.0f}",
+    ),
+    ("least regret in {} comparisons", "GPOO-C1", "as_written", lambda v: f"{v['for']:.0f} of {v['comparisons']:.0f}"),
+    ("of `greedy` in {}", "OAE-C2f", "as_written", cells),
     ("and worse in **{}**", "DPP-C1", "as_written", lambda v: f"{v['against']:.0f}"),
 ]
 
@@ -62,6 +71,18 @@ def test_stories_quote_the_verdicts(fragment, identity, convention, told):
     said = fragment.format(told(verdict(identity, convention)))
     assert said in PROSE
     assert f"(docs/scoreboard.md#{identity})" in PROSE.partition(said)[2][:120]
+
+
+def test_the_picture_is_of_searches_that_were_run():
+    """The median search of 25 has the best after 32 experiments; the first one is the same when it is run again."""
+    table = pd.read_csv(search_picture.FILE)
+    best = search_picture.rewards().max()
+    median = table.groupby("tried")["best"].median()
+    assert table["run"].nunique() == 25
+    assert median.index[median == best].min() == 32
+    assert "the median search has the best of 240 conditions after 32" in PROSE
+    first = table[(table["run"] == 0) & (table["tried"] <= 16)]["best"]
+    assert search_picture.best_so_far(0, batches=2) == first.tolist()
 
 
 def test_the_false_lemma_is_an_exact_check():
