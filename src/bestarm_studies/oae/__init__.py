@@ -29,5 +29,5 @@ NOTEBOOKS = (
     "12_genedisco",
     "13_embedding",
     "14_transfer",
-    "16_verdicts",
+    "15_verdicts",
 )

@@ -61,7 +61,7 @@ def test_the_margin_that_would_change_the_main_claims():
     assert f"a tenth becomes {1 - 0.9**2:.0%} and 30% becomes {1 - 0.7**2:.0%}) {names} and C72a are undecided" in page
     assert table.loc["OAE-C1a", "word_then"] == "confirmed"
     said = f"{1 - 0.9**2:.0%} instead of 10%, C2a, C2b and C72a become undecided; C1a does not."
-    assert said in prose("oae", "16_verdicts")
+    assert said in prose("oae", "15_verdicts")
 
 
 def test_the_table_of_verdicts_that_changed():
