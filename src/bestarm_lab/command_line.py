@@ -1,7 +1,5 @@
 """The workbench's commands: ``bestarm rows | verdict | notebook | retell | repro | pages | new``."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 import sys

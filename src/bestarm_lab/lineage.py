@@ -6,8 +6,6 @@ may then be renewed: where their settings are the same, and where lines of equal
 to the present code, they receive the present key, and a line of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ Stored rows are keyed by the source of each metric alone, so a metric calls noth
 all rows as they are.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

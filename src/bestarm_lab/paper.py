@@ -1,7 +1,5 @@
 """A paper, and what its study draws of it: ``paper.yaml``, read once into records."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

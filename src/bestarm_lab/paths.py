@@ -1,7 +1,5 @@
 """Paths of the repository, the same from every working directory."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Processors behind rows: a line for each experiment in ``data/processors/``, beside rows, keys and stages."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import platform

@@ -14,8 +14,6 @@ A place in braces has the format of its number, ``word`` for a number in words. 
 others columns with the value that a line must have, or with a list of values that all must be there. See `answer`.
 """
 
-from __future__ import annotations
-
 import json
 import operator
 import re

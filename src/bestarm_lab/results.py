@@ -5,8 +5,6 @@ in ``results/<study>/paper/``. ``verdicts.csv`` has the verdicts on all claims, 
 behind them, ``robustness.csv`` what they become with other margins and under choices that the paper leaves open.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """A study as its package holds it: experiments in Python, claims and figures in YAML, checks and values by name."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache

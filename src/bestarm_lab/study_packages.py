@@ -1,7 +1,5 @@
 """Packages of studies by name, with their files; no study is loaded, so what is misspelt is refused at once."""
 
-from __future__ import annotations
-
 import re
 from difflib import get_close_matches
 from functools import cache

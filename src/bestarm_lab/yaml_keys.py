@@ -1,7 +1,5 @@
 """Keys of a study's YAML files, each read by its name; what is misspelt, missing or doubled is refused in one line."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Iterable, Mapping
 from difflib import SequenceMatcher, get_close_matches

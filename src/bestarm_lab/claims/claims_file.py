@@ -1,7 +1,5 @@
 """A study's ledger, ``claims.yaml``, read once into records; what is misspelt or missing is refused in one line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 A fingerprint is a hash of the sentence's words with their number: capitals, punctuation and line breaks do not matter.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from hashlib import sha256

@@ -5,8 +5,6 @@ which they differ. `Mostly` counts the cells in which one side is ahead, `Rank` 
 `Slope` is the change along a setting, `Spread` how far two runs are apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial

@@ -15,8 +15,6 @@ The noise alone puts the best of eight equals above the best of four. By halves 
 the best is the one with the highest, or lowest, mean in the other half.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

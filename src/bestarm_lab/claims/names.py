@@ -1,7 +1,5 @@
 """Names in claims against what a study has: experiments, series, settings of cells, and columns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

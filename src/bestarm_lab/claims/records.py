@@ -1,7 +1,5 @@
 """A claim as its study's ledger states it, with the test that decides it under each convention."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from inspect import signature

@@ -1,7 +1,5 @@
 """One claim decided anew: every comparison that its verdict rests on, and the rows behind each."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -6,8 +6,6 @@ comparisons that these rows have, alone and unadjusted, and beside it on the stu
 so that a difference is that of the choice. Choices are changed one at a time, or drawn together at random.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -5,8 +5,6 @@ the project's own statements. Intervals are at the level that this adjustment le
 2005), and partial conjunction to the comparison that decides, so that an interval and its verdict agree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple

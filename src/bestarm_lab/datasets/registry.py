@@ -1,7 +1,5 @@
 """Registered data files: in ``data/raw``, in a local mirror or at their official address, and always checked."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import os

@@ -8,8 +8,6 @@ References
    Appendix E.2.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 So a block is stored once or not at all, whatever happens to workers, and workers need no folder in common.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import logging

@@ -9,8 +9,6 @@ and problems by protocol; a module that is handed on as an object; statements at
 definition. What makes no number is left out: docstrings, comments, annotations, and statements that only refuse.
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 import hashlib

@@ -4,8 +4,6 @@ A key depends on settings, data, seed and code (`bestarm_lab.experiments.definit
 a move makes no rows stale.
 """
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import json

@@ -1,7 +1,5 @@
 """Rows of what is seen in every round of a search: the same loop and the same choices, and a look at each state."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

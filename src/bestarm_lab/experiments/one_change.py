@@ -3,8 +3,6 @@
 Its random choices are those of A, so that the two differ in nothing else. Names are made and read back here alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """The unit that is stored: the rows of one key, made block by block."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Runs of experiments: in blocks of replications, on all processors, resuming what is already there."""
 
-from __future__ import annotations
-
 import logging
 import os
 import time

@@ -1,7 +1,5 @@
 """Scales of profiles: replications, budgets, and settings that are cut where time is short."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, get_args

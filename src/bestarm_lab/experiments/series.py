@@ -1,7 +1,5 @@
 """One curve or box of a figure: what searches, where that is more than a policy."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial

@@ -4,8 +4,6 @@ A file of rows carries its seal inside: a SHA-256 over its columns and values, a
 computes the seal again; rows whose seal differs count as absent, so that they are computed again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

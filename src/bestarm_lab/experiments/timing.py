@@ -1,7 +1,5 @@
 """Times of pulls, which are not reproducible and so are measured apart from the results."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

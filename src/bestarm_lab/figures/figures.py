@@ -1,7 +1,5 @@
 """Lines over plotted values: rows of panels are conventions, columns are panels, and a line is a series."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Forests: what each change is worth, one line for each, under a heading for each algorithm."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Mapping
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Narrow figures: the panels of a figure one below the other, for a page as wide as a phone."""
 
-from __future__ import annotations
-
 import textwrap
 import warnings
 from collections.abc import Sequence

@@ -13,8 +13,6 @@ paper, of which statistic they are, over how many runs, and the values by panel,
 With ``read_off: true`` a block holds what was measured on a picture of the paper; figure and CSV say so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

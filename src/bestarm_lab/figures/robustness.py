@@ -1,7 +1,5 @@
 """The figure of robustness: shares of the readings in which a claim is confirmed, open and refuted, by what decides."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import matplotlib.pyplot as plt

@@ -3,8 +3,6 @@
 Each study has the styles of its algorithms in its module ``styles``; they are known once the study is loaded.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path

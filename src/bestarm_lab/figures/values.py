@@ -1,7 +1,5 @@
 """Rows of replications to plotted values: one tidy row for each statistic, with its interval and its n."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from string import Formatter
 from typing import Any

@@ -1,7 +1,5 @@
 """Pictures without pixels: a figure as a light SVG with a transparent ground."""
 
-from __future__ import annotations
-
 import re
 from io import StringIO
 

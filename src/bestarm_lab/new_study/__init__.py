@@ -1,7 +1,5 @@
 """A new study from a template: a toy experiment, two claims, a notebook and tests that pass."""
 
-from __future__ import annotations
-
 import keyword
 import re
 from pathlib import Path

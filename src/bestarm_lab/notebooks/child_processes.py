@@ -1,7 +1,5 @@
 """Processes that a command started and that must not outlive it: kernels of notebooks, and their workers."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

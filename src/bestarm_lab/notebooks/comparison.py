@@ -1,7 +1,5 @@
 """Comparisons of rebuilt figures and verdicts with the committed ones, number by number."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

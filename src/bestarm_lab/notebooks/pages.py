@@ -3,8 +3,6 @@
 Everything else that is made of verdicts, figures and tables is a page of the site (`make site`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

@@ -5,8 +5,6 @@ number of arms), a setting of the problem, of the policies, or of the function o
 experiment only where that has the published value, so that an experiment which makes a point of another noise keeps it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from functools import partial

@@ -4,8 +4,6 @@ The cell tagged ``parameters`` is edited by hand, or papermill puts a cell with 
 values stand in ``notebooks/<study>/parameters.yaml`` as well, since an edited cell does not say what it was.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping
 from typing import Any

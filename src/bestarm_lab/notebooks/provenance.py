@@ -1,7 +1,5 @@
 """Provenance of a figure: the keys of its rows, the data, the seed and the versions of what made it."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Mapping
 from importlib.metadata import version

@@ -1,7 +1,5 @@
 """A rebuild of everything from scratch, and its comparison with what is committed."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

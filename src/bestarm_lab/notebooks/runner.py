@@ -1,7 +1,5 @@
 """Execution of notebooks with papermill: in place for the published figures, elsewhere for anything else."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

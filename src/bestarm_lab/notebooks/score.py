@@ -1,7 +1,5 @@
 """The score: every headline claim of the papers with all its comparisons, and how all claims of a paper fare."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import matplotlib.pyplot as plt

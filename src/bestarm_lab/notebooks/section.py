@@ -1,7 +1,5 @@
 """Sections of notebooks: the rows of their experiments, and a place for figures, tables and verdicts."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -8,8 +8,6 @@ References
 .. [1] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Appendix B.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -7,8 +7,6 @@ References
 .. [2] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Appendix B.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from bestarm.interface import BoolArray, FloatArray

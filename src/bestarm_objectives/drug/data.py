@@ -6,8 +6,6 @@ References
    are those of the authors' release, https://github.com/clreda/linear-top-m (folder ``DR_Data``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

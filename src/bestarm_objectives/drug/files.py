@@ -10,8 +10,6 @@ References
    are those of the authors' release, https://github.com/clreda/linear-top-m (folder ``DR_Data``).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple

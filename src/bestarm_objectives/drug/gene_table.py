@@ -1,7 +1,5 @@
 """Values on named genes: expression profiles, drug signatures, phenotypes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

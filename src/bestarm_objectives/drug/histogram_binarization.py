@@ -6,8 +6,6 @@ References
    ``binarize_via_histogram``; details that it leaves open follow the authors' release.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -6,8 +6,6 @@ References
    the file is that of the authors' release, https://github.com/clreda/linear-top-m (folder ``DR_Data``).
 """
 
-from __future__ import annotations
-
 import gzip
 import re
 from collections.abc import Sequence

@@ -8,8 +8,6 @@ References
    Applications 2, 2016.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

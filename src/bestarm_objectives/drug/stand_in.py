@@ -3,8 +3,6 @@ r"""Stand-in data for the drug simulator: a random network, and expression and s
 **Nothing here is measured.** It serves tests and readers without the files; every record says "stand-in".
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ trees is a prefix of a forest, the size of a leaf cuts every path at the first n
 leaf are a prefix of its list. So one forest gives all rows of the other three, exactly.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 

@@ -5,8 +5,6 @@ References
 .. [1] Prabhu, Varma. "FastXML: A Fast, Accurate and Stable Tree-classifier for eXtreme Multi-label Learning". KDD 2014.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

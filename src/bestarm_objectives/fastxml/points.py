@@ -7,8 +7,6 @@ References
    Labels". 2008 (Delicious).
 """
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 from typing import Literal, NamedTuple

@@ -5,8 +5,6 @@ References
 .. [1] Yuan, Ho, Lin. "An Improved GLMNET for L1-regularized Logistic Regression". JMLR 2012.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -11,8 +11,6 @@ References
    IEEE Transactions on Automatic Control 1998.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

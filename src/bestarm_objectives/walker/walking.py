@@ -6,8 +6,6 @@ References
    1980. Interpolation within a step: Shampine, "Some Practical Runge-Kutta Formulas", 1986.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ It can also end a run that has found what every figure counts, so that the batch
 Of the paper: Appendices D.2 and E.1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, ClassVar

@@ -3,8 +3,6 @@
 Runs in which a fit broke down enter no value; sides are compared over the batches that both have.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any

@@ -4,8 +4,6 @@ What a profile does not name is the paper's: 5000 steps of Adam, 150 batches, 10
 has found an arm of the smallest quantile that is counted, except for series whose rewards are drawn over all batches.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Figures of batch searches: when runs find a top arm, and how well classes of networks fit."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 

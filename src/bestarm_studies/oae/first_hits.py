@@ -4,8 +4,6 @@ Of the paper: Appendix E.1. An unbounded objective leads to outputs beyond any r
 thousand is where a run is marked.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from scipy.special import gammaln

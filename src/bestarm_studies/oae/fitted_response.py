@@ -4,8 +4,6 @@ Each run has a network of its own, its teacher: runs stay independent, and an in
 This is the one kind of problem that needs a model: its response is one. Of the paper: Appendices E.1.2 and G.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -5,8 +5,6 @@ top at 3, or four local maxima of which three mislead; around the global one of 
 Of the paper: Appendix E.1.1, Figure 7.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Training errors of each class of networks on each set of arms, over the steps of a plain fit."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import joblib

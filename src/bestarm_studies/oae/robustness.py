@@ -3,8 +3,6 @@
 On landscapes one choice is changed at a time, or all are drawn together (`open_choices.open_design`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The groups of algorithms that the figures compare, and how long each class of networks is trained."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Looks of batch searches with neural networks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from bestarm_lab.figures.styles import DOTS, DOTS_AND_DASHES, Style

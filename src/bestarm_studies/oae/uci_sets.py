@@ -1,7 +1,5 @@
 """Rows of UCI tables as arms, whose largest response is sought; each is seen without noise, once (Appendix E.1)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Of the paper: Appendix E.1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

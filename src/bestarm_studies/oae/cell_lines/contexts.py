@@ -8,8 +8,6 @@ mutation belongs to the WNT pathway, too), so that some groups tell nearly every
 paper's: no claim about CMAP rests on it.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ signature (a column of the table) and a column for each gene, and the names of b
 ``/0/META/ROW/id``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

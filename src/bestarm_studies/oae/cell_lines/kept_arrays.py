@@ -1,7 +1,5 @@
 """Arrays that are slow to compute and are needed by several experiments: computed once, kept beside the rows' store."""
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import os

@@ -1,7 +1,5 @@
 """The values that claims on cell lines compare, and how the misfit of a class goes with MeanOpt's gain."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

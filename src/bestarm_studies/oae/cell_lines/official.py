@@ -7,8 +7,6 @@ others, "A next generation connectivity map: L1000 platform and the first 1,000,
 paper: Section 5.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass

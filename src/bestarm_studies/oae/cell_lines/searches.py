@@ -1,7 +1,5 @@
 """Settings that searches and fits of cell lines and of groups of DepMap share; batches are the paper's 50 arms."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

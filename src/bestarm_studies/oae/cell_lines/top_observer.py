@@ -1,7 +1,5 @@
 """An observer of whole searches: how many of the best arms every batch holds, where any search soon finds one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

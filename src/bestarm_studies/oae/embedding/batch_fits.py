@@ -1,7 +1,5 @@
 """Plain fits to the rewards of random batches of arms, and of simulated lines (Figure 1)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import joblib

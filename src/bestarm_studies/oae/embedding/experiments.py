@@ -1,7 +1,5 @@
 """Plain fits to the rewards of groups of lines, of the official lines and of simulated ones."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Errors on arms that were not seen, by group, and what a calibrated simulator shows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pandas as pd

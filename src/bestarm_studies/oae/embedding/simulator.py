@@ -16,8 +16,6 @@ magnifies a last bit to other codes, so that codes were made once (`made_codes`)
 Of the paper: Section 5 for the sizes; Figures 1 and 4 for what (rho, eta) were calibrated to.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Other objectives over MeanOpt, and the share of rounds in which a model was optimistic."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ Sums are rounded in another order, and a step of Adam makes more of a difference
 the parameters of one network are others; whether the losses are, is a question about many networks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

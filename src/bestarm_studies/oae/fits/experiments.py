@@ -1,7 +1,5 @@
 """Plain fits by every class of networks, with the engines that make them, and the sizes of the UCI sets."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Points and attributes of the UCI sets, as printed and as found."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Step sizes of Adam for each class of networks; the paper gives none."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 

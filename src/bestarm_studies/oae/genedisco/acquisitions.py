@@ -5,8 +5,6 @@ ICLR 2022) and its public code; BADGE (Ash and others, ICLR 2020); core-sets (Se
 paper: Section 5.0.1.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

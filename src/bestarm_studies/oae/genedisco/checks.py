@@ -1,7 +1,5 @@
 """The values that claims on GeneDisco compare, after the last batch of a search."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

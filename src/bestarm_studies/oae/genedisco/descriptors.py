@@ -6,8 +6,6 @@ download (figshare, doi.org/10.6084/m9.figshare.13237076, Achilles_gene_effect.c
 replaces it: mean effect and effect size of 71 groups of cell lines.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -7,8 +7,6 @@ kept. Predictions draw the bits anew: the first layer is the same in all passes 
 the bits of one word.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ The paper's descriptors are a file that is not part of the project; without it i
 on descriptors that are here, group effects of a later release, are experiments of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Rows of searches of screens to plotted values, tables and the curves of hits against genes tried."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import pandas as pd

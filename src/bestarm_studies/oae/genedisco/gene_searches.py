@@ -3,8 +3,6 @@
 Of the paper: Section 5.0.1; the benchmark is GeneDisco (Mehrjou and others, ICLR 2022) with its public code.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Self
 

@@ -5,8 +5,6 @@ NK, Zhuang, Veltri and Long, Frontiers in Immunology 10, 2019; SARS-CoV-2, Zhu a
 2021.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Sanchez and others, "Genome-wide CRISPR screen identifies protein pathways modul
 Communications Biology 4, 2021; the file has no official address.
 """
 
-from __future__ import annotations
-
 import pandas as pd
 
 from bestarm_lab.datasets.registry import fetch

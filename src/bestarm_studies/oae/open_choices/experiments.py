@@ -1,7 +1,5 @@
 """Open choices of the paper: searches of the landscapes with NN 10-5, one choice changed at a time."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

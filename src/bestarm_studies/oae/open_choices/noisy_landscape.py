@@ -4,8 +4,6 @@ Algorithm 4 is Algorithm 1 with noisy responses. The paper says that repeated ev
 without noise, and has no experiment on it. Of the paper: Section 3, Appendix D, Algorithm 4.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import ClassVar

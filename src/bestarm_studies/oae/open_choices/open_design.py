@@ -5,8 +5,6 @@ levels of all choices are drawn together, balanced as in a Latin hypercube: in a
 equally often, in an order of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial

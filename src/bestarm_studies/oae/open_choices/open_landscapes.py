@@ -1,7 +1,5 @@
 """Landscapes as they might have been drawn, too: other hills, other widths, within what the paper says of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

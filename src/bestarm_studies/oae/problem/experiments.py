@@ -1,7 +1,5 @@
 """The search that Figure 7 looks into."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from bestarm.policies.networks.oae import Oae

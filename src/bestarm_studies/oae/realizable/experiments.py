@@ -1,7 +1,5 @@
 """Searches of tables whose response is a fit of the class that searches."""
 
-from __future__ import annotations
-
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_studies.oae.experiments import on_fitted

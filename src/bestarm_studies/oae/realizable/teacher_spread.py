@@ -1,7 +1,5 @@
 """Searches of fitted responses, and their spread over teachers: runs with one of their own, runs that share one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

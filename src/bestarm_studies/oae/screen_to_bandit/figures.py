@@ -1,7 +1,5 @@
 """Figure 6 redrawn, and the groups with what other groups tell of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt

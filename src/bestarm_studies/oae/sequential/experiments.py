@@ -1,7 +1,5 @@
 """Sequential batches on tables, and the networks that a batch takes."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from bestarm.policies.networks.oae import NetworkSearch

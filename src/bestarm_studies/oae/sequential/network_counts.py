@@ -1,7 +1,5 @@
 """Counts of the networks that a search trains for each batch (Appendix E.2.2)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any

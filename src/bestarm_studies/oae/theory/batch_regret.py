@@ -3,8 +3,6 @@
 Of the paper: Section 4.3, Theorem 4.1, Proposition D.4.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Checks of the theorems, each in its module."""
 
-from __future__ import annotations
-
 from bestarm_lab.claims.records import Check
 from bestarm_studies.oae.theory.batch_regret import batch_factor, linear_burn_in, misspecification, wide_arms
 from bestarm_studies.oae.theory.optimism import linear_optimism

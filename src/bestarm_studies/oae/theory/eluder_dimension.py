@@ -8,8 +8,6 @@ longest sequence in which, for one :math:`\epsilon'\geq\epsilon`, each arm is :m
 before it. Of the paper: Definition D.2; after Russo and Van Roy, NIPS 2013.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Experiments on the paper's theory: exact linear searches, queries that any learner needs, optimism arm by arm."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

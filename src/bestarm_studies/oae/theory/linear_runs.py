@@ -3,8 +3,6 @@
 Of the paper: Section 4.3, Appendix D.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations

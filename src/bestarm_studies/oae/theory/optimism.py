@@ -1,7 +1,5 @@
 """Optimism of linear models on their batches, and what a regularised one adds arm by arm (Lemma D.3)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Queries that learners need until an arm is nearly optimal, in the linear and in the Lipschitz class (Lemma D.1)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@ r"""Arms with linear responses, drawn anew for each replication: random unit arm
 Of the paper: Section 4.3.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

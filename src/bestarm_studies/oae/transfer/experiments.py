@@ -4,8 +4,6 @@
 (`bestarm_studies.oae.cell_lines.contexts`), which are real and decide no claim about CMAP.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

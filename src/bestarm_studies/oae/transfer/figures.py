@@ -1,7 +1,5 @@
 """Searches of groups of lines against how well other groups tell of them; each figure says that it is not on CMAP."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

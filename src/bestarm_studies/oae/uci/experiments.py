@@ -1,7 +1,5 @@
 """Searches of bicycle hires and of blog posts."""
 
-from __future__ import annotations
-
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_studies.oae.experiments import REWARDED, on_bikes, on_blogs

@@ -1,7 +1,5 @@
 """Fits of the plain searches that diverge: which share, in how many runs, when."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

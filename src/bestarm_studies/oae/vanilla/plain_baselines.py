@@ -4,8 +4,6 @@ They say how good a number of batches is. Settings are the library's own, those 
 names, fixed before any search and not tuned; MeanOpt has three strengths, of which the best is shown.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import partial
 

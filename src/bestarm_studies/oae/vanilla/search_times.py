@@ -4,8 +4,6 @@ A run that never found a top arm counts as one batch more than there are, so tha
 this horizon. Here the same runs are read over fewer batches, too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

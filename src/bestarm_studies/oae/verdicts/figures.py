@@ -1,7 +1,5 @@
 """Counts of verdicts, and the ratios of batches that claims have compared."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pandas as pd
