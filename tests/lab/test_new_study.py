@@ -57,10 +57,15 @@ def test_a_study_in_the_checkout_adds_its_lines(tmp_path, monkeypatch):
         new_study("toy", None, known=[])
 
 
-@pytest.mark.parametrize("name", ["My Study", "1st", "class", "", "../up"])
+@pytest.mark.parametrize("name", ["My Study", "1st", "", "../up"])
 def test_a_name_that_is_no_package_is_refused(tmp_path, name):
     with pytest.raises(ValueError, match="a study's name is a word of small letters"):
         new_study(name, tmp_path / "there", known=[])
+
+
+def test_a_keyword_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="'class' is a keyword of Python"):
+        new_study("class", tmp_path / "there", known=[])
 
 
 def test_a_taken_name_and_a_full_folder_are_refused(tmp_path, monkeypatch):

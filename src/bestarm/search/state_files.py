@@ -33,10 +33,8 @@ FORMAT = 2
 _POLICIES, _FAMILIES = "bestarm.policies", ("linear", "gaussian", "networks", "cells")  # a file names no family
 _META, _FAILURES = "meta", "in_vain"  # as files of this format have them
 # of zipfile, zlib, NumPy and JSON on a file that is no NPZ, or one with any byte changed
-DAMAGED: tuple[type[Exception], ...] = (
-    ValueError, LookupError, OSError, EOFError, TypeError, AttributeError, RuntimeError, MemoryError, SyntaxError,
-    zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
+DAMAGED: tuple[type[Exception], ...] = (ValueError, LookupError, OSError, EOFError, TypeError, AttributeError)
+DAMAGED += (RuntimeError, MemoryError, SyntaxError, zipfile.BadZipFile, zlib.error)
 _CACHE = ("_keys", "_used", "_values", "n_computed")  # of a `CellKernel`
 
 _ROOM = ("rows", "pivots")  # of a `FiniteGP`, in use up to ``n_rows``

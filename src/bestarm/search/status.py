@@ -10,9 +10,9 @@ from bestarm.search.errors import error_of, mean_of
 from bestarm.search.rounds import Round
 from bestarm.search.tables import counted, listed
 
-UNMEASURED, ASKED, MEASURED, FAILED, NOT_DONE, WITHDRAWN = STATES = (
-    "unmeasured", "asked", "measured", "failed", "not done", "withdrawn",
-)  # fmt: skip
+UNMEASURED, ASKED, MEASURED = "unmeasured", "asked", "measured"
+FAILED, NOT_DONE, WITHDRAWN = "failed", "not done", "withdrawn"
+STATES = (UNMEASURED, ASKED, MEASURED, FAILED, NOT_DONE, WITHDRAWN)
 
 
 @dataclass

@@ -28,9 +28,8 @@ from bestarm.search.table_files import TableFile, read_table_file
 FAILED = ("failed", "fail", "failure", "error")  # a measurement without a result; in any case of letters
 NOT_DONE = ("not done", "not_done", "notdone")  # an experiment that never ran
 LARGEST_PHENOTYPE = 1e75
-_SUMMARIES = {
-    "total", "totals", "sum", "mean", "average", "median", "sd", "stdev", "gesamt", "summe", "mittelwert", "totaux",
-}  # fmt: skip
+_SUMMARIES = {"total", "totals", "sum", "mean", "average", "median", "sd", "stdev"}
+_SUMMARIES |= {"gesamt", "summe", "mittelwert", "totaux"}
 _LIMIT = re.compile(r"[<>≤≥]=?\s*[+-]?[\d.,]+")
 _DATES = re.compile(
     r"\d{1,2}-[A-Z][a-z]{2}|[A-Z][a-z]{2}-\d{2}|\d{4}-\d{2}-\d{2}|\d+\.\d+E\+\d+|\d{1,2}/\d{1,2}/\d{2,4}"

@@ -19,7 +19,7 @@ from bestarm_lab.paper import Paper
 from bestarm_lab.study import Study, load_study, open_choices
 from bestarm_lab.study_packages import study_names
 
-PAPER = Paper("", "", "", "", "", {})
+PAPER = Paper("", "", "", "", "", prints={}, figures={})
 TEST = {"difference": "correct", "left": "a", "right": "b", "above": 0, "cells": {"e": {}}}
 
 

@@ -29,9 +29,12 @@ from bestarm_studies.oae.uci_sets import UCI_SETS
 EXPERIMENTS, CHECKS = load_study("oae").experiments, load_study("oae").checks
 ELSEWHERE = re.compile("simulated|contexts|cmap|genedisco|design")  # tested in files of their own
 SEARCHES = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Experiment) and not ELSEWHERE.match(name)}
+MANY_RUNS = dict.fromkeys(("synthetic_10_5", "objectives_10_5", "sequential_10_5", "synthetic_100_10"), 100)
 MORE_RUNS = {
-    **dict.fromkeys(("synthetic_10_5", "objectives_10_5", "sequential_10_5", "synthetic_100_10"), 100),
+    **MANY_RUNS,
+    **{f"random_{name}": runs for name, runs in MANY_RUNS.items()},
     **dict.fromkeys(("bikes_linear", "blogs_linear"), 200),
+    **{"diverse_10_5": 125, "fitted_10_5": 100},  # not from random biases
 }
 COMPUTATIONS = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Computation)}
 
@@ -39,7 +42,7 @@ COMPUTATIONS = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Comp
 @pytest.mark.parametrize("name", SEARCHES)
 def test_the_papers_scale(name):
     """25 runs or more of 150 batches of three arms, 5000 steps and 10 members where there are any."""
-    runs = MORE_RUNS.get(name.removeprefix("random_"), 25)
+    runs = MORE_RUNS.get(name, 25)
     steps = 600 if name == "open_steps_600" else 5000
     for cell in SEARCHES[name].cells("paper"):
         assert (cell.replications, cell.policy.batch, cell.policy.rounds) == (runs, 3, 150)

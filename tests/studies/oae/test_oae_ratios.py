@@ -53,7 +53,7 @@ def test_ratios_of_claims_are_sorted_by_class_and_named_by_set():
         ("07_diversity/gains", "NN 10-5", ["OAE-C54a"]),
         ("08_sequential/gains", "NN 10-5", ["OAE-C60a"]),
         ("08_sequential/gains", "NN 100-10", ["OAE-C60b"]),
-        ("08_sequential/fig27", "NN 100-10", ["OAE-C61", "OAE-C62"]),
+        ("08_sequential/gains_tables", "NN 100-10", ["OAE-C61", "OAE-C62"]),
     ],
 )
 def test_ratios_that_are_drawn_are_those_behind_the_verdicts(file, panel, claims):
