@@ -9,7 +9,7 @@ from scipy import stats
 import bestarm
 from bestarm.guards.protocol import Guarded
 from bestarm.interface import Arms, Ask
-from bestarm.linear_misfit import LinearMisfit, linear_misfit, note_rewards, tallied_misfit
+from bestarm.lack_of_fit import LinearMisfit, linear_misfit, note_rewards, tallied_misfit
 from bestarm.policies.linear.gifa import Gifa, LinGifa, Lucb, MLinGape
 from bestarm.policies.linear.mislid import MisLid
 from bestarm.streams import Streams

@@ -105,7 +105,8 @@ state = policy.start(space, Streams.first(1))
 asked = policy.ask(state)
 points = space.representatives(asked.arms[0])
 """
-NEEDED = {"n_best": 3, "budget": 400, "sigma": 0.1, "batch": 5, "rounds": 10, "optimism": 0.1}
+NEEDED = {"n_best": 3, "budget": 400, "sigma": 0.1, "batch": 5, "rounds": 10, "optimism": 0.1, "level": 0.1}
+NEEDED_OBJECTS = {"policy": "bestarm.m_lingape(n_best=3)", "means": "tuple(table.sum(axis=1))"}  # as written in code
 
 
 def code(name: str) -> str:
@@ -119,7 +120,7 @@ def call(name: str) -> str:
     """Return a call of a constructor with the settings that it needs."""
     parameters = inspect.signature(getattr(bestarm, name)).parameters.values()
     needed = [p.name for p in parameters if p.default is inspect.Parameter.empty and p.kind != p.VAR_KEYWORD]
-    return f"bestarm.{name}({', '.join(f'{n}={NEEDED[n]}' for n in needed)})"
+    return f"bestarm.{name}({', '.join(f'{n}={(NEEDED | NEEDED_OBJECTS)[n]}' for n in needed)})"
 
 
 def card(name: str, entry: dict[str, Any]) -> str:

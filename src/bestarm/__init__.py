@@ -80,7 +80,7 @@ _PUBLIC = {
     "bestarm.policies.linear.budgeted": "lingape lingape_greedy",
     "bestarm.policies.linear.fc2fb": "fc2fb=Fc2fb",
     "bestarm.policies.linear.mislid": "mislid=MisLid",
-    "bestarm.linear_misfit": "linear_misfit",
+    "bestarm.lack_of_fit": "linear_misfit",
     "bestarm.policies.linear.gifa": "lingifa=LinGifa lucb=Lucb m_lingape=MLinGape ugape=Ugape",
     "bestarm.policies.gaussian.gp_state": "GPModel",
     "bestarm.policies.cells.gp_tree": "gp_tree=NamedGpTree",

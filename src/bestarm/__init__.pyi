@@ -21,7 +21,7 @@ from bestarm.policies.linear.bayes_gap import BayesGap as bayes_gap
 from bestarm.policies.linear.budgeted import lingape, lingape_greedy
 from bestarm.policies.linear.fc2fb import Fc2fb as fc2fb
 from bestarm.policies.linear.mislid import MisLid as mislid
-from bestarm.linear_misfit import linear_misfit
+from bestarm.lack_of_fit import linear_misfit
 from bestarm.policies.linear.gifa import LinGifa as lingifa, Lucb as lucb, MLinGape as m_lingape, Ugape as ugape
 from bestarm.policies.gaussian.gp_state import GPModel
 from bestarm.policies.cells.gp_tree import NamedGpTree as gp_tree

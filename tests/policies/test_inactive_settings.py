@@ -15,14 +15,19 @@ from bestarm.kernels import Stationary
 from bestarm.partition import Partition
 from bestarm.policies.gaussian.batch_rules import DownUp, Eigen, Exchange, UpperBound
 from bestarm.policies.gaussian.gp_state import GPModel
+from bestarm.policies.linear.gifa import LinGifa, MLinGape
 from bestarm.streams import Streams
+
+# Some problems below have rewards that no linear model explains, on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:.* takes means as linear in the features, but:UserWarning")
 
 ROUNDS = 40  # that are compared, of searches that end by themselves
 KNOWN = GPModel.frozen(0.5, 1.0, 0.01)
 # Small, so that a search takes milliseconds; other constructors have their defaults.
 SMALL: dict[str, Any] = {
     "n_best": 2, "budget": 40, "batch": 4, "rounds": 3, "optimism": 0.5, "sigma": 0.3, "hidden": (4,), "steps": 30,
-    "minibatch": 4, "members": 2, "model": KNOWN, "starts": 5, "max_depth": 6, "depth": 3,
+    "minibatch": 4, "members": 2, "model": KNOWN, "starts": 5, "max_depth": 6, "depth": 3, "level": 0.1,
+    "policy": MLinGape(2, sigma=0.1), "means": tuple(range(14)),
 }  # fmt: skip
 # Other values of settings, of which one has to change something. Words of an annotation, and the other truth value, are
 # found without this table.
@@ -40,7 +45,8 @@ OTHERS: dict[str, list[Any]] = {
     "c2": [0.1, 10.0], "c3": [0.1, 10.0], "metric_dimension": [3.0], "model_noise_variance": [1.0, 1e-4],
     "depth": [2], "model": [GPModel.frozen(0.1, 1.0, 0.01)], "first": [3], "beta_scale": [1e-3, 9.0],
     "inflation": [9.0], "sampler": [DownUp(0.5), Exchange(0.5), Eigen()], "penalty_width": [0.1, UpperBound()],
-    "n_features": [7],
+    "n_features": [7], "level": [0.0, 1.0], "mean_bound": [0.1, 10.0], "base": [2], "delta0": [0.01],
+    "policy": [LinGifa(2, sigma=0.1)], "means": [tuple(range(14))[::-1]],
 }  # fmt: skip
 # Other settings with which a difference shows on problems as small as these.
 WITH: dict[tuple[str, str], dict[str, Any]] = {

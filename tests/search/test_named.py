@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import pkgutil
 import pydoc
 import subprocess
 import sys
@@ -19,11 +20,18 @@ from bestarm.partition import Partition
 from bestarm.policies.gaussian.batch_gp import BatchGP
 from bestarm.policies.gaussian.gp_state import GPModel
 from bestarm.policies.linear.budgeted import Budgeted
+from bestarm.policies.linear.fc2fb import Fc2fb
 from bestarm.policies.linear.gifa import Gifa, MLinGape
+from bestarm.policies.linear.mislid import MisLid
+from bestarm.policies.linear.p1_rage import P1Rage
+from bestarm.policies.linear.peace import PeaceLiveArms
+from bestarm.policies.linear.peace_all_arms import PeaceAllArms
+from bestarm.policies.linear.static_design import OracleAllocation, StaticGOptimal
 from bestarm.policies.networks.oae import Oae
 from bestarm.search.state_files import describe
 
 REQUIRED = {"n_best": 2, "budget": 40, "batch": 2, "rounds": 3, "optimism": 0.1, "sigma": 0.1, "means": (0.0, 1.0)}
+REQUIRED |= {"level": 0.1, "policy": MLinGape(2)}
 CONSTRUCTORS = sorted(
     name
     for name, (module, _) in bestarm._PLACES.items()
@@ -66,7 +74,8 @@ def test_help_shows_every_setting_with_its_default_and_meaning(name):
         else:
             shown = type(parameter.default).__name__ if setting == "model" else repr(parameter.default)
             assert f"default {shown}" in lines[place]
-            assert parameter.default in values_of(policy, setting)
+            named_after_its_policy = name == "fc2fb" and setting == "label"
+            assert named_after_its_policy or parameter.default in values_of(policy, setting)
 
 
 @NAMES
@@ -105,6 +114,14 @@ def test_constructors_make_the_algorithms_of_the_papers():
         assert (policy.objective, policy.diversity, policy.optimism) == (objective, diversity, 0.1)
     assert (made("greedy").objective, made("greedy").optimism) == ("avg", 0.0)
     assert (made("gse_lin").model, made("gse_log").model) == ("linear", "logistic")
+    assert (made("gse_lin_all_rewards").allocation, made("gse_lin_all_rewards").keeps_rewards) == ("g-optimal", True)
+    assert made("peace") == PeaceAllArms(40)
+    assert made("peace_live_arms") == PeaceLiveArms(budget=40)
+    assert made("fc2fb") == Fc2fb(MLinGape(2), 40)
+    assert made("fc2fb").label == "FC2FB of m-LinGapE"
+    for name, kind in {"mislid": MisLid, "p1_rage": P1Rage, "static_g_optimal": StaticGOptimal}.items():
+        assert type(made(name)) is kind
+    assert made("oracle_allocation") == OracleAllocation(40, (0.0, 1.0))
     assert (made("stooo").rule, made("ave_stooo").rule) == ("munos", "average")
     for name, noise in (("ensemble", 0.0), ("ensemble_noise_y", 1.0), ("ensemble_seq_b", 0.0)):
         assert made(name).label_noise == noise
@@ -118,6 +135,12 @@ def test_type_checkers_and_the_table_see_the_same_names():
     tree = ast.parse(Path(bestarm.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
     assert {a.asname or a.name: (node.module, a.name) for node in imports for a in node.names} == bestarm._PLACES
+
+
+def test_no_public_name_is_that_of_a_module():
+    """Importing ``bestarm.x`` sets ``x`` in the package, where it would hide a function ``x``."""
+    modules = {module.name for module in pkgutil.iter_modules(bestarm.__path__)}
+    assert not modules & set(bestarm.__all__)
 
 
 @pytest.mark.parametrize("name", ["lucb", "gse_lin", "gpoo", "lin_ucb"])

@@ -30,7 +30,9 @@ _DESIGN = Needs(
 _LINGAPE = {"threshold": _OWN_RADIUS, "index_time_ahead": _BY_TIME, "stop": Needs("stale_pair", (True,))}
 _CLASSICAL = {"norm_bound": _EQ2, "threshold_regulariser": _EQ2, "regulariser": _FEATURES}
 _STOOO = {name: Needs("recommendation", ("posterior",)) for name in ("kernel", "sigma")}
-_GSE = {"rounding": _DESIGN, "zero_arms_keep_weight": _DESIGN}
+# Other solvers end at, or begin with, no weight on an arm at the origin.
+_ZERO_ARMS = {"zero_arms_keep_weight": Needs("allocation", ("frank-wolfe", "coded-grid", "wynn"))}
+_GSE = {"rounding": _DESIGN} | _ZERO_ARMS
 
 NEEDS: dict[str, dict[str, Needs]] = {
     "ave_stooo": _STOOO,
@@ -40,6 +42,7 @@ NEEDS: dict[str, dict[str, Needs]] = {
     },
     "grid_search": {"theta": Needs("order", ("upper_bound",))},
     "gse_lin": _GSE,
+    "gse_lin_all_rewards": _ZERO_ARMS,
     "gse_log": _GSE,
     "lin_game": {"norm_bound": _EQ2},
     "lingape": _LINGAPE,

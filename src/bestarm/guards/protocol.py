@@ -27,7 +27,7 @@ from bestarm.guards.inactive import refuse_inactive
 from bestarm.guards.memory import out_of_memory
 from bestarm.guards.rewards import as_arrays, check_rewards, note_outcomes
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, State, take_rows
-from bestarm.linear_misfit import new_tally, note_rewards, warn_of_misfit
+from bestarm.lack_of_fit import new_tally, note_rewards, warn_of_misfit
 from bestarm.partition import Partition
 from bestarm.presets import help_of, signature_of
 from bestarm.streams import Streams
