@@ -250,12 +250,23 @@ def summary(wide: pd.DataFrame, binary: bool = False) -> pd.DataFrame:
     return found.assign(mean=mean, worst=worst, rule=mean + worst).sort_values("rule", ascending=False)
 
 
+def halves(table: pd.DataFrame, binary: bool = False) -> list[pd.DataFrame]:
+    """Return the `summary` of the even cases, which choose, and of the odd ones, which tell."""
+    wide = shares(table)
+    return [summary(wide[wide.index.get_level_values("case") % 2 == half], binary) for half in (0, 1)]
+
+
+def microseconds(table: pd.DataFrame) -> pd.Series:
+    """Return what a pull of each policy costs."""
+    cost = table[table["pulls"] > 0].groupby("policy")[["seconds", "pulls"]].sum()
+    return 1e6 * cost["seconds"] / cost["pulls"]
+
+
 def page_table(table: pd.DataFrame, soare: pd.DataFrame) -> pd.DataFrame:
     """Return what the page shows: scores on both halves, Soare's instance at two budgets, and the cost of a pull."""
-    wide = shares(table)
-    halves = [summary(wide[wide.index.get_level_values("case") % 2 == half]) for half in (0, 1)]
-    found = pd.DataFrame(index=halves[0].index)
-    for name, half in zip(("chooses", "tells"), halves, strict=True):
+    both = halves(table)
+    found = pd.DataFrame(index=both[0].index)
+    for name, half in zip(("chooses", "tells"), both, strict=True):
         found[f"{name}: mean, worst"] = [
             f"{a:.2f}, {b:.2f}" for a, b in half.loc[found.index, ["mean", "worst"]].to_numpy()
         ]
@@ -264,24 +275,21 @@ def page_table(table: pd.DataFrame, soare: pd.DataFrame) -> pd.DataFrame:
         found[f"Soare, {budget} pulls"] = [
             f"{by[budget].get(name, np.nan):.3f}".replace("nan", "") for name in found.index
         ]
-    cost = table[table["pulls"] > 0].groupby("policy")[["seconds", "pulls"]].sum()
-    found["µs a pull"] = (1e6 * cost["seconds"] / cost["pulls"]).map("{:.2f}".format)
+    found["µs a pull"] = microseconds(table).map("{:.2f}".format)
     return found.rename_axis("policy").reset_index()
 
 
 def report(table: pd.DataFrame) -> None:
     """Print the scores on both halves, the choices, and what they tell."""
-    wide = shares(table)
     for binary in (False, True):
-        chosen_on, told_on = (summary(wide[wide.index.get_level_values("case") % 2 == half], binary) for half in (0, 1))
+        chosen_on, told_on = halves(table, binary)
         chosen = str(chosen_on["rule"].drop(list(ORACLES)).idxmax())
         families = [c for c in told_on if c not in ("mean", "worst", "rule")]
         behind = (told_on[families].drop(list(ORACLES)).max() - told_on.loc[chosen, families]).round(3)
         for title, half in (("even cases, which choose", chosen_on), ("odd cases, which tell", told_on)):
             print(f"\n{title}\n{half.round(3).to_string()}")
         print(f"\nchosen: {chosen}; below the best on odd cases by\n{behind.to_string()}")
-    cost = table[table["pulls"] > 0].groupby("policy")[["seconds", "pulls"]].sum()
-    print("\nmicroseconds a pull\n" + (1e6 * cost["seconds"] / cost["pulls"]).round(2).to_string())
+    print("\nmicroseconds a pull\n" + microseconds(table).round(2).to_string())
 
 
 def main() -> None:

@@ -25,8 +25,7 @@ def test_the_table_is_that_of_the_runs():
 
 
 def test_the_page_recommends_what_the_rule_takes_and_says_by_how_much_it_is_behind():
-    wide = noisy_pulls.shares(TABLE)
-    chooses, tells = (noisy_pulls.summary(wide[wide.index.get_level_values("case") % 2 == half]) for half in (0, 1))
+    chooses, tells = noisy_pulls.halves(TABLE)
     chosen = chooses["rule"].drop(list(noisy_pulls.ORACLES)).idxmax()
     assert chosen == "GSE-Lin, all rewards"
     families = tells.drop(columns=["mean", "worst", "rule"]).drop(index=list(noisy_pulls.ORACLES))

@@ -59,6 +59,26 @@ def pairs(z: FloatArray) -> FloatArray:
 
 
 @njit(cache=True)
+def _information(z: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return A, the weighted sum of the arms' outer products."""
+    n, d = z.shape
+    a = np.zeros((d, d))
+    for j in range(n):
+        for k in range(d):
+            for m in range(d):
+                a[k, m] += weights[j] * z[j, k] * z[j, m]
+    return a
+
+
+@njit(cache=True)
+def _stepped(weights: FloatArray, gradient: FloatArray, step: float) -> FloatArray:
+    """Return the weights after a multiplicative step, with the gradient scaled to entries of at most 1."""
+    trial = weights * np.exp(-step * (gradient - gradient.min()) / np.abs(gradient).max())
+    trial = np.maximum(trial / trial.sum(), _LEAST_SHARE / len(weights))
+    return trial / trial.sum()
+
+
+@njit(cache=True)
 def _power_mean(
     z: FloatArray, directions: FloatArray, weights: FloatArray, gradient: FloatArray
 ) -> tuple[float, float, float]:
@@ -66,13 +86,7 @@ def _power_mean(
 
     Writes the gradient of the power mean.
     """
-    n, d = z.shape
-    a = np.zeros((d, d))
-    for j in range(n):
-        for k in range(d):
-            for m in range(d):
-                a[k, m] += weights[j] * z[j, k] * z[j, m]
-    inverse = np.linalg.inv(a)
+    inverse = np.linalg.inv(_information(z, weights))
     variances = np.sum((directions @ inverse) * directions, axis=1)
     largest = variances.max()
     ratios = (variances / largest) ** (_POWER - 1.0)
@@ -103,10 +117,7 @@ def xy_design(z: FloatArray, directions: FloatArray, weights: FloatArray) -> flo
     for _ in range(_N_STEPS):
         if least <= (1.0 + _TOLERANCE) * bound or step < _SHORTEST_STEP:
             break
-        # a multiplicative step, with the gradient scaled to entries of at most 1
-        trial = current * np.exp(-step * (gradient - gradient.min()) / np.abs(gradient).max())
-        trial = np.maximum(trial / trial.sum(), _LEAST_SHARE / n)
-        trial /= trial.sum()
+        trial = _stepped(current, gradient, step)
         reached, largest, below = _power_mean(z, directions, trial, other)
         bound = max(bound, below)
         if largest < least:
@@ -130,14 +141,9 @@ def symmetric_width(
     Over :math:`\pm\xi` the mean of the maximum is half of the range, so that one arm has no width. The gradient is that
     of `bestarm.designs.width_design`, all draws at once.
     """
-    n, d = z.shape
-    a = np.zeros((d, d))
-    for j in range(n):
-        for k in range(d):
-            for m in range(d):
-                a[k, m] += weights[j] * z[j, k] * z[j, m]
+    d = z.shape[1]
     # A = Q diag(a) Q', s = a^-1/2
-    eigenvalues, q = np.linalg.eigh(a)
+    eigenvalues, q = np.linalg.eigh(_information(z, weights))
     eigenvalues = np.maximum(eigenvalues, _SMALLEST)
     s = 1.0 / np.sqrt(eigenvalues)
     turned, rotated = chosen @ q, xi @ q
@@ -179,9 +185,7 @@ def width_design(z: FloatArray, live: BoolArray, key: np.uint64, limit: float, w
             if value > (1.0 - 0.5 * _WIDTH_TOLERANCE) * before:
                 break
             before = value
-        trial = weights * np.exp(-step * (gradient - gradient.min()) / np.abs(gradient).max())
-        trial = np.maximum(trial / trial.sum(), _LEAST_SHARE / n)
-        trial /= trial.sum()
+        trial = _stepped(weights, gradient, step)
         reached = symmetric_width(z, chosen, trial, xi, other)
         if reached < value:
             weights[:] = trial
@@ -204,8 +208,8 @@ def live_designs(
     ``coordinates`` (list of ndarray, each of shape (K, rank)): the arms of each set of features, see
     `span_coordinates`; ``feature_set``, ``live`` (ndarray, shapes (R,) and (R, K)): the set of each row, and at least
     two live arms; ``key``: of the draws: the design of small width. Without it the XY-optimal design of all pairs;
-    ``limit`` (ndarray, shape (R,)): squared width that is small enough; by default the smallest is sought. Returns
-    weights, values : ndarray, shapes (R, K) and (R,): the designs, and the squared width or the largest variance."""
+    ``limit`` (ndarray, shape (R,)): squared width that is small enough; by default the smallest is sought. Returned are
+    the designs, of shape (R, K), and the squared width or the largest variance of each, of shape (R,)."""
     limits = np.zeros(len(live)) if limit is None else limit
     first, kind = distinct(feature_set, live, limits)
     weights, values = np.empty((len(first), live.shape[1])), np.empty(len(first))

@@ -118,11 +118,16 @@ def draw_batches(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> Axes
     axis.set_xlim(taus[-1] * 1.25, taus[0] / 1.25)
     axis.set_xticks(taus, [f"{t:g}" for t in taus])
     axis.minorticks_off()
-    drawn = mine[mine["series"].isin([*order, RANDOM_LAW])]
-    lowest, highest = (drawn[[end, "value"]].to_numpy(dtype=np.float64) for end in ("low", "high"))
     _log_ticks(axis, (3, 10, 30, 100))
-    axis.set_ylim(0.85 * float(np.nanmin(lowest)), 1.15 * float(np.nanmax(highest)))
+    _fit_batches(axis, mine, order)
     return axis
+
+
+def _fit_batches(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> None:
+    """Give an axis, and those that share it, the range of all batches with their intervals."""
+    drawn = values[(values["statistic"] == "batches") & values["series"].isin([*order, RANDOM_LAW])]
+    lowest, highest = (drawn[[end, "value"]].to_numpy(dtype=np.float64) for end in ("low", "high"))
+    axis.set_ylim(0.85 * float(np.nanmin(lowest)), 1.15 * float(np.nanmax(highest)))
 
 
 def hits_figure(
@@ -189,9 +194,7 @@ def networks_figure(
         if part == "batches":
             axis.set_xticks(axis.get_xticks(), [f"{100 * tau:g}" for tau in axis.get_xticks()])
     if part == "batches":
-        drawn = values[(values["statistic"] == "batches") & values["series"].isin([*order, RANDOM_LAW])]
-        lowest, highest = (drawn[[end, "value"]].to_numpy(dtype=np.float64) for end in ("low", "high"))
-        axes[0, 0].set_ylim(0.85 * float(np.nanmin(lowest)), 1.15 * float(np.nanmax(highest)))
+        _fit_batches(axes[0, 0], values, order)
     return _headed_hits(figure, values, order, [part], title, setting)
 
 
