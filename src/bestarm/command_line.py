@@ -1,7 +1,5 @@
 """The command line ``bestarm COMMAND``: commands of the installed packages, whose errors of use end in one line."""
 
-from __future__ import annotations
-
 import argparse
 import errno
 import io

@@ -5,8 +5,6 @@ References
 .. [1] HUGO Gene Nomenclature Committee, genenames.org; outdated symbols as packed in the R package HGNChelper.
 """
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Mapping
 from functools import cache

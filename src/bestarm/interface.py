@@ -3,8 +3,6 @@
 Every array whose leading axis is R holds one row per replication; a single real experiment is R = 1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
@@ -91,7 +89,7 @@ class Arms:
         object.__setattr__(self, "features", features)
 
     @classmethod
-    def unstructured(cls, n_arms: int) -> Arms:
+    def unstructured(cls, n_arms: int) -> "Arms":
         """Return arms that share no information: the features are the canonical basis."""
         return cls(np.eye(n_arms))
 

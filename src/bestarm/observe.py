@@ -3,8 +3,6 @@
 An experiment names an observer class; its rows then have the class's ``columns``, found by ``findings``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

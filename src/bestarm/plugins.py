@@ -1,7 +1,5 @@
 """Entry points: what installed packages offer to one another, such as commands and studies."""
 
-from __future__ import annotations
-
 import tomllib
 from functools import cache
 from importlib import metadata

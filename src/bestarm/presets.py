@@ -3,8 +3,6 @@
 The meaning of a setting stands once, on the class that has it; the help of a public constructor gathers it from there.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Checks of numbers given as settings."""
 
-from __future__ import annotations
-
 import operator
 import types
 from collections.abc import Iterable, Mapping

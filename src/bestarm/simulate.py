@@ -1,7 +1,5 @@
 """The only loop: a policy asks, a problem answers, for many replications at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -9,8 +9,6 @@ References
 .. [1] Salmon, Moraes, Dror, Shaw. "Parallel Random Numbers: As Easy as 1, 2, 3". SC 2011. Philox4x32-10.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass, replace
 from functools import cache
@@ -89,7 +87,7 @@ class Streams:
     replications: NDArray[np.int64]
 
     @classmethod
-    def first(cls, n_replications: int, *, seed: int = 0, instance: str = "") -> Streams:
+    def first(cls, n_replications: int, *, seed: int = 0, instance: str = "") -> "Streams":
         """Return the streams of replications 0, ..., ``n_replications - 1``."""
         check_whole("n_replications", n_replications)
         if n_replications < 1:
@@ -100,6 +98,6 @@ class Streams:
         """Return the Philox key of a purpose, such as ``"noise"`` or a policy's label."""
         return _key(self.seed, self.instance, purpose)
 
-    def take(self, rows: NDArray[np.int64]) -> Streams:
+    def take(self, rows: NDArray[np.int64]) -> "Streams":
         """Return the streams of a subset of the replications."""
         return replace(self, replications=self.replications[rows])

@@ -4,8 +4,6 @@ In the manner of scikit-learn's ``check_estimator`` small searches are run, and 
 check with a line that says what was expected, what came, and how to mend it.
 """
 
-from __future__ import annotations
-
 import copy
 import inspect
 import pickle

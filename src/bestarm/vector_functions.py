@@ -9,8 +9,6 @@ References
    the argument by a constant in two parts.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

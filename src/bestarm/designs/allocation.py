@@ -6,8 +6,6 @@ References
    and 8, Appendices C and H.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, get_args
 

@@ -7,8 +7,6 @@ References
    NeurIPS 2021. Theorem 1, for a linear model.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

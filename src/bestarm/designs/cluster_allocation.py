@@ -10,8 +10,6 @@ References
 .. [2] Arthur, Vassilvitskii. "k-means++: The Advantages of Careful Seeding". SODA 2007.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -17,8 +17,6 @@ References
 .. [3] Kumar, Yildirim. "Minimum-Volume Enclosing Ellipsoids and Core Sets". JOTA 2005. Algorithm 3.1.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -10,8 +10,6 @@ References
    Combinatorial and Linear Bandits". NeurIPS 2020.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -5,8 +5,6 @@ References
 .. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Algorithm 2.
 """
 
-from __future__ import annotations
-
 from typing import Literal, get_args
 
 import numpy as np

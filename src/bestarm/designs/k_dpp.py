@@ -11,8 +11,6 @@ References
    NIPS 2016.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -9,8 +9,6 @@ References
    and Determinantal Point Processes". COLT 2016.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple, get_args
 
 import numpy as np

@@ -5,8 +5,6 @@ References
 .. [1] Kulesza, Taskar. "k-DPPs: Fixed-Size Determinantal Point Processes". ICML 2011. Algorithms 1 and 2.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

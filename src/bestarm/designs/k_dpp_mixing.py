@@ -8,8 +8,6 @@ References
    relative entropy of the down-up chain contracts by 1 - 1/k in every step.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

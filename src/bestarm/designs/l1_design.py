@@ -17,8 +17,6 @@ References
 .. [2] Xu, Honda, Sugiyama. "A fully adaptive algorithm for pure exploration in linear bandits". AISTATS 2018.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

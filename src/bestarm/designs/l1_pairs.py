@@ -6,8 +6,6 @@ References
 .. [2] Xu, Honda, Sugiyama. "A fully adaptive algorithm for pure exploration in linear bandits". AISTATS 2018. Eq. 12.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 from scipy.optimize import minimize

@@ -12,8 +12,6 @@ References
    Fedorov. "Theory of Optimal Experiments". 1972.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 

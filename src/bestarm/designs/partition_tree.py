@@ -3,8 +3,6 @@ r"""The tree that a search grows over a `Partition`: one for each replication, i
 A node has a slot in these arrays, in the order in which nodes were made; slot 0 is the root.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, fields
 from typing import Any
 

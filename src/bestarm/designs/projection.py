@@ -5,8 +5,6 @@ References
 .. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022. Section 4.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -21,8 +21,6 @@ References
    Approach". Mathematical Programming 186, 2021.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal, get_args
 
 import numpy as np

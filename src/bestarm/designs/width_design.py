@@ -15,8 +15,6 @@ References
 .. [2] Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022. Appendix E.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -1,7 +1,5 @@
 """Messages about damaged files, the same from every reader."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path

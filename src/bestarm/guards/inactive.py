@@ -5,8 +5,6 @@ A public constructor refuses them with other values, where they would change not
 In a study a whole form of an algorithm is set at once, so that its classes take these settings in silence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from inspect import Signature
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """One message for out-of-memory errors of NumPy, Numba and Torch."""
 
-from __future__ import annotations
-
 import re
 
 

@@ -8,8 +8,6 @@ so that copies of a guarded state (`dataclasses.replace`, `bestarm.interface.tak
 `bestarm.save` finds all that it needs.
 """
 
-from __future__ import annotations
-
 import inspect
 import logging
 import warnings
@@ -122,7 +120,7 @@ class Guarded:
         """Name of the policy."""
         return str(self.policy.label)
 
-    def as_coded(self) -> Guarded:
+    def as_coded(self) -> "Guarded":
         """Return the policy with the named deviations of the authors' code, guarded."""
         return Guarded(self.policy.as_coded())
 

@@ -1,7 +1,5 @@
 """Compiled validation of rewards, and the messages of what it finds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -6,8 +6,6 @@ References
    Equations 1 and 4.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -9,8 +9,6 @@ References
 .. [1] Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -10,8 +10,6 @@ References
 .. [1] Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple

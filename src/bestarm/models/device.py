@@ -1,7 +1,5 @@
 """The device on which networks are computed."""
 
-from __future__ import annotations
-
 from bestarm.models.torch_or_numpy import torch
 
 

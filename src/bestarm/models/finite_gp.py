@@ -10,8 +10,6 @@ References
    NIPS 2016. Section 2.1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, Self
 

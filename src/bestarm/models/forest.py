@@ -5,8 +5,6 @@ References
 .. [1] Geurts, Ernst, Wehenkel. "Extremely Randomized Trees". Machine Learning 2006. Algorithm 1.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The minibatches of `draw_minibatches`, bit for bit, for as many networks at a time as a vector has lanes."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray

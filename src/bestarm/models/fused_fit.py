@@ -5,8 +5,6 @@ equal to 2e-6 after 50 steps, and not after thousands. The result of a network d
 on its group, not on the width of the processor's vectors, not on which of the two kernels is taken.
 """
 
-from __future__ import annotations
-
 import itertools
 import logging
 from collections.abc import Callable, Collection, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Training steps of as many networks as a vector has lanes: one network in each, no waste however small a layer is."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Outputs of many networks for large pools of arms: arms in the lanes, layer by layer in the nearest cache."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray

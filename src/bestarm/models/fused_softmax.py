@@ -1,7 +1,5 @@
 """Slopes of the log of a sum of exponentials, with an exponential of its own: the same bits on every machine."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -9,8 +9,6 @@ Addresses and strides are in bytes, and nothing checks them: callers (`fused_lan
 compute all of them from the shape of a network.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager

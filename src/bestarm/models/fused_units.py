@@ -1,7 +1,5 @@
 """Training steps of one network at a time, units of a layer in the lanes: a large network stays in a near cache."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -11,8 +11,6 @@ References
 .. [3] Nocedal, Wright. "Numerical Optimization". Springer 2006. Algorithm 6.1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -56,7 +54,7 @@ class GammaPriors:
                 raise ValueError(f"bounds of {name} must be two positive numbers in order, got {bounds!r}.")
 
     @classmethod
-    def uninformative(cls) -> GammaPriors:
+    def uninformative(cls) -> "GammaPriors":
         """Return Gamma(1, 0.1) priors of all hyper-parameters."""
         return cls((1.0, 0.1), (1.0, 0.1), (1.0, 0.1))
 

@@ -1,7 +1,5 @@
 """Random minibatches for many networks at once, each a function of the network's name and the step alone."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray

@@ -9,8 +9,6 @@ References
 .. [2] Glorot, Bengio. "Understanding the difficulty of training deep feedforward neural networks". AISTATS 2010.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from itertools import pairwise

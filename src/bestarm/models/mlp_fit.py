@@ -10,8 +10,6 @@ References
 .. [2] Kingma, Ba. "Adam: a method for stochastic optimization". ICLR 2015.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -124,7 +122,7 @@ class FitData:
     row: IntArray
     targets: FloatArray
 
-    def take(self, networks: slice) -> FitData:
+    def take(self, networks: slice) -> "FitData":
         """Return the data of some of the networks."""
         return FitData(
             self.features,

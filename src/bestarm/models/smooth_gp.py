@@ -7,8 +7,6 @@ References
 .. [2] Rasmussen, Williams. "Gaussian Processes for Machine Learning". MIT Press 2006. Equations 4.17 and 5.9.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -72,7 +70,7 @@ class SmoothGP:
             if len(prior) != 2 or not np.isfinite(prior).all() or prior[1] <= 0:
                 raise ValueError(f"{name} must be a centre and a positive deviation, got {prior}.")
 
-    def fitted(self, x: FloatArray, y: FloatArray) -> Posterior:
+    def fitted(self, x: FloatArray, y: FloatArray) -> "Posterior":
         """Return the posterior after some rewards.
 
         ``x`` (ndarray, shape (n, d)): features of what was measured, with about the spread of a uniform variable on [0,

@@ -8,8 +8,6 @@ References
    Power Industry Computer Applications Conference 1973. The inverse from the factor, from its last row up.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

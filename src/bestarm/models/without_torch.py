@@ -1,7 +1,5 @@
 """The part of Torch that searches without networks use, where it is not installed: arrays of single numbers, no GPU."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -5,8 +5,6 @@ References
 .. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Algorithm 1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -45,7 +43,7 @@ class BatchState:
     """
 
     features: FloatArray = field(metadata={"shared": True})
-    inputs: Tensor
+    inputs: "Tensor"
     feature_set: IntArray
     replications: IntArray
     streams: Streams

@@ -1,7 +1,5 @@
 """Batches of one measurement each, ranked by a model of what was measured: a Gaussian process, neighbours, a forest."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 

@@ -1,7 +1,5 @@
 """Boxes of settings: intervals, choices, and points spread over them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

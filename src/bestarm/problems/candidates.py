@@ -1,7 +1,5 @@
 """Arms for a function of your own: settings of a box, tried in batches by any policy of this library."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Linear bandits with Gaussian rewards."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self

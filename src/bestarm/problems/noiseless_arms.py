@@ -1,7 +1,5 @@
 """Finitely many arms whose rewards are seen without noise, or as the mean of a few noisy evaluations."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Self
 

@@ -1,7 +1,5 @@
 """The common parts of searches over cells: settings, state, and the choice among nodes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, get_args
 

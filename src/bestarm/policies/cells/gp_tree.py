@@ -6,8 +6,6 @@ References
 .. [2] Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022. Section 5.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -118,7 +116,7 @@ class GpTree(CellSearch):
         """Noise variance that the model believes."""
         return self.sigma**2 if self.model_noise_variance is None else self.model_noise_variance
 
-    def as_coded(self) -> GpTree:
+    def as_coded(self) -> "GpTree":
         """Return the algorithm with the named deviations and the constants of the authors' code."""
         return replace(
             self,

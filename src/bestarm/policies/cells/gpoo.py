@@ -5,8 +5,6 @@ References
 .. [1] Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022. Algorithm 1, Lemma 1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -133,7 +131,7 @@ class Gpoo(DeltaSearch):
         """Noise variance that the model believes."""
         return self.sigma**2 if self.model_noise_variance is None else self.model_noise_variance
 
-    def as_coded(self) -> Gpoo:
+    def as_coded(self) -> "Gpoo":
         """Return the algorithm with the named deviations of the authors' code."""
         return replace(
             self,

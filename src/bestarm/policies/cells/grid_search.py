@@ -7,8 +7,6 @@ References
 .. [1] Srinivas, Krause, Kakade, Seeger. "Gaussian Process Optimization in the Bandit Setting". ICML 2010. GP-UCB.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -68,7 +66,7 @@ class GridSearch(CellSearch):
         self.check_risk("theta")
         self.check_choice("order", Order)
 
-    def as_coded(self) -> GridSearch:
+    def as_coded(self) -> "GridSearch":
         """Return the policy itself: it is no algorithm of the paper."""
         return self
 

@@ -6,8 +6,6 @@ References
 .. [2] Zhang, Tsuchida, Ong. "Gaussian Process Bandits with Aggregated Feedback". AAAI 2022. Appendix C, Algorithm 2.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -80,7 +78,7 @@ class Stooo(DeltaSearch):
         """Evaluations that are really spent."""
         return self.budget - self.one_evaluation_less
 
-    def as_coded(self) -> Stooo:
+    def as_coded(self) -> "Stooo":
         """Return the algorithm with the named deviations of the authors' code, one class for both algorithms."""
         rule: Recommendation = "first_divided" if self.recommendation == "mean" else self.recommendation
         return replace(self, rule="as_coded", recommendation=rule, one_evaluation_less=True)

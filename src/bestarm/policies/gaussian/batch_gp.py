@@ -11,8 +11,6 @@ References
 .. [4] Gonzalez, Dai, Hennig, Lawrence. "Batch Bayesian Optimization via Local Penalization". AISTATS 2016.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -108,7 +106,7 @@ class BatchGP:
             return self.rule.penalty_width
         return None
 
-    def as_coded(self) -> BatchGP:
+    def as_coded(self) -> "BatchGP":
         """Return the policy with the named deviations of the codes that the authors say they built on.
 
         Contal's software: delta exp(-3), a smaller relevance region, t counts batches, no inflation, no first stage.

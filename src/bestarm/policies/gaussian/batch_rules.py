@@ -15,8 +15,6 @@ References
 .. [5] Gonzalez, Dai, Hennig, Lawrence. "Batch Bayesian Optimization via Local Penalization". AISTATS 2016.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -74,7 +72,7 @@ class UpperBound:
         _check_share("delta", self.delta)
         _check_positive("beta_scale", self.beta_scale)
 
-    def as_coded(self) -> UpperBound:
+    def as_coded(self) -> "UpperBound":
         """Return the bound of Contal's software: delta exp(-3)."""
         return replace(self, delta=float(np.exp(-3.0)))
 
@@ -99,7 +97,7 @@ class EstimatedMaximum:
     def __post_init__(self) -> None:
         check_settings(self)
 
-    def as_coded(self) -> EstimatedMaximum:
+    def as_coded(self) -> "EstimatedMaximum":
         """Return this acquisition, for which no code is known."""
         return self
 
@@ -221,7 +219,7 @@ class Hallucinate:
                 f"by_evaluations is about t of UpperBound, got {self.by_evaluations!r} with EstimatedMaximum; leave it."
             )
 
-    def as_coded(self) -> Hallucinate:
+    def as_coded(self) -> "Hallucinate":
         """Return the rule of Contal's software: t counts batches, no inflation, no first stage."""
         return Hallucinate(self.acquisition.as_coded(), by_evaluations=not isinstance(self.acquisition, UpperBound))
 
@@ -260,7 +258,7 @@ class KDpp:
         check_part("acquisition", self.acquisition, Acquisition)
         check_part("sampler", self.sampler, RegionSampler)
 
-    def as_coded(self) -> KDpp:
+    def as_coded(self) -> "KDpp":
         """Return the rule with the relevance region of Contal's software."""
         return replace(self, acquisition=self.acquisition.as_coded(), region="as_coded")
 
@@ -301,7 +299,7 @@ class Penalty:
         if not isinstance(self.penalty_width, UpperBound):
             _check_positive("penalty_width", self.penalty_width, "; UpperBound() takes it from beta")
 
-    def as_coded(self) -> Penalty:
+    def as_coded(self) -> "Penalty":
         """Return the rule of GPyOpt: a width of 2, and the deviations of its penalty."""
         return Penalty(2.0, penalty_as_coded=True)
 
@@ -328,7 +326,7 @@ class Draws:
     def __post_init__(self) -> None:
         check_settings(self, n_features=1)
 
-    def as_coded(self) -> Draws:
+    def as_coded(self) -> "Draws":
         """Return this rule, which has no other form."""
         return self
 
@@ -341,7 +339,7 @@ class Draws:
 class Anywhere:
     """Uniform arms, with repeats: the control without a model."""
 
-    def as_coded(self) -> Anywhere:
+    def as_coded(self) -> "Anywhere":
         """Return this rule, which has no other form."""
         return self
 

@@ -11,8 +11,6 @@ References
    Exploration". ECML 2013.
 """
 
-from __future__ import annotations
-
 from math import erfc, expm1, log1p
 
 import numpy as np

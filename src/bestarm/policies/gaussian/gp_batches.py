@@ -10,8 +10,6 @@ References
    Posteriors". ICML 2020. Random features for the prior, the data by Matheron's rule.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -9,8 +9,6 @@ References
    Optimization". JMLR 2014.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

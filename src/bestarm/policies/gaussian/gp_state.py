@@ -1,7 +1,5 @@
 r"""The state of batched Gaussian process searches, and the settings of their model."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
@@ -95,7 +93,7 @@ class GPModel:
         return f"GPModel({', '.join(f'{k}={v!r}' for k, v in given.items() if v != usual[k])})"
 
     @classmethod
-    def frozen(cls, lengthscale: float | tuple[float, ...], signal: float, noise: float, **others: Any) -> GPModel:
+    def frozen(cls, lengthscale: float | tuple[float, ...], signal: float, noise: float, **others: Any) -> "GPModel":
         """Return a model whose hyper-parameters, offset and scale stay as they are given."""
         settings: dict[str, Any] = {"standardise": False, "fit": "frozen"}
         return cls(lengthscale, signal, noise, **settings | others)

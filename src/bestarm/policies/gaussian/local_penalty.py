@@ -5,8 +5,6 @@ References
 .. [1] Gonzalez, Dai, Hennig, Lawrence. "Batch Bayesian Optimization via Local Penalization". AISTATS 2016.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -7,8 +7,6 @@ the q-th of them, has the column :math:`c=Wu`, :math:`u=e_q-MW_a^\top`, and adds
 Searches that settle on a few arms hardly ever need that.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

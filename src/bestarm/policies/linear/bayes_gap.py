@@ -12,8 +12,6 @@ References
    Appendices D.1 and E.1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -198,7 +196,7 @@ class BayesGap:
         if not 0 <= self.epsilon < np.inf:
             raise ValueError(f"epsilon must be at least 0, got {self.epsilon}.")
 
-    def as_coded(self) -> BayesGap:
+    def as_coded(self) -> "BayesGap":
         """Return the algorithm with the named deviations of the authors' code, its prior scale and slack."""
         return replace(
             self,

@@ -6,8 +6,6 @@ References
    application to automatic machine learning". AISTATS 2014. Algorithm 1, Theorem 1.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

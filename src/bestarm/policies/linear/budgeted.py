@@ -7,8 +7,6 @@ References
 .. [2] Xu, Honda, Sugiyama. "A fully adaptive algorithm for pure exploration in linear bandits". AISTATS 2018.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -130,7 +128,7 @@ class Budgeted:
         """Name of the algorithm."""
         return self.policy.label
 
-    def as_coded(self) -> Budgeted:
+    def as_coded(self) -> "Budgeted":
         r"""Return the algorithm with the deviations of the code of [1]_: explicit radius, :math:`\rho=10^{-8}`, S = 2.
 
         The budget alone ends the search, and the optimised rule asks for weights of at least 0.

@@ -6,8 +6,6 @@ References
    Algorithm 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, get_args

@@ -10,8 +10,6 @@ References
 .. [2] Xu, Honda, Sugiyama. "A fully adaptive algorithm for pure exploration in linear bandits". AISTATS 2018.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
@@ -171,7 +169,7 @@ class Gifa:
         """The regulariser of the design matrix."""
         return (self.sigma / 20.0) ** 2 if self.regulariser is None else self.regulariser
 
-    def as_coded(self) -> Gifa:
+    def as_coded(self) -> "Gifa":
         """Return the algorithm with the named deviations of the authors' code."""
         initialised = self.uses_features and self.initialise
         return replace(

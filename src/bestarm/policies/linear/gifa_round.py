@@ -7,8 +7,6 @@ References
 .. [1] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Algorithm 1, Table 1.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -7,8 +7,6 @@ References
 .. [2] Karnin, Koren, Somekh. "Almost Optimal Exploration in Multi-Armed Bandits". ICML 2013.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
@@ -123,7 +121,7 @@ class Gse(StagePolicy):
     def _rule(self) -> AllocationRule:
         return AllocationRule(self.allocation, self.rounding, self.zero_arms_keep_weight)
 
-    def as_coded(self) -> Gse:
+    def as_coded(self) -> "Gse":
         """Return the algorithm with the named deviations of the authors' code."""
         allocation, rounding = CODED.get(self.allocation, (self.allocation, self.rounding))
         return replace(

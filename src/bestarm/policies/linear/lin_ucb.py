@@ -7,8 +7,6 @@ References
    2010. Algorithm 1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -137,7 +135,7 @@ class LinUcb:
         """The factor of the bonus."""
         return 1.0 + float(np.sqrt(np.log(2.0 / self.delta) / 2.0)) if self.alpha is None else self.alpha
 
-    def as_coded(self) -> LinUcb:
+    def as_coded(self) -> "LinUcb":
         """Return the algorithm with the named deviations of the authors' code, and its alpha, about 0.513."""
         alpha = 1.0 / float(np.sqrt(np.log(2.0 / _CODED_RISK) / 2.0))
         return replace(self, alpha=alpha, regulariser=1.0, disjoint=True, ties_in_order=True)

@@ -10,8 +10,6 @@ References
    with :math:`\mathbb{A}_{\max,b}`, Algorithms 2 and 3.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -6,8 +6,6 @@ References
    Theorem 4.1, Algorithms 1 to 3.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -6,8 +6,6 @@ References
    4.1, Algorithm 1, Appendix D.2.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, get_args
 

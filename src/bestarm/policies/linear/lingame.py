@@ -7,8 +7,6 @@ References
 .. [3] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Section 5.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Literal, NamedTuple, get_args
@@ -224,7 +222,7 @@ class LinGame:
         if not (self.sigma > 0 and self.regulariser > 0):
             raise ValueError(f"sigma and regulariser must be positive, got {self.sigma} and {self.regulariser}.")
 
-    def as_coded(self) -> LinGame:
+    def as_coded(self) -> "LinGame":
         """Return the algorithm with the named deviations of the authors' code of [3]_."""
         return replace(
             self,

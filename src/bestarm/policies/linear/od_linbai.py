@@ -7,8 +7,6 @@ References
    Section 7, Appendix E.3.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -114,7 +112,7 @@ class OdLinBai(StagePolicy):
         if self.schedule_dimension is not None and self.schedule_dimension < 1:
             raise ValueError(f"schedule_dimension must be at least 1, got {self.schedule_dimension}; None is the rank.")
 
-    def as_coded(self) -> OdLinBai:
+    def as_coded(self) -> "OdLinBai":
         """Return the algorithm with the named deviations of the code of [2]_, whose designs are solved to the end.
 
         ``schedule_dimension`` stays as it is: which run came before is not the policy's to know.

@@ -5,8 +5,6 @@ References
 .. [1] Garivier, Kaufmann. "Optimal Best Arm Identification with Fixed Confidence". COLT 2016. Tracking.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ References
 .. [1] Soare, Lazaric, Munos. "Best-Arm Identification in Linear Bandits". NeurIPS 2014. Sections 3 and 4.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -6,8 +6,6 @@ References
 .. [2] Kalyanakrishnan, Tewari, Auer, Stone. "PAC Subset Selection in Stochastic Multi-armed Bandits". ICML 2012.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Literal, get_args
 

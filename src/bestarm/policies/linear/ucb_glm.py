@@ -7,8 +7,6 @@ References
 .. [2] Azizi, Kveton, Ghavamzadeh. "Fixed-Budget Best-Arm Identification in Structured Bandits". IJCAI 2022. Section 8.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -136,7 +134,7 @@ class UcbGlm:
         if not 0 < self.ridge < np.inf:
             raise ValueError(f"ridge must be positive, got {self.ridge}; 1e-4 keeps separated rewards apart.")
 
-    def as_coded(self) -> UcbGlm:
+    def as_coded(self) -> "UcbGlm":
         """Return the algorithm with the named deviations of the authors' code, and its alpha."""
         return replace(self, alpha=0.5, opening="each_arm", root=False, ties_in_order=True, regulariser=0.0)
 

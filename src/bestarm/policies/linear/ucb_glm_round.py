@@ -8,8 +8,6 @@ References
 .. [1] Li, Lu, Zhou. "Provably Optimal Algorithms for Generalized Linear Contextual Bandits". ICML 2017. Algorithm 1.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -10,8 +10,6 @@ References
    and 3, Algorithms 1 and 2.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import get_args
 

@@ -8,8 +8,6 @@ References
    Section 4.1.2.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np
