@@ -11,9 +11,9 @@ import pyarrow.parquet
 
 from bestarm_lab.claims.kinds import ClaimTest, Mostly, OfCells, Rank, Ratio
 from bestarm_lab.claims.records import Exact
-from bestarm_lab.claims.report import queries
+from bestarm_lab.claims.report import columns_of, queries, rows_behind
 from bestarm_lab.paths import ROOT
-from bestarm_lab.results import read_comparisons, rows_file
+from bestarm_lab.results import read_comparisons
 from bestarm_lab.study import load_study
 from bestarm_site import records
 
@@ -45,17 +45,10 @@ def of_study(name: str) -> Dots:
             if not isinstance(test, Exact) and (claim.id, convention) in groups:
                 entry |= {"dots": _dots(groups[claim.id, convention]), "need": verdict.needed, "named": not test.mixes}
                 entry |= _claimed(test)
-                columns = {e: pd.DataFrame(columns=_columns(file)) for e, file in files.items()}
-                entry["queries"] = queries(test, convention, columns, files)
+                columns = {e: columns_of(file) for e, file in files.items()}
+                entry["queries"] = queries(test.parts, test.quantity, convention, columns, files)
             found[f"{claim.id}|{convention}"] = entry
     return found
-
-
-def rows_behind(study: str, experiment: str, at_scale: bool) -> str:
-    """Return the file of rows on which an experiment is judged, from the root of the repository."""
-    paper = rows_file(study, experiment, "paper")
-    file = paper if at_scale and paper.is_file() else rows_file(study, experiment, "laptop")
-    return file.relative_to(ROOT).as_posix()
 
 
 @cache
@@ -65,11 +58,6 @@ def first_rows(file: str, most: int = 4) -> str:
     shown = rows.drop(columns=[name for name in ("key", "data") if name in rows])
     table = shown.to_html(index=False, border=0, float_format="%.4g", classes="first-rows")
     return f'<div class="table-wrapper">{table}</div>'
-
-
-@cache
-def _columns(file: str) -> list[str]:
-    return list(pyarrow.parquet.read_schema(ROOT / file).names)
 
 
 def _claimed(test: ClaimTest) -> dict[str, Any]:

@@ -34,8 +34,9 @@ def add_commands(commands: Any) -> str:
         action="store_true",
         help="give rows of the paper's scale the key of changed code where laptop rows computed anew were equal",
     )
-    verdict = commands.add_parser("verdict", help="decide one claim anew, with every comparison and the rows behind it")
+    verdict = commands.add_parser("verdict", help="show one claim with every comparison and the rows behind it")
     verdict.add_argument("claim", help="its name, for example GPOO-C10")
+    verdict.add_argument("--anew", action="store_true", help="decide it anew on the committed rows")
     notebook = commands.add_parser("notebook", help="execute one notebook and publish its figures")
     notebook.add_argument("name", help="study/notebook, for example gse/03_adaptive")
     notebook.add_argument("--profile", default="laptop", choices=["smoke", "laptop", "paper"])
@@ -85,7 +86,7 @@ def _verdict(given: argparse.Namespace) -> int:
     find_claim(given.claim)
     from bestarm_lab.claims.report import explain
 
-    print(explain(given.claim))
+    print(explain(given.claim, anew=given.anew))
     return 0
 
 

@@ -16,12 +16,9 @@ from bestarm_site.records import controls, figure_of, number, of_study, plain, p
 
 import bestarm
 from benchmarks import what_to_use_comparison as what_to_use
-from bestarm_lab.claims.records import Exact
-from bestarm_lab.claims.report import queries
 from bestarm_lab.notebooks.runner import notebooks_of
 from bestarm_lab.notebooks.score import disagreements
 from bestarm_lab.paths import ROOT
-from bestarm_lab.study import load_study
 from bestarm_lab.study_packages import claim_ids, study_names
 
 HTML = ROOT / "build" / "site" / "html"
@@ -176,16 +173,6 @@ def test_every_comparison_of_a_verdict_is_drawn_and_has_the_rows_behind_it():
                     assert entry["relation"] in ("above", "below", "within", "at_least")
                     assert entry["queries"]
                     assert entry["need"] == verdict.needed
-
-
-def test_queries_from_names_of_columns_are_those_from_rows():
-    study = load_study("gpoo")
-    claim = next(c for c in study.claims.values() if not isinstance(c.test, Exact) and "as_written" in c.tests)
-    verdict = records()[claim.id].verdicts["as_written"]
-    files = {e: comparisons.rows_behind("gpoo", e, verdict.scale == "paper") for e in claim.test.experiments()}
-    rows = {e: pd.read_parquet(ROOT / file) for e, file in files.items()}
-    entry = comparisons.of_study("gpoo")[f"{claim.id}|as_written"]
-    assert entry["queries"] == queries(claim.tests["as_written"], "as_written", rows, files)
 
 
 def test_a_card_says_what_the_record_has():

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from bestarm.interface import FloatArray
 from bestarm_lab.claims.layout import Best, Part, Side, Span, Where, series_of
 from bestarm_lab.yaml_keys import nearest
+
+if TYPE_CHECKING:
+    from bestarm.interface import FloatArray
 
 CHANCE_MARGIN = 0.02  # shares of runs so near to that of a guess do not tell algorithms apart
 Rows = Mapping[str, pd.DataFrame]

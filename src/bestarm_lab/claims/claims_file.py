@@ -18,18 +18,12 @@ from bestarm_lab.claims.kinds import (
     Slope,
     Spread,
 )
-from bestarm_lab.claims.layout import LAYOUT, Best, Grids, Part, on_grids, read_parts, read_side
+from bestarm_lab.claims.layout import Best, Grids, Part, on_grids, read_parts, read_side
 from bestarm_lab.claims.records import LEVELS, OURS, Check, Claim, Exact
 from bestarm_lab.claims.statistics import Relation
-from bestarm_lab.claims.verdicts import CONVENTIONS
+from bestarm_lab.claims.written import WORDS, by_convention, expanded, whole_entry
 from bestarm_lab.quoted import UNKNOWN
 from bestarm_lab.yaml_keys import YamlKeys, choice, of_type, refuse_unknown
-
-# every word of the grammar that is no kind: a key that is one of these is no slip, wherever it stands
-WORDS = (
-    *(*CONVENTIONS, *LAYOUT, "parts", "series_are", "need", "above", "below", "within", "at_least", "by", "runs"),
-    *("printed", "printed_n", "better", "in_cells", "in_more_than", "among", "is", "best", "along"),
-)
 
 
 def _numbers(place: str, raw: Any) -> Any:
@@ -86,26 +80,6 @@ def read_ledger(
     return {i: read_claim(i, entry, known, checks, values, file, grids) for i, entry in whole.items()}, known
 
 
-def whole_entry(identity: str, entries: Mapping[str, Any], file: str = "claims.yaml") -> dict[str, Any]:
-    """Return a claim of a ledger with what it takes from others.
-
-    A statement of ours is of the claim before the dot of its name, and of its place in the paper, if it says nothing
-    else. A test that is ``like`` an earlier claim's has its keys, except those that it writes itself.
-    """
-    entry = dict(entries[identity])
-    test = entry.get("test")
-    if isinstance(test, Mapping) and "like" in test:
-        before = list(entries)[: list(entries).index(identity)]
-        refuse_unknown(f"{file}, {identity}, test, like", "earlier claim", [test["like"]], before)
-        other = whole_entry(test["like"], entries, file)["test"]
-        entry["test"] = {**other, **{key: value for key, value in test.items() if key != "like"}}
-    of = entry.get("of", identity.rpartition(".")[0])
-    if "ours" not in entry or not of:
-        return entry
-    place = {"where": entries[of]["where"]} if "where" in entries.get(of, {}) else {}
-    return {"of": of, **place, **entry}
-
-
 def check_parents(claims: Mapping[str, Claim], file: str = "claims.yaml") -> None:
     """Refuse a statement of the project's own that names no claim as the one that it belongs to."""
     for claim in claims.values():
@@ -130,14 +104,10 @@ def read_claim(
     ours = given.take("ours", choice(*OURS), "")
     anchor, because = _anchor(given, ours), given.take("because", _because, {})
     given.done()
-    changes = {convention: test.pop(convention, {}) for convention in CONVENTIONS if convention in test}
-    tests: dict[str, ClaimTest | Exact] = {}
-    for convention in CONVENTIONS:  # an exact check is of the text, unless the ledger names the code
-        change = changes.get(convention, None if "check" in test and convention != "as_written" else {})
-        if change is not None:
-            place = f"{given.place}, test" + (f", {convention}" if change else "")
-            whole = YamlKeys(place, {**test, **of_type(place, change, dict)}, also=WORDS)
-            tests[convention] = read_test(whole, checks, values, anchor["quantifier"])
+    tests = {
+        convention: read_test(YamlKeys(*whole, also=WORDS), checks, values, anchor["quantifier"])
+        for convention, whole in by_convention(test, f"{given.place}, test").items()
+    }
     return Claim(identity, text, where, notebook, tests, caveat, ours, of, because=because, **anchor)
 
 
@@ -324,16 +294,3 @@ KINDS: dict[str, Callable[[YamlKeys, dict[str, Any]], ClaimTest]] = {
     "slope": _slope,
     "spread": _spread,
 }
-
-
-def expanded(part: Any, groups: Mapping[str, Any]) -> Any:
-    """Return a test with the names of groups replaced by what they stand for; in lists they are spliced."""
-    if isinstance(part, str) and part in groups:
-        return expanded(groups[part], groups)
-    if isinstance(part, list):
-        found: list[Any] = []
-        for entry in part:
-            grown = expanded(entry, groups)
-            found += grown if isinstance(grown, list) and isinstance(entry, str) else [grown]
-        return found
-    return {k: expanded(v, groups) for k, v in part.items()} if isinstance(part, dict) else part

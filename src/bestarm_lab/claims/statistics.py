@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
 from scipy import special
 
-from bestarm.interface import BoolArray, FloatArray
+if TYPE_CHECKING:
+    from bestarm.interface import BoolArray, FloatArray
+
 
 RESAMPLES = 2000
 SEED = 20220723

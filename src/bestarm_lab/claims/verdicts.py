@@ -5,16 +5,20 @@ the project's own statements. Intervals are at the level that this adjustment le
 2005), and partial conjunction to the comparison that decides, so that an interval and its verdict agree.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import special
 
-from bestarm.interface import BoolArray, FloatArray
 from bestarm_lab.claims.statistics import SEED, Comparison, Relation, joint_p, joint_terms, simes_terms
+
+if TYPE_CHECKING:
+    from bestarm.interface import BoolArray, FloatArray
 
 LEVEL = 0.05
 POWER = 0.8

@@ -15,6 +15,7 @@ from bestarm_lab.claims.cells import Quantity, Value, best_by_halves
 from bestarm_lab.claims.claims_file import KINDS, read_test
 from bestarm_lab.claims.layout import Span, on_grids
 from bestarm_lab.claims.statistics import Estimate, Relation, mean_of, skewness
+from bestarm_lab.claims.written import KIND_WORDS
 from bestarm_lab.yaml_keys import YamlKeys
 
 
@@ -480,7 +481,7 @@ def test_a_test_in_words_has_its_parts():
     mostly = {"mostly": "v", "above": 1, "by": "ratio", "in_more_than": 0.5, **AB}
     assert words(mostly).endswith("as claimed (ratio above 1) in v, t-tests, partial conjunction: more than 0.5")
     assert set(KINDS) >= {"rank", "spread"}
-    assert len(KINDS) == 8
+    assert tuple(KINDS) == KIND_WORDS
 
 
 def test_settings_are_chosen_exactly():

@@ -2,36 +2,22 @@
 
 import copy
 from functools import cache
-from importlib.resources import files
 
 import pytest
 
-from bestarm_lab.claims.claims_file import check_parents, expanded, read_claim, read_ledger, whole_entry
+from bestarm_lab.claims.claims_file import check_parents, read_claim, read_ledger
 from bestarm_lab.claims.names import check_names
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import CONVENTIONS, Decision
+from bestarm_lab.claims.written import written_claim
 from bestarm_lab.study import load_study
-from bestarm_lab.study_packages import sections, study_names
-from bestarm_lab.yaml_keys import read_yaml
+from bestarm_lab.study_packages import claim_ids, study_names
 
 
 @cache
 def ledger(name):
     """Return the committed claims of a study and its sections as they are written, groups expanded."""
-    places = {"": ""} | {notebook: f"{folder}/" for notebook, folder in sections(name).items()}
-    found, shared = {}, {}
-    for notebook, folder in places.items():
-        file = files(f"bestarm_studies.{name}").joinpath(f"{folder}claims.yaml")
-        if not file.is_file():
-            continue
-        written = read_yaml(file.read_text(encoding="utf-8"), f"{name}/{folder}claims.yaml")
-        groups = {**shared, **written.get("groups", {})}
-        shared = shared if notebook else groups
-        for identity in written.get("claims", {}):
-            entry = whole_entry(identity, written["claims"])
-            own = {"notebook": notebook} if notebook else {}
-            found[identity] = {**own, **entry, "test": expanded(entry["test"], groups)}
-    return found
+    return {identity: written_claim(name, identity) for identity in claim_ids(name)}
 
 
 def misspelt(word):

@@ -9,11 +9,12 @@ import pandas as pd
 import pytest
 
 from bestarm_lab.claims.cells import Value
-from bestarm_lab.claims.claims_file import expanded, read_ledger
+from bestarm_lab.claims.claims_file import read_ledger
 from bestarm_lab.claims.evaluation import COLUMNS, COMPARED, adjust_p_values, comparison_table, evaluate, verdict_lines
 from bestarm_lab.claims.records import OURS, Check, Exact
 from bestarm_lab.claims.robustness import other_margins
 from bestarm_lab.claims.verdicts import Decision, scoreboard, verdict_table, verdict_text
+from bestarm_lab.claims.written import expanded
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.paper import Paper
 from bestarm_lab.study import Study, load_study, open_choices

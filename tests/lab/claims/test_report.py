@@ -1,6 +1,8 @@
 """One claim told anew: its comparisons, its verdict as committed, and filters that find the rows behind it."""
 
 import re
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
@@ -8,20 +10,21 @@ import pytest
 from bestarm_lab import command_line
 from bestarm_lab.claims import report
 from bestarm_lab.claims.cells import Quantity, Value
-from bestarm_lab.claims.kinds import Difference
 from bestarm_lab.claims.layout import Best, OtherCell, Part, Span
-from bestarm_lab.claims.report import explain, find_claim, queries
-from bestarm_lab.claims.statistics import Relation
+from bestarm_lab.claims.report import explain, queries
 from bestarm_lab.paths import ROOT
-from bestarm_lab.results import read_verdicts
+from bestarm_lab.results import read_comparisons, read_verdicts
+from bestarm_lab.study_packages import claim_ids, find_claim, study_names
 
 
-def test_a_claim_is_told_with_every_comparison_and_the_verdict_as_committed(monkeypatch):
+@pytest.mark.parametrize("anew", [False, True])
+def test_a_claim_is_told_with_every_comparison_and_the_verdict_as_committed(anew, monkeypatch):
     monkeypatch.chdir(ROOT)
-    text = explain("gpoo-c10")
+    text = explain("gpoo-c10", anew=anew)
     table = read_verdicts("gpoo").query("id == 'GPOO-C10'")
     assert text.startswith("GPOO-C10: On f3 average feedback")
-    assert text.count("As committed in results/gpoo/verdicts.csv.") == len(table) == 2
+    assert text.count("As committed in results/gpoo/verdicts.csv") == len(table) == 2
+    assert text.count("; anew by: bestarm verdict GPOO-C10 --anew") == 2 * (not anew)
     for _, line in table.iterrows():
         assert f"Test: {line['test']}" in text
         assert f"{line['effect']:.3g} [{line['low']:.3g}, {line['high']:.3g}]" in text
@@ -38,9 +41,33 @@ def test_a_claim_is_told_with_every_comparison_and_the_verdict_as_committed(monk
 
 
 def test_the_command_prints_a_claim(monkeypatch, capsys):
-    monkeypatch.setattr(report, "explain", lambda claim: f"told {claim}")
-    assert command_line.main(["verdict", "GPOO-C10"]) == 0
-    assert capsys.readouterr().out == "told GPOO-C10\n"
+    monkeypatch.setattr(report, "explain", lambda claim, anew: f"told {claim}{' anew' * anew}")
+    assert command_line.main(["verdict", "GPOO-C10"]) == command_line.main(["verdict", "GPOO-C10", "--anew"]) == 0
+    assert capsys.readouterr().out == "told GPOO-C10\ntold GPOO-C10 anew\n"
+
+
+def test_what_is_committed_is_shown_without_a_study_and_what_takes_long_to_import():
+    """Half a second of pandas stays; a study brings Torch, Numba, Matplotlib and the statistics of SciPy."""
+    slow = ("torch", "numba", "matplotlib", "scipy.stats", "bestarm_lab.study", "bestarm_studies.oae.checks")
+    code = f"main(['verdict', 'OAE-C1a'])\nprint([name for name in {slow} if name in sys.modules])"
+    shown = subprocess.run(
+        [sys.executable, "-c", f"import sys\nfrom bestarm.command_line import main\n{code}"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    assert shown.stdout.startswith("OAE-C1a: ")
+    assert shown.stdout.endswith("[]\n")
+
+
+@pytest.mark.parametrize("study", study_names())
+def test_every_claim_is_shown(study):
+    """With as many lines of comparisons as are committed."""
+    lines = "\n".join(map(explain, claim_ids(study)))
+    assert len(re.findall(r"^ +(?:for|against|open) .* n = \d+, p = ", lines, re.MULTILINE)) == len(
+        read_comparisons(study)
+    )
 
 
 def test_an_unknown_claim_is_refused_with_the_nearest_ones():
@@ -52,22 +79,20 @@ def test_an_unknown_claim_is_refused_with_the_nearest_ones():
 
 
 def test_counted_cells_and_exact_checks_are_told():
-    rank = explain("GPOO-C13")
+    rank = explain("GPOO-C13", anew=True)
     assert len(re.findall(r"^ +(?:for|against|open) +\d+ \[\d+, \d+\] .* fig6: size", rank, re.MULTILINE)) == 8
-    assert len(re.findall(r"^ +\d of 4 cells, between \d and \d$", rank, re.MULTILINE)) == 2
+    assert len(re.findall(r"^ +\d of 4 cells, between \d and \d \(claimed", rank, re.MULTILINE)) == 2
     assert "# and size in [1, 10] (S, representatives of a cell)" in rank
+    assert "# and size in [1, 10] (a value of the study, which --anew names)" in explain("GPOO-C13")
     exact = explain("GPOO-T2")
     assert "Check: always, with metric = " in exact
     assert "Rows: results/gpoo/theory_event.parquet" in exact
 
 
 def test_filters_name_cells_sides_and_what_is_derived():
-    rows = pd.DataFrame(
-        {"series": ["a"], "replication": [0], "k": [1], "convention": ["as_written"], "wide_0.1": [2.0]}
-    )
+    columns = ["series", "replication", "k", "convention", "wide_0.1"]
     part = Part((("e", {"k": [1, 2, Span(1, 9)], "wide_0.1": [2.0]}),), ((Best("highest", ("a", "b")), "c"),))
-    test = Difference(quantity=Quantity("v"), parts=(part,), relation=Relation("above", 0.0))
-    found = queries(test, "as_written", {"e": rows}, {"e": "results/s/e.parquet"})
+    found = queries([part], Quantity("v"), "as_written", {"e": [*columns, "v"]}, {"e": "results/s/e.parquet"})
     assert len(found) == 2
     assert found[0].startswith(
         'pd.read_parquet("results/s/e.parquet", columns=["convention", "k", "wide_0.1", "series"'
@@ -76,10 +101,8 @@ def test_filters_name_cells_sides_and_what_is_derived():
     assert "1 <= k <= 9" in found[1]
     value = Value("a value", lambda rows, settings: rows)
     other = Part((("e", {}),), (("a", None),), base=OtherCell({"k": 2}, "f"))
-    derived = Difference(
-        quantity=Quantity("v", {"of": "x"}, values={"v": value}), parts=(other,), relation=Relation("above")
-    )
-    found = queries(derived, "as_written", {"e": rows, "f": rows}, {"e": "e.parquet", "f": "f.parquet"})
+    derived, files = Quantity("v", {"of": "x"}, values={"v": value}), {"e": "e.parquet", "f": "f.parquet"}
+    found = queries([other], derived, "as_written", dict.fromkeys(files, columns), files)
     assert [text.split("(")[1].split(")")[0] for text in found[:2]] == ['"e.parquet"', '"f.parquet"']
-    assert found[2].startswith("# v: a value")
+    assert found[2].startswith("# v: a value, by ")
     assert found[2].endswith("with of = x")
