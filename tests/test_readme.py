@@ -150,7 +150,6 @@ def test_the_least_python_is_the_same_everywhere():
 
 @pytest.mark.parametrize(("page", "n"), [("README.md", 3), ("docs/own_arms.md", 4)])
 def test_tables_of_algorithms_name_public_constructors(page, n):
-    """Every word in backquotes of a column of algorithms."""
     lines = (ROOT / page).read_text(encoding="utf-8").splitlines()
     rows = [line for line in lines if line.startswith("|") and re.search(r"`(m_lingape|gp_bucb|mean_opt|gpoo)`", line)]
     assert len(rows) == n

@@ -27,8 +27,6 @@ def streams_of(n_replications: int, problem=PROBLEM) -> Streams:
 
 @dataclass
 class ScriptState:
-    """What the scripted policy keeps."""
-
     left: np.ndarray  # rounds to go, shape (R,)
     sums: np.ndarray  # totals by arm, shape (R, K)
     pulls: np.ndarray  # shape (R, K)
@@ -227,7 +225,6 @@ def test_a_policy_that_neither_asks_nor_finishes_is_stopped():
         """A policy whose every round is padding."""
 
         def ask(self, state):
-            """Ask for nothing."""
             return Ask(np.zeros((1, 1), dtype=np.int64), np.zeros((1, 1), dtype=np.int64))
 
     idle = Idle(label="idle", n_best=1, index="classical", threshold="lucb1")

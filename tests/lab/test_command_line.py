@@ -258,7 +258,6 @@ def test_another_runtime_error_is_not_taken_for_a_lack_of_memory(monkeypatch):
 
 
 def test_a_notebook_is_named_by_its_path_as_well(monkeypatch):
-    """As a shell completes it, from wherever."""
     path = runner.notebook_path("gse/01_problem")
     monkeypatch.chdir(path.parent)
     for name in ("notebooks/gse/01_problem.ipynb", "./01_problem.ipynb", str(path)):

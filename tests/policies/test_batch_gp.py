@@ -55,7 +55,6 @@ BATCH, ROUNDS = 4, 3
 
 
 def policies(batch: int = BATCH, rounds: int = ROUNDS, **settings) -> list[BatchGP]:
-    """Return one of each kind."""
     s = {"model": KNOWN} | settings
     return [
         gp_bucb(batch, rounds, **s),
@@ -473,6 +472,5 @@ def test_ties_are_broken_at_random():
     ],
 )
 def test_bad_input_is_refused(call, message):
-    """Each error names the setting."""
     with pytest.raises(ValueError, match=message):
         call()

@@ -67,7 +67,6 @@ def others(batch: int, rounds: int) -> list[BatchGP]:
 
 
 def search(policy: BatchGP, points: np.ndarray, values: np.ndarray):
-    """Return the state after a search of a table of values."""
     state = policy.start(Arms(points), Streams.first(1))
     while not policy.finished(state).all():
         asked = policy.ask(state)
@@ -199,7 +198,6 @@ def test_candidates_that_are_not_finite_are_refused(bad, shape):
 
 
 def test_candidates_of_another_number_of_replications_are_refused():
-    """Features of two replications and streams of one."""
     with pytest.raises(ValueError, match="features are those of 2 replications, but 1 are to be run; give one set"):
         BatchGP("x", 2, 2).start(Arms(np.stack([POINTS, POINTS])), Streams.first(1))
 
@@ -329,12 +327,10 @@ class Told(BatchGP):
     """A search that notes what it is told."""
 
     def start(self, arms, streams):
-        """Start with no notes."""
         self.__dict__["totals"] = []
         return super().start(arms, streams)
 
     def tell(self, state, asked, totals):
-        """Note, then learn."""
         self.totals.append(totals.copy())
         super().tell(state, asked, totals)
 
@@ -372,7 +368,6 @@ def test_a_value_too_large_for_arithmetic_is_a_failed_trial():
     ids=["other names", "None", "text", "array", "complex", "no function"],
 )
 def test_an_objective_that_never_works_ends_with_its_last_failure(objective, message):
-    """What is wrong is in the one line at the end."""
     with pytest.raises(ValueError, match=f"every trial failed, the last with: .*{message}"):
         maximise(objective, latin_hypercube(SPACE, 20), BatchGP("x", 2, 2))
 
@@ -462,7 +457,6 @@ def test_the_state_of_another_policy_has_no_room_for_the_batch():
     ],
 )
 def test_a_search_without_its_parts_is_refused_before_the_first_trial(settings, message):
-    """No trial is run for nothing."""
     tried: list[float] = []
     given = {"candidates": latin_hypercube(SPACE, 20), "policy": BatchGP("x", 2, 2)} | settings
     with pytest.raises(ValueError, match=message):

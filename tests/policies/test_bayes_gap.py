@@ -22,7 +22,6 @@ SIGMA = 0.8
 
 
 def instance(seed: int, n_arms: int, n_features: int) -> LinearBandit:
-    """Return arms in general position."""
     rng = np.random.default_rng(seed)
     features = rng.standard_normal((n_arms, n_features))
     return LinearBandit(f"general {seed} {n_arms} {n_features}", features, rng.standard_normal(n_features), SIGMA)
@@ -250,7 +249,6 @@ def test_authors_preset_is_made_of_named_differences():
     ],
 )
 def test_bad_settings_are_refused(settings, message):
-    """With the value and the rule."""
     with pytest.raises(ValueError, match=message):
         BayesGap(**({"budget": 10, "sigma": 1.0} | settings))
 

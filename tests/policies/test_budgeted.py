@@ -37,7 +37,6 @@ class Relabelled:
 
     @property
     def arms(self) -> Arms:
-        """The arms in their new order."""
         return Arms(self.inner.features[..., self.order, :])
 
     def rewards(self, asked, pulled, streams):
@@ -56,7 +55,6 @@ def instance(seed: int = 3, n_arms: int = 6, n_features: int = 3, kind: type = L
 
 
 def rows(policy, problem, streams, **options):
-    """Return the final rows of a simulation."""
     return simulate(policy, problem, streams, metrics={"correct": correct}, **options)
 
 
@@ -76,7 +74,6 @@ each_policy = pytest.mark.parametrize("name", EVERY_POLICY)
 
 
 def problem_for(name: str, seed: int = 3, **shape) -> LinearBandit:
-    """Return a problem with the rewards that a policy models."""
     return instance(seed, kind=BernoulliBandit if "GLM" in name else LinearBandit, **shape)
 
 
@@ -128,7 +125,6 @@ def test_every_budget_is_spent_to_the_last_pull(name):
 @each_policy
 @pytest.mark.parametrize("budget", [0, -3])
 def test_impossible_budgets_are_refused(name, budget):
-    """In one sentence with the budget and the remedy."""
     with pytest.raises(ValueError, match=rf"budget must be a whole number of at least 1 .* got {budget}; raise it"):
         EVERY_POLICY[name](budget)
     with pytest.raises(ValueError, match=r"budget must be a whole number, got 7\.5; give such an int"):
@@ -441,6 +437,5 @@ def test_a_rule_without_a_first_pass_takes_any_budget(drive):
     ],
 )
 def test_bad_settings_of_lingape_are_refused(make, message):
-    """With the value, the rule and the remedy."""
     with pytest.raises(ValueError, match=message):
         make()

@@ -474,7 +474,6 @@ def test_random_argmax_returns_a_largest_allowed_value(seed, values):
 
 
 def rows(policy: Gifa, problem, streams: Streams, **settings):
-    """Return the final rows of a simulation."""
     return simulate(policy, problem, streams, metrics={"correct": correct}, **settings)
 
 
@@ -621,7 +620,6 @@ def test_impossible_settings_are_refused(settings, message):
 
 @pytest.mark.parametrize("n_best", [4, 5])
 def test_as_many_best_arms_as_arms_are_refused(n_best):
-    """There must be an arm to leave out."""
     with pytest.raises(ValueError, match=f"n_best must be smaller than the number of arms 4, got {n_best}"):
         MLinGape(n_best).start(Arms.unstructured(4), Streams.first(1))
 

@@ -21,7 +21,6 @@ from bestarm_studies.gpoo.functions import reward_function
 
 
 def tree_of(partition) -> Tree:
-    """Return the cells of a page."""
     return Tree(partition.arity, partition.n_representatives, partition.lower, partition.upper)
 
 

@@ -164,7 +164,6 @@ def test_more_budget_less_error_and_the_bound_holds():
 
 
 def test_nearly_noiseless_rewards_give_the_best_arm():
-    """Every allocation and both models."""
     problem = sphere(5, 16, 4, sigma=1e-6)
     for allocation in ALLOCATIONS:
         assert run(Gse(200, allocation=allocation), problem, 3)["correct"].all()
@@ -234,7 +233,6 @@ def test_recommendation_is_valid_at_any_time():
     ],
 )
 def test_settings_out_of_range_are_refused(settings, words):
-    """The value, the rule, the remedy."""
     with pytest.raises(ValueError, match=words):
         Gse(**settings)
 
@@ -295,7 +293,6 @@ def test_od_linbai_never_overspends(n_arms, d, budget, exact, allocation, seed):
 
 
 def test_od_linbai_without_budget_for_a_stage_recommends_at_random():
-    """No pull is asked for."""
     rows = run(OdLinBai(20), sphere(0, 60, 10), 400)
     assert (rows["pulls"] == 0).all()
     assert rows["arm"].nunique() > 50

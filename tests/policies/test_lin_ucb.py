@@ -17,7 +17,6 @@ SIGMA = 0.8
 
 
 def instance(seed: int, n_arms: int, n_features: int) -> LinearBandit:
-    """Return arms in general position."""
     rng = np.random.default_rng(seed)
     features = rng.standard_normal((n_arms, n_features))
     return LinearBandit(f"general {seed} {n_arms} {n_features}", features, rng.standard_normal(n_features), SIGMA)
@@ -29,7 +28,6 @@ def first(values, among=None):
 
 
 def page_of(problem, streams, policy) -> list[int]:
-    """Return the pulls of the page for one replication."""
     bench = Bench(problem, streams)
     lin_ucb(bench.x, bench.pull, **settings_of(policy, lin_ucb) | {"alpha": policy.exploration}, argmax=first)
     return bench.history
@@ -150,6 +148,5 @@ def test_sharing_what_arms_teach_of_each_other_pays():
     ],
 )
 def test_bad_settings_are_refused(settings, message):
-    """With the value and the rule."""
     with pytest.raises(ValueError, match=message):
         LinUcb(10, **settings)

@@ -29,7 +29,6 @@ EASY = classic_instance(3, 1, np.pi / 3)
 
 
 def rows(policy: LinGame, problem, streams: Streams, **settings):
-    """Return the final rows of a simulation."""
     return simulate(policy, problem, streams, metrics={"correct": correct}, **settings)
 
 

@@ -27,7 +27,6 @@ EACH = pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
 
 
 def told(policy, places, n=1):
-    """Return a state that knows some arms."""
     state = policy.start(Arms(X), Streams.first(n))
     arms = np.tile(np.asarray(places)[None], (n, 1))
     policy.tell(state, Ask(arms, np.ones_like(arms)), F[arms])
@@ -83,7 +82,6 @@ def test_hits_are_the_largest_probabilities():
 
 
 def test_neighbours_are_weighted_by_their_distance():
-    """Against the plain loop."""
     policy, state = POLICIES["neighbours"], told(POLICIES["neighbours"], range(20))
     mean, _ = policy.predicted(state)
     for a in (30, 59):

@@ -29,7 +29,6 @@ SMALL = {"batch": 3, "rounds": 4, "hidden": (6,), "steps": 25, "standardise": Tr
 
 
 def policies(**settings):
-    """Return one of each kind, with small networks."""
     s = SMALL | settings
     frame = {k: s[k] for k in ("batch", "rounds", "device") if k in s}
     return [
@@ -62,12 +61,10 @@ def batches(policy, problem, n: int = 3, instance: str = "line") -> np.ndarray:
 
 
 def started(policy, problem, n: int = 3, instance: str = "line"):
-    """Return the state before the first pull."""
     return policy.start(problem.arms, Streams.first(n, instance=instance))
 
 
 def after_one_batch(policy, problem, n: int = 3):
-    """Return the state after the first batch."""
     state = started(policy, problem, n)
     asked = policy.ask(state)
     policy.tell(state, asked, problem.rewards(asked, problem.arms.no_pulls(n), Streams.first(n, instance="line")))
@@ -429,7 +426,6 @@ def test_a_run_that_ends_once_it_has_found_is_the_same_run(policy):
 
 
 def watched_rows(observer, problem, n):
-    """Return the rows of an experiment with this observer."""
     streams = Streams.first(n, instance="line")
     rows = simulate(observer, problem, streams, metrics={"rank": rank, "arm_count": arm_count}, every=1)
     found = observer.findings(streams.replications)
@@ -450,7 +446,6 @@ def test_runs_go_on_for_some_batches_and_where_rewards_are_drawn():
 
 
 def test_networks_are_fitted_for_the_runs_that_go_on(monkeypatch):
-    """A run that has found costs no further network."""
     from bestarm.policies.networks import oae
 
     fitted, fit = [], oae.fit_networks

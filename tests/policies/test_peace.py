@@ -49,7 +49,6 @@ def test_the_gradient_is_that_of_finite_differences_and_of_a_kronecker_system(se
 
 
 def test_the_mirror_step_solves_its_problem():
-    """Against SLSQP on the simplex."""
     rng = np.random.default_rng(0)
     weights, gradient, floor, step = rng.dirichlet(np.ones(5)), rng.standard_normal(5), 0.125, 0.3
     found = mirror_step(weights, gradient, step, floor)
@@ -98,14 +97,12 @@ def test_exponentiated_gradients_lower_the_width():
 
 
 def problem(seed: int = 0, n_arms: int = 8, d: int = 5, sigma: float = 0.5) -> LinearBandit:
-    """Return a bandit with random arms."""
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((n_arms, d))
     return LinearBandit(f"peace {seed} {n_arms} {d}", x, rng.standard_normal(d), sigma)
 
 
 def run(policy, bandit, n: int):
-    """Return one row for each replication."""
     metrics = {"correct": correct, "arm": lambda _, recommended: recommended[:, 0].astype(float)}
     return simulate(policy, bandit, Streams(0, bandit.label, np.arange(n)), metrics=metrics)
 
@@ -146,7 +143,6 @@ def test_a_stage_halves_the_arms_and_spends_its_budget(solver):
 
 
 def test_little_noise_gives_the_best_arm_and_blocks_do_not_matter():
-    """Both solvers."""
     for solver in ("mirror", "optimised"):
         policy, bandit = Peace(60, solver=solver), problem(1, 16, 4, sigma=1e-6)
         assert run(policy, bandit, 3)["correct"].all()
@@ -177,13 +173,11 @@ def test_the_budget_is_kept_for_any_number_of_arms():
     ],
 )
 def test_settings_out_of_range_are_refused(settings, words):
-    """The value and the rule."""
     with pytest.raises(ValueError, match=words):
         Peace(**settings)
 
 
 def test_a_budget_below_the_number_of_stages_is_refused():
-    """When the number of arms is known."""
     with pytest.raises(ValueError, match=r"at least 5 \(one pull in each of 5 stages\), got 3"):
         Peace(3).start(problem(0, 40).arms, Streams.first(1))
 

@@ -175,7 +175,6 @@ def test_where_everything_failed_the_recommendation_says_so(policy):
 
 
 def test_the_warning_counts_replications():
-    """Where some replications learned something."""
     policy = lin_ucb(20)
     state = started(policy, 3)
     asked = policy.ask(state)

@@ -22,7 +22,6 @@ SEED = 20261120
 
 
 def instance(seed: int, n_arms: int, n_features: int, scale: float = 1.0) -> BernoulliBandit:
-    """Return arms in general position."""
     rng = np.random.default_rng(seed)
     features = scale * rng.standard_normal((n_arms, n_features))
     return BernoulliBandit(f"general {seed} {n_arms} {n_features}", features, rng.standard_normal(n_features))
@@ -242,7 +241,6 @@ def test_authors_preset_is_made_of_named_differences():
 
 @pytest.mark.parametrize("reward", [-0.1, 1.5])
 def test_rewards_outside_the_unit_interval_are_refused(reward):
-    """With the sum, the arm and the remedy."""
     policy = UcbGlm(10)
     state = policy.start(instance(1, 4, 2).arms, Streams.first(1, seed=SEED))
     with pytest.raises(ValueError, match=rf"rewards in \[0, 1\], got a sum of {reward} from 1 pulls of arm 2"):
@@ -260,6 +258,5 @@ def test_rewards_outside_the_unit_interval_are_refused(reward):
     ],
 )
 def test_bad_settings_are_refused(settings, message):
-    """With the value and the rule."""
     with pytest.raises(ValueError, match=message):
         UcbGlm(10, **settings)

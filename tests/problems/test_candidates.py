@@ -143,13 +143,11 @@ class Ridge:
         return x[:, None] ** np.arange(self.degree + 1)
 
     def fit(self, x, y):
-        """Fit by least squares with a penalty."""
         powers = self._powers(x)
         self.weights_ = np.linalg.solve(powers.T @ powers + self.penalty * np.eye(self.degree + 1), powers.T @ y)
         return self
 
     def score(self, x, y):
-        """Return the coefficient of determination."""
         return 1.0 - ((y - self._powers(x) @ self.weights_) ** 2).sum() / ((y - y.mean()) ** 2).sum()
 
 
@@ -194,7 +192,6 @@ def test_gaussian_process_in_batches_of_five_with_failures():
 
 
 def test_a_search_in_which_everything_fails_says_why():
-    """The last failure is in the message."""
     candidates = latin_hypercube({"x": Interval(0, 1)}, 10)
     with pytest.raises(ValueError, match="ZeroDivisionError"):
         maximise(lambda x: 1 / 0, candidates, RandomBatch("Random", 2, 2))

@@ -59,7 +59,6 @@ def test_classic_instance_has_the_printed_gaps(omega, gap):
     ],
 )
 def test_impossible_classic_instances_are_refused(arguments, message):
-    """The rule, then the value."""
     with pytest.raises(ValueError, match=message):
         classic_instance(*arguments)
 
@@ -197,7 +196,6 @@ def test_problems_with_their_own_arms_in_each_replication_are_taken_apart():
     ],
 )
 def test_impossible_problems_are_refused(make, message):
-    """The rule, then the values."""
     with pytest.raises(ValueError, match=message):
         make()
 
@@ -207,7 +205,6 @@ def test_impossible_problems_are_refused(make, message):
 
 
 def test_features_that_are_not_finite_are_refused_with_value_place_and_remedy():
-    """Shared features and features of each replication."""
     features = np.ones((3, 4))
     features[1, 2] = np.nan
     with pytest.raises(ValueError, match=r"got nan at index \(1, 2\) \(arm 1, feature 2\). Drop this arm or impute"):

@@ -24,7 +24,6 @@ def a_search(name="gp_bucb", **more):
 
 
 def measured(batch, failed=()):
-    """Return a batch with its rewards."""
     rewards = ["failed" if n in failed else TRUTH[n] for n in batch["name"]]
     return batch.assign(reward=rewards)
 
@@ -185,7 +184,6 @@ def test_predictions_are_of_every_candidate(name):
 
 
 def test_reasons_are_those_of_the_moment_of_asking():
-    """Not changed by what is told later."""
     search = a_search("gp_bucb")
     with pytest.raises(ValueError, match="nothing was asked yet"):
         search.why()
@@ -327,7 +325,6 @@ def test_candidates_that_are_refused(text, message, tmp_path):
     ],
 )
 def test_odd_calls_are_refused(call, message):
-    """In one line; the search is as it was."""
     search = a_search("random")
     with pytest.raises(ValueError, match=message) as caught:
         call(search)

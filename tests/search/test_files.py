@@ -31,7 +31,6 @@ def told(*names, value=1.0):
 
 
 def measured(table):
-    """Return what the laboratory of the old files measured."""
     return table.assign(reward=[0.5 + 0.4 * np.sin(3.0 * sum(map(ord, name))) for name in table["name"]])
 
 

@@ -108,14 +108,12 @@ def test_of_many_candidates_it_takes_random_features(monkeypatch):
     ],
 )
 def test_bad_input_is_refused_in_one_line(given, said):
-    """With value and rule."""
     search, _ = begun()
     with pytest.raises(ValueError, match=said):
         search.left(**given)
 
 
 def test_nothing_told_and_sequential_searches():
-    """Not known, and refused."""
     search = Search(np.eye(4), "gp")
     assert str(search.left()) == "not known: no result was told yet"
     with pytest.raises(ValueError, match="has no such posterior"):

@@ -80,7 +80,6 @@ def test_help_shows_every_setting_with_its_default_and_meaning(name):
 
 @NAMES
 def test_a_setting_that_is_not_there_is_refused_with_those_that_are(name):
-    """An unknown one, and a required one that is missing."""
     with pytest.raises(TypeError, match=rf"{name} has no setting optimsm; it has: .*label\."):
         made(name, optimsm=1.0)
     needed = [p for p in inspect.signature(getattr(bestarm, name)).parameters.values() if p.default is p.empty]

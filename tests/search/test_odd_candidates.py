@@ -20,7 +20,6 @@ def read(folder, text, **settings):
 
 
 def column(cells):
-    """Return a file with a column of some cells, and one of numbers."""
     return "name\tv\tx\n" + "".join(f"c{i}\t{cell}\t{i}\n" for i, cell in enumerate(cells))
 
 
@@ -94,7 +93,6 @@ def test_names_that_are_there_twice_and_dates_among_genes(tmp_path):
 
 
 def test_numbers_of_other_kinds():
-    """Of databases, as features and as rewards."""
     kinds = [decimal.Decimal("1.5"), fractions.Fraction(1, 4), 2, np.float32(0.5)] * 3
     assert Candidates.of(LINE.assign(s=kinds)).table["s"].tolist() == [1.5, 0.25, 2.0, 0.5] * 3
     search = Search(LINE, "random")

@@ -17,7 +17,6 @@ SMALL = {"hidden": (8, 4), "steps": 40}
 
 
 def pool(n: int = 60, d: int = 3) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Return candidates, and the reward of each."""
     x = np.random.default_rng(3).uniform(size=(n, d))
     names = [f"c{i}" for i in range(n)]
     values = np.sin(4 * x[:, 0]) - (x[:, 1] - 0.4) ** 2
@@ -127,7 +126,6 @@ def test_what_cannot_take_over_is_refused_in_one_line(policy, settings, said):
 
 
 def test_a_sequential_search_keeps_its_policy():
-    """It says why."""
     search = Search(pool()[0], bestarm.m_lingape(n_best=1))
     with pytest.raises(ValueError, match=r"is sequential: .* and keeps its policy"):
         search.with_policy("gp")
@@ -172,7 +170,6 @@ def test_what_is_learned_of_many_is_the_best_half_and_a_spread():
 
 
 def test_policies_that_cannot_learn_so_many_name_one_that_can():
-    """The remedy can be typed."""
     table, rewards = pool(4100, 2)
     search = Search(table, "thompson")
     search.tell(pd.DataFrame({"name": list(rewards), "reward": list(rewards.values())}).head(4050))

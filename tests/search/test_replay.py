@@ -142,7 +142,6 @@ def test_the_command_writes_a_table_and_a_figure(tmp_path, capsys):
     ],
 )
 def test_what_a_replay_refuses(arguments, words, tmp_path, capsys):
-    """In one line, and nothing is written."""
     lab = Lab(tmp_path)
     lab.measure(genes())
     out = tmp_path / "out"
@@ -154,7 +153,6 @@ def test_what_a_replay_refuses(arguments, words, tmp_path, capsys):
 
 
 def test_a_screen_that_is_not_finished_is_refused(tmp_path, capsys):
-    """A replay needs phenotypes."""
     lab = Lab(tmp_path)
     lab.measure(genes()[:1])
     assert main(["replay", str(lab.features), str(lab.phenotypes)]) == 2
@@ -162,7 +160,6 @@ def test_a_screen_that_is_not_finished_is_refused(tmp_path, capsys):
 
 
 def test_the_figure_shows_every_policy_and_chance(scores):
-    """One line each, with the values of the table."""
     table = replay([Choice("random")], scores, REWARDS, HITS, batch=6, rounds=4, runs=3)
     figure = hits_figure(table, int(HITS.sum()), 6)
     lines = {line.get_label(): line.get_ydata() for line in figure.axes[0].get_lines()}

@@ -25,7 +25,6 @@ from bestarm_lab.datasets import registry
 
 @pytest.fixture
 def lab(tmp_path):
-    """Return a screen with one round measured."""
     lab = Lab(tmp_path)
     assert lab.suggest(policy="random") == 0
     lab.measure(lab.batch(1))
@@ -126,7 +125,6 @@ def test_a_file_that_is_not_there_or_no_text(lab, capsys):
     ],
 )
 def test_settings_that_are_refused(arguments, words, lab, capsys):
-    """With what there is."""
     refused(lab, capsys, words, arguments=arguments)
 
 
@@ -414,7 +412,6 @@ def test_wells_and_plates():
 
 
 def test_settings_by_name():
-    """Numbers, tuples and words."""
     assert parsed_settings(["hidden=10,5", "optimism=0.1", "kernel=rbf"], named=True) == {
         "hidden": (10, 5),
         "optimism": 0.1,

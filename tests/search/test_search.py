@@ -99,7 +99,6 @@ def test_a_file_of_the_laboratory_comes_back_as_it_is():
 
 
 def test_names_that_look_like_numbers():
-    """Read back from CSV they are numbers."""
     search = a_search(candidates=CANDIDATES.to_numpy())
     text = measured(search.ask()).to_csv(index=False)
     search.tell(pd.read_csv(io.StringIO(text)))
@@ -123,7 +122,6 @@ def test_repeated_measurements_of_which_some_failed():
 
 
 def test_cells_have_their_corners():
-    """Of a space in two dimensions."""
     space = bestarm.Partition(lower=(0.0, -1.0), upper=(5.0, 1.0))
     search = Search(space, bestarm.gpoo(10))
     for _ in range(3):
@@ -240,13 +238,11 @@ def test_a_policy_with_its_own_order_is_told_what_it_asked(change, message):
     ],
 )
 def test_what_cannot_be_searched_is_refused(changes, message):
-    """Before anything runs."""
     with pytest.raises(ValueError, match=message):
         a_search(**changes)
 
 
 def test_a_search_is_saved_with_its_names_and_history(tmp_path):
-    """And a file without them is told from one with them."""
     search = a_search()
     search.tell(measured(search.ask(), failed=["gene 0"]))
     waiting = search.ask()

@@ -21,7 +21,6 @@ from bestarm.streams import Streams
 
 @pytest.fixture
 def lab(tmp_path):
-    """Return a screen of which nothing is known."""
     return Lab(tmp_path)
 
 
@@ -129,7 +128,6 @@ def test_predictions_follow_the_phenotype_and_know_what_was_measured(name, lab):
 
 
 def test_novelty_is_the_distance_to_the_nearest_measured_gene():
-    """Against the plain loop."""
     scores = np.random.default_rng(0).standard_normal((700, 4))
     genes_, measured = np.arange(0, 50), np.arange(100, 700)
     novelty, nearest = nearest_measured(scores, genes_, measured)

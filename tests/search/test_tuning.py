@@ -34,11 +34,9 @@ class Hill(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, x):
-        """Return nothing of interest."""
         return np.zeros(len(x))
 
     def score(self, x, y):
-        """Return the height of the hill."""
         return float(np.exp(-((self.a - 1.0) ** 2) - (np.log10(self.b) + 2.0) ** 2))
 
 
@@ -134,13 +132,11 @@ def test_a_trial_that_fails_is_not_repeated_and_ends_nothing():
     ],
 )
 def test_odd_settings_are_refused(settings, message):
-    """In one line."""
     with pytest.raises((ValueError, TypeError), match=message):
         tuned(**settings)
 
 
 def test_several_metrics():
-    """The one that ``refit`` names is maximised."""
     scoring = {"height": lambda e, x, y: e.score(x, y), "depth": lambda e, x, y: -e.score(x, y)}
     found = tuned(scoring=scoring, refit="depth", n_iter=12)
     assert found.search_.history["reward"].tolist() == found.cv_results_["mean_test_depth"].tolist()

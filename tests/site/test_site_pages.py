@@ -37,7 +37,6 @@ class Links(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
-        """Note addresses and anchors."""
         given = dict(attrs)
         self.to += [given[key] for key in ("href", "src") if given.get(key)]
         self.anchors |= {given[key] for key in ("id", "name") if given.get(key)}
@@ -45,7 +44,6 @@ class Links(HTMLParser):
 
 @pytest.fixture(scope="module")
 def made():
-    """Return the links of every page."""
     if not (HTML / "index.html").is_file():
         pytest.skip("the site is not made; run `make site-test`")
     return {path: Links(path.read_text(encoding="utf-8")) for path in HTML.rglob("*.html")}

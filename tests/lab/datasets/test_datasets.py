@@ -182,7 +182,6 @@ def test_a_download_of_another_content_is_an_error_and_leaves_nothing(house, ser
 
 
 def test_an_address_without_the_file_leaves_the_data_unavailable(house, serve):
-    """404 from the official address."""
     serve(b"gone", status=404)
     with pytest.raises(DataUnavailable, match="did not answer \\(HTTPError\\)"):
         fetch("rewards")

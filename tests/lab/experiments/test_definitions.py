@@ -435,7 +435,6 @@ def copied(monkeypatch, tmp_path):
 
 
 def digests(searches) -> list[str]:
-    """Return the digest of each search, from the files as they are now."""
     definitions.forget()
     return [code_digest(*values) for values in searches]
 

@@ -100,6 +100,5 @@ def test_without_botorch_one_line_says_what_to_do(monkeypatch):
     ],
 )
 def test_bad_input_is_refused(call, message):
-    """Each error names the setting."""
     with pytest.raises(ValueError, match=message):
         call()

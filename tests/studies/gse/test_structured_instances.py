@@ -21,7 +21,6 @@ FAMILIES = {
 
 
 def test_fixed_instances_are_those_of_the_paper():
-    """Means and gaps from the text."""
     static = static_instance(0.3)
     np.testing.assert_array_equal(static.features, np.eye(16))
     np.testing.assert_allclose(static.means[0], [0.3] + [0.0] * 15)
@@ -47,7 +46,6 @@ def test_an_instance_depends_on_its_replication_alone(name):
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_without_replications_there_are_no_arms(name):
-    """The error says what to call."""
     with pytest.raises(ValueError, match=r"arms differ by replication; call problem\.take\(streams\.replications\)"):
         FAMILIES[name].arms  # noqa: B018
 
@@ -150,6 +148,5 @@ def test_successes_are_binomial():
     ],
 )
 def test_settings_out_of_range_are_refused(make, settings, words):
-    """The value and the rule."""
     with pytest.raises(ValueError, match=words):
         make(**settings)

@@ -103,13 +103,11 @@ def test_scaling_and_constant_columns():
 
 
 def write_cars(path, lines):
-    """Write a file of cars."""
     path.write_text("\n".join(",".join(line) for line in lines) + "\n")
     return path
 
 
 def test_damaged_files_are_refused_in_one_line(tmp_path):
-    """Columns, numbers, holes."""
     good = [["1"] * 26, ["2"] * 25 + ["?"]]
     table = read_automobile(write_cars(tmp_path / "good", good))
     assert table.n_imputed == 1
@@ -137,13 +135,11 @@ def test_damaged_files_are_refused_in_one_line(tmp_path):
     ],
 )
 def test_settings_out_of_range_are_refused(settings, words):
-    """The value and the rule."""
     with pytest.raises(ValueError, match=words):
         stand_in_automobile_instance(**settings)
 
 
 def test_arms_are_known_only_for_replications():
-    """The error says what to call."""
     with pytest.raises(ValueError, match=r"call problem\.take\(streams\.replications\) first"):
         stand_in_automobile_instance(8).arms  # noqa: B018
 

@@ -32,7 +32,6 @@ def streams(problem, n_replications):
 
 
 def observe(policy, problem, n_replications):
-    """Return the rows of an observed run, with its findings."""
     observer = GifaObserver(policy, problem)
     rows = simulate(observer, problem, streams(problem, n_replications), metrics=METRICS)
     return rows.merge(observer.findings(np.arange(n_replications)), validate="one_to_one")

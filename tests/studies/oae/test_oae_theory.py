@@ -298,7 +298,6 @@ def test_a_sequential_batch_is_vanilla_with_virtual_labels():
 
 
 def test_log_determinants_are_taken_greedily():
-    """Against determinants computed directly."""
     rng = np.random.default_rng(0)
     x, centre, widths = rng.standard_normal((1, 15, 4)), rng.standard_normal((1, 4)), rng.standard_normal((1, 4, 4))
     free, noise = np.ones((1, 15), dtype=bool), 0.3
@@ -326,7 +325,6 @@ def test_ties_are_broken_by_the_draws():
 
 
 def test_settings_out_of_range_are_refused():
-    """With the values that were given."""
     with pytest.raises(ValueError, match="first"):
         LinearOae("OAE", 1, 1, first="best")
     with pytest.raises(ValueError, match="resolution"):
@@ -503,7 +501,6 @@ SMALL = {
 
 @pytest.fixture(scope="module")
 def small_rows():
-    """Return the rows of all four experiments at a small scale."""
     return {name: make(*settings, **named) for name, (make, settings, named) in SMALL.items()}
 
 

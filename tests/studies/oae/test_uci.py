@@ -133,7 +133,6 @@ def test_damaged_files_are_refused(written, read, text, words):
 
 
 def test_a_missing_file_is_refused(tmp_path):
-    """By its name."""
     with pytest.raises(ValueError, match=r"nothing\.csv: expected a table"):
         read_adult(tmp_path / "nothing.csv")
 
@@ -287,7 +286,6 @@ def test_a_member_is_taken_out_of_its_archive(archive):
     ids=["wrong content", "no member", "no archive", "empty", "damaged stream"],
 )
 def test_a_wrong_archive_leaves_nothing_behind(archive, members, raw, cut):
-    """One clear error, no file."""
     folder = archive(members, raw, cut)
     with pytest.raises(DataDamaged, match="bikes"):
         fetch("bikes")
@@ -295,7 +293,6 @@ def test_a_wrong_archive_leaves_nothing_behind(archive, members, raw, cut):
 
 
 def test_offline_nothing_is_asked(archive, monkeypatch):
-    """With BESTARM_OFFLINE the archive is not touched."""
     archive({"folder/day.csv": BIKES.encode()})
     monkeypatch.setenv("BESTARM_OFFLINE", "1")
     with pytest.raises(DataUnavailable):
@@ -411,7 +408,6 @@ def test_bad_landscapes(settings, words):
     ],
 )
 def test_bad_arms(settings, words):
-    """One clear error each."""
     with pytest.raises(ValueError, match=words):
         NoiselessArms(**({"label": "bad", "features": np.eye(3), "means": np.zeros((1, 3))} | settings))
 
