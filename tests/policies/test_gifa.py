@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from judges import Bench, same_runs
+from refusals import refused
 from scipy import stats
 
 from bestarm.designs.l1_design import l1_design
@@ -589,33 +590,27 @@ def test_authors_ugape_rule_costs_one_pull_more(drive):
     np.testing.assert_array_equal(np.sort(as_coded.recommended), np.sort(written.recommended))
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"delta": 0.0}, r"delta must lie in \(0, 1\), got 0.0"),
-        ({"delta": 1.0}, r"delta must lie in \(0, 1\), got 1.0"),
-        ({"delta": float("nan")}, "delta must be finite, got nan"),
-        ({"epsilon": -0.1}, "epsilon must be at least 0, got -0.1"),
-        ({"epsilon": float("nan")}, "epsilon must be finite, got nan"),
-        ({"sigma": 0.0}, "sigma must be positive, got 0.0"),
-        ({"sigma": -1.0}, "sigma must be positive, got -1.0"),
-        ({"regulariser": 0.0}, "regulariser must be at least 1e-12, got 0.0"),
-        ({"threshold_regulariser": 0.0}, "threshold_regulariser must be at least 1e-12, got 0.0"),
-        ({"threshold_regulariser": -1.0}, "threshold_regulariser must be at least 1e-12, got -1.0"),
-        ({"n_best": 0}, "n_best must be at least 1, got 0"),
-        ({"index": "pair"}, "index must be one of paired, individual, classical, classical_paired, got 'pair'"),
-        ({"selection": "random"}, "selection must be one of largest_variance, both, greedy, optimised, got 'random'"),
-        ({"stop": "late"}, "stop must be one of lucb, ugape, got 'late'"),
-        ({"threshold": "eq3"}, "threshold must be one of heuristic, eq2, lucb1, got 'eq3'"),
-        ({"index": "classical", "selection": "greedy"}, "selection 'greedy' needs features"),
-        ({"index": "classical_paired", "selection": "optimised"}, "selection 'optimised' needs features"),
-        ({"index": "classical", "initialise": False}, "an arm without pulls has no mean"),
-    ],
+test_impossible_settings_are_refused = refused(
+    lambda settings: Gifa(**({"label": "x", "n_best": 2} | settings)),
+    ({"delta": 0.0}, r"delta must lie in \(0, 1\), got 0.0"),
+    ({"delta": 1.0}, r"delta must lie in \(0, 1\), got 1.0"),
+    ({"delta": float("nan")}, "delta must be finite, got nan"),
+    ({"epsilon": -0.1}, "epsilon must be at least 0, got -0.1"),
+    ({"epsilon": float("nan")}, "epsilon must be finite, got nan"),
+    ({"sigma": 0.0}, "sigma must be positive, got 0.0"),
+    ({"sigma": -1.0}, "sigma must be positive, got -1.0"),
+    ({"regulariser": 0.0}, "regulariser must be at least 1e-12, got 0.0"),
+    ({"threshold_regulariser": 0.0}, "threshold_regulariser must be at least 1e-12, got 0.0"),
+    ({"threshold_regulariser": -1.0}, "threshold_regulariser must be at least 1e-12, got -1.0"),
+    ({"n_best": 0}, "n_best must be at least 1, got 0"),
+    ({"index": "pair"}, "index must be one of paired, individual, classical, classical_paired, got 'pair'"),
+    ({"selection": "random"}, "selection must be one of largest_variance, both, greedy, optimised, got 'random'"),
+    ({"stop": "late"}, "stop must be one of lucb, ugape, got 'late'"),
+    ({"threshold": "eq3"}, "threshold must be one of heuristic, eq2, lucb1, got 'eq3'"),
+    ({"index": "classical", "selection": "greedy"}, "selection 'greedy' needs features"),
+    ({"index": "classical_paired", "selection": "optimised"}, "selection 'optimised' needs features"),
+    ({"index": "classical", "initialise": False}, "an arm without pulls has no mean"),
 )
-def test_impossible_settings_are_refused(settings, message):
-    """One clear error, before anything runs."""
-    with pytest.raises(ValueError, match=message):
-        Gifa(**({"label": "x", "n_best": 2} | settings))
 
 
 @pytest.mark.parametrize("n_best", [4, 5])

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from refusals import refused
 from scipy import stats
 
 from bestarm.interface import Arms, Ask
@@ -462,44 +463,32 @@ def test_networks_are_fitted_for_the_runs_that_go_on(monkeypatch):
     assert sum(fitted) == (searched - 1).sum() - (without_a_model - 1) * (searched == 14).sum()
 
 
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"until": 0.0}, "until must be a quantile between 0 and 1, or None for whole runs; got 0.0"),
-        ({"until": 1.0}, "until must be a quantile"),
-        ({"until": np.nan}, "until must be a quantile"),
-        ({"least": -1}, "least must be at least 0"),
-    ],
+test_an_impossible_end_of_a_run_is_refused = refused(
+    lambda settings: BatchObserver(RandomBatch("RandomBatch", 3, 4), line(), **settings),
+    ({"until": 0.0}, "until must be a quantile between 0 and 1, or None for whole runs; got 0.0"),
+    ({"until": 1.0}, "until must be a quantile"),
+    ({"until": np.nan}, "until must be a quantile"),
+    ({"least": -1}, "least must be at least 0"),
 )
-def test_an_impossible_end_of_a_run_is_refused(settings, words):
-    """One clear error, before anything is pulled."""
-    with pytest.raises(ValueError, match=words):
-        BatchObserver(RandomBatch("RandomBatch", 3, 4), line(), **settings)
 
 
-@pytest.mark.parametrize(
-    ("make", "settings", "words"),
-    [
-        (RandomBatch, {"batch": 0}, "batch and rounds must be at least 1"),
-        (RandomBatch, {"rounds": 0}, "batch and rounds must be at least 1"),
-        (Oae, {"optimism": -0.1}, "optimism must be at least 0"),
-        (Oae, {"optimism": np.nan}, "optimism must be finite, got nan"),
-        (Oae, {"diversity": 0.0}, "diversity must be positive"),
-        (Oae, {"steps": 0}, "steps and minibatch"),
-        (EnsembleSearch, {"members": 0}, "members must be at least 1"),
-        (EnsembleSearch, {"label_noise": -1.0}, "label_noise at least 0"),
-        (EnsembleSearch, {"members": 257}, "members"),
-        (EnsembleSeqB, {"batch": 257}, "batch"),
-        (SeqB, {"batch": 257, "optimism": 0.1}, "batch"),
-        (Oae, {"kernel": "linear", "diversity": 1.0}, "kernel must be one of"),
-        (SeqB, {"optimism_weight": 1.5}, "optimism_weight must be between 0 and 1"),
-        (EnsembleSeqB, {"optimism_weight": np.nan}, "optimism_weight must be finite, got nan"),
-    ],
+test_bad_settings = refused(
+    lambda make, settings: make(**({"label": "bad", "batch": 2, "rounds": 2} | settings)),
+    (RandomBatch, {"batch": 0}, "batch and rounds must be at least 1"),
+    (RandomBatch, {"rounds": 0}, "batch and rounds must be at least 1"),
+    (Oae, {"optimism": -0.1}, "optimism must be at least 0"),
+    (Oae, {"optimism": np.nan}, "optimism must be finite, got nan"),
+    (Oae, {"diversity": 0.0}, "diversity must be positive"),
+    (Oae, {"steps": 0}, "steps and minibatch"),
+    (EnsembleSearch, {"members": 0}, "members must be at least 1"),
+    (EnsembleSearch, {"label_noise": -1.0}, "label_noise at least 0"),
+    (EnsembleSearch, {"members": 257}, "members"),
+    (EnsembleSeqB, {"batch": 257}, "batch"),
+    (SeqB, {"batch": 257, "optimism": 0.1}, "batch"),
+    (Oae, {"kernel": "linear", "diversity": 1.0}, "kernel must be one of"),
+    (SeqB, {"optimism_weight": 1.5}, "optimism_weight must be between 0 and 1"),
+    (EnsembleSeqB, {"optimism_weight": np.nan}, "optimism_weight must be finite, got nan"),
 )
-def test_bad_settings(make, settings, words):
-    """One clear error each, before anything is pulled."""
-    with pytest.raises(ValueError, match=words):
-        make(**({"label": "bad", "batch": 2, "rounds": 2} | settings))
 
 
 def test_noisy_evaluations_average():

@@ -8,6 +8,7 @@ import statsmodels.api as sm
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from judges import Bench, BernoulliBandit, settings_of
+from refusals import refused
 from scipy import stats
 from scipy.special import expit, logit
 
@@ -247,16 +248,11 @@ def test_rewards_outside_the_unit_interval_are_refused(reward):
         policy.tell(state, Ask(np.array([[2]]), np.array([[1]])), np.array([[reward]]))
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"alpha": -1.0}, "alpha must be at least 0"),
-        ({"delta": 1.0}, r"delta must lie in \(0, 1\)"),
-        ({"opening": "none"}, "opening must be one of random, each_arm"),
-        ({"ridge": 0.0}, "ridge must be positive"),
-        ({"regulariser": -1.0}, "at least 0"),
-    ],
+test_bad_settings_are_refused = refused(
+    lambda settings: UcbGlm(10, **settings),
+    ({"alpha": -1.0}, "alpha must be at least 0"),
+    ({"delta": 1.0}, r"delta must lie in \(0, 1\)"),
+    ({"opening": "none"}, "opening must be one of random, each_arm"),
+    ({"ridge": 0.0}, "ridge must be positive"),
+    ({"regulariser": -1.0}, "at least 0"),
 )
-def test_bad_settings_are_refused(settings, message):
-    with pytest.raises(ValueError, match=message):
-        UcbGlm(10, **settings)

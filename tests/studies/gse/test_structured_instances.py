@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from refusals import refused
 from scipy import stats
 from scipy.special import expit
 
@@ -134,19 +135,14 @@ def test_successes_are_binomial():
     assert stats.chisquare(np.bincount(totals.astype(int), minlength=7), expected).pvalue > 1e-3
 
 
-@pytest.mark.parametrize(
-    ("make", "settings", "words"),
-    [
-        (static_instance, {"gap": 0.0}, "gap must be positive and finite, got 0"),
-        (static_instance, {"gap": 1.0, "n_arms": 1}, "n_arms must be a whole number of at least 2, got 1"),
-        (static_instance, {"gap": 1.0, "variance": 0.0}, "variance must be positive and finite, got 0"),
-        (adaptive_instance, {"n_arms": 2}, "n_arms must be at least 3, got 2"),
-        (adaptive_instance, {"n_arms": 4, "omega": 2.0}, "omega must lie in"),
-        (sphere_instance, {"n_arms": 5, "n_features": 0}, "n_features must be a whole number of at least 1, got 0"),
-        (corner_instance, {"n_arms": 2}, "n_arms must be at least 3, got 2"),
-        (logistic_instance, {"n_features": 2.5}, "n_features must be a whole number of at least 1, got 2"),
-    ],
+test_settings_out_of_range_are_refused = refused(
+    lambda make, settings: make(**settings),
+    (static_instance, {"gap": 0.0}, "gap must be positive and finite, got 0"),
+    (static_instance, {"gap": 1.0, "n_arms": 1}, "n_arms must be a whole number of at least 2, got 1"),
+    (static_instance, {"gap": 1.0, "variance": 0.0}, "variance must be positive and finite, got 0"),
+    (adaptive_instance, {"n_arms": 2}, "n_arms must be at least 3, got 2"),
+    (adaptive_instance, {"n_arms": 4, "omega": 2.0}, "omega must lie in"),
+    (sphere_instance, {"n_arms": 5, "n_features": 0}, "n_features must be a whole number of at least 1, got 0"),
+    (corner_instance, {"n_arms": 2}, "n_arms must be at least 3, got 2"),
+    (logistic_instance, {"n_features": 2.5}, "n_features must be a whole number of at least 1, got 2"),
 )
-def test_settings_out_of_range_are_refused(make, settings, words):
-    with pytest.raises(ValueError, match=words):
-        make(**settings)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from refusals import refused
 
 from bestarm.streams import Streams
 from bestarm_objectives.drug.boolean_network import Edge, is_fixed_point
@@ -175,19 +176,14 @@ def test_directions_are_binarised_by_sign():
     np.testing.assert_array_equal(binarize_direction(direction, significant), [1, 0, UNKNOWN, UNKNOWN, UNKNOWN])
 
 
-@pytest.mark.parametrize(
-    ("group", "reference", "settings", "message"),
-    [
-        (np.ones((3, 4)), np.ones((3, 5)), {}, "same genes"),
-        (np.ones((3, 4)), np.full((3, 4), np.inf), {}, "must be finite"),
-        (np.ones((3, 4)), np.zeros((3, 4)), {"gamma": 1.5}, "gamma must lie"),
-        (np.ones((1, 4)), np.zeros((1, 4)), {}, "at least 3 profiles"),
-        (np.eye(4), np.eye(4)[::-1], {}, "equal means"),
-    ],
+test_groups_without_a_direction_are_refused = refused(
+    lambda group, reference, settings: characteristic_direction(group, reference, **settings),
+    (np.ones((3, 4)), np.ones((3, 5)), {}, "same genes"),
+    (np.ones((3, 4)), np.full((3, 4), np.inf), {}, "must be finite"),
+    (np.ones((3, 4)), np.zeros((3, 4)), {"gamma": 1.5}, "gamma must lie"),
+    (np.ones((1, 4)), np.zeros((1, 4)), {}, "at least 3 profiles"),
+    (np.eye(4), np.eye(4)[::-1], {}, "equal means"),
 )
-def test_groups_without_a_direction_are_refused(group, reference, settings, message):
-    with pytest.raises(ValueError, match=message):
-        characteristic_direction(group, reference, **settings)
 
 
 def loop_simulator(**changes):

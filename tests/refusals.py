@@ -1,0 +1,25 @@
+"""Tables of what is refused: calls, and the words of the one line that says why."""
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+
+def refused(call: Callable[..., Any], *cases: Any, error: type[Exception] = ValueError) -> Callable[..., None]:
+    """Return a test of each case: the arguments of the call, and at its end a pattern of the words of the refusal."""
+
+    @pytest.mark.parametrize("case", cases, ids=[str(case[-1]) for case in cases])
+    def test(case: Any) -> None:
+        *given, words = case
+        with pytest.raises(error, match=words) as caught:
+            call(*given)
+        assert "\n" not in str(caught.value)
+
+    return test
+
+
+def each_refused(*cases: Any, error: type[Exception] = ValueError) -> Callable[..., None]:
+    """Return the same for cases that are a call without arguments, and words."""
+    return refused(operator.call, *cases, error=error)
