@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from refusals import refused
+from refusals import refused, refuses
 
 from bestarm.partition import Partition
 from bestarm_plain.cells import Tree
@@ -204,8 +204,7 @@ test_degenerate_boxes_are_refused = refused(
 
 @pytest.mark.parametrize(("depth", "index"), [(-1, 0), (2, 4), (2, -1), (60, 0)])
 def test_cells_that_do_not_exist_are_refused(depth, index):
-    with pytest.raises(ValueError, match=rf"there is no cell \({depth}, {index}\) with K = 2"):
-        Partition(2).cell(depth, index)
+    refuses(lambda: Partition(2).cell(depth, index), rf"there is no cell \({depth}, {index}\) with K = 2")
 
 
 @settings(max_examples=60, deadline=None)

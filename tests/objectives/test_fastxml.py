@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sparse
-from refusals import refused
+from refusals import refused, refuses
 
 from bestarm_lab.datasets.registry import available
 from bestarm_objectives.fastxml.forest import FastXML, precision_sums
@@ -155,12 +155,9 @@ test_parameters_out_of_range_are_refused = refused(
 
 def test_wrong_shapes_are_refused():
     """Rows that do not match, columns of another number, and a forest without trees."""
-    with pytest.raises(ValueError, match="same rows"):
-        FastXML().fit(TRAIN.features, TRAIN.labels[:10])
-    with pytest.raises(ValueError, match="call fit first"):
-        FastXML().predict_proba(TEST.features)
-    with pytest.raises(ValueError, match="must have 200 columns"):
-        FastXML(n_trees=1).fit(*TRAIN).predict_proba(TEST.features[:, :5])
+    refuses(lambda: FastXML().fit(TRAIN.features, TRAIN.labels[:10]), "same rows")
+    refuses(lambda: FastXML().predict_proba(TEST.features), "call fit first")
+    refuses(lambda: FastXML(n_trees=1).fit(*TRAIN).predict_proba(TEST.features[:, :5]), "must have 200 columns")
 
 
 def test_one_forest_gives_all_sizes_exactly():
@@ -190,8 +187,7 @@ def test_reading_points(tmp_path):
         ("nothing", "first line"),
     ):
         path.write_text(text)
-        with pytest.raises(ValueError, match=message):
-            read_points(path)
+        refuses(lambda: read_points(path), message)
 
 
 def test_power_law_points():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from judges import Bench, same_runs
-from refusals import refused
+from refusals import refused, refuses
 from scipy import stats
 
 from bestarm.designs.l1_design import l1_design
@@ -478,73 +478,6 @@ def rows(policy: Gifa, problem, streams: Streams, **settings):
     return simulate(policy, problem, streams, metrics={"correct": correct}, **settings)
 
 
-@pytest.mark.parametrize("policy", [Lucb(2), Ugape(2), MLinGape(2), LinGifa(2, selection="optimised").as_coded()])
-def test_one_replication_equals_its_row_among_twenty(drive, policy):
-    """R = 1 is the same algorithm: same pulls, same answer, equal bits."""
-    streams = Streams.first(20, seed=SEED, instance=EASY.label)
-    many = drive(policy, EASY, streams)
-    for r in (0, 13):
-        one = drive(policy, EASY, streams.take(np.array([r])))
-        assert one.pulls[0] == many.pulls[r]
-        np.testing.assert_array_equal(one.recommended[0], many.recommended[r])
-        np.testing.assert_array_equal(one.state.gram[0], many.state.gram[r])
-        np.testing.assert_array_equal(one.state.means[0], many.state.means[r])
-
-
-@pytest.mark.parametrize("threshold", ["heuristic", "lucb1", "eq2"])
-def test_features_of_each_replication_equal_separate_runs(drive, threshold):
-    """Features of shape (R, K, N) are R problems side by side; none feels its neighbours."""
-    rng = np.random.default_rng(12)
-    features, theta = rng.standard_normal((6, 5, 3)) * np.arange(1, 7)[:, None, None], rng.standard_normal((6, 3))
-    together = LinearBandit("own arms", features, theta, SIGMA)
-    streams = Streams.first(6, seed=SEED, instance="own arms")
-    policy = MLinGape(2, threshold=threshold)
-    frame = rows(policy, together, streams, max_pulls=3000)
-    for r in range(6):
-        alone = LinearBandit("own arms", features[r], theta[r], SIGMA)
-        expected = rows(policy, alone, streams.take(np.array([r])), max_pulls=3000)
-        assert frame.iloc[[r]].reset_index(drop=True).equals(expected)
-
-
-def test_recommendation_is_valid_at_any_time_and_disturbs_nothing():
-    """Before the first pull, between ask and tell, after the end: m different arms, and the search is the same."""
-    streams = Streams.first(5, seed=SEED, instance=EASY.label)
-    for policy in (MLinGape(2), LinGifa(2), Lucb(2), Ugape(2).as_coded(), LinGifa(2, stop="lucb").as_coded()):
-        state = policy.start(EASY.arms, streams)
-        pulled = np.zeros((5, 5), dtype=np.int64)
-        quiet = rows(policy, EASY, streams)
-
-        def check(policy=policy, state=state) -> None:
-            recommended = policy.recommend(state)
-            assert recommended.shape == (5, 2)
-            assert ((recommended >= 0) & (recommended < 5)).all()
-            assert (recommended[:, 0] != recommended[:, 1]).all()
-
-        check()
-        while not policy.finished(state).all():
-            asked = policy.ask(state)
-            check()
-            policy.tell(state, asked, EASY.rewards(asked, pulled, streams))
-            check()
-        check()
-        np.testing.assert_array_equal(pulled.sum(axis=1), quiet["pulls"])
-        np.testing.assert_array_equal(correct(EASY, policy.recommend(state)), quiet["correct"])
-
-
-def test_a_recommendation_is_kept_when_the_search_goes_on():
-    """The array handed out does not change under its holder."""
-    policy, streams = LinGifa(2, threshold="heuristic"), Streams.first(50, seed=SEED, instance=EASY.label)
-    state, pulled = policy.start(EASY.arms, streams), np.zeros((50, 5), dtype=np.int64)
-    asked = policy.ask(state)
-    early = policy.recommend(state)
-    copy = early.copy()
-    for _ in range(30):
-        policy.tell(state, asked, EASY.rewards(asked, pulled, streams))
-        asked = policy.ask(state)
-    assert (policy.recommend(state) != copy).any()
-    np.testing.assert_array_equal(early, copy)
-
-
 # ----------------------------------------------------------------------------------------------------------------------
 # Presets, deviations, refusals
 
@@ -623,8 +556,7 @@ def test_as_many_best_arms_as_arms_are_refused(n_best):
 def test_features_for_another_number_of_replications_are_refused(n_replications):
     """Three sets of features serve three replications, not fewer and not more."""
     arms = Arms(np.random.default_rng(0).standard_normal((3, 4, 2)))
-    with pytest.raises(ValueError, match=f"3 .*{n_replications}"):
-        MLinGape(1).start(arms, Streams.first(n_replications))
+    refuses(lambda: MLinGape(1).start(arms, Streams.first(n_replications)), f"3 .*{n_replications}")
 
 
 # ----------------------------------------------------------------------------------------------------------------------

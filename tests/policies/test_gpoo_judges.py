@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from judges import Bench, settings_of
-from refusals import each_refused
+from refusals import each_refused, refuses
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from bestarm.interface import Ask
@@ -14,6 +14,7 @@ from bestarm.policies.cells.gpoo import Gpoo
 from bestarm.policies.cells.grid_search import GridSearch
 from bestarm.policies.cells.stooo import Stooo
 from bestarm.streams import Streams
+from bestarm.testing import check_policy
 from bestarm_plain.cells import Tree, posterior
 from bestarm_plain.gp_tree import gp_tree
 from bestarm_plain.gpoo import gpoo, gpoo_as_coded
@@ -184,37 +185,20 @@ def test_each_deviation_alone_changes_something(name):
     assert (cells != other_cells).any() or (recommended != other).any()
 
 
-def policies():
-    return [
-        Gpoo("GPOO", 40),
-        Gpoo("GPOO", 40).as_coded(),
-        Stooo("StoOO", 40),
-        GpTree("GPTree", 40).as_coded(),
-        GridSearch("UCB", 40, order="upper_bound"),
-        GridSearch("random", 40, order="random", by_posterior=False),
-        GridSearch("uniform", 40),
-    ]
+GRIDS = [
+    GridSearch("UCB", 40, order="upper_bound"),
+    GridSearch("random", 40, order="random", by_posterior=False),
+    GridSearch("uniform", 40),
+]
+POLICIES = [Gpoo("GPOO", 40), Gpoo("GPOO", 40).as_coded(), Stooo("StoOO", 40), GpTree("GPTree", 40).as_coded(), *GRIDS]
 
 
-@pytest.mark.parametrize("policy", policies(), ids=lambda p: p.label)
-def test_replications_together_are_each_alone(policy):
-    bandit = reward_function("f2", n_representatives=4)
-    cells, recommended, _ = trace(policy, bandit, n=4)
-    for r in range(4):
-        streams = Streams(7, bandit.label, np.array([r]))
-        state, tally = policy.start(bandit.partition, streams), bandit.partition.no_pulls(1)
-        alone = []
-        while True:
-            asked = policy.ask(state)
-            if policy.finished(state).all():
-                break
-            alone.append(int(asked.arms[0, 0]))
-            policy.tell(state, asked, bandit.rewards(asked, tally, streams))
-        assert alone == cells[r].tolist()
-        assert policy.recommend(state)[0, 0] == recommended[r, -1]
+@pytest.mark.parametrize("policy", GRIDS, ids=lambda p: p.label)
+def test_grids_keep_the_contract_of_a_policy(policy):
+    check_policy(policy)
 
 
-@pytest.mark.parametrize("policy", policies(), ids=lambda p: p.label)
+@pytest.mark.parametrize("policy", POLICIES, ids=lambda p: p.label)
 def test_failed_evaluations_cost_budget_and_teach_nothing(policy):
     bandit = reward_function("f1")
     streams = Streams.first(2)
@@ -364,5 +348,4 @@ def test_a_function_that_gives_no_values_is_refused(function, message):
     from bestarm_studies.gpoo.cell_bandit import CellBandit
 
     bandit = CellBandit("user's", function, Partition(2, 4))
-    with pytest.raises(ValueError, match=message):
-        trace(Gpoo("GPOO", 10), bandit, n=1)
+    refuses(lambda: trace(Gpoo("GPOO", 10), bandit, n=1), message)

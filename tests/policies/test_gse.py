@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from judges import Bench, BernoulliBandit, same_runs
-from refusals import refused
+from refusals import refused, refuses
 
 from bestarm.designs.allocation import DESIGNS, AllocationRule
 from bestarm.interface import Arms
@@ -171,16 +171,6 @@ def test_nearly_noiseless_rewards_give_the_best_arm():
     assert run(OdLinBai(200), problem, 3)["correct"].all()
 
 
-def test_replications_do_not_depend_on_their_block():
-    """Replications 3 and 4 alone are rows 3 and 4 of five."""
-    for policy in (Gse(60), Gse(60, allocation="g-optimal"), Gse(60, allocation="clusters"), OdLinBai(60)):
-        problem = sphere(6, 10, 4)
-        whole = run(policy, problem, 5)
-        metrics = {"arm": lambda _, recommended: recommended[:, 0].astype(float)}
-        part = simulate(policy, problem, Streams(0, problem.label, np.array([3, 4])), metrics=metrics)
-        np.testing.assert_array_equal(part["arm"], whole["arm"][3:])
-
-
 def test_the_order_of_the_arms_does_not_matter_as_written():
     """On arms that nobody can tell apart every arm is recommended equally often; as coded the last is favoured."""
     problem = LinearBandit("equal", np.eye(4), np.zeros(4), 1e-12)
@@ -222,7 +212,12 @@ def test_recommendation_is_valid_at_any_time():
 
 
 test_settings_out_of_range_are_refused = refused(
-    lambda settings: Gse(**settings),
+    lambda settings: Gse(**settings).start(Arms(np.eye(32)), Streams.first(1)),
+    ({"budget": 4}, r"GSE: budget must be .* at least 5 \(one pull in each of 5 stages\), got 4"),
+    (
+        {"budget": 40, "projection": "as_coded", "keeps_rewards": True},
+        "keeps_rewards needs projection 'span' or 'none'",
+    ),
     ({"budget": 0}, "GSE: budget must be a whole number of at least 1"),
     ({"budget": 10, "eta": 1}, "eta must be a whole number of at least 2, got 1"),
     ({"budget": 10, "model": "probit"}, "model must be one of linear, logistic, means, got 'probit'"),
@@ -231,12 +226,6 @@ test_settings_out_of_range_are_refused = refused(
     ({"budget": 10, "projection": "half"}, "projection must be one of span, as_coded, none, got 'half'"),
     ({"budget": 10, "ridge": 0.0}, "ridge must be positive, got 0.0"),
 )
-
-
-def test_a_budget_below_the_number_of_stages_is_refused():
-    """At the start, when the number of arms is known."""
-    with pytest.raises(ValueError, match=r"GSE: budget must be .* at least 5 \(one pull in each of 5 stages\), got 4"):
-        Gse(4).start(Arms(np.eye(32)), Streams.first(1))
 
 
 def test_ties_of_the_best_arm_and_zero_features():
@@ -307,8 +296,7 @@ def test_od_linbai_in_two_dimensions_is_one_design():
 
 def test_an_allocation_that_is_no_design_is_refused():
     """OD-LinBAI needs weights."""
-    with pytest.raises(ValueError, match=r"allocation must be one of g-optimal, .*got 'uniform'"):
-        OdLinBai(10, allocation="uniform")
+    refuses(lambda: OdLinBai(10, allocation="uniform"), r"allocation must be one of g-optimal, .*got 'uniform'")
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -417,8 +405,6 @@ def test_kept_rewards_are_those_of_all_stages():
             np.testing.assert_allclose(state.means[r][before[r]], (x @ theta)[before[r]], atol=1e-9)
             assert (state.means[r][~before[r]] == 0).all()
         first = False
-    with pytest.raises(ValueError, match="keeps_rewards needs projection 'span' or 'none', got 'as_coded'"):
-        Gse(40, projection="as_coded", keeps_rewards=True)
 
 
 @pytest.mark.parametrize("keeps_rewards", [False, True])

@@ -164,28 +164,6 @@ def test_arms_in_general_position_agree_with_the_naive_algorithm(drive):
 # Behaviour
 
 
-def test_one_replication_equals_its_row_among_twenty(drive):
-    """R = 1 is the same algorithm: same pulls, same answer."""
-    streams = Streams.first(20, seed=SEED, instance=EASY.label)
-    many = drive(LinGame(), EASY, streams)
-    for r in (0, 13):
-        one = drive(LinGame(), EASY, streams.take(np.array([r])))
-        assert one.pulls[0] == many.pulls[r]
-        np.testing.assert_array_equal(one.recommended[0], many.recommended[r])
-
-
-def test_features_of_each_replication_equal_separate_runs():
-    """Features of shape (R, K, N) are R problems side by side."""
-    rng = np.random.default_rng(12)
-    features, theta = rng.standard_normal((4, 4, 2)), rng.standard_normal((4, 2))
-    streams = Streams.first(4, seed=SEED, instance="own arms")
-    frame = rows(LinGame(), LinearBandit("own arms", features, theta, SIGMA), streams, max_pulls=2000)
-    for r in range(4):
-        alone = LinearBandit("own arms", features[r], theta[r], SIGMA)
-        expected = rows(LinGame(), alone, streams.take(np.array([r])), max_pulls=2000)
-        assert frame.iloc[[r]].reset_index(drop=True).equals(expected)
-
-
 def test_more_features_than_arms_are_reduced_to_their_span(drive):
     """A rotation into more dimensions changes nothing but rounding."""
     basis = np.linalg.qr(np.random.default_rng(0).standard_normal((7, 2)))[0].T
@@ -210,21 +188,6 @@ def test_taking_the_noise_for_twice_its_size_costs_pulls():
     right = rows(LinGame(), EASY, streams)["pulls"]
     wrong = rows(replace(LinGame(), noise_in_statistic=False), EASY, streams)["pulls"]
     assert stats.ttest_rel(np.log(right), np.log(wrong), alternative="less").pvalue < 1e-3
-
-
-def test_recommendation_is_valid_at_any_time():
-    """An arm before the first pull, after each round and after the end."""
-    policy, streams = LinGame(), Streams.first(5, seed=SEED, instance=EASY.label)
-    state, pulled = policy.start(EASY.arms, streams), np.zeros((5, 3), dtype=np.int64)
-    n_rounds = 0
-    while not policy.finished(state).all():
-        asked = policy.ask(state)
-        policy.tell(state, asked, EASY.rewards(asked, pulled, streams))
-        recommended = policy.recommend(state)
-        assert recommended.shape == (5, 1)
-        assert ((recommended >= 0) & (recommended < 3)).all()
-        n_rounds += 1
-    assert n_rounds > 5
 
 
 def test_failed_evaluations_teach_nothing():

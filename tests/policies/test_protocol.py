@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from every_policy import AT_THE_DOOR, CELLS, arms_for, rewards_of, rounds_of, started
-from refusals import refused
+from refusals import refused, refuses
 
 from bestarm import lin_ucb, m_lingape
 from bestarm.guards.protocol import EverythingFails, Guarded, GuardedState, NothingLearned, forget_asked, waiting
@@ -230,8 +230,7 @@ def test_what_is_searched_is_checked_before_the_start(policy):
     """An array, cells where arms are wanted or the other way round, and streams that are none."""
     other = CELLS if arms_for(policy) is not CELLS else Arms(np.eye(3))
     message = "searches Arms, got a Partition|searches the cells of a .*Partition, got Arms"
-    with pytest.raises(ValueError, match=message):
-        policy.start(other, Streams.first(1))
+    refuses(lambda: policy.start(other, Streams.first(1)), message)
     with pytest.raises(ValueError, match="searches Arms or the cells of a Partition, got ndarray; write Arms"):
         policy.start(np.eye(3), Streams.first(1))
     with pytest.raises(ValueError, match=r"streams must be Streams, got int; Streams.first\(1\) is one search"):
@@ -251,8 +250,7 @@ test_features_that_are_no_numbers_are_refused = refused(
 @pytest.mark.parametrize("n", [1.5, 2.0, "2", None, True])
 def test_a_number_of_replications_is_whole(n):
     """Not 1.5, which used to make two."""
-    with pytest.raises(ValueError, match="n_replications must be a whole number, got"):
-        Streams.first(n)
+    refuses(lambda: Streams.first(n), "n_replications must be a whole number, got")
 
 
 def failing(policy, state, most):

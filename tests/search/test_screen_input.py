@@ -11,6 +11,7 @@ import time
 
 import numpy as np
 import pytest
+from refusals import refuses
 from small_screen import SMALL, Lab, genes
 
 from bestarm.search import symbols
@@ -405,10 +406,8 @@ def test_wells_and_plates():
     assert wells_of(384)[-1] == "P24"
     assert places(97, 96)[-1] == (2, "A01")
     assert len(set(places(500, 96))) == 500
-    with pytest.raises(ValueError, match="all 96 wells are kept free"):
-        wells_of(96, wells_of(96))
-    with pytest.raises(ValueError, match="plate must be 96 or 384, got 24"):
-        wells_of(24)
+    refuses(lambda: wells_of(96, wells_of(96)), "all 96 wells are kept free")
+    refuses(lambda: wells_of(24), "plate must be 96 or 384, got 24")
 
 
 def test_settings_by_name():
@@ -417,5 +416,4 @@ def test_settings_by_name():
         "optimism": 0.1,
         "kernel": "rbf",
     }
-    with pytest.raises(ValueError, match="hidden"):
-        Choice("greedy", {"hidden": 3})
+    refuses(lambda: Choice("greedy", {"hidden": 3}), "hidden")

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from hills import hills, run
-from refusals import each_refused
+from refusals import each_refused, refuses
 
 from bestarm.interface import Arms, Ask
 from bestarm.policies.gaussian.batch_gp import ucb_dpp_sample
@@ -86,8 +86,7 @@ def test_without_botorch_one_line_says_what_to_do(monkeypatch):
     for module in [name for name in sys.modules if name.split(".")[0] == "botorch"]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "botorch", None)
-    with pytest.raises(ImportError, match="pip install botorch"):
-        POLICY.start(few().arms, Streams.first(3))
+    refuses(lambda: POLICY.start(few().arms, Streams.first(3)), "pip install botorch", ImportError)
 
 
 test_bad_input_is_refused = each_refused(

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from refusals import refused
+from refusals import refused, refuses
 from scipy import stats
 
 from bestarm.interface import Ask
@@ -119,12 +119,10 @@ def test_damaged_files_are_refused_in_one_line(tmp_path):
         read_automobile(write_cars(tmp_path / "words", [["1"] * 26, ["1"] * 13 + ["heavy"] + ["1"] * 12]))
     with pytest.raises(ValueError, match="a feature of car 1 is missing"):
         read_automobile(write_cars(tmp_path / "hole", [["1"] * 26, ["1"] * 13 + ["?"] + ["1"] * 12]))
-    with pytest.raises(ValueError, match="found something else"):
-        read_automobile(write_cars(tmp_path / "empty", []))
+    refuses(lambda: read_automobile(write_cars(tmp_path / "empty", [])), "found something else")
     with pytest.raises(ValueError, match="no column ambient"):
         read_electric_motor(write_cars(tmp_path / "motor", [[f"c{i}" for i in range(13)], ["1"] * 13]), "pm")
-    with pytest.raises(ValueError, match=r"target must be one of ambient.*got 'speed'"):
-        read_electric_motor(tmp_path / "motor", "speed")
+    refuses(lambda: read_electric_motor(tmp_path / "motor", "speed"), r"target must be one of ambient.*got 'speed'")
 
 
 test_settings_out_of_range_are_refused = refused(
