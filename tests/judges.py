@@ -55,7 +55,6 @@ class Bench:
 
     @property
     def x(self) -> np.ndarray:
-        """The features of the arms."""
         return self.problem.features.reshape(self.problem.features.shape[-2:])
 
     def pull(self, a: int, n: int = 1) -> float:

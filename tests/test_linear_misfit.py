@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from refusals import refuses
 from scipy import stats
 
 import bestarm
@@ -119,5 +120,4 @@ def test_what_cannot_be_judged_has_p_1():
     assert linear_misfit(x, [0, 1, 2], [1.0, 2.0, 3.0]).p_value == 1.0  # no replicate
     assert linear_misfit(x, [], []).arm == -1
     assert linear_misfit(x, [0, 0, 1, 1, 2, 2], [1.0, 1.0, 2.0, 2.0, 9.0, 9.0]).p_value == 1.0  # no noise
-    with pytest.raises(ValueError, match=r"arms must be rows of features, 0 to 2, got 0 to 3"):
-        linear_misfit(x, [0, 3], [1.0, 2.0])
+    refuses(lambda: linear_misfit(x, [0, 3], [1.0, 2.0]), r"arms must be rows of features, 0 to 2, got 0 to 3")

@@ -60,7 +60,6 @@ def test_committed_rows_are_cells_of_the_benchmark():
 
 
 def test_a_policy_without_all_even_instances_is_not_chosen():
-    """Another even instance of the same family is there."""
     more = [("classic", 2, *cell[2:]) for cell in CELLS if cell[:2] == ("classic", 0)]
     some = more + [cell for cell in CELLS if not (cell[2] == "steady" and cell[1] == 0 and cell[0] == "classic")]
     assert choice(ratios(rows(some)), ("classic", "random"))[0] == "slow"

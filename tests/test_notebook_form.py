@@ -40,7 +40,6 @@ NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:[.,]\d+)*(?:e-?\d+)?(?![\w])")
 
 
 def cells_of(path: Path) -> list[Cell]:
-    """Return the cells of a notebook, their sources as one text."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     return [cell | {"source": "".join(cell["source"])} for cell in cells]
 

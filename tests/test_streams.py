@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refuses
 from scipy import stats
 
 from bestarm.interface import Ask
@@ -109,5 +110,4 @@ def test_streams_do_not_depend_on_the_number_of_replications():
 
 
 def test_no_replication_is_refused():
-    with pytest.raises(ValueError, match="n_replications must be at least 1, got 0"):
-        Streams.first(0)
+    refuses(lambda: Streams.first(0), "n_replications must be at least 1, got 0")

@@ -5,11 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from every_policy import EVERY
+from every_policy import ARMS, EVERY, arms_for, rewards_of, rounds_of, started
+from refusals import refuses
 
 import bestarm
 from bestarm.interface import Arms, Ask, shared
 from bestarm.partition import Partition
+from bestarm.policies.batch_search import BatchSearch
 from bestarm.streams import Streams, uniform
 
 IN_STEP = pytest.mark.xfail(
@@ -23,6 +25,40 @@ def test_every_policy_of_the_library_passes(policy):
     """Rewards of a logistic model are 0 or 1."""
     logistic = getattr(policy, "model", None) == "logistic"
     bestarm.check_policy(policy, rewards=(lambda arms: arms % 2.0) if logistic else None)
+
+
+@pytest.mark.parametrize("policy", EVERY.values(), ids=EVERY)
+def test_a_recommendation_at_any_time_is_of_different_arms_disturbs_nothing_and_is_kept(policy):
+    """Before the first pull, between ask and tell and afterwards; batch searches hand out a view of their state."""
+    quiet, state = started(policy, 3), started(policy, 3)
+    handed = [policy.recommend(state)]
+    copies = [handed[0].copy()]
+    for asked in rounds_of(policy, quiet, 40):
+        same = policy.ask(state)
+        handed.append(policy.recommend(state))
+        np.testing.assert_array_equal(same, asked)
+        policy.tell(state, same, rewards_of(policy, same))
+        handed.append(policy.recommend(state))
+        copies += [one.copy() for one in handed[-2:]]
+    assert isinstance(policy, BatchSearch) or np.array_equal(handed, copies)
+    np.testing.assert_array_equal(policy.recommend(quiet), copies[-1])
+    assert (np.diff(np.sort(copies, axis=2), axis=2) > 0).all()
+
+
+@pytest.mark.parametrize("name", [name for name, p in EVERY.items() if arms_for(p) is ARMS and name != "PeaceWidth"])
+def test_arms_of_each_replication_are_searched_as_if_alone(name):
+    """PeaceWidth is left out: it names the draws behind its number of rounds by the place of a set of arms."""
+    policy, x = EVERY[name], np.random.default_rng(12).standard_normal((3, 12, 3)) / np.arange(1, 4)[:, None, None]
+    together = policy.start(Arms(x), Streams.first(3))
+    alone = [policy.start(Arms(x[r]), Streams.first(3).take(np.array([r]))) for r in range(3)]
+    for asked in rounds_of(policy, together, 40):
+        for r, state in enumerate(alone):
+            own = policy.ask(state)
+            assert asked.arms[r][asked.counts[r] > 0].tolist() == own.arms[own.counts > 0].tolist()
+            np.testing.assert_array_equal(asked.counts[r][asked.counts[r] > 0], own.counts[own.counts > 0])
+            policy.tell(state, own, rewards_of(policy, own))
+    for r, state in enumerate(alone):
+        np.testing.assert_array_equal(policy.recommend(state)[0], policy.recommend(together)[r])
 
 
 @dataclass
@@ -85,8 +121,7 @@ def test_a_policy_written_from_the_documentation_passes():
     while not search.finished:
         search.tell(search.ask().assign(reward=1.0))
     assert len(search.history) == 12
-    with pytest.raises(ValueError, match="epsilon-greedy searches Arms, got a Partition"):
-        bestarm.Search(Partition(), EpsilonGreedy())
+    refuses(lambda: bestarm.Search(Partition(), EpsilonGreedy()), "epsilon-greedy searches Arms, got a Partition")
 
 
 class Mutable(EpsilonGreedy):

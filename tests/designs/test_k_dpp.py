@@ -4,6 +4,7 @@ from math import comb, factorial
 
 import numpy as np
 import pytest
+from refusals import refused
 from scipy import stats
 
 from bestarm.designs.k_dpp import greedy_map
@@ -217,30 +218,25 @@ def test_the_whole_set():
         assert sorted(sample(some_kernel(5, 3), 5, Streams.first(1))[0].tolist()) == [0, 1, 2, 3, 4]
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda s: sample_exact(np.diag([1.0, -0.5, 2.0]), 1, s), "not positive semi-definite"),
-        (lambda s: sample_exact(np.array([[1.0, 2.0], [2.0, 1.0]]), 1, s), "smallest eigenvalue is -1"),
-        (lambda s: sample_chain(np.array([[1.0, 2.0], [2.0, 1.0]]), 2, s), "smallest eigenvalue is -1"),
-        (lambda s: sample_exact(np.ones((4, 4)), 2, s), "exceeds the rank of the kernel, 1"),
-        (lambda s: greedy_map(np.ones((4, 4)), 2), "only 1 points"),
-        (lambda s: subset_law(np.ones((4, 4)), 2), "exceeds the rank"),
-        (lambda s: sample_chain(np.eye(3), 4, s), "k must be a whole number from 1 to 3"),
-        (lambda s: sample_exact(np.eye(3), 0, s), "k must be"),
-        (lambda s: greedy_map(np.array([[1.0, 0.5], [0.1, 1.0]]), 1), "symmetric"),
-        (lambda s: greedy_map(np.full((2, 2), np.nan), 1), "finite"),
-        (lambda s: greedy_map(np.zeros((2, 3)), 1), "shape"),
-        (lambda s: sample_exact(np.zeros((3, 2, 2)), 1, s), "3 replications"),
-        (lambda s: sample_chain(np.eye(3), 2, s, "gibbs"), "chain must be one of"),
-        (lambda s: sample_chain(np.eye(3), 2, s, epsilon=2.0), "epsilon"),
-        (lambda s: sample_mixture(np.ones((1, 3)), 4, s), "k must be"),
-        (lambda s: subset_law(np.eye(200), 5), "to enumerate"),
-    ],
+test_bad_kernels_are_refused = refused(
+    lambda call: call(Streams.first(1)),
+    (lambda s: sample_exact(np.diag([1.0, -0.5, 2.0]), 1, s), "not positive semi-definite"),
+    (lambda s: sample_exact(np.array([[1.0, 2.0], [2.0, 1.0]]), 1, s), "smallest eigenvalue is -1"),
+    (lambda s: sample_chain(np.array([[1.0, 2.0], [2.0, 1.0]]), 2, s), "smallest eigenvalue is -1"),
+    (lambda s: sample_exact(np.ones((4, 4)), 2, s), "exceeds the rank of the kernel, 1"),
+    (lambda s: greedy_map(np.ones((4, 4)), 2), "only 1 points"),
+    (lambda s: subset_law(np.ones((4, 4)), 2), "exceeds the rank"),
+    (lambda s: sample_chain(np.eye(3), 4, s), "k must be a whole number from 1 to 3"),
+    (lambda s: sample_exact(np.eye(3), 0, s), "k must be"),
+    (lambda s: greedy_map(np.array([[1.0, 0.5], [0.1, 1.0]]), 1), "symmetric"),
+    (lambda s: greedy_map(np.full((2, 2), np.nan), 1), "finite"),
+    (lambda s: greedy_map(np.zeros((2, 3)), 1), "shape"),
+    (lambda s: sample_exact(np.zeros((3, 2, 2)), 1, s), "3 replications"),
+    (lambda s: sample_chain(np.eye(3), 2, s, "gibbs"), "chain must be one of"),
+    (lambda s: sample_chain(np.eye(3), 2, s, epsilon=2.0), "epsilon"),
+    (lambda s: sample_mixture(np.ones((1, 3)), 4, s), "k must be"),
+    (lambda s: subset_law(np.eye(200), 5), "to enumerate"),
 )
-def test_bad_kernels_are_refused(call, message):
-    with pytest.raises(ValueError, match=message):
-        call(Streams.first(1))
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from refusals import refuses
 
 from bestarm_lab import new_study as new_study_module
 from bestarm_lab.new_study import new_study
@@ -53,27 +54,21 @@ def test_a_study_in_the_checkout_adds_its_lines(tmp_path, monkeypatch):
     assert "dpp_bbo, toy]" in stages
     assert "src/bestarm_objectives, src/bestarm_studies/toy, results/toy]" in stages
     assert (tmp_path / "notebooks" / "toy" / "parameters.yaml").is_file()
-    with pytest.raises(ValueError, match="is there already; move it away"):
-        new_study("toy", None, known=[])
+    refuses(lambda: new_study("toy", None, known=[]), "is there already; move it away")
 
 
 @pytest.mark.parametrize("name", ["My Study", "1st", "", "../up"])
 def test_a_name_that_is_no_package_is_refused(tmp_path, name):
-    with pytest.raises(ValueError, match="a study's name is a word of small letters"):
-        new_study(name, tmp_path / "there", known=[])
+    refuses(lambda: new_study(name, tmp_path / "there", known=[]), "a study's name is a word of small letters")
 
 
 def test_a_keyword_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="'class' is a keyword of Python"):
-        new_study("class", tmp_path / "there", known=[])
+    refuses(lambda: new_study("class", tmp_path / "there", known=[]), "'class' is a keyword of Python")
 
 
 def test_a_taken_name_and_a_full_folder_are_refused(tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match="there is a study 'gse' already"):
-        new_study("gse", tmp_path / "there", known=["gse"])
+    refuses(lambda: new_study("gse", tmp_path / "there", known=["gse"]), "there is a study 'gse' already")
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(ValueError, match="is not empty; name a folder that is not there yet"):
-        new_study("toy", tmp_path, known=[])
+    refuses(lambda: new_study("toy", tmp_path, known=[]), "is not empty; name a folder that is not there yet")
     monkeypatch.setattr(new_study_module, "ROOT", tmp_path)
-    with pytest.raises(ValueError, match="is no checkout of bestarm; name a folder of its own by --at"):
-        new_study("toy", None, known=[])
+    refuses(lambda: new_study("toy", None, known=[]), "is no checkout of bestarm; name a folder of its own by --at")

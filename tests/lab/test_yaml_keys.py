@@ -1,6 +1,7 @@
 """Keys of YAML files: types, doubled keys, and slips in required ones."""
 
 import pytest
+from refusals import refuses
 
 from bestarm_lab.yaml_keys import YamlKeys, nearest, of_type, read_yaml
 
@@ -17,18 +18,15 @@ def test_a_key_that_is_given_twice_is_refused_with_its_line():
 def test_a_slip_in_a_required_key_names_it():
     with pytest.raises(ValueError, match=r"^here: unknown key 'fille'; the nearest right word is 'file'\.$"):
         YamlKeys("here", {"fille": 1}).take("file")
-    with pytest.raises(ValueError, match=r"^here: no file; there are: a\.$"):
-        YamlKeys("here", {"a": 1}).take("file")
-    with pytest.raises(ValueError, match=r"^here: expected keys with values, got \[1\]\.$"):
-        YamlKeys("here", [1])
+    refuses(lambda: YamlKeys("here", {"a": 1}).take("file"), r"^here: no file; there are: a\.$")
+    refuses(lambda: YamlKeys("here", [1]), r"^here: expected keys with values, got \[1\]\.$")
 
 
 @pytest.mark.parametrize(
     ("value", "kind"), [("1", float), (True, float), (1.5, int), (1, bool), (None, str), (1, dict)]
 )
 def test_values_of_another_type_are_refused(value, kind):
-    with pytest.raises(ValueError, match=r"^here: expected .*, got "):
-        of_type("here", value, kind)
+    refuses(lambda: of_type("here", value, kind), r"^here: expected .*, got ")
     assert of_type("here", 1, float) == 1
 
 

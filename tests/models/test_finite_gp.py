@@ -3,6 +3,7 @@
 import GPy
 import numpy as np
 import pytest
+from refusals import each_refused
 from scipy import stats
 
 from bestarm.interface import Arms, take_rows
@@ -207,19 +208,13 @@ def test_slice_samples_without_data_have_the_prior():
         assert stats.kstest(np.exp(samples[:, i]), stats.gamma(shape, scale=1 / rate).cdf).pvalue > 1e-3
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: FiniteGP.start(Arms(candidates()), 1, 1, noise=0.0), "noise must be positive"),
-        (lambda: FiniteGP.start(Arms(candidates()), 1, 1, lengthscale=(1.0, 2.0, 3.0)), "2 .one a feature"),
-        (lambda: FiniteGP.start(Arms(candidates()), 1, 1, constant=-1.0), "constant"),
-        (lambda: FiniteGP.start(Arms(candidates()), 1, 1).learn(np.zeros((1, 2), int), np.zeros((1, 2))), "room"),
-        (lambda: FiniteGP.start(Arms(candidates()), 1, 1).learn(np.zeros((1, 1), int), np.full((1, 1), np.inf)), "inf"),
-        (lambda: FiniteGP.start(Arms(candidates()), 1, 1).condition(np.zeros((1, 2), int)), "room"),
-        (lambda: GammaPriors(noise_bounds=(1.0, 0.1)), "bounds of noise"),
-        (lambda: GammaPriors(signal=(0.0, 1.0)), "shape and rate"),
-    ],
+test_bad_input_is_refused = each_refused(
+    (lambda: FiniteGP.start(Arms(candidates()), 1, 1, noise=0.0), "noise must be positive"),
+    (lambda: FiniteGP.start(Arms(candidates()), 1, 1, lengthscale=(1.0, 2.0, 3.0)), "2 .one a feature"),
+    (lambda: FiniteGP.start(Arms(candidates()), 1, 1, constant=-1.0), "constant"),
+    (lambda: FiniteGP.start(Arms(candidates()), 1, 1).learn(np.zeros((1, 2), int), np.zeros((1, 2))), "room"),
+    (lambda: FiniteGP.start(Arms(candidates()), 1, 1).learn(np.zeros((1, 1), int), np.full((1, 1), np.inf)), "inf"),
+    (lambda: FiniteGP.start(Arms(candidates()), 1, 1).condition(np.zeros((1, 2), int)), "room"),
+    (lambda: GammaPriors(noise_bounds=(1.0, 0.1)), "bounds of noise"),
+    (lambda: GammaPriors(signal=(0.0, 1.0)), "shape and rate"),
 )
-def test_bad_input_is_refused(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

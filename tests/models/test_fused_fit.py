@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from refusals import refuses
 from torch import Tensor
 from trained_alone import KEY, Path, assert_steps_within_rounding, steps_within_rounding
 
@@ -274,8 +275,7 @@ def test_the_exponential_is_the_exponential():
 def test_bad_input_is_refused(change, said):
     data, networks = ragged_data(3)
     values = {name: getattr(data, name) for name in FitData.__dataclass_fields__} | change
-    with pytest.raises(ValueError, match=said):
-        fit_fused(Training((10, 5), 5), FitData(**values), np.zeros(19), KEY, networks)
+    refuses(lambda: fit_fused(Training((10, 5), 5), FitData(**values), np.zeros(19), KEY, networks), said)
 
 
 def test_vectors_that_no_tile_is_made_for_are_refused():

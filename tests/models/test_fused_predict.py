@@ -5,6 +5,7 @@ import logging
 import numpy as np
 import pytest
 import torch
+from refusals import refuses
 from trained_alone import assert_outputs_within_rounding
 
 from bestarm.models import fused_fit, fused_predict
@@ -80,13 +81,11 @@ def test_where_the_kernel_cannot_run_torch_does(monkeypatch, caplog):
 )
 def test_parameters_of_other_networks_are_refused(hidden, rows, said):
     data, parameters = some_networks(3, (10, 5), 4, 70, 2)
-    with pytest.raises(ValueError, match=said):
-        predict_fused(Training(hidden), data, parameters[:rows])
+    refuses(lambda: predict_fused(Training(hidden), data, parameters[:rows]), said)
 
 
 @pytest.mark.parametrize(("name", "values"), [("feature_set", [0, 2, 0, 0]), ("row", [0, 1, 2, 4])])
 def test_rows_and_sets_that_do_not_exist_are_refused(name, values):
     data, parameters = some_networks(3, (10, 5), 4, 70, 2)
     getattr(data, name)[:] = values
-    with pytest.raises(ValueError, match=f"{name} must be from 0 to"):
-        predict_fused(Training((10, 5)), data, parameters)
+    refuses(lambda: predict_fused(Training((10, 5)), data, parameters), f"{name} must be from 0 to")

@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 import torch
+from refusals import refused, refuses
 from scipy import stats
 from torch import Tensor
 from trained_alone import KEY, Path, assert_outputs_within_rounding, assert_steps_within_rounding
@@ -273,31 +274,25 @@ def test_predictions_of_one_and_of_many_feature_sets(n_sets):
     assert_outputs_within_rounding(training, data, parameters, predict(training, data, parameters))
 
 
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"steps": 0}, "steps and minibatch must be at least 1, got 0"),
-        ({"minibatch": 0}, "steps and minibatch"),
-        ({"learning_rate": 0.0}, "learning_rate must be positive and finite"),
-        ({"learning_rate": np.nan}, "learning_rate must be positive and finite"),
-        ({"learning_rate": np.inf}, "learning_rate must be positive and finite"),
-        ({"objective": "max"}, "objective must be one of avg, sum, hinge, softmax, got 'max'"),
-        ({"pool_minibatch": 0}, "pool_minibatch must be at least 1"),
-        ({"steps": np.nan}, "steps"),
-        ({"steps": 10.5}, "steps"),
-        ({"minibatch": np.nan}, "minibatch"),
-        ({"hidden": (10, 0)}, "every layer needs at least 1 unit"),
-    ],
+test_bad_settings = refused(
+    lambda settings: Training(**settings),
+    ({"steps": 0}, "steps and minibatch must be at least 1, got 0"),
+    ({"minibatch": 0}, "steps and minibatch"),
+    ({"learning_rate": 0.0}, "learning_rate must be positive and finite"),
+    ({"learning_rate": np.nan}, "learning_rate must be positive and finite"),
+    ({"learning_rate": np.inf}, "learning_rate must be positive and finite"),
+    ({"objective": "max"}, "objective must be one of avg, sum, hinge, softmax, got 'max'"),
+    ({"pool_minibatch": 0}, "pool_minibatch must be at least 1"),
+    ({"steps": np.nan}, "steps"),
+    ({"steps": 10.5}, "steps"),
+    ({"minibatch": np.nan}, "minibatch"),
+    ({"hidden": (10, 0)}, "every layer needs at least 1 unit"),
 )
-def test_bad_settings(settings, words):
-    with pytest.raises(ValueError, match=words):
-        Training(**settings)
 
 
 def test_a_device_that_is_not_there(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(ValueError, match="Torch finds no GPU here; set device to 'cpu'"):
-        Training(device="cuda")
+    refuses(lambda: Training(device="cuda"), "Torch finds no GPU here; set device to 'cpu'")
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="Torch finds no GPU here to fit networks on")
@@ -326,15 +321,12 @@ def test_tiny_numbers_are_back_after_a_fit_that_failed(monkeypatch):
         raise RuntimeError("no memory")
 
     monkeypatch.setattr(mlp_fit, "_fit_group", fail)
-    with pytest.raises(RuntimeError, match="no memory"):
-        fit_networks(Training((), steps=1), data, np.zeros(8), KEY, networks)
+    refuses(lambda: fit_networks(Training((), steps=1), data, np.zeros(8), KEY, networks), "no memory", RuntimeError)
     assert float(torch.tensor(1e-40) * 1.0) > 0.0
 
 
 def test_bad_networks():
     data, networks = ragged()
     data.n_observed[1] = 0
-    with pytest.raises(ValueError, match="at least one observation"):
-        fit_networks(Training((), steps=1), data, np.zeros(8), KEY, networks)
-    with pytest.raises(ValueError, match="every layer needs at least 1 unit"):
-        Mlp(3, (10, 0))
+    refuses(lambda: fit_networks(Training((), steps=1), data, np.zeros(8), KEY, networks), "at least one observation")
+    refuses(lambda: Mlp(3, (10, 0)), "every layer needs at least 1 unit")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refuses
 from scipy.integrate import solve_ivp
 
 from bestarm_objectives.walker.mechanics import (
@@ -133,8 +134,7 @@ def test_speeds_and_failures():
     assert walk(A, max_seconds=2.0).outcome == OUT_OF_TIME
     assert walk(np.full(8, 1e200)).outcome == FAILED
     assert walking_speeds(np.full((1, 8), 1e200))[0] == 0
-    with pytest.raises(ValueError, match="eight finite coefficients"):
-        walk(np.full(8, np.nan))
+    refuses(lambda: walk(np.full(8, np.nan)), "eight finite coefficients")
 
 
 def test_most_of_the_cube_walks():

@@ -122,7 +122,6 @@ class Damaged(Rows):
     damage: str = ""
 
     def read(self, name):
-        """Return a table with the damage."""
         table = super().read(name).copy()
         if self.damage == "words" and "verdict" in table:
             table["verdict"] = table["verdict"].replace({"confirmed": "refuted", "refuted": "confirmed"})

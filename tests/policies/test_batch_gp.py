@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hills import hills, run
+from refusals import each_refused
 from scipy import integrate, stats
 
 from bestarm.designs.k_dpp import greedy_map
@@ -55,7 +56,6 @@ BATCH, ROUNDS = 4, 3
 
 
 def policies(batch: int = BATCH, rounds: int = ROUNDS, **settings) -> list[BatchGP]:
-    """Return one of each kind."""
     s = {"model": KNOWN} | settings
     return [
         gp_bucb(batch, rounds, **s),
@@ -451,28 +451,21 @@ def test_ties_are_broken_at_random():
     assert len(set(arms[:, 0].tolist())) > 15
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: BatchGP("x", 0, 3), "batch"),
-        (lambda: BatchGP("x", 3, 3, rule="dpp"), "rule must be Hallucinate, KDpp, Penalty, Draws or Anywhere"),
-        (lambda: UpperBound(delta=1.0), "delta"),
-        (lambda: UpperBound(beta_scale=0.0), "beta_scale"),
-        (lambda: Penalty(-1.0), "width"),
-        (lambda: EstimatedMaximum("EST"), "estimate"),
-        (lambda: Hallucinate(EstimatedMaximum(), by_evaluations=False), "by_evaluations is about t of UpperBound"),
-        (lambda: GPModel(fit="ml"), "fit must be one of"),
-        (lambda: GPModel(growth=0.5), "growth"),
-        (lambda: GPModel(samples=0), "samples"),
-        (
-            lambda: after(BatchGP("random", 2, 2, Anywhere(), GPModel.frozen((1.0, 1.0, 1.0), 1.0, 0.1)), 1),
-            "lengthscale",
-        ),
-        (lambda: after(BatchGP("random", 2, 2, Anywhere(), GPModel((0.5, 0.5), ard=False)), 1), "ard"),
-        (lambda: after(BatchGP("x", 3, 3, KDpp(sampler=ExactMap()), KNOWN), 2, hills(2, 500)), "too large"),
-    ],
+test_bad_input_is_refused = each_refused(
+    (lambda: BatchGP("x", 0, 3), "batch"),
+    (lambda: BatchGP("x", 3, 3, rule="dpp"), "rule must be Hallucinate, KDpp, Penalty, Draws or Anywhere"),
+    (lambda: UpperBound(delta=1.0), "delta"),
+    (lambda: UpperBound(beta_scale=0.0), "beta_scale"),
+    (lambda: Penalty(-1.0), "width"),
+    (lambda: EstimatedMaximum("EST"), "estimate"),
+    (lambda: Hallucinate(EstimatedMaximum(), by_evaluations=False), "by_evaluations is about t of UpperBound"),
+    (lambda: GPModel(fit="ml"), "fit must be one of"),
+    (lambda: GPModel(growth=0.5), "growth"),
+    (lambda: GPModel(samples=0), "samples"),
+    (
+        lambda: after(BatchGP("random", 2, 2, Anywhere(), GPModel.frozen((1.0, 1.0, 1.0), 1.0, 0.1)), 1),
+        "lengthscale",
+    ),
+    (lambda: after(BatchGP("random", 2, 2, Anywhere(), GPModel((0.5, 0.5), ard=False)), 1), "ard"),
+    (lambda: after(BatchGP("x", 3, 3, KDpp(sampler=ExactMap()), KNOWN), 2, hills(2, 500)), "too large"),
 )
-def test_bad_input_is_refused(call, message):
-    """Each error names the setting."""
-    with pytest.raises(ValueError, match=message):
-        call()

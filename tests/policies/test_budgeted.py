@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from judges import BernoulliBandit, same_runs
+from refusals import each_refused, refuses
 from scipy import stats
 
 from bestarm.designs.l1_design import l1_design
 from bestarm.designs.l1_pairs import nonnegative_design
-from bestarm.interface import Arms, Ask, take_rows
+from bestarm.interface import Arms, Ask
 from bestarm.policies.linear.bayes_gap import BayesGap
 from bestarm.policies.linear.budgeted import Budgeted, explicit_radius, lingape, lingape_greedy
 from bestarm.policies.linear.fixed_budget import largest, most_pulled
@@ -37,7 +38,6 @@ class Relabelled:
 
     @property
     def arms(self) -> Arms:
-        """The arms in their new order."""
         return Arms(self.inner.features[..., self.order, :])
 
     def rewards(self, asked, pulled, streams):
@@ -56,7 +56,6 @@ def instance(seed: int = 3, n_arms: int = 6, n_features: int = 3, kind: type = L
 
 
 def rows(policy, problem, streams, **options):
-    """Return the final rows of a simulation."""
     return simulate(policy, problem, streams, metrics={"correct": correct}, **options)
 
 
@@ -76,7 +75,6 @@ each_policy = pytest.mark.parametrize("name", EVERY_POLICY)
 
 
 def problem_for(name: str, seed: int = 3, **shape) -> LinearBandit:
-    """Return a problem with the rewards that a policy models."""
     return instance(seed, kind=BernoulliBandit if "GLM" in name else LinearBandit, **shape)
 
 
@@ -128,11 +126,9 @@ def test_every_budget_is_spent_to_the_last_pull(name):
 @each_policy
 @pytest.mark.parametrize("budget", [0, -3])
 def test_impossible_budgets_are_refused(name, budget):
-    """In one sentence with the budget and the remedy."""
     with pytest.raises(ValueError, match=rf"budget must be a whole number of at least 1 .* got {budget}; raise it"):
         EVERY_POLICY[name](budget)
-    with pytest.raises(ValueError, match=r"budget must be a whole number, got 7\.5; give such an int"):
-        EVERY_POLICY[name](7.5)
+    refuses(lambda: EVERY_POLICY[name](7.5), r"budget must be a whole number, got 7\.5; give such an int")
 
 
 @pytest.mark.parametrize("name", sorted(PASS_FIRST))
@@ -140,47 +136,6 @@ def test_budgets_below_the_first_pass_are_refused(name):
     """Where every arm is pulled once first, the budget must reach for it."""
     with pytest.raises(ValueError, match=r"at least 6 \(one pull of every arm\), got 5"):
         EVERY_POLICY[name](5).start(problem_for(name).arms, Streams.first(2, seed=SEED))
-
-
-@each_policy
-def test_replications_side_by_side_are_each_replication_alone(drive, name):
-    """Same pulls, same answer; features shared, and one set for each replication."""
-    rng = np.random.default_rng(5)
-    shared, streams = problem_for(name), Streams.first(6, seed=SEED, instance="alone")
-    features, theta = rng.standard_normal((6, 6, 3)), rng.standard_normal((6, 3))
-    own = type(shared)("own arms", features, theta, SIGMA)
-    policy = EVERY_POLICY[name](30)
-    for problem, alone in (
-        (shared, lambda r: shared),
-        (own, lambda r: type(shared)("own arms", features[r], theta[r], SIGMA)),
-    ):
-        many = drive(policy, problem, streams)
-        for r in (0, 4):
-            one = drive(policy, alone(r), streams.take(np.array([r])))
-            assert one.pulls[0] == many.pulls[r]
-            np.testing.assert_array_equal(one.recommended[0], many.recommended[r])
-
-
-@each_policy
-def test_dropping_replications_midway_changes_nothing_for_the_others(drive, name):
-    """The state can be cut to some rows between two rounds, in any order."""
-    problem, streams = problem_for(name), Streams.first(8, seed=SEED, instance="compaction")
-    policy, kept = EVERY_POLICY[name](26), np.array([6, 1, 3])
-    whole = drive(policy, problem, streams)
-    state, pulled = policy.start(problem.arms, streams), np.zeros((8, 6), dtype=np.int64)
-    history = [[] for _ in kept]
-    for n_rounds in range(100):
-        asked = policy.ask(state)
-        if n_rounds == 4:
-            state, streams, pulled = take_rows(state, kept), streams.take(kept), pulled[kept]
-            asked = Ask(asked.arms[kept], asked.counts[kept])
-        if policy.finished(state).all():
-            break
-        for place, r in enumerate(range(len(kept)) if n_rounds >= 4 else kept):
-            history[place] += np.repeat(asked.arms[r], asked.counts[r]).tolist()
-        policy.tell(state, asked, problem.rewards(asked, pulled, streams))
-    assert history == [whole.pulls[r] for r in kept]
-    np.testing.assert_array_equal(policy.recommend(state), whole.recommended[kept])
 
 
 @each_policy
@@ -265,20 +220,6 @@ def test_the_best_arm_of_an_easy_problem_is_found(name):
     problem = kind("easy", features, scale * theta, 0.3)
     frame = rows(EVERY_POLICY[name](150), problem, Streams.first(100, seed=SEED, instance="easy"))
     assert frame["correct"].mean() >= 0.95
-
-
-@each_policy
-def test_the_recommendation_is_valid_at_any_time(name):
-    """Before the first pull, after every round, after the end."""
-    problem, policy = problem_for(name), EVERY_POLICY[name](12)
-    streams = Streams.first(4, seed=SEED, instance="anytime")
-    state, pulled = policy.start(problem.arms, streams), np.zeros((4, 6), dtype=np.int64)
-    for _ in range(15):
-        recommended = policy.recommend(state)
-        assert recommended.shape == (4, 1)
-        assert ((recommended >= 0) & (recommended < 6)).all()
-        asked = policy.ask(state)
-        policy.tell(state, asked, problem.rewards(asked, pulled, streams))
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -431,16 +372,9 @@ def test_a_rule_without_a_first_pass_takes_any_budget(drive):
     assert [len(p) for p in run.pulls] == [1, 1, 1]
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Budgeted(Lucb(1), 20, radius="determinant"), "needs features"),
-        (lambda: Budgeted(MLinGape(1), 20, radius="widest"), "radius must be one of own, determinant, explicit"),
-        (lambda: Budgeted(MLinGape(1), 20, coded_radius=True), "deviation of radius 'explicit'"),
-        (lambda: lingape(20, delta=1.5), r"delta must lie in \(0, 1\)"),
-    ],
+test_bad_settings_of_lingape_are_refused = each_refused(
+    (lambda: Budgeted(Lucb(1), 20, radius="determinant"), "needs features"),
+    (lambda: Budgeted(MLinGape(1), 20, radius="widest"), "radius must be one of own, determinant, explicit"),
+    (lambda: Budgeted(MLinGape(1), 20, coded_radius=True), "deviation of radius 'explicit'"),
+    (lambda: lingape(20, delta=1.5), r"delta must lie in \(0, 1\)"),
 )
-def test_bad_settings_of_lingape_are_refused(make, message):
-    """With the value, the rule and the remedy."""
-    with pytest.raises(ValueError, match=message):
-        make()

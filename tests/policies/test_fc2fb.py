@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 import bestarm
 from bestarm.interface import Arms
@@ -79,8 +80,7 @@ def test_what_has_no_risk_is_refused_in_one_line():
         with pytest.raises(ValueError, match=words) as caught:
             bestarm.fc2fb(policy, 100)
         assert "take m_lingape or lingifa" in str(caught.value)
-    with pytest.raises(ValueError, match=r"delta0 must lie in \(0, 1/2\], got 0.9"):
-        Fc2fb(MLinGape(2), 100, delta0=0.9)
+    refuses(lambda: Fc2fb(MLinGape(2), 100, delta0=0.9), r"delta0 must lie in \(0, 1/2\], got 0.9")
     with pytest.raises(ValueError, match=r"budget must be at least twice the base, got 100 and a base of 60"):
         Fc2fb(MLinGape(2), 100, base=60).start(EASY.arms, Streams.first(1))
     with pytest.raises(ValueError, match=r"each of 4 stages must hold the 5 pulls of the first request, got a budget"):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from judges import Bench, BernoulliBandit, same_runs
+from refusals import refused, refuses
 
 from bestarm.designs.allocation import DESIGNS, AllocationRule
 from bestarm.interface import Arms
@@ -164,21 +165,10 @@ def test_more_budget_less_error_and_the_bound_holds():
 
 
 def test_nearly_noiseless_rewards_give_the_best_arm():
-    """Every allocation and both models."""
     problem = sphere(5, 16, 4, sigma=1e-6)
     for allocation in ALLOCATIONS:
         assert run(Gse(200, allocation=allocation), problem, 3)["correct"].all()
     assert run(OdLinBai(200), problem, 3)["correct"].all()
-
-
-def test_replications_do_not_depend_on_their_block():
-    """Replications 3 and 4 alone are rows 3 and 4 of five."""
-    for policy in (Gse(60), Gse(60, allocation="g-optimal"), Gse(60, allocation="clusters"), OdLinBai(60)):
-        problem = sphere(6, 10, 4)
-        whole = run(policy, problem, 5)
-        metrics = {"arm": lambda _, recommended: recommended[:, 0].astype(float)}
-        part = simulate(policy, problem, Streams(0, problem.label, np.array([3, 4])), metrics=metrics)
-        np.testing.assert_array_equal(part["arm"], whole["arm"][3:])
 
 
 def test_the_order_of_the_arms_does_not_matter_as_written():
@@ -221,28 +211,21 @@ def test_recommendation_is_valid_at_any_time():
     assert (policy.recommend(state) == 3).all()
 
 
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"budget": 0}, "GSE: budget must be a whole number of at least 1"),
-        ({"budget": 10, "eta": 1}, "eta must be a whole number of at least 2, got 1"),
-        ({"budget": 10, "model": "probit"}, "model must be one of linear, logistic, means, got 'probit'"),
-        ({"budget": 10, "allocation": "best"}, "allocation must be one of uniform.*got 'best'"),
-        ({"budget": 10, "rounding": "floor"}, "rounding must be one of apportionment.*got 'floor'"),
-        ({"budget": 10, "projection": "half"}, "projection must be one of span, as_coded, none, got 'half'"),
-        ({"budget": 10, "ridge": 0.0}, "ridge must be positive, got 0.0"),
-    ],
+test_settings_out_of_range_are_refused = refused(
+    lambda settings: Gse(**settings).start(Arms(np.eye(32)), Streams.first(1)),
+    ({"budget": 4}, r"GSE: budget must be .* at least 5 \(one pull in each of 5 stages\), got 4"),
+    (
+        {"budget": 40, "projection": "as_coded", "keeps_rewards": True},
+        "keeps_rewards needs projection 'span' or 'none'",
+    ),
+    ({"budget": 0}, "GSE: budget must be a whole number of at least 1"),
+    ({"budget": 10, "eta": 1}, "eta must be a whole number of at least 2, got 1"),
+    ({"budget": 10, "model": "probit"}, "model must be one of linear, logistic, means, got 'probit'"),
+    ({"budget": 10, "allocation": "best"}, "allocation must be one of uniform.*got 'best'"),
+    ({"budget": 10, "rounding": "floor"}, "rounding must be one of apportionment.*got 'floor'"),
+    ({"budget": 10, "projection": "half"}, "projection must be one of span, as_coded, none, got 'half'"),
+    ({"budget": 10, "ridge": 0.0}, "ridge must be positive, got 0.0"),
 )
-def test_settings_out_of_range_are_refused(settings, words):
-    """The value, the rule, the remedy."""
-    with pytest.raises(ValueError, match=words):
-        Gse(**settings)
-
-
-def test_a_budget_below_the_number_of_stages_is_refused():
-    """At the start, when the number of arms is known."""
-    with pytest.raises(ValueError, match=r"GSE: budget must be .* at least 5 \(one pull in each of 5 stages\), got 4"):
-        Gse(4).start(Arms(np.eye(32)), Streams.first(1))
 
 
 def test_ties_of_the_best_arm_and_zero_features():
@@ -295,7 +278,6 @@ def test_od_linbai_never_overspends(n_arms, d, budget, exact, allocation, seed):
 
 
 def test_od_linbai_without_budget_for_a_stage_recommends_at_random():
-    """No pull is asked for."""
     rows = run(OdLinBai(20), sphere(0, 60, 10), 400)
     assert (rows["pulls"] == 0).all()
     assert rows["arm"].nunique() > 50
@@ -314,8 +296,7 @@ def test_od_linbai_in_two_dimensions_is_one_design():
 
 def test_an_allocation_that_is_no_design_is_refused():
     """OD-LinBAI needs weights."""
-    with pytest.raises(ValueError, match=r"allocation must be one of g-optimal, .*got 'uniform'"):
-        OdLinBai(10, allocation="uniform")
+    refuses(lambda: OdLinBai(10, allocation="uniform"), r"allocation must be one of g-optimal, .*got 'uniform'")
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -424,8 +405,6 @@ def test_kept_rewards_are_those_of_all_stages():
             np.testing.assert_allclose(state.means[r][before[r]], (x @ theta)[before[r]], atol=1e-9)
             assert (state.means[r][~before[r]] == 0).all()
         first = False
-    with pytest.raises(ValueError, match="keeps_rewards needs projection 'span' or 'none', got 'as_coded'"):
-        Gse(40, projection="as_coded", keeps_rewards=True)
 
 
 @pytest.mark.parametrize("keeps_rewards", [False, True])

@@ -77,7 +77,6 @@ def constructors() -> Iterator[str]:
 
 
 def settings() -> list[tuple[str, str]]:
-    """Return every constructor with each of its settings."""
     return [
         (name, setting)
         for name in constructors()
@@ -94,7 +93,6 @@ def made(name: str, changes: dict[str, Any]) -> Any:
 
 
 def others(name: str, setting: str) -> list[Any]:
-    """Return other values of a setting."""
     maker = getattr(bestarm, name)
     default = inspect.signature(maker).parameters[setting].default
     if isinstance(default, bool):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refuses
 from scipy.optimize import lsq_linear
 
 from bestarm.interface import Ask
@@ -172,10 +173,8 @@ def test_recorded_runs_are_met(level, runs):
 
 
 def test_refusals_name_value_and_rule():
-    with pytest.raises(ValueError, match=r"level must be at least 0, got -1"):
-        MisLid(1, -1.0)
-    with pytest.raises(ValueError, match=r"delta must lie in \(0, 1\), got 2"):
-        MisLid(1, 0.1, delta=2.0)
+    refuses(lambda: MisLid(1, -1.0), r"level must be at least 0, got -1")
+    refuses(lambda: MisLid(1, 0.1, delta=2.0), r"delta must lie in \(0, 1\), got 2")
     with pytest.raises(ValueError, match=r"n_best must be smaller than the number of arms 3, got 3"):
         MisLid(3, 0.1).start(MisspecifiedBandit("r", np.eye(3), np.zeros(3)).arms, Streams.first(1))
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import each_refused
 from scipy.special import ndtr
 
 import bestarm
@@ -27,7 +28,6 @@ EACH = pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
 
 
 def told(policy, places, n=1):
-    """Return a state that knows some arms."""
     state = policy.start(Arms(X), Streams.first(n))
     arms = np.tile(np.asarray(places)[None], (n, 1))
     policy.tell(state, Ask(arms, np.ones_like(arms)), F[arms])
@@ -83,7 +83,6 @@ def test_hits_are_the_largest_probabilities():
 
 
 def test_neighbours_are_weighted_by_their_distance():
-    """Against the plain loop."""
     policy, state = POLICIES["neighbours"], told(POLICIES["neighbours"], range(20))
     mean, _ = policy.predicted(state)
     for a in (30, 59):
@@ -103,17 +102,11 @@ def test_what_is_pending_is_not_chosen(policy):
     assert not set(policy.ask(state).arms[0]) & set(first)
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: GaussianBatches("x", 0, 1), "batch must be a whole number of at least 1, got 0"),
-        (lambda: GaussianBatches("x", 1, 1, score_by="luck"), "score_by must be one of bound, hits, got 'luck'"),
-        (lambda: GaussianBatches("x", 1, 1, beta=-1.0), "beta must be at least 0, got -1.0"),
-        (lambda: GaussianBatches("x", 1, 1, share=1.0), "share must be between 0 and 1, got 1.0"),
-        (lambda: NeighbourBatches("x", 1, 1, neighbours=0), "neighbours must be a whole number of at least 1"),
-        (lambda: ForestBatches("x", 1, 1, least=1), "least must be a whole number of at least 2"),
-    ],
+test_settings_that_are_refused = each_refused(
+    (lambda: GaussianBatches("x", 0, 1), "batch must be a whole number of at least 1, got 0"),
+    (lambda: GaussianBatches("x", 1, 1, score_by="luck"), "score_by must be one of bound, hits, got 'luck'"),
+    (lambda: GaussianBatches("x", 1, 1, beta=-1.0), "beta must be at least 0, got -1.0"),
+    (lambda: GaussianBatches("x", 1, 1, share=1.0), "share must be between 0 and 1, got 1.0"),
+    (lambda: NeighbourBatches("x", 1, 1, neighbours=0), "neighbours must be a whole number of at least 1"),
+    (lambda: ForestBatches("x", 1, 1, least=1), "least must be a whole number of at least 2"),
 )
-def test_settings_that_are_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import each_refused
 from scipy import optimize, stats
 
 import bestarm
@@ -21,7 +22,6 @@ from bestarm_lab.metrics import correct
 
 KEY = np.uint64(11)
 SOARE = soare_instance()
-MEANS = tuple(0.5 + 0.4 * np.sin(1.7 * np.arange(12)))
 
 
 def problem(seed: int, n_arms: int = 9, d: int = 4, sigma: float = 0.5) -> LinearBandit:
@@ -238,20 +238,9 @@ def test_rows_are_solved_once_for_each_kind():
             np.testing.assert_array_equal(together[0][r], alone[0][0])
 
 
-@pytest.mark.parametrize(
-    "policy",
-    [
-        PeaceAllArms(80),
-        P1Rage(80),
-        StaticGOptimal(80),
-        OracleAllocation(80, MEANS),
-        bestarm.gse_lin_all_rewards(80),
-        bestarm.peace_live_arms(80),
-    ],
-    ids=lambda policy: policy.label,
-)
-def test_policies_keep_their_contract(policy):
-    bestarm.check_policy(policy)
+@pytest.mark.parametrize("make", [bestarm.gse_lin_all_rewards, bestarm.peace_live_arms])
+def test_policies_keep_their_contract(make):
+    bestarm.check_policy(make(80))
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -288,35 +277,28 @@ def test_od_linbai_on_soares_instance_is_what_its_last_stage_can_tell(budget):
 # Bad input
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda: PeaceAllArms(0), "Peace: budget must be a whole number of at least 1"),
-        (
-            lambda: P1Rage(2).start(SOARE.arms, Streams.first(1)),
-            r"P1-RAGE: budget .* at least 5 \(one pull in each of 5",
-        ),
-        (lambda: PeaceAllArms(4).start(SOARE.arms, Streams.first(1)), r"Peace: .* at least 5 \(one pull in each of 5"),
-        (
-            lambda: StaticGOptimal(8).start(SOARE.arms, Streams.first(1)),
-            r"of the \d+ arms of its design\), got 8; raise",
-        ),
-        (lambda: OracleAllocation(9, ()), "oracle: means must be the true mean of each arm"),
-        (lambda: OracleAllocation(9, None), "take static_g_optimal where they are unknown"),
-        (lambda: OracleAllocation(9, (1.0, np.nan)), "means must be the true mean of each arm, finite"),
-        (lambda: OracleAllocation(9, (1.0, 1.0)), "means must differ, got 1 for all arms"),
-        (
-            lambda: OracleAllocation(99, (1.0, 0.0)).start(SOARE.arms, Streams.first(1)),
-            r"shape \(11,\) .* got \(1, 2\)",
-        ),
-        (lambda: soare_instance(1), "n_features must be a whole number of at least 2, got 1"),
-        (lambda: soare_instance(10, 2.0), r"omega must lie in \(0, pi/2\), got 2\.0"),
-    ],
+test_bad_input_is_refused_in_one_line = each_refused(
+    (lambda: PeaceAllArms(0), "Peace: budget must be a whole number of at least 1"),
+    (
+        lambda: P1Rage(2).start(SOARE.arms, Streams.first(1)),
+        r"P1-RAGE: budget .* at least 5 \(one pull in each of 5",
+    ),
+    (lambda: PeaceAllArms(4).start(SOARE.arms, Streams.first(1)), r"Peace: .* at least 5 \(one pull in each of 5"),
+    (
+        lambda: StaticGOptimal(8).start(SOARE.arms, Streams.first(1)),
+        r"of the \d+ arms of its design\), got 8; raise",
+    ),
+    (lambda: OracleAllocation(9, ()), "oracle: means must be the true mean of each arm"),
+    (lambda: OracleAllocation(9, None), "take static_g_optimal where they are unknown"),
+    (lambda: OracleAllocation(9, (1.0, np.nan)), "means must be the true mean of each arm, finite"),
+    (lambda: OracleAllocation(9, (1.0, 1.0)), "means must differ, got 1 for all arms"),
+    (
+        lambda: OracleAllocation(99, (1.0, 0.0)).start(SOARE.arms, Streams.first(1)),
+        r"shape \(11,\) .* got \(1, 2\)",
+    ),
+    (lambda: soare_instance(1), "n_features must be a whole number of at least 2, got 1"),
+    (lambda: soare_instance(10, 2.0), r"omega must lie in \(0, pi/2\), got 2\.0"),
 )
-def test_bad_input_is_refused_in_one_line(make, words):
-    with pytest.raises(ValueError, match=words) as caught:
-        make()
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("policy", [PeaceAllArms(80), P1Rage(80), StaticGOptimal(80)], ids=lambda p: p.label)

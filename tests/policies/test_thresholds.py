@@ -64,6 +64,5 @@ def test_thresholds_grow_with_time_and_with_confidence(name):
 
 
 def test_unknown_threshold_is_refused():
-    """The message lists the names there are."""
     with pytest.raises(ValueError, match="threshold must be one of heuristic, eq2, lucb1, got 'eq3'"):
         make_threshold("eq3", Arms.unstructured(3), delta=0.05, sigma=0.5, regulariser=1.0, norm_bound=1.0)

@@ -8,6 +8,7 @@ import statsmodels.api as sm
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from judges import Bench, BernoulliBandit, settings_of
+from refusals import refused
 from scipy import stats
 from scipy.special import expit, logit
 
@@ -22,7 +23,6 @@ SEED = 20261120
 
 
 def instance(seed: int, n_arms: int, n_features: int, scale: float = 1.0) -> BernoulliBandit:
-    """Return arms in general position."""
     rng = np.random.default_rng(seed)
     features = scale * rng.standard_normal((n_arms, n_features))
     return BernoulliBandit(f"general {seed} {n_arms} {n_features}", features, rng.standard_normal(n_features))
@@ -242,24 +242,17 @@ def test_authors_preset_is_made_of_named_differences():
 
 @pytest.mark.parametrize("reward", [-0.1, 1.5])
 def test_rewards_outside_the_unit_interval_are_refused(reward):
-    """With the sum, the arm and the remedy."""
     policy = UcbGlm(10)
     state = policy.start(instance(1, 4, 2).arms, Streams.first(1, seed=SEED))
     with pytest.raises(ValueError, match=rf"rewards in \[0, 1\], got a sum of {reward} from 1 pulls of arm 2"):
         policy.tell(state, Ask(np.array([[2]]), np.array([[1]])), np.array([[reward]]))
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"alpha": -1.0}, "alpha must be at least 0"),
-        ({"delta": 1.0}, r"delta must lie in \(0, 1\)"),
-        ({"opening": "none"}, "opening must be one of random, each_arm"),
-        ({"ridge": 0.0}, "ridge must be positive"),
-        ({"regulariser": -1.0}, "at least 0"),
-    ],
+test_bad_settings_are_refused = refused(
+    lambda settings: UcbGlm(10, **settings),
+    ({"alpha": -1.0}, "alpha must be at least 0"),
+    ({"delta": 1.0}, r"delta must lie in \(0, 1\)"),
+    ({"opening": "none"}, "opening must be one of random, each_arm"),
+    ({"ridge": 0.0}, "ridge must be positive"),
+    ({"regulariser": -1.0}, "at least 0"),
 )
-def test_bad_settings_are_refused(settings, message):
-    """With the value and the rule."""
-    with pytest.raises(ValueError, match=message):
-        UcbGlm(10, **settings)

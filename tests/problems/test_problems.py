@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import each_refused, refused, refuses
 from scipy import stats
 
 from bestarm.interface import Arms, Ask
@@ -48,20 +49,14 @@ def test_classic_instance_has_the_printed_gaps(omega, gap):
     assert ordered[1] - ordered[2] == pytest.approx(gap, abs=5e-4)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((4, 3, 0.5), "n_best must be between 1 and n_arms - 2 = 2, got 3"),
-        ((4, 0, 0.5), "n_best must be between 1 and n_arms - 2 = 2, got 0"),
-        ((4, 2, 0.0), r"omega must lie in \(0, pi/2\), got 0.0"),
-        ((4, 2, 2.0), r"omega must lie in \(0, pi/2\), got 2.0"),
-        ((4, 2, float("nan")), r"omega must lie in \(0, pi/2\), got nan"),
-    ],
+test_impossible_classic_instances_are_refused = refused(
+    lambda arguments: classic_instance(*arguments),
+    ((4, 3, 0.5), "n_best must be between 1 and n_arms - 2 = 2, got 3"),
+    ((4, 0, 0.5), "n_best must be between 1 and n_arms - 2 = 2, got 0"),
+    ((4, 2, 0.0), r"omega must lie in \(0, pi/2\), got 0.0"),
+    ((4, 2, 2.0), r"omega must lie in \(0, pi/2\), got 2.0"),
+    ((4, 2, float("nan")), r"omega must lie in \(0, pi/2\), got nan"),
 )
-def test_impossible_classic_instances_are_refused(arguments, message):
-    """The rule, then the value."""
-    with pytest.raises(ValueError, match=message):
-        classic_instance(*arguments)
 
 
 def test_published_random_instance_is_the_authors_matrix():
@@ -182,24 +177,17 @@ def test_problems_with_their_own_arms_in_each_replication_are_taken_apart():
         )
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: LinearBandit("x", np.eye(3), np.ones(2)), r"theta must have one entry per feature.*\(3, 3\).*\(2,\)"),
-        (lambda: LinearBandit("x", np.eye(3), np.ones(3), 0.0), "sigma must be positive, got 0.0"),
-        (lambda: LinearBandit("x", np.eye(3), np.ones(3), float("nan")), "sigma must be positive, got nan"),
-        (lambda: RecordedRewards("x", np.eye(3), np.ones((5, 2))), r"one column per arm.*\(3, 3\).*\(5, 2\)"),
-        (lambda: RecordedRewards("x", np.eye(3), np.ones(3)), r"one column per arm.*\(3, 3\).*\(3,\)"),
-        (
-            lambda: RecordedRewards("x", np.eye(2), np.array([[1.0, 2.0], [3.0, np.nan]])),
-            "recorded rewards must be finite, got nan in row 1, arm 1",
-        ),
-    ],
+test_impossible_problems_are_refused = each_refused(
+    (lambda: LinearBandit("x", np.eye(3), np.ones(2)), r"theta must have one entry per feature.*\(3, 3\).*\(2,\)"),
+    (lambda: LinearBandit("x", np.eye(3), np.ones(3), 0.0), "sigma must be positive, got 0.0"),
+    (lambda: LinearBandit("x", np.eye(3), np.ones(3), float("nan")), "sigma must be positive, got nan"),
+    (lambda: RecordedRewards("x", np.eye(3), np.ones((5, 2))), r"one column per arm.*\(3, 3\).*\(5, 2\)"),
+    (lambda: RecordedRewards("x", np.eye(3), np.ones(3)), r"one column per arm.*\(3, 3\).*\(3,\)"),
+    (
+        lambda: RecordedRewards("x", np.eye(2), np.array([[1.0, 2.0], [3.0, np.nan]])),
+        "recorded rewards must be finite, got nan in row 1, arm 1",
+    ),
 )
-def test_impossible_problems_are_refused(make, message):
-    """The rule, then the values."""
-    with pytest.raises(ValueError, match=message):
-        make()
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -207,29 +195,20 @@ def test_impossible_problems_are_refused(make, message):
 
 
 def test_features_that_are_not_finite_are_refused_with_value_place_and_remedy():
-    """Shared features and features of each replication."""
     features = np.ones((3, 4))
     features[1, 2] = np.nan
-    with pytest.raises(ValueError, match=r"got nan at index \(1, 2\) \(arm 1, feature 2\). Drop this arm or impute"):
-        Arms(features)
+    refuses(lambda: Arms(features), r"got nan at index \(1, 2\) \(arm 1, feature 2\). Drop this arm or impute")
     features[1, 2] = -np.inf
-    with pytest.raises(ValueError, match=r"got -inf at index \(1, 1, 2\) \(arm 1, feature 2\)"):
-        Arms(np.stack([np.ones((3, 4)), features]))
+    refuses(lambda: Arms(np.stack([np.ones((3, 4)), features])), r"got -inf at index \(1, 1, 2\) \(arm 1, feature 2\)")
 
 
-@pytest.mark.parametrize(
-    ("shape", "message"),
-    [
-        ((1, 3), r"at least 2 arms and 1 feature are needed, got shape \(1, 3\)"),
-        ((3, 0), r"at least 2 arms and 1 feature are needed, got shape \(3, 0\)"),
-        ((3,), r"features must have shape .*, got \(3,\)"),
-        ((2, 2, 3, 3), r"features must have shape .*, got \(2, 2, 3, 3\)"),
-    ],
+test_arms_of_an_impossible_shape_are_refused = refused(
+    lambda shape: Arms(np.ones(shape)),
+    ((1, 3), r"at least 2 arms and 1 feature are needed, got shape \(1, 3\)"),
+    ((3, 0), r"at least 2 arms and 1 feature are needed, got shape \(3, 0\)"),
+    ((3,), r"features must have shape .*, got \(3,\)"),
+    ((2, 2, 3, 3), r"features must have shape .*, got \(2, 2, 3, 3\)"),
 )
-def test_arms_of_an_impossible_shape_are_refused(shape, message):
-    """One arm, no feature, one axis, four axes."""
-    with pytest.raises(ValueError, match=message):
-        Arms(np.ones(shape))
 
 
 def test_arms_without_structure_are_the_canonical_basis():

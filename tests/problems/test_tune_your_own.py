@@ -10,12 +10,10 @@ PAGE = (ROOT / "docs" / "tune_your_own.md").read_text(encoding="utf-8")
 
 
 def block(language: str, place: int = 0) -> str:
-    """Return one of the page's blocks in a language."""
     return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)[place]
 
 
 def run(code: str) -> dict:
-    """Run a block and return its names."""
     names: dict = {}
     exec(compile(code, "docs/tune_your_own.md", "exec"), names)
     return names

@@ -13,18 +13,15 @@ NETWORKS = ("mean_opt", "max_opt", "hinge", "greedy", "det_d", "ensemble", "nois
 
 
 def genes() -> list[str]:
-    """Return the names of the genes."""
     return [f"GENE{i:02d}" for i in range(N_GENES)]
 
 
 def features() -> pd.DataFrame:
-    """Return the features."""
     values = np.random.default_rng(5).standard_normal((N_GENES, 3)).round(3)
     return pd.DataFrame(values, index=pd.Index(genes(), name="gene"), columns=["a", "b", "c"])
 
 
 def phenotypes() -> pd.Series:
-    """Return the phenotype of every gene, in the hundreds."""
     x = features()
     return (100.0 * (x["a"] - 0.5 * x["b"] ** 2)).round(2).rename("phenotype")
 
@@ -40,17 +37,14 @@ class Lab:
         self.phenotypes.write_text("gene,phenotype\n")
 
     def suggest(self, *arguments: str, policy: str = "mean_opt", batch: int = 4) -> int:
-        """Run ``bestarm suggest`` and return its status."""
         small = SMALL if policy in NETWORKS and "--check" not in arguments else []
         given = ["suggest", str(self.features), str(self.phenotypes), "--batch", str(batch), "--policy", policy]
         return main([*given, *small, *arguments])
 
     def plate(self, number: int) -> pd.DataFrame:
-        """Return the plate map of a round."""
         return pd.read_csv(self.rounds / f"round_{number:03d}_plate.csv", keep_default_na=False)
 
     def batch(self, number: int) -> list[str]:
-        """Return the genes of a round."""
         return list(self.plate(number)["gene"])
 
     def measure(self, names, failed=()) -> None:
@@ -61,5 +55,4 @@ class Lab:
                 file.write(f"{name},{'failed' if name in failed else values[name]}\n")
 
     def files(self) -> dict[str, bytes]:
-        """Return the contents of the log."""
         return {p.name: p.read_bytes() for p in sorted(self.rounds.glob("round*"))}

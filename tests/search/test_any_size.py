@@ -25,7 +25,6 @@ def predicted(name, rewards):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("a", "b"), [(1e-30, 0.0), (1e-13, -3e-13), (250.0, 1e4), (1e13, 0.0), (1e30, 1e30)])
 def test_predictions_commute_with_scaling(name, a, b):
-    """And the same candidates are asked for."""
     mean, deviation, search = predicted(name, REWARDS[:12])
     other, wider, scaled = predicted(name, a * REWARDS[:12] + b)
     reach = np.abs(mean).max() + deviation.max()

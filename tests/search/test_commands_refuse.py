@@ -14,7 +14,6 @@ BROKEN = 'raise ImportError("libcudart.so.12: cannot open shared object file")\n
 
 @pytest.fixture
 def lab(tmp_path):
-    """Return a screen of which nothing is known."""
     return Lab(tmp_path)
 
 
@@ -45,7 +44,6 @@ def test_without_torch_a_policy_with_networks_is_refused_in_one_line(lab, how):
 
 @pytest.mark.parametrize("how", ["broken", "missing"])
 def test_without_matplotlib_replay_has_no_figure_and_report_is_refused(lab, how):
-    """What was computed is written."""
     screen, out = lab.folder / "screen.csv", lab.folder / "out"
     phenotypes().to_csv(screen, index_label="gene")
     few = ["--runs", "2", "--rounds", "2", "--batch", "4", "--policy", "random"]
@@ -92,7 +90,6 @@ def test_a_column_with_a_comma_in_its_name_can_be_named(lab, given, capsys):
     ],
 )
 def test_a_misspelt_policy_and_a_setting_of_none(lab, arguments, said, capsys):
-    """One line each, in both commands."""
     for command in ("suggest", "replay"):
         assert main([command, str(lab.features), str(lab.phenotypes), *arguments]) == 2
         shown = capsys.readouterr().err

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refuses
 
 import bestarm
 from bestarm.command_line import main
@@ -31,7 +32,6 @@ def told(*names, value=1.0):
 
 
 def measured(table):
-    """Return what the laboratory of the old files measured."""
     return table.assign(reward=[0.5 + 0.4 * np.sin(3.0 * sum(map(ord, name))) for name in table["name"]])
 
 
@@ -138,8 +138,7 @@ def test_a_file_that_was_changed_inside_is_refused(name, tmp_path):
 def test_numbers_that_were_changed_are_refused(change, tmp_path):
     _, path = a_file(tmp_path)
     changed(path, change, "numbers.npy")
-    with pytest.raises(ValueError, match="damaged"):
-        Search.load(path)
+    refuses(lambda: Search.load(path), "damaged")
 
 
 def test_bytes_that_changed_and_later_formats_are_refused(tmp_path):
@@ -156,12 +155,10 @@ def test_bytes_that_changed_and_later_formats_are_refused(tmp_path):
         assert found.rounds == search.rounds or place  # a byte of a zip archive that nothing reads
     for end in range(0, len(whole), 97):
         path.write_bytes(whole[:end])
-        with pytest.raises(ValueError, match="no saved search, or it is damaged"):
-            Search.load(path)
+        refuses(lambda: Search.load(path), "no saved search, or it is damaged")
     path.write_bytes(whole)
     changed(path, lambda m: m.update(format=99, version="9.9"))
-    with pytest.raises(ValueError, match=r"has format 99, this bestarm .* reads up to 5; install bestarm 9.9 or later"):
-        Search.load(path)
+    refuses(lambda: Search.load(path), r"has format 99, this bestarm .* reads up to 5; install bestarm 9.9 or later")
 
 
 def test_nobody_s_measurements_are_wiped(tmp_path):
@@ -172,18 +169,14 @@ def test_nobody_s_measurements_are_wiped(tmp_path):
     one.save(path)
     one.save(path)
     two.tell(told("c8", value=6.0))
-    with pytest.raises(
-        ValueError, match=r"saved by somebody else since .*; load it, tell it what is new here, or save"
-    ):
-        two.save(path)
+    refuses(lambda: two.save(path), r"saved by somebody else since .*; load it, tell it what is new here, or save")
     assert "c7" in set(Search.load(path).history["name"])
     with pytest.raises(ValueError, match=r"holds another search, with 6 measurements; choose another name, or write"):
         Search(TABLE, "random").save(path)
     two.save(path, overwrite=True)
     assert "c8" in set(Search.load(path).history["name"])
     (tmp_path / "notes.txt").write_text("my notes")
-    with pytest.raises(ValueError, match="holds what is no search, or is damaged; choose another name"):
-        two.save(tmp_path / "notes.txt")
+    refuses(lambda: two.save(tmp_path / "notes.txt"), "holds what is no search, or is damaged; choose another name")
     assert (tmp_path / "notes.txt").read_text() == "my notes"
 
 
@@ -279,8 +272,7 @@ def test_a_full_disk_leaves_the_last_file(where, tmp_path, monkeypatch):
     search.tell(told("c9"))
     with monkeypatch.context() as patch:
         patch.setattr(os, where, full)
-        with pytest.raises(OSError, match=r"No space left on device: '.*s\.zip'"):
-            search.save(path)
+        refuses(lambda: search.save(path), r"No space left on device: '.*s\.zip'", OSError)
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["s.zip"]
     search.save(path)
@@ -297,8 +289,7 @@ def test_a_folder_that_is_not_there_or_cannot_be_written(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied", str(file))
 
     monkeypatch.setattr("builtins.open", refuse)
-    with pytest.raises(PermissionError, match=r"Permission denied: '.*t\.zip'"):
-        search.save(tmp_path / "t.zip")
+    refuses(lambda: search.save(tmp_path / "t.zip"), r"Permission denied: '.*t\.zip'", PermissionError)
 
 
 def test_a_policy_that_no_file_can_hold(tmp_path):
@@ -315,8 +306,7 @@ def test_a_policy_that_no_file_can_hold(tmp_path):
     search.tell(search.ask().assign(reward=1.0))
     search.ask(3)
     assert search.check() == []
-    with pytest.raises(ValueError, match="a Mine cannot be saved"):
-        search.save(tmp_path / "s.zip")
+    refuses(lambda: search.save(tmp_path / "s.zip"), "a Mine cannot be saved")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -7,7 +7,6 @@ from small_screen import Lab, features, phenotypes
 
 @pytest.fixture
 def lab(tmp_path):
-    """Return a screen with one round that waits."""
     lab = Lab(tmp_path)
     assert lab.suggest(policy="random", batch=6) == 0
     return lab
@@ -33,7 +32,6 @@ def test_half_a_round_is_no_dead_end(lab, capsys):
 
 
 def test_a_well_that_was_not_done_is_as_if_it_had_no_row(lab, capsys):
-    """It can be written in the table."""
     lab.measure(lab.batch(1)[:4])
     with open(lab.phenotypes, "a") as file:
         file.writelines(f"{gene},not done\n" for gene in lab.batch(1)[4:])
@@ -82,7 +80,6 @@ def test_files_of_another_spreadsheet(tmp_path, capsys):
 
 
 def test_a_folder_and_a_hit_that_is_no_number(lab, capsys):
-    """Both name the value."""
     assert lab.suggest("--hit", "nan", policy="random") == 2
     assert "--hit must be a finite number, got nan" in capsys.readouterr().err
     lab.features.unlink()

@@ -6,6 +6,7 @@ import fractions
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refuses
 
 from bestarm.search.candidates import Candidates, read_features
 from bestarm.search.search import Search
@@ -20,7 +21,6 @@ def read(folder, text, **settings):
 
 
 def column(cells):
-    """Return a file with a column of some cells, and one of numbers."""
     return "name\tv\tx\n" + "".join(f"c{i}\t{cell}\t{i}\n" for i, cell in enumerate(cells))
 
 
@@ -69,8 +69,7 @@ def test_codes_with_zeros_are_said(tmp_path):
 @pytest.mark.parametrize("text", ["a,1,2\nb,2,3\nc,3,4\n", "1.5,2\n2.5,3\n3,5\n", "DMF,20,0.1,5\nTHF,30,0.2,6\n"])
 def test_a_file_without_a_header_is_refused(text, tmp_path):
     """Otherwise its first candidate would be lost; spectra and counted columns have numbers for headers."""
-    with pytest.raises(ValueError, match="has numbers in place of a header; write one above it, such as name,x1,x2"):
-        read(tmp_path, text)
+    refuses(lambda: read(tmp_path, text), "has numbers in place of a header; write one above it, such as name,x1,x2")
     for head in ("name,1,2", "sample,400,410,420", ",0,1", "0,1,2"):
         n = head.count(",") + 1
         rows = "\n".join(",".join([f"s{i}", *(str(i * j) for j in range(1, n))]) for i in range(3))
@@ -89,12 +88,10 @@ def test_names_that_are_there_twice_and_dates_among_genes(tmp_path):
     with pytest.raises(ValueError, match=r"names twice, in its index and in column 'name'; drop one of them"):
         Candidates.of(LINE.assign(name="q"))
     (tmp_path / "f.csv").write_text("gene,x\n1-Mar,1\nTP53,2\n")
-    with pytest.raises(ValueError, match="'1-Mar' is no gene but a date"):
-        read_features(tmp_path / "f.csv", [])
+    refuses(lambda: read_features(tmp_path / "f.csv", []), "'1-Mar' is no gene but a date")
 
 
 def test_numbers_of_other_kinds():
-    """Of databases, as features and as rewards."""
     kinds = [decimal.Decimal("1.5"), fractions.Fraction(1, 4), 2, np.float32(0.5)] * 3
     assert Candidates.of(LINE.assign(s=kinds)).table["s"].tolist() == [1.5, 0.25, 2.0, 0.5] * 3
     search = Search(LINE, "random")
@@ -116,5 +113,4 @@ def test_what_is_told_again_is_said():
         "2 rows told before, 1 new.",
         "c3: failed in place of 3, a correction.",
     ]
-    with pytest.raises(ValueError, match=r"the reward of c4 is '1 ± 0\.2'; give its error in a column of its own"):
-        told(("c4", "1 ± 0.2"))
+    refuses(lambda: told(("c4", "1 ± 0.2")), r"the reward of c4 is '1 ± 0\.2'; give its error in a column of its own")

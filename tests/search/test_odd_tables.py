@@ -14,7 +14,6 @@ TABLE = pd.DataFrame(
 
 
 def told(table, **settings):
-    """Return what a search knows after a table."""
     search = Search(TABLE, "random")
     search.tell(table, **settings)
     return list(zip(search.history["name"], search.history["reward"], strict=True))
@@ -39,7 +38,6 @@ def frame(**columns):
     ],
 )
 def test_files_that_are_understood(text, wanted, tmp_path):
-    """Whatever the spreadsheet."""
     (tmp_path / "r.csv").write_text(text, encoding="utf-8", newline="")
     assert told(tmp_path / "r.csv") == wanted
 
@@ -92,7 +90,6 @@ ODD = {
 
 @pytest.mark.parametrize("name", ODD)
 def test_files_that_are_refused(name, tmp_path):
-    """In one line; nothing is learned."""
     text, message = ODD[name]
     (tmp_path / "r.csv").write_text(text)
     with pytest.raises(ValueError, match=message) as caught:
@@ -127,7 +124,6 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_tables_that_are_refused(name):
-    """In one line; nothing is learned."""
     table, message = WRONG[name]
     with pytest.raises(ValueError, match=message) as caught:
         told(table)
@@ -159,7 +155,6 @@ CALLS = {
 
 @pytest.mark.parametrize("name", CALLS)
 def test_calls_that_are_refused(name):
-    """In one line, at the call that is wrong."""
     call, message = CALLS[name]
     with pytest.raises(ValueError, match=message) as caught:
         call(Search(TABLE, "random"))
@@ -178,7 +173,6 @@ def test_lists_of_names_are_taken_as_they_come():
 
 
 def test_one_candidate_can_be_added_by_a_file(tmp_path):
-    """And the report is that of all of them."""
     search = Search(TABLE.assign(lot=7), "random")
     assert "1 feature the same for all candidates, left out (lot)." in search.candidates.report
     (tmp_path / "new.csv").write_text("name,x,y,salt,lot\nnew,0.1,0.2,LiCl,8\n")

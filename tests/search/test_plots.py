@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refuses
 
 import bestarm
 from bestarm.search import plots, progress
@@ -140,16 +141,11 @@ def test_names_are_no_formulas(tmp_path):
 
 def test_mistakes_are_named():
     search = told()
-    with pytest.raises(ValueError, match=r"no panel 'maps'; there are: best, predicted, map, importance"):
-        search.plot("maps")
-    with pytest.raises(ValueError, match=r"no feature 'dose'; there are: x, y, z, salt"):
-        search.plot("map", features=["dose", "x"])
-    with pytest.raises(ValueError, match=r"a map has 2 features, got 1"):
-        search.plot("map", features=["x"])
-    with pytest.raises(ValueError, match=r"refits must be .*-1"):
-        search.plot(refits=-1)
-    with pytest.raises(ValueError, match=r"nothing to plot before a result is told"):
-        Search(CANDIDATES).plot()
+    refuses(lambda: search.plot("maps"), r"no panel 'maps'; there are: best, predicted, map, importance")
+    refuses(lambda: search.plot("map", features=["dose", "x"]), r"no feature 'dose'; there are: x, y, z, salt")
+    refuses(lambda: search.plot("map", features=["x"]), r"a map has 2 features, got 1")
+    refuses(lambda: search.plot(refits=-1), r"refits must be .*-1")
+    refuses(lambda: Search(CANDIDATES).plot(), r"nothing to plot before a result is told")
     with pytest.raises(ValueError, match=r"sequential: .* has no plots"):
         Search(CANDIDATES[["x", "y"]], bestarm.m_lingape(n_best=1, delta=0.1, sigma=0.1)).plot()
 

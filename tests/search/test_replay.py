@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refuses
 from small_screen import NETWORKS, Lab, features, genes, phenotypes
 from test_suggest import choice
 
@@ -90,20 +91,16 @@ def test_hits_by_share_and_by_threshold():
     rewards = np.array([5.0, 1.0, 4.0, 4.0, 2.0])
     assert hits_of(rewards, 0.4).tolist() == [True, False, True, True, False]
     assert hits_of(rewards, 0.4, threshold=4.5).tolist() == [True, False, False, False, False]
-    with pytest.raises(ValueError, match="no gene is a hit at 9; choose another --hit or --top"):
-        hits_of(rewards, 0.1, threshold=9.0)
-    with pytest.raises(ValueError, match="every gene is a hit at 0"):
-        hits_of(rewards, 0.1, threshold=0.0)
-    with pytest.raises(ValueError, match="top must be a share between 0 and 1, got 1"):
-        hits_of(rewards, 1.0)
+    refuses(lambda: hits_of(rewards, 0.1, threshold=9.0), "no gene is a hit at 9; choose another --hit or --top")
+    refuses(lambda: hits_of(rewards, 0.1, threshold=0.0), "every gene is a hit at 0")
+    refuses(lambda: hits_of(rewards, 1.0), "top must be a share between 0 and 1, got 1")
 
 
 def test_a_policy_twice_is_shown_with_its_settings():
     """And refused where both are the same."""
     names = named_choices([Choice("greedy"), Choice("greedy", {"steps": 9}), Choice("linear")])
     assert list(names) == ["greedy (defaults)", "greedy (steps=9)", "linear"]
-    with pytest.raises(ValueError, match=r"the policy greedy .defaults. is there twice"):
-        named_choices([Choice("greedy"), Choice("greedy")])
+    refuses(lambda: named_choices([Choice("greedy"), Choice("greedy")]), r"the policy greedy .defaults. is there twice")
 
 
 def test_the_command_writes_a_table_and_a_figure(tmp_path, capsys):
@@ -142,7 +139,6 @@ def test_the_command_writes_a_table_and_a_figure(tmp_path, capsys):
     ],
 )
 def test_what_a_replay_refuses(arguments, words, tmp_path, capsys):
-    """In one line, and nothing is written."""
     lab = Lab(tmp_path)
     lab.measure(genes())
     out = tmp_path / "out"
@@ -154,7 +150,6 @@ def test_what_a_replay_refuses(arguments, words, tmp_path, capsys):
 
 
 def test_a_screen_that_is_not_finished_is_refused(tmp_path, capsys):
-    """A replay needs phenotypes."""
     lab = Lab(tmp_path)
     lab.measure(genes()[:1])
     assert main(["replay", str(lab.features), str(lab.phenotypes)]) == 2
@@ -162,7 +157,6 @@ def test_a_screen_that_is_not_finished_is_refused(tmp_path, capsys):
 
 
 def test_the_figure_shows_every_policy_and_chance(scores):
-    """One line each, with the values of the table."""
     table = replay([Choice("random")], scores, REWARDS, HITS, batch=6, rounds=4, runs=3)
     figure = hits_figure(table, int(HITS.sum()), 6)
     lines = {line.get_label(): line.get_ydata() for line in figure.axes[0].get_lines()}

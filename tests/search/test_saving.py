@@ -6,6 +6,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 from every_policy import EVERY, SAVED, rewards_of, rounds_of, started
+from refusals import refuses
 
 import bestarm
 from bestarm import lin_ucb, m_lingape
@@ -91,8 +92,7 @@ def test_protocol_goes_on_after_loading(tmp_path):
     policy.tell(state, asked, rewards_of(policy, asked))
     save(state, tmp_path / "a.npz")
     policy, state = load(tmp_path / "a.npz")
-    with pytest.raises(ValueError, match="told already"):
-        policy.tell(state, asked, rewards_of(policy, asked))
+    refuses(lambda: policy.tell(state, asked, rewards_of(policy, asked)), "told already")
 
 
 def a_file(tmp_path):
@@ -117,33 +117,27 @@ def changed(path, **entries):
 def test_another_policy_and_a_later_format_are_refused(tmp_path):
     """In one line with both; a policy of another kind, another budget, another format."""
     path, _ = a_file(tmp_path)
-    with pytest.raises(ValueError, match=r"holds a search by LinUcb\(budget=20, .*not by LinUcb\(budget=21"):
-        load(path, lin_ucb(21))
-    with pytest.raises(ValueError, match=r"not by Gifa\(label='m-LinGapE'"):
-        load(path, m_lingape(2))
+    refuses(lambda: load(path, lin_ucb(21)), r"holds a search by LinUcb\(budget=20, .*not by LinUcb\(budget=21")
+    refuses(lambda: load(path, m_lingape(2)), r"not by Gifa\(label='m-LinGapE'")
     before = load(path).state
     changed(path, version="0.0.1")
     same_bits(load(path).state, before)  # the number of the format decides
     changed(path, version=bestarm.__version__, format=99)
-    with pytest.raises(ValueError, match="format 99"):
-        load(path)
+    refuses(lambda: load(path), "format 99")
 
 
 def test_files_that_are_no_saved_search_are_refused(tmp_path):
     """Absent, empty, text, another NPZ, one with a pickle, cut anywhere, every byte flipped."""
-    with pytest.raises(FileNotFoundError, match="there is no saved search"):
-        load(tmp_path / "none.npz")
+    refuses(lambda: load(tmp_path / "none.npz"), "there is no saved search", FileNotFoundError)
     path, state = a_file(tmp_path)
     whole = path.read_bytes()
     contents = [b"", b"hello", *(whole[:n] for n in range(1, len(whole), 997))]
     for content in contents:
         path.write_bytes(content)
-        with pytest.raises(ValueError, match="no saved search, or it is damaged"):
-            load(path)
+        refuses(lambda: load(path), "no saved search, or it is damaged")
     for other in ({"x": np.arange(3)}, {"meta": np.array([{"a": 1}], dtype=object)}, {"meta": np.arange(4)}):
         np.savez(path, **other)
-        with pytest.raises(ValueError, match="no saved search, or it is damaged"):
-            load(path)
+        refuses(lambda: load(path), "no saved search, or it is damaged")
     for place in range(0, len(whole), 101):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
         try:
@@ -160,16 +154,14 @@ def test_a_file_cannot_make_anything_but_records_of_the_library(record, tmp_path
     """A file from somebody else names other things; they are refused before they are called."""
     path, _ = a_file(tmp_path)
     changed(path, policy={"record": record, "settings": {"budget": 1}})
-    with pytest.raises(ValueError, match=r"do not trust this file|load the file with its own"):
-        load(path)
+    refuses(lambda: load(path), r"do not trust this file|load the file with its own")
 
 
 def test_a_state_without_guards_and_a_kernel_of_another_library_cannot_be_saved(tmp_path):
     """The first does not know its policy, the second is no plain record."""
     with pytest.raises(ValueError, match="only a state that start of a public constructor or load returned is known"):
         save(started(EVERY["LinUCB"]), tmp_path / "a.npz")
-    with pytest.raises(ValueError, match=r"an? object cannot be saved; use plain settings"):
-        describe(object())
+    refuses(lambda: describe(object()), r"an? object cannot be saved; use plain settings")
 
 
 def test_a_copy_is_saved_as_what_it_is(tmp_path):

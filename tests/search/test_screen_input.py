@@ -11,6 +11,7 @@ import time
 
 import numpy as np
 import pytest
+from refusals import refuses
 from small_screen import SMALL, Lab, genes
 
 from bestarm.search import symbols
@@ -25,7 +26,6 @@ from bestarm_lab.datasets import registry
 
 @pytest.fixture
 def lab(tmp_path):
-    """Return a screen with one round measured."""
     lab = Lab(tmp_path)
     assert lab.suggest(policy="random") == 0
     lab.measure(lab.batch(1))
@@ -126,7 +126,6 @@ def test_a_file_that_is_not_there_or_no_text(lab, capsys):
     ],
 )
 def test_settings_that_are_refused(arguments, words, lab, capsys):
-    """With what there is."""
     refused(lab, capsys, words, arguments=arguments)
 
 
@@ -407,18 +406,14 @@ def test_wells_and_plates():
     assert wells_of(384)[-1] == "P24"
     assert places(97, 96)[-1] == (2, "A01")
     assert len(set(places(500, 96))) == 500
-    with pytest.raises(ValueError, match="all 96 wells are kept free"):
-        wells_of(96, wells_of(96))
-    with pytest.raises(ValueError, match="plate must be 96 or 384, got 24"):
-        wells_of(24)
+    refuses(lambda: wells_of(96, wells_of(96)), "all 96 wells are kept free")
+    refuses(lambda: wells_of(24), "plate must be 96 or 384, got 24")
 
 
 def test_settings_by_name():
-    """Numbers, tuples and words."""
     assert parsed_settings(["hidden=10,5", "optimism=0.1", "kernel=rbf"], named=True) == {
         "hidden": (10, 5),
         "optimism": 0.1,
         "kernel": "rbf",
     }
-    with pytest.raises(ValueError, match="hidden"):
-        Choice("greedy", {"hidden": 3})
+    refuses(lambda: Choice("greedy", {"hidden": 3}), "hidden")

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refuses
 from small_screen import NETWORKS, Lab, features, genes, phenotypes
 
 import bestarm
@@ -21,7 +22,6 @@ from bestarm.streams import Streams
 
 @pytest.fixture
 def lab(tmp_path):
-    """Return a screen of which nothing is known."""
     return Lab(tmp_path)
 
 
@@ -129,7 +129,6 @@ def test_predictions_follow_the_phenotype_and_know_what_was_measured(name, lab):
 
 
 def test_novelty_is_the_distance_to_the_nearest_measured_gene():
-    """Against the plain loop."""
     scores = np.random.default_rng(0).standard_normal((700, 4))
     genes_, measured = np.arange(0, 50), np.arange(100, 700)
     novelty, nearest = nearest_measured(scores, genes_, measured)
@@ -282,8 +281,7 @@ def test_components_take_the_place_of_features(lab):
     assert (found**2).mean() == pytest.approx(1.0)
     scores = table.scores()
     np.testing.assert_allclose(scores @ scores.T, found @ found.T, atol=1e-10)
-    with pytest.raises(ValueError, match="components must be between 1 and 3, or 0 for all features; got 4"):
-        table.scores(4)
+    refuses(lambda: table.scores(4), "components must be between 1 and 3, or 0 for all features; got 4")
 
 
 def test_a_screen_ends_with_the_genes_that_are_left(lab, capsys):

@@ -22,7 +22,6 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="session")
 def site():
-    """Return the address of the site."""
     if not (HTML / "index.html").is_file():
         pytest.skip("the site is not made; run `make site-test`")
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(HTML)))
@@ -36,7 +35,6 @@ def site():
 
 @pytest.fixture(scope="session")
 def browser():
-    """Return a headless Chromium."""
     playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is among the site's tools")
     program = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     if program is None:

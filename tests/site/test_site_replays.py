@@ -19,7 +19,6 @@ def test_stages_are_what_the_library_does():
 
 
 def test_the_stale_pair_stops_where_it_was_recorded():
-    """One run of those that the replay shows."""
     shown = json.loads((record.FOLDER / "topm.json").read_text(encoding="utf-8"))["runs"][0]
     found, stale = record.topm_run(shown["run"])
     assert record.thinned(shown["run"], found, stale) == shown

@@ -33,7 +33,6 @@ from bestarm_studies.oae.uci_sets import read_adult, read_bank_marketing, read_b
 
 
 def table(header: str, rows: list[list[object]], separator: str = ",") -> str:
-    """Return a table as text."""
     lines = [separator.join(map(str, row)) for row in rows]
     return "\n".join([header, *lines] if header else lines) + "\n"
 
@@ -93,7 +92,6 @@ STRANGE = ["", "?", "nan", "inf", "1e999", "-1", "x", "é", "0x10", "1,5", "9" *
 
 
 def numbers_in(found: object) -> list[np.ndarray]:
-    """Return the arrays of what a reader returned."""
     if isinstance(found, np.ndarray):
         return [found]
     if is_dataclass(found):

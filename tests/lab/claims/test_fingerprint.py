@@ -1,6 +1,7 @@
 """Fingerprints of papers' sentences: what they ignore, and that each in a ledger is of a sentence that is there."""
 
 import pytest
+from refusals import refused
 
 from bestarm_lab.claims.fingerprint import fingerprint, read_fingerprint, sentence_of, words_of
 from bestarm_lab.paths import data_mirror
@@ -19,10 +20,13 @@ def test_capitals_punctuation_and_lines_do_not_matter():
     assert words_of("naïve λ_1") == ["naïve", "λ", "1"]
 
 
-@pytest.mark.parametrize("raw", ["the first arm", "s12-3", 7, "s0123456789"])
-def test_what_is_no_fingerprint_is_refused(raw):
-    with pytest.raises(ValueError, match=r"^c\.yaml, C, sentence: expected a fingerprint such as"):
-        read_fingerprint("c.yaml, C, sentence", raw)
+test_what_is_no_fingerprint_is_refused = refused(
+    lambda raw: read_fingerprint("c.yaml, C, sentence", raw),
+    ("the first arm", r"^c\.yaml, C, sentence: expected a fingerprint such as"),
+    ("s12-3", r"^c\.yaml, C, sentence: expected a fingerprint such as"),
+    (7, r"^c\.yaml, C, sentence: expected a fingerprint such as"),
+    ("s0123456789", r"^c\.yaml, C, sentence: expected a fingerprint such as"),
+)
 
 
 @pytest.mark.parametrize("name", study_names())

@@ -7,6 +7,7 @@ import socket
 import threading
 
 import pytest
+from refusals import refuses
 
 from bestarm_lab.datasets import registry
 from bestarm_lab.datasets.registry import DataDamaged, DataUnavailable, available, checksums, content_sha256, fetch
@@ -182,10 +183,8 @@ def test_a_download_of_another_content_is_an_error_and_leaves_nothing(house, ser
 
 
 def test_an_address_without_the_file_leaves_the_data_unavailable(house, serve):
-    """404 from the official address."""
     serve(b"gone", status=404)
-    with pytest.raises(DataUnavailable, match="did not answer \\(HTTPError\\)"):
-        fetch("rewards")
+    refuses(lambda: fetch("rewards"), "did not answer \\(HTTPError\\)", DataUnavailable)
     assert not [p for p in house[0].rglob("*") if p.is_file()]
 
 

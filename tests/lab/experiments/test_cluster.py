@@ -121,7 +121,6 @@ def deadly(asker):
 
 
 def failing(asker, error):
-    """Return a bandit in the process that asks, and fail in any other one."""
     if os.getpid() != asker:
         raise error("nobody has bandits.csv.")
     return bandit()

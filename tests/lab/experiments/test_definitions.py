@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import refuses
 from small_experiments import SEED, experiment, rows_of
 
 from bestarm.simulate import simulate
@@ -356,10 +357,7 @@ def test_a_policy_that_no_file_holds_is_refused():
     kept = sys.modules["__main__"].__dict__.pop("__file__", None)
     try:
         definitions.forget()
-        with pytest.raises(
-            ValueError, match=r"Prompted is defined at a prompt or in a notebook, .* put it into a file"
-        ):
-            code_digest(made)
+        refuses(lambda: code_digest(made), r"Prompted is defined at a prompt or in a notebook, .* put it into a file")
     finally:
         if kept is not None:
             sys.modules["__main__"].__file__ = kept
@@ -435,7 +433,6 @@ def copied(monkeypatch, tmp_path):
 
 
 def digests(searches) -> list[str]:
-    """Return the digest of each search, from the files as they are now."""
     definitions.forget()
     return [code_digest(*values) for values in searches]
 

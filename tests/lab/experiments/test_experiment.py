@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import each_refused
 from small_experiments import SEED, bandit, equal, experiment, rows_of
 
 from bestarm.observe import Observed
@@ -114,23 +115,16 @@ def test_a_profile_cuts_settings_budgets_and_pulls():
     ]
 
 
-@pytest.mark.parametrize(
-    ("spoil", "words"),
-    [
-        (lambda: experiment(profiles={"smoke": Scale(1)}), "the profile laptop is missing"),
-        (lambda: experiment(profiles={"smoke": Scale(1), "laptop": Scale(1), "big": Scale(1)}), "got big"),
-        (lambda: experiment().cells("large"), "a profile is smoke, laptop, paper; got 'large'"),
-        (lambda: experiment(conventions=["as_printed"]), "a convention is as_written or as_coded, got as_printed"),
-        (lambda: varied(vary={"n_armz": [3]}).cells("laptop"), "bandit has no setting n_armz; it has: n_arms, gap"),
-        (lambda: varied(series={"B": Series(Lucb(1), within={"k": 3})}).cells("laptop"), "within names k"),
-        (lambda: varied(vary={"gap": [1.0]}, problem=partial(bandit)).cells("laptop"), "per arm need a setting n_arms"),
-        (lambda: experiment(series={"A": Lucb(0)}), "n_best must be at least 1"),
-    ],
+test_what_fits_nothing_is_refused_before_anything_runs = each_refused(
+    (lambda: experiment(profiles={"smoke": Scale(1)}), "the profile laptop is missing"),
+    (lambda: experiment(profiles={"smoke": Scale(1), "laptop": Scale(1), "big": Scale(1)}), "got big"),
+    (lambda: experiment().cells("large"), "a profile is smoke, laptop, paper; got 'large'"),
+    (lambda: experiment(conventions=["as_printed"]), "a convention is as_written or as_coded, got as_printed"),
+    (lambda: varied(vary={"n_armz": [3]}).cells("laptop"), "bandit has no setting n_armz; it has: n_arms, gap"),
+    (lambda: varied(series={"B": Series(Lucb(1), within={"k": 3})}).cells("laptop"), "within names k"),
+    (lambda: varied(vary={"gap": [1.0]}, problem=partial(bandit)).cells("laptop"), "per arm need a setting n_arms"),
+    (lambda: experiment(series={"A": Lucb(0)}), "n_best must be at least 1"),
 )
-def test_what_fits_nothing_is_refused_before_anything_runs(spoil, words):
-    """Names of profiles, conventions and settings; numbers out of range."""
-    with pytest.raises(ValueError, match=words):
-        spoil()
 
 
 def nobody_has_it(n_arms: int) -> Any:
@@ -286,42 +280,35 @@ def no_rows(seed: int, workers: int, replications: int, steps: int = 1):
     raise AssertionError
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda: Scale(0), "replications must be a whole number of at least 1, got 0"),
-        (lambda: Scale(-3), "replications must be a whole number of at least 1, got -3"),
-        (lambda: Scale(1.5), "replications must be a whole number of at least 1, got 1.5"),
-        (lambda: Scale(2, max_pulls=0), "max_pulls must be a whole number of at least 1, got 0"),
-        (lambda: Scale(2, budgets=[]), "budgets must name at least one budget, got none"),
-        (lambda: Scale(2, budgets=[10, 0]), "each budget must be a whole number of at least 1, got 0"),
-        (lambda: Scale(2, budgets=PerArm((0.0,))), r"budgets per arm must be positive, got \(0.0,\)"),
-        (
-            lambda: Scale(2, fewer={"n_arms": {64: 0}}),
-            "fewer, n_arms of at least 64: replications must be a whole number",
-        ),
-        (lambda: Series(None, replications=0), "replications must be a whole number of at least 1, got 0"),
-        (lambda: experiment(block=0), "block must be a whole number of at least 1, got 0"),
-        (lambda: experiment(block=2.5), "block must be a whole number of at least 1, got 2.5"),
-        (lambda: experiment(max_pulls=-1), "max_pulls must be a whole number of at least 1, got -1"),
-        (lambda: experiment(every=0), "every must be a whole number of at least 1, got 0"),
-        (lambda: experiment(series={}), "needs at least one series"),
-        (lambda: experiment(vary={"gap": []}), "vary gives no value for gap; leave it out or name some"),
-        (
-            lambda: Computation("c", partial(no_rows), {"smoke": {"replications": 1}, "laptop": {"replicatoins": 2}}),
-            "c, laptop: no_rows has no setting replicatoins; it has: seed, workers, replications, steps",
-        ),
-        (
-            lambda: Computation("c", partial(no_rows), {"smoke": {"replications": 1}, "laptop": {"replications": 0}}),
-            "c, laptop: replications must be a whole number of at least 1, got 0",
-        ),
-        (
-            lambda: Computation("c", partial(no_rows), {"smoke": {"replications": 1}, "laptop": {"steps": 2}}),
-            "c, laptop: replications must be a whole number of at least 1, got None",
-        ),
-    ],
+test_numbers_and_names_of_a_definition_are_checked_where_it_stands = each_refused(
+    (lambda: Scale(0), "replications must be a whole number of at least 1, got 0"),
+    (lambda: Scale(-3), "replications must be a whole number of at least 1, got -3"),
+    (lambda: Scale(1.5), "replications must be a whole number of at least 1, got 1.5"),
+    (lambda: Scale(2, max_pulls=0), "max_pulls must be a whole number of at least 1, got 0"),
+    (lambda: Scale(2, budgets=[]), "budgets must name at least one budget, got none"),
+    (lambda: Scale(2, budgets=[10, 0]), "each budget must be a whole number of at least 1, got 0"),
+    (lambda: Scale(2, budgets=PerArm((0.0,))), r"budgets per arm must be positive, got \(0.0,\)"),
+    (
+        lambda: Scale(2, fewer={"n_arms": {64: 0}}),
+        "fewer, n_arms of at least 64: replications must be a whole number",
+    ),
+    (lambda: Series(None, replications=0), "replications must be a whole number of at least 1, got 0"),
+    (lambda: experiment(block=0), "block must be a whole number of at least 1, got 0"),
+    (lambda: experiment(block=2.5), "block must be a whole number of at least 1, got 2.5"),
+    (lambda: experiment(max_pulls=-1), "max_pulls must be a whole number of at least 1, got -1"),
+    (lambda: experiment(every=0), "every must be a whole number of at least 1, got 0"),
+    (lambda: experiment(series={}), "needs at least one series"),
+    (lambda: experiment(vary={"gap": []}), "vary gives no value for gap; leave it out or name some"),
+    (
+        lambda: Computation("c", partial(no_rows), {"smoke": {"replications": 1}, "laptop": {"replicatoins": 2}}),
+        "c, laptop: no_rows has no setting replicatoins; it has: seed, workers, replications, steps",
+    ),
+    (
+        lambda: Computation("c", partial(no_rows), {"smoke": {"replications": 1}, "laptop": {"replications": 0}}),
+        "c, laptop: replications must be a whole number of at least 1, got 0",
+    ),
+    (
+        lambda: Computation("c", partial(no_rows), {"smoke": {"replications": 1}, "laptop": {"steps": 2}}),
+        "c, laptop: replications must be a whole number of at least 1, got None",
+    ),
 )
-def test_numbers_and_names_of_a_definition_are_checked_where_it_stands(make, words):
-    """No zero or negative number of runs, no empty list, no misspelt setting."""
-    with pytest.raises(ValueError, match=words):
-        make()

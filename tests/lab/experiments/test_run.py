@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refuses
 from small_experiments import SEED, blocks_made, equal, experiment, rows_of
 
 from bestarm.policies.linear.gifa import Lucb, MLinGape
@@ -136,8 +137,7 @@ def test_a_damaged_block_is_reported_and_computed_again(tmp_path, caplog):
 
 def test_a_block_that_vanishes_is_one_clear_error(tmp_path, monkeypatch):
     monkeypatch.setattr("bestarm_lab.experiments.store.write_rows", lambda *_: None)
-    with pytest.raises(OSError, match="vanished after it was written"):
-        rows_of(experiment(), tmp_path)
+    refuses(lambda: rows_of(experiment(), tmp_path), "vanished after it was written", OSError)
 
 
 # --- committed rows ---------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refuses
 
 from bestarm.policies.gaussian.batch_gp import ucb_dpp_sample
 from bestarm.simulate import simulate
@@ -84,8 +85,7 @@ def test_draws_have_the_covariance_of_the_kernel_and_do_not_depend_on_their_numb
     np.testing.assert_allclose(
         few.means, many.means[:5], rtol=0, atol=1e-14
     )  # products of matrices round by their size
-    with pytest.raises(ValueError, match="lengthscale=0"):
-        gp_draw_instance(lengthscale=0.0)
+    refuses(lambda: gp_draw_instance(lengthscale=0.0), "lengthscale=0")
 
 
 def test_every_objective_has_a_learned_and_a_frozen_model_of_its_dimension():

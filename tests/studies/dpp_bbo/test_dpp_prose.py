@@ -30,7 +30,6 @@ def rows(name: str) -> pd.DataFrame:
 
 
 def own_regret(name: str) -> pd.DataFrame:
-    """Return rows with the regret from the maximum of the domain."""
     found = with_batches(rows(name))
     floor = floors_of(name)
     regret = found["immediate_regret"] + floor[found["replication"] % len(floor)]
@@ -43,7 +42,6 @@ def test_what_explains_the_grid_of_fastxml():
 
 
 def test_ranks_over_the_panels():
-    """As notebook 08 prints them."""
     cells = json.loads((NOTEBOOKS / STUDY / "08_verdicts.ipynb").read_text(encoding="utf-8"))["cells"]
     printed = "".join("".join(out.get("text", "")) for cell in cells for out in cell.get("outputs", []))
     lines = re.findall(r"^([A-Z][\w-]+) +([\d.]+) +(\d+) +\d+$", printed, re.MULTILINE)
@@ -95,7 +93,6 @@ def test_what_the_bound_says_of_the_first_stage():
 
 
 def shown(notebook: str, name: str) -> pd.DataFrame:
-    """Return the table of a figure."""
     return pd.read_csv(FIGURES / STUDY / notebook / f"{name}.csv")
 
 
@@ -159,7 +156,6 @@ def where_bounds_go(values: pd.DataFrame) -> bool:
 
 
 def places(values: pd.DataFrame, panel: str) -> list[int]:
-    """Return the arms of a batch in their order."""
     mine = values[(values["panel"] == panel) & (values["statistic"] == "place")]
     return mine.sort_values("value")["x"].astype(int).to_list()
 
@@ -217,7 +213,6 @@ def open_choices(values: pd.DataFrame) -> bool:
 
 
 def test_what_claims_become_under_open_choices():
-    """As the text has it."""
     text, found = prose(STUDY, "03_synthetic"), read_robustness(STUDY).query("kind == 'choice'")
     table = summary(found).set_index("claim")
     for claim, said in (

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from hills import hills, run
+from refusals import each_refused, refuses
 
 from bestarm.interface import Arms, Ask
 from bestarm.policies.gaussian.batch_gp import ucb_dpp_sample
@@ -85,21 +86,13 @@ def test_without_botorch_one_line_says_what_to_do(monkeypatch):
     for module in [name for name in sys.modules if name.split(".")[0] == "botorch"]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "botorch", None)
-    with pytest.raises(ImportError, match="pip install botorch"):
-        POLICY.start(few().arms, Streams.first(3))
+    refuses(lambda: POLICY.start(few().arms, Streams.first(3)), "pip install botorch", ImportError)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: QLogNEI("x", 0, 3), "batch must be a whole number"),
-        (lambda: QLogNEI("x", 2.5, 3), "batch must be a whole number"),
-        (lambda: QLogNEI("x", 2, 0), "rounds must be"),
-        (lambda: QLogNEI("x", 2, 3, first=0), "first must be"),
-        (lambda: QLogNEI("x", 5, 3).start(Arms(np.eye(3)), Streams.first(1)), "at most the number of arms, 3"),
-    ],
+test_bad_input_is_refused = each_refused(
+    (lambda: QLogNEI("x", 0, 3), "batch must be a whole number"),
+    (lambda: QLogNEI("x", 2.5, 3), "batch must be a whole number"),
+    (lambda: QLogNEI("x", 2, 0), "rounds must be"),
+    (lambda: QLogNEI("x", 2, 3, first=0), "first must be"),
+    (lambda: QLogNEI("x", 5, 3).start(Arms(np.eye(3)), Streams.first(1)), "at most the number of arms, 3"),
 )
-def test_bad_input_is_refused(call, message):
-    """Each error names the setting."""
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -12,7 +12,6 @@ from bestarm_lab.results import read_robustness
 
 
 def test_what_claims_become_under_open_choices():
-    """As the text of the verdicts has it."""
     text, found = prose("gse", "12_verdicts"), read_robustness("gse").query("kind == 'choice'")
     table = summary(found).set_index("claim")
     for claim, said in (("GSE-C1", "under all {} of its choices (GSE-C1)"), ("GSE-C36a", "under all {} (GSE-C36a)")):
@@ -41,7 +40,6 @@ def cells(values: pd.DataFrame, statistic: str, convention: str = "as_written", 
 
 
 def at(table: pd.DataFrame, *xs: float) -> pd.DataFrame:
-    """Return the lines at some x."""
     return table[table.index.get_level_values("x").isin(xs)]
 
 

@@ -39,7 +39,6 @@ def test_effects_are_those_of_each_number_of_arms():
 
 
 def test_a_budget_that_was_not_run_is_the_largest_there_is():
-    """The smoke profile has one budget."""
     found = accuracy_effects(outcomes({"A": 0.5}), [8], name="test", profile="smoke", budget=7)
     assert found["value"].tolist() == [0.5]
 

@@ -198,7 +198,6 @@ def test_the_example_of_appendix_h():
 
 
 def test_every_check_is_used_by_a_claim():
-    """No function decides what nobody claims."""
     tests = [test for claim in load_study("gse").claims.values() for test in claim.tests.values()]
     assert set(load_study("gse").checks) == {test.name for test in tests if isinstance(test, Exact)}
 

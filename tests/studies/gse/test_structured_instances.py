@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from refusals import refused
 from scipy import stats
 from scipy.special import expit
 
@@ -21,7 +22,6 @@ FAMILIES = {
 
 
 def test_fixed_instances_are_those_of_the_paper():
-    """Means and gaps from the text."""
     static = static_instance(0.3)
     np.testing.assert_array_equal(static.features, np.eye(16))
     np.testing.assert_allclose(static.means[0], [0.3] + [0.0] * 15)
@@ -47,7 +47,6 @@ def test_an_instance_depends_on_its_replication_alone(name):
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_without_replications_there_are_no_arms(name):
-    """The error says what to call."""
     with pytest.raises(ValueError, match=r"arms differ by replication; call problem\.take\(streams\.replications\)"):
         FAMILIES[name].arms  # noqa: B018
 
@@ -136,20 +135,14 @@ def test_successes_are_binomial():
     assert stats.chisquare(np.bincount(totals.astype(int), minlength=7), expected).pvalue > 1e-3
 
 
-@pytest.mark.parametrize(
-    ("make", "settings", "words"),
-    [
-        (static_instance, {"gap": 0.0}, "gap must be positive and finite, got 0"),
-        (static_instance, {"gap": 1.0, "n_arms": 1}, "n_arms must be a whole number of at least 2, got 1"),
-        (static_instance, {"gap": 1.0, "variance": 0.0}, "variance must be positive and finite, got 0"),
-        (adaptive_instance, {"n_arms": 2}, "n_arms must be at least 3, got 2"),
-        (adaptive_instance, {"n_arms": 4, "omega": 2.0}, "omega must lie in"),
-        (sphere_instance, {"n_arms": 5, "n_features": 0}, "n_features must be a whole number of at least 1, got 0"),
-        (corner_instance, {"n_arms": 2}, "n_arms must be at least 3, got 2"),
-        (logistic_instance, {"n_features": 2.5}, "n_features must be a whole number of at least 1, got 2"),
-    ],
+test_settings_out_of_range_are_refused = refused(
+    lambda make, settings: make(**settings),
+    (static_instance, {"gap": 0.0}, "gap must be positive and finite, got 0"),
+    (static_instance, {"gap": 1.0, "n_arms": 1}, "n_arms must be a whole number of at least 2, got 1"),
+    (static_instance, {"gap": 1.0, "variance": 0.0}, "variance must be positive and finite, got 0"),
+    (adaptive_instance, {"n_arms": 2}, "n_arms must be at least 3, got 2"),
+    (adaptive_instance, {"n_arms": 4, "omega": 2.0}, "omega must lie in"),
+    (sphere_instance, {"n_arms": 5, "n_features": 0}, "n_features must be a whole number of at least 1, got 0"),
+    (corner_instance, {"n_arms": 2}, "n_arms must be at least 3, got 2"),
+    (logistic_instance, {"n_features": 2.5}, "n_features must be a whole number of at least 1, got 2"),
 )
-def test_settings_out_of_range_are_refused(make, settings, words):
-    """The value and the rule."""
-    with pytest.raises(ValueError, match=words):
-        make(**settings)

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from refusals import refused, refuses
 from scipy import stats
 
 from bestarm.interface import Ask
@@ -103,13 +104,11 @@ def test_scaling_and_constant_columns():
 
 
 def write_cars(path, lines):
-    """Write a file of cars."""
     path.write_text("\n".join(",".join(line) for line in lines) + "\n")
     return path
 
 
 def test_damaged_files_are_refused_in_one_line(tmp_path):
-    """Columns, numbers, holes."""
     good = [["1"] * 26, ["2"] * 25 + ["?"]]
     table = read_automobile(write_cars(tmp_path / "good", good))
     assert table.n_imputed == 1
@@ -120,30 +119,21 @@ def test_damaged_files_are_refused_in_one_line(tmp_path):
         read_automobile(write_cars(tmp_path / "words", [["1"] * 26, ["1"] * 13 + ["heavy"] + ["1"] * 12]))
     with pytest.raises(ValueError, match="a feature of car 1 is missing"):
         read_automobile(write_cars(tmp_path / "hole", [["1"] * 26, ["1"] * 13 + ["?"] + ["1"] * 12]))
-    with pytest.raises(ValueError, match="found something else"):
-        read_automobile(write_cars(tmp_path / "empty", []))
+    refuses(lambda: read_automobile(write_cars(tmp_path / "empty", [])), "found something else")
     with pytest.raises(ValueError, match="no column ambient"):
         read_electric_motor(write_cars(tmp_path / "motor", [[f"c{i}" for i in range(13)], ["1"] * 13]), "pm")
-    with pytest.raises(ValueError, match=r"target must be one of ambient.*got 'speed'"):
-        read_electric_motor(tmp_path / "motor", "speed")
+    refuses(lambda: read_electric_motor(tmp_path / "motor", "speed"), r"target must be one of ambient.*got 'speed'")
 
 
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"n_arms": 1}, "n_arms must be a whole number of at least 2, got 1"),
-        ({"n_arms": 8, "variance": -1.0}, "variance must be positive and finite, got -1"),
-        ({"n_arms": 300, "with_replacement": False}, "n_arms must be at most the 205 rows of the table, got 300"),
-    ],
+test_settings_out_of_range_are_refused = refused(
+    lambda settings: stand_in_automobile_instance(**settings),
+    ({"n_arms": 1}, "n_arms must be a whole number of at least 2, got 1"),
+    ({"n_arms": 8, "variance": -1.0}, "variance must be positive and finite, got -1"),
+    ({"n_arms": 300, "with_replacement": False}, "n_arms must be at most the 205 rows of the table, got 300"),
 )
-def test_settings_out_of_range_are_refused(settings, words):
-    """The value and the rule."""
-    with pytest.raises(ValueError, match=words):
-        stand_in_automobile_instance(**settings)
 
 
 def test_arms_are_known_only_for_replications():
-    """The error says what to call."""
     with pytest.raises(ValueError, match=r"call problem\.take\(streams\.replications\) first"):
         stand_in_automobile_instance(8).arms  # noqa: B018
 

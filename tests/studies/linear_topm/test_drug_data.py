@@ -74,7 +74,6 @@ if MISSING:
 
 
 def authors_file(name):
-    """Return the path of an authors' file."""
     assert name in AUTHORS_FILES
     return find(name)
 
@@ -101,7 +100,6 @@ def rewards():
 
 @pytest.fixture(scope="module")
 def signatures():
-    """The 67-gene signatures, those of the baseline."""
     return read_signatures(authors_file("epilepsy_signatures_nonbinarized.csv"))
 
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from refusals import refused, refuses
 
 from bestarm.streams import Streams
 from bestarm_objectives.drug.boolean_network import Edge, is_fixed_point
@@ -56,8 +57,7 @@ def test_hit_ratios_of_a_ranking():
     assert [float(hit_ratio(scores, positive, rank)) for rank in (1, 2, 3, 4)] == [1, 0.5, pytest.approx(2 / 3), 0.5]
     np.testing.assert_allclose(hit_ratio(np.stack([scores, scores[::-1]]), positive, 1), [1, 0])
     assert hit_ratio(np.array([np.nan, 0.1, 0.2, 0.3]), positive, 3) == pytest.approx(1 / 3)
-    with pytest.raises(ValueError, match="between 1 and the number of drugs 4, got 5"):
-        hit_ratio(scores, positive, 5)
+    refuses(lambda: hit_ratio(scores, positive, 5), "between 1 and the number of drugs 4, got 5")
 
 
 def test_hit_ratio_under_ties_is_the_expectation_over_random_ties():
@@ -119,10 +119,8 @@ def test_binarisation_with_the_peak_in_the_first_bin_widens_by_the_spread_of_the
 
 
 def test_profiles_that_cannot_be_binarised_are_refused():
-    with pytest.raises(ValueError, match="no bin holds more than 5 of 3 genes"):
-        binarize_via_histogram(np.array([[1.0, 2.0, 3.0]]))
-    with pytest.raises(ValueError, match="must be finite"):
-        binarize_via_histogram(np.full((1, 30), np.nan))
+    refuses(lambda: binarize_via_histogram(np.array([[1.0, 2.0, 3.0]])), "no bin holds more than 5 of 3 genes")
+    refuses(lambda: binarize_via_histogram(np.full((1, 30), np.nan)), "must be finite")
 
 
 def two_groups(n_profiles, n_genes, seed):
@@ -175,19 +173,14 @@ def test_directions_are_binarised_by_sign():
     np.testing.assert_array_equal(binarize_direction(direction, significant), [1, 0, UNKNOWN, UNKNOWN, UNKNOWN])
 
 
-@pytest.mark.parametrize(
-    ("group", "reference", "settings", "message"),
-    [
-        (np.ones((3, 4)), np.ones((3, 5)), {}, "same genes"),
-        (np.ones((3, 4)), np.full((3, 4), np.inf), {}, "must be finite"),
-        (np.ones((3, 4)), np.zeros((3, 4)), {"gamma": 1.5}, "gamma must lie"),
-        (np.ones((1, 4)), np.zeros((1, 4)), {}, "at least 3 profiles"),
-        (np.eye(4), np.eye(4)[::-1], {}, "equal means"),
-    ],
+test_groups_without_a_direction_are_refused = refused(
+    lambda group, reference, settings: characteristic_direction(group, reference, **settings),
+    (np.ones((3, 4)), np.ones((3, 5)), {}, "same genes"),
+    (np.ones((3, 4)), np.full((3, 4), np.inf), {}, "must be finite"),
+    (np.ones((3, 4)), np.zeros((3, 4)), {"gamma": 1.5}, "gamma must lie"),
+    (np.ones((1, 4)), np.zeros((1, 4)), {}, "at least 3 profiles"),
+    (np.eye(4), np.eye(4)[::-1], {}, "equal means"),
 )
-def test_groups_without_a_direction_are_refused(group, reference, settings, message):
-    with pytest.raises(ValueError, match=message):
-        characteristic_direction(group, reference, **settings)
 
 
 def loop_simulator(**changes):
@@ -263,10 +256,8 @@ def test_stand_in_data_have_the_schema_of_the_real_ones_and_give_rewards(clamped
 
 
 def test_shapes_that_do_not_fit_the_network_are_refused():
-    with pytest.raises(ValueError, match=r"target must have shape \(4,\), got \(3,\)"):
-        loop_simulator(target=np.zeros(3, dtype=np.int8))
-    with pytest.raises(ValueError, match=r"signatures must have shape \(1, 4\)"):
-        loop_simulator(drugs=("cure",))
+    refuses(lambda: loop_simulator(target=np.zeros(3, dtype=np.int8)), r"target must have shape \(4,\), got \(3,\)")
+    refuses(lambda: loop_simulator(drugs=("cure",)), r"signatures must have shape \(1, 4\)")
 
 
 @pytest.mark.parametrize(("within", "holds"), [(0.0, False), (0.2, False), (0.5, True)])

@@ -50,7 +50,6 @@ def mean_and_error(pulls) -> tuple[float, float]:
 
 @cache
 def pulls_of(policy, runs: int) -> pd.DataFrame:
-    """Return the rows of a policy on the instance."""
     right = {"right": lambda _, answer: np.array([set(arms) == set(ORDER[:M]) for arms in answer])}
     return simulate(policy, BANDIT, Streams.first(runs, seed=0, instance=BANDIT.label), metrics=right)
 
@@ -81,7 +80,6 @@ def plain_lucb(theirs: bool) -> np.ndarray:
 
 
 def said(pattern: str) -> tuple[float, ...]:
-    """Return the numbers of a sentence of the page."""
     found = re.search(pattern, PAGE)
     assert found, pattern
     return tuple(float(number.replace(",", "")) for number in found.groups())

@@ -62,7 +62,6 @@ def test_errors_of_changes_stand_under_their_algorithm():
 
 
 def test_agreement_is_a_two_sample_z_test():
-    """z by hand."""
     frame = rows({"UGapE": 100.0}, convention="as_coded")
     found = agreement_with_recorded(frame, RECORDED)
     pulls = frame["pulls"]

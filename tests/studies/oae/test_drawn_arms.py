@@ -1,6 +1,6 @@
 """Problems whose arms differ by replication."""
 
-import pytest
+from refusals import refuses
 
 from bestarm_studies.oae.drawn_arms import DrawnArms
 
@@ -11,5 +11,4 @@ def test_there_are_no_arms_without_replications():
     class Law(DrawnArms):
         label = "any law"
 
-    with pytest.raises(ValueError, match=r"any law: arms differ by replication; call problem\.take"):
-        _ = Law().arms
+    refuses(lambda: Law().arms, r"any law: arms differ by replication; call problem\.take")

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from refusals import refuses
 
 from bestarm_studies.oae.genedisco.dropout_network import (
     DropoutTraining,
@@ -153,12 +154,9 @@ def test_equal_names_draw_equal_numbers():
 
 def test_settings_are_refused():
     """More units than bits, numbers that are not positive, and networks without data."""
-    with pytest.raises(ValueError, match="hidden must be at most 32, the bits of a word; got 33"):
-        DropoutTraining(hidden=33)
-    with pytest.raises(ValueError, match="patience"):
-        DropoutTraining(patience=0)
-    with pytest.raises(ValueError, match="learning_rate must be positive"):
-        DropoutTraining(learning_rate=0.0)
+    refuses(lambda: DropoutTraining(hidden=33), "hidden must be at most 32, the bits of a word; got 33")
+    refuses(lambda: DropoutTraining(patience=0), "patience")
+    refuses(lambda: DropoutTraining(learning_rate=0.0), "learning_rate must be positive")
     features, y = problem()
     with pytest.raises(ValueError, match="at least one observation, got 0"):
         fit_dropout_networks(

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refuses
 
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
@@ -120,8 +121,7 @@ def test_misaligned_targets_are_the_same_values_on_other_genes(name):
 
 
 def test_an_unknown_screen_is_refused():
-    with pytest.raises(ValueError, match="name must be one of IFNg, IL2, NK, SARS-CoV-2, got 'tau'"):
-        screen_target("tau")
+    refuses(lambda: screen_target("tau"), "name must be one of IFNg, IL2, NK, SARS-CoV-2, got 'tau'")
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -145,22 +145,19 @@ def test_the_official_file_is_read_where_the_user_has_it(tmp_path, monkeypatch):
     """Transposed, symbols before the blank, a missing value replaced by the mean of its cell line."""
     monkeypatch.setattr(registry, "RAW_DATA", tmp_path)
     monkeypatch.setenv("BESTARM_DATA", str(tmp_path / "nowhere"))
-    with pytest.raises(DataUnavailable, match=r"Download Achilles_gene_effect\.csv of DepMap 20Q4"):
-        achilles_file()
+    refuses(lambda: achilles_file(), r"Download Achilles_gene_effect\.csv of DepMap 20Q4", DataUnavailable)
     path, values = write_achilles(tmp_path)
     assert achilles_file() == path
     table = read_achilles(path, size=(4, 3))
     assert list(table.index) == ["A1BG", "MARCH1", "ZZZ3"]
     assert table.loc["ZZZ3"].tolist() == [values[0, 2], values[1, :2].mean(), values[2, 2], values[3, 2]]
-    with pytest.raises(DataDamaged, match=r"has 4 cell lines and 3 genes; .* has 808 and 18119"):
-        read_achilles(path)
+    refuses(lambda: read_achilles(path), r"has 4 cell lines and 3 genes; .* has 808 and 18119", DataDamaged)
 
 
 def test_a_table_with_words_is_no_gene_effect(tmp_path):
     path, _ = write_achilles(tmp_path)
     path.write_text(path.read_text().replace("0.0,1.0", "high,1.0"))
-    with pytest.raises(DataDamaged, match="column 'A1BG \\(1\\)' is not numeric"):
-        read_achilles(path, size=None)
+    refuses(lambda: read_achilles(path, size=None), "column 'A1BG \\(1\\)' is not numeric", DataDamaged)
 
 
 @real
@@ -185,8 +182,7 @@ def test_group_effects_and_their_misalignment():
     assert np.isfinite(right.to_numpy()).all()
     same = np.isclose(right.loc[wrong.index], wrong).all(axis=1).mean()
     assert same == pytest.approx(0.067, abs=0.001), "nearly all genes have the row of another"
-    with pytest.raises(ValueError, match="source must be"):
-        descriptors("STRING")
+    refuses(lambda: descriptors("STRING"), "source must be")
     assert describing.ACHILLES_SIZE == (808, 18119)
 
 
@@ -242,10 +238,8 @@ def test_chance_at_the_papers_scale():
     """After 800 genes: 0.057 of the hits with one split, 0.046 with two."""
     assert chance("IFNg", "as_written", 800)[0] == pytest.approx(800 / 13984, rel=1e-9)
     assert chance_law(17479, 800, splits=2).mean() / 699 == pytest.approx(800 / 17479, rel=1e-9)
-    with pytest.raises(ValueError, match="splits must be 1 or 2"):
-        chance_law(100, 10, splits=3)
-    with pytest.raises(ValueError, match="between 0 and the 80 genes of the pool, got 81"):
-        chance_law(100, 81, splits=1)
+    refuses(lambda: chance_law(100, 10, splits=3), "splits must be 1 or 2")
+    refuses(lambda: chance_law(100, 81, splits=1), "between 0 and the 80 genes of the pool, got 81")
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -413,12 +407,10 @@ def test_training_leaves_one_of_five_out():
 
 
 def test_settings_are_refused():
-    with pytest.raises(ValueError, match=r"acquisition must be one of top_uncertain, .* got 'best'"):
-        GeneSearch("G", acquisition="best")
+    refuses(lambda: GeneSearch("G", acquisition="best"), r"acquisition must be one of top_uncertain, .* got 'best'")
     with pytest.raises(ValueError, match=r"fault must be one of none, descriptors, targets, both, got 'rows'"):
         gene_screen("IFNg", fault="rows")
-    with pytest.raises(ValueError, match=r"call problem\.take"):
-        _ = small_screen().arms
+    refuses(lambda: small_screen().arms, r"call problem\.take")
 
 
 @real

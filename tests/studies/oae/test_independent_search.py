@@ -14,7 +14,6 @@ HORIZON, RUNS = 20, 25
 
 
 def hills(x):
-    """Return four hills, of which the one at 7 is the highest."""
     return sum(h * np.exp(-((x - c) ** 2) / 1.62) for c, h in [(-8, 0.55), (-3, 0.80), (2, 0.65), (7, 1.00)])
 
 

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refuses
 
 from bestarm.policies.networks.oae import Oae
 from bestarm.policies.networks.oae_ensemble import EnsembleSearch
@@ -106,7 +107,6 @@ def test_rows_of_a_search_have_the_observers_columns(tmp_path):
 
 
 def test_an_observer_changes_no_choice_and_is_part_of_the_key(tmp_path):
-    """The same ranks with and without; other keys."""
     whole = replace(SEARCHES["diverse_10_5"], observe=BatchObserver)
     few = replace(whole, series={name: whole.series[name] for name in ("RandomBatch", "DetD 0.1")})
     alone = replace(few, observe=None)
@@ -146,7 +146,6 @@ def test_searches_that_no_profile_cuts_are_at_the_papers_scale():
 
 @pytest.mark.parametrize("name", ["evolution", "regret_sphere", "regret_clones", "queries", "optimism"])
 def test_computations_have_rows_at_smoke_scale(name, tmp_path):
-    """Every replication of the profile is there."""
     rows = make_rows(COMPUTATIONS[name], "smoke", seed=1, store=tmp_path)
     assert rows["replication"].max() == COMPUTATIONS[name].scale("smoke").replications - 1
     assert {"convention", "series", "data", "key"} <= set(rows)
@@ -164,8 +163,7 @@ def test_fits_take_a_stand_in_where_nobody_has_the_data():
     settings = {"classes": [()], "learning_rates": [0.01], "at": [1], "steps": 1, "replications": 2, "seed": 0}
     found = fit_rows({"gone": nowhere}, **settings, stand_ins={"gone": some})
     assert set(found["panel"]) == {"gone"}
-    with pytest.raises(DataUnavailable, match="nobody has it"):
-        fit_rows({"gone": nowhere}, **settings)
+    refuses(lambda: fit_rows({"gone": nowhere}, **settings), "nobody has it", DataUnavailable)
 
 
 def test_networks_of_a_batch_are_counted():
@@ -202,7 +200,5 @@ def test_printed_sizes_are_compared_side_by_side():
 
 @pytest.mark.parametrize("law", [landscape("MultiValleyOneDim"), SphereArms(10, 2), CloneArms(2, 3)])
 def test_arms_are_those_of_a_replication(law):
-    """No arms before replications are named; then a set for each."""
-    with pytest.raises(ValueError, match="arms differ by replication"):
-        _ = law.arms
+    refuses(lambda: law.arms, "arms differ by replication")
     assert law.take(np.arange(3)).features.shape[0] == 3

@@ -78,7 +78,6 @@ def test_a_hole_is_around_the_summit_however_hills_are_drawn(name, width, hills)
 
 
 def test_an_unknown_drawing_of_hills_is_refused():
-    """With the names of those that there are."""
     with pytest.raises(ValueError, match="hills must be one of right, inner, rivals, got 'left'"):
         open_landscape("MultiValleyOneDim", hills="left")
 
@@ -157,7 +156,6 @@ def worth() -> pd.DataFrame:
 
 
 def test_committed_draws_are_those_of_the_committed_rows():
-    """Two draws of two claims."""
     rows = {name: published("oae", name)[1] for name in (DESIGN, ON_LANDSCAPES)}
     claims = {i: load_study("oae").claims[i] for i in ("OAE-C26", "OAE-C27")}
     found = under_choices(claims, [choice for choice in OPEN_CHOICES if choice.draw in (0, 1)], rows)
@@ -213,7 +211,6 @@ def test_no_claim_but_one_is_confirmed_under_most_draws():
 
 
 def test_the_design_has_rows_of_all_its_draws():
-    """Rows are committed, each of 25 runs."""
     for name in OPEN_DESIGN:
         rows = committed_rows("oae", name, "paper")
         assert rows is not None

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refuses
 from test_oae_values import made_rows
 
 from bestarm.models.smooth_gp import SmoothGP
@@ -90,8 +91,7 @@ def test_means_are_cut_at_the_horizon():
 
 
 def test_too_few_batches_are_refused():
-    with pytest.raises(ValueError, match="10 batches"):
-        horizon_values({"set": made_rows({"A": [1, 2]})}, "paper")
+    refuses(lambda: horizon_values({"set": made_rows({"A": [1, 2]})}, "paper"), "10 batches")
 
 
 def test_what_stands_before_the_first_pull_is_no_hit():

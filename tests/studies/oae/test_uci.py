@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused, refuses
 from scipy.signal import argrelmax
 
 from bestarm.models.mlp_fit import Training
@@ -133,9 +134,7 @@ def test_damaged_files_are_refused(written, read, text, words):
 
 
 def test_a_missing_file_is_refused(tmp_path):
-    """By its name."""
-    with pytest.raises(ValueError, match=r"nothing\.csv: expected a table"):
-        read_adult(tmp_path / "nothing.csv")
+    refuses(lambda: read_adult(tmp_path / "nothing.csv"), r"nothing\.csv: expected a table")
 
 
 def test_standard_columns():
@@ -169,8 +168,7 @@ def test_the_papers_sizes(name, monkeypatch):
     assert few.features.shape == (50, about.n_features)
     np.testing.assert_array_equal(few.features, uci_instance(name, n_arms=50).features)
     assert (few.features != other.features).any()
-    with pytest.raises(ValueError, match="n_arms must be between 2 and the"):
-        uci_instance(name, n_arms=10**6)
+    refuses(lambda: uci_instance(name, n_arms=10**6), "n_arms must be between 2 and the")
 
 
 def test_real_targets():
@@ -197,10 +195,8 @@ def test_parts_of_the_real_target_leak(name):
 @pytest.mark.parametrize("make", [uci_instance, stand_in_uci_instance, read_uci])
 def test_unknown_sets(make):
     """An unknown name, parts of a target that has none."""
-    with pytest.raises(ValueError, match="name must be one of BikeSharingDay"):
-        make("Iris")
-    with pytest.raises(ValueError, match="parts_of_target is for the two bicycle sets"):
-        make("Adult", parts_of_target=True)
+    refuses(lambda: make("Iris"), "name must be one of BikeSharingDay")
+    refuses(lambda: make("Adult", parts_of_target=True), "parts_of_target is for the two bicycle sets")
 
 
 @pytest.mark.parametrize("name", UCI_SETS)
@@ -287,15 +283,12 @@ def test_a_member_is_taken_out_of_its_archive(archive):
     ids=["wrong content", "no member", "no archive", "empty", "damaged stream"],
 )
 def test_a_wrong_archive_leaves_nothing_behind(archive, members, raw, cut):
-    """One clear error, no file."""
     folder = archive(members, raw, cut)
-    with pytest.raises(DataDamaged, match="bikes"):
-        fetch("bikes")
+    refuses(lambda: fetch("bikes"), "bikes", DataDamaged)
     assert kept(folder) == []
 
 
 def test_offline_nothing_is_asked(archive, monkeypatch):
-    """With BESTARM_OFFLINE the archive is not touched."""
     archive({"folder/day.csv": BIKES.encode()})
     monkeypatch.setenv("BESTARM_OFFLINE", "1")
     with pytest.raises(DataUnavailable):
@@ -393,27 +386,19 @@ def test_island_and_other_variants():
 )
 def test_bad_landscapes(settings, words):
     """One clear error each; a law has no arms before its replications are named."""
-    with pytest.raises(ValueError, match=words):
-        landscape(**settings)
-    with pytest.raises(ValueError, match=r"call problem\.take"):
-        _ = landscape(LANDSCAPES[0]).arms
+    refuses(lambda: landscape(**settings), words)
+    refuses(lambda: landscape(LANDSCAPES[0]).arms, r"call problem\.take")
 
 
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"means": np.zeros(3)}, "means must have one entry per arm"),
-        ({"means": np.zeros((1, 4))}, "means must have one entry per arm"),
-        ({"means": np.array([[0.0, np.nan, 1.0]])}, "got nan of arm 1; drop this arm"),
-        ({"sigma": -1.0}, "sigma must be at least 0"),
-        ({"sigma": np.nan}, "sigma must be at least 0"),
-        ({"evaluations": 0}, "evaluations at least 1"),
-    ],
+test_bad_arms = refused(
+    lambda settings: NoiselessArms(**({"label": "bad", "features": np.eye(3), "means": np.zeros((1, 3))} | settings)),
+    ({"means": np.zeros(3)}, "means must have one entry per arm"),
+    ({"means": np.zeros((1, 4))}, "means must have one entry per arm"),
+    ({"means": np.array([[0.0, np.nan, 1.0]])}, "got nan of arm 1; drop this arm"),
+    ({"sigma": -1.0}, "sigma must be at least 0"),
+    ({"sigma": np.nan}, "sigma must be at least 0"),
+    ({"evaluations": 0}, "evaluations at least 1"),
 )
-def test_bad_arms(settings, words):
-    """One clear error each."""
-    with pytest.raises(ValueError, match=words):
-        NoiselessArms(**({"label": "bad", "features": np.eye(3), "means": np.zeros((1, 3))} | settings))
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -448,8 +433,7 @@ def test_each_run_has_a_teacher_of_its_own():
     assert len(np.unique(together.means, axis=0)) == 20
     apart = np.concatenate([law.take(some).means for some in (np.array([3]), np.arange(15, 18), np.array([0, 19]))])
     np.testing.assert_array_equal(apart, together.means[[3, 15, 16, 17, 0, 19]])
-    with pytest.raises(ValueError, match=r"call problem\.take"):
-        _ = law.arms
+    refuses(lambda: law.arms, r"call problem\.take")
     one = fitted_response.stand_in_one_teacher_instance("BikeSharingDay", (10, 5), steps=60)
     np.testing.assert_array_equal(one.take(np.arange(5, 9)).means, together.means[:1])
     assert one.label == law.label
