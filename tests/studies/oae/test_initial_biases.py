@@ -79,22 +79,22 @@ def test_both_are_compared_on_the_same_runs_at_the_papers_own_scale(name, runs):
 
 
 def test_what_is_said_of_biases():
-    """Numbers and words of notebook 09."""
+    """Numbers and verdicts of notebook 09."""
     text, found = prose("oae", "09_open_choices"), table_of_biases().set_index("claim")
     moved = found.index[found["word"] != found["word_then"]]
     said = f"{len(moved)} of {len(found)} claims"
-    assert f"{said} change their word" in text
-    assert f"{said} on searches of landscapes change their word" in text
+    assert f"{said} get another verdict" in text
+    assert f"change the verdicts** of {said} on landscapes" in text
     assert f"*(changes a verdict: {said} on landscapes)*" in text
     assert (found[["for", "open", "against"]].sum(axis="columns") == found["of"]).all()
     confirmed = [set(found.index[found[reading] == "confirmed"]) for reading in ("word", "word_then")]
     refuted = [set(found.index[found[reading] == "refuted"]) for reading in ("word", "word_then")]
-    counts = f"From zero {len(confirmed[0])} are confirmed, and one is refuted"
+    counts = f"With biases of zero {len(confirmed[0])} are confirmed, and one is refuted"
     assert counts in text
-    assert f"From random biases {len(confirmed[1])} are confirmed and none is refuted" in text
+    assert f"With random biases {len(confirmed[1])} are confirmed and none is refuted" in text
     assert refuted == [{"OAE-C24b"}, set()]
     assert confirmed[0] < confirmed[1]
-    assert f"Random biases keep all {len(confirmed[0])} claims that zero confirms and add five" in text
+    assert f"random biases keep all {len(confirmed[0])} confirmations of those that start from zero and add five" in text
     assert confirmed[1] - confirmed[0] == {"OAE-C29b", "OAE-C31", "OAE-C35", "OAE-C36", "OAE-C38"}
     small = found.loc[["OAE-C31", "OAE-C35", "OAE-C36", "OAE-C38"]]
     assert (small["against_then"] == 0).all()
@@ -106,11 +106,11 @@ def test_what_is_said_of_the_larger_classes_and_of_greedy():
     text, found = prose("oae", "09_open_choices"), table_of_biases().set_index("claim")
     middle = found[found.index.str.endswith("w")]
     better = middle[(middle["word"] == "mixed") & (middle["against_then"] == 0)]
-    assert (len(better), "five words that are mixed from zero" in text) == (5, True)
+    assert (len(better), "contradicts five claims with random biases that are mixed" in text) == (5, True)
     mixed = found.index[(found["word"] != "mixed") & (found["word_then"] == "mixed")]
     assert set(mixed) == {"OAE-C33w", "OAE-C27v", "OAE-C28v"}
     greedy = found.loc["OAE-C2b"]
-    said = "they have {} of {} comparisons for it, and zero has {}."
+    said = "with them {} of {} comparisons are for it, with biases of zero {}."
     assert said.format(*greedy[["for_then", "of", "for"]]) in text
     assert greedy["word"] == greedy["word_then"] == "confirmed"
     ledger = read_verdicts("oae").set_index("id")["verdict"]
