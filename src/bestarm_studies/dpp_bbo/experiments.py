@@ -6,12 +6,18 @@ from typing import Any
 
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
+from bestarm_lab.experiments.one_change import name_of_change
 from bestarm_lab.experiments.scale import Profile, Scale
 from bestarm_studies.dpp_bbo.batch_observer import BatchObserver
 from bestarm_studies.dpp_bbo.candidate_arms import candidate_regret
 from bestarm_studies.dpp_bbo.series import controls, frozen, learned, published, region_searches
 
 RUNS = 50  # as in the paper
+# The paper prints that "the mean function of the prior GP was the zero function", and not whether of centred rewards.
+ZERO_MEANS: dict[str, dict[str, Any]] = {
+    "mean of zero": {"constant": 0.0},  # of rewards less their mean
+    "mean of zero, not centred": {"constant": 0.0, "offset": 0.0, "standardise": False},
+}
 PROFILES: dict[Profile, Scale] = {"smoke": Scale(2, settings={"rounds": 3}), "laptop": Scale(RUNS)}
 
 
@@ -38,6 +44,22 @@ def panels(figure: str, name: str, objective: str, *problem: partial[Any], paper
             published(batch, learned(objective)) | controls(batch, learned(objective)),
             *problem,
             profiles=PROFILES | {"paper": paper},
+        )
+        for batch in (5, 10)
+    }
+
+
+def with_zero_mean(name: str, objective: str, *problem: partial[Any]) -> dict[str, Experiment]:
+    """Return the paper's seven searches of `panels` with its prior mean, the zero function, in place of ours."""
+    return {
+        f"zero_mean_{name}_b{batch}": search(
+            f"{objective}, B = {batch}, prior mean of zero",
+            {
+                name_of_change(label, change): policy
+                for change, settings in ZERO_MEANS.items()
+                for label, policy in published(batch, learned(objective, **settings)).items()
+            },
+            *problem,
         )
         for batch in (5, 10)
     }

@@ -10,7 +10,8 @@ import pandas as pd
 
 from bestarm_lab.claims.robustness import OpenChoice, Substitution
 from bestarm_lab.experiments.one_change import name_of_change
-from bestarm_studies.dpp_bbo.values import EVERYBODY
+from bestarm_studies.dpp_bbo.experiments import ZERO_MEANS
+from bestarm_studies.dpp_bbo.values import EVERYBODY, SEARCHES
 
 MAXIMUM, SAMPLE = "UCB-DPP-MAX", "UCB-DPP-SAMPLE"
 BOTH = (MAXIMUM, SAMPLE)
@@ -42,6 +43,13 @@ def _noise(noise: str) -> OpenChoice:
     return OpenChoice(words, {"fig1_branin_b5": Substitution("noise", names, same="round")})
 
 
+def _zero_mean(change: str) -> OpenChoice:
+    names = {name: name_of_change(name, change) for name in SEARCHES}
+    panels = [f"{panel}_b{batch}" for panel in PANELS for batch in (5, 10)]
+    rows = {panel: Substitution(f"zero_mean_{panel}", names, same="replication") for panel in panels}
+    return OpenChoice(f"prior {change}", rows)
+
+
 def _recommends(words: str, column: str) -> OpenChoice:
     def by(rows: pd.DataFrame) -> pd.DataFrame:
         return rows.assign(candidate_regret=rows[column])
@@ -62,7 +70,7 @@ CHOICES = (
     _noise("0"),
     _noise("0.1"),
     _changed("ten first arms", "ten first arms", BOTH),
-    _changed("prior mean of zero", "mean of zero", BOTH),
+    *(_zero_mean(change) for change in ZERO_MEANS),
     _changed("fits after every batch", "fits after every batch", BOTH),
     _changed("flat priors", "flat priors", BOTH),
     _changed("slice sampling", "slice sampling", BOTH),

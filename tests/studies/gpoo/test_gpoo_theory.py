@@ -18,7 +18,6 @@ from bestarm_studies.gpoo.aggregation.checks import VALUES
 from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.functions import prior_bandit, reward_function
 from bestarm_studies.gpoo.paper_against_code.causes import gap_closed, gap_opened
-from bestarm_studies.gpoo.paper_against_code.checks import precision
 from bestarm_studies.gpoo.regret.checks import first_budget
 from bestarm_studies.gpoo.theory.assumptions import assumption_table, largest_slopes, lipschitz_scale, ranges
 from bestarm_studies.gpoo.theory.average_feedback import (
@@ -261,11 +260,3 @@ def test_lemma_2_and_proposition_2_hold():
     assert CHECKS["lemma_2"]({"scale": 14, "sizes": [1, 2], "deepest": 7}, {}).holds
     assert not CHECKS["lemma_2"]({"scale": 0.1, "sizes": [1], "deepest": 2}, {}).text.startswith("0 of 0")
     assert CHECKS["proposition_2"]({"draws": 50}, {}).holds
-
-
-@pytest.mark.parametrize(("leaf_sd", "holds"), [(0.2, True), (0.05, False)])
-def test_precision_compares_divided_nodes_with_leaves(leaf_sd, holds):
-    rows = pd.DataFrame({"kind": ["node"] * 3 + ["posterior"], "series": "GPOO", "leaf": [False, True, True, None]})
-    rows["sd"] = [0.1, leaf_sd, leaf_sd, np.nan]
-    decision = precision({"experiments": ["fig5_trees"]}, {"fig5_trees": rows})
-    assert (decision.holds, decision.checked) == (holds, "1 trees")

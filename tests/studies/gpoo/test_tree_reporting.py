@@ -15,6 +15,7 @@ from bestarm_studies.gpoo.aggregated_gp import AggregatedGP, average_cells
 from bestarm_studies.gpoo.aggregation.experiments import pattern_rows
 from bestarm_studies.gpoo.aggregation.trees import tree_figure
 from bestarm_studies.gpoo.functions import reward_function
+from bestarm_studies.gpoo.paper_against_code.precision import precision_rows
 from bestarm_studies.gpoo.tree_and_gpoo.cells import adaptive_tree_figure, quantities_figure
 from bestarm_studies.gpoo.tree_and_gpoo.growth import breadth_first_values, growth_values
 from bestarm_studies.gpoo.tree_and_gpoo.roadmap import roadmap_figure
@@ -120,6 +121,20 @@ def test_pattern_errors_are_distances_to_f_and_to_its_averages():
     early, late = (rows[rows["budget"] == b] for b in (1, 60))
     assert late["error"].max() < 0.5 * early["error"].min()
     assert (late["error"] != late["smoothed_error"]).all()
+
+
+def test_precision_is_of_the_nodes_that_a_tree_has(trees):
+    """In the run whose nodes are written down the means over divided nodes and leaves are these."""
+    rows = precision_rows(SEARCHES, 3, 5, budgets=[7, 20], conventions=("as_written", "as_coded"))
+    found = rows[rows["replication"] == 0].set_index(["convention", "series", "budget"])
+    nodes = trees[trees["kind"] == "node"].assign(error=lambda n: (n["mean"] - n["truth"]).abs())
+    grouped = nodes.groupby(["convention", "series", "round", "leaf"])[["error", "sd"]].mean().reset_index()
+    assert len(grouped) == len(found) == 16
+    for node in grouped.itertuples():
+        line = found.loc[
+            (node.convention, f"{'leaves' if node.leaf else 'divided nodes'} of {node.series}", node.round - 1)
+        ]
+        np.testing.assert_allclose(line[["error", "sd"]].astype(float), [node.error, node.sd])
 
 
 def test_feedback_of_integrals_says_less():

@@ -11,7 +11,14 @@ from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment, Series
 from bestarm_lab.experiments.one_change import name_of_change
 from bestarm_lab.experiments.scale import Scale
-from bestarm_studies.dpp_bbo.experiments import RUNS, panels, search, with_candidates, with_known
+from bestarm_studies.dpp_bbo.experiments import (
+    RUNS,
+    panels,
+    search,
+    with_candidates,
+    with_known,
+    with_zero_mean,
+)
 from bestarm_studies.dpp_bbo.series import controls, frozen, learned, published, region_searches, sequential
 from bestarm_studies.dpp_bbo.synthetic_functions import synthetic_instance
 
@@ -43,7 +50,6 @@ def choices(objective: str, *, exchange: bool) -> dict[str, Any]:
             "β over 5": ruled(policy, acquisition=UpperBound(beta_scale=0.2)),
             "region of Contal's code": ruled(policy, region="as_coded"),
             "first arm left out": ruled(policy, exclude_first=True),
-            "mean of zero": fitted(policy, constant=0.0),
             "fits after every batch": fitted(policy, growth=1.0),
             "flat priors": fitted(policy, priors=GammaPriors.uninformative()),
             "slice sampling": fitted(policy, fit="slice"),
@@ -74,6 +80,7 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {}
 for _objective, (_figure, _name, _problem) in FUNCTIONS.items():
     _paper = with_candidates(500 if _objective == "Branin-Hoo" else 200)
     EXPERIMENTS |= panels(_figure, f"fig{_figure[-1]}_{_name}", _objective, _problem, paper=_paper)
+    EXPERIMENTS |= with_zero_mean(f"fig{_figure[-1]}_{_name}", _objective, _problem)
     EXPERIMENTS |= with_known(_name, _objective, _problem)
     EXPERIMENTS[f"b20_{_name}"] = search(
         f"{_objective}, B = 20", published(20, learned(_objective)) | controls(20, learned(_objective)), _problem

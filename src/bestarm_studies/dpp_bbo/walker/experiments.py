@@ -5,7 +5,7 @@ from typing import Any
 
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
-from bestarm_studies.dpp_bbo.experiments import panels, search, with_candidates, with_known
+from bestarm_studies.dpp_bbo.experiments import panels, search, with_candidates, with_known, with_zero_mean
 from bestarm_studies.dpp_bbo.series import learned, published
 from bestarm_studies.dpp_bbo.walker.lipschitz import slope_rows
 from bestarm_studies.dpp_bbo.walker.robot import (
@@ -31,6 +31,7 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
     TABLE: _walks("Walks of the biped", walker_rows),
     NOMINAL_TABLE: _walks("Walks of the biped around a gait", nominal_rows),
     **panels("Figure 2", "fig2_robot", "robot", *ROBOT, paper=with_candidates(400)),
+    **with_zero_mean("fig2_robot", "robot", *ROBOT),
     **with_known("robot", "robot", *ROBOT),
     **{  # the searches of the paper on another reading of its robot
         f"nominal_robot_b{batch}": search(

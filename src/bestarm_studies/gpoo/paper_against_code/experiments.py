@@ -4,10 +4,23 @@ from functools import partial
 
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
-from bestarm_studies.gpoo.experiments import BOTH, EFFECT, F1, F2, F3, WRITTEN, computed, of_each, search
+from bestarm_studies.gpoo.experiments import (
+    BOTH,
+    EFFECT,
+    F1,
+    F2,
+    F3,
+    RUNS,
+    WRITTEN,
+    computed,
+    of_each,
+    search,
+    two_feedbacks,
+)
 from bestarm_studies.gpoo.functions import DesignedBandit
 from bestarm_studies.gpoo.paper_against_code.audit import audited
 from bestarm_studies.gpoo.paper_against_code.causes import ABLATIONS
+from bestarm_studies.gpoo.paper_against_code.precision import precision_rows
 from bestarm_studies.gpoo.paper_against_code.slopes import GPTREE_SLOPES
 from bestarm_studies.gpoo.trees import growth_rows
 
@@ -24,6 +37,17 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
     **audit(F3),
     **of_each("ablation", "One cause at a time", [F1, F2], ABLATIONS, EFFECT, BOTH),
     **of_each("gptree_slope", "Slope of GPTree's modulus", [F1, F2], GPTREE_SLOPES, EFFECT, WRITTEN),
+    **{
+        f"precision_{problem.keywords['name']}": computed(
+            f"Predictions of divided nodes and of leaves, {problem.keywords['name']}",
+            RUNS,
+            precision_rows,
+            searches=two_feedbacks(problem),
+            conventions=BOTH,
+            budgets=(25, 50, 80),
+        )
+        for problem in (F1, F2, F3)
+    },
     "gptree_growth": computed(
         "Growth of GPTree's trees",
         100,
