@@ -1,6 +1,7 @@
 """One thread per process, no display, the style of figures, and a driver that writes down every pull."""
 
 # ruff: noqa: E402  (the number of threads is read when NumPy is imported)
+import gc
 import os
 import sys
 
@@ -16,12 +17,20 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+gc.disable()
 settings.register_profile("bestarm", deadline=None)
 settings.load_profile("bestarm")
 
 
 def pytest_addoption(parser):
     parser.addoption("--kills", type=int, default=4, help="how often runs are killed at random moments")
+
+
+def pytest_collection_finish(session):
+    """Spare the garbage collector the million objects that imports and the collection of tests leave behind."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
