@@ -16,20 +16,13 @@ from bestarm.policies.cells.grid_search import GridSearch
 from bestarm.policies.cells.stooo import Stooo
 from bestarm.policies.gaussian.batch_gp import gp_bucb, thompson, ucb_dpp_sample
 from bestarm.policies.gaussian.gp_state import GPModel
+from bestarm.policies.linear import linear_oae
 from bestarm.policies.linear.bayes_gap import BayesGap
 from bestarm.policies.linear.budgeted import lingape, lingape_greedy
 from bestarm.policies.linear.fc2fb import Fc2fb
 from bestarm.policies.linear.gifa import Gifa, LinGifa, Lucb, MLinGape, Ugape
 from bestarm.policies.linear.gse import Gse
 from bestarm.policies.linear.lin_ucb import LinUcb
-from bestarm.policies.linear.linear_oae import (
-    EllipsoidOae,
-    LinearDiverse,
-    LinearGreedy,
-    LinearLogDet,
-    LinearOae,
-    LinearSeq,
-)
 from bestarm.policies.linear.lingame import LinGame
 from bestarm.policies.linear.mislid import MisLid
 from bestarm.policies.linear.od_linbai import OdLinBai
@@ -93,12 +86,12 @@ EVERY: dict[str, Any] = {
     "Ensemble": EnsembleSearch("Ensemble", members=2, **_nets),
     "SeqB": SeqB("SeqB", optimism=0.1, **_nets),
     "Ensemble-SeqB": EnsembleSeqB("Ensemble-SeqB", members=2, **_nets),
-    "linear OAE": LinearOae("OAE", **_batches),
-    "ellipsoid": EllipsoidOae("OAE", omega=0.1, **_batches),
-    "linear greedy": LinearGreedy("greedy", **_batches),
-    "linear SeqB": LinearSeq("SeqB", **_batches),
-    "linear DetD": LinearDiverse("DetD", **_batches),
-    "log det": LinearLogDet("log det", **_batches),
+    "linear OAE": linear_oae.LinearOae("OAE", **_batches),
+    "ellipsoid": linear_oae.EllipsoidOae("OAE", omega=0.1, **_batches),
+    "linear greedy": linear_oae.LinearGreedy("greedy", **_batches),
+    "linear SeqB": linear_oae.LinearSeq("SeqB", **_batches),
+    "linear DetD": linear_oae.LinearDiverse("DetD", **_batches),
+    "log det": linear_oae.LinearLogDet("log det", **_batches),
     "GP-BUCB": gp_bucb(2, 3, model=KNOWN),
     "UCB-DPP-SAMPLE": ucb_dpp_sample(2, 4),
     "Thompson": thompson(2, 3, model=KNOWN),

@@ -1,6 +1,6 @@
 """Tables of what is refused: calls, and the words of the one line that says why."""
 
-import operator
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -14,17 +14,31 @@ def refuses(call: Callable[[], Any], words: str, error: type[Exception] = ValueE
     assert "\n" not in str(caught.value)
 
 
+def refusing(*cases: Any, error: type[Exception] = ValueError) -> Callable[..., Any]:
+    """Make a test of a function that is refused in each case: its first arguments, and at the end words.
+
+    Further arguments of the function are fixtures.
+    """
+
+    def decorated(function: Callable[..., Any]) -> Callable[..., None]:
+        def test(case: Any, **fixtures: Any) -> None:
+            *given, words = case
+            refuses(lambda: function(*given, **fixtures), words, error)
+
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        names = ["case", *list(inspect.signature(function).parameters)[len(cases[0]) - 1 :]]
+        test.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])  # type: ignore
+        test.__doc__ = function.__doc__
+        return pytest.mark.parametrize("case", cases, ids=[str(case[-1]) for case in cases])(test)
+
+    return decorated
+
+
 def refused(call: Callable[..., Any], *cases: Any, error: type[Exception] = ValueError) -> Callable[..., None]:
-    """Return a test of each case: the arguments of the call, and at its end a pattern of the words of the refusal."""
-
-    @pytest.mark.parametrize("case", cases, ids=[str(case[-1]) for case in cases])
-    def test(case: Any) -> None:
-        *given, words = case
-        refuses(lambda: call(*given), words, error)
-
-    return test
+    """Return a test of each case: the arguments of the call, and at its end words."""
+    return refusing(*cases, error=error)(call)
 
 
 def each_refused(*cases: Any, error: type[Exception] = ValueError) -> Callable[..., None]:
     """Return the same for cases that are a call without arguments, and words."""
-    return refused(operator.call, *cases, error=error)
+    return refused(lambda call: call(), *cases, error=error)

@@ -10,7 +10,6 @@ from bestarm.models.finite_gp import FiniteGP
 from bestarm.streams import Streams
 from bestarm_studies.dpp_bbo.synthetic_functions import branin_hoo, hartmann_6
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Kernels and posteriors
 
 # GPyTorch, test/kernels/test_matern_kernel.py at 01c35da (MIT), taken 2026-11-26: points 4, 2, 8 against 0, 2 with
@@ -81,7 +80,6 @@ def test_the_finite_process_has_the_posterior_of_scikit_learn():
     np.testing.assert_allclose(np.sqrt(variances[0, 6:]), deviations, atol=1e-6)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Test functions: BoTorch, botorch/test_functions/synthetic.py at 11d0fe6 (MIT), taken 2026-11-26; ours are maximised
 
 
@@ -95,7 +93,6 @@ def test_hartmann_has_the_optimum_of_botorch():
     assert hartmann_6(best)[0] == pytest.approx(3.32237, abs=1e-5)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # k-DPPs: DPPy (MIT), taken 2026-11-26
 
 

@@ -89,7 +89,7 @@ def test_the_integral_over_two_known_boxes():
     assert average * 0.1 * 0.25 == pytest.approx(0.0062665259, abs=5e-11)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(lower=corners, width=widths, x=corners)
 def test_average_against_a_point_is_that_of_quadrature(lower, width, x):
     """Boxes from a billionth of a length-scale to ten of them, so on both sides of the switch to Gauss's rule."""
@@ -99,7 +99,7 @@ def test_average_against_a_point_is_that_of_quadrature(lower, width, x):
     assert box_point_average(kernel, *box, np.array([x])) == pytest.approx(expected, rel=1e-11, abs=1e-14)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(lower=corners, width=widths, other=corners, other_width=widths)
 def test_average_over_two_boxes_is_that_of_quadrature(lower, width, other, other_width):
     """The closed form cancels as 1 / (product of the widths), at most 400 times a distance of 13 length-scales here."""
@@ -109,7 +109,7 @@ def test_average_over_two_boxes_is_that_of_quadrature(lower, width, other, other
     assert box_average(kernel, *box, *second_box) == pytest.approx(expected, abs=400 * 13 * 4 * EPSILON)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(lower=corners, width=widths, other=corners, other_width=widths, shift=corners)
 def test_averages_are_symmetric_and_do_not_change_under_shifts_and_reflections(lower, width, other, other_width, shift):
     kernel = Stationary("rbf", 1.0, 0.5)
@@ -123,7 +123,7 @@ def test_averages_are_symmetric_and_do_not_change_under_shifts_and_reflections(l
     assert 0 <= found + 1e-11 <= 1.0 + 1e-10
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     depth=st.integers(0, 12),
     other_depth=st.integers(0, 12),
@@ -214,7 +214,7 @@ def test_averages_broadcast_boxes_against_boxes_and_points():
         np.testing.assert_allclose(box_point_average(judge, lower[:, None], upper[:, None], x), points, rtol=1e-10)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     lower=st.lists(corners, min_size=1, max_size=3),
     width=st.floats(0.01, 3.0),

@@ -29,7 +29,7 @@ def cells_of(partition, depth):
     return np.arange(partition.arity**depth) + partition.cell(depth, 0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(partition=partitions(), depth=st.integers(0, 4))
 def test_cells_are_those_of_the_pages(partition, depth):
     """Boxes divided again and again along their longest side, the first of those that are equal up to rounding."""
@@ -40,7 +40,7 @@ def test_cells_are_those_of_the_pages(partition, depth):
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(partition=partitions(), depth=st.integers(0, 5), seed=st.integers(0, 2**31))
 def test_the_cells_of_a_depth_partition_the_box(partition, depth, seed):
     """Equal volumes that add up, no two cells in one place, and every point in exactly one cell."""
@@ -55,7 +55,7 @@ def test_the_cells_of_a_depth_partition_the_box(partition, depth, seed):
     np.testing.assert_array_equal(inside.sum(axis=1), 1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(partition=partitions(), depth=st.integers(0, 12), place=st.floats(0, 0.999999))
 def test_heap_numbers_name_parents_and_children(partition, depth, place):
     """Children Kc + 1, ..., Kc + K; (h, i) to number and back; children fill the parent from its lower corner on."""
@@ -100,7 +100,7 @@ def test_methods_keep_the_shape_of_what_they_are_given():
         assert partition.parent(cells).shape == shape
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     arity=st.integers(2, 5),
     s=st.integers(1, 30),
@@ -117,7 +117,7 @@ def test_on_an_interval_the_representatives_are_the_centres_of_s_equal_parts(ari
     np.testing.assert_allclose(partition.representatives(cell)[:, 0], expected, rtol=0, atol=1e-13)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(partition=partitions(s=st.integers(1, 40)), depth=st.integers(0, 6), place=st.floats(0, 0.999))
 def test_representatives_are_the_centres_of_a_grid_of_equal_parts(partition, depth, place):
     """A full grid with equal steps, half a step from each face: so the parts have equal volume and fill the cell."""
@@ -133,7 +133,7 @@ def test_representatives_are_the_centres_of_a_grid_of_equal_parts(partition, dep
     np.testing.assert_allclose(found.mean(axis=0), 0.5, atol=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(partition=partitions(), depth=st.integers(0, 8), place=st.floats(0, 0.999))
 def test_a_single_representative_is_the_centre(partition, depth, place):
     cell = np.array(partition.cell(depth, int(place * partition.arity**depth)))
@@ -158,7 +158,7 @@ def test_prime_factors_cut_the_longest_side_left(s, upper, pieces):
     assert tuple(len(np.unique(np.round(points[:, j], 9))) for j in range(len(upper))) == pieces
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(partition=partitions(s=st.sampled_from([1, 2, 7, 10])), seed=st.integers(0, 2**31))
 def test_floating_point_tells_the_deepest_cells_apart(partition, seed):
     """Of the first, the last and pairs of neighbours of the greatest depth no two centres or points are equal."""
@@ -207,7 +207,7 @@ def test_cells_that_do_not_exist_are_refused(depth, index):
     refuses(lambda: Partition(2).cell(depth, index), rf"there is no cell \({depth}, {index}\) with K = 2")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**31),
     n_replications=st.integers(1, 4),

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from refusals import refuses
+from refusals import refusing
 
 from bestarm_lab import quoted
 from bestarm_lab.study_packages import study_names
@@ -91,25 +91,25 @@ def test_a_title_is_shown_and_not_rewritten(place, monkeypatch, capsys):
     assert place.read_bytes() == before
 
 
-@pytest.mark.parametrize(("text", "said"), [("accuracy was {:.3f}", "has 0 places"), ("{:.3f}", "has 5 places")])
-def test_a_sentence_stands_at_one_place(place, text, said):
-    refuses(lambda: entry(text, {"series": "a"}).fault(), said)
-
-
-@pytest.mark.parametrize(
-    ("query", "said"),
-    [
-        ({"serie": "a"}, "no column 'serie'.*'series'"),
-        ({"series": "A"}, "no series 'A'; .*a"),
-        ({"series": ["a", "c"], "alike": "value"}, "no series 'c'"),
-        ({"panel": "p"}, "2 lines; name the values of one line only"),
-        ({"alike": "value"}, "expected the same in all lines"),
-        ({"max": "valeu"}, "valeu"),
-        ({"from": "gif"}, "there is no gif.csv.*fig"),
-    ],
+@refusing(
+    ("accuracy was {:.3f}", "has 0 places"),
+    ("{:.3f}", "has 5 places"),
 )
-def test_a_query_is_refused_with_what_is_wrong(place, query, said):
-    refuses(lambda: entry("It is {:.3f} in", query).fault(), said)
+def test_a_sentence_stands_at_one_place(text, place):
+    entry(text, {"series": "a"}).fault()
+
+
+@refusing(
+    ({"serie": "a"}, "no column 'serie'.*'series'"),
+    ({"series": "A"}, "no series 'A'; .*a"),
+    ({"series": ["a", "c"], "alike": "value"}, "no series 'c'"),
+    ({"panel": "p"}, "2 lines; name the values of one line only"),
+    ({"alike": "value"}, "expected the same in all lines"),
+    ({"max": "valeu"}, "valeu"),
+    ({"from": "gif"}, "there is no gif.csv.*fig"),
+)
+def test_a_query_is_refused_with_what_is_wrong(query, place):
+    entry("It is {:.3f} in", query).fault()
 
 
 @pytest.mark.parametrize(

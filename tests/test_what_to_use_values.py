@@ -7,70 +7,55 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from benchmarks.what_to_use_comparison import (
-    CASES,
-    FIFTHS,
-    GOALS,
-    LAST,
-    Measured,
-    ahead,
-    chance_law,
-    chosen,
-    cost_table,
-    course,
-    difference,
-    difference_values,
-    goals_table,
-    page_table,
-    ranked,
-    summary,
-)
+from benchmarks import what_to_use_comparison
 from bestarm_lab.claims.statistics import mean_of
 
 
-def made(means: dict[str, float], n: int = 12, seed: int = 0) -> Measured:
+def made(means: dict[str, float], n: int = 12, seed: int = 0) -> what_to_use_comparison.Measured:
     """Return six data sets on which each policy finds so many hits on average; runs share their luck."""
     random = np.random.default_rng(seed)
     data = pd.DataFrame(
         {"candidates": 1000, "features": 3, "hits": 100, "measurements": 50, "rounds": 49, "chance": 5.0, "most": 50.0},
-        index=pd.Index(CASES, name="data"),
+        index=pd.Index(what_to_use_comparison.CASES, name="data"),
     )
     lines = []
-    for case in CASES:
+    for case in what_to_use_comparison.CASES:
         luck = random.normal(0.0, 3.0, n)
         for policy, mean in means.items():
             found = mean + luck + random.normal(0.0, 0.5, n)
             lines += [(case, policy, run, *np.linspace(0.2, 1.0, 5) * found[run], 0.1 * mean) for run in range(n)]
-    runs = pd.DataFrame(lines, columns=["data", "policy", "run", *FIFTHS, "seconds"])
-    return Measured(data, runs, runs[runs["policy"] == "none"])
+    runs = pd.DataFrame(lines, columns=["data", "policy", "run", *what_to_use_comparison.FIFTHS, "seconds"])
+    return what_to_use_comparison.Measured(data, runs, runs[runs["policy"] == "none"])
 
 
 def test_the_score_is_the_share_of_what_chance_leaves():
     measured = made({"a": 20.0, "b": 10.0})
-    table = summary(measured.runs, measured.data)
-    found = measured.runs.query("policy == 'a'").groupby("data")[LAST]
+    table = what_to_use_comparison.summary(measured.runs, measured.data)
+    found = measured.runs.query("policy == 'a'").groupby("data")[what_to_use_comparison.LAST]
     score = ((found.mean() - 5.0) / 45.0).mean()
     error = np.sqrt(((found.std(ddof=1) / np.sqrt(12) / 45.0) ** 2).sum()) / 6
-    line = ranked(table).loc["a"]
+    line = what_to_use_comparison.ranked(table).loc["a"]
     assert line["score"] == pytest.approx(score)
     assert line["error"] == pytest.approx(error)
-    assert list(ranked(table).index) == ["a", "b"]
+    assert list(what_to_use_comparison.ranked(table).index) == ["a", "b"]
 
 
 def test_the_rule_takes_the_cheapest_of_equals_and_nothing_below_chance():
     measured = made({"good": 20.0, "as good": 20.0, "bad": 1.0})
-    table = summary(measured.runs, measured.data)
+    table = what_to_use_comparison.summary(measured.runs, measured.data)
     table.loc[table["policy"] == "good", ["found", "error", "seconds"]] = 20.1, 1.0, 9.0
     table.loc[table["policy"] == "as good", ["found", "error", "seconds"]] = 20.0, 1.0, 2.0
-    assert ranked(table).loc["bad", "below chance"] == 6
-    assert chosen(table, ["good", "as good", "bad"]) == "as good"
-    assert chosen(table, ["good", "bad"]) == "good"
+    assert what_to_use_comparison.ranked(table).loc["bad", "below chance"] == 6
+    assert what_to_use_comparison.chosen(table, ["good", "as good", "bad"]) == "as good"
+    assert what_to_use_comparison.chosen(table, ["good", "bad"]) == "good"
     table.loc[(table["policy"] == "as good") & (table["data"] == "AgNP"), "found"] = 1.0  # 4 below 5, error 1
-    assert chosen(table, ["good", "as good", "bad"]) == "good"
+    assert what_to_use_comparison.chosen(table, ["good", "as good", "bad"]) == "good"
     missing = table[~((table["policy"] == "good") & (table["data"] == "AgNP"))]
     missing = missing[missing["policy"] != "as good"]
     assert (
-        chosen(pd.concat([missing, table[table["policy"] == "as good"].assign(found=10.0)]), ["good", "as good"])
+        what_to_use_comparison.chosen(
+            pd.concat([missing, table[table["policy"] == "as good"].assign(found=10.0)]), ["good", "as good"]
+        )
         == "as good"
     )
 
@@ -78,9 +63,9 @@ def test_the_rule_takes_the_cheapest_of_equals_and_nothing_below_chance():
 def test_a_difference_is_of_the_runs_that_both_have():
     measured = made({"a": 20.0, "b": 19.0}, n=20)
     runs = measured.runs[~((measured.runs["policy"] == "a") & (measured.runs["run"] >= 8))]
-    wide = runs[runs["data"] == "IL2"].pivot(index="run", columns="policy", values=LAST)
+    wide = runs[runs["data"] == "IL2"].pivot(index="run", columns="policy", values=what_to_use_comparison.LAST)
     change = (wide["a"] - wide["b"]).dropna()
-    found = difference(runs, "a", "b", "IL2")
+    found = what_to_use_comparison.difference(runs, "a", "b", "IL2")
     assert found.n == len(change) == 8
     assert found.effect == pytest.approx(change.mean())
     plain = stats.ttest_1samp(change, 0.0, alternative="greater").pvalue
@@ -92,7 +77,7 @@ def test_a_difference_is_of_the_runs_that_both_have():
 def test_equal_in_every_run_is_not_better():
     measured = made({"a": 20.0})
     runs = pd.concat([measured.runs, measured.runs.assign(policy="b")])
-    found = difference(runs, "a", "b", "IFNg")
+    found = what_to_use_comparison.difference(runs, "a", "b", "IFNg")
     assert (found.p, found.p_opposite) == (1.0, 0.0)
 
 
@@ -111,12 +96,15 @@ def naive_bound(ps: list[float], level: float) -> int:
 
 def test_bounds_on_how_often_a_policy_is_ahead():
     measured = made({"than": 15.0, "better": 16.0, "equal": 15.0, "worse": 13.0})
-    mine = (measured.runs["policy"] == "better") & ~measured.runs["data"].isin(CASES[:3])
-    measured.runs.loc[mine, LAST] -= 4.0  # better on three, worse on three
+    mine = (measured.runs["policy"] == "better") & ~measured.runs["data"].isin(what_to_use_comparison.CASES[:3])
+    measured.runs.loc[mine, what_to_use_comparison.LAST] -= 4.0  # better on three, worse on three
     rivals = ["better", "equal", "worse"]
-    found = ahead(measured, "than", rivals)
+    found = what_to_use_comparison.ahead(measured, "than", rivals)
     for policy in rivals:
-        cells = [difference(measured.runs, policy, "than", case) for case in CASES]
+        cells = [
+            what_to_use_comparison.difference(measured.runs, policy, "than", case)
+            for case in what_to_use_comparison.CASES
+        ]
         assert found.loc[policy, "low"] == naive_bound([c.p for c in cells], 0.025)
         assert found.loc[policy, "high"] == 6 - naive_bound([c.p_opposite for c in cells], 0.025)
         assert found.loc[policy, "most"] == 6 - naive_bound([c.p_opposite for c in cells], 0.025 / 3)
@@ -128,7 +116,7 @@ def test_bounds_on_how_often_a_policy_is_ahead():
 def test_chance_is_the_hypergeometric_law():
     line = pd.Series({"candidates": 12, "hits": 4, "measurements": 5})
     drawn = [sum(c < 4 for c in chosen_ones) for chosen_ones in combinations(range(12), 5)]
-    mean, low, high = chance_law(line)
+    mean, low, high = what_to_use_comparison.chance_law(line)
     assert mean == pytest.approx(np.mean(drawn))
     assert low == np.quantile(drawn, 0.025, method="inverted_cdf")
     assert high == np.quantile(drawn, 0.975, method="inverted_cdf")
@@ -136,16 +124,21 @@ def test_chance_is_the_hypergeometric_law():
 
 def test_values_and_tables():
     measured = made({"a": 20.0, "b": 19.0})
-    values = difference_values(measured, "b")
+    values = what_to_use_comparison.difference_values(measured, "b")
     assert set(values["series"]) == {"a"}
     assert (values["low"] < values["value"]).all()
-    steps = course(measured, "AgNP")
+    steps = what_to_use_comparison.course(measured, "AgNP")
     assert sorted(set(steps["x"])) == [10, 20, 30, 40, 50]
-    assert cost_table(measured).iloc[0].tolist()[1:] == ["0.041", "0.041"]  # two seconds in 49 rounds
+    assert what_to_use_comparison.cost_table(measured).iloc[0].tolist()[1:] == [
+        "0.041",
+        "0.041",
+    ]  # two seconds in 49 rounds
     fewer = measured.runs[(measured.runs["data"] != "IFNg") | (measured.runs["run"] < 7)]
-    assert page_table(Measured(measured.data, fewer, measured.peers))["runs"].tolist() == ["7-12/12"] * 2 + [""]
-    assert goals_table(measured, ["a"])["a"].tolist()[:3] == [
+    assert what_to_use_comparison.page_table(what_to_use_comparison.Measured(measured.data, fewer, measured.peers))[
+        "runs"
+    ].tolist() == ["7-12/12"] * 2 + [""]
+    assert what_to_use_comparison.goals_table(measured, ["a"])["a"].tolist()[:3] == [
         f"{measured.table().set_index(['policy', 'data']).loc[('a', case), 'found']:.1f}, "
         + ("met" if goal < 20 else "missed")
-        for case, goal in GOALS.items()
+        for case, goal in what_to_use_comparison.GOALS.items()
     ]

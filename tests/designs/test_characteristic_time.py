@@ -41,7 +41,7 @@ def test_k_arms_without_structure_and_equal_gaps():
     assert found.weights[2] / found.weights[0] == pytest.approx(np.sqrt(n - 1), rel=0.2)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1), n_best=st.integers(1, 3))
 def test_no_design_of_many_is_better_than_the_bound(seed, n_best):
     rng = np.random.default_rng(seed)

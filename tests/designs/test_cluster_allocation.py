@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from refusals import refuses
+from refusals import refusing
 from scipy.cluster.vq import kmeans2
 
 from bestarm.designs.cluster_allocation import cluster_counts, clusters, k_means
@@ -55,7 +55,7 @@ def test_example_of_appendix_h(n_arms):
         assert largest_leverage(features, row) == pytest.approx(1 / row[-1], rel=1e-9)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_arms=st.integers(1, 12),
@@ -76,7 +76,7 @@ def test_budget_is_spent_on_live_arms(seed, n_arms, d, budget, n_clusters, n_val
     assert (pulls >= 0).all()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1), sizes=st.lists(st.integers(1, 5), min_size=1, max_size=4), budget=st.integers(1, 80)
 )
@@ -173,19 +173,16 @@ def test_small_clusters_have_the_same_chance_of_a_left_over_pull():
     np.testing.assert_allclose(shares, 1 / 3, atol=4 * np.sqrt(2 / 9 / 4000))
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"budget": np.array([4, -1])}, "budget must be a whole number of at least 1, got -1 in row 1"),
-        ({"n_clusters": 0}, "n_clusters must be a whole number of at least 1, got 0; None is the rank"),
-        ({"n_clusters": 1.5}, "n_clusters must be a whole number"),
-        ({"features": np.ones((2, 4, 2))}, r"features must have shape \(2, 3, d\)"),
-        ({"features": np.full((2, 3, 2), np.inf)}, "features must be finite"),
-        ({"live": np.array([[True] * 3, [False] * 3])}, "row 1 has none"),
-        ({"replications": np.arange(1)}, r"replications must have shape \(2,\)"),
-    ],
+@refusing(
+    ({"budget": np.array([4, -1])}, "budget must be a whole number of at least 1, got -1 in row 1"),
+    ({"n_clusters": 0}, "n_clusters must be a whole number of at least 1, got 0; None is the rank"),
+    ({"n_clusters": 1.5}, "n_clusters must be a whole number"),
+    ({"features": np.ones((2, 4, 2))}, r"features must have shape \(2, 3, d\)"),
+    ({"features": np.full((2, 3, 2), np.inf)}, "features must be finite"),
+    ({"live": np.array([[True] * 3, [False] * 3])}, "row 1 has none"),
+    ({"replications": np.arange(1)}, r"replications must have shape \(2,\)"),
 )
-def test_bad_input_is_refused(change, message):
+def test_bad_input_is_refused(change):
     arguments = {
         "features": np.ones((2, 3, 2)),
         "live": np.ones((2, 3), dtype=bool),
@@ -196,4 +193,4 @@ def test_bad_input_is_refused(change, message):
         "time": 0,
     }
     cluster_counts(**arguments)
-    refuses(lambda: cluster_counts(**(arguments | change)), message)
+    cluster_counts(**(arguments | change))

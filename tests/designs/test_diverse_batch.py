@@ -24,7 +24,7 @@ def one_batch(features, scores, size, diversity=1.0, kernel="direction", availab
     return found[0].tolist()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     n=st.integers(6, 14),
     d=st.integers(2, 4),

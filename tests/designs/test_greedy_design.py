@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from refusals import refuses
+from refusals import refusing
 
 from bestarm.designs.greedy_design import greedy_counts
 
@@ -42,7 +42,7 @@ def test_against_plain_inversions(regulariser, intercept):
         )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(n_arms=st.integers(1, 9), budget=st.integers(1, 40), length=st.floats(0.01, 100), intercept=st.booleans())
 def test_orthogonal_arms_share_the_budget_evenly(n_arms, budget, length, intercept):
     pulls = one_row(length * np.eye(n_arms), budget, intercept=intercept)
@@ -85,7 +85,7 @@ def test_the_stall_is_that_of_the_rule():
     assert excess(features, pulls) > 1.5
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(seed=st.integers(0, 2**32 - 1), n_arms=st.integers(1, 8), d=st.integers(1, 5), budget=st.integers(1, 30))
 def test_order_and_axes_do_not_matter(seed, n_arms, d, budget):
     """Arms of general position in another order, rotated, with a column of zeros, or with larger units."""
@@ -122,18 +122,15 @@ def test_rounding_does_not_accumulate():
     np.testing.assert_array_equal(one_row(features, 400), naive(features, 400))
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"budget": np.array([4, 0])}, "budget must be a whole number of at least 1, got 0 in row 1"),
-        ({"regulariser": 0.0}, "regulariser must be positive.*got 0.0; try 1"),
-        ({"regulariser": np.nan}, "regulariser must be positive"),
-        ({"features": np.ones((2, 4, 2))}, r"features must have shape \(2, 3, d\), got \(2, 4, 2\)"),
-        ({"features": np.full((2, 3, 2), np.nan)}, "features must be finite, got nan in row 0, arm 0"),
-        ({"live": np.array([[True] * 3, [False] * 3])}, "row 1 has none"),
-    ],
+@refusing(
+    ({"budget": np.array([4, 0])}, "budget must be a whole number of at least 1, got 0 in row 1"),
+    ({"regulariser": 0.0}, "regulariser must be positive.*got 0.0; try 1"),
+    ({"regulariser": np.nan}, "regulariser must be positive"),
+    ({"features": np.ones((2, 4, 2))}, r"features must have shape \(2, 3, d\), got \(2, 4, 2\)"),
+    ({"features": np.full((2, 3, 2), np.nan)}, "features must be finite, got nan in row 0, arm 0"),
+    ({"live": np.array([[True] * 3, [False] * 3])}, "row 1 has none"),
 )
-def test_bad_input_is_refused(change, message):
+def test_bad_input_is_refused(change):
     arguments = {"features": np.ones((2, 3, 2)), "live": np.ones((2, 3), dtype=bool), "budget": np.array([4, 4])}
     greedy_counts(**arguments)
-    refuses(lambda: greedy_counts(**(arguments | change)), message)
+    greedy_counts(**(arguments | change))

@@ -71,7 +71,7 @@ def test_the_compiled_solver_agrees_with_highs_on_gaussian_arms(n_arms, n_featur
             np.testing.assert_allclose(weights[b, c], judge, atol=1e-8)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     kind=st.sampled_from(KINDS), seed=st.integers(0, 2**32 - 1), n_arms=st.integers(2, 9), n_features=st.integers(1, 6)
 )
@@ -90,7 +90,7 @@ def test_designs_obey_the_laws_of_eq_1(kind, seed, n_arms, n_features):
     assert not ((weights != 0) & (np.abs(weights) < 1e-9)).any()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1), n_arms=st.integers(4, 9), n_features=st.integers(1, 3))
 def test_designs_do_not_depend_on_coordinates_and_follow_the_order_of_the_arms(seed, n_arms, n_features):
     """X -> X A with A invertible changes nothing; permuted arms permute the weights."""

@@ -30,10 +30,7 @@ def everything(x: np.ndarray) -> np.ndarray:
     return np.ones(x.shape[:2], dtype=bool)
 
 
-# --- the equivalence theorem and its limits ---------------------------------------------------------------------------
-
-
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(seed=st.integers(0, 2**32 - 1), n_arms=st.integers(2, 25), d=st.integers(1, 6), rank=st.integers(1, 6))
 def test_kiefer_wolfowitz(seed, n_arms, d, rank):
     """At the optimum the largest leverage is the rank; for every design they average to it."""
@@ -128,9 +125,6 @@ def test_a_set_is_solved_as_if_it_were_alone():
         assert (together.weights[s, ~live[s]] == 0).all()
 
 
-# --- steps ------------------------------------------------------------------------------------------------------------
-
-
 def one_design(seed: int, n: int = 7, d: int = 3):
     """Return arms, a random design, its inverse and leverages."""
     rng = np.random.default_rng(seed)
@@ -140,7 +134,7 @@ def one_design(seed: int, n: int = 7, d: int = 3):
     return z, weights, inverse, g
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1), step=st.floats(0.0, 0.95))
 def test_leverages_after_a_step_have_the_closed_form(seed, step):
     """Against the inverse of the moved design; the vertex of the surrogate is the arm of the largest leverage."""
@@ -216,10 +210,7 @@ def test_wynn_approaches_the_optimum_harmonically():
     assert (many.leverage < 4.01).all()
 
 
-# --- projections ------------------------------------------------------------------------------------------------------
-
-
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 8), d=st.integers(1, 8), rank=st.integers(1, 8))
 def test_the_basis_spans_the_arms(seed, n, d, rank):
     """Orthonormal, of the rank of the arms, and projecting onto it changes no arm."""
@@ -240,9 +231,6 @@ def test_the_authors_projection_keeps_three_columns():
     assert np.linalg.svd(kept)[1] == pytest.approx(np.linalg.svd(five)[1][:3])
     two = unit_arms(2, 1, 2, 6)[0]
     np.testing.assert_array_equal(coded_coordinates(two)[:, 2], two[:, 2])
-
-
-# --- bad input --------------------------------------------------------------------------------------------------------
 
 
 test_rules_out_of_range_are_refused = refused(

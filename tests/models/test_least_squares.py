@@ -28,7 +28,7 @@ def by_pseudo_inverse(features, live, counts, totals):
     return means
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**32 - 1), n_arms=st.integers(1, 9), d=st.integers(1, 7), rank=st.integers(1, 7))
 def test_projection_equals_the_pseudo_inverse(seed, n_arms, d, rank):
     """Also where the arms that were pulled span less than the live ones, or no arm was pulled."""

@@ -5,6 +5,7 @@ import pytest
 from refusals import refuses
 from scipy.integrate import solve_ivp
 
+from bestarm_objectives.walker import walking
 from bestarm_objectives.walker.mechanics import (
     LEG,
     STEP_ANGLE,
@@ -16,19 +17,8 @@ from bestarm_objectives.walker.mechanics import (
     motion,
     outputs,
 )
-from bestarm_objectives.walker.walking import (
-    BEST_CONTROLLER,
-    BEST_SPEED,
-    FAILED,
-    FELL,
-    NOMINAL,
-    OUT_OF_TIME,
-    WALKED,
-    walk,
-    walking_speeds,
-)
 
-A = np.array(NOMINAL)
+A = np.array(walking.NOMINAL)
 STATES = np.random.default_rng(0).normal(0, 0.4, (20, 6))
 
 
@@ -100,12 +90,12 @@ def test_known_impact():
 
 def test_nominal_gait_is_steady():
     """Steps of 1.121 s, a rate of 1.550 before each impact, 0.6825 m/s, also at tolerances 100 times finer."""
-    found = walk(A)
-    assert found.outcome == WALKED
+    found = walking.walk(A)
+    assert found.outcome == walking.WALKED
     np.testing.assert_allclose(found.step_seconds, 1.1214, atol=2e-4)
     np.testing.assert_allclose(found.ends[:, 3:], [[1.550, -2.032, -0.4315]] * 5, atol=1e-3)
     assert found.metres == pytest.approx(10 * LEG * np.sin(STEP_ANGLE), rel=1e-5)
-    fine = walk(A, relative=1e-7, absolute=1e-8)
+    fine = walking.walk(A, relative=1e-7, absolute=1e-8)
     assert found.metres / found.seconds == pytest.approx(fine.metres / fine.seconds, rel=2e-4)
 
 
@@ -119,35 +109,35 @@ def test_walks_agree_with_scipy():
 
     reached.terminal, reached.direction = True, 1
     solved = solve_ivp(lambda t, s: motion(s, a), (0, 2), start, rtol=1e-9, atol=1e-10, events=reached)
-    found = walk(a, n_steps=1)
+    found = walking.walk(a, n_steps=1)
     assert found.seconds == pytest.approx(solved.t[-1], abs=1e-4)
     np.testing.assert_allclose(found.ends[0], solved.y[:, -1], atol=1e-3)
 
 
 def test_speeds_and_failures():
     """Speeds of two controllers, a fall at 1.42 s that is worth 0, and a walk that time ends."""
-    assert walking_speeds(np.full((1, 8), 0.5))[0] == pytest.approx(1.2508, rel=2e-3)
-    assert walking_speeds(np.ones((1, 8)))[0] == pytest.approx(1.1215, rel=2e-3)
-    fall = walk(np.zeros(8))
-    assert (fall.outcome, fall.seconds) == (FELL, pytest.approx(1.42, abs=0.005))
-    assert walking_speeds(np.zeros((1, 8)))[0] == 0
-    assert walk(A, max_seconds=2.0).outcome == OUT_OF_TIME
-    assert walk(np.full(8, 1e200)).outcome == FAILED
-    assert walking_speeds(np.full((1, 8), 1e200))[0] == 0
-    refuses(lambda: walk(np.full(8, np.nan)), "eight finite coefficients")
+    assert walking.walking_speeds(np.full((1, 8), 0.5))[0] == pytest.approx(1.2508, rel=2e-3)
+    assert walking.walking_speeds(np.ones((1, 8)))[0] == pytest.approx(1.1215, rel=2e-3)
+    fall = walking.walk(np.zeros(8))
+    assert (fall.outcome, fall.seconds) == (walking.FELL, pytest.approx(1.42, abs=0.005))
+    assert walking.walking_speeds(np.zeros((1, 8)))[0] == 0
+    assert walking.walk(A, max_seconds=2.0).outcome == walking.OUT_OF_TIME
+    assert walking.walk(np.full(8, 1e200)).outcome == walking.FAILED
+    assert walking.walking_speeds(np.full((1, 8), 1e200))[0] == 0
+    refuses(lambda: walking.walk(np.full(8, np.nan)), "eight finite coefficients")
 
 
 def test_most_of_the_cube_walks():
     """Share of walkers and mean speed of 500 random controllers are those of 8192, within 3 standard errors."""
-    speeds = walking_speeds(np.random.default_rng(5).random((500, 8)))
+    speeds = walking.walking_speeds(np.random.default_rng(5).random((500, 8)))
     assert abs((speeds > 0).mean() - 0.952) < 3 * np.sqrt(0.048 * 0.952 / 500)
     assert speeds.mean() == pytest.approx(1.142, abs=3 * 0.295 / np.sqrt(500))
-    assert speeds.max() < BEST_SPEED
+    assert speeds.max() < walking.BEST_SPEED
 
 
 def test_best_controller():
     """Its speed is the one stated, and 200 neighbours in the cube are slower."""
-    best = np.array(BEST_CONTROLLER)
-    assert walking_speeds(best)[0] == pytest.approx(BEST_SPEED, abs=1e-6)
+    best = np.array(walking.BEST_CONTROLLER)
+    assert walking.walking_speeds(best)[0] == pytest.approx(walking.BEST_SPEED, abs=1e-6)
     near = np.clip(best + 0.05 * np.random.default_rng(0).standard_normal((200, 8)), 0, 1)
-    assert walking_speeds(near).max() < BEST_SPEED
+    assert walking.walking_speeds(near).max() < walking.BEST_SPEED

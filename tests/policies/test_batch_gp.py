@@ -10,17 +10,7 @@ from scipy import integrate, stats
 
 from bestarm.designs.k_dpp import greedy_map
 from bestarm.interface import Arms, Ask
-from bestarm.policies.gaussian.batch_gp import (
-    BatchGP,
-    b_est,
-    est_dpp_max,
-    est_dpp_sample,
-    gp_bucb,
-    lp_ucb,
-    thompson,
-    ucb_dpp_max,
-    ucb_dpp_sample,
-)
+from bestarm.policies.gaussian import batch_gp
 from bestarm.policies.gaussian.batch_rules import (
     Anywhere,
     DownUp,
@@ -55,29 +45,29 @@ KNOWN = GPModel.frozen((0.3, 0.3), 1.0, 0.01)
 BATCH, ROUNDS = 4, 3
 
 
-def policies(batch: int = BATCH, rounds: int = ROUNDS, **settings) -> list[BatchGP]:
+def policies(batch: int = BATCH, rounds: int = ROUNDS, **settings) -> list[batch_gp.BatchGP]:
     s = {"model": KNOWN} | settings
     return [
-        gp_bucb(batch, rounds, **s),
-        gp_bucb(batch, rounds, label="two-stage", two_stage=True, inflation=float(np.exp(0.5)), **s),
-        b_est(batch, rounds, **s),
-        ucb_dpp_max(batch, rounds, **s),
-        est_dpp_max(batch, rounds, **s),
-        ucb_dpp_sample(batch, rounds, **s),
-        est_dpp_sample(batch, rounds, estimate="ESTn", **s),
-        lp_ucb(batch, rounds, **s),
-        BatchGP("UCB-UNIFORM", batch, rounds, KDpp(sampler=Uniform()), **s),
-        thompson(batch, rounds, **s),
-        BatchGP("random", batch, rounds, Anywhere(), **s),
+        batch_gp.gp_bucb(batch, rounds, **s),
+        batch_gp.gp_bucb(batch, rounds, label="two-stage", two_stage=True, inflation=float(np.exp(0.5)), **s),
+        batch_gp.b_est(batch, rounds, **s),
+        batch_gp.ucb_dpp_max(batch, rounds, **s),
+        batch_gp.est_dpp_max(batch, rounds, **s),
+        batch_gp.ucb_dpp_sample(batch, rounds, **s),
+        batch_gp.est_dpp_sample(batch, rounds, estimate="ESTn", **s),
+        batch_gp.lp_ucb(batch, rounds, **s),
+        batch_gp.BatchGP("UCB-UNIFORM", batch, rounds, KDpp(sampler=Uniform()), **s),
+        batch_gp.thompson(batch, rounds, **s),
+        batch_gp.BatchGP("random", batch, rounds, Anywhere(), **s),
     ]
 
 
-def sequential(acquisition, rounds: int, **settings) -> BatchGP:
+def sequential(acquisition, rounds: int, **settings) -> batch_gp.BatchGP:
     """Return a search that asks for one arm at a time."""
-    return BatchGP("sequential", 1, rounds, Hallucinate(acquisition), **settings)
+    return batch_gp.BatchGP("sequential", 1, rounds, Hallucinate(acquisition), **settings)
 
 
-def after(policy: BatchGP, rounds: int, problem: NoiselessArms | None = None):
+def after(policy: batch_gp.BatchGP, rounds: int, problem: NoiselessArms | None = None):
     """Return a state after so many rounds."""
     problem = problem or hills()
     streams = Streams.first(len(problem.means), instance="hills")
@@ -161,7 +151,7 @@ def test_batches_of_one_are_sequential(acquisition):
 
 def test_est_is_ucb_with_its_width():
     """The arm with the least (m - mean) / deviation has the largest upper bound, which is m (Lemma 3.1)."""
-    for policy in (sequential(EstimatedMaximum(), 9, model=KNOWN), b_est(1, 9, model=KNOWN)):
+    for policy in (sequential(EstimatedMaximum(), 9, model=KNOWN), batch_gp.b_est(1, 9, model=KNOWN)):
         state = after(policy, 5)
         means, variances = state.means, state.variances.copy()
         arms = policy.ask(state).arms[:, 0]
@@ -182,7 +172,7 @@ def posterior_kernel(state, r: int, n_rows: int) -> np.ndarray:
     return kernel
 
 
-@pytest.mark.parametrize("make", [ucb_dpp_max, est_dpp_max])
+@pytest.mark.parametrize("make", [batch_gp.ucb_dpp_max, batch_gp.est_dpp_max])
 def test_greedy_maximisation_is_pure_exploration(make):
     """DPP-MAX = the largest conditional variance again and again = greedy on the explicit kernel; so is the log."""
     policy = make(BATCH, 5, model=KNOWN)
@@ -194,7 +184,7 @@ def test_greedy_maximisation_is_pure_exploration(make):
     np.testing.assert_array_equal(explore.ask(state).arms, arms)
     for r in range(5):
         width = state.log[r, 0]
-        reach = 2 * np.sqrt(2 * np.log(60 * 16 * np.pi**2 / 0.3)) if make is ucb_dpp_max else 2 * width
+        reach = 2 * np.sqrt(2 * np.log(60 * 16 * np.pi**2 / 0.3)) if make is batch_gp.ucb_dpp_max else 2 * width
         region = relevance_region(before[0][r], before[1][r], width, reach)
         assert len(region) == state.log[r, LOG.index("region")]
         assert (before[0][r] + width * np.sqrt(before[1][r])).argmax() == arms[r, 0]
@@ -207,8 +197,8 @@ def test_greedy_maximisation_is_pure_exploration(make):
 
 def test_exact_maximisation_is_not_below_greedy():
     """On 60 arms the determinant of `ExactMap` is the largest one."""
-    policy = ucb_dpp_max(BATCH, 5, model=KNOWN)
-    exact = BatchGP("exact", BATCH, 5, KDpp(sampler=ExactMap()), KNOWN)
+    policy = batch_gp.ucb_dpp_max(BATCH, 5, model=KNOWN)
+    exact = batch_gp.BatchGP("exact", BATCH, 5, KDpp(sampler=ExactMap()), KNOWN)
     state = after(policy, 2)
     n = state.n_known.copy()
     policy.ask(state)
@@ -227,7 +217,7 @@ def test_samplers_have_one_law():
     problem = NoiselessArms("few", x, np.sin(5 * x[:, 0])[None])
     shares = {}
     for sampler in (DownUp(0.05), Eigen(), Exchange(0.05)):
-        policy = ucb_dpp_sample(4, 1, model=KNOWN, first=0, sampler=sampler)
+        policy = batch_gp.ucb_dpp_sample(4, 1, model=KNOWN, first=0, sampler=sampler)
         arms = policy.ask(policy.start(problem.arms, Streams.first(n))).arms
         shares[type(sampler)] = np.bincount(arms[:, 1:].ravel(), minlength=12) / n
     error = np.sqrt(2 * 0.25 / n)
@@ -241,7 +231,7 @@ def test_batches_have_the_law_of_the_k_dpp(sampler):
     n, n_arms = 3000, 8
     x = np.random.default_rng(3).random((n_arms, 2))
     problem = NoiselessArms("few", x, np.sin(5 * x[:, 0])[None])
-    policy = ucb_dpp_sample(3, 1, model=KNOWN, first=0, sampler=sampler)
+    policy = batch_gp.ucb_dpp_sample(3, 1, model=KNOWN, first=0, sampler=sampler)
     state = policy.start(problem.arms, Streams.first(n))
     arms = policy.ask(state).arms
     assert (state.log[:, LOG.index("region")] == n_arms).all()
@@ -269,7 +259,7 @@ def test_regions():
             np.testing.assert_array_equal(region, np.flatnonzero(means + reach * deviations >= lowest))
             assert (means - 1.5 * deviations).argmax() in region
             assert (means + 1.5 * deviations).argmax() in region
-    for make in (ucb_dpp_max, ucb_dpp_sample):
+    for make in (batch_gp.ucb_dpp_max, batch_gp.ucb_dpp_sample):
         sizes = []
         for policy in (make(BATCH, 5, model=KNOWN), make(BATCH, 5, model=KNOWN).as_coded()):
             again = after(policies()[0], 3)
@@ -288,7 +278,7 @@ def test_a_small_region_is_taken_whole_and_filled_up():
     streams = Streams.first(3)
     for sampler in (GreedyMap(), DownUp(), Uniform(), ExactMap()):
         rule = KDpp(UpperBound(beta_scale=0.05), sampler, exclude_first=sampler == GreedyMap())
-        policy = BatchGP("few", 8, 8, rule, sharp)
+        policy = batch_gp.BatchGP("few", 8, 8, rule, sharp)
         state, found = run(policy, problem, streams)
         size, repeats = state.log[:, LOG.index("region")], state.log[:, LOG.index("repeats")]
         inside = size - rule.exclude_first * (size > 1)
@@ -303,7 +293,7 @@ def test_exclude_first():
     x = np.random.default_rng(0).random((14, 2))
     streams = Streams.first(200)
     for excluded in (False, True):
-        own = BatchGP("uniform", 12, 1, KDpp(sampler=Uniform(), exclude_first=excluded), KNOWN, first=0)
+        own = batch_gp.BatchGP("uniform", 12, 1, KDpp(sampler=Uniform(), exclude_first=excluded), KNOWN, first=0)
         arms = own.ask(own.start(Arms(x), streams)).arms
         assert (arms[:, 1:] == arms[:, :1]).any() != excluded
 
@@ -323,14 +313,14 @@ def test_exclude_first():
 )
 def test_the_form_of_the_code(rule, coded):
     """Each rule has the deviations that concern it; the code of the code is itself."""
-    policy = BatchGP("x", 2, 3, rule, KNOWN)
+    policy = batch_gp.BatchGP("x", 2, 3, rule, KNOWN)
     assert policy.as_coded() == replace(policy, rule=coded)
     assert policy.as_coded().as_coded() == policy.as_coded()
 
 
 def test_widths_count_evaluations_or_batches():
     """GP-BUCB of the text: t counts evaluations; of Contal's software: batches, with delta exp(-3)."""
-    policy = gp_bucb(BATCH, 5, model=KNOWN)
+    policy = batch_gp.gp_bucb(BATCH, 5, model=KNOWN)
     for own, t, delta in ((policy, 5, 0.05), (policy.as_coded(), 2, np.exp(-3))):
         state = after(own, 2)
         own.ask(state)
@@ -410,7 +400,7 @@ def test_local_penalty():
     assert scores[50] < -1000
     assert scores[[0, 100]] == pytest.approx([0.0, 0.0], abs=1e-12)
     np.testing.assert_allclose(log_softplus(np.array([-50.0, 0.0, 50.0])), [-50, np.log(np.log(2)), np.log(50)])
-    state, found = run(lp_ucb(BATCH, 5, model=KNOWN), hills(sigma=0.0), Streams.first(5))
+    state, found = run(batch_gp.lp_ucb(BATCH, 5, model=KNOWN), hills(sigma=0.0), Streams.first(5))
     assert all(len(set(batch)) == BATCH for arms in found[1:] for batch in arms)
     n = int(state.n_known[0])
     k = state.points[0].T[state.conditioned[0, :n]]
@@ -423,7 +413,7 @@ def test_thompson_draws_have_the_posterior_as_law():
     """How often each of 8 arms is the maximiser, against exact draws; 4.5 standard errors and 0.03 for the features."""
     n, x = 1500, np.linspace(0, 1, 8)[:, None]
     problem = NoiselessArms("line", x, np.sin(3 * x).T, 0.1)
-    policy = thompson(2, 2, model=GPModel.frozen(0.3, 1.0, 0.01), first=2, n_features=512)
+    policy = batch_gp.thompson(2, 2, model=GPModel.frozen(0.3, 1.0, 0.01), first=2, n_features=512)
     state = after(policy, 1, problem.take(np.zeros(1, dtype=int)))
     arms, rewards = state.conditioned[0, :2], state.rewards[:, :2]
     many = policy.start(problem.arms, Streams.first(n))
@@ -446,14 +436,14 @@ def test_searches_find_the_best_arm(model):
 
 def test_ties_are_broken_at_random():
     """Before the first reward all arms are alike: the first arms of the replications differ."""
-    policy = ucb_dpp_max(2, 1, model=KNOWN, first=0)
+    policy = batch_gp.ucb_dpp_max(2, 1, model=KNOWN, first=0)
     arms = policy.ask(policy.start(Arms(np.random.default_rng(0).random((50, 2))), Streams.first(40))).arms
     assert len(set(arms[:, 0].tolist())) > 15
 
 
 test_bad_input_is_refused = each_refused(
-    (lambda: BatchGP("x", 0, 3), "batch"),
-    (lambda: BatchGP("x", 3, 3, rule="dpp"), "rule must be Hallucinate, KDpp, Penalty, Draws or Anywhere"),
+    (lambda: batch_gp.BatchGP("x", 0, 3), "batch"),
+    (lambda: batch_gp.BatchGP("x", 3, 3, rule="dpp"), "rule must be Hallucinate, KDpp, Penalty, Draws or Anywhere"),
     (lambda: UpperBound(delta=1.0), "delta"),
     (lambda: UpperBound(beta_scale=0.0), "beta_scale"),
     (lambda: Penalty(-1.0), "width"),
@@ -463,9 +453,9 @@ test_bad_input_is_refused = each_refused(
     (lambda: GPModel(growth=0.5), "growth"),
     (lambda: GPModel(samples=0), "samples"),
     (
-        lambda: after(BatchGP("random", 2, 2, Anywhere(), GPModel.frozen((1.0, 1.0, 1.0), 1.0, 0.1)), 1),
+        lambda: after(batch_gp.BatchGP("random", 2, 2, Anywhere(), GPModel.frozen((1.0, 1.0, 1.0), 1.0, 0.1)), 1),
         "lengthscale",
     ),
-    (lambda: after(BatchGP("random", 2, 2, Anywhere(), GPModel((0.5, 0.5), ard=False)), 1), "ard"),
-    (lambda: after(BatchGP("x", 3, 3, KDpp(sampler=ExactMap()), KNOWN), 2, hills(2, 500)), "too large"),
+    (lambda: after(batch_gp.BatchGP("random", 2, 2, Anywhere(), GPModel((0.5, 0.5), ard=False)), 1), "ard"),
+    (lambda: after(batch_gp.BatchGP("x", 3, 3, KDpp(sampler=ExactMap()), KNOWN), 2, hills(2, 500)), "too large"),
 )

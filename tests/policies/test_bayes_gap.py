@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from judges import same_runs
@@ -26,10 +26,6 @@ def instance(seed: int, n_arms: int, n_features: int) -> LinearBandit:
     rng = np.random.default_rng(seed)
     features = rng.standard_normal((n_arms, n_features))
     return LinearBandit(f"general {seed} {n_arms} {n_features}", features, rng.standard_normal(n_features), SIGMA)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Against the page
 
 
 PLAIN = BayesGap(50, SIGMA, prior_scale=2.0)
@@ -73,13 +69,9 @@ def test_linear_kernel_with_more_features_than_arms(drive):
     same_runs(drive, bayes_gap, PLAIN, LinearBandit("own", features, theta, SIGMA), streams)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Closed forms
-
 numbers = arrays(np.float64, st.integers(2, 7), elements=st.floats(-5, 5))
 
 
-@settings(deadline=None)
 @given(values=numbers)
 def test_largest_of_the_others(values):
     """Against the definition, ties included."""
@@ -87,7 +79,6 @@ def test_largest_of_the_others(values):
     np.testing.assert_array_equal(found, [np.delete(values, k).max() for k in range(len(values))])
 
 
-@settings(deadline=None)
 @given(values=numbers, width=st.floats(0, 2), epsilon=st.floats(0.01, 1))
 def test_hardness_with_certain_means_is_that_of_the_gaps(values, width, epsilon):
     """Width 0: H_eps of the gaps |max_{j != k} mean_j - mean_k|; a common width adds six of it inside the bars."""

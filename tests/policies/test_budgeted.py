@@ -78,10 +78,6 @@ def problem_for(name: str, seed: int = 3, **shape) -> LinearBandit:
     return instance(seed, kind=BernoulliBandit if "GLM" in name else LinearBandit, **shape)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Ties
-
-
 def test_ties_are_broken_uniformly_among_equal_arms():
     """Chi-square over 9000 choices among three of five; rounding does not untie, a real difference does."""
     values = np.array([0.3, 1.0, 1.0 + 2e-16, 0.9, 1.0 - 2e-16])
@@ -105,10 +101,6 @@ def test_most_pulled_arm_is_drawn_among_the_most_pulled():
     assert counts[[0, 2]].sum() == 0
     assert stats.binomtest(int(counts[1]), 6000).pvalue > 1e-3
     assert (most_pulled(pulls, True, np.uint64(3), replications, spent, 1) == 1).all()
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# What all of them have in common
 
 
 @each_policy
@@ -222,10 +214,6 @@ def test_the_best_arm_of_an_easy_problem_is_found(name):
     assert frame["correct"].mean() >= 0.95
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# LinGapE: against the page
-
-
 LINGAPE = {
     "determinant": lingape_greedy(90, sigma=SIGMA, delta=0.1),
     "determinant, optimised": lingape(90, sigma=SIGMA, delta=0.1),
@@ -264,10 +252,6 @@ def test_some_lingape_runs_stop_early_and_some_at_the_budget():
     assert (rows(LINGAPE["to the end"], problem, streams)["pulls"] == 90).all()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# LinGapE: closed forms and rules
-
-
 def test_without_its_own_radius_and_a_large_budget_it_is_the_algorithm_itself(drive):
     """Same pulls, same answer, same end as m-LinGapE for one arm."""
     problem = instance(4)
@@ -279,7 +263,7 @@ def test_without_its_own_radius_and_a_large_budget_it_is_the_algorithm_itself(dr
     np.testing.assert_array_equal(limited.recommended, free.recommended)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1), n_arms=st.integers(2, 6), n_features=st.integers(1, 7))
 def test_log_volume_is_the_growth_of_the_determinant(seed, n_arms, n_features):
     """After a first pass with failures and some more rounds, against slogdet in feature space."""
@@ -299,7 +283,7 @@ def test_log_volume_is_the_growth_of_the_determinant(seed, n_arms, n_features):
     np.testing.assert_allclose(state.threshold(1.0), radius)  # of the data with the last reward
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(seed=st.integers(0, 2**32 - 1), n_features=st.integers(1, 6), rho=st.floats(0.01, 1.0))
 def test_the_explicit_radius_is_the_larger_one(seed, n_features, rho):
     """det(A) / det(rho I) <= (1 + t L^2 / rho)^d: the determinant can only be smaller, for rho up to 1."""

@@ -47,10 +47,6 @@ def random_instance(seed: int, n_arms: int, n_features: int, gap: float = 0.0, n
 EASY = random_instance(11, 5, 3, gap=1.0, n_best=2)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Against the page
-
-
 def assert_judged(drive, policy: Gifa, problem: LinearBandit, n_replications: int, cap: int) -> int:
     """Compare the policy with its page, pull by pull; return how many stopped."""
     streams, last = Streams.first(n_replications, seed=SEED, instance=problem.label), problem.features.shape[-2] + 2
@@ -173,10 +169,6 @@ def test_canonical_features_without_regularisation_give_lucb(drive):
     np.testing.assert_array_equal(classical.recommended, linear.recommended)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Estimates
-
-
 def learned(features: np.ndarray, rho: float, arms, totals, counts=None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return Gram matrix, means and counts after single updates, by the compiled kernel."""
     gram = (features @ features.T / rho)[None].copy()
@@ -230,7 +222,6 @@ def test_recursion_in_arm_space_stays_with_the_direct_solution(problem, rho):
     np.testing.assert_allclose(variance, expected, rtol=1e-6)
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 50), uses_features=st.booleans())
 def test_one_request_for_n_pulls_teaches_as_much_as_n_requests(seed, n, uses_features):
     """The estimates depend on the counts and sums alone."""
@@ -276,9 +267,6 @@ def test_search_goes_on_when_evaluations_fail(drive, policy):
     assert (run.state.pulls.sum(axis=1) < [len(p) for p in run.pulls]).all()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Lemmas of the paper
-
 state_of_knowledge = st.tuples(st.integers(0, 2**32 - 1), st.integers(3, 8), st.integers(1, 6), st.booleans())
 
 
@@ -292,7 +280,6 @@ def some_state(drawn) -> tuple[np.ndarray, np.ndarray, float, bool, np.ndarray, 
     return gram, means, float(rng.uniform(0, 3)), paired, x, int(rng.integers(1, n_arms))
 
 
-@settings(deadline=None)
 @given(state_of_knowledge)
 def test_lemma_1_the_ugape_rule_is_never_the_later_one(drawn):
     """The m-th largest index over the others is at most the largest index over arms outside J, for every J."""
@@ -306,7 +293,6 @@ def test_lemma_1_the_ugape_rule_is_never_the_later_one(drawn):
         assert mth <= max(B[i][j] for i in arms if i not in J)
 
 
-@settings(deadline=None)
 @given(state_of_knowledge)
 def test_triangle_inequality_orders_the_indices(drawn):
     """Paired indices are at most individual ones; individual widths are at most the classical ones, arm by arm."""
@@ -330,7 +316,6 @@ def some_design(drawn) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     return gram, pulls, x, arms
 
 
-@settings(deadline=None)
 @given(pulled_arms)
 def test_lemma_2_holds_along_the_pulled_arm(drawn):
     """Its only use: the norm of x_a is at most |x_a| / sqrt(N_a |x_a|^2 + rho), so at most 1 / sqrt(N_a)."""
@@ -349,7 +334,6 @@ def test_lemma_2_fails_across_the_pulled_arm():
     assert np.sqrt(gram[1, 1]) > 40 / np.sqrt(n + rho)
 
 
-@settings(deadline=None)
 @given(pulled_arms)
 def test_lemma_11_other_pulls_only_help(drawn):
     """The norm of every x is at most what it would be had only the pulls of one arm been made."""
@@ -359,7 +343,6 @@ def test_lemma_11_other_pulls_only_help(drawn):
         assert (np.diag(gram) <= np.diag(alone) * (1 + 1e-9)).all()
 
 
-@settings(deadline=None)
 @given(state_of_knowledge)
 def test_lemma_9_bounds_the_mth_largest_index_of_an_arm_that_is_not_among_the_best(drawn):
     """If every index bounds its gap, the m-th largest over j != i is at least mu_m - mu_i, for i outside the best."""
@@ -404,11 +387,6 @@ def test_confidence_event_and_lemmas_4_and_5_on_whole_runs(drive):
     assert correct(problem, run.recommended).all()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Parts
-
-
-@settings(deadline=None)
 @given(state_of_knowledge)
 def test_greedy_rule_is_the_pull_that_leaves_the_smallest_variance(drawn):
     """The closed form in arm space against the inverse of the design after each possible pull."""
@@ -456,7 +434,7 @@ def test_ties_are_broken_uniformly():
     assert stats.binomtest(int(took_b), n).pvalue > 1e-3
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 2**32 - 1), values=st.lists(st.integers(0, 2), min_size=1, max_size=6))
 def test_random_argmax_returns_a_largest_allowed_value(seed, values):
     """Never a forbidden place, never a smaller value."""
@@ -470,16 +448,8 @@ def test_random_argmax_returns_a_largest_allowed_value(seed, values):
         assert array[i] == array[allowed].max()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Replications
-
-
 def rows(policy: Gifa, problem, streams: Streams, **settings):
     return simulate(policy, problem, streams, metrics={"correct": correct}, **settings)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Presets, deviations, refusals
 
 
 def test_presets_are_the_rows_of_table_1():
@@ -557,10 +527,6 @@ def test_features_for_another_number_of_replications_are_refused(n_replications)
     """Three sets of features serve three replications, not fewer and not more."""
     arms = Arms(np.random.default_rng(0).standard_normal((3, 4, 2)))
     refuses(lambda: MLinGape(1).start(arms, Streams.first(n_replications)), f"3 .*{n_replications}")
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Behaviour
 
 
 @pytest.mark.parametrize("policy", PRESETS.values(), ids=PRESETS)

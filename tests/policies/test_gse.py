@@ -97,7 +97,7 @@ def test_the_page_with_a_logistic_model_pulls_the_same_arms(drive):
     same_runs(drive, gse.gse, Gse(204, model="logistic", allocation="g-optimal"), problem, streams, draws=with_orders)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     n_arms=st.integers(2, 40),
     d=st.integers(1, 6),
@@ -236,10 +236,6 @@ def test_ties_of_the_best_arm_and_zero_features():
         assert run(Gse(60, allocation=allocation), problem, 20)["correct"].all()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# OD-LinBAI
-
-
 def test_the_schedule_of_od_linbai():
     """m and the arms that each stage leaves, from the formula by hand."""
     assert schedule(64, 10, 500) == ((500 - 55 - (5 + 3 + 2)) / 4, [5, 3, 2, 1])
@@ -258,7 +254,7 @@ def test_the_leaked_schedule_of_od_linbai_spends_what_the_authors_code_spends(n_
     assert (rows["pulls"] == pulls).all()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     n_arms=st.integers(2, 70),
     d=st.integers(1, 12),
@@ -297,10 +293,6 @@ def test_od_linbai_in_two_dimensions_is_one_design():
 def test_an_allocation_that_is_no_design_is_refused():
     """OD-LinBAI needs weights."""
     refuses(lambda: OdLinBai(10, allocation="uniform"), r"allocation must be one of g-optimal, .*got 'uniform'")
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# The projection of the authors' code
 
 
 def test_the_authors_projection_remembers_what_it_dropped():
@@ -358,7 +350,7 @@ def test_ties_as_coded_are_broken_by_the_order_of_the_stage_before():
     assert (order == [3, 0, 2, 1]).all()
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.lists(st.sampled_from([-1.0, 0.5, 0.5 + 1e-13, 2.0, 3.0]), min_size=2, max_size=12), st.randoms())
 def test_the_order_as_coded_is_that_of_a_stable_sort(means, random):
     """Against Python's sort of the list in the order of the stage before, with rounding taken off."""

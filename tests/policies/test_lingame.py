@@ -33,13 +33,9 @@ def rows(policy: LinGame, problem, streams: Streams, **settings):
     return simulate(policy, problem, streams, metrics={"correct": correct}, **settings)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# AdaHedge
-
 losses = arrays(np.float64, st.integers(2, 6), elements=st.floats(-20, 20))
 
 
-@settings(deadline=None)
 @given(total=losses, gap=st.floats(0.01, 100))
 def test_adahedge_weights_are_a_softmax(total, gap):
     """Probabilities that favour small cumulative losses, also where they underflow."""
@@ -48,7 +44,6 @@ def test_adahedge_weights_are_a_softmax(total, gap):
     np.testing.assert_allclose(weights, softmax(-np.log(len(total)) / gap * total), rtol=1e-9, atol=1e-12)
 
 
-@settings(deadline=None)
 @given(total=losses, loss=losses, gap=st.floats(0.01, 100))
 def test_mixability_gap_is_the_loss_minus_the_mix_loss(total, loss, gap):
     """Against logsumexp; never negative, never more than the range of the losses."""
@@ -67,7 +62,7 @@ def test_mixability_gap_of_a_weight_that_underflows():
     assert adahedge_gap(total, loss, gap) == pytest.approx(500.0)  # the mix loss falls from 0 to -500
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1), n_actions=st.integers(2, 6), drift=st.floats(0, 1))
 def test_adahedge_has_little_regret(seed, n_actions, drift):
     """Its regret is at most twice the sum of its mixability gaps, which grows like the square root of time."""
@@ -86,11 +81,7 @@ def test_adahedge_has_little_regret(seed, n_actions, drift):
     assert regret <= scale * (np.sqrt(n * np.log(n_actions)) + 16 / 3 * np.log(n_actions) + 2) + 0.02
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Closest alternative
-
-
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1), n_arms=st.integers(2, 5), n_features=st.integers(1, 3))
 def test_closest_alternative_is_the_minimum_over_the_half_spaces(seed, n_arms, n_features):
     """Against a numerical minimisation, for each other arm, over the models in which it is at least as good."""
@@ -121,10 +112,6 @@ def test_closest_alternative_is_the_minimum_over_the_half_spaces(seed, n_arms, n
     alternative = x @ theta - difference
     assert alternative[arm] == pytest.approx(alternative[best], abs=1e-9)  # on the border of the half-space
     np.testing.assert_allclose(difference, x @ (theta - minima[arm].x), atol=2e-3)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Against the page
 
 
 def assert_judged(drive, policy: LinGame, problem: LinearBandit, n_replications: int, cap: int) -> int:
@@ -158,10 +145,6 @@ def test_arms_in_general_position_agree_with_the_naive_algorithm(drive):
     problem = LinearBandit("general", rng.standard_normal((6, 3)), rng.standard_normal(3), 1.5)
     for policy in (LinGame(sigma=1.5), LinGame(sigma=1.5).as_coded()):
         assert_judged(drive, policy, problem, 3, 300)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Behaviour
 
 
 def test_more_features_than_arms_are_reduced_to_their_span(drive):

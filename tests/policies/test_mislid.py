@@ -39,7 +39,7 @@ def drawn(seed, n_arms, n_features):
     return x, rng.uniform(0.2, 2.0, n_arms), x @ rng.standard_normal(n_features) + 0.5 * rng.standard_normal(n_arms)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1), level=st.sampled_from([0.0, 0.1, 0.3, 1.0]))
 def test_a_projection_is_the_nearest_model(seed, level):
     x, weights, target = drawn(seed, 7, 3)
@@ -51,7 +51,7 @@ def test_a_projection_is_the_nearest_model(seed, level):
     assert loss == pytest.approx(0.5 * weights @ (target - expected) ** 2, abs=1e-7)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1), level=st.sampled_from([0.0, 0.05, 0.2, 0.6, 3.0]), n_best=st.integers(1, 3))
 def test_the_closest_alternative_is_the_nearest_over_all_pairs(seed, level, n_best):
     x, weights, target = drawn(seed, 6, 3)

@@ -56,10 +56,6 @@ def fitted(x, counts, sums):
     return x @ np.linalg.pinv((x.T * counts) @ x, rcond=1e-9) @ x.T @ sums
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Designs
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_the_xy_design_is_within_its_tolerance_of_a_general_solver(seed):
     z = problem(seed).features
@@ -128,10 +124,6 @@ def test_the_width_design_is_near_the_optimum_of_a_general_solver():
     )
     assert found <= judge.fun**2 * 1.02
     assert found == pytest.approx(symmetric_width(z, z[live], weights, xi, np.empty(8)) ** 2)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Whole runs against loops
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -243,10 +235,6 @@ def test_policies_keep_their_contract(make):
     bestarm.check_policy(make(80))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What others recorded
-
-
 def share(policy, n: int) -> float:
     found = simulate(policy, SOARE, Streams.first(n, instance=SOARE.label), metrics={"correct": correct})
     assert (found["pulls"] <= policy.budget).all()
@@ -271,10 +259,6 @@ def test_od_linbai_on_soares_instance_is_what_its_last_stage_can_tell(budget):
     gap = 2 * (1 - np.cos(0.1))
     judge = stats.norm.cdf(gap / np.sqrt(2 / np.ceil(m / 2)))
     assert abs(share(OdLinBai(budget), 20_000) - judge) < 4 * np.sqrt(judge * (1 - judge) / 20_000)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Bad input
 
 
 test_bad_input_is_refused_in_one_line = each_refused(

@@ -182,10 +182,6 @@ def test_a_naive_call_of_ask_changes_nothing():
     np.testing.assert_array_equal(first.counts, second.counts)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Rounds by the Gaussian width
-
-
 def test_a_round_keeps_the_longest_prefix_of_half_the_width():
     """The width of what is kept is within the limit, that of one arm more is not; two arms stay."""
     bandit, policy = problem(6, 12, 4), PeaceWidth(400)

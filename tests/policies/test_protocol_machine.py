@@ -128,6 +128,6 @@ class Protocol(RuleBasedStateMachine):
 
 
 Protocol.TestCase.settings = settings(
-    max_examples=40, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+    max_examples=40, stateful_step_count=20, suppress_health_check=list(HealthCheck), derandomize=True
 )
 TestProtocol = Protocol.TestCase

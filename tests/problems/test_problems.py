@@ -24,10 +24,6 @@ def pull(problem, arms, counts=None, n_replications: int = 1, pulled=None) -> np
     return problem.rewards(Ask(arms, counts), pulled, Streams.first(n_replications, seed=SEED, instance=problem.label))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Instances of the paper
-
-
 @pytest.mark.parametrize(("n_arms", "n_best"), [(3, 1), (4, 1), (4, 2), (6, 3), (10, 8)])
 @pytest.mark.parametrize("omega", [np.pi / 3, np.pi / 6, 0.1])
 def test_classic_instance_has_the_means_and_norms_of_the_specification(n_arms, n_best, omega):
@@ -76,10 +72,6 @@ def test_published_random_instance_has_the_gaps_of_table_5(n_best, gap):
     """The gaps that the paper prints for m = 3 and m = 8, rounded to three digits."""
     ordered = np.sort(published_random_instance().means[0])[::-1]
     assert ordered[n_best - 1] - ordered[n_best] == pytest.approx(gap, abs=5e-4)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Laws of the rewards
 
 
 @pytest.mark.parametrize("count", [1, 7, 1000])
@@ -190,10 +182,6 @@ test_impossible_problems_are_refused = each_refused(
 )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Arms
-
-
 def test_features_that_are_not_finite_are_refused_with_value_place_and_remedy():
     features = np.ones((3, 4))
     features[1, 2] = np.nan
@@ -221,9 +209,6 @@ def test_arms_without_structure_are_the_canonical_basis():
     assert arms.features.flags.c_contiguous
     assert (arms.n_arms, arms.n_features) == (3, 2)
 
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Drug repurposing
 
 SPEC_MEANS = [0.396772, 0.392739, 0.491499, 0.484880, 0.398556, 0.477978, 0.381780, 0.465008, 0.481736, 0.382596]
 SPEC_GRAM = """

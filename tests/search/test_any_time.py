@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from refusals import refuses
+from refusals import refuses, refusing
 
 import bestarm
 from bestarm.search.search import Search
@@ -260,30 +260,25 @@ def test_candidates_from_every_kind_of_file_are_the_same(tmp_path):
     assert reordered.digest == found[0].digest
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "name;x\nA;1,5\nB;2.5\n",
-            r"column 'x' has '2.5' and column 'x' has '1,5', decimal points and decimal commas; write",
-        ),
-        ("name,x\nA,1\nB,2\nTOTAL,3\n", "line 4: the last row is called 'TOTAL', as a spreadsheet's summary is"),
-        (
-            "name,x\nA,1\nB,<2\n",
-            "column 'x' has '<2', a limit, which is no number .*; give the limit itself as a number",
-        ),
-        ("name,s\n" + "".join(f"c{i},CC{'C' * i}O\n" for i in range(30)), "too many for a category; drop it, or give"),
-        ("name,x\n,1\nB,2\n", "line 2: a candidate without a name; name it or delete the row"),
-        ("name,reward\nA,1\nB,2\n", "has no feature, only the columns name, reward; add columns of numbers"),
-        ("", "is empty; it needs a header"),
-    ],
+@refusing(
+    (
+        "name;x\nA;1,5\nB;2.5\n",
+        r"column 'x' has '2.5' and column 'x' has '1,5', decimal points and decimal commas; write",
+    ),
+    ("name,x\nA,1\nB,2\nTOTAL,3\n", "line 4: the last row is called 'TOTAL', as a spreadsheet's summary is"),
+    (
+        "name,x\nA,1\nB,<2\n",
+        "column 'x' has '<2', a limit, which is no number .*; give the limit itself as a number",
+    ),
+    ("name,s\n" + "".join(f"c{i},CC{'C' * i}O\n" for i in range(30)), "too many for a category; drop it, or give"),
+    ("name,x\n,1\nB,2\n", "line 2: a candidate without a name; name it or delete the row"),
+    ("name,reward\nA,1\nB,2\n", "has no feature, only the columns name, reward; add columns of numbers"),
+    ("", "is empty; it needs a header"),
 )
-def test_candidates_that_are_refused(text, message, tmp_path):
+def test_candidates_that_are_refused(text, tmp_path):
     """In one line with the value, the rule and the remedy."""
     (tmp_path / "c.csv").write_text(text)
-    with pytest.raises(ValueError, match=message) as caught:
-        Search(tmp_path / "c.csv", "random")
-    assert "\n" not in str(caught.value)
+    Search(tmp_path / "c.csv", "random")
 
 
 @pytest.mark.parametrize(

@@ -191,7 +191,7 @@ ODD = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=400, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(data=st.data())
 def test_odd_settings_end_in_a_policy_or_a_clear_error(data):
     """Whatever is given to whatever setting of whatever constructor, in one line with the setting's name or value."""

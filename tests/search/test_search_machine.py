@@ -193,6 +193,6 @@ class Machine(RuleBasedStateMachine):
 
 
 Machine.TestCase.settings = settings(
-    max_examples=60, stateful_step_count=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    max_examples=60, stateful_step_count=25, derandomize=True, suppress_health_check=list(HealthCheck)
 )
 TestSearchMachine = Machine.TestCase

@@ -101,7 +101,7 @@ READ = dict.fromkeys(HOW, 0)
 
 
 @pytest.mark.parametrize("how", HOW)
-@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(table=tables())
 def test_files_are_read_as_they_were_written_or_refused(how, table):
     with tempfile.TemporaryDirectory() as folder:
@@ -120,7 +120,7 @@ def test_most_tables_are_read():
     assert min(READ.values()) >= 12 or not any(READ.values()), READ
 
 
-@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(values=st.lists(st.one_of(NUMBERS, st.just(math.nan)), min_size=3, max_size=8), how=st.sampled_from(HOW))
 def test_rewards_are_read_as_they_were_written_or_refused(values, how):
     names = NAMES[: len(values)]

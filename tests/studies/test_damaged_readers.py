@@ -15,15 +15,7 @@ from hypothesis import strategies as st
 
 from bestarm.guards.files import says_which_file
 from bestarm_lab.datasets.tables import MOTOR_COLUMNS, read_automobile, read_electric_motor
-from bestarm_objectives.drug.files import (
-    DRUGS,
-    read_binary_phenotype,
-    read_binary_signatures,
-    read_drug_labels,
-    read_expression,
-    read_phenotype,
-    read_rewards,
-)
+from bestarm_objectives.drug import files
 from bestarm_objectives.drug.rein_model import read_edges, read_model, read_observations, read_rules
 from bestarm_objectives.drug.simulation_log import read_simulation_log
 from bestarm_objectives.fastxml.points import read_points
@@ -37,7 +29,7 @@ def table(header: str, rows: list[list[object]], separator: str = ",") -> str:
     return "\n".join([header, *lines] if header else lines) + "\n"
 
 
-CIDS = [drug.cid for drug in DRUGS]
+CIDS = [drug.cid for drug in files.DRUGS]
 CARS = table("", [[3, "?", "alfa", *[88.6 + i + j for j in range(22)], 13000 + i] for i in range(4)])
 MOTOR = table(",".join(MOTOR_COLUMNS) + ",profile_id", [[0.5 * i - j for j in range(12)] + [4] for i in range(4)])
 SNAILS = table("", [[sex, 0.455, 0.365, 0.095, 0.514, 0.22, 0.101, 0.15, 9 + i] for i, sex in enumerate("MFIM")])
@@ -64,7 +56,7 @@ BLOCK = (
     "0|\tinitial\n|1\tdrug\n01\tmasked\n10\tstate\n|1\t-Epilepsy\n"
     "('Arm: ', (3, '{}'), 'predicted, true scores, signature = ', (0.25, {}, 1.5))\n"
 )
-LOG = "".join(BLOCK.format(drug.name.title(), float(drug.label)) for drug in DRUGS) * 18
+LOG = "".join(BLOCK.format(drug.name.title(), float(drug.label)) for drug in files.DRUGS) * 18
 
 READERS = {
     "cars": (read_automobile, CARS),
@@ -74,12 +66,12 @@ READERS = {
     "bank": (read_bank_marketing, BANK),
     "adult": (read_adult, ADULT),
     "blog": (read_blog_feedback, BLOG),
-    "drug labels": (read_drug_labels, SCORES),
-    "expression": (lambda path: read_expression(path, 2), GENES),
-    "phenotype": (read_phenotype, PHENOTYPE),
-    "binary phenotype": (read_binary_phenotype, PHENOTYPE),
-    "signatures": (read_binary_signatures, SIGNATURES),
-    "rewards": (read_rewards, REWARDS),
+    "drug labels": (files.read_drug_labels, SCORES),
+    "expression": (lambda path: files.read_expression(path, 2), GENES),
+    "phenotype": (files.read_phenotype, PHENOTYPE),
+    "binary phenotype": (files.read_binary_phenotype, PHENOTYPE),
+    "signatures": (files.read_binary_signatures, SIGNATURES),
+    "rewards": (files.read_rewards, REWARDS),
     "points": (read_points, POINTS),
     "network": (read_model, MODEL),
     "edges": (read_edges, MODEL),
@@ -143,7 +135,7 @@ def damaged(draw, text: str) -> bytes:
     return whole[: draw(st.integers(0, len(whole)))] if draw(st.booleans()) else whole
 
 
-FEW = settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=25, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
 @EACH

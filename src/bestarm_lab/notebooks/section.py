@@ -54,6 +54,7 @@ class Section:
     other_data: dict[str, tuple[str, ...]] = field(default_factory=dict)
     stood_in: bool = False  # whether a stand-in was handed out: what is shown from then on is not published
     experiments: dict[str, Any] = field(default_factory=dict)
+    read: dict[str, tuple[Profile, pd.DataFrame | None]] = field(default_factory=dict, repr=False)  # published rows
 
     def __post_init__(self) -> None:
         use_style()
@@ -111,7 +112,7 @@ class Section:
             return self._simulated(name, profile)
         scale, rows = profile or self.profile, None
         if profile is None and scale == "laptop":
-            scale, rows = published(self.study, name)
+            scale, rows = self._published(name)
         elif scale != "smoke":
             rows = current_rows(self.study, name, scale)
         if rows is None:
@@ -126,15 +127,22 @@ class Section:
 
     def together(self, *names: str) -> list[pd.DataFrame]:
         """Return the rows of some experiments at one scale: the paper's where all have it, or the notebook's."""
-        if self.profile == "laptop" and len({published(self.study, name)[0] for name in names}) > 1:
+        if self.profile == "laptop" and len({self._published(name)[0] for name in names}) > 1:
             return [self.rows(name, self.profile) for name in names]
         return [self.rows(name) for name in names]
+
+    def _published(self, name: str) -> tuple[Profile, pd.DataFrame | None]:
+        """Return published rows, read from their file once, and their scale."""
+        if name not in self.read:
+            self.read[name] = published(self.study, name)
+        scale, rows = self.read[name]
+        return scale, None if rows is None else rows.copy(deep=False)
 
     def _simulated(self, name: str, profile: Profile | None) -> pd.DataFrame:
         """Return the rows of a changed experiment, at the scale of the published ones where that is not changed."""
         scale, committed = profile or self.profile, None
         if profile is None and scale == "laptop":
-            scale, committed = published(self.study, name)
+            scale, committed = self._published(name)
         experiment, smoke = self.on_data(name), scale == "smoke"
         measured = isinstance(experiment, Computation) and experiment.measured
         if committed is None and not smoke:

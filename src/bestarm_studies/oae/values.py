@@ -4,12 +4,13 @@ Of the paper: Appendix E.1.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bestarm.interface import FloatArray
+from bestarm.interface import FloatArray, IntArray
 from bestarm_lab.claims.statistics import log_ratio
 from bestarm_lab.figures.values import as_values, paired_effects, share_interval, summarise
 from bestarm_studies.oae.checks import first_hit
@@ -89,9 +90,13 @@ def bootstrap_interval(values: FloatArray) -> tuple[float, float]:
     """Return the 95% percentile interval of a mean; the same values give the same interval."""
     if len(values) < 2:
         return np.nan, np.nan
-    drawn = np.random.default_rng(len(values)).integers(0, len(values), (_RESAMPLES, len(values)))
-    low, high = np.quantile(values[drawn].mean(axis=1), [0.025, 0.975])
+    low, high = np.quantile(values[_drawn(len(values))].mean(axis=1), [0.025, 0.975])
     return float(low), float(high)
+
+
+@lru_cache(maxsize=4)
+def _drawn(n: int) -> IntArray:
+    return np.random.default_rng(n).integers(0, n, (_RESAMPLES, n))
 
 
 def share_found(rows: pd.DataFrame, panel: str, profile: str, *, batch: int, tau: float = MAIN_TAU) -> pd.DataFrame:
@@ -101,15 +106,15 @@ def share_found(rows: pd.DataFrame, panel: str, profile: str, *, batch: int, tau
     rows = comparable_runs(rows)
     n_arms, rounds = int(rows["arm_count"].iloc[0]), int(rows["round"].max())
     hits = first_hits(without_broken(until_found(rows)), tau)
-    table = []
+    table, numbers = [], np.arange(rounds + 1)
     for series, mine in hits.groupby(level="series", sort=False):
-        for number in range(rounds + 1):
-            k, n = int(((mine["first"] <= number) & ~mine["censored"]).sum()), len(mine)
-            low, high = share_interval(k, n) if number else (0.0, 0.0)
-            table.append({"series": series, "x": number, "value": k / n, "low": low, "high": high, "n": n})
+        found, n = mine["first"].to_numpy()[~mine["censored"]], len(mine)
+        k = (found[:, None] <= numbers).sum(axis=0)
+        low, high = (np.where(numbers, end, 0.0) for end in share_interval(k, n))
+        table.append(pd.DataFrame({"series": series, "x": numbers, "value": k / n, "low": low, "high": high, "n": n}))
     law = 1.0 - random_survival(n_arms, tau, batch, rounds)
-    table += [{"series": RANDOM_LAW, "x": number, "value": value, "n": 0} for number, value in enumerate(law)]
-    made = as_values(pd.DataFrame(table), panel=panel, statistic="share found", profile=profile)
+    table.append(pd.DataFrame({"series": RANDOM_LAW, "x": np.arange(len(law)), "value": law, "n": 0}))
+    made = as_values(pd.concat(table, ignore_index=True), panel=panel, statistic="share found", profile=profile)
     return made.assign(data=rows["data"].iloc[0])
 
 

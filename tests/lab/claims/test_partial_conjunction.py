@@ -5,28 +5,17 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bestarm_lab.claims.statistics import (
-    Comparison,
-    Estimate,
-    Relation,
-    at_least,
-    mean_of,
-    on_average,
-    partial_conjunction,
-    partial_conjunction_of_cells,
-    ratio_comparison,
-    spent,
-)
+from bestarm_lab.claims import statistics
 
 
 def test_partial_conjunction_is_that_of_benjamini_and_heller():
     ps = [0.001, 0.01, 0.02, 0.2, 0.9]
-    assert partial_conjunction(ps, 3) == pytest.approx(3 * 0.02)
-    assert partial_conjunction_of_cells(ps, 3) == pytest.approx(min(3 * 0.02, 3 / 2 * 0.2, 0.9))
-    assert partial_conjunction_of_cells(ps, 5) == 0.9
-    assert at_least(ps) == 1  # two of five: 4 times 0.01
-    assert at_least([0.001] * 4) == 4
-    assert at_least([0.5] * 4) == 0
+    assert statistics.partial_conjunction(ps, 3) == pytest.approx(3 * 0.02)
+    assert statistics.partial_conjunction_of_cells(ps, 3) == pytest.approx(min(3 * 0.02, 3 / 2 * 0.2, 0.9))
+    assert statistics.partial_conjunction_of_cells(ps, 5) == 0.9
+    assert statistics.at_least(ps) == 1  # two of five: 4 times 0.01
+    assert statistics.at_least([0.001] * 4) == 4
+    assert statistics.at_least([0.5] * 4) == 0
 
 
 RUNS, ERROR = 25, 0.15  # as the referee of this rule had them: near the margin means by 0.02
@@ -42,12 +31,12 @@ def decided(effects, need, shared, n_ledgers):
     means, errors = runs.mean(axis=2), runs.std(axis=2, ddof=1) / np.sqrt(RUNS)
     both = np.array(
         [
-            [Estimate(d, e, RUNS).tails(0.0) for d, e in zip(*cell, strict=True)]
+            [statistics.Estimate(d, e, RUNS).tails(0.0) for d, e in zip(*cell, strict=True)]
             for cell in zip(means, errors, strict=True)
         ]
     )
-    confirmed = [partial_conjunction_of_cells(ps, need) <= 0.025 for ps in both[:, :, 0]]
-    refuted = [partial_conjunction_of_cells(ps, m - need + 1) <= 0.025 for ps in both[:, :, 1]]
+    confirmed = [statistics.partial_conjunction_of_cells(ps, need) <= 0.025 for ps in both[:, :, 0]]
+    refuted = [statistics.partial_conjunction_of_cells(ps, m - need + 1) <= 0.025 for ps in both[:, :, 1]]
     return np.mean(confirmed), np.mean(refuted)
 
 
@@ -77,37 +66,39 @@ def test_a_series_that_is_best_is_not_refuted_for_ranks(lead):
             mine = lead + generator.normal(size=RUNS) * np.sqrt(RUNS / 2)
             others = generator.normal(size=(4, RUNS)) * np.sqrt(RUNS / 2)
             changes = mine - others
-            tests = [Estimate(-c.mean(), c.std(ddof=1) / np.sqrt(RUNS), RUNS).tails(0.0) for c in changes]
-            opposite.append(partial_conjunction([p for _, p in tests], 1))
-        refuted += partial_conjunction_of_cells(opposite, 6 - 5 + 1) <= 0.025
+            tests = [statistics.Estimate(-c.mean(), c.std(ddof=1) / np.sqrt(RUNS), RUNS).tails(0.0) for c in changes]
+            opposite.append(statistics.partial_conjunction([p for _, p in tests], 1))
+        refuted += statistics.partial_conjunction_of_cells(opposite, 6 - 5 + 1) <= 0.025
     assert refuted / 300 <= 0.03
 
 
 def test_a_second_look_is_paid_for_as_by_obrien_and_fleming():
     """Two looks at halves of the runs: the bounds of Lan and DeMets for 2.5% a side are 2.963 and 1.969."""
-    assert spent(float(stats.norm.sf(1.969)), 0.5) == pytest.approx(0.025, abs=5e-5)
+    assert statistics.spent(float(stats.norm.sf(1.969)), 0.5) == pytest.approx(0.025, abs=5e-5)
     rng = np.random.default_rng(0)
     first, second = rng.normal(size=(2, 400_000))
     last = (first + second) / np.sqrt(2.0)
     assert np.mean((first > 2.963) | (last > 1.969)) == pytest.approx(0.025, abs=8e-4)
-    assert spent(0.01, 1.0) == 0.01
+    assert statistics.spent(0.01, 1.0) == 0.01
     for tiny in (1.0001e-8, 3e-8, 1e-6):  # digits of upper tails, not of what is left of 1
-        assert spent(tiny, 0.5) == pytest.approx(tiny, rel=1e-4)
-        assert tiny < spent(tiny, 0.9) < 1.2 * tiny
-    assert 0.01 <= spent(0.01, 0.25) < 0.0101
+        assert statistics.spent(tiny, 0.5) == pytest.approx(tiny, rel=1e-4)
+        assert tiny < statistics.spent(tiny, 0.9) < 1.2 * tiny
+    assert 0.01 <= statistics.spent(0.01, 0.25) < 0.0101
 
 
 def cells_on_average(runs, relation, *, shares=False):
     """Return the mean over cells of runs, shape (cells, runs)."""
-    estimates = [Estimate(float(r.mean()), np.nan, len(r), runs=pd.Series(r), shares=shares) for r in runs]
-    return on_average([Comparison("", e.value, e.interval, 0.5, 0.5, e.n, estimate=e) for e in estimates], relation)
+    estimates = [statistics.Estimate(float(r.mean()), np.nan, len(r), runs=pd.Series(r), shares=shares) for r in runs]
+    return statistics.on_average(
+        [statistics.Comparison("", e.value, e.interval, 0.5, 0.5, e.n, estimate=e) for e in estimates], relation
+    )
 
 
 def test_a_mean_over_cells_is_hall_s_test_on_the_means_of_runs():
     """Cells of equal runs by `mean_of`; of unequal ones by the variance of a sum; of ratios by logarithms."""
-    rng, above = np.random.default_rng(0), Relation("above", 0.1)
+    rng, above = np.random.default_rng(0), statistics.Relation("above", 0.1)
     runs = rng.exponential(size=(3, 40))
-    found, plain = cells_on_average(runs, above), mean_of(pd.Series(runs.mean(axis=0)), shares=False)
+    found, plain = cells_on_average(runs, above), statistics.mean_of(pd.Series(runs.mean(axis=0)), shares=False)
     assert (found.p, found.p_opposite) == pytest.approx(plain.tails(0.1)[::-1])
     assert found.interval(0.02) == pytest.approx(plain.interval(0.02))
     ragged = [rng.normal(size=4000), rng.normal(size=4000), 2.0 * rng.normal(size=25)]
@@ -115,15 +106,18 @@ def test_a_mean_over_cells_is_hall_s_test_on_the_means_of_runs():
     assert found.error**2 == pytest.approx(sum(r.var(ddof=1) / len(r) for r in ragged) / 9, rel=0.1)
     assert (found.effect, found.n) == (pytest.approx(np.mean([r.mean() for r in ragged])), 25)
     left, right = (pd.Series(rng.exponential(mean, size=50)) for mean in (1.0, 2.0))
-    ratios = [ratio_comparison("", a, b, above, paired=p) for a, b, p in ((left, right, True), (right, left, False))]
-    both = on_average(ratios, Relation("above", 0.5))
+    ratios = [
+        statistics.ratio_comparison("", a, b, above, paired=p)
+        for a, b, p in ((left, right, True), (right, left, False))
+    ]
+    both = statistics.on_average(ratios, statistics.Relation("above", 0.5))
     assert (both.effect, both.logged) == (pytest.approx(1.0), True)
     assert both.error < 1e-9 < ratios[0].error  # the noise is one and the same, and cancels
-    assert on_average([*ratios, Comparison("", 1.0, both.interval, 0.5, 0.5, 9)], above) is None
+    assert statistics.on_average([*ratios, statistics.Comparison("", 1.0, both.interval, 0.5, 0.5, 9)], above) is None
 
 
 def test_runs_that_agree_in_everything_are_no_certainty():
-    found = cells_on_average(np.ones((5, 30)), Relation("above", 0.95), shares=True)
+    found = cells_on_average(np.ones((5, 30)), statistics.Relation("above", 0.95), shares=True)
     assert found.error == pytest.approx(1 / 30)
     assert 0.05 < found.p < 0.15
 
@@ -146,7 +140,7 @@ def test_a_mean_over_correlated_cells_is_decided_wrongly_in_at_most_four_percent
     for _ in range(500):
         own, common = draw(rng, (m, n)), draw(rng, (1, n))
         runs = np.sqrt(1.0 - shared) * own + np.sqrt(shared) * common + np.linspace(-0.5, 0.5, m)[:, None]
-        found = cells_on_average(runs, Relation("above", 0.0))
+        found = cells_on_average(runs, statistics.Relation("above", 0.0))
         wrong += [found.p <= 0.025, found.p_opposite <= 0.025]
     assert (wrong / 500 <= 0.038).all()
 
@@ -157,6 +151,6 @@ def test_a_mean_share_is_decided_wrongly_in_at_most_four_percent_a_side(m, n, sh
     rng, wrong = np.random.default_rng(m), np.zeros(2)
     for _ in range(500):
         drawn = np.where(rng.random((m, n)) < shared, rng.random((1, n)), rng.random((m, n))) < share
-        found = cells_on_average(drawn.astype(float), Relation("above", share), shares=True)
+        found = cells_on_average(drawn.astype(float), statistics.Relation("above", share), shares=True)
         wrong += [found.p <= 0.025, found.p_opposite <= 0.025]
     assert (wrong / 500 <= 0.038).all()

@@ -70,9 +70,6 @@ def serve(monkeypatch, house):
         server.server_close()
 
 
-# --- where ------------------------------------------------------------------------------------------------------------
-
-
 def test_raw_data_come_before_the_mirror_and_the_mirror_before_the_network(house, serve):
     """Each source is used only while the ones before it have nothing; a download is kept in data/raw."""
     raw, mirror, _ = house
@@ -131,9 +128,6 @@ def test_a_file_is_available_when_every_one_is(house, monkeypatch):
     put(house[0], name="other.csv")
     assert available("rewards", "other")
     assert checksums("rewards", "other") == {"rewards": SHA256, "other": SHA256}
-
-
-# --- what is wrong ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["some/rewards.csv", "some/rewards.csv.gz"])
@@ -199,9 +193,6 @@ def test_a_refused_connection_leaves_the_data_unavailable(house, monkeypatch):
     for part in (house[2]["url"], "did not answer", str(house[0] / "some/rewards.csv"), "BESTARM_DATA"):
         assert part in str(caught.value)
     assert not available("rewards")
-
-
-# --- the registry -----------------------------------------------------------------------------------------------------
 
 
 def test_every_registered_file_says_where_it_comes_from():

@@ -57,9 +57,6 @@ def written(monkeypatch):
     return blocks
 
 
-# --- equal rows -------------------------------------------------------------------------------------------------------
-
-
 def test_rows_of_an_experiment_have_the_bits_of_the_serial_run(cluster, tmp_path, written):
     """Figure 2a of the linear bandits at smoke scale: 18 blocks, each stored once, by this process."""
     figure = load_study("linear_topm").experiment("fig2a")
@@ -108,9 +105,6 @@ def test_an_interrupted_run_keeps_finished_blocks_and_takes_back_the_others(clus
         blocks_made(lambda progress: resumed.append(rows_of(long_experiment(), tmp_path / "a", progress=progress))) == 9
     )
     assert resumed[0].equals(rows_of(long_experiment(), tmp_path / "b"))
-
-
-# --- what is refused: one clear line each, and no block is stored -----------------------------------------------------
 
 
 def deadly(asker):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from refusals import refuses
+from refusals import refuses, refusing
 from small_experiments import SEED, experiment, rows_of
 
 from bestarm.simulate import simulate
@@ -41,8 +41,6 @@ def what_runs(one, series=None) -> list:
     given = one.series[series or next(iter(one.series))]
     return [simulate, Streams, one.problem, getattr(given, "policy", given), one.metrics, one.observe]
 
-
-# --- the digest of one definition -------------------------------------------------------------------------------------
 
 MINE = '''
 """A module."""
@@ -291,8 +289,6 @@ def root(x):
     assert mine(used) != mine(source), "an argument that does something counts"
 
 
-# --- policies of one's own --------------------------------------------------------------------------------------------
-
 OWN = textwrap.dedent(
     '''
     """A policy of one's own."""
@@ -364,8 +360,6 @@ def test_a_policy_that_no_file_holds_is_refused():
         definitions.forget()
 
 
-# --- presets ----------------------------------------------------------------------------------------------------------
-
 PRESET = (
     OWN
     + """
@@ -399,25 +393,19 @@ def test_a_preset_is_its_base_with_other_defaults(mine):
     )
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("    def start(self, arms, streams):\n        return None", "Thrice is no preset of Evenly: it adds start;"),
-        ("    def __post_init__(self):\n        pass", "it adds __post_init__;"),
-        ("    other: int = 2", "it adds other;"),
-        ("    factor = 2", "it adds factor; give fields of the base other defaults only"),
-    ],
+@refusing(
+    ("    def start(self, arms, streams):\n        return None", "Thrice is no preset of Evenly: it adds start;"),
+    ("    def __post_init__(self):\n        pass", "it adds __post_init__;"),
+    ("    other: int = 2", "it adds other;"),
+    ("    factor = 2", "it adds factor; give fields of the base other defaults only"),
+    error=TypeError,
 )
-def test_a_class_that_adds_anything_is_no_preset(mine, line, message):
-    with pytest.raises(TypeError, match=message):
-        mine(
-            PRESET.replace("    rounds: int = 3\n\n\ndef runs", f"    rounds: int = 3\n{line}\n\n\ndef runs"),
-            "own_preset",
-            "runs",
-        )
-
-
-# --- the code of the five studies -------------------------------------------------------------------------------------
+def test_a_class_that_adds_anything_is_no_preset(line, mine):
+    mine(
+        PRESET.replace("    rounds: int = 3\n\n\ndef runs", f"    rounds: int = 3\n{line}\n\n\ndef runs"),
+        "own_preset",
+        "runs",
+    )
 
 
 @pytest.fixture

@@ -39,9 +39,6 @@ def varied(**changes: Any) -> Any:
     return experiment(**(settings | changes))
 
 
-# --- cells ------------------------------------------------------------------------------------------------------------
-
-
 def test_every_combination_is_a_cell_with_its_own_noise():
     """Budgets are multiples of the arms; a series within limits is in fewer cells; a profile may leave out values."""
     whole = varied()
@@ -141,9 +138,6 @@ def test_a_stand_in_takes_the_place_of_data_that_nobody_has():
         replace(whole, stand_in=None).on_data()
 
 
-# --- observers --------------------------------------------------------------------------------------------------------
-
-
 @dataclass
 class Watched(Observed):
     """Counts rounds, for each recorded round."""
@@ -182,9 +176,6 @@ def test_findings_are_columns_and_change_no_choice(tmp_path):
     once = rows_of(experiment(observe=GifaObserver), tmp_path)
     assert set(FINDINGS) <= set(once.columns)
     assert equal(once.drop(columns=list(FINDINGS)), rows_of(experiment(), tmp_path))
-
-
-# --- keys -------------------------------------------------------------------------------------------------------------
 
 
 def keys(an_experiment: Any, profile: Any = "laptop", seed: int = SEED) -> list[str]:

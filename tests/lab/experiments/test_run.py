@@ -30,9 +30,6 @@ def blocks_in(folder: Path) -> list[Path]:
     return sorted(folder.rglob("*.parquet"))
 
 
-# --- what is computed -------------------------------------------------------------------------------------------------
-
-
 def test_rows_are_those_of_the_loop_in_order(tmp_path):
     """Series by series, replications in order, with convention, series, data and key; no wall times."""
     small = experiment()
@@ -114,9 +111,6 @@ def test_equal_keys_are_computed_once_also_where_they_are_unequally_long(tmp_pat
     assert rows_of(twice, tmp_path / "b", committed=frames[0]).equals(frames[0])
 
 
-# --- kills and damage -------------------------------------------------------------------------------------------------
-
-
 def test_a_damaged_block_is_reported_and_computed_again(tmp_path, caplog):
     """One warning that names the file; the other blocks are kept; equal rows; the block is whole afterwards."""
     before = rows_of(experiment(), tmp_path)
@@ -138,9 +132,6 @@ def test_a_damaged_block_is_reported_and_computed_again(tmp_path, caplog):
 def test_a_block_that_vanishes_is_one_clear_error(tmp_path, monkeypatch):
     monkeypatch.setattr("bestarm_lab.experiments.store.write_rows", lambda *_: None)
     refuses(lambda: rows_of(experiment(), tmp_path), "vanished after it was written", OSError)
-
-
-# --- committed rows ---------------------------------------------------------------------------------------------------
 
 
 def test_committed_rows_are_used_where_their_key_is_right(tmp_path):

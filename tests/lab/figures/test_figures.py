@@ -8,19 +8,12 @@ from matplotlib.colors import to_rgb
 
 from bestarm_lab.figures.figures import WIDTH, draw_lines, headed, line_panels
 from bestarm_lab.figures.forest_plot import forest, forest_lines
-from bestarm_lab.figures.styles import GREYS, OTHER, Style, display_label, register_styles, style_of, use_style
+from bestarm_lab.figures.styles import GREYS, OTHER, Style, display_label, register_styles, style_of
 from bestarm_lab.figures.values import as_values
 from bestarm_lab.study import load_study
 from bestarm_lab.study_packages import study_names
 
 STYLES = {label: look for study in study_names() for label, look in load_study(study).styles.items()}
-
-
-@pytest.fixture(autouse=True)
-def style():
-    use_style()
-    yield
-    plt.close("all")
 
 
 def contrast(colour: str) -> float:

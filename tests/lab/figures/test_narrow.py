@@ -13,12 +13,6 @@ from bestarm_lab.figures.narrow import WIDTH, narrow
 TITLE = "A finding in so many words that it takes several lines where a page is as wide as a phone is"
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 def panels(rows: int = 2, columns: int = 3) -> Figure:
     """Return a figure whose panels share their axes, so that the inner ones have no labels."""
     figure = plt.figure(figsize=wide(rows), layout="constrained")

@@ -2,14 +2,13 @@
 
 import copy
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refusing
 
 from bestarm_lab.figures.figures import line_panels
 from bestarm_lab.figures.printed import PRINTED, READ_OFF, beside, read_printed, theirs
-from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.values import COLUMNS, as_values
 from bestarm_lab.paths import FIGURES
 from bestarm_lab.study import load_printed
@@ -18,13 +17,6 @@ from bestarm_lab.study_packages import study_names
 BLOCK = {"source": "Table 2", "statistic": "mean", "n": 30, "values": {"f1": {"A": {10: 0.25, 20: 0.125}}}}
 FILE = {"03/fig04": [BLOCK]}
 ALL = [(study, figure) for study in study_names() for figure in load_printed(study)]
-
-
-@pytest.fixture(autouse=True)
-def style():
-    use_style()
-    yield
-    plt.close("all")
 
 
 def ours(x=(10, 20, 30)):
@@ -43,19 +35,16 @@ def test_rows_say_where_they_stand_in_the_paper():
     assert set(measured["statistic"]) == {theirs("mean", READ_OFF)}
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "said"),
-    [
-        (["03/fig04", 0, "sourse"], "Table 2", "p.yaml, 03/fig04: unknown key 'sourse'.*'source'"),
-        (["03/fig04", 0, "source"], None, "p.yaml, 03/fig04: no source"),
-        (["03/fig04", 0, "n"], "many", "p.yaml, 03/fig04, n: expected a whole number, got 'many'"),
-        (["03/fig04", 0, "values", "f1", "A", 20], "0.1 or so", "03/fig04, f1, A, 20: expected a number, got '0.1 or"),
-        (["03/fig04", 0, "values", "f1", "A"], 0.5, "p.yaml, 03/fig04, f1, A: expected keys with values, got 0.5"),
-        (["03/fig05"], [BLOCK], "p.yaml: unknown figure '03/fig05'; the nearest right word is '03/fig04'"),
-        (["03/fig04"], BLOCK, "p.yaml, 03/fig04: expected a list"),
-    ],
+@refusing(
+    (["03/fig04", 0, "sourse"], "Table 2", "p.yaml, 03/fig04: unknown key 'sourse'.*'source'"),
+    (["03/fig04", 0, "source"], None, "p.yaml, 03/fig04: no source"),
+    (["03/fig04", 0, "n"], "many", "p.yaml, 03/fig04, n: expected a whole number, got 'many'"),
+    (["03/fig04", 0, "values", "f1", "A", 20], "0.1 or so", "03/fig04, f1, A, 20: expected a number, got '0.1 or"),
+    (["03/fig04", 0, "values", "f1", "A"], 0.5, "p.yaml, 03/fig04, f1, A: expected keys with values, got 0.5"),
+    (["03/fig05"], [BLOCK], "p.yaml: unknown figure '03/fig05'; the nearest right word is '03/fig04'"),
+    (["03/fig04"], BLOCK, "p.yaml, 03/fig04: expected a list"),
 )
-def test_what_is_misspelt_or_no_number_is_refused_in_one_line(path, value, said):
+def test_what_is_misspelt_or_no_number_is_refused_in_one_line(path, value):
     given = copy.deepcopy(FILE)
     at = given
     for key in path[:-1]:
@@ -64,9 +53,7 @@ def test_what_is_misspelt_or_no_number_is_refused_in_one_line(path, value, said)
         del at[path[-1]]
     else:
         at[path[-1]] = value
-    with pytest.raises(ValueError, match=said) as error:
-        read_printed(given, "p.yaml", ["03/fig04"])
-    assert "\n" not in str(error.value)
+    read_printed(given, "p.yaml", ["03/fig04"])
 
 
 def test_an_empty_file_is_refused():

@@ -5,17 +5,8 @@ from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pytest
 
-from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.vector import MOST_POINTS, light_svg
-
-
-@pytest.fixture(autouse=True)
-def style():
-    use_style()
-    yield
-    plt.close("all")
 
 
 def picture(points=10):

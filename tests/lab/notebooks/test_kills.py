@@ -76,9 +76,6 @@ def start(command: list[str], folder: Path, **variables: str) -> subprocess.Pope
     )
 
 
-# --- notebooks --------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def house(tmp_path):
     """Return a folder with one notebook that writes its figures slowly, and with figures of an earlier run."""
@@ -130,9 +127,6 @@ def test_a_notebook_that_is_killed_publishes_all_or_nothing(house, kills, profil
     ]
     assert outputs == [[f"20 figures at {profile}\n"]]
     assert not [p for p in house.rglob(".*") if p.name.startswith(".01_tiny")]
-
-
-# --- DVC --------------------------------------------------------------------------------------------------------------
 
 
 def dvc(folder: Path, *arguments: str) -> subprocess.Popen:

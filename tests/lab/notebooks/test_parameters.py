@@ -13,7 +13,7 @@ import pandas as pd
 import papermill
 import pytest
 from matplotlib import pyplot as plt
-from refusals import refuses
+from refusals import refuses, refusing
 
 from bestarm_lab.experiments.experiment import Experiment, Series
 from bestarm_lab.experiments.keys import describe
@@ -101,9 +101,6 @@ def test_published_parameters_change_no_experiment(path):
             assert now == was
 
 
-# --- refusals ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("path", [NOTEBOOKS / f"{name}.ipynb" for name in TINY], **IDS)
 def test_the_runner_refuses_an_unknown_parameter(path):
     with pytest.raises(ValueError, match=r"has no parameter budgett; it has: profile, output_dir, "):
@@ -140,9 +137,6 @@ def test_values_of_another_kind_are_refused(value, published):
     refuses(lambda: read_value("x", value, published), r"^x must be a (number|list), as .*, got ")
 
 
-# --- experiments changed from outside ---------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def fig2():
     return load_study("gse").experiment("fig2")
@@ -172,19 +166,14 @@ def test_changed_to_what_it_is_changes_no_key(fig2):
     assert [(c.policy, str(c.problem)) for c in same] == [(c.policy, str(c.problem)) for c in fig2.cells("laptop")]
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"problem": {"varience": 1.0}}, r"its problem has no setting varience; there are: n_arms, omega, variance\."),
-        ({"vary": {"gap": [1]}}, r"its problem has no setting gap; there are: n_arms"),
-        ({"settings": {"etta": 3}}, r"no policy has a setting etta; there are: .*eta"),
-        ({"problem": {"n_arms": 8}}, r"varies n_arms; name its values in vary, not in problem"),
-    ],
+@refusing(
+    ({"problem": {"varience": 1.0}}, r"its problem has no setting varience; there are: n_arms, omega, variance\."),
+    ({"vary": {"gap": [1]}}, r"its problem has no setting gap; there are: n_arms"),
+    ({"settings": {"etta": 3}}, r"no policy has a setting etta; there are: .*eta"),
+    ({"problem": {"n_arms": 8}}, r"varies n_arms; name its values in vary, not in problem"),
 )
-def test_changes_by_unknown_names_are_refused(fig2, changes, message):
-    with pytest.raises(ValueError, match=message) as error:
-        fig2.changed(**changes)
-    assert "\n" not in str(error.value)
+def test_changes_by_unknown_names_are_refused(changes, fig2):
+    fig2.changed(**changes)
 
 
 def test_budgets_of_an_experiment_without_budgets_are_refused():
@@ -223,9 +212,6 @@ def test_a_parameter_reaches_the_problems_and_policies_within_a_computation():
     computation = load_study("gpoo").experiment("tree_growth")
     found = with_parameters(computation, {"theta": 0.5}, {"theta": 0.1})
     assert {policy.theta for policy, _ in found.rows.keywords["searches"].values()} == {0.5}
-
-
-# --- changed notebooks ------------------------------------------------------------------------------------------------
 
 
 def files_now() -> dict[Path, tuple[int, int]]:

@@ -2,25 +2,15 @@
 
 from itertools import combinations
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import norm
 
 from bestarm.designs.k_dpp import greedy_map
-from bestarm.policies.gaussian.batch_gp import (
-    b_est,
-    est_dpp_max,
-    est_dpp_sample,
-    gp_bucb,
-    lp_ucb,
-    ucb_dpp_max,
-    ucb_dpp_sample,
-)
+from bestarm.policies.gaussian import batch_gp
 from bestarm.policies.gaussian.gp_state import GPModel
 from bestarm.streams import Streams
-from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.values import COLUMNS
 from bestarm_plain.gaussian import condition, posterior
 from bestarm_studies.dpp_bbo.batches.laws import chain_values, mixture_values, volume_values
@@ -58,7 +48,7 @@ def one(problem, make, *args, replication=0, **settings):
     return moment(make(*args, **GIVEN | settings), alone, streams), alone, streams
 
 
-@pytest.mark.parametrize("make", [gp_bucb, b_est])
+@pytest.mark.parametrize("make", [batch_gp.gp_bucb, batch_gp.b_est])
 def test_a_moment_is_the_dense_posterior_with_hallucinated_arms(make):
     now = moment(make(3, 2, **GIVEN), PLANE, STREAMS)
     for r in range(3):
@@ -78,8 +68,8 @@ def test_a_moment_is_the_dense_posterior_with_hallucinated_arms(make):
 
 
 def test_widths_are_the_formulas():
-    ucb = moment(gp_bucb(3, 2, inflation=1.5, **GIVEN), PLANE, STREAMS)
-    est = moment(b_est(3, 2, estimate="ESTn", **GIVEN), PLANE, STREAMS)
+    ucb = moment(batch_gp.gp_bucb(3, 2, inflation=1.5, **GIVEN), PLANE, STREAMS)
+    est = moment(batch_gp.b_est(3, 2, estimate="ESTn", **GIVEN), PLANE, STREAMS)
     for b in range(3):
         beta = 2 * np.log(40 * (b + 1) ** 2 * np.pi**2 / (6 * 0.05))
         assert ucb.width(b) == pytest.approx(1.5 * np.sqrt(beta))
@@ -90,26 +80,26 @@ def test_widths_are_the_formulas():
     assert later.width(2) == pytest.approx(1.5 * np.sqrt(2 * np.log(40 * 6**2 * np.pi**2 / 0.3)))
     assert later.state.n_known.tolist() == [7, 7, 7]
     assert later.pulled.sum(axis=1).tolist() == [7, 7, 7]
-    first = moment(gp_bucb(3, 2, model=MODEL, first=0), PLANE, STREAMS)
+    first = moment(batch_gp.gp_bucb(3, 2, model=MODEL, first=0), PLANE, STREAMS)
     assert first.state.n_known.tolist() == [0, 0, 0]
     assert first.width(1) == pytest.approx(np.sqrt(2 * np.log(40 * 4 * np.pi**2 / 0.3)))
 
 
 def test_policies_share_their_first_arms_and_rewards():
-    left, right = (moment(m(3, 1, **GIVEN), PLANE, STREAMS) for m in (ucb_dpp_max, ucb_dpp_sample))
+    left, right = (moment(m(3, 1, **GIVEN), PLANE, STREAMS) for m in (batch_gp.ucb_dpp_max, batch_gp.ucb_dpp_sample))
     for r in range(3):
         np.testing.assert_array_equal(known(left, r), known(right, r))
     np.testing.assert_array_equal(left.batch[:, 0], right.batch[:, 0])
 
 
-@pytest.mark.parametrize("make", [ucb_dpp_max, est_dpp_max])
+@pytest.mark.parametrize("make", [batch_gp.ucb_dpp_max, batch_gp.est_dpp_max])
 def test_regions_by_a_loop_over_the_arms(make):
-    policy = make(3, 1, **GIVEN | ({} if make is ucb_dpp_max else {"estimate": "ESTn"}))
+    policy = make(3, 1, **GIVEN | ({} if make is batch_gp.ucb_dpp_max else {"estimate": "ESTn"}))
     now = moment(policy, PLANE, STREAMS)
     for r in range(3):
         mean, deviations = now.posterior(0, r)
         width = now.state.log[r, 0]
-        after = np.sqrt(2 * np.log(40 * 4 * np.pi**2 / 0.3)) if make is ucb_dpp_max else width
+        after = np.sqrt(2 * np.log(40 * 4 * np.pi**2 / 0.3)) if make is batch_gp.ucb_dpp_max else width
         lowest = max(m - width * d for m, d in zip(mean, deviations, strict=True))
         found = regions(now, r)
         for name, reach in ((TEXT, 2 * after), (CODE, width)):
@@ -119,7 +109,7 @@ def test_regions_by_a_loop_over_the_arms(make):
 
 
 def test_bounds_are_those_that_choose_the_next_arm():
-    now, problem, _ = one(LINE, b_est, 3, 1, estimate="ESTn")
+    now, problem, _ = one(LINE, batch_gp.b_est, 3, 1, estimate="ESTn")
     seen, rewards = known(now, 0)
     x = problem.features[:, 0]
     values = bounds_values(now, problem, "p", "smoke", 2)
@@ -149,7 +139,7 @@ def test_bounds_are_those_that_choose_the_next_arm():
 
 
 def test_penalties_by_the_formula():
-    now, problem, _ = one(LINE, lp_ucb, 3, 1)
+    now, problem, _ = one(LINE, batch_gp.lp_ucb, 3, 1)
     values = penalty_values(now, problem, 3, "smoke")
     seen, rewards = known(now, 0)
     x, order = problem.features[:, 0], np.argsort(problem.features[:, 0])
@@ -173,7 +163,7 @@ def test_penalties_by_the_formula():
 def test_planes_hold_coordinates_deviations_and_places():
     grid = synthetic_instance("Cosines", 36, replications=1, design="grid")
     streams = STREAMS.take(np.array([0]))
-    now = moment(ucb_dpp_max(4, 1, **GIVEN), grid, streams)
+    now = moment(batch_gp.ucb_dpp_max(4, 1, **GIVEN), grid, streams)
     values = plane_values(now, "p", "smoke", 2, so_far=True, coordinates=True)
     table = surface_of(values, places_of(values))
     deviations = now.posterior(2)[1]
@@ -192,7 +182,7 @@ def test_planes_hold_coordinates_deviations_and_places():
 
 
 def test_rows_of_searches_and_of_batches():
-    searches = {"EST": est_dpp_sample(3, 4, estimate="ESTn", **GIVEN), "UCB": gp_bucb(3, 4, **GIVEN)}
+    searches = {"EST": batch_gp.est_dpp_sample(3, 4, estimate="ESTn", **GIVEN), "UCB": batch_gp.gp_bucb(3, 4, **GIVEN)}
     rows = search_rows(searches, PLANE, STREAMS)
     assert rows.groupby("series")["batch"].unique().map(list).tolist() == [[1, 2, 3, 4]] * 2
     est = rows[rows["series"] == "EST"]
@@ -216,7 +206,7 @@ def test_rows_of_searches_and_of_batches():
 
 
 def small_kernel():
-    now = moment(ucb_dpp_max(3, 1, **GIVEN), PLANE, STREAMS)
+    now = moment(batch_gp.ucb_dpp_max(3, 1, **GIVEN), PLANE, STREAMS)
     return now.kernel(np.arange(0, 40, 5))
 
 
@@ -277,22 +267,14 @@ def test_chains_by_powers_of_a_matrix_made_by_hand():
             np.testing.assert_allclose(found, [0.5 * np.abs(p - law).sum() for p in powers], atol=1e-10)
 
 
-@pytest.fixture
-def style():
-    use_style()
-    yield
-    plt.close("all")
-
-
 def drawn(figure):
     figure.canvas.draw()
     assert figure.get_size_inches()[0] <= 8
     return figure
 
 
-@pytest.mark.usefixtures("style")
 def test_pictures_of_bounds_draw_every_arm_of_the_regions():
-    now, problem, streams = one(LINE, gp_bucb, 3, 2)
+    now, problem, streams = one(LINE, batch_gp.gp_bucb, 3, 2)
     values = [bounds_values(now, problem, "before", "smoke")]
     values.append(bounds_values(now, problem, "after two", "smoke", 2))
     sizes = [len(arms) for arms in regions(now).values()]
@@ -313,10 +295,9 @@ def test_pictures_of_bounds_draw_every_arm_of_the_regions():
     assert len(crosses[0].get_xdata()) == 7  # four first arms and a batch of three
 
 
-@pytest.mark.usefixtures("style")
 def test_pictures_of_planes_number_the_arms_of_a_batch():
     grid = synthetic_instance("Branin-Hoo", 36, replications=1, design="grid")
-    now = moment(ucb_dpp_max(4, 1, **GIVEN), grid, STREAMS.take(np.array([0])))
+    now = moment(batch_gp.ucb_dpp_max(4, 1, **GIVEN), grid, STREAMS.take(np.array([0])))
     values = pd.concat(
         [
             plane_values(now, "whole", "smoke", 0, coordinates=True),
@@ -338,11 +319,10 @@ def test_pictures_of_planes_number_the_arms_of_a_batch():
     np.testing.assert_allclose(shades[0], now.posterior(0)[1][places])
 
 
-@pytest.mark.usefixtures("style")
 def test_pictures_of_filling_have_a_panel_for_each_moment_and_arm():
-    now, problem, _ = one(LINE, gp_bucb, 3, 2)
+    now, problem, _ = one(LINE, batch_gp.gp_bucb, 3, 2)
     bounds = [bounds_values(now, problem, name, "smoke", b) for name, b in (("before", 0), ("after", 2))]
-    now, problem, _ = one(LINE, lp_ucb, 3, 1)
+    now, problem, _ = one(LINE, batch_gp.lp_ucb, 3, 1)
     values = penalty_values(now, problem, 3, "smoke")
     figure = drawn(filling_figure(pd.concat(bounds), values, title="T"))
     names = ["before", "after", "arm 1", "arm 2", "arm 3"]

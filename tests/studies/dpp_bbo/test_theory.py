@@ -21,42 +21,7 @@ from bestarm_studies.dpp_bbo.gp_draws import batch_kernel, gp_draw_instance, ker
 from bestarm_studies.dpp_bbo.k_dpp_laws import log_determinants, subset_law
 from bestarm_studies.dpp_bbo.moments import before_batch, relevance_regions
 from bestarm_studies.dpp_bbo.series import KNOWN
-from bestarm_studies.dpp_bbo.theory.confidence import (
-    BatchIntervals,
-    confidence_figure,
-    coverage_rows,
-    coverage_values,
-    estimate_above,
-    hidden_arms,
-    maximum_rows,
-    maximum_values,
-)
-from bestarm_studies.dpp_bbo.theory.entropy import (
-    entropy_form,
-    entropy_rows,
-    entropy_values,
-    enumeration,
-    mean_below_greedy,
-    sample_bound,
-    set_rows,
-    set_values,
-    three_points,
-)
-from bestarm_studies.dpp_bbo.theory.information import (
-    GREEDY,
-    chain_rule,
-    draw_information,
-    greedy_information,
-    information_gain,
-    information_rate,
-    kernel_eigenvalues,
-    local_slopes,
-    operator_eigenvalues,
-    rate_figure,
-    rate_values,
-    regret_bound,
-    ucb_beta,
-)
+from bestarm_studies.dpp_bbo.theory import confidence, entropy, information, regret, sampling
 from bestarm_studies.dpp_bbo.theory.lemmas import (
     chosen_arms_inside,
     confidence_misses,
@@ -70,34 +35,6 @@ from bestarm_studies.dpp_bbo.theory.lemmas import (
     sample_violates,
     share_values,
     watch,
-)
-from bestarm_studies.dpp_bbo.theory.regret import (
-    bound_runs,
-    bound_values,
-    constants,
-    constants_table,
-    curve_values,
-    first_stage,
-    first_step,
-    first_step_excess,
-    horizon,
-    inflation_of,
-    needed_inflation,
-    regret_within,
-    theorems_figure,
-    two_stage_bounds,
-)
-from bestarm_studies.dpp_bbo.theory.sampling import (
-    batch_time_values,
-    chain_rows,
-    chain_table,
-    chain_values,
-    chains_mix,
-    cost_figure,
-    cost_values,
-    sampling_cost,
-    sampling_speed,
-    sampling_times,
 )
 from bestarm_studies.dpp_bbo.values import wide_table
 
@@ -119,71 +56,67 @@ def posterior(problem, r, arms, rewards):
     return gain.T @ rewards, np.diag(kernel) - np.einsum("ij,ij->j", kernel[arms], gain)
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# Formulas
-
-
 def test_eigenvalues_are_those_of_the_operator():
     """They sum to k(x, x) = 1, and the largest agree with a dense quadrature; products in two dimensions."""
-    found = kernel_eigenvalues(0.2)
+    found = information.kernel_eigenvalues(0.2)
     nodes, weights = np.polynomial.legendre.leggauss(100)
     matrix = np.sqrt(np.outer(weights, weights)) / 2 * np.exp(-0.5 * (np.subtract.outer(nodes, nodes) / 0.4) ** 2)
     np.testing.assert_allclose(found[:12], np.linalg.eigvalsh(matrix)[::-1][:12], rtol=1e-7)
     assert found.sum() == pytest.approx(1.0)
-    both = operator_eigenvalues(0.2, 2)
+    both = information.operator_eigenvalues(0.2, 2)
     assert both.sum() == pytest.approx(1.0)
     np.testing.assert_allclose(both[:2], [found[0] ** 2, found[0] * found[1]])
 
 
 def test_slopes_of_the_information_pass_d():
     """On the interval with length-scale 0.2 they rise through 1.06 and 1.28, see the specification of the check."""
-    eigenvalues = operator_eigenvalues(0.2, 1)
+    eigenvalues = information.operator_eigenvalues(0.2, 1)
     for top, slope in ((1e4, 1.06), (1e7, 1.28), (1e12, 1.42)):
         sizes = np.array([top / 10, top])
-        gains = information_gain(eigenvalues, sizes, NOISE)
-        assert local_slopes(sizes, gains)[0] == pytest.approx(slope, abs=0.01)
+        gains = information.information_gain(eigenvalues, sizes, NOISE)
+        assert information.local_slopes(sizes, gains)[0] == pytest.approx(slope, abs=0.01)
 
 
 def test_greedy_information_and_its_bound():
     """Gains are those of determinants, never rise, and e/(e - 1) times their sum covers the best set."""
     kernel = kernel_matrix(np.random.default_rng(1).random((10, 2)), 0.3)
-    greedy = greedy_information(kernel, NOISE, 3)
+    greedy = information.greedy_information(kernel, NOISE, 3)
     assert (np.diff(np.diff(greedy, prepend=0.0)) <= 1e-12).all()
     sets = np.array(list(combinations(range(10), 3)))
     best = 0.5 * log_determinants(np.eye(10) + kernel / NOISE, sets).max()
-    assert greedy[2] <= best + 1e-12 <= GREEDY * greedy[2]
-    one = greedy_information(np.ones((1, 1)), 0.5, 4)  # repeats of one arm: half log(1 + n / noise)
+    assert greedy[2] <= best + 1e-12 <= information.GREEDY * greedy[2]
+    one = information.greedy_information(np.ones((1, 1)), 0.5, 4)  # repeats of one arm: half log(1 + n / noise)
     np.testing.assert_allclose(one, 0.5 * np.log1p(np.arange(1, 5) / 0.5))
 
 
 def test_first_stage_leaves_at_most_the_level():
     kernel = kernel_matrix(np.random.default_rng(1).random((30, 1)), 0.4)
-    n = first_stage(kernel, 0.1, 4, 0.5)
-    gains = np.diff(greedy_information(kernel, 0.1, n + 4), prepend=0.0)
-    assert GREEDY * gains[n : n + 3].sum() <= 0.5 < GREEDY * gains[n - 1 : n + 2].sum()
-    assert first_stage(kernel, 0.1, 4, 1e-9, most=10) == -1
+    n = regret.first_stage(kernel, 0.1, 4, 0.5)
+    gains = np.diff(information.greedy_information(kernel, 0.1, n + 4), prepend=0.0)
+    assert information.GREEDY * gains[n : n + 3].sum() <= 0.5 < information.GREEDY * gains[n - 1 : n + 2].sum()
+    assert regret.first_stage(kernel, 0.1, 4, 1e-9, most=10) == -1
 
 
 def test_first_step_against_draws():
     """The probability that the maximum of 50 normal values is the bound above the first of them."""
     draws = np.random.default_rng(0).standard_normal((40_000, 50))
-    bound = np.sqrt(ucb_beta(50, 1, 0.1))
+    bound = np.sqrt(information.ucb_beta(50, 1, 0.1))
     share = (draws.max(axis=1) - draws[:, 0] > bound).mean()
-    found = first_step_excess(50, 0.1, 2.0)
+    found = regret.first_step_excess(50, 0.1, 2.0)
     assert abs(share - found) < 4 * np.sqrt(found / 40_000)
-    assert first_step_excess(400, 0.05, 2.0) > 0.05 > first_step_excess(400, 0.05, 8.0)
+    assert regret.first_step_excess(400, 0.05, 2.0) > 0.05 > regret.first_step_excess(400, 0.05, 8.0)
 
 
 def test_widths_and_constants():
-    assert np.sqrt(ucb_beta(400, 7, 0.05)) == pytest.approx(ucb_width(400, 7, 0.05, 1.0))
-    assert inflation_of(1) == pytest.approx((4 / np.e) ** 2)
-    table = constants_table([1, 2], 5, 20, 400, 0.05)
-    ucb, est = needed_inflation(5, 20, 400, 0.05)
+    assert np.sqrt(information.ucb_beta(400, 7, 0.05)) == pytest.approx(ucb_width(400, 7, 0.05, 1.0))
+    assert regret.inflation_of(1) == pytest.approx((4 / np.e) ** 2)
+    table = regret.constants_table([1, 2], 5, 20, 400, 0.05)
+    ucb, est = regret.needed_inflation(5, 20, 400, 0.05)
     for c, name in ((ucb, "log10_ucb"), (est, "log10_est")):
         np.testing.assert_allclose(table[name], table["log10_C"] - np.log10(c))
     assert est == pytest.approx(np.sqrt(18.0))
     noise = 0.3  # Theorem 3.3 at one evaluation of a single arm with the largest information
-    bound = regret_bound(36.0, 1, 2.0, 0.5 * np.log1p(1 / noise), noise)
+    bound = information.regret_bound(36.0, 1, 2.0, 0.5 * np.log1p(1 / noise), noise)
     assert bound == pytest.approx(np.sqrt(18.0) * 2.0)
 
 
@@ -191,7 +124,7 @@ def test_the_region_of_the_independent_arms_has_all_of_them():
     """So that the law of `independent_batch` is that of a batch of UCB-DPP-SAMPLE, which draws from the region."""
     variances, noise = np.repeat([1, 1 / 4, 1 / 400], [1, 1, 400]), 1 / 4
     first, _, law = independent_batch(variances, noise)
-    widths = [np.sqrt(ucb_beta(402, t, 0.05)) for t in (1, 2)]
+    widths = [np.sqrt(information.ucb_beta(402, t, 0.05)) for t in (1, 2)]
     region = relevance_region(np.zeros(402), variances, widths[0], 2 * widths[1])
     np.testing.assert_array_equal(region, np.arange(402))
     assert len(law) == 402
@@ -200,13 +133,9 @@ def test_the_region_of_the_independent_arms_has_all_of_them():
 
 
 def test_three_points_in_which_a_random_pair_beats_the_greedy_one():
-    pairs = three_points(0.01, 0.1, 0.3, 0.5)
+    pairs = entropy.three_points(0.01, 0.1, 0.3, 0.5)
     assert pairs["probability"].sum() == pytest.approx(1.0)
     assert (pairs["probability"] * pairs["log det"]).sum() > pairs["log det"].iloc[0]
-
-
-# --------------------------------------------------------------------------------------------------------------------
-# Watched runs
 
 
 @pytest.mark.parametrize("acquisition", [UpperBound(), EstimatedMaximum("ESTn")], ids=["ucb", "est"])
@@ -288,7 +217,7 @@ def test_lemma_6_1_is_a_sum_of_normal_tails():
 def test_samples_of_independent_arms_violate_lemma_6_4():
     """Arms of variance 4, 1 and, 400 times, 0.01: the sample is a small arm, and the next first arm never is."""
     variances, noise = np.repeat([4.0, 1.0, 0.01], [1, 1, 400]), 1.0
-    rng, runs, width = np.random.default_rng(1), 2000, np.sqrt(ucb_beta(402, 2, 0.05))
+    rng, runs, width = np.random.default_rng(1), 2000, np.sqrt(information.ucb_beta(402, 2, 0.05))
     after = variances.copy()
     after[0] = 0.8
     violated = 0
@@ -322,7 +251,7 @@ def test_intervals_with_rewards_at_once_are_those_of_the_posterior():
     """The mean that follows every reward of the batch, and one run's errors by position, against dense posteriors."""
     policy, problem = gp_bucb(3, 2, model=KNOWN), SMALL(replications=2)
     streams = Streams.first(2, seed=4, instance=problem.label)
-    observer = BatchIntervals(policy, problem.means)
+    observer = confidence.BatchIntervals(policy, problem.means)
     simulate(observer, problem, streams, metrics={})
     _, state = watch(policy, problem, streams)
     arms, rewards, f = state.conditioned[0], state.rewards[0], problem.means[0]
@@ -335,7 +264,7 @@ def test_intervals_with_rewards_at_once_are_those_of_the_posterior():
             for expected in (stale, mean):
                 squared = next(lines)["squared"][0]
                 assert squared == pytest.approx(((f - expected) ** 2 / variance).mean(), rel=1e-6)
-    rows = coverage_rows(SMALL, 2, {3: policy}, seed=4)
+    rows = confidence.coverage_rows(SMALL, 2, {3: policy}, seed=4)
     assert sorted(rows["position"].unique()) == [1, 2, 3]
     first = rows[rows["position"] == 1].pivot(index="replication", columns="series", values="squared")
     np.testing.assert_allclose(first["GP-BUCB"], first["rewards at once"])
@@ -344,7 +273,7 @@ def test_intervals_with_rewards_at_once_are_those_of_the_posterior():
 def test_entropies_of_batches_against_enumeration():
     """log Z of a small region by all sets, and log det no larger than it."""
     problem = partial(SMALL, n_arms=12)
-    rows = entropy_rows(ucb_dpp_sample(4, 2, model=KNOWN), problem, 2, seed=6)
+    rows = entropy.entropy_rows(ucb_dpp_sample(4, 2, model=KNOWN), problem, 2, seed=6)
     first = rows[(rows["batch"] == 1) & (rows["replication"] == 0)].iloc[0]
     functions = problem(replications=2)
     policy = ucb_dpp_sample(4, 2, model=KNOWN)
@@ -363,7 +292,7 @@ def test_entropies_of_batches_against_enumeration():
 def test_joint_draws_have_the_posterior_s_maximum():
     """Against draws by the dense posterior covariance; ESTn is above them (Slepian)."""
     policy = est_dpp_sample(5, 2, model=KNOWN, estimate="ESTn")
-    rows = maximum_rows(policy, SMALL, 1, (2,), 4000, seed=7).set_index("series")
+    rows = confidence.maximum_rows(policy, SMALL, 1, (2,), 4000, seed=7).set_index("series")
     problem = SMALL(replications=1)
     _, state = watch(policy, problem, Streams.first(1, seed=7, instance=problem.label))
     arms, rewards = state.conditioned[0, :6], state.rewards[0, :6]
@@ -376,19 +305,15 @@ def test_joint_draws_have_the_posterior_s_maximum():
     assert rows.loc["ESTn", "estimate"] > joint
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# Small sets, and the decisions
-
-
 def test_small_sets_obey_the_identities_and_chains_reach_them():
-    rows = set_rows(5, [(7, 3)], [0.1], seed=1)
-    decision = enumeration({"experiments": ["a"]}, {"a": rows})
+    rows = entropy.set_rows(5, [(7, 3)], [0.1], seed=1)
+    decision = entropy.enumeration({"experiments": ["a"]}, {"a": rows})
     assert decision.holds
-    assert not entropy_form({"experiments": ["a"]}, {"a": rows}).holds
-    assert not enumeration({"experiments": ["a"]}, {"a": rows.assign(identity=0.1)}).holds
-    chains = chain_rows(2, 6, [2], 0.1, 50, seed=1)
-    assert chains_mix({"experiments": ["a"]}, {"a": chains}).holds
-    assert not chains_mix({"experiments": ["a"]}, {"a": chains.assign(stated=1)}).holds
+    assert not entropy.entropy_form({"experiments": ["a"]}, {"a": rows}).holds
+    assert not entropy.enumeration({"experiments": ["a"]}, {"a": rows.assign(identity=0.1)}).holds
+    chains = sampling.chain_rows(2, 6, [2], 0.1, 50, seed=1)
+    assert sampling.chains_mix({"experiments": ["a"]}, {"a": chains}).holds
+    assert not sampling.chains_mix({"experiments": ["a"]}, {"a": chains.assign(stated=1)}).holds
     start = chains[chains["step"] == 0]
     assert (start["from_greedy"] <= start["from_worst"]).all()
     kernel = batch_kernel(30, 0.1, 1, 0)
@@ -396,12 +321,12 @@ def test_small_sets_obey_the_identities_and_chains_reach_them():
 
 
 def test_times_are_positive_and_one_for_each_cell():
-    rows = sampling_times(1, [20], [2], 0.1)
+    rows = sampling.sampling_times(1, [20], [2], 0.1)
     assert rows["series"].tolist() == ["exact", "exchange chain", "down-up chain"]
     assert (rows["seconds"] > 0).all()
     fast = rows.assign(seconds=[3.0, 1.0, 1.0])
-    assert sampling_speed({"experiments": ["a"], "factor": 2.0}, {"a": fast}).holds
-    assert not sampling_speed({"experiments": ["a"], "factor": 4.0}, {"a": fast}).holds
+    assert sampling.sampling_speed({"experiments": ["a"], "factor": 2.0}, {"a": fast}).holds
+    assert not sampling.sampling_speed({"experiments": ["a"], "factor": 4.0}, {"a": fast}).holds
 
 
 def test_determinants_of_batches_and_their_opposites():
@@ -411,8 +336,8 @@ def test_determinants_of_batches_and_their_opposites():
     assert exploration_is_greedy(test, {"e": gains}).holds
     assert not exploration_is_greedy(test, {"e": gains.assign(beyond=0.1)}).holds
     assert not exploration_is_greedy(test, {"e": gains.assign(repeats=True)}).informative
-    assert chain_rule(test, {"e": sums}).holds
-    assert not chain_rule(test, {"e": sums.assign(run_error=0.1)}).holds
+    assert information.chain_rule(test, {"e": sums}).holds
+    assert not information.chain_rule(test, {"e": sums.assign(run_error=0.1)}).holds
 
 
 def test_exact_statements_that_need_no_rows():
@@ -421,17 +346,17 @@ def test_exact_statements_that_need_no_rows():
     assert not identity.informative
     assert chosen_arms_inside({"deltas": [0.05, 0.1]}).holds
     printed = {"n_arms": 400, "deltas": [0.1, 0.05]}
-    assert not first_step(printed | {"factor": 2}).holds
-    assert first_step(printed | {"factor": 8}).holds
-    assert not information_rate({"kernels": [[1, 0.2]], "largest": 1e4}).holds
-    assert information_rate({"kernels": [[1, 0.2]], "largest": 100}).holds
+    assert not regret.first_step(printed | {"factor": 2}).holds
+    assert regret.first_step(printed | {"factor": 8}).holds
+    assert not information.information_rate({"kernels": [[1, 0.2]], "largest": 1e4}).holds
+    assert information.information_rate({"kernels": [[1, 0.2]], "largest": 100}).holds
     given = {"dimensions": [1, 2], "batch": 5, "rounds": 20, "n_arms": 400, "delta": 0.05}
-    assert constants(given).holds
-    assert not constants(given | {"batch": 1, "dimensions": [0]}).holds
+    assert regret.constants(given).holds
+    assert not regret.constants(given | {"batch": 1, "dimensions": [0]}).holds
     cost = {"sizes": [250, 4000], "ks": [9]}
-    assert sampling_cost(cost | {"factor": 100}).holds
-    assert not sampling_cost(cost | {"factor": 1000}).holds
-    assert not hidden_arms({"sizes": [256, 8192]}).holds
+    assert sampling.sampling_cost(cost | {"factor": 100}).holds
+    assert not sampling.sampling_cost(cost | {"factor": 1000}).holds
+    assert not confidence.hidden_arms({"sizes": [256, 8192]}).holds
 
 
 def test_decisions_on_rows_can_go_either_way():
@@ -448,26 +373,28 @@ def test_decisions_on_rows_can_go_either_way():
     assert not never_above(test | {"series": ["A"]}, {"a": missing}).informative
     sets = pd.DataFrame({"greedy": [2.0, 3.0], "expected": [1.5, 3.5]})
     test_of_sets = {"experiments": ["a"]}
-    assert mean_below_greedy(test_of_sets, {"a": sets.iloc[:1]}).holds
-    assert not mean_below_greedy(test_of_sets, {"a": sets}).holds
+    assert entropy.mean_below_greedy(test_of_sets, {"a": sets.iloc[:1]}).holds
+    assert not entropy.mean_below_greedy(test_of_sets, {"a": sets}).holds
     estimates = pd.DataFrame({"series": "ESTn", "estimate": [2.0, 1.0], "joint": [1.9, 1.1], "error": 0.05})
     test = {"experiments": ["a"], "series": "ESTn", "column": "joint"}
-    assert estimate_above(test | {"errors": 3}, {"a": estimates}).holds
-    assert not estimate_above(test, {"a": estimates}).holds
+    assert confidence.estimate_above(test | {"errors": 3}, {"a": estimates}).holds
+    assert not confidence.estimate_above(test, {"a": estimates}).holds
 
 
 def test_bounds_of_runs_and_what_they_say():
     """A bound above the regret of the worst arms is not informative; one below it is."""
     base = {"series": "UCB-DPP-MAX", "replication": [0, 1], "regret": [100.0, 5000.0], "width": 5.0, "trivial": 400.0}
     test = {"experiments": ["a"], "series": ["UCB-DPP-MAX"], "theorem": "3.3", "delta": 0.05}
-    runs = bound_runs(pd.DataFrame(base))
-    expected = np.sqrt(36 / np.log(101) * 100 * ucb_beta(400, 20, 0.05) * draw_information(100)[-1])
+    runs = regret.bound_runs(pd.DataFrame(base))
+    expected = np.sqrt(
+        36 / np.log(101) * 100 * information.ucb_beta(400, 20, 0.05) * information.draw_information(100)[-1]
+    )
     np.testing.assert_allclose(runs["bound"], expected)
-    decision = regret_within(test, {"a": pd.DataFrame(base)})
+    decision = regret.regret_within(test, {"a": pd.DataFrame(base)})
     assert not decision.holds
     assert not decision.informative
     lower = pd.DataFrame(base | {"regret": [100.0, 200.0], "trivial": 1e4})
-    decision = regret_within(test, {"a": lower})
+    decision = regret.regret_within(test, {"a": lower})
     assert decision.holds
     assert decision.informative
 
@@ -481,23 +408,23 @@ def test_a_first_stage_leaves_little_and_its_bound_is_theorem_3_2():
     assert (rows["regret"] < rows["trivial"]).all()
     same = rows.pivot(index="replication", columns="series", values="first_regret")
     np.testing.assert_array_equal(same["GP-BUCB"], same["B-EST"])
-    bounds = two_stage_bounds(rows)["bound"]
+    bounds = regret.two_stage_bounds(rows)["bound"]
     n = int(rows["evaluations"][0])
-    sequential = np.sqrt(8 / np.log(101) * n * draw_information(n)[-1] * ucb_beta(400, n, 0.05))
+    sequential = np.sqrt(8 / np.log(101) * n * information.draw_information(n)[-1] * information.ucb_beta(400, n, 0.05))
     expected = np.exp(2.0) * sequential + 2.0 * rows["largest"][0] * rows["first_stage"][0]
     assert bounds[0] == pytest.approx(expected)
     test = {"experiments": ["a"], "series": ["GP-BUCB", "B-EST"], "theorem": "3.2", "delta": 0.05}
-    assert regret_within(test, {"a": rows}).holds
-    assert not regret_within(test, {"a": rows.assign(regret=1e9)}).holds
+    assert regret.regret_within(test, {"a": rows}).holds
+    assert not regret.regret_within(test, {"a": rows.assign(regret=1e9)}).holds
 
 
 def test_times_of_a_batch_have_a_line_for_each_search_and_cell():
     rows = smoke("batch_times")
     assert {"UCB-DPP-MAX", "UCB-DPP-SAMPLE", "LP-UCB"} <= set(rows["series"])
     assert (rows[["fit", "choice"]] > 0).all(axis=None)
-    values = batch_time_values(rows, "smoke")
-    samples = cost_values(smoke("sampling_times"), (30,), (4, 9), "smoke")
-    cost_figure(samples, values, title="a")
+    values = sampling.batch_time_values(rows, "smoke")
+    samples = sampling.cost_values(smoke("sampling_times"), (30,), (4, 9), "smoke")
+    sampling.cost_figure(samples, values, title="a")
     first = rows.iloc[0]
     found = values.set_index(["series", "panel"])["value"][first["series"], first["grows"]]
     assert found == pytest.approx(first["fit"] + first["choice"])
@@ -505,9 +432,9 @@ def test_times_of_a_batch_have_a_line_for_each_search_and_cell():
 
 def test_theorem_3_4_is_refuted_by_entropies_alone():
     rows = pd.DataFrame({"replication": 0, "batch": np.arange(1, 21), "log_z": 20.0, "log_det": 0.0, "regret": 1.0})
-    assert not sample_bound({"experiments": ["a"]}, {"a": rows}).holds
-    assert sample_bound({"experiments": ["a"]}, {"a": rows.assign(log_z=5.0)}).holds
-    values = entropy_values(rows, "laptop").set_index(["series", "x"])["value"]
+    assert not entropy.sample_bound({"experiments": ["a"]}, {"a": rows}).holds
+    assert entropy.sample_bound({"experiments": ["a"]}, {"a": rows.assign(log_z=5.0)}).holds
+    values = entropy.entropy_values(rows, "laptop").set_index(["series", "x"])["value"]
     assert values["sum of entropies", 20] == pytest.approx(400.0)
     both = values["bracket as proved", 20] - values["bracket as printed", 20]
     assert both == pytest.approx((20 * 4 - 5) * np.log(400))
@@ -518,29 +445,29 @@ def test_every_figure_and_table_is_made_from_smoke_rows():
     order = ["UCB-DPP-MAX", "UCB-DPP-SAMPLE"]
     made = {
         "lemmas": lemma_values(lemmas, order, "smoke"),
-        "bounds": bound_values(lemmas, "smoke"),
+        "bounds": regret.bound_values(lemmas, "smoke"),
         "steps": share_values(lemmas, {"step": "step", "above": "above"}, order, "smoke"),
-        "sets": set_values(smoke("theory_sets"), "smoke"),
-        "entropy": entropy_values(smoke("theory_entropy"), "smoke"),
-        "coverage": coverage_values(smoke("theory_coverage"), "smoke"),
-        "maximum": maximum_values(smoke("theory_maximum"), "smoke"),
-        "chains": chain_values(smoke("theory_chains"), "smoke"),
-        "rate": rate_values("smoke", {1: 16}, most=256),
-        "cost": cost_values(smoke("sampling_times"), (30,), (4, 9), "smoke"),
+        "sets": entropy.set_values(smoke("theory_sets"), "smoke"),
+        "entropy": entropy.entropy_values(smoke("theory_entropy"), "smoke"),
+        "coverage": confidence.coverage_values(smoke("theory_coverage"), "smoke"),
+        "maximum": confidence.maximum_values(smoke("theory_maximum"), "smoke"),
+        "chains": sampling.chain_values(smoke("theory_chains"), "smoke"),
+        "rate": information.rate_values("smoke", {1: 16}, most=256),
+        "cost": sampling.cost_values(smoke("sampling_times"), (30,), (4, 9), "smoke"),
     }
     for name, values in made.items():
         assert list(values.columns) == COLUMNS, name
         assert values["value"].notna().all(), name
     lemma_figure(made["lemmas"], order, title="a")
-    confidence_figure(made["coverage"], made["maximum"], title="a")
-    rate_figure(made["rate"], title="a")
+    confidence.confidence_figure(made["coverage"], made["maximum"], title="a")
+    information.rate_figure(made["rate"], title="a")
     curve = pd.DataFrame({"series": "UCB-DPP-MAX", "replication": [0, 1], "round": 5, "total_regret": [3.0, 4.0]})
-    values = curve_values(curve, order, "smoke")
+    values = regret.curve_values(curve, order, "smoke")
     assert set(values["series"]) == {"UCB-DPP-MAX", "Theorem 3.3", "worst arms"}
-    theorems_figure(values, order, made["entropy"], title="a")
+    regret.theorems_figure(values, order, made["entropy"], title="a")
     table = wide_table(made["bounds"], "{value:.3g}", index=("series", "x"))
     assert table["mean regret"].notna().all()
-    assert horizon(1e9) <= 10
+    assert regret.horizon(1e9) <= 10
 
 
 def test_steps_of_chains_are_the_first_that_are_near_enough():
@@ -548,7 +475,7 @@ def test_steps_of_chains_are_the_first_that_are_near_enough():
     far = [{**line, "x": x, "value": v} for x, v in ((1, 0.5), (2, 0.02), (3, 0.009), (4, 0.001))]
     far += [{**line, "statistic": "worst set", "x": x, "value": v} for x, v in ((3, 0.02), (4, 0.01))]
     far += [{**line, "statistic": "stated", "x": 21, "value": 0.01}]
-    assert chain_table(pd.DataFrame(far)).to_numpy().tolist() == [["k = 2", "down-up chain", "3", "4", "21"]]
+    assert sampling.chain_table(pd.DataFrame(far)).to_numpy().tolist() == [["k = 2", "down-up chain", "3", "4", "21"]]
 
 
 def test_distances_to_another_search_are_taken_run_by_run():

@@ -128,7 +128,7 @@ def test_the_order_of_representatives_and_of_rewards_does_not_matter():
 cells_of = st.lists(st.integers(0, 30), min_size=1, max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     cells=cells_of,
     target=st.integers(0, 30),

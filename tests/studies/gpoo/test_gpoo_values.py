@@ -1,12 +1,10 @@
 """Regret over budgets, settings and grids, and what changes are worth, on rows whose answer is known."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.values import COLUMNS, summarise
 from bestarm_studies.gpoo.aggregation.children_and_representatives import grid_figure, log_regret_grid
 from bestarm_studies.gpoo.functions import reward_function
@@ -18,13 +16,6 @@ from bestarm_studies.gpoo.what_changes_when.ranking import ranking_table, rankin
 from bestarm_studies.gpoo.what_changes_when.settings import setting_effects, setting_values, settings_figure
 
 N = 40
-
-
-@pytest.fixture(autouse=True)
-def style():
-    use_style()
-    yield
-    plt.close("all")
 
 
 def rows(levels: dict[str, float], budgets=(10, 20), seed: int = 0) -> pd.DataFrame:

@@ -8,7 +8,6 @@ import pytest
 
 from bestarm.policies.cells.gpoo import Gpoo
 from bestarm.streams import Streams
-from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.values import COLUMNS
 from bestarm_studies.gpoo.aggregated_feedback.posteriors import cell_statistics, feedback_values
 from bestarm_studies.gpoo.aggregated_gp import AggregatedGP, average_cells
@@ -74,7 +73,7 @@ def test_tree_pictures_show_every_node_once(trees):
     rows = rows[rows["convention"] == "as_written"]
     assert len(nodes) == len(rows)
     np.testing.assert_allclose(sorted(nodes["mean"]), sorted(rows["mean"].astype(float)))
-    figure, axis = plt.subplots()
+    _, axis = plt.subplots()
     draw_tree(axis, mine)
     edges = [line for line in axis.lines if len(line.get_xdata()) == 2 and line.get_linestyle() == "-"]
     assert len(edges) >= len(rows) - 1
@@ -82,8 +81,6 @@ def test_tree_pictures_show_every_node_once(trees):
         len(line.get_xdata()) for line in axis.lines if str(line.get_label()).startswith(("not eval", "evaluated"))
     )
     assert marks == len(rows)
-    plt.close(figure)
-    use_style()
     for made in (
         tree_figure(values[values["panel"].str.endswith("21")], title="T"),
         adaptive_tree_figure(mine, curve(), title="T"),
@@ -92,7 +89,6 @@ def test_tree_pictures_show_every_node_once(trees):
     ):
         made.canvas.draw()
         assert made.get_size_inches()[0] <= 8
-        plt.close(made)
 
 
 def curve():

@@ -18,20 +18,11 @@ from bestarm_studies.gse.beyond.clusters import clusters, example_leverages, lev
 from bestarm_studies.gse.beyond.run_times import peace_cost, peace_operations, run_times
 from bestarm_studies.gse.instances import adaptive_instance
 from bestarm_studies.gse.problem.settings import best_settings
+from bestarm_studies.gse.theory import other_bounds
 from bestarm_studies.gse.theory.bounds import gaps, high_without_error, printed_bound, smallest_slopes, theory_instance
 from bestarm_studies.gse.theory.error_bounds import bound_values, error_below_bound, lemma_1, norms
 from bestarm_studies.gse.theory.experiments import THEORY
 from bestarm_studies.gse.theory.frank_wolfe_steps import corollary_2, step_rows
-from bestarm_studies.gse.theory.other_bounds import (
-    against_bayes_gap,
-    against_od,
-    against_od_few_arms,
-    against_peace,
-    against_peace_g_optimal,
-    log_bounds_of_od,
-    near_optimal,
-    od_corner_cases,
-)
 from bestarm_studies.gse.theory.overtaking import glm_lemma_1, overtaking_rows
 from bestarm_studies.gse.theory.stage_observer import N_STAGES, ObservedStages
 
@@ -130,9 +121,9 @@ def test_statements_that_a_computation_decides():
     assert lemma_1({"draws": 30})[0]
     assert not norms({"factor": 2})[0]
     assert norms({"factor": 4})[0]
-    assert against_od({"dimensions": [4], "exponents": [1, 7]})[0]
-    assert not against_od({"dimensions": [4], "exponents": [9]})[0]
-    assert against_bayes_gap({"arms": [4, 16], "dimensions": [2, 4]})[0]
+    assert other_bounds.against_od({"dimensions": [4], "exponents": [1, 7]})[0]
+    assert not other_bounds.against_od({"dimensions": [4], "exponents": [9]})[0]
+    assert other_bounds.against_bayes_gap({"arms": [4, 16], "dimensions": [2, 4]})[0]
     rows, test = leverage_rows(1, [8, 32], seed=1), {"experiments": ["e"]}
     assert clusters(test, {"e": rows})[0]
     assert not clusters(test, {"e": rows.assign(leverage=0.5)})[0]
@@ -165,25 +156,25 @@ def test_statements_on_bounds_that_need_no_run_of_gse():
     assert corollary_2(test, {"e": step_rows(5, [8, 16], [4, 8], seed=1)}).holds
     assert not corollary_2(test, {"e": step_rows(20, [3], [2], seed=project_seed())}).holds
     arms = {"dimensions": [10, 20], "exponents": [1, 2, 4]}
-    assert not against_peace({**arms, "constant": 1}).holds
-    assert against_peace({**arms, "constant": 4}).holds
-    assert against_peace_g_optimal({**arms, "constant": 4}).holds
-    assert not against_peace_g_optimal({"dimensions": [3], "exponents": [16], "constant": 4}).holds
-    assert not against_od_few_arms({"dimensions": [4, 10]}).holds
-    assert od_corner_cases({}).holds
+    assert not other_bounds.against_peace({**arms, "constant": 1}).holds
+    assert other_bounds.against_peace({**arms, "constant": 4}).holds
+    assert other_bounds.against_peace_g_optimal({**arms, "constant": 4}).holds
+    assert not other_bounds.against_peace_g_optimal({"dimensions": [3], "exponents": [16], "constant": 4}).holds
+    assert not other_bounds.against_od_few_arms({"dimensions": [4, 10]}).holds
+    assert other_bounds.od_corner_cases({}).holds
 
 
 def test_near_optimal_holds_for_equal_gaps_alone():
     """Two arms have one gap; with gaps 1 and 2 of three arms H = 1 + 1 + 1/4, and 12 / 2.25 exceeds 4."""
-    assert near_optimal({"arms": [2], "constant": 4}).holds
-    assert not near_optimal({"arms": [2], "constant": 3.9}).holds
-    assert near_optimal({"arms": [3], "constant": 12 / 2.25}).holds
-    assert not near_optimal({"arms": [3], "constant": 5.3}).holds
+    assert other_bounds.near_optimal({"arms": [2], "constant": 4}).holds
+    assert not other_bounds.near_optimal({"arms": [2], "constant": 3.9}).holds
+    assert other_bounds.near_optimal({"arms": [3], "constant": 12 / 2.25}).holds
+    assert not other_bounds.near_optimal({"arms": [3], "constant": 5.3}).holds
 
 
 def test_the_bound_of_od_linbai_by_hand():
     """d = 4, K = 16, B = 10^5, from the formulas of Appendix D.3 with the base 2."""
-    ours, theirs = log_bounds_of_od(4, np.log(16.0), np.array([1e5]), 16.0)
+    ours, theirs = other_bounds.log_bounds_of_od(4, np.log(16.0), np.array([1e5]), 16.0)
     assert ours[0] == pytest.approx(np.log(4 * 4) - 1e5 * 0.01 / (4 * 4 * 4))
     assert theirs[0] == pytest.approx(np.log(4 * 16 / 4 + 3 * 2) + (16 - 1e5) * 0.01 / (32 * 4 * 2))
 

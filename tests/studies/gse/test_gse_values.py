@@ -1,12 +1,10 @@
 """Values and figures of the GSE paper, on rows whose answer is known."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.values import as_values, summarise
 from bestarm_lab.study import load_styles
 from bestarm_studies.gse.adaptive.figures import accuracy_with_difference
@@ -70,7 +68,6 @@ def test_the_best_setting_is_that_of_the_highest_mean_accuracy():
 
 
 def test_a_figure_with_a_row_of_differences():
-    use_style()
     values = summarise(ROWS, ACCURACY, x="n_arms", panel="one", profile="smoke")
     differences = accuracy_differences(ROWS, "A", "B", x="n_arms", panel="one", profile="smoke")
     figure = accuracy_with_difference(values, differences, ["A", "B"], title="A is better")
@@ -78,12 +75,10 @@ def test_a_figure_with_a_row_of_differences():
     shown = [line for line in below.lines if line.get_label() == "A minus B"]
     np.testing.assert_allclose(shown[0].get_ydata(), differences["value"])
     assert "a guess, 1/K" in [line.get_label() for line in above.lines]
-    plt.close(figure)
 
 
 def test_each_algorithm_has_its_own_bound_and_zero_errors_are_open():
     """A bound has its algorithm's colour; no error in any run is an open marker at the interval's upper end."""
-    use_style()
     load_styles("gse")
     tables = [
         pd.DataFrame(
@@ -105,11 +100,9 @@ def test_each_algorithm_has_its_own_bound_and_zero_errors_are_open():
     ends = {line.get_color(): line.get_ydata()[-1] for line in axis.lines if len(line.get_xdata()) == 2}
     assert {0.5, 0.1} <= set(ends.values())
     assert [line.get_ydata().tolist() for line in axis.lines if line.get_markerfacecolor() == "white"] == [[0.004]] * 2
-    plt.close(figure)
 
 
 def test_a_gap_is_a_band_and_what_closes_it_are_marks():
-    use_style()
     lines = [("GSE", "gap", 0.2), ("kept", "gap", 0.05), ("kept", "closed", 0.15), ("other", "closed", 0.0)]
     values = as_values(pd.DataFrame(lines, columns=["series", "statistic", "value"]), panel="all (3)", profile="smoke")
     values = values.assign(low=values["value"] - 0.01, high=values["value"] + 0.01)
@@ -119,17 +112,14 @@ def test_a_gap_is_a_band_and_what_closes_it_are_marks():
     assert marks.get_xdata().tolist() == [0.15, 0.0]
     assert next(line for line in axis.lines if line.get_label().startswith("the gap")).get_xdata() == [0.2, 0.2]
     assert [label.get_text() for label in axis.get_yticklabels()] == ["Kept", "Other"]
-    plt.close(figure)
 
 
 def test_gaps_of_instances_are_drawn_from_the_smallest_to_the_largest_median():
-    use_style()
     lines = [("a", "smallest median", 0.01), ("a", "largest median", 0.1), ("a", "largest of all", 0.5)]
     values = as_values(pd.DataFrame(lines, columns=["series", "statistic", "value"]), profile="smoke")
     figure = instance_figure(values, {"a": "Figure A"}, title="T")
     (axis,) = figure.axes
     assert [line.get_xdata().tolist() for line in axis.lines[:2]] == [[0.01, 0.1], [0.5]]
-    plt.close(figure)
 
 
 def test_first_stage_against_draws():

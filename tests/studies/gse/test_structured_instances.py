@@ -98,10 +98,6 @@ def test_leaking_instances_have_four_features_as_coded():
     assert corner_instance(5).as_coded() == corner_instance(5)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Logistic rewards
-
-
 def test_logistic_instances_have_the_stated_law():
     """Arms uniform in a cube; theta with variance 3/d as written, standard deviation 3/d as coded."""
     bandit = logistic_instance(6).take(np.arange(3000))

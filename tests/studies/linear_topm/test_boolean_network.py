@@ -68,7 +68,6 @@ def test_one_activator_and_one_repressor_leave_four_functions(condition):
     np.testing.assert_array_equal(next_states(one_gene(condition, 1, 1), states)[:, 2], expected)
 
 
-@settings(deadline=None)
 @given(condition=st.integers(0, 19), n_activators=st.integers(0, 3), n_repressors=st.integers(0, 3))
 def test_activators_never_switch_off_and_repressors_never_on(condition, n_activators, n_repressors):
     network = one_gene(condition, n_activators, n_repressors)
@@ -148,7 +147,7 @@ def settle_naively(network, initial, clamp, streams, max_changes, n_starts):
     return np.array(ends)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1), n_genes=st.integers(3, 12))
 def test_settle_agrees_with_the_naive_loop_and_ends_in_fixed_points(seed, n_genes):
     rng = np.random.default_rng(seed)

@@ -17,21 +17,10 @@ from scipy.sparse.csgraph import connected_components
 
 from bestarm.streams import Streams
 from bestarm_lab.paths import RAW_DATA, data_mirror
+from bestarm_objectives.drug import files
 from bestarm_objectives.drug.boolean_dynamics import settle
 from bestarm_objectives.drug.boolean_network import forced_values, is_fixed_point, next_states
 from bestarm_objectives.drug.characteristic_direction import binarize_direction, characteristic_direction
-from bestarm_objectives.drug.files import (
-    DRUGS,
-    N_CONTROLS,
-    N_PATIENTS,
-    read_binary_phenotype,
-    read_binary_signatures,
-    read_drug_labels,
-    read_expression,
-    read_phenotype,
-    read_rewards,
-    read_signatures,
-)
 from bestarm_objectives.drug.gene_table import UNKNOWN, GeneTable
 from bestarm_objectives.drug.rein_model import read_edges, read_model, read_observations, read_rules
 from bestarm_objectives.drug.simulation_log import read_simulation_log
@@ -54,8 +43,8 @@ AUTHORS_FILES = (
     "GRN/observations1.spec",
     "GRN/simplified--result_m30_model1.net_model1.txt",
 )
-ANTI_EPILEPTIC = np.array([drug.label > 0 for drug in DRUGS])
-CIDS = [drug.cid for drug in DRUGS]
+ANTI_EPILEPTIC = np.array([drug.label > 0 for drug in files.DRUGS])
+CIDS = [drug.cid for drug in files.DRUGS]
 
 
 def find(name):
@@ -85,7 +74,7 @@ def network():
 
 @pytest.fixture(scope="module")
 def patients():
-    return read_expression(authors_file("GSE77578_patients.csv"), N_PATIENTS)
+    return files.read_expression(authors_file("GSE77578_patients.csv"), files.N_PATIENTS)
 
 
 @pytest.fixture(scope="module")
@@ -95,12 +84,12 @@ def log(network):
 
 @pytest.fixture(scope="module")
 def rewards():
-    return read_rewards(authors_file("rewards_cosine_10drugs_18samples.csv"))
+    return files.read_rewards(authors_file("rewards_cosine_10drugs_18samples.csv"))
 
 
 @pytest.fixture(scope="module")
 def signatures():
-    return read_signatures(authors_file("epilepsy_signatures_nonbinarized.csv"))
+    return files.read_signatures(authors_file("epilepsy_signatures_nonbinarized.csv"))
 
 
 @pytest.fixture(scope="module")
@@ -109,9 +98,9 @@ def simulator(network, patients):
         "drug simulator",
         network,
         patients,
-        read_binary_signatures(authors_file("epilepsy_signatures_binarized.csv")),
-        read_binary_phenotype(authors_file("epilepsy_phenotype.csv")),
-        [(drug.name, drug.cid) for drug in DRUGS],
+        files.read_binary_signatures(authors_file("epilepsy_signatures_binarized.csv")),
+        files.read_binary_phenotype(authors_file("epilepsy_phenotype.csv")),
+        [(drug.name, drug.cid) for drug in files.DRUGS],
     )
 
 
@@ -121,8 +110,10 @@ def simulator(network, patients):
 def test_the_columns_of_the_reward_table_are_in_our_order_of_drugs(rewards, log):
     np.testing.assert_allclose(rewards.values[log.patients, log.drugs], log.rewards, atol=1e-12)
     assert (log.labels == np.where(ANTI_EPILEPTIC, 1, -1)[log.drugs]).all()
-    order_of_the_log = log.drugs[: len(DRUGS)]
-    assert (order_of_the_log != np.arange(len(DRUGS))).sum() >= 8  # so columns taken in that order belong to others
+    order_of_the_log = log.drugs[: len(files.DRUGS)]
+    assert (
+        order_of_the_log != np.arange(len(files.DRUGS))
+    ).sum() >= 8  # so columns taken in that order belong to others
     assert set(order_of_the_log[:5]) == set(range(5))  # but to others of the same half
 
 
@@ -168,7 +159,7 @@ def test_every_recorded_attractor_can_be_reached_from_its_masked_state(network, 
 
 def test_baseline_scores_are_recomputed_exactly(network, signatures, log):
     """Algorithm 3 prints a binary direction; the recorded scores use the real-valued one, on 12 genes."""
-    disease = read_phenotype(authors_file("epilepsy_phenotype_nonbinarized.csv")).on(network.genes)[0]
+    disease = files.read_phenotype(authors_file("epilepsy_phenotype_nonbinarized.csv")).on(network.genes)[0]
     drugs = signatures.select(CIDS).on(network.genes)
     scores = reversion_score(disease, drugs)
     np.testing.assert_allclose(scores[log.drugs], log.baselines, atol=1e-12)
@@ -259,17 +250,17 @@ def test_the_network_explains_the_three_knock_downs(network):
 
 def test_the_direction_of_patients_against_controls_is_nearly_the_authors_one(patients, network):
     """No shrinkage, all axes: correlation above 0.999 on the authors' genes, 97 of 6,940 signs differ (1 of 50)."""
-    controls = read_expression(authors_file("GSE77578_controls.csv"), N_CONTROLS)
+    controls = files.read_expression(authors_file("GSE77578_controls.csv"), files.N_CONTROLS)
     assert controls.genes == patients.genes
     direction = GeneTable(
         patients.genes, ("CD",), characteristic_direction(patients.values.T, controls.values.T)[:, None]
     )
-    real = read_phenotype(authors_file("epilepsy_phenotype_nonbinarized.csv"))
+    real = files.read_phenotype(authors_file("epilepsy_phenotype_nonbinarized.csv"))
     found = direction.on(real.genes)[0]
     common = np.isfinite(found)
     assert common.sum() == 1712  # of 1,733; the others carry names that the expression files lack
     assert np.corrcoef(found[common], real.values[common, 0])[0, 1] > 0.999
-    binary = read_binary_phenotype(authors_file("epilepsy_phenotype.csv"))
+    binary = files.read_binary_phenotype(authors_file("epilepsy_phenotype.csv"))
     ours = binarize_direction(direction.values[:, 0])
     assert len(binary.genes) == 6940
     assert np.isfinite(binary.values).all()  # every gene has a value: none is left out as not significant
@@ -281,7 +272,7 @@ def test_the_direction_of_patients_against_controls_is_nearly_the_authors_one(pa
 
 def test_the_two_signature_files_hold_the_same_profiles_under_different_gene_names(signatures, network):
     """52 genes are named in both, 52 rows of one match a row of the other, and one match has the same name."""
-    features = read_signatures(authors_file("epilepsy_signatures.csv"))
+    features = files.read_signatures(authors_file("epilepsy_signatures.csv"))
     assert features.profiles == signatures.profiles
     assert set(features.genes) <= set(network.genes)
     assert len(set(features.genes) & set(signatures.genes)) == 52
@@ -295,7 +286,7 @@ def test_the_two_signature_files_hold_the_same_profiles_under_different_gene_nam
 
 
 def test_binary_signatures_are_not_the_signs_of_the_real_valued_ones(signatures):
-    binary = read_binary_signatures(authors_file("epilepsy_signatures_binarized.csv"))
+    binary = files.read_binary_signatures(authors_file("epilepsy_signatures_binarized.csv"))
     assert binary.genes == signatures.genes
     states = binary.select(signatures.profiles).values
     decided = np.isfinite(states)
@@ -304,8 +295,8 @@ def test_binary_signatures_are_not_the_signs_of_the_real_valued_ones(signatures)
 
 
 def test_the_ten_drugs_carry_the_labels_of_the_label_file(log):
-    labels = read_drug_labels(authors_file("epilepsy_scores.csv"))
+    labels = files.read_drug_labels(authors_file("epilepsy_scores.csv"))
     assert [int((labels.labels == label).sum()) for label in (1, 0, -1)] == [18, 482, 9]
-    for drug in DRUGS:
+    for drug in files.DRUGS:
         row = labels.cids.index(drug.cid)
         assert (labels.names[row].lower(), labels.labels[row]) == (drug.name.lower(), drug.label)

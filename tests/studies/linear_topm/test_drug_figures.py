@@ -1,6 +1,5 @@
 """What Figures 4 and 5 and Table 6 of the Top-m paper are made of, on stand-in data."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -100,7 +99,6 @@ def test_values_of_figure_5_and_their_tables(data, rows):
     figure = reward_figure(rows, values, summaries.separation(rows[rows["convention"] == "as_written"]), title="T")
     titles = [axis.get_title(loc="left") or axis.get_title() for axis in figure.axes]
     assert sum("stand-in data" in title for title in titles) == 3
-    plt.close(figure)
 
 
 def test_the_baseline_of_a_binary_direction_depends_on_its_signs(data):
@@ -128,7 +126,6 @@ def test_the_network_is_drawn_with_every_edge_and_gene(data):
     texts = [text.get_text() for text in figure.axes[0].texts]
     assert texts.count("") == len(data.network.edges)
     assert set(data.network.genes) >= {text for text in texts if text} == set(place_genes(data.network.edges))
-    plt.close(figure)
 
 
 def test_table_6_counts_genes_and_runs(data):

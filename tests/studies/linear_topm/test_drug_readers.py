@@ -6,20 +6,11 @@ import numpy as np
 import pytest
 from refusals import refuses
 
-from bestarm_objectives.drug.files import (
-    DRUGS,
-    N_PATIENTS,
-    read_binary_phenotype,
-    read_drug_labels,
-    read_expression,
-    read_phenotype,
-    read_rewards,
-    read_signatures,
-)
+from bestarm_objectives.drug import files
 from bestarm_objectives.drug.gene_table import UNKNOWN, read_gene_table
 from bestarm_objectives.drug.simulation_log import read_simulation_log
 
-CIDS = [drug.cid for drug in DRUGS]
+CIDS = [drug.cid for drug in files.DRUGS]
 
 
 def write(folder, text, name="file.csv"):
@@ -50,43 +41,43 @@ def test_a_table_is_read_plain_and_packed(tmp_path):
     ],
 )
 def test_damaged_phenotypes_are_refused(tmp_path, text, message):
-    refuses(lambda: read_binary_phenotype(write(tmp_path, text)), rf"file\.csv: {message}")
+    refuses(lambda: files.read_binary_phenotype(write(tmp_path, text)), rf"file\.csv: {message}")
 
 
 def test_a_truncated_packed_file_is_refused(tmp_path):
     path = write(tmp_path, ",1\n" + "".join(f"G{i},{i % 2}\n" for i in range(2000)), "file.csv.gz")
     path.write_bytes(path.read_bytes()[:-200])
-    refuses(lambda: read_phenotype(path), r"file\.csv\.gz: expected a comma-separated table, found none")
+    refuses(lambda: files.read_phenotype(path), r"file\.csv\.gz: expected a comma-separated table, found none")
 
 
 def test_signatures_without_a_drug_or_of_another_norm_are_refused(tmp_path):
     cids = CIDS + [str(10**8 + i) for i in range(499)]
     rows = "A" + ",1" * 509 + "\nB" + ",0" * 509 + "\n"
-    assert len(read_signatures(write(tmp_path, "," + ",".join(cids) + "\n" + rows)).profiles) == 509
+    assert len(files.read_signatures(write(tmp_path, "," + ",".join(cids) + "\n" + rows)).profiles) == 509
     with pytest.raises(ValueError, match=r"expected columns 5734, .* without 4375\."):
-        read_signatures(write(tmp_path, "," + ",".join([*cids[:9], "7", *cids[10:]]) + "\n" + rows))
+        files.read_signatures(write(tmp_path, "," + ",".join([*cids[:9], "7", *cids[10:]]) + "\n" + rows))
     with pytest.raises(ValueError, match=r"columns of norm 1, found 1\.4142.* for drug 5734"):
-        read_signatures(write(tmp_path, "," + ",".join(cids) + "\n" + rows.replace("B,0", "B,1")))
+        files.read_signatures(write(tmp_path, "," + ",".join(cids) + "\n" + rows.replace("B,0", "B,1")))
 
 
 def test_expression_with_gaps_is_refused(tmp_path):
     with pytest.raises(ValueError, match="expected a value for every gene, found none for B in p2"):
-        read_expression(write(tmp_path, ",p1,p2\nA,1,2\nB,1,\n"), 2)
+        files.read_expression(write(tmp_path, ",p1,p2\nA,1,2\nB,1,\n"), 2)
 
 
 def test_labels_without_their_columns_are_refused(tmp_path):
     with pytest.raises(ValueError, match="expected columns drug_name and score, found name, score without drug_name"):
-        read_drug_labels(write(tmp_path, ",name,score\n1,x,1\n"))
+        files.read_drug_labels(write(tmp_path, ",name,score\n1,x,1\n"))
     with pytest.raises(ValueError, match="expected scores 1, 0 or -1, found 2"):
-        read_drug_labels(write(tmp_path, ",drug_name,score\n1,x,2\n"))
+        files.read_drug_labels(write(tmp_path, ",drug_name,score\n1,x,2\n"))
 
 
 def test_reward_tables_of_another_shape_or_range_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"expected 18 rows \(patients\) of 10 rewards \(drugs\), found \(1, 2\)"):
-        read_rewards(write(tmp_path, "0.5 0.5\n"))
+        files.read_rewards(write(tmp_path, "0.5 0.5\n"))
     with pytest.raises(ValueError, match=r"expected rewards in \[0, 1\], found 1\.5"):
-        read_rewards(write(tmp_path, ("0.5 " * 9 + "1.5\n") * 18))
-    refuses(lambda: read_rewards(write(tmp_path, "a b\n")), "expected rows of numbers")
+        files.read_rewards(write(tmp_path, ("0.5 " * 9 + "1.5\n") * 18))
+    refuses(lambda: files.read_rewards(write(tmp_path, "a b\n")), "expected rows of numbers")
 
 
 BLOCK = (
@@ -96,7 +87,10 @@ BLOCK = (
 
 
 def log_text():
-    return "".join(BLOCK.format(drug=drug.name.title(), label=float(drug.label)) for drug in DRUGS) * N_PATIENTS
+    return (
+        "".join(BLOCK.format(drug=drug.name.title(), label=float(drug.label)) for drug in files.DRUGS)
+        * files.N_PATIENTS
+    )
 
 
 def test_the_log_lists_all_states_but_the_treated_one_alphabetically(tmp_path):

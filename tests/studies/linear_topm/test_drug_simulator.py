@@ -33,7 +33,6 @@ def test_masking_table():
     np.testing.assert_array_equal(mask(values[:, None], values[None]), expected)
 
 
-@settings(deadline=None)
 @given(vectors=arrays(np.int8, (2, 12), elements=st.integers(0, 1)), support=arrays(np.bool_, 12))
 def test_cosine_of_binary_vectors_lies_in_the_unit_interval(vectors, support):
     first, second = vectors
@@ -74,7 +73,6 @@ def test_persistence_of_a_sequence_by_hand():
     assert [(peak.place, peak.persistence) for peak in peaks] == [(3, np.inf), (1, 4.0), (5, 1.0)]
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 1000), min_size=1, max_size=15, unique=True))
 def test_persistence_of_a_peak_is_its_prominence(counts):
     """Prominence: how far one must go down from a peak to reach a higher place."""
@@ -148,7 +146,7 @@ def test_without_covariance_the_direction_is_the_difference_of_the_means():
     )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1), gamma=st.floats(0, 1), n_genes=st.integers(3, 30))
 def test_the_direction_is_odd_and_knows_no_origin_and_no_scale(seed, gamma, n_genes):
     group, reference, _, _ = two_groups(8, n_genes, seed)

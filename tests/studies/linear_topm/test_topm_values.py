@@ -2,13 +2,11 @@
 
 from types import SimpleNamespace
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.values import COLUMNS, mean_interval
 from bestarm_studies.linear_topm.figures import sample_complexity_figure
 from bestarm_studies.linear_topm.tables import agreement_table
@@ -90,7 +88,6 @@ def test_points_of_several_experiments_are_one_frame():
 
 def test_the_figure_shows_every_series_of_every_panel():
     """Labels, errors, n and convention at the place where a reader looks for them."""
-    use_style()
     both = pd.concat([BOTH, rows({"LinGame": 150.0}, convention="as_coded")])
     values = sample_complexity_values(both, "a", "smoke", RECORDED)
     panels, order = [Panel("a", "one", "an instance", both, values)], [["LinGame", "UGapE"]]
@@ -101,4 +98,3 @@ def test_the_figure_shows_every_series_of_every_panel():
     assert "n = 200 runs" in figure.texts[1].get_text()
     assert "authors' code" in right.get_title(loc="left")
     assert figure.get_size_inches()[0] <= 8
-    plt.close(figure)

@@ -72,10 +72,6 @@ def searched(policy, screen=None, n_rounds=4):
     return simulate(policy, problem, Streams.first(len(RUNS), instance="genes"), metrics=metrics, every=1)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Targets
-
-
 @real
 def test_the_ifng_target_is_the_one_thwaitingmark_stored():
     """All genes whose symbol both renamings keep alone have the value that the benchmark's own code made."""
@@ -122,10 +118,6 @@ def test_misaligned_targets_are_the_same_values_on_other_genes(name):
 
 def test_an_unknown_screen_is_refused():
     refuses(lambda: screen_target("tau"), "name must be one of IFNg, IL2, NK, SARS-CoV-2, got 'tau'")
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Descriptors
 
 
 def write_achilles(folder, n_lines=4):
@@ -186,10 +178,6 @@ def test_group_effects_and_their_misalignment():
     assert describing.ACHILLES_SIZE == (808, 18119)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Splits, hits and chance
-
-
 @real
 def test_sizes_of_the_screens_are_those_of_the_data():
     for genes, fault in ((GENES, "none"), (GENES_CODED, "both")):
@@ -240,10 +228,6 @@ def test_chance_at_the_papers_scale():
     assert chance_law(17479, 800, splits=2).mean() / 699 == pytest.approx(800 / 17479, rel=1e-9)
     refuses(lambda: chance_law(100, 10, splits=3), "splits must be 1 or 2")
     refuses(lambda: chance_law(100, 81, splits=1), "between 0 and the 80 genes of the pool, got 81")
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Acquisitions
 
 
 def test_scores():
@@ -303,10 +287,6 @@ def test_adversarial_steps_end_beyond_a_share_of_the_norm():
     norms = np.sqrt((inputs**2).sum(axis=1))
     assert (np.sqrt(moved) >= 0.35 * norms - 1e-5).mean() > 0.8, "but for inputs at which no unit is on"
     assert (np.sqrt(moved) <= 0.35 * norms + 0.05 * np.sqrt(6) + 1e-5).all()
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Searches
 
 
 SEARCHES = [RandomGenes("Random"), LargestNorms("Norms"), RidgeSearch("Ridge"), RidgeSearch("R", absolute=True)] + [

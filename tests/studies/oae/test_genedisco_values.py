@@ -4,27 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bestarm_studies.oae.genedisco.checks import (
-    GENES,
-    PRINTED,
-    SUITE,
-    SUITE_MEAN,
-    chance,
-    final_hit_ratio,
-    from_printed,
-)
+from bestarm_studies.oae.genedisco import checks, figures
 from bestarm_studies.oae.genedisco.experiments import EXPERIMENTS as GENEDISCO
-from bestarm_studies.oae.genedisco.figures import (
-    LAW,
-    curve_values,
-    fault_values,
-    gains,
-    hit_curves,
-    hits_table,
-    size_table,
-    size_values,
-    table_values,
-)
 
 SERIES = ["OAE", "Largest norms", "Random"]
 
@@ -55,39 +36,39 @@ def rows_of(series=SERIES, screens=("IFNg", "NK"), convention="as_written", n=3)
 
 
 def test_curves_hold_the_exact_law_in_the_place_of_random_runs():
-    values = curve_values(rows_of(), "laptop")
-    assert set(values["series"]) == {"OAE", "Largest norms", LAW}
-    law = values[(values["series"] == LAW) & (values["panel"] == "NK")].set_index("x")
+    values = figures.curve_values(rows_of(), "laptop")
+    assert set(values["series"]) == {"OAE", "Largest norms", figures.LAW}
+    law = values[(values["series"] == figures.LAW) & (values["panel"] == "NK")].set_index("x")
     assert law.loc[800, "value"] == pytest.approx(800 / (17558 - 3511))
     assert law.loc[800, "low"] < law.loc[800, "value"] < law.loc[800, "high"]
     assert law.loc[0, "value"] == 0.0
     oae = values[(values["series"] == "OAE") & (values["panel"] == "NK") & (values["x"] == 800)].set_index("statistic")
     assert oae.loc["hit ratio", "value"] == pytest.approx(0.011)
     assert oae.loc["hit ratio, printed in the paper", "value"] == 0.085
-    figure = hit_curves(values, ["OAE", "Largest norms"], title="T", setting="s")
+    figure = figures.hit_curves(values, ["OAE", "Largest norms"], title="T", setting="s")
     assert [axis.get_title("left") for axis in figure.axes[:2]] == ["IFNg", "NK"]
 
 
 def test_the_table_shows_printed_numbers_beside_the_code():
     both = pd.concat([rows_of(), rows_of(convention="as_coded")])
-    values = table_values(both, "laptop")
-    table = hits_table(values, [LAW, "OAE", "OAE, printed"]).set_index(["convention", "series"])
+    values = figures.table_values(both, "laptop")
+    table = figures.hits_table(values, [figures.LAW, "OAE", "OAE, printed"]).set_index(["convention", "series"])
     assert list(table.index) == [
-        ("as written", LAW),
+        ("as written", figures.LAW),
         ("as written", "OAE"),
-        ("as coded", LAW),
+        ("as coded", figures.LAW),
         ("as coded", "OAE"),
         ("as coded", "OAE, printed"),
     ]
     assert table.loc[("as coded", "OAE, printed"), "NK"] == "0.085"
     assert table.loc[("as written", "OAE"), "IFNg"].startswith("0.011 [")
-    assert table.loc[("as coded", LAW), "IFNg"].startswith("0.048 ["), "800 of 16,673 genes"
-    precise = hits_table(values, ["OAE"], "precision")
+    assert table.loc[("as coded", figures.LAW), "IFNg"].startswith("0.048 ["), "800 of 16,673 genes"
+    precise = figures.hits_table(values, ["OAE"], "precision")
     assert precise["NK"].tolist() == ["0.250 [0.250, 0.250]"] * 2
 
 
 def test_gains_are_paired_differences():
-    found = gains(rows_of(), {"Over the norms": ["OAE", "Not run"]}, "Largest norms", "laptop")
+    found = figures.gains(rows_of(), {"Over the norms": ["OAE", "Not run"]}, "Largest norms", "laptop")
     line = found[(found["panel"] == "IFNg") & (found["x"] == "OAE")]
     assert line["value"].item() == pytest.approx(-0.01)
     assert line["low"].item() == pytest.approx(-0.01), "paired by run: the runs' own spread is gone"
@@ -95,7 +76,7 @@ def test_gains_are_paired_differences():
 
 
 def test_faults_are_changes_of_one_search():
-    values = fault_values(rows_of(["OAE", "OAE | broadcast loss"]), "laptop")
+    values = figures.fault_values(rows_of(["OAE", "OAE | broadcast loss"]), "laptop")
     mine = values[values["panel"] == "NK"].set_index("x")["value"]
     assert mine["broadcast loss"] == pytest.approx(0.01)
     assert mine["second split of the hits"] == pytest.approx(0.004 - 0.011)
@@ -103,24 +84,24 @@ def test_faults_are_changes_of_one_search():
 
 
 def test_claims_compare_last_batches_with_the_law_and_the_mean_of_the_suite():
-    rows = rows_of([*SUITE, "OAE"], screens=("IL2",))
-    table = final_hit_ratio(rows, {})
-    assert (table["Random"] == chance("IL2", "as_written", 800)[0]).all()
-    np.testing.assert_allclose(table[SUITE_MEAN], table[list(SUITE)].mean(axis=1))
+    rows = rows_of([*checks.SUITE, "OAE"], screens=("IL2",))
+    table = checks.final_hit_ratio(rows, {})
+    assert (table["Random"] == checks.chance("IL2", "as_written", 800)[0]).all()
+    np.testing.assert_allclose(table[checks.SUITE_MEAN], table[list(checks.SUITE)].mean(axis=1))
     assert table.loc[2, "OAE"] == pytest.approx(0.09 + 0.002)
-    assert SUITE_MEAN not in final_hit_ratio(rows_of(screens=("NK",)), {})
+    assert checks.SUITE_MEAN not in checks.final_hit_ratio(rows_of(screens=("NK",)), {})
 
 
 def test_distances_from_the_printed_numbers():
-    rows = rows_of(list(PRINTED), screens=("SARS-CoV-2",))
-    found = from_printed(rows, {})
+    rows = rows_of(list(checks.PRINTED), screens=("SARS-CoV-2",))
+    found = checks.from_printed(rows, {})
     np.testing.assert_allclose(found.iloc[0], [0.01 - 0.035, 0.02 - 0.049, 0.03 - 0.0411])
 
 
 def test_sizes():
-    table = size_table(size_values("laptop")).set_index(["convention", "screen"])
+    table = figures.size_table(figures.size_values("laptop")).set_index(["convention", "screen"])
     assert table.loc[("as written", "IFNg")].tolist() == ["17479", "13984", "699", "0.0572"]
-    assert len(table) == 2 * len(GENES)
+    assert len(table) == 2 * len(checks.GENES)
 
 
 @pytest.mark.parametrize("name", GENEDISCO)

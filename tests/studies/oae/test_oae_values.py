@@ -3,13 +3,11 @@
 import itertools
 from functools import partial
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-from bestarm_lab.figures.styles import use_style
 from bestarm_lab.figures.values import share_interval
 from bestarm_lab.paths import RESULTS
 from bestarm_studies.oae.batch_observer import n_good
@@ -184,7 +182,6 @@ def test_methods_with_fewer_batches_are_not_counted_as_faster():
 
 def test_the_figure_shows_shares_law_and_who_never_found():
     """Two columns for each group; the law dotted in both; open markers where runs are censored."""
-    use_style()
     rows = made_rows({"RandomBatch": [9, 11, 11], "Greedy": [1, 2, 3]})
     parts = [batches_until_top(rows, "set", "laptop", batch=3), share_found(rows, "set", "laptop", batch=3)]
     figure = hits_figure(pd.concat(parts), {"": ["RandomBatch", "Greedy"]}, title="Greedy is faster")
@@ -194,14 +191,12 @@ def test_the_figure_shows_shares_law_and_who_never_found():
     assert any(line.get_markerfacecolor() == "white" for line in batches.lines)
     assert "n = 3 runs" in figure.texts[1].get_text()
     assert figure.get_size_inches()[0] <= 8
-    plt.close(figure)
     heights = _apart(np.array([0.0, 0.0, 0.5, 1.0, 1.0]), 0.1)
     assert (np.diff(heights) >= 0.1 - 1e-12).all()
     assert heights.max() <= 1.0
 
 
 def test_networks_stand_in_rows_and_sets_of_arms_in_columns():
-    use_style()
     rows = made_rows({"Greedy": [1, 2, 3], "MeanOpt": [4, 11, 9]})
     values = search_values({f"{network}: {name}": rows for network in ("A", "B") for name in ("x", "y", "z")}, "laptop")
     for part, label in (("batches", "top τ in %"), ("share", "batch")):
@@ -209,7 +204,6 @@ def test_networks_stand_in_rows_and_sets_of_arms_in_columns():
         assert [axis.get_title(loc="left") for axis in figure.axes] == ["x", "y", "z", "", "", ""]
         assert [axis.get_xlabel() for axis in figure.axes] == [""] * 3 + [label] * 3
         assert figure.axes[3].get_ylabel().startswith("B\n")
-        plt.close(figure)
     assert two_lines(values)["B: z"] == "B\nz"
 
 
@@ -239,7 +233,6 @@ def test_objectives_are_compared_with_mean_opt_of_the_same_strength():
     assert table["low"].tolist() == pytest.approx([0.5, 2.0])
     figure = objectives_figure(values, title="MaxOpt is faster")
     assert figure.axes[0].get_title(loc="left") == "A\nx"
-    plt.close(figure)
 
 
 def _fit(series, panel, errors):
@@ -292,7 +285,6 @@ def test_fits_of_a_line_and_of_a_network():
     assert (values["low"] <= values["value"]).all()
     figure = fits_figure(values, title="Networks fit")
     assert figure.axes[0].get_title(loc="left") == "OneHillValleyOneDim"
-    plt.close(figure)
 
 
 def test_the_picture_of_an_evolution_has_a_panel_for_each_landscape_and_round():
@@ -302,7 +294,6 @@ def test_the_picture_of_an_evolution_has_a_panel_for_each_landscape_and_round():
     figure = evolution_figure(values, title="Hills are found one after the other")
     assert len(figure.axes) == 8
     assert all(axis.get_title(loc="left") for axis in figure.axes)
-    plt.close(figure)
 
 
 def test_divergence_is_the_share_of_fits_and_the_last_round():

@@ -15,35 +15,26 @@ from bestarm_lab.results import committed_rows, published, read_robustness
 from bestarm_lab.study import load_study
 from bestarm_studies.oae.checks import first_hit
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
-from bestarm_studies.oae.open_choices.open_design import (
-    CHOICES,
-    N_ARMS,
-    N_DRAWS,
-    OPEN_DESIGN,
-    QUANTILES,
-    RandomDesign,
-    drawn_levels,
-    run_lines,
-)
+from bestarm_studies.oae.open_choices import open_design
 from bestarm_studies.oae.open_choices.open_landscapes import HILLS, open_landscape
 from bestarm_studies.oae.robustness import CHOICES as OPEN_CHOICES
 from bestarm_studies.oae.robustness import DESIGN, ON_LANDSCAPES, first_of_design
 
-HILL_WORDS = CHOICES["hills"].words
+HILL_WORDS = open_design.CHOICES["hills"].words
 MANY = np.linspace(-10.0, 10.0, 20001)
 
 
 def test_every_level_is_drawn_equally_often():
     """Sixty draws are thirty of each of two levels and twenty of each of three."""
-    levels = drawn_levels(N_DRAWS)
-    for name, choice in CHOICES.items():
-        assert (levels[name].value_counts() == N_DRAWS / len(choice.levels)).all()
+    levels = open_design.drawn_levels(open_design.N_DRAWS)
+    for name, choice in open_design.CHOICES.items():
+        assert (levels[name].value_counts() == open_design.N_DRAWS / len(choice.levels)).all()
 
 
 def test_choices_are_drawn_apart_from_each_other():
     """A choice that is left out changes nothing of the others; no two levels go together."""
-    levels = drawn_levels(N_DRAWS)
-    few = drawn_levels(N_DRAWS, {name: CHOICES[name] for name in ("steps", "hole")})
+    levels = open_design.drawn_levels(open_design.N_DRAWS)
+    few = open_design.drawn_levels(open_design.N_DRAWS, {name: open_design.CHOICES[name] for name in ("steps", "hole")})
     pd.testing.assert_frame_equal(few, levels[["steps", "hole"]])
     dummies = pd.get_dummies(levels, prefix_sep=" = ").astype(float)
     of = np.array([column.split(" = ")[0] for column in dummies])
@@ -57,11 +48,11 @@ def test_a_landscape_with_the_usual_choices_is_the_usual_one(name, hole):
     drawn, usual = open_landscape(name, hole=hole), landscape(name, hole=hole)
     np.testing.assert_allclose(drawn.evaluate(MANY), usual.evaluate(MANY), atol=1e-12)
     assert drawn.gaps == usual.gaps
-    assert drawn.n_arms == N_ARMS
+    assert drawn.n_arms == open_design.N_ARMS
 
 
 @pytest.mark.parametrize("hills", HILLS)
-@pytest.mark.parametrize("width", CHOICES["width"].levels.values())
+@pytest.mark.parametrize("width", open_design.CHOICES["width"].levels.values())
 @pytest.mark.parametrize("name", LANDSCAPES)
 def test_a_hole_is_around_the_summit_however_hills_are_drawn(name, width, hills):
     """One hill has one maximum, four have four; the summit lies in the interval, and is the middle of the island."""
@@ -84,13 +75,13 @@ def test_an_unknown_drawing_of_hills_is_refused():
 
 def test_every_choice_reaches_the_searches_of_its_draw():
     """Each cell's landscape and policy have the levels of their draw, and draws have arms of their own."""
-    levels = drawn_levels(N_DRAWS)
-    cells = OPEN_DESIGN["design_10_5"].cells("laptop")
-    assert {cell.where["draw"] for cell in cells} == set(range(N_DRAWS))
+    levels = open_design.drawn_levels(open_design.N_DRAWS)
+    cells = open_design.OPEN_DESIGN["design_10_5"].cells("laptop")
+    assert {cell.where["draw"] for cell in cells} == set(range(open_design.N_DRAWS))
     for cell in cells:
         draw = cell.where["draw"]
         assert cell.problem.keywords["seed"] == draw
-        for name, choice in CHOICES.items():
+        for name, choice in open_design.CHOICES.items():
             value = choice.levels[levels.at[draw, name]]
             if choice.of_problem:
                 assert cell.problem.keywords[name] == value
@@ -102,18 +93,18 @@ def test_a_row_of_a_run_has_what_its_batches_had():
     """Ranks 60, 40, 7, 2 of 1000 arms; regret after the end is that with which the run ended."""
     rows = pd.DataFrame({"replication": 0, "round": [0, 1, 2, 4, 10], "rank": [1, 60, 40, 7, 2]})
     rows = rows.assign(arm_count=1000, relative_regret=[1.0, 0.5, 0.4, 0.2, 0.1], diverged=0.0, optimistic=1.0)
-    (line,) = run_lines(rows).to_dict("records")
-    assert [line[name] for name in QUANTILES] == [2, 4, 10]
+    (line,) = open_design.run_lines(rows).to_dict("records")
+    assert [line[name] for name in open_design.QUANTILES] == [2, 4, 10]
     assert line["regret"] == pytest.approx((0.5 + 2 * 0.4 + 6 * 0.2 + 0.1) / 10)
     assert not line["broken"]
-    (line,) = run_lines(rows.assign(rank=900, diverged=1.0, optimistic=np.nan)).to_dict("records")
-    assert [line[name] for name in QUANTILES] == [11, 11, 11]
+    (line,) = open_design.run_lines(rows.assign(rank=900, diverged=1.0, optimistic=np.nan)).to_dict("records")
+    assert [line[name] for name in open_design.QUANTILES] == [11, 11, 11]
     assert line["broken"]
 
 
-def small() -> RandomDesign:
-    design = OPEN_DESIGN["design_10_5"]
-    assert isinstance(design, RandomDesign)
+def small() -> open_design.RandomDesign:
+    design = open_design.OPEN_DESIGN["design_10_5"]
+    assert isinstance(design, open_design.RandomDesign)
     return replace(design, series={name: design.series[name] for name in ("RandomBatch", "Greedy", "MeanOpt 0.1")})
 
 
@@ -134,7 +125,7 @@ def test_values_of_a_draw_are_those_of_all_its_batches(tmp_path):
     parts = Experiment.parts(design, "smoke", 1)
     batches = pd.concat([p.compute(0, 2).assign(**p.columns) for p in parts], ignore_index=True)
     for draw in (0, 1):
-        for column, tau in QUANTILES.items():
+        for column, tau in open_design.QUANTILES.items():
             whole = first_hit(batches[batches["draw"] == draw], {}, tau)
             short = first_of_design(lines[lines["draw"] == draw], {}, column)
             pd.testing.assert_frame_equal(short, whole.astype(float), check_index_type=False, check_like=True)
@@ -159,7 +150,7 @@ def test_committed_draws_are_those_of_the_committed_rows():
     rows = {name: published("oae", name)[1] for name in (DESIGN, ON_LANDSCAPES)}
     claims = {i: load_study("oae").claims[i] for i in ("OAE-C26", "OAE-C27")}
     found = under_choices(claims, [choice for choice in OPEN_CHOICES if choice.draw in (0, 1)], rows)
-    assert len(found) == 2 * (1 + len(QUANTILES))
+    assert len(found) == 2 * (1 + len(open_design.QUANTILES))
     committed = draws().merge(found[["claim", "choice"]], on=["claim", "choice"]).sort_values(["claim", "choice"])
     found = found.sort_values(["claim", "choice"]).reset_index(drop=True)
     pd.testing.assert_frame_equal(found, committed.reset_index(drop=True), rtol=1e-3, atol=1e-3)
@@ -169,7 +160,7 @@ def drawing_of_hills_decides_more(values: pd.DataFrame) -> bool:
     """Of three claims against chance it is worth more than any setting of the training, and clearly something."""
     worth = values[values["statistic"] == "difference"].pivot(index="panel", columns="series", values="value")
     clear = values[(values["statistic"] == "difference") & (values["low"] > 0.0)].set_index(["panel", "series"]).index
-    training = [choice.words for choice in CHOICES.values() if not choice.of_problem]
+    training = [choice.words for choice in open_design.CHOICES.values() if not choice.of_problem]
     return len(training) > 2 and all(
         worth.loc[claim, HILL_WORDS] > worth.loc[claim, training].max() and (claim, HILL_WORDS) in clear
         for claim in ("OAE-C27", "OAE-C31", "OAE-C32")
@@ -201,7 +192,7 @@ def test_what_the_notebook_says_of_single_levels_holds():
     assert "highest at the right 0% confirmed" in told
     for claim in ("OAE-C35", "OAE-C36"):
         first = deciding(worth()[worth()["claim"] == claim])["choice"].head(2)
-        assert set(first) == {CHOICES["bias"].words, CHOICES["scale"].words}
+        assert set(first) == {open_design.CHOICES["bias"].words, open_design.CHOICES["scale"].words}
 
 
 def test_no_claim_but_one_is_confirmed_under_most_draws():
@@ -211,8 +202,8 @@ def test_no_claim_but_one_is_confirmed_under_most_draws():
 
 
 def test_the_design_has_rows_of_all_its_draws():
-    for name in OPEN_DESIGN:
+    for name in open_design.OPEN_DESIGN:
         rows = committed_rows("oae", name, "paper")
         assert rows is not None
-        assert set(rows["draw"]) == set(range(N_DRAWS))
+        assert set(rows["draw"]) == set(range(open_design.N_DRAWS))
         assert (rows.groupby(["draw", "series", "name"])["replication"].nunique() == 25).all()

@@ -17,21 +17,10 @@ from bestarm_lab.datasets import registry
 from bestarm_lab.datasets.registry import DataDamaged, DataUnavailable, fetch
 from bestarm_lab.experiments.run import make_rows
 from bestarm_lab.study import load_study
-from bestarm_studies.oae import fitted_response
+from bestarm_studies.oae import fitted_response, uci_sets
 from bestarm_studies.oae import uci_sets as uci_module
 from bestarm_studies.oae.fitted_response import stand_in_fitted_instance, teacher_responses
 from bestarm_studies.oae.landscapes import HOLES, LANDSCAPES, four_hills, landscape, one_hill
-from bestarm_studies.oae.uci_sets import (
-    UCI_SETS,
-    read_adult,
-    read_bank_marketing,
-    read_bike_sharing,
-    read_blog_feedback,
-    read_uci,
-    stand_in_uci_instance,
-    standard,
-    uci_instance,
-)
 
 BIKES = """instant,dteday,season,temp,casual,registered,cnt
 1,2011-01-01,1,0.3,10,20,30
@@ -69,18 +58,18 @@ def written(tmp_path):
 
 def test_bike_sharing(written):
     """The date, the number and the target's parts are no features; numbers are standardised."""
-    table = read_bike_sharing(written(BIKES))
+    table = uci_sets.read_bike_sharing(written(BIKES))
     assert table.names == ("season", "temp")
     assert table.target.tolist() == [30, 25, 7, 8]
     np.testing.assert_allclose(table.features[:, 0], [-1, -1, 1, 1])
     np.testing.assert_allclose(table.features.std(axis=0), 1.0)
-    with_parts = read_bike_sharing(written(BIKES), parts_of_target=True)
+    with_parts = uci_sets.read_bike_sharing(written(BIKES), parts_of_target=True)
     assert with_parts.names == ("season", "temp", "casual", "registered")
 
 
 def test_parts_of_the_target_make_a_linear_fit_exact(written):
     """Least squares on casual and registered leave no residual (1e-9)."""
-    table = read_bike_sharing(written(BIKES), parts_of_target=True)
+    table = uci_sets.read_bike_sharing(written(BIKES), parts_of_target=True)
     design = np.column_stack([table.features[:, 2:], np.ones(4)])
     fitted = design @ np.linalg.lstsq(design, table.target, rcond=None)[0]
     np.testing.assert_allclose(fitted, table.target, atol=1e-9)
@@ -88,11 +77,11 @@ def test_parts_of_the_target_make_a_linear_fit_exact(written):
 
 def test_bank_and_adult(written):
     """Words become 0/1 columns, a question mark or 'nonexistent' is a word like another; targets are 0 and 1."""
-    bank = read_bank_marketing(written(BANK))
+    bank = uci_sets.read_bank_marketing(written(BANK))
     assert bank.names == ("age", "duration", "nr.employed", "job_admin.", "job_nonexistent", "job_unknown")
     assert bank.target.tolist() == [0, 1, 0]
     np.testing.assert_allclose(bank.features[:, 3:], np.eye(3))
-    adult = read_adult(written(ADULT))
+    adult = uci_sets.read_adult(written(ADULT))
     assert adult.target.tolist() == [0, 1, 0]
     assert "workclass_?" in adult.names
     assert adult.features.shape == (3, 6 + 3 + 2 + 3 + 3 + 2 + 2 + 2 + 2)
@@ -102,28 +91,32 @@ def test_bank_and_adult(written):
 
 def test_blog_feedback_loses_its_first_row(written):
     """Which has no header, and is taken for one; the last column is the target."""
-    table = read_blog_feedback(written(blog(4)))
+    table = uci_sets.read_blog_feedback(written(blog(4)))
     assert table.features.shape == (3, 280)
     assert table.target.tolist() == [281, 282, 283]
-    np.testing.assert_allclose(table.features[:, 0], standard(np.arange(3.0)))
+    np.testing.assert_allclose(table.features[:, 0], uci_sets.standard(np.arange(3.0)))
 
 
 @pytest.mark.parametrize(
     ("read", "text", "words"),
     [
-        (read_bike_sharing, BIKES.replace("casual", "Casual"), "no column casual; it has: instant"),
-        (read_bike_sharing, BIKES.replace("0.5", ""), "row 1 has no value in column 'temp'"),
-        (read_bike_sharing, BIKES.replace("0.5", "nan"), "row 1 has no value in column 'temp'"),
-        (read_bike_sharing, BIKES + "5,2011-01-05\n", "row 4 has no value"),
-        (read_bike_sharing, BIKES + "5" * 40 + ",a" * 9 + "\n", "expected a table"),
-        (read_bike_sharing, "", "expected a table"),
-        (read_bank_marketing, BANK.replace(";", ","), "no column age, job"),
-        (read_bank_marketing, BANK.replace("200", ""), "row 1"),
-        (read_adult, ADULT.replace(", <=50K", "").replace(", >50K", ""), "expected 15 columns, found 14"),
-        (read_adult, ADULT.replace("215646", ""), "row 2"),
-        (read_blog_feedback, blog(3, 280), "expected 281 columns, found 280; is the file whole"),
-        (read_blog_feedback, blog(3).replace("5.0,6.0", "5.0,"), "expected 281 columns|has no value|expected a table"),
-        (read_blog_feedback, blog(3).replace("9.0", "x"), r"table\.csv"),
+        (uci_sets.read_bike_sharing, BIKES.replace("casual", "Casual"), "no column casual; it has: instant"),
+        (uci_sets.read_bike_sharing, BIKES.replace("0.5", ""), "row 1 has no value in column 'temp'"),
+        (uci_sets.read_bike_sharing, BIKES.replace("0.5", "nan"), "row 1 has no value in column 'temp'"),
+        (uci_sets.read_bike_sharing, BIKES + "5,2011-01-05\n", "row 4 has no value"),
+        (uci_sets.read_bike_sharing, BIKES + "5" * 40 + ",a" * 9 + "\n", "expected a table"),
+        (uci_sets.read_bike_sharing, "", "expected a table"),
+        (uci_sets.read_bank_marketing, BANK.replace(";", ","), "no column age, job"),
+        (uci_sets.read_bank_marketing, BANK.replace("200", ""), "row 1"),
+        (uci_sets.read_adult, ADULT.replace(", <=50K", "").replace(", >50K", ""), "expected 15 columns, found 14"),
+        (uci_sets.read_adult, ADULT.replace("215646", ""), "row 2"),
+        (uci_sets.read_blog_feedback, blog(3, 280), "expected 281 columns, found 280; is the file whole"),
+        (
+            uci_sets.read_blog_feedback,
+            blog(3).replace("5.0,6.0", "5.0,"),
+            "expected 281 columns|has no value|expected a table",
+        ),
+        (uci_sets.read_blog_feedback, blog(3).replace("9.0", "x"), r"table\.csv"),
     ],
 )
 def test_damaged_files_are_refused(written, read, text, words):
@@ -134,86 +127,78 @@ def test_damaged_files_are_refused(written, read, text, words):
 
 
 def test_a_missing_file_is_refused(tmp_path):
-    refuses(lambda: read_adult(tmp_path / "nothing.csv"), r"nothing\.csv: expected a table")
+    refuses(lambda: uci_sets.read_adult(tmp_path / "nothing.csv"), r"nothing\.csv: expected a table")
 
 
 def test_standard_columns():
     """Mean 0, standard deviation 1; a constant becomes 0."""
-    found = standard(np.column_stack([np.arange(5.0), np.full(5, 7.0)]))
+    found = uci_sets.standard(np.column_stack([np.arange(5.0), np.full(5, 7.0)]))
     np.testing.assert_allclose(found[:, 0].std(), 1.0)
     assert not found[:, 1].any()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The real tables
-
-
-@pytest.mark.parametrize("name", UCI_SETS)
+@pytest.mark.parametrize("name", uci_sets.UCI_SETS)
 def test_the_papers_sizes(name, monkeypatch):
     """Rows as printed, features as documented, a standardised response; the same rows each time, others by seed."""
-    about = UCI_SETS[name]
+    about = uci_sets.UCI_SETS[name]
     if not registry.available(about.file):
         pytest.skip(f"{about.file} cannot be had")
-    table = read_uci(name)
+    table = uci_sets.read_uci(name)
     monkeypatch.setattr(uci_module, "read_uci", lambda *_, **__: table)
-    problem = uci_instance(name)
+    problem = uci_sets.uci_instance(name)
     assert problem.features.shape == (about.printed[0], about.n_features)
     assert problem.means.shape == (1, about.printed[0])
     assert problem.means.mean() == pytest.approx(0.0, abs=1e-9)
     assert problem.means.std() == pytest.approx(1.0)
     assert problem.data == "real"
     assert np.isfinite(problem.features).all()
-    assert uci_instance(name, n_arms=50).label == f"{name} K=50"
-    few, other = uci_instance(name, n_arms=50), uci_instance(name, n_arms=50, seed=1)
+    assert uci_sets.uci_instance(name, n_arms=50).label == f"{name} K=50"
+    few, other = uci_sets.uci_instance(name, n_arms=50), uci_sets.uci_instance(name, n_arms=50, seed=1)
     assert few.features.shape == (50, about.n_features)
-    np.testing.assert_array_equal(few.features, uci_instance(name, n_arms=50).features)
+    np.testing.assert_array_equal(few.features, uci_sets.uci_instance(name, n_arms=50).features)
     assert (few.features != other.features).any()
-    refuses(lambda: uci_instance(name, n_arms=10**6), "n_arms must be between 2 and the")
+    refuses(lambda: uci_sets.uci_instance(name, n_arms=10**6), "n_arms must be between 2 and the")
 
 
 def test_real_targets():
     """Two classes where the paper says binary; 24.1% and 11.3% of them ones."""
     if not registry.available("adult", "bank-marketing"):
         pytest.skip("adult and bank-marketing cannot be had")
-    assert read_uci("Adult").target.mean() == pytest.approx(7841 / 32561)
-    assert read_uci("Bank").target.mean() == pytest.approx(4640 / 41188)
+    assert uci_sets.read_uci("Adult").target.mean() == pytest.approx(7841 / 32561)
+    assert uci_sets.read_uci("Bank").target.mean() == pytest.approx(4640 / 41188)
 
 
 @pytest.mark.parametrize("name", ["BikeSharingDay", "BikeSharingHour"])
 def test_parts_of_the_real_target_leak(name):
     """With casual and registered the least-squares residual is 0 (1e-9 of the variance), without it is not."""
-    if not registry.available(UCI_SETS[name].file):
+    if not registry.available(uci_sets.UCI_SETS[name].file):
         pytest.skip(f"{name} cannot be had")
     for leaks in (True, False):
-        problem = uci_instance(name, parts_of_target=leaks)
-        assert problem.features.shape[1] == UCI_SETS[name].n_features + 2 * leaks
+        problem = uci_sets.uci_instance(name, parts_of_target=leaks)
+        assert problem.features.shape[1] == uci_sets.UCI_SETS[name].n_features + 2 * leaks
         design = np.column_stack([problem.features, np.ones(problem.means.shape[1])])
         residual = problem.means[0] - design @ np.linalg.lstsq(design, problem.means[0], rcond=None)[0]
         assert (residual.var() < 1e-9) == leaks
 
 
-@pytest.mark.parametrize("make", [uci_instance, stand_in_uci_instance, read_uci])
+@pytest.mark.parametrize("make", [uci_sets.uci_instance, uci_sets.stand_in_uci_instance, uci_sets.read_uci])
 def test_unknown_sets(make):
     """An unknown name, parts of a target that has none."""
     refuses(lambda: make("Iris"), "name must be one of BikeSharingDay")
     refuses(lambda: make("Adult", parts_of_target=True), "parts_of_target is for the two bicycle sets")
 
 
-@pytest.mark.parametrize("name", UCI_SETS)
+@pytest.mark.parametrize("name", uci_sets.UCI_SETS)
 def test_stand_ins_have_the_schema(name):
     """As many features and at most 2000 rows, standardised, said to be a stand-in, reproducible."""
-    about, problem = UCI_SETS[name], stand_in_uci_instance(name)
+    about, problem = uci_sets.UCI_SETS[name], uci_sets.stand_in_uci_instance(name)
     assert problem.features.shape == (min(2000, about.n_rows), about.n_features)
     assert problem.data == "stand-in"
     assert problem.label != name
     assert problem.means.std() == pytest.approx(1.0)
-    np.testing.assert_array_equal(problem.means, stand_in_uci_instance(name).means)
-    assert (problem.means != stand_in_uci_instance(name, seed=1).means).any()
-    assert stand_in_uci_instance(name, n_arms=10).features.shape == (10, about.n_features)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# One file of a downloaded archive
+    np.testing.assert_array_equal(problem.means, uci_sets.stand_in_uci_instance(name).means)
+    assert (problem.means != uci_sets.stand_in_uci_instance(name, seed=1).means).any()
+    assert uci_sets.stand_in_uci_instance(name, n_arms=10).features.shape == (10, about.n_features)
 
 
 @pytest.fixture
@@ -293,10 +278,6 @@ def test_offline_nothing_is_asked(archive, monkeypatch):
     monkeypatch.setenv("BESTARM_OFFLINE", "1")
     with pytest.raises(DataUnavailable):
         fetch("bikes")
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Landscapes
 
 
 @pytest.mark.parametrize("name", LANDSCAPES)
@@ -401,13 +382,9 @@ test_bad_arms = refused(
 )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Fitted responses
-
-
 def test_fitted_responses_are_standardised_and_reproducible():
     """Mean 0, standard deviation 1, near what was fitted, another for another class; the linear class fits a plane."""
-    real, runs = stand_in_uci_instance("BikeSharingDay"), np.arange(2)
+    real, runs = uci_sets.stand_in_uci_instance("BikeSharingDay"), np.arange(2)
     laws = {h: stand_in_fitted_instance("BikeSharingDay", h, steps=800) for h in ((), (10, 5))}
     made = {hidden: law.take(runs) for hidden, law in laws.items()}
     for hidden, problem in made.items():
@@ -458,7 +435,7 @@ def test_searches_of_fitted_responses_do_not_depend_on_blocks(tmp_path):
 
 def test_dead_teachers_are_tried_again(monkeypatch):
     """A run takes its first network that is not constant, the others stay; ten dead ones in a row are an error."""
-    table, fitted = stand_in_uci_instance("Adult", n_arms=20), []
+    table, fitted = uci_sets.stand_in_uci_instance("Adult", n_arms=20), []
     training, runs = Training((4,), steps=2), np.array([4, 7, 9])
     living = np.random.default_rng(1).standard_normal((3, 20))
 
@@ -469,7 +446,7 @@ def test_dead_teachers_are_tried_again(monkeypatch):
 
     monkeypatch.setattr(fitted_response, "predict", outputs)
     response = teacher_responses(table, training, runs)
-    np.testing.assert_allclose(response, [standard(mine) for mine in living])
+    np.testing.assert_allclose(response, [uci_sets.standard(mine) for mine in living])
     assert [len(parameters) for parameters in fitted] == [3, 1, 1]
     assert (fitted[0][1] != fitted[1][0]).any()
     assert (fitted[1][0] != fitted[2][0]).any()

@@ -110,12 +110,14 @@ def gap_values(
     ((name, side),) = base.items()
     for group, cells in ((group, cells) for group, cells in groups.items() if cells):
         constant = {"panel": f"{group} ({len(cells)})", "data": " and ".join(sorted({c.data for c in cells}))}
+        own = [cell.of(side) for cell in cells if cell.ran(side)]
         for series, changed in {name: side, **changes}.items():
             if not all(cell.ran(changed) for cell in cells):
                 continue
-            found = {"gap": [(cell.rival - cell.of(changed)).dropna() for cell in cells]}
+            mine = own if series == name else [cell.of(changed) for cell in cells]
+            found = {"gap": [(cell.rival - got).dropna() for cell, got in zip(cells, mine, strict=True)]}
             if series != name:
-                found["closed"] = [(cell.of(changed) - cell.of(side)).dropna() for cell in cells]
+                found["closed"] = [(got - before).dropna() for got, before in zip(mine, own, strict=True)]
             for statistic, differences in found.items():
                 value, low, high = mean_over_cells(differences)
                 line = {"series": series, "statistic": statistic, "value": value, "low": low, "high": high}
