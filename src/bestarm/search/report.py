@@ -1,7 +1,5 @@
 """The report of a search: one HTML page with everything in it, which needs no network and no script."""
 
-from __future__ import annotations
-
 import base64
 import html
 import io

@@ -398,7 +398,9 @@ class Search:
             ]
             self._check_errors(value for _, value, _ in rows)
             before = bool(self._some_learned(known=True))
-            said = self._status.tell(len(self._rounds), rows, replace, again)
+            status = self._status.copy()  # so that all of the table is learned, or nothing
+            said = status.tell(len(self._rounds), rows, replace, again)
+            self._status = status
             if ignored := len(told.names) - len(rows):
                 said.append(f"{counted(ignored, 'row')} of no candidate, left out.")
             if told.to_come:
@@ -459,7 +461,7 @@ class Search:
             if made._sequential is not None:
                 raise made._refusal("cannot take over a search; take a policy by its name, such as gp")
             made._check_errors(value for _, _, value in self._status.rows)
-            made._status, made._rounds = deepcopy(self._status), list(self._rounds)
+            made._status, made._rounds = self._status.copy(), list(self._rounds)
             made._status.whole_batch_waits, made._since = False, len(self._rounds)
             made._saved, made.notes = deepcopy(self._saved), made._some_learned()
             return made
