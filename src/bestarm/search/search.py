@@ -127,20 +127,19 @@ class Search:
         self._saved: dict[str, Any] = {}
         self.notes: list[str] = []  # what was decided about the table that was told last
         policy = checked_policy(policy, settings)
-        if isinstance(candidates, Partition) and names is not None:
+        cells = isinstance(candidates, Partition)
+        if cells and names is not None:
             raise ValueError("the cells of a partition have numbers, no names; leave names out.")
-        if isinstance(policy, Choice) or (
-            not isinstance(candidates, Partition) and decides_from_data(unguarded(policy))
-        ):
-            if isinstance(candidates, Partition):
-                raise ValueError(f"{policy.name} searches a table of candidates, got a Partition; take bestarm.gpoo.")
-            self._choice = policy if isinstance(policy, Choice) else CustomPolicy(unguarded(policy))
+        if cells and isinstance(policy, Choice):
+            raise ValueError(f"{policy.name} searches a table of candidates, got a Partition; take bestarm.gpoo.")
+        if isinstance(policy, Choice):
+            self._choice = policy
+        elif not cells and decides_from_data(unguarded(policy)):
+            self._choice = CustomPolicy(unguarded(policy))
         guarded: Any = policy if isinstance(policy, Guarded | Choice) else Guarded(policy)
         self.policy = guarded
         self.aim, self.seed, self.components = aim_of(aim), int(seed), components
-        found = candidates
-        if not isinstance(candidates, Partition):
-            found = Candidates.of(candidates, names, results=results, words=words)
+        found = candidates if cells else Candidates.of(candidates, names, results=results, words=words)
         self._hits = checked_hits(hits, found)
         if self._choice is None:
             if self.aim != "max":
@@ -623,12 +622,6 @@ class Search:
         refits : int, optional
             How many candidates are left out at most, 0 for none; by default 30, 8 by networks, down to 3 or 0 in
             tables with many features.
-
-        Examples
-        --------
-        >>> search = Search(np.random.default_rng(0).uniform(size=(30, 2)), policy="random")
-        >>> search.tell(search.ask(5).assign(reward=[0.1, 0.4, 0.2, 0.5, 0.3]))
-        >>> search.plot("best").savefig("best.png")  # doctest: +SKIP
         """
         from bestarm.search import plots
 
