@@ -100,7 +100,7 @@ def test_numbers_on_crossed_barrel():
     assert last.loc["forest", "high"] < recorded["low"]
     assert last.loc["neighbours", "low"] < recorded["value"] < last.loc["neighbours", "high"]
     assert (last.loc[[p for p in OURS if p.startswith("gp, ")], "low"] > recorded["value"]).all()
-    assert BARREL[BARREL["x"] == 40].set_index("series")["value"].idxmax() == "BayBE"
+    assert BARREL[BARREL["x"] == 40].set_index("series")["value"].nlargest(2).index.tolist() == ["greedy", "BayBE"]
     assert last.loc["BayBE", "low"] < last.loc[GP, "value"] < last.loc["BayBE", "high"]
     assert last.loc["BoTorch, qLogEI", "value"] < last.loc[GP, "value"]
 
@@ -110,10 +110,10 @@ def test_numbers_on_other_libraries():
         assert f"BoTorch needs {COST.loc['BoTorch, qLogEI', 'batch']:.1f}" in text
         assert f"BayBE {COST.loc['BayBE', 'start']:.1f} to read the list" in text
     peers = MEASURED.peers[MEASURED.peers["data"] == "AutoAM"].groupby("policy")["found 5/5"]
-    assert peers.get_group("BayBE").tolist() == [5] * 5
-    assert sorted(peers.get_group("BoTorch, qLogEI")) == [0, 0, 5, 5, 5]
+    assert [(peers.get_group("BayBE") == 5).sum(), peers.get_group("BayBE").min()] == [17, 4]
+    assert [(peers.get_group("BoTorch, qLogEI") == n).sum() for n in (5, 0)] == [12, 2]
     counts = MEASURED.peers[~MEASURED.peers["policy"].str.startswith("recorded")].groupby(["policy", "data"]).size()
-    assert set(counts) == {4, 5}
+    assert set(counts) == {20}
 
 
 def test_runs_are_as_many_as_is_said():

@@ -70,6 +70,31 @@ def test_what_is_pending_is_not_asked_for_again(name):
     assert search.history["round"].tolist() == [0] * 8 + [3] * 5
 
 
+@pytest.mark.parametrize("policy", ["thompson", "gp", bestarm.gse_lin(40)])
+def test_what_is_interrupted_leaves_no_trace(policy, monkeypatch):
+    """Ctrl-C in the middle of learning: afterwards the search is that of somebody who was never interrupted."""
+    calm, hasty = (Search(TABLE, policy, seed=2, hits=None) for _ in range(2))
+    for _ in range(2):
+        tables = [measured(s.ask(4 if isinstance(policy, str) else None)) for s in (calm, hasty)]
+        calm.tell(tables[0])
+        plan = hasty._plan(1).choice.search(1, 1) if isinstance(policy, str) else policy
+        kind, learn = type(getattr(plan, "policy", plan)), type(getattr(plan, "policy", plan)).tell
+
+        def interrupted(self, *told, learn=learn):
+            learn(self, *told)
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(kind, "tell", interrupted)
+            if isinstance(policy, str):  # which learns when it is asked
+                hasty.tell(tables[1])
+            with pytest.raises(KeyboardInterrupt):
+                hasty.predict() if isinstance(policy, str) else hasty.tell(tables[1])
+        if not isinstance(policy, str):
+            hasty.tell(tables[1])
+        pd.testing.assert_frame_equal(calm.ask(), hasty.ask())
+
+
 def test_a_half_done_round_is_no_dead_end():
     """Measured, failed, not done; what was not done can be chosen again, what failed is not."""
     search = a_search("random")

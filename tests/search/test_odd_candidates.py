@@ -10,6 +10,7 @@ from refusals import refuses
 
 from bestarm.search.candidates import Candidates, read_features
 from bestarm.search.search import Search
+from bestarm.search.table_files import write_excel
 
 LINE = pd.DataFrame({"x": np.linspace(0, 1, 12)}, index=[f"c{i}" for i in range(12)])
 
@@ -40,7 +41,14 @@ def column(cells):
         (("0:30:00", "1:00:00"), "a time"),
         (("2 h", "4 h", "overnight"), "among numbers such as '2 h'"),
         (("rt", "60", "80"), "among numbers such as '60'"),
-        (("(5)", "60"), "among numbers such as '60'"),
+        (("(5)", "60"), "a number in brackets"),
+        (("5-", "60"), "or before its sign"),
+        (("½", "¼"), "a fraction"),
+        (("1h30", "2 h 15 min"), "a time"),
+        (("1 day, 6:00:00", "2:00:00"), "a time"),
+        (("May 2024", "Juni 2024"), "a date"),
+        (("2024-05-01T12:30:00Z", "2024-05-02 12:30"), "a date"),
+        (("0x1F", "0x2A"), "a hexadecimal number"),
         (("1 mM", "500 uM"), "several units"),
         (("1%", "2"), "several units"),
     ],
@@ -58,6 +66,88 @@ def test_texts_that_hold_numbers_are_refused_unless_they_are_words(cells, words,
 def test_words_stay_words(cells, tmp_path):
     found = read(tmp_path, column([*cells, cells[0]]))
     assert found.table["v"].tolist() == [*cells, cells[0]]
+
+
+GRID = {"T": [20.0, 30.0, 40.0], "t": [5.0, 10.0, 15.0]}
+LAYOUTS = {
+    "units below the header": (["name,T,t", ",°C,min"], "'°C min' below the header, left out"),
+    "units and a word for them": (["name,T,t", "unit,°C,"], "'unit °C' below the header, left out"),
+    "merged cells above the header": ([",cond,cond", "name,T,t"], "'cond cond' above the header, left out"),
+    "a comment among the rows": (["# May 5", "name,T,t", "# by hand"], "1 line of comment left out"),
+    "a comment with all separators": (["name,T,t", "# by hand,,"], "1 line of comment left out"),
+    "row numbers, saved twice": (["Unnamed: 0.1,name,T,t"], "column Unnamed: 0.1: the numbers of the rows, left out"),
+    "identifiers beside names": (["Sample ID,name,T,t"], "column Sample ID: other names of the rows, all different"),
+}
+
+
+@pytest.mark.parametrize("kind", LAYOUTS)
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
+def test_layouts_are_understood_and_said(kind, suffix, tmp_path):
+    """In files of text (of Windows, too, as UTF-16) and of spreadsheets."""
+    head, said = LAYOUTS[kind]
+    more = "Unnamed" in kind or "name," in head[0][4:]
+    rows = [
+        [*([str(i if "Unnamed" in head[0] else 907 - i)] if more else []), "abc"[i], str(20 + 10 * i), str(5 + 5 * i)]
+        for i in range(3)
+    ]
+    if suffix == ".csv":
+        text = "\r\n".join([*head, *map(",".join, rows), ""])
+        (tmp_path / "t.csv").write_bytes(text.encode("utf-16"))
+    else:
+        parts = [line.split(",") for line in head]
+        write_excel(
+            tmp_path / "t.xlsx", [c or None for c in parts[0]], [[c or None for c in p] for p in [*parts[1:], *rows]]
+        )
+    found = Candidates.of(tmp_path / f"t{suffix}")
+    assert (found.names, found.table.to_dict("list")) == (("a", "b", "c"), GRID)
+    assert any(said in sentence for sentence in found.report)
+
+
+def formulas(sheet):
+    sheet["B2"] = "=1+1"
+
+
+def merged(sheet):
+    sheet.merge_cells("B2:B3")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [(formulas, "the formula in B2 was never computed; save the file"), (merged, "the cells B2:B3 are merged, which")],
+)
+def test_cells_that_only_look_empty_are_refused(change, message, tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["read me first"])
+    sheet = book.create_sheet("data")
+    for row in (["name", "x"], ["a", 1], ["b", 2], ["c", None]):
+        sheet.append(row)
+    book.save(tmp_path / "t.xlsx")
+    assert Candidates.of(tmp_path / "t.xlsx").report[0] == "t.xlsx: the sheet 'data' of 2 was read."
+    change(sheet)
+    book.save(tmp_path / "t.xlsx")
+    with pytest.raises(ValueError, match=message):
+        Candidates.of(tmp_path / "t.xlsx")
+
+
+@pytest.mark.parametrize("source", [None, {"x": [1, 2]}, [{"x": 1}], np.array([["a", 1]], dtype=object), object()])
+def test_what_is_no_table_is_refused(source):
+    with pytest.raises(ValueError, match=r"candidates are a file, a DataFrame or an array of numbers, got a .*; write"):
+        Candidates.of(source)
+
+
+def test_tables_of_other_libraries_and_several_levels():
+    """One word stands for a list of one column, but names are a list."""
+    arrow = pytest.importorskip("pyarrow").Table.from_pandas(LINE.assign(s="1-2", z=LINE["x"] ** 2))
+    found = Candidates.of(arrow, words="s", results="z")
+    assert (found.names, found.columns) == (tuple(LINE.index), ("x", "s=1-2"))
+    levels = LINE.set_axis(pd.MultiIndex.from_tuples([("dose", "mM")]), axis=1)
+    assert Candidates.of(levels).columns == ("dose mM",)
+    with pytest.raises(ValueError, match="names must be a list of names or a table, got 'ab'"):
+        Candidates.of(np.eye(2), names="ab")
+    alike = Candidates.of(LINE.rename(index={"c0": "A b", "c1": "ab", "c2": "x\ny"}))
+    assert alike.names[2] == "x y"
+    assert alike.report == ("names that differ by capitals or blanks alone: ab; check that they are meant.",)
 
 
 def test_codes_with_zeros_are_said(tmp_path):

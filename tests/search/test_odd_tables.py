@@ -35,6 +35,8 @@ def frame(**columns):
         ("name,reward,plate\n c1 , 2 ,P1\n\n,,\n", [("c1", 2.0)]),
         ("c,reward\nc1,1e-3\n", [("c1", 0.001)]),
         ("name,reward\n", []),
+        ("name,reward\nc1,TRUE\nc2,False\nc3,\n", [("c1", 1.0), ("c2", 0.0)]),
+        ("name,reward\nc1\u00a0,1.2E+03\n", [("c1", 1200.0)]),
     ],
 )
 def test_files_that_are_understood(text, wanted, tmp_path):
@@ -55,6 +57,7 @@ def test_files_that_are_understood(text, wanted, tmp_path):
 def test_tables_that_are_understood(table, wanted):
     """Blanks around names, empty rows, other kinds of column, features as a spreadsheet rounds them."""
     assert told(table) == wanted
+    assert told(table.convert_dtypes(dtype_backend="pyarrow")) == wanted
     assert told(frame(name=["c1", "c2"], reward=pd.array([1, None], dtype="Int64"))) == [("c1", 1.0)]
     assert np.isnan(told(frame(name=["c1", "c2"], reward=[1.0, "failed"]))[1][1])
 
@@ -83,6 +86,9 @@ ODD = {
     "two columns": ("name,reward,reward 2\nc1,1,2\n", "two columns of rewards, reward and reward 2; keep one"),
     "another capital": ("name,reward,Reward\nc1,1,2\n", "two columns of rewards, reward and Reward; keep one"),
     "no header": ("c1,1\n", "the table has no column reward; it has: c1, 1"),
+    "a page of the web": ("<html><table>", r"is JSON, XML or a page of the web, no table; save it as CSV"),
+    "JSON": ('[{"name": "c1"}]', "is JSON, XML or a page of the web, no table"),
+    "a compressed file": ("\x1f\x8b and more", "is a spreadsheet or an archive, no text"),
     "nothing": ("", "is empty; it needs a header, such as name,reward"),
     "a spreadsheet": ("PK\x03\x04 and more", r"is a spreadsheet or an archive, no text; save it as CSV \(UTF-8\)"),
 }
@@ -91,7 +97,7 @@ ODD = {
 @pytest.mark.parametrize("name", ODD)
 def test_files_that_are_refused(name, tmp_path):
     text, message = ODD[name]
-    (tmp_path / "r.csv").write_text(text)
+    (tmp_path / "r.csv").write_text(text, encoding="latin-1")
     with pytest.raises(ValueError, match=message) as caught:
         told(tmp_path / "r.csv")
     assert "\n" not in str(caught.value)
@@ -118,6 +124,7 @@ WRONG = {
         r"feature 'x' of c1 is 9 in the table and 0\.\d+ in the candidates; put it back, or name",
     ),
     "columns of replicates": (frame(name=["c1"], rep1=[1.0], rep2=[2.0]), "no column reward; it has: name, rep1, rep2"),
+    "the text of a file": ("name,reward\nc1,1\n", "a table is read from a file, got its text; write it to one"),
     "a series": (pd.Series([1.0], index=["c1"]), "tell wants the table that ask returned, .* got Series"),
 }
 
@@ -128,6 +135,16 @@ def test_tables_that_are_refused(name):
     with pytest.raises(ValueError, match=message) as caught:
         told(table)
     assert "\n" not in str(caught.value)
+
+
+def test_names_that_became_numbers_in_a_file(tmp_path):
+    """As pandas writes them where one name is missing; a Parquet file tells, too."""
+    search = Search(TABLE.set_axis([*map(str, range(19)), "1.50"]), "random")
+    (tmp_path / "r.csv").write_text("name,reward\n1.0,5\n")
+    search.tell(tmp_path / "r.csv")
+    frame(name=[2.0, 1.5], reward=[6, 7]).to_parquet(tmp_path / "r.parquet")
+    search.tell(tmp_path / "r.parquet")
+    assert search.history["name"].tolist() == ["1", "2", "1.50"]
 
 
 CALLS = {

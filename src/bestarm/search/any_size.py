@@ -1,7 +1,5 @@
 """Models of a pool whose rewards may be of any size and number: floors are relative, and of many some are learned."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

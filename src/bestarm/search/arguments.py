@@ -1,7 +1,5 @@
 """Arguments of a search: its policy, and what a hit is."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any

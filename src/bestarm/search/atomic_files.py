@@ -1,7 +1,5 @@
 """Atomic writes of files, and locks that end with their process."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

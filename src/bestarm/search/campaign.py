@@ -6,8 +6,6 @@ Beside the rounds the folder holds the candidates as they were read, so that eve
 that changed is compared name by name.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

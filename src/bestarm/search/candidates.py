@@ -16,8 +16,17 @@ import pandas as pd
 from bestarm.interface import Arms, BoolArray, FloatArray
 from bestarm.search.columns import NAMES, REAL, find_column, roles_of, texts_of
 from bestarm.search.number_texts import GAPS_OR_WORDS, Column, decimal_sign, numbers_of
-from bestarm.search.table_files import read_table_file
-from bestarm.search.tables import counted, label_of, listed, named_columns, refuse_dates, refuse_summary, text_of
+from bestarm.search.table_files import as_frame, read_table_file
+from bestarm.search.tables import (
+    counted,
+    label_of,
+    listed,
+    named_columns,
+    names_in,
+    refuse_dates,
+    refuse_summary,
+    text_of,
+)
 from bestarm.settings import LARGEST_FEATURE
 
 RESERVED = ("name", "arm", "pull", "reward", "value")  # columns of what `ask` returns
@@ -89,21 +98,24 @@ class Candidates:
         """
         if isinstance(source, Candidates):
             return source
-        if isinstance(source, str | Path):
-            path = Path(source)
-            if path.suffix.lower() not in (".parquet", ".pq"):
-                return cls.file(path, [], results=results, words=words)
-            return cls._of_frame(_parquet(path), names, results, words)
+        results, words = ([texts] if isinstance(texts, str) else texts for texts in (results, words))
+        names = None if names is None else names_in(names, "names")
+        source = as_frame(source)
+        if isinstance(source, Path):
+            return cls.file(source, [], results=results, words=words)
         if isinstance(source, pd.DataFrame):
             return cls._of_frame(source, names, results, words)
+        if source is None or (not isinstance(source, Arms) and np.asarray(source).dtype.kind in "OUSV"):
+            raise ValueError(
+                f"candidates are a file, a DataFrame or an array of numbers, got a {type(source).__name__}; write "
+                "pd.DataFrame(...)."
+            )
         arms = source if isinstance(source, Arms) else Arms(source)
         if arms.features.ndim == 3:
             raise ValueError("a Search is one experiment: features must have shape (n_arms, n_features); give one set.")
-        labels = range(arms.n_arms) if names is None else names
+        labels = [str(i) for i in range(arms.n_arms)] if names is None else names
         columns = [f"x{j}" for j in range(arms.n_features)]
-        return cls(
-            tuple(map(label_of, labels)), pd.DataFrame(np.array(arms.features, dtype=np.float64), columns=columns)
-        )
+        return cls(tuple(labels), pd.DataFrame(np.array(arms.features, dtype=np.float64), columns=columns))
 
     @classmethod
     def file(
@@ -134,7 +146,7 @@ class Candidates:
         if roles.names is None:
             labels, last = [str(i) for i in range(len(table.lines))], table.columns[0][-1]
         else:
-            labels = [text.strip() for text in table.columns[roles.names]]
+            labels = list(map(label_of, table.columns[roles.names]))
             last = labels[-1]
             if "" in labels:
                 line = table.lines[labels.index("")]
@@ -162,7 +174,8 @@ class Candidates:
         words: Sequence[str] = (),
     ) -> Candidates:
         frame = frame.copy()
-        frame.columns = pd.Index(["" if str(c) == "Unnamed: 0" else str(c) for c in frame.columns])
+        labels = [" ".join(map(str, c)).strip() if isinstance(c, tuple) else str(c) for c in frame.columns]
+        frame.columns = pd.Index(["" if label == "Unnamed: 0" else label for label in labels])
         if twice := repeated(list(frame.columns)):
             raise ValueError(f"the column {twice[0]!r} is there twice; rename one.")
         counted_index = frame.index.name is None and pd.api.types.is_integer_dtype(frame.index.dtype)
@@ -182,7 +195,7 @@ class Candidates:
         )
         said = list(roles.notes)
         if names is not None:
-            labels = [label_of(name) for name in names]
+            labels = list(names)
         elif roles.names is not None:
             labels = [label_of(name) for name in frame.iloc[:, roles.names]]
         else:
@@ -263,7 +276,9 @@ class Candidates:
         """Return what was done to the columns, constants included."""
         flat = [column for column, keep in zip(self.columns, self.varies, strict=True) if not keep]
         said = f"{counted(len(flat), 'feature')} the same for all candidates, left out ({listed(flat)})."
-        return [*self.encoded[2], *([said] if flat else [])]
+        alike = repeated(["".join(name.split()).casefold() for name in self.names])
+        near = f"names that differ by capitals or blanks alone: {listed(alike)}; check that they are meant."
+        return [*self.encoded[2], *([said] if flat else []), *([near] if alike else [])]
 
     def scores(self, components: int = 0) -> FloatArray:
         """Return features with mean 0 and standard deviation 1, or their principal components, shape (n, d).
@@ -378,19 +393,6 @@ class Candidates:
                     f"feature {label!r} of {name} is {given} in the table and {known} in the candidates; put it back, "
                     "or name what was measured otherwise and give it to add_candidates."
                 )
-
-
-def _parquet(path: Path) -> pd.DataFrame:
-    """Return the table of a Parquet file, which pandas reads with pyarrow."""
-    if not path.is_file():
-        raise ValueError(f"there is no file {path}; write one, a column `name` and columns that describe it.")
-    try:
-        return pd.read_parquet(path)
-    except ImportError:
-        raise ImportError("Parquet files are read with pyarrow: pip install pyarrow", name="pyarrow") from None
-    except Exception as error:  # whatever pyarrow raises for a file that is none
-        kind = type(error).__name__
-        raise ValueError(f"{path} is no Parquet file, or it is damaged ({kind}); write it again.") from None
 
 
 def read_features(path: str | Path, notes: list[str], phenotypes: str = "", words: Sequence[str] = ()) -> Candidates:

@@ -1,7 +1,5 @@
 """Roles of the columns of a table: names, results, features, or left out; one decision for files and frames."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -41,7 +39,8 @@ _ERRORS = {  # headers of the error of a reward, without blanks and signs, by wh
 }
 _COMMON = ("nr", "no", "no.", "#", "number", "index")
 _IDENTIFIERS = (*_COMMON, "id", "sample", "well", "compound", "experiment", "versuch", "probe")
-_COUNTERS = ("", *_COMMON, "unnamed: 0")
+_COUNTERS = re.compile("|".join(["", *map(re.escape, _COMMON), r"unnamed: \d+(\.\d+)*", r"level_\d", "row", "zeile"]))
+_IDENTIFIER = re.compile(r"(.*[\W_])?id")  # beside a column of names
 
 
 @dataclass(frozen=True)
@@ -123,9 +122,11 @@ def roles_of(
     for i, label in enumerate(header):
         if i == names or i in found:
             continue
-        texts = cells(i) if label.strip().casefold() in _COUNTERS else ()
-        if texts and _counts(texts):
+        word = label.strip().casefold()
+        if _COUNTERS.fullmatch(word) and cells(i) and _counts(cells(i)):
             notes.append(f"column {label or 'without a header'}: the numbers of the rows, left out.")
+        elif names is not None and _IDENTIFIER.fullmatch(word) and len(set(cells(i))) == len(cells(i)) > 1:
+            notes.append(f"column {label}: other names of the rows, all different, left out.")
         else:
             features.append(i)
             if _bare(label) in _LIKE_RESULTS and results is None:

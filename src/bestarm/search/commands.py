@@ -1,7 +1,5 @@
 """The commands ``bestarm suggest``, ``bestarm replay`` and ``bestarm report``: files in, files and a few lines out."""
 
-from __future__ import annotations
-
 import argparse
 import math
 import sys

@@ -1,7 +1,5 @@
 """Predictions for all candidates, why each one of a batch is there, and what the batch before has taught."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

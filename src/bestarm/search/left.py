@@ -1,7 +1,5 @@
 """The rest to be found: hits, and the best candidate, by draws of all candidates together from a posterior."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

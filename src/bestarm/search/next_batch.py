@@ -177,11 +177,12 @@ def replayed_state(
             raise out_of_memory(plan.choice.name, error) from error
         cache.key, cache.told, cache.state, cache.room = key, [], state, wide
     policy = plan.choice.search(min(plan.batch, NETWORKS_AT_ONCE) if plan.by_networks else plan.batch, _EVER)
+    cache.key = None  # what is interrupted in the middle of a telling is of no use
     for chunk in chunks[len(cache.told) :]:
         rewards = np.array([reward(value, plan.aim) for value in chunk.rewards])
         arms = chunk.places[None]
         policy.tell(cache.state, Ask(arms, np.ones_like(arms)), np.ascontiguousarray(rewards[None]))
-    cache.told = marks
+    cache.key, cache.told = key, marks
     if hasattr(policy, "weigh"):
         table = np.tile([np.nan, 1.0], (len(features), 1))
         for chunk in errors:

@@ -32,14 +32,23 @@ _NUMBER = re.compile(rf"([€$£]?)\s*({_BODY})(\s*)(\D*|[^\W\d][^,;]{{0,12}})")
 _GROUP = re.compile(r"[+-]?[1-9][0-9]{0,2}([.,])[0-9]{3}")
 _CODE = re.compile(r"0[0-9]+")
 _DATE = re.compile(
-    r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?|\d{1,2}([./-])\d{1,2}\2(\d{4}|\d{2})|\d{1,2}[- ][A-Za-z]{3}([- ]\d{2,4})?"
+    r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?|\d{1,2}([./-])\d{1,2}\2(\d{4}|\d{2})|\d{1,2}[- ][A-Za-z]{3}([- ]\d{2,4})?|"
+    r"(?:Jan|Feb|M[aä]r|Apr|Ma[iy]|Ju[nl]|Aug|Sep|O[ck]t|Nov|De[cz])[a-zéû]*\.? '?\d{2,4}"
 )
 _ONE = r"[+-]?[0-9]+(?:[.,][0-9]+)?"
 _POWER = re.compile(rf"(?:{_ONE}\s*[x×*·]\s*)?10\s*(?:\^|\*\*)\s*[-+−]?[0-9]+\s*\D*|{_ONE}[⁻⁰¹²³⁴-⁹]+\s*\D*")
+_MINUTES = "give minutes or hours as one number"
 _SHAPES = (
     ("a limit", re.compile(rf"[<>≤≥]=?\s*{_ONE}\s*\D*"), "give the limit itself as a number"),
     ("a date", _DATE, "drop the column, or give a number of days"),
-    ("a time", re.compile(r"\d{1,2}:\d{2}(:\d{2})?"), "give minutes or hours as one number"),
+    (
+        "a time",
+        re.compile(r"(?:\d+ days?, )?\d{1,2}:\d{2}(:\d{2})?|\d+ ?h ?\d+( ?m(in)?)?|\d+ ?m(in)? ?\d+ ?s"),
+        _MINUTES,
+    ),
+    ("a fraction", re.compile(r"[+-]?\d*\s*[¼-¾⅐-⅞]"), "give it as one number"),
+    ("a number in brackets, or before its sign", re.compile(rf"\(\s*{_ONE}\s*\)|{_ONE}-"), "write it as 5 or -5"),
+    ("a hexadecimal number", re.compile(r"0[xX][0-9A-Fa-f]+"), "give it with decimal digits"),
     ("a ratio", re.compile(rf"{_ONE}\s*[:/]\s*{_ONE}"), "give the quotient as one number"),
     ("a range", re.compile(rf"{_ONE}\s*(?:[-–—]|\.\.|to|bis)\s*{_ONE}\s*\D*"), "give its middle, or two columns"),
     ("about a number", re.compile(rf"(?:~|≈|ca\.?|c\.|about|etwa|env\.?)\s*{_ONE}\s*\D*"), "give the number itself"),

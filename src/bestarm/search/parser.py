@@ -1,7 +1,5 @@
 """Options of the commands ``suggest``, ``replay`` and ``report``; imports nothing else, so that --help is quick."""
 
-from __future__ import annotations
-
 import argparse
 from importlib import import_module
 from typing import Any

@@ -1,7 +1,5 @@
 """Plate maps: which gene goes into which well."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -11,8 +11,6 @@ References
    (Matheron's rule), by which Thompson's draws are made here.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 

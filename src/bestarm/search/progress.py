@@ -1,7 +1,5 @@
 """Notes while something takes long: that code is compiled, and what is being waited for."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os

@@ -1,7 +1,5 @@
 """Replays of a finished screen: policies run on it many times over, and the hits found by each batch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial

@@ -1,7 +1,5 @@
 """The figure of a replay: hits against batches, beside chance."""
 
-from __future__ import annotations
-
 import textwrap
 from typing import Any
 

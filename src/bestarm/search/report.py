@@ -1,7 +1,5 @@
 """The report of a search: one HTML page with everything in it, which needs no network and no script."""
 
-from __future__ import annotations
-
 import base64
 import html
 import io
@@ -14,7 +12,6 @@ import pandas as pd
 from bestarm import __version__
 from bestarm.search import plots
 from bestarm.search.atomic_files import checked_path, write_atomically, writing
-from bestarm.search.rounds import Round
 from bestarm.search.summary import lines_of
 from bestarm.search.tables import counted, listed
 
@@ -118,26 +115,22 @@ def _figures(search: Any, refits: int | None) -> Iterable[tuple[str, str]]:
 
 def _log_of(search: Any) -> str:
     """Return the batches, and all measurements, folded."""
-    rounds = pd.DataFrame([_row_of(each) for each in search.rounds])
+    policies = [each.settings["policy"] for each in search.rounds]
+    columns = {
+        "batch": [each.number for each in search.rounds],
+        "policy": [policy if isinstance(policy, str) else "of a constructor" for policy in policies],
+        "told before": [len(each.told) for each in search.rounds],
+        "corrected": [len(each.revised) for each in search.rounds],
+        "candidates": [", ".join(each.names) for each in search.rounds],
+        "version": [each.version for each in search.rounds],
+    }
+    rounds = pd.DataFrame(columns)
     history = search.history.assign(
         reward=[f"{value:.6g}" if value == value else "failed" for value in search.history["reward"]]
     )
     batches = _soft("No batch was asked for.") if rounds.empty else _table(rounds)
     label = f"{counted(len(history), 'measurement')} in the order of telling (round 0: before the first batch)"
     return f"{batches}<details><summary>{label}</summary>{_table(history)}</details>"
-
-
-def _row_of(each: Round) -> dict[str, Any]:
-    """Return one batch of the log."""
-    policy = each.settings["policy"]
-    return {
-        "batch": each.number,
-        "policy": policy if isinstance(policy, str) else "of a constructor",
-        "told before": len(each.told),
-        "corrected": len(each.revised),
-        "candidates": ", ".join(each.names),
-        "version": each.version,
-    }
 
 
 def _decisions(search: Any) -> str:

@@ -127,20 +127,19 @@ class Search:
         self._saved: dict[str, Any] = {}
         self.notes: list[str] = []  # what was decided about the table that was told last
         policy = checked_policy(policy, settings)
-        if isinstance(candidates, Partition) and names is not None:
+        cells = isinstance(candidates, Partition)
+        if cells and names is not None:
             raise ValueError("the cells of a partition have numbers, no names; leave names out.")
-        if isinstance(policy, Choice) or (
-            not isinstance(candidates, Partition) and decides_from_data(unguarded(policy))
-        ):
-            if isinstance(candidates, Partition):
-                raise ValueError(f"{policy.name} searches a table of candidates, got a Partition; take bestarm.gpoo.")
-            self._choice = policy if isinstance(policy, Choice) else CustomPolicy(unguarded(policy))
+        if cells and isinstance(policy, Choice):
+            raise ValueError(f"{policy.name} searches a table of candidates, got a Partition; take bestarm.gpoo.")
+        if isinstance(policy, Choice):
+            self._choice = policy
+        elif not cells and decides_from_data(unguarded(policy)):
+            self._choice = CustomPolicy(unguarded(policy))
         guarded: Any = policy if isinstance(policy, Guarded | Choice) else Guarded(policy)
         self.policy = guarded
         self.aim, self.seed, self.components = aim_of(aim), int(seed), components
-        found = candidates
-        if not isinstance(candidates, Partition):
-            found = Candidates.of(candidates, names, results=results, words=words)
+        found = candidates if cells else Candidates.of(candidates, names, results=results, words=words)
         self._hits = checked_hits(hits, found)
         if self._choice is None:
             if self.aim != "max":
@@ -398,7 +397,9 @@ class Search:
             ]
             self._check_errors(value for _, value, _ in rows)
             before = bool(self._some_learned(known=True))
-            said = self._status.tell(len(self._rounds), rows, replace, again)
+            status = self._status.copy()  # so that all of the table is learned, or nothing
+            said = status.tell(len(self._rounds), rows, replace, again)
+            self._status = status
             if ignored := len(told.names) - len(rows):
                 said.append(f"{counted(ignored, 'row')} of no candidate, left out.")
             if told.to_come:
@@ -459,7 +460,7 @@ class Search:
             if made._sequential is not None:
                 raise made._refusal("cannot take over a search; take a policy by its name, such as gp")
             made._check_errors(value for _, _, value in self._status.rows)
-            made._status, made._rounds = deepcopy(self._status), list(self._rounds)
+            made._status, made._rounds = self._status.copy(), list(self._rounds)
             made._status.whole_batch_waits, made._since = False, len(self._rounds)
             made._saved, made.notes = deepcopy(self._saved), made._some_learned()
             return made
@@ -621,12 +622,6 @@ class Search:
         refits : int, optional
             How many candidates are left out at most, 0 for none; by default 30, 8 by networks, down to 3 or 0 in
             tables with many features.
-
-        Examples
-        --------
-        >>> search = Search(np.random.default_rng(0).uniform(size=(30, 2)), policy="random")
-        >>> search.tell(search.ask(5).assign(reward=[0.1, 0.4, 0.2, 0.5, 0.3]))
-        >>> search.plot("best").savefig("best.png")  # doctest: +SKIP
         """
         from bestarm.search import plots
 

@@ -6,8 +6,6 @@ Its format has a number of its own. Files of earlier formats are migrated when t
 refused. ``docs/search_files.md`` has every field.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

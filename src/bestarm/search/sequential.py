@@ -1,9 +1,9 @@
 """Searches by sequential policies, which must be told exactly what they asked before they ask again."""
 
-from __future__ import annotations
-
+import contextlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -41,10 +41,21 @@ class SequentialSearch:
         if asked is None:
             if self.finished:
                 return self.table(np.zeros(0, np.int64), np.zeros(0, np.int64))
-            asked = self.policy.ask(self.state)
+            with self._whole():
+                asked = self.policy.ask(self.state)
             if self.finished:
                 return self.table(np.zeros(0, np.int64), np.zeros(0, np.int64))
         return self.table(asked.arms[0], asked.counts[0])
+
+    @contextlib.contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Take a step wholly or, where it is interrupted, not at all."""
+        before = deepcopy(self.state)
+        try:
+            yield
+        except BaseException:
+            self.state = before
+            raise
 
     def tell(self, table: Any) -> None:
         """Learn the rewards of what was asked."""
@@ -82,7 +93,8 @@ class SequentialSearch:
             known = values[~np.isnan(values)]
             done[place] = len(known) or count
             totals[place] = known.sum() if len(known) else np.nan
-        self.policy.tell(self.state, Ask(asked.arms, done[None]), totals[None])
+        with self._whole():
+            self.policy.tell(self.state, Ask(asked.arms, done[None]), totals[None])
         self.round += 1
         self.history += [(self.round, n, float(v)) for n, v in zip(told.names, told.values, strict=True)]
 

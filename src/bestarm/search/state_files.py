@@ -4,8 +4,6 @@ A file is one NPZ: the arrays of the state, and a JSON text with the policy's se
 the request that waits for its rewards. There is no pickle in it, so that a file from somebody else can be read safely.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import re

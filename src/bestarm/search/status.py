@@ -1,10 +1,9 @@
 """The states of the candidates of a search, by name: asked, measured, failed, not done, withdrawn."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, fields
 
 from bestarm.search.errors import error_of, mean_of
 from bestarm.search.rounds import Round
@@ -36,6 +35,11 @@ class CandidateStatus:
             mean = mean_of(self.values[name])
             return MEASURED if mean == mean else FAILED
         return NOT_DONE if name in self.not_done else UNMEASURED
+
+    def copy(self) -> "CandidateStatus":
+        """Return a copy that changes by itself."""
+        kept = {f.name: copy(getattr(self, f.name)) for f in fields(self)}
+        return CandidateStatus(**kept | {"values": {name: list(values) for name, values in self.values.items()}})
 
     def means(self) -> dict[str, float]:
         """Return name → mean of its measurements, NaN where all failed."""

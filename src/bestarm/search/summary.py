@@ -1,7 +1,5 @@
 """A search in a few lines: its state, the best so far, the next step; as texts, and for notebooks as HTML."""
 
-from __future__ import annotations
-
 import html
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Matches of the genes of two tables by their symbols, outdated ones by HGNC's table of approved symbols."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

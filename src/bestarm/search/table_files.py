@@ -1,7 +1,5 @@
 """Files of tables, CSV of any dialect and Excel, as texts; the layout is read off all of the first rows."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os
@@ -13,12 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from bestarm.search.number_texts import plain_floats
+from bestarm.search.number_texts import GAPS, TO_COME, plain_floats
 
 _FIRST = 50  # rows that decide the layout
 _SEPARATORS = ("\t", ";", ",", "|")  # in this order where several fit: a comma may stand within numbers and words
 _EXCEL = (".xlsx", ".xlsm")
+_NO_TEXT = (b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0", b"PAR1")
+_UNITS_OF = ("", "-", "unit", "units", "einheit", "einheiten")  # what a row of units has for the names
 _NAMES = ("name", "candidate", "arm", "gene", "id")
 
 
@@ -26,7 +27,7 @@ _NAMES = ("name", "candidate", "arm", "gene", "id")
 class TableFile:
     """A table of texts: its file, header, and cells by column; one header may be empty, of the names of the rows.
 
-    Besides the line of each row in the file from 1 on, whether semicolons separate the columns, and places (row,
+    Besides the line of each row in the file from 1 on, whether semicolons separate the columns, and places (line,
     column) of cells that a spreadsheet holds as numbers, so that ``1.10`` has become ``1.1``.
     """
 
@@ -42,10 +43,12 @@ def read_table_file(path: str | Path, notes: list[str]) -> TableFile:
     """Return the table in a CSV file or in the first sheet of an Excel file; what was left out is added to ``notes``.
 
     The separator (tab, semicolon, comma or bar) and the header are those under which the first 50 rows have one number
-    of fields, the most. Titles, comments and blank lines above the header are left out and said, as are columns without
-    header and content. The line ``sep=;`` that some spreadsheets write first is obeyed. A file that is not there, no
-    text, or has a row of another length, is refused in one line.
+    of fields, the most. Titles, comments, blank lines, a row of units below the header, and columns without header and
+    content are left out and said. The line ``sep=;`` that some spreadsheets write first is obeyed. A file that is not
+    there, no text, or has a row of another length, is refused in one line.
     """
+    if "\n" in str(path):
+        raise ValueError("a table is read from a file, got its text; write it to one and give the name.")
     path = Path(path)
     if path.is_dir():
         raise ValueError(f"{path} is a folder, no file; name the table in it.")
@@ -53,11 +56,13 @@ def read_table_file(path: str | Path, notes: list[str]) -> TableFile:
         if path.suffix.lower() in _EXCEL:
             return _read_excel(path, notes)
         content = path.read_bytes()
-        if content.startswith(b"PK\x03\x04"):
+        if content.startswith(_NO_TEXT):
             raise ValueError(
                 f"{path} is a spreadsheet or an archive, no text; save it as CSV (UTF-8), or call it .xlsx."
             )
-        text = content.decode("utf-8-sig")
+        text = content.decode("utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig")
+        if text.lstrip().startswith(("{", "[{", "<")):
+            raise ValueError(f"{path} is JSON, XML or a page of the web, no table; save it as CSV (UTF-8).")
     except FileNotFoundError:
         raise ValueError(
             f"there is no file {path}; write one, names in the first column and a header above them."
@@ -65,6 +70,24 @@ def read_table_file(path: str | Path, notes: list[str]) -> TableFile:
     except UnicodeDecodeError:
         raise ValueError(f"{path} is no text in UTF-8; save it as CSV (UTF-8), not as a spreadsheet.") from None
     return _read_text(path, text, notes)
+
+
+def as_frame(source: Any) -> Any:
+    """Return tables of other libraries, and those of Parquet files, as pandas has them; anything else as it is."""
+    if not isinstance(source, str | Path):
+        return source.to_pandas() if hasattr(source, "to_pandas") else source
+    path = Path(source)
+    if path.suffix.lower() not in (".parquet", ".pq"):
+        return path
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}; write one, a column `name` and columns that describe it.")
+    try:
+        return pd.read_parquet(path)
+    except ImportError:
+        raise ImportError("Parquet files are read with pyarrow: pip install pyarrow", name="pyarrow") from None
+    except Exception as error:  # whatever pyarrow raises for a file that is none
+        kind = type(error).__name__
+        raise ValueError(f"{path} is no Parquet file, or it is damaged ({kind}); write it again.") from None
 
 
 def _read_text(path: Path, text: str, notes: list[str]) -> TableFile:
@@ -128,16 +151,23 @@ def _has_numbers(parts: Sequence[str]) -> bool:
     return any(plain_floats([part.strip().replace(",", ".")]) is not None for part in parts if part.strip())
 
 
-def _say_above(file: str, rows: Sequence[tuple[int, list[str]]], notes: list[str]) -> None:
+def _say_above(file: str, rows: Sequence[tuple[int, list[str]]], notes: list[str], where: str = "above") -> None:
     for _, parts in rows:
-        notes.append(f"{file}: {' '.join(filter(None, map(str.strip, parts)))[:60]!r} above the header, left out.")
+        notes.append(f"{file}: {' '.join(filter(None, map(str.strip, parts)))[:60]!r} {where} the header, left out.")
 
 
-def _rectangle(path: Path, rows: list[tuple[int, list[str]]], skipped: int, notes: list[str]) -> TableFile:
+def _rectangle(
+    path: Path, rows: list[tuple[int, list[str]]], skipped: int, notes: list[str], numbers: Any = ()
+) -> TableFile:
     """Return rows of one length as columns; the first row is the header."""
-    head = [part.strip() for part in rows[0][1]]
+    head = [" ".join(part.split()) for part in rows[0][1]]
     head[0] = head[0].removeprefix("#").strip() or head[0]
-    body = rows[1:]
+    body = [row for row in rows[1:] if not _is_comment(row[1], len(head))]
+    if n := len(rows) - 1 - len(body):
+        notes.append(f"{path.name}: {n} line{'s' * (n > 1)} of comment left out.")
+    if _is_header(head, [parts for _, parts in body[:2]]):
+        _say_above(path.name, rows[:1], notes)
+        head, body = [" ".join(part.split()) for part in body[0][1]], body[1:]
     named = any(label.casefold() in _NAMES for label in head)
     if len(body) > 1 and not named and all(len(parts) == len(head) + 1 for _, parts in body):
         head = ["", *head]  # a header without a word for the names, as R writes it
@@ -156,7 +186,40 @@ def _rectangle(path: Path, rows: list[tuple[int, list[str]]], skipped: int, note
             )
     columns = [list(column) for column in zip(*(parts for _, parts in body), strict=True)] or [[] for _ in head]
     lines = [line + skipped for line, _ in body]
-    return _checked(TableFile(str(path), head, lines, columns), path.name, notes)
+    if len(lines) > 2 and _are_units(columns):
+        _say_above(path.name, body[:1], notes, "below")
+        lines, columns = lines[1:], [column[1:] for column in columns]
+    return _checked(TableFile(str(path), head, lines, columns, numbers=set(numbers)), path.name, notes)
+
+
+def _is_comment(parts: Sequence[str], width: int) -> bool:
+    return parts[0].lstrip().startswith("#") and (len(parts) != width or not any(map(str.strip, parts[1:])))
+
+
+def _is_header(head: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Return whether the header is the row below: the one above has words for several columns, as merged cells have."""
+    if len(below) < 2 or len(below[0]) != len(head) or _has_numbers(below[0]) or not _has_numbers(below[1]):
+        return False
+    labels = [part.strip() for part in below[0]]
+    merged = len(set(head)) < len(head) or any(label.casefold() in _NAMES for label in labels)
+    named = any(label.casefold() in _NAMES for label in head)
+    return merged and not named and "" not in labels and len(set(labels)) == len(labels)
+
+
+def _are_units(columns: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first cells are the units of columns of numbers."""
+    first = [column[0].strip() for column in columns]
+    if _has_numbers(first) or not any(first):
+        return False
+    below = [_has_only_numbers(column[1:]) for column in columns]
+    told = [unit for unit, numbers in zip(first, below, strict=True) if numbers]
+    rest = all(unit.casefold() in _UNITS_OF for unit, numbers in zip(first, below, strict=True) if not numbers)
+    return rest and any(told) and not any(unit.lower() in (*(GAPS - {""}), *TO_COME) for unit in told)
+
+
+def _has_only_numbers(texts: Sequence[str]) -> bool:
+    known = [text.strip().replace(",", ".") for text in texts if text.strip()]
+    return bool(known) and plain_floats(known) is not None
 
 
 def _checked(table: TableFile, file: str, notes: list[str]) -> TableFile:
@@ -194,35 +257,52 @@ def _read_excel(path: Path, notes: list[str]) -> TableFile:
         raise FileNotFoundError(path)
     try:
         book = load_workbook(path, read_only=True, data_only=True)
-        sheets = [sheet for sheet in book.worksheets if any(any(v is not None for v in r) for r in sheet.values)]
-        values = [(line, list(row)) for line, row in enumerate(sheets[0].values, 1)] if sheets else []
+        sheets = [s for s in book.worksheets if any(any(v is not None for v in r) for r in getattr(s, "values", ()))]
+        tables = (s for s in sheets if len(list(islice((r for r in s.values if sum(map(_filled, r)) > 1), 2))) == 2)
+        sheet = next(tables, sheets[0] if sheets else None)
+        values = [] if sheet is None else [(line, list(row)) for line, row in enumerate(sheet.values, 1)]
     except Exception as error:  # whatever openpyxl raises for a file that is none
         kind = type(error).__name__
         raise ValueError(
             f"{path} is no Excel file, or it is damaged ({kind}); save it again as .xlsx or CSV."
         ) from None
-    if len(sheets) > 1:
-        notes.append(f"{path.name}: the sheet {sheets[0].title!r} of {len(sheets)} was read.")
-    rows = [(line, row) for line, row in values if any(v is not None and str(v).strip() for v in row)]
-    if not rows:
+    rows = [(line, row) for line, row in values if any(map(_filled, row))]
+    if sheet is None or not rows:
         raise ValueError(f"{path} is empty; its first sheet needs a header, such as name and reward.")
-    filled = [sum(v is not None for v in row) for _, row in rows[:_FIRST]]
+    if len(sheets) > 1:
+        notes.append(f"{path.name}: the sheet {sheet.title!r} of {len(sheets)} was read.")
+    filled = [sum(map(_filled, row)) for _, row in rows[:_FIRST]]
     above = next(i for i, n in enumerate(filled) if n >= max(min(2, max(filled)), max(filled) - 1))
-    _say_above(path.name, [(line, [_cell(v) for v in row]) for line, row in rows[:above]], notes)
-    rows = rows[above:]
-    width = max(max((i for i, v in enumerate(row) if v is not None), default=0) for _, row in rows) + 1
+    width = max(i for _, row in rows[above:] for i, v in enumerate(row) if _filled(v)) + 1
     full = [(line, [*row, *[None] * width][:width]) for line, row in rows]
-    numbers = {
-        (r, c)
-        for r, (_, row) in enumerate(full[1:])
+    _say_above(path.name, [(line, [_cell(v) for v in row]) for line, row in full[:above]], notes)
+    empty = {(line, c + 1) for line, row in full[above + 1 :] for c, v in enumerate(row) if v is None}
+    if empty:
+        _refuse_lost_cells(path, load_workbook(path)[sheet.title], full[above][0], empty)
+    numbers = [
+        (line, c)
+        for line, row in full
         for c, v in enumerate(row)
         if isinstance(v, int | float) and not isinstance(v, bool)
-    }
-    head = [_cell(v).strip() for v in full[0][1]]
-    columns = [[_cell(row[c]) for _, row in full[1:]] for c in range(width)]
-    return _checked(
-        TableFile(str(path), head, [line for line, _ in full[1:]], columns, False, numbers), path.name, notes
-    )
+    ]
+    return _rectangle(path, [(line, [_cell(v) for v in row]) for line, row in full[above:]], 0, notes, numbers)
+
+
+def _filled(value: Any) -> bool:
+    return value is not None and bool(str(value).strip())
+
+
+def _refuse_lost_cells(path: Path, sheet: Any, header: int, empty: set[tuple[int, int]]) -> None:
+    """Refuse cells that are empty by accident: those merged with another, and formulas that were never computed."""
+    for merged in sheet.merged_cells.ranges:
+        if merged.max_row > header:
+            raise ValueError(f"{path}: the cells {merged} are merged, which leaves all but one empty; unmerge them.")
+    formulas = [cell for cells in sheet.iter_rows(min_row=header + 1) for cell in cells if cell.data_type == "f"]
+    if formulas and all((cell.row, cell.column) in empty for cell in formulas):
+        raise ValueError(
+            f"{path}: the formula in {formulas[0].coordinate} was never computed; save the file in a spreadsheet, "
+            "which does so, or give values."
+        )
 
 
 def _cell(value: Any) -> str:

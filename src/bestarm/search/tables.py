@@ -5,8 +5,6 @@ with the value, the rule and the remedy; nothing is dropped in silence. A result
 ``failed`` was measured without a result and counts as known, ``not done`` was never tried.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 import unicodedata
@@ -23,7 +21,7 @@ from bestarm.models.finite_gp import LARGEST_REWARD
 from bestarm.search.columns import NAMES, REAL, RESULTS, error_columns, find_column, texts_of
 from bestarm.search.errors import errors_of, mean_of, reading
 from bestarm.search.number_texts import GAPS, TO_COME, Column, decimal_sign, numbers_of, plain_floats, tidy
-from bestarm.search.table_files import TableFile, read_table_file
+from bestarm.search.table_files import TableFile, as_frame, read_table_file
 
 FAILED = ("failed", "fail", "failure", "error")  # a measurement without a result; in any case of letters
 NOT_DONE = ("not done", "not_done", "notdone")  # an experiment that never ran
@@ -60,7 +58,8 @@ def label_of(value: Any) -> str:
         return ""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return str(value).strip()
+    text = str(value).strip()
+    return " ".join(text.split()) if "\n" in text or "\r" in text else text  # one line, as messages are
 
 
 def listed(names: Sequence[Any]) -> str:
@@ -173,12 +172,14 @@ def measurements(
     """
     notes: list[str] = []
     file: TableFile | None = None
-    if isinstance(table, str | Path):
+    table = as_frame(table)
+    if isinstance(table, Path):
         file = read_table_file(table, notes)
         table = pd.DataFrame(dict(enumerate(file.columns)), dtype=object).set_axis(file.header, axis=1)
     if not isinstance(table, pd.DataFrame):
         raise ValueError(f"tell wants the table that ask returned, rewards filled in, got {type(table).__name__}.")
-    header, given = [str(c) for c in table.columns], ", ".join(map(str, table.columns))
+    header = [str(c) for c in table.columns]
+    given = ", ".join(header)
     if twice := [str(c) for c in table.columns[table.columns.duplicated()]]:
         raise ValueError(f"the table has two columns {twice[0]!r}; keep one.")
     name, reward = find_column(header, NAMES), find_column(header, (results or "reward",))
@@ -206,7 +207,11 @@ def measurements(
     labels = [label_of(label) for label in raw]
     numbers = [isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in raw]
     if file is not None:
-        numbers = [(row, name) in file.numbers for row in range(len(labels))]
+        known = set(candidates or ())
+        numbers = [
+            (line, name) in file.numbers or (re.fullmatch(r"\d+\.0", label) is not None and label not in known)
+            for line, label in zip(file.lines, labels, strict=True)
+        ]
     if file is not None and labels:
         refuse_summary(f"{file.where}, line {file.lines[-1]}", labels[-1])
     columns = {i: Column.of(header[i], texts_of(table.iloc[:, i])) for i in range(len(header)) if i != name}
@@ -218,9 +223,9 @@ def measurements(
             f"a reward must be a number, empty while it is to come, got {str(odd[0])!r}, a {type(odd[0]).__name__}; "
             "correct it."
         )
-    if pd.api.types.is_bool_dtype(table.iloc[:, reward].dtype):
-        columns[reward] = Column.of(header[reward], [repr(float(v)) for v in table.iloc[:, reward]])
     texts = [" ".join(text.split()) for text in columns[reward].texts]
+    if {text.lower() for text in texts if not _no_number(text)} - GAPS <= {"true", "false"}:
+        texts = [{"true": "1.0", "false": "0.0"}.get(text.lower(), text) for text in texts]
     number = Column.of(header[reward], ["" if _no_number(text) else text for text in texts])
     where = file.where if file is not None else "the table"
     decimal = decimal_sign(

@@ -1,7 +1,5 @@
 """Settings of a scikit-learn estimator tried in batches, each chosen by what the ones before have taught."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from numbers import Real

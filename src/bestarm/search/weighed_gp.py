@@ -6,8 +6,6 @@ References
 .. [2] Wilson et al. "Efficiently Sampling Functions from Gaussian Process Posteriors". ICML 2020. Equation 12.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
