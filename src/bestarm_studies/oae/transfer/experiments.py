@@ -4,6 +4,7 @@
 (`bestarm_studies.oae.cell_lines.contexts`), which are real and decide no claim about CMAP.
 """
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -31,6 +32,8 @@ WHOLE = partial(TopObserver)
 REWARDED = partial(BatchObserver, until=SMALLEST_TAU, whole=tuple(VANILLA))
 # the sequential methods bring what they are compared with, at their own reduced scale
 SEQUENTIAL_PAIRS: Group = {**{name: series for name, series in ENSEMBLES.items() if name != "Greedy"}, **SEQUENTIAL}
+ENSEMBLE_PAIR: Group = {name: series for name, series in ENSEMBLES.items() if name.startswith("Ensemble")}
+HINGE: Group = {name: series for name, series in OBJECTIVES.items() if name.startswith("HingePNorm")}
 MEAN_PAIRS: Group = {
     name: series for name, series in SEQUENTIAL_PAIRS.items() if name.startswith(("Random", "MeanOpt", "SeqB"))
 }
@@ -64,8 +67,15 @@ def on_groups(title: str, hidden: Hidden, series: Group, *, observe: Any = FOUND
     )
 
 
-# of which the others tell least, of those nearest to halfway, and most; figures of single batches show these
+# of which the others tell least, of those nearest to halfway, and most
 THREE_GROUPS = (GROUPS[0], GROUPS[3], GROUPS[-1])
+
+
+def on_three_groups(title: str, hidden: Hidden, series: Group) -> Experiment:
+    """Return whole searches of `THREE_GROUPS`, costly ones: the profile laptop has two batches alone."""
+    whole = on_groups(f"{title}, whole runs", hidden, series, observe=WHOLE, rounds=2)
+    return replace(whole, vary={"name": THREE_GROUPS})
+
 
 # what each figure searches on the official lines: title, class, series, observer
 SEARCHES: dict[str, tuple[str, Hidden, Group, Any]] = {
@@ -93,6 +103,11 @@ EXPERIMENTS: dict[str, Experiment] = {
     "contexts_whole_linear": on_groups("Linear class, whole runs", LINEAR, VANILLA, observe=WHOLE),
     "contexts_whole_10_5": on_groups("NN 10-5, whole runs", SMALL, ENSEMBLES, observe=WHOLE),
     "contexts_whole_100_10": on_groups("NN 100-10, whole runs", MIDDLE, VANILLA, observe=WHOLE),
+    "contexts_whole_ensembles_100_10": on_three_groups("NN 100-10, ensembles", MIDDLE, ENSEMBLE_PAIR),
+    "contexts_whole_objectives_10_5": on_three_groups("NN 10-5, other objectives", SMALL, OBJECTIVES),
+    "contexts_whole_objectives_100_10": on_three_groups("NN 100-10, HingePNorm", MIDDLE, HINGE),
+    "contexts_whole_diverse_10_5": on_three_groups("NN 10-5, DetD", SMALL, DIVERSE),
+    "contexts_whole_diverse_100_10": on_three_groups("NN 100-10, DetD", MIDDLE, DIVERSE),
     **{
         f"cmap_{key}": on_official(title, hidden, series, observe=observe)
         for key, (title, hidden, series, observe) in SEARCHES.items()
