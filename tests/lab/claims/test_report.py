@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pandas as pd
+import pytest
 from refusals import refuses
 
 from bestarm_lab import command_line

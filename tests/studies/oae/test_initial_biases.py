@@ -94,7 +94,9 @@ def test_what_is_said_of_biases():
     assert f"With random biases {len(confirmed[1])} are confirmed and none is refuted" in text
     assert refuted == [{"OAE-C24b"}, set()]
     assert confirmed[0] < confirmed[1]
-    assert f"random biases keep all {len(confirmed[0])} confirmations of those that start from zero and add five" in text
+    assert (
+        f"random biases keep all {len(confirmed[0])} confirmations of those that start from zero and add five" in text
+    )
     assert confirmed[1] - confirmed[0] == {"OAE-C29b", "OAE-C31", "OAE-C35", "OAE-C36", "OAE-C38"}
     small = found.loc[["OAE-C31", "OAE-C35", "OAE-C36", "OAE-C38"]]
     assert (small["against_then"] == 0).all()
