@@ -1,4 +1,4 @@
-"""How precise predictions of divided nodes and of leaves are: the reason that the paper gives for what it returns."""
+"""Precision of predictions of divided nodes and of leaves: the reason that the paper gives for what it returns."""
 
 from collections.abc import Sequence
 from typing import Any
