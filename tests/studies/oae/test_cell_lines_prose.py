@@ -9,6 +9,7 @@ from bestarm_lab.datasets.registry import available
 from bestarm_lab.experiments.scale import Profile
 from bestarm_lab.results import committed_rows
 from bestarm_studies.oae.cell_lines.contexts import DATA_FILES, GROUPS, arms_of_group, read_group_effects
+from bestarm_studies.oae.first_hits import with_top_share
 
 EMBEDDING, TRANSFER = "13_embedding", "14_transfer"
 CLASSES = ("linear", "10_5", "100_10")
@@ -49,6 +50,25 @@ def test_the_class_that_earns_most():
         ahead[profile] = (means.idxmax(axis=1) == "linear").sum()
     assert ahead == {"paper": 6, "laptop": 1}
     assert "after a fifth of the steps a network is ahead on five of six groups." in prose("oae", TRANSFER)
+
+
+def test_how_far_diverse_batches_are_from_plain_ones_and_how_often_strong_hinges_run_away():
+    furthest, away = 0.0, 1.0
+    for network in CLASSES[1:]:
+        plain, diverse, other = (later(f"{form}{network}", "paper") for form in ("", "diverse_", "objectives_"))
+        shares = {}
+        for name, rows in ((name, r[r["name"] == name]) for r in (plain, diverse) for name in diverse["name"].unique()):
+            mean = with_top_share(rows).groupby(["series", "round"])["found"].mean()
+            shares |= {(name, series): mean[series] for series in rows["series"].unique()}
+        for (name, series), share in shares.items():
+            if series.startswith("DetD"):
+                of = "Greedy" if series == "DetD 0" else series.replace("DetD", "MeanOpt")
+                furthest = max(furthest, (share - shares[name, of]).abs().max())
+        hinge = other[(other["series"] == "HingePNorm 0.1") & (other["name"] == "mtap_cdkn2a_codeletion")]
+        away = min(away, (hinge["diverged"] > 0).mean())
+    text = prose("oae", TRANSFER)
+    assert f"is the share that DetD has found further than {furthest:.2f} from that of MeanOpt" in text
+    assert f"in at least {away:.0%} of the batches after the first." in text
 
 
 @pytest.mark.skipif(not available(*DATA_FILES), reason="nobody here has the group effects")
