@@ -98,7 +98,8 @@ class Candidates:
         """
         if isinstance(source, Candidates):
             return source
-        results, words = ([texts] if isinstance(texts, str) else texts for texts in (results, words))
+        results = [results] if isinstance(results, str) else results
+        words = [words] if isinstance(words, str) else words
         names = None if names is None else names_in(names, "names")
         source = as_frame(source)
         if isinstance(source, Path):

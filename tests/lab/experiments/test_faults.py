@@ -21,7 +21,7 @@ from bestarm.policies.linear.gifa import MLinGape
 HERE = Path(__file__).parent
 RUN = f"""
 import sys
-sys.path.insert(0, {str(HERE)!r})
+sys.path[:0] = {[str(HERE), str(HERE.parents[1])]!r}
 from pathlib import Path
 from test_faults import slow_experiment
 from small_experiments import SEED

@@ -229,6 +229,16 @@ def test_what_claims_become_under_open_choices():
     told = lines.loc[("DPP-C35a", "β over 5")]
     assert (told["word_then"], told[["for_then", "open_then", "against_then"]].sum()) == ("confirmed", 2)
     kinds = lines[["word_then", "word"]].apply(lambda words: words.map(KINDS).fillna("open"))
+    for choice, said in (
+        (
+            "prior mean of zero",
+            "{changed} of {of} claims become another word of confirmed, refuted and open, and DPP-C1 stays refuted",
+        ),
+        ("prior mean of zero, not centred", "on rewards as they are {changed} do, and DPP-C1 becomes open"),
+    ):
+        mine = kinds.xs(choice, level="choice")
+        assert said.format(changed=(mine["word_then"] != mine["word"]).sum(), of=len(mine)) in text
+        assert mine.loc["DPP-C1", "word_then"] == ("refuted" if "stays" in said else "open")
     for observed in ("mean", "reward"):
         rule = f"recommends the best observed {observed}"
         for claim in ("DPP-C35d", "DPP-C34c"):
