@@ -10,9 +10,8 @@ All change ``gp`` on the data sets and by the protocol of ``docs/what_to_use.md`
   length-scales or the noise a factor of two larger or smaller, weighted by their densities;
 * isotropic: one length-scale for all features.
 
-Only the last one takes places of a batch for known. Even runs choose, odd runs tell, of those that
-lead. Runs are appended to a CSV file,
-and what is there already is not run again.
+Only the last one takes places of a batch for known. Even runs choose; odd runs, of those that lead, tell. Runs are
+appended to a CSV file, and what is there already is not run again.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import minimize
 from scipy.special import softmax
 from scipy.stats import rankdata
@@ -33,9 +32,10 @@ from benchmarks.what_to_use import found_by
 from benchmarks.what_to_use_cases import POOLS, SCREENS, append, case_of, runs_left
 from benchmarks.what_to_use_comparison import CASES, ranked, read, summary
 from bestarm.interface import FloatArray, IntArray
-from bestarm.models.smooth_gp import _JITTER, UNIFORM, Posterior, SmoothGP, _squares, best_of
+from bestarm.models.smooth_gp import UNIFORM, Posterior, SmoothGP, _squares, best_of
 from bestarm.policies.model_batches import ModelState
 from bestarm.search.any_size import PoolGaussian, PoolNeighbours
+from bestarm.search.weighed_gp import covariance, fitted_on, likelihood, priors
 
 FILE = Path(__file__).with_suffix(".csv")
 RUNS = 20
@@ -98,17 +98,6 @@ class LinearMean(Ranked):
         return np.asarray(line + spread * (mean + self.beta * deviation))
 
 
-def priors(model: SmoothGP, d: int) -> FloatArray:
-    """Return centre and spread of the logarithms of signal, length-scales and noise, shape (2, 2 + d or 3)."""
-    scale = (2.0**0.5 + 0.5 * np.log(d), model.lengthscale_spread)
-    return np.array([model.signal_prior, *[scale] * (d if model.ard else 1), model.noise_prior], dtype=np.float64).T
-
-
-def evenly(model: SmoothGP, n: int) -> IntArray:
-    """Return the measurements by which parameters are fitted."""
-    return np.linspace(0, n - 1, min(n, model.most_fitted)).astype(np.int64)
-
-
 @dataclass(frozen=True)
 class Averaged(Ranked):
     """Upper bounds of the mixture of seven Gaussian processes, weighted by the densities of their parameters."""
@@ -118,21 +107,20 @@ class Averaged(Ranked):
         arms, y, _, _ = self.known(state, r)
         x, best = UNIFORM * state.features, self.posterior(state, r)
         theta = np.log([best.signal, *best.scales, best.noise])
-        some, (centre, spread) = evenly(self.model, len(arms)), priors(self.model, x.shape[1])
+        some, (centre, spread) = fitted_on(self.model, len(arms)), priors(self.model, x.shape[1])
         densities, means, variances = [], [], []
         for part in (slice(0, 0), slice(0, 1), slice(1, -1), slice(-1, None)):
             for step in (0.0,) if part == slice(0, 0) else (-np.log(2.0), np.log(2.0)):
                 one = theta.copy()
                 one[part] += step
-                value, _ = self.model._likelihood(one, x[arms][some], y[some])
+                found = likelihood(covariance(self.model, one, x[arms][some])[0], y[some])
+                value = 1e10 if found is None else found[0]
                 densities.append(-value - 0.5 * float((((one - centre) / spread) ** 2).sum()))
                 signal, scales, noise = float(np.exp(one[0])), np.exp(one[1:-1]), float(np.exp(one[-1]))
-                z = x[arms] / scales
-                covariance = signal * self.model.kernel(_squares(z, z))
-                covariance[np.diag_indices(len(z))] += noise + _JITTER * signal
-                lower = cholesky(covariance, lower=True)
+                lower = cholesky(covariance(self.model, one, x[arms])[0], lower=True)
                 whitened = solve_triangular(lower, y, lower=True)
-                mean, deviation = Posterior(self.model, scales, signal, noise, z, lower, whitened).everywhere(x)
+                after = Posterior(self.model, scales, signal, noise, x[arms] / scales, lower, whitened)
+                mean, deviation = after.everywhere(x)
                 means.append(mean)
                 variances.append(deviation**2)
         weights = softmax(densities)
@@ -149,27 +137,19 @@ class LinearKernel(Ranked):
         """Return the bounds."""
         arms, y, _, _ = self.known(state, r)
         x, lines = UNIFORM * state.features, state.features / np.sqrt(state.features.shape[1])
-        some, (centre, spread) = evenly(self.model, len(arms)), priors(self.model, x.shape[1])
+        some, (centre, spread) = fitted_on(self.model, len(arms)), priors(self.model, x.shape[1])
         centre, spread = np.append(centre, -2.0), np.append(spread, 2.0)  # of the logarithm of the linear variance
 
-        def covariance(theta: FloatArray, rows: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-            z = x[rows] / np.exp(theta[1:-2])
-            squares, linear = _squares(z, z), lines[rows] @ lines[rows].T
-            correlation = self.model.kernel(squares.copy())
-            found = np.exp(theta[0]) * correlation + np.exp(theta[-1]) * linear
-            found[np.diag_indices(len(z))] += np.exp(theta[-2]) + _JITTER * np.exp(theta[0])
-            return found, squares, correlation
+        def with_lines(theta: FloatArray, rows: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+            found, squares, correlation = covariance(self.model, theta[:-1], x[rows])
+            return found + np.exp(theta[-1]) * lines[rows] @ lines[rows].T, squares, correlation
 
         def loss(theta: FloatArray) -> tuple[float, FloatArray]:
-            whole, squares, correlation = covariance(theta, arms[some])
+            whole, squares, correlation = with_lines(theta, arms[some])
             off = (theta - centre) / spread
-            try:
-                lower = cholesky(whole, lower=True)
-            except np.linalg.LinAlgError:
+            if (fit := likelihood(whole, y[some])) is None:
                 return 1e10, np.zeros_like(theta)
-            gain = cho_solve((lower, True), y[some])
-            value = 0.5 * float(y[some] @ gain) + float(np.log(np.diag(lower)).sum())
-            inner = np.outer(gain, gain) - cho_solve((lower, True), np.eye(len(some)))
+            value, inner = fit
             signal, z, root = np.exp(theta[0]), x[arms[some]] / np.exp(theta[1:-2]), np.sqrt(5.0 * squares)
             pull = inner * signal * (5.0 / 3.0) * (1.0 + root) * np.exp(-root)
             slope = np.empty_like(theta)
@@ -186,7 +166,7 @@ class LinearKernel(Ranked):
             loss, centre, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": self.model.steps}
         )
         theta = found.x
-        lower = cholesky(covariance(theta, arms)[0], lower=True)
+        lower = cholesky(with_lines(theta, arms)[0], lower=True)
         whitened = solve_triangular(lower, y, lower=True)
         z, upper = x / np.exp(theta[1:-2]), np.empty(len(x))
         signal, weight = np.exp(theta[0]), np.exp(theta[-1])

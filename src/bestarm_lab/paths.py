@@ -30,6 +30,12 @@ STORE = ROOT / "_store"
 REBUILD = ROOT / "_rebuild"
 
 
+def rows_file(study: str, name: str, profile: str) -> Path:
+    """Return where the rows of an experiment are committed."""
+    folder = RESULTS / study / "paper" if profile == "paper" else RESULTS / study
+    return folder / f"{name}.parquet"
+
+
 def data_mirror() -> Path:
     """Return the directory searched for data files before the network: ``$BESTARM_DATA`` or ``../shared/data``."""
     return Path(os.environ.get("BESTARM_DATA", ROOT.parent / "shared" / "data"))

@@ -24,17 +24,11 @@ from bestarm_lab.experiments.run import make_rows, n_workers, stored_whole
 from bestarm_lab.experiments.scale import Profile
 from bestarm_lab.experiments.store import read_made_by, read_rows, write_rows
 from bestarm_lab.lineage import add_lines, made_by, read_lineage, renew, steps
-from bestarm_lab.paths import DATA, QUICK, RESULTS, STORE
+from bestarm_lab.paths import DATA, QUICK, RESULTS, STORE, rows_file
 from bestarm_lab.processors import processor_name, record_processor
 from bestarm_lab.study import Study, load_study, open_choices, project_seed
 
 COSTS = DATA / "core_seconds.csv"
-
-
-def rows_file(study: str, name: str, profile: Profile) -> Path:
-    """Return where the rows of an experiment are committed."""
-    folder = RESULTS / study / "paper" if profile == "paper" else RESULTS / study
-    return folder / f"{name}.parquet"
 
 
 def stored_rows(study: str, name: str, profile: Profile) -> pd.DataFrame | None:

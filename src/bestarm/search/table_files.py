@@ -257,20 +257,21 @@ def _read_excel(path: Path, notes: list[str]) -> TableFile:
         raise FileNotFoundError(path)
     try:
         book = load_workbook(path, read_only=True, data_only=True)
-        sheets = [s for s in book.worksheets if any(any(v is not None for v in r) for r in getattr(s, "values", ()))]
-        tables = (s for s in sheets if len(list(islice((r for r in s.values if sum(map(_filled, r)) > 1), 2))) == 2)
-        sheet = next(tables, sheets[0] if sheets else None)
-        values = [] if sheet is None else [(line, list(row)) for line, row in enumerate(sheet.values, 1)]
+        read = [(s.title, list(enumerate(map(list, getattr(s, "values", ())), 1))) for s in book.worksheets]
     except Exception as error:  # whatever openpyxl raises for a file that is none
         kind = type(error).__name__
         raise ValueError(
             f"{path} is no Excel file, or it is damaged ({kind}); save it again as .xlsx or CSV."
         ) from None
-    rows = [(line, row) for line, row in values if any(map(_filled, row))]
-    if sheet is None or not rows:
+    sheets = [
+        (title, rows) for title, values in read if (rows := [(i, row) for i, row in values if any(map(_filled, row))])
+    ]
+    if not sheets:
         raise ValueError(f"{path} is empty; its first sheet needs a header, such as name and reward.")
+    tables = (sheet for sheet in sheets if sum(sum(map(_filled, row)) > 1 for _, row in sheet[1]) > 1)
+    title, rows = next(tables, sheets[0])
     if len(sheets) > 1:
-        notes.append(f"{path.name}: the sheet {sheet.title!r} of {len(sheets)} was read.")
+        notes.append(f"{path.name}: the sheet {title!r} of {len(sheets)} was read.")
     filled = [sum(map(_filled, row)) for _, row in rows[:_FIRST]]
     above = next(i for i, n in enumerate(filled) if n >= max(min(2, max(filled)), max(filled) - 1))
     width = max(i for _, row in rows[above:] for i, v in enumerate(row) if _filled(v)) + 1
@@ -278,7 +279,7 @@ def _read_excel(path: Path, notes: list[str]) -> TableFile:
     _say_above(path.name, [(line, [_cell(v) for v in row]) for line, row in full[:above]], notes)
     empty = {(line, c + 1) for line, row in full[above + 1 :] for c, v in enumerate(row) if v is None}
     if empty:
-        _refuse_lost_cells(path, load_workbook(path)[sheet.title], full[above][0], empty)
+        _refuse_lost_cells(path, load_workbook(path)[title], full[above][0], empty)
     numbers = [
         (line, c)
         for line, row in full

@@ -7,14 +7,13 @@ References
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.optimize import minimize
 
-from bestarm.interface import FloatArray
+from bestarm.interface import FloatArray, IntArray
 from bestarm.models.smooth_gp import _JITTER, Posterior, SmoothGP, _squares
 
 _EXACT = 2000  # points whose covariance is factored; of more, functions are drawn by random Fourier features
@@ -34,31 +33,14 @@ def weighed(model: SmoothGP, x: FloatArray, y: FloatArray, variances: FloatArray
     The noise of reward i is ``variances[i] + shares[i] * noise``, in squared units of y, with a learned noise.
     """
     n, d = x.shape
-    some = np.arange(n) if n <= model.most_fitted else np.linspace(0, n - 1, model.most_fitted).astype(np.int64)
-    k = d if model.ard else 1
-    priors = [model.signal_prior, *[(2.0**0.5 + 0.5 * np.log(d), model.lengthscale_spread)] * k, model.noise_prior]
-    centre, spread = np.array(priors, dtype=np.float64).T
-
-    def covariance(theta: FloatArray, rows: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
-        z = x[rows] / np.exp(theta[1:-1])
-        squares = _squares(z, z)
-        correlation = model.kernel(squares)
-        found = np.exp(theta[0]) * correlation
-        found[np.diag_indices(len(z))] += (
-            variances[rows] + np.exp(theta[-1]) * shares[rows] + _JITTER * np.exp(theta[0])
-        )
-        return found, squares, correlation
+    some, (centre, spread) = fitted_on(model, n), priors(model, d)
 
     def loss(theta: FloatArray) -> tuple[float, FloatArray]:
         off = (theta - centre) / spread
-        whole, squares, correlation = covariance(theta, some)
-        try:
-            lower = cholesky(whole, lower=True)
-        except np.linalg.LinAlgError:
+        whole, squares, correlation = covariance(model, theta, x[some], variances[some], shares[some])
+        if (found := likelihood(whole, y[some])) is None:
             return 1e10, np.zeros_like(theta)
-        gain = cho_solve((lower, True), y[some])
-        value = 0.5 * float(y[some] @ gain) + float(np.log(np.diag(lower)).sum())
-        inner = np.outer(gain, gain) - cho_solve((lower, True), np.eye(len(some)))
+        value, inner = found
         signal, z = np.exp(theta[0]), x[some] / np.exp(theta[1:-1])
         root = np.sqrt(5.0 * squares)
         steep = correlation if model.family == "rbf" else (5.0 / 3.0) * (1.0 + root) * np.exp(-root)
@@ -74,10 +56,51 @@ def weighed(model: SmoothGP, x: FloatArray, y: FloatArray, variances: FloatArray
     bounds[-1] = (max(bounds[-1][0], np.log(1e-6)), bounds[-1][1])
     theta = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": model.steps}).x
     scales, noise = np.broadcast_to(np.exp(theta[1:-1]), d).copy(), float(np.exp(theta[-1]))
-    lower = cholesky(covariance(theta, np.arange(n))[0], lower=True, overwrite_a=True)
+    lower = cholesky(covariance(model, theta, x, variances, shares)[0], lower=True, overwrite_a=True)
     whitened = solve_triangular(lower, y, lower=True)
     usual, own = noise + float(np.median(variances)), variances + shares * noise
     return WeighedPosterior(model, scales, float(np.exp(theta[0])), usual, x / scales, lower, whitened, own)
+
+
+def fitted_on(model: SmoothGP, n: int) -> IntArray:
+    """Return which of n measurements parameters are fitted to: all, or ``most_fitted``, evenly spread."""
+    return np.arange(n) if n <= model.most_fitted else np.linspace(0, n - 1, model.most_fitted).astype(np.int64)
+
+
+def priors(model: SmoothGP, d: int) -> FloatArray:
+    """Return centres and deviations of the logarithms of signal, length-scales and noise, shape (2, 2 + d or 3)."""
+    scales = [(2.0**0.5 + 0.5 * np.log(d), model.lengthscale_spread)] * (d if model.ard else 1)
+    return np.array([model.signal_prior, *scales, model.noise_prior], dtype=np.float64).T
+
+
+def covariance(
+    model: SmoothGP,
+    theta: FloatArray,
+    x: FloatArray,
+    variances: FloatArray | float = 0.0,
+    shares: FloatArray | float = 1.0,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the covariance of rewards, squared scaled distances, and correlations, each of shape (n, n).
+
+    ``theta`` are the logarithms of signal, length-scales and noise."""
+    z = x / np.exp(theta[1:-1])
+    squares = _squares(z, z)
+    correlation = model.kernel(squares)
+    found = np.exp(theta[0]) * correlation
+    found[np.diag_indices(len(z))] += variances + np.exp(theta[-1]) * shares + _JITTER * np.exp(theta[0])
+    return found, squares, correlation
+
+
+def likelihood(covariance: FloatArray, y: FloatArray) -> tuple[float, FloatArray] | None:
+    """Return the negative log likelihood, and the matrix whose product with a derivative of the covariance has minus
+    twice its derivative as trace ([1]_, Equation 5.9); None where the covariance is not positive definite."""
+    try:
+        lower = cholesky(covariance, lower=True)
+    except np.linalg.LinAlgError:
+        return None
+    gain = cho_solve((lower, True), y)
+    value = 0.5 * float(y @ gain) + float(np.log(np.diag(lower)).sum())
+    return value, np.outer(gain, gain) - cho_solve((lower, True), np.eye(len(y)))
 
 
 def drawn_jointly(posterior: Posterior, x: FloatArray, n: int, rng: Generator) -> FloatArray:

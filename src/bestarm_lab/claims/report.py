@@ -17,7 +17,7 @@ from bestarm_lab.claims.cells import Quantity, Value
 from bestarm_lab.claims.layout import LAYOUT, Best, Part, Span, on_grids, read_parts, series_of
 from bestarm_lab.claims.verdicts import CONVENTIONS, average_text, effect_text, verdict_text
 from bestarm_lab.claims.written import KIND_WORDS, WORDS, by_convention, written_claim
-from bestarm_lab.paths import RESULTS, ROOT
+from bestarm_lab.paths import RESULTS, ROOT, rows_file
 from bestarm_lab.quoted import UNKNOWN, reason
 from bestarm_lab.study_packages import find_claim
 from bestarm_lab.yaml_keys import YamlKeys
@@ -134,8 +134,8 @@ def rows_behind(study: str, experiment: str, at_scale: bool) -> str:
 
     At the paper's own scale it is the laptop's where that profile cuts nothing.
     """
-    paper = RESULTS / study / "paper" / f"{experiment}.parquet"
-    file = paper if at_scale and paper.is_file() else RESULTS / study / f"{experiment}.parquet"
+    paper = rows_file(study, experiment, "paper")
+    file = paper if at_scale and paper.is_file() else rows_file(study, experiment, "laptop")
     return file.relative_to(ROOT).as_posix()
 
 

@@ -27,8 +27,8 @@ from bestarm_lab.claims.verdicts import (
 )
 from bestarm_lab.experiments.scale import Profile
 from bestarm_lab.notebooks.score import by_average, disagreements, score_figure, score_values, shares
-from bestarm_lab.paths import DATA, ROOT
-from bestarm_lab.results import read_comparisons, read_robustness, read_verdicts, rows_file
+from bestarm_lab.paths import DATA, ROOT, rows_file
+from bestarm_lab.results import read_comparisons, read_robustness, read_verdicts
 from bestarm_lab.study import load_study
 from bestarm_lab.study_packages import study_names
 

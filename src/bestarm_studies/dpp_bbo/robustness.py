@@ -16,6 +16,7 @@ from bestarm_studies.dpp_bbo.values import EVERYBODY, SEARCHES
 MAXIMUM, SAMPLE = "UCB-DPP-MAX", "UCB-DPP-SAMPLE"
 BOTH = (MAXIMUM, SAMPLE)
 PANELS = ("fig1_branin", "fig1_hartmann", "fig2_bibtex", "fig2_robot", "fig3_cosines", "fig4_abalone", "fig5_delicious")
+PANEL_NAMES = [f"{panel}_b{batch}" for panel in PANELS for batch in (5, 10)]
 # The recommendation is not in these: distances of arms, and the regret of Abalone's observed snails.
 RECOMMENDED = ("log_regret", "log_candidate_regret", "candidate_regret", "distance_to")
 
@@ -45,8 +46,7 @@ def _noise(noise: str) -> OpenChoice:
 
 def _zero_mean(change: str) -> OpenChoice:
     names = {name: name_of_change(name, change) for name in SEARCHES}
-    panels = [f"{panel}_b{batch}" for panel in PANELS for batch in (5, 10)]
-    rows = {panel: Substitution(f"zero_mean_{panel}", names, same="replication") for panel in panels}
+    rows = {panel: Substitution(f"zero_mean_{panel}", names, same="replication") for panel in PANEL_NAMES}
     return OpenChoice(f"prior {change}", rows)
 
 
@@ -54,8 +54,7 @@ def _recommends(words: str, column: str) -> OpenChoice:
     def by(rows: pd.DataFrame) -> pd.DataFrame:
         return rows.assign(candidate_regret=rows[column])
 
-    names = [f"{panel}_b{batch}" for panel in PANELS for batch in (5, 10)]
-    return OpenChoice(words, {name: Substitution(name, change=by) for name in names}, RECOMMENDED)
+    return OpenChoice(words, {name: Substitution(name, change=by) for name in PANEL_NAMES}, RECOMMENDED)
 
 
 _NO_UCB_WIDTH = ("B-EST", "EST-DPP-MAX", "EST-DPP-SAMPLE", "EST-UNIFORM", "LP-UCB")

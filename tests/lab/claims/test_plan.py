@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from bestarm.plugins import entry_points
-from bestarm_lab.results import rows_file
+from bestarm_lab.paths import rows_file
 from bestarm_lab.study import load_study
 from bestarm_lab.study_packages import study_names
 

@@ -18,7 +18,7 @@ from bestarm_lab.experiments.cluster import ClusterFailed
 from bestarm_lab.experiments.names import SOURCE
 from bestarm_lab.experiments.run import make_rows
 from bestarm_lab.experiments.store import Store
-from bestarm_lab.results import rows_file
+from bestarm_lab.paths import rows_file
 from bestarm_lab.study import load_study
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install bestarm[cluster]")
