@@ -10,13 +10,14 @@ from dataclasses import fields, is_dataclass
 
 import numpy as np
 import pytest
+from boolean_rules import read_edges, read_rules
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bestarm.guards.files import says_which_file
 from bestarm_lab.datasets.tables import MOTOR_COLUMNS, read_automobile, read_electric_motor
 from bestarm_objectives.drug import files
-from bestarm_objectives.drug.rein_model import read_edges, read_model, read_observations, read_rules
+from bestarm_objectives.drug.rein_model import read_model, read_observations
 from bestarm_objectives.drug.simulation_log import read_simulation_log
 from bestarm_objectives.fastxml.points import read_points
 from bestarm_studies.dpp_bbo.abalone.snails import read_abalone

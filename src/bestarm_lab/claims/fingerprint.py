@@ -22,18 +22,6 @@ def fingerprint(sentence: str) -> str:
     return f"s{_hash(words)}-{len(words)}"
 
 
-def sentence_of(mark: str, text: str) -> str:
-    """Return the words of a text that have a fingerprint, or an empty string where none have it."""
-    found = _FORM.fullmatch(mark)
-    if found is None:
-        return ""
-    words, n = words_of(text), int(found[2])
-    for start in range(len(words) - n + 1):
-        if _hash(words[start : start + n]) == found[1]:
-            return " ".join(words[start : start + n])
-    return ""
-
-
 def read_fingerprint(place: str, raw: Any) -> str:
     """Return a fingerprint as a ledger has it; a ValueError has the call that makes one."""
     if not isinstance(raw, str) or _FORM.fullmatch(raw) is None:

@@ -120,26 +120,3 @@ def _require_binary(network: BooleanNetwork, states: StateArray) -> None:
             f"states must be 0 or 1, got {states[run, gene]} for {network.genes[gene]} in run {run}. "
             "Complete unknown genes first, or use settle, which does."
         )
-
-
-def forced_values(network: BooleanNetwork, clamp: StateArray | None = None) -> StateArray:
-    """Return the value that each gene has in every fixed point, as far as constants propagate.
-
-    A gene whose function has one value, whatever its undetermined regulators do, is determined; repeat. Where fixed
-    points may differ the result, shape (G,), is `UNKNOWN`.
-    """
-    forced = np.full(network.n_genes, UNKNOWN, dtype=np.int8) if clamp is None else clamp.astype(np.int8, copy=True)
-    rows = np.arange(network.truth.shape[1])
-    while True:
-        before = forced.copy()
-        for gene in np.flatnonzero(forced == UNKNOWN):
-            possible = np.ones(len(rows), dtype=bool)
-            for k, regulator in enumerate(network.regulators[gene]):
-                known = 0 if regulator < 0 else forced[regulator]
-                if known != UNKNOWN:
-                    possible &= (rows >> k & 1) == known
-            values = network.truth[gene, possible]
-            if (values == values[0]).all():
-                forced[gene] = values[0]
-        if (forced == before).all():
-            return forced

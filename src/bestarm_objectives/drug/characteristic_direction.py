@@ -63,20 +63,6 @@ def characteristic_direction(
     return b / np.linalg.norm(b)
 
 
-def significant_genes(direction: FloatArray) -> BoolArray:
-    """Return which genes carry a direction: those up to where their cumulated squares are farthest above the diagonal.
-
-    Neither [2]_ nor its release says which genes are significant; this rule, for a unit vector of shape (n_genes,), is
-    ours. The release gives all genes a value in the phenotype.
-    """
-    order = np.argsort(-(direction**2), kind="stable")
-    cumulated = np.cumsum(direction[order] ** 2) / np.sum(direction**2)
-    n_kept = int(np.argmax(cumulated - np.arange(1, len(order) + 1) / len(order))) + 1
-    significant = np.zeros(len(order), dtype=bool)
-    significant[order[:n_kept]] = True
-    return significant
-
-
 def binarize_direction(direction: FloatArray, significant: BoolArray | None = None) -> StateArray:
     """Return 1 where a direction is positive and 0 where it is negative, `UNKNOWN` where zero or not significant.
 

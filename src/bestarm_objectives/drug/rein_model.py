@@ -13,7 +13,6 @@ References
 
 from __future__ import annotations
 
-import ast
 import gzip
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -117,18 +116,6 @@ def read_model(path: Path) -> BooleanNetwork:
 
 
 @says_which_file
-def read_rules(path: Path) -> BooleanNetwork:
-    """Read simplified rules, as `parse_rules`; errors name the file."""
-    return _named(path, parse_rules)
-
-
-@says_which_file
-def read_edges(path: Path) -> tuple[Edge, ...]:
-    """Read the edges of a model, inferred or not, as `parse_edges`; errors name the file."""
-    return _named(path, parse_edges)
-
-
-@says_which_file
 def read_observations(path: Path) -> tuple[Observation, ...]:
     """Read perturbation experiments, as `parse_observations`; errors name the file."""
     return _named(path, parse_observations)
@@ -171,47 +158,6 @@ def parse_edges(text: str) -> tuple[Edge, ...]:
     """Return the edges of a Re:In model, ``optional`` ones included, each once and in order."""
     found = re.findall(r"^([^\s;]+)\t([^\s;]+)\t(positive|negative)\b", text, flags=re.MULTILINE)
     return tuple(dict.fromkeys(Edge(a, b, 1 if sign == "positive" else -1) for a, b, sign in found))
-
-
-def parse_rules(text: str) -> BooleanNetwork:
-    """Parse simplified rules ``GRF(GENE) <- expression`` with ``~``, ``&``, ``|``, brackets, True and False.
-
-    The variables ``KO_GENE`` of knock-downs are taken as false: here a perturbed gene is clamped instead. Raises
-    ValueError if a line is no rule.
-    """
-    functions = {}
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip():
-            continue
-        rule = re.fullmatch(r"GRF\((\S+)\) <- (.+)", line.strip())
-        if rule is None:
-            raise ValueError(f"line {number}: expected 'GRF(GENE) <- expression', found {line!r}.")
-        try:
-            expression = ast.parse(rule[2], mode="eval").body
-            names = sorted({n.id for n in ast.walk(expression) if isinstance(n, ast.Name)})
-            _evaluate(expression, dict.fromkeys(names, False))
-        except (SyntaxError, TypeError) as error:
-            raise ValueError(f"line {number}: {rule[2]!r} is not made of names, ~, &, | and brackets.") from error
-        functions[rule[1]] = (
-            [name for name in names if not name.startswith("KO_")],
-            lambda active, e=expression: _evaluate(e, active),
-        )
-    return BooleanNetwork.from_functions(list(functions), functions)
-
-
-def _evaluate(expression: ast.expr, active: Mapping[str, bool]) -> bool:
-    match expression:
-        case ast.Constant(value=bool(value)):
-            return value
-        case ast.Name(id=name):
-            return active.get(name, False)
-        case ast.UnaryOp(op=ast.Invert(), operand=operand):
-            return not _evaluate(operand, active)
-        case ast.BinOp(left=left, op=ast.BitAnd(), right=right):
-            return _evaluate(left, active) and _evaluate(right, active)
-        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return _evaluate(left, active) or _evaluate(right, active)
-    raise TypeError(type(expression).__name__)
 
 
 class Observation(NamedTuple):

@@ -3,12 +3,24 @@
 import pytest
 from refusals import refused
 
-from bestarm_lab.claims.fingerprint import fingerprint, read_fingerprint, sentence_of, words_of
+from bestarm_lab.claims.fingerprint import _FORM, _hash, fingerprint, read_fingerprint, words_of
 from bestarm_lab.paths import data_mirror
 from bestarm_lab.study import load_study
 from bestarm_lab.study_packages import study_names
 
 TEXT = "Nothing here. The first arm\nis the BEST one, by 0.5! Nor there."
+
+
+def sentence_of(mark: str, text: str) -> str:
+    """Return the words of a text that have a fingerprint, or an empty string where none have it."""
+    found = _FORM.fullmatch(mark)
+    if found is None:
+        return ""
+    words, n = words_of(text), int(found[2])
+    for start in range(len(words) - n + 1):
+        if _hash(words[start : start + n]) == found[1]:
+            return " ".join(words[start : start + n])
+    return ""
 
 
 def test_capitals_punctuation_and_lines_do_not_matter():

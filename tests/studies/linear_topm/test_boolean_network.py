@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from boolean_rules import forced_values, parse_rules
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused, refuses
@@ -13,7 +14,6 @@ from bestarm_objectives.drug.boolean_dynamics import settle
 from bestarm_objectives.drug.boolean_network import (
     BooleanNetwork,
     Edge,
-    forced_values,
     is_fixed_point,
     next_states,
 )
@@ -23,7 +23,6 @@ from bestarm_objectives.drug.rein_model import (
     parse_edges,
     parse_model,
     parse_observations,
-    parse_rules,
     read_model,
 )
 from bestarm_objectives.drug.stand_in import stand_in_network

@@ -11,6 +11,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from boolean_rules import forced_values, read_edges, read_rules
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
@@ -19,10 +20,10 @@ from bestarm.streams import Streams
 from bestarm_lab.paths import RAW_DATA, data_mirror
 from bestarm_objectives.drug import files
 from bestarm_objectives.drug.boolean_dynamics import settle
-from bestarm_objectives.drug.boolean_network import forced_values, is_fixed_point, next_states
+from bestarm_objectives.drug.boolean_network import is_fixed_point, next_states
 from bestarm_objectives.drug.characteristic_direction import binarize_direction, characteristic_direction
 from bestarm_objectives.drug.gene_table import UNKNOWN, GeneTable
-from bestarm_objectives.drug.rein_model import read_edges, read_model, read_observations, read_rules
+from bestarm_objectives.drug.rein_model import read_model, read_observations
 from bestarm_objectives.drug.simulation_log import read_simulation_log
 from bestarm_objectives.drug.simulator import hit_ratio, reversion_score, simulator_from_tables
 

@@ -12,7 +12,6 @@ from bestarm_objectives.drug.boolean_network import Edge, is_fixed_point
 from bestarm_objectives.drug.characteristic_direction import (
     binarize_direction,
     characteristic_direction,
-    significant_genes,
 )
 from bestarm_objectives.drug.gene_table import UNKNOWN
 from bestarm_objectives.drug.histogram_binarization import (
@@ -24,6 +23,20 @@ from bestarm_objectives.drug.rein_model import Observation, network_from_conditi
 from bestarm_objectives.drug.simulator import DrugSimulator, cosine_score, hit_ratio, mask, reversion_score
 from bestarm_objectives.drug.stand_in import stand_in_drug_data
 from bestarm_studies.linear_topm.drug_simulator.checks import counted
+
+
+def significant_genes(direction):
+    """Return which genes carry a direction: those up to where their cumulated squares are farthest above the diagonal.
+
+    Neither [2]_ nor its release says which genes are significant; this rule, for a unit vector of shape (n_genes,), is
+    ours. The release gives all genes a value in the phenotype.
+    """
+    order = np.argsort(-(direction**2), kind="stable")
+    cumulated = np.cumsum(direction[order] ** 2) / np.sum(direction**2)
+    n_kept = int(np.argmax(cumulated - np.arange(1, len(order) + 1) / len(order))) + 1
+    significant = np.zeros(len(order), dtype=bool)
+    significant[order[:n_kept]] = True
+    return significant
 
 
 def test_masking_table():
