@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from bestarm_lab.experiments.experiment import Experiment
+from bestarm_lab.experiments.scale import Scale
 from bestarm_studies.oae.batch_observer import BatchObserver
 from bestarm_studies.oae.cell_lines.contexts import GROUPS, group_arms, stand_in_group
 from bestarm_studies.oae.cell_lines.official import LINES, official_line
@@ -23,6 +24,7 @@ from bestarm_studies.oae.series import (
     OBJECTIVES,
     SEQUENTIAL,
     SMALL,
+    STEP_SIZES,
     VANILLA,
     Group,
     Hidden,
@@ -77,6 +79,14 @@ def on_three_groups(title: str, hidden: Hidden, series: Group) -> Experiment:
     return replace(whole, vary={"name": THREE_GROUPS})
 
 
+def on_three_groups_with_short_fits(title: str, hidden: Hidden, series: Group) -> Experiment:
+    """Return `on_three_groups` in 10 runs, 200 steps a fit, of methods that fit a network for every arm of a batch."""
+    short = {"steps": 200, "members": 5, "learning_rate": STEP_SIZES.short[hidden]}
+    whole = on_three_groups(title, hidden, series)
+    laptop = replace(whole.profiles["laptop"], settings={**short, "rounds": 2})
+    return replace(whole, profiles={**whole.profiles, "laptop": laptop, "paper": Scale(10, settings=short)})
+
+
 # what each figure searches on the official lines: title, class, series, observer
 SEARCHES: dict[str, tuple[str, Hidden, Group, Any]] = {
     "100_10": ("Cell lines, NN 100-10", MIDDLE, ENSEMBLES, REWARDED),
@@ -108,6 +118,12 @@ EXPERIMENTS: dict[str, Experiment] = {
     "contexts_whole_objectives_100_10": on_three_groups("NN 100-10, HingePNorm", MIDDLE, HINGE),
     "contexts_whole_diverse_10_5": on_three_groups("NN 10-5, DetD", SMALL, DIVERSE),
     "contexts_whole_diverse_100_10": on_three_groups("NN 100-10, DetD", MIDDLE, DIVERSE),
+    "contexts_whole_sequential_10_5": on_three_groups_with_short_fits(
+        "NN 10-5, sequential batches", SMALL, SEQUENTIAL_PAIRS
+    ),
+    "contexts_whole_sequential_100_10": on_three_groups_with_short_fits(
+        "NN 100-10, sequential batches", MIDDLE, MEAN_PAIRS
+    ),
     **{
         f"cmap_{key}": on_official(title, hidden, series, observe=observe)
         for key, (title, hidden, series, observe) in SEARCHES.items()
