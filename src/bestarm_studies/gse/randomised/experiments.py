@@ -39,7 +39,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             **with_leak(LINEAR_GSE),
             **keeping(UNIFORM_AND_FWG),
             **at_most(
-                1000,
+                4000,
                 {
                     "LinUCB": lin_ucb(6.32),
                     **lingapes(SIGMA, 0.1, 0.9),
