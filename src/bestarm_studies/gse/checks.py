@@ -21,5 +21,7 @@ def accuracy_of_a_guess(rows: pd.DataFrame) -> float:
 
 VALUES: dict[str, Value] = {
     "correct": Value("accuracy", chance=accuracy_of_a_guess),
+    "agrees": Value("whether the most played arm is the one nearest the average of those played"),
+    "distance": Value("distance of the most played arm and the average of those played"),
     "per_arm": Value("budget over the number of arms", lambda rows, test: rows["budget"] / rows["n_arms"]),
 }

@@ -8,8 +8,9 @@ from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.one_change import one_change
 from bestarm_lab.experiments.scale import PerArm, Profile, Scale
-from bestarm_studies.gse.algorithms import FWG, LINEAR_GSE, OD_LINBAI, PAPER, search
+from bestarm_studies.gse.algorithms import FWG, LINEAR_GSE, OD_LINBAI, PAPER, lin_ucb, search
 from bestarm_studies.gse.beyond.clusters import leverage_rows
+from bestarm_studies.gse.beyond.mode_and_mean import PlayedArms
 from bestarm_studies.gse.beyond.run_times import run_times
 from bestarm_studies.gse.instances import adaptive_instance, sphere_instance
 
@@ -28,7 +29,23 @@ def _times(title: str, smoke: dict[str, Any], **settings: Any) -> Computation:
     return Computation(title, partial(run_times, n_pulls=25_600, **settings), profiles=profiles, measured=True)
 
 
+def _played(title: str, problem: partial[Any]) -> Experiment:
+    """Return LinUCB at budgets from small to large, which of its arms it played being observed."""
+    return search(
+        f"LinUCB's arms, the most played and the average, {title}",
+        problem,
+        {"LinUCB": lin_ucb(6.32)},
+        vary={"n_arms": [8, 16, 32]},
+        budgets=PerArm((10, 100, 1000)),
+        observe=PlayedArms,
+        smoke=Scale(2, vary={"n_arms": [8]}, budgets=PerArm((10, 100))),
+        laptop=PAPER,
+    )
+
+
 EXPERIMENTS: dict[str, Experiment | Computation] = {
+    "played_adaptive": _played("adaptive instance", partial(adaptive_instance)),
+    "played_random": _played("random instances", partial(sphere_instance)),
     "designs": search(
         "Designs and roundings on random instances",
         partial(sphere_instance),
