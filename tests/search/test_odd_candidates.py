@@ -130,6 +130,22 @@ def test_cells_that_only_look_empty_are_refused(change, message, tmp_path):
         Candidates.of(tmp_path / "t.xlsx")
 
 
+def test_hidden_rows_and_columns_are_read_and_said(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["name", "x", "y", "z"], ["a", 1, 1, 1], ["b", 2, 1, 2], ["c", 3, 2, 1]):
+        book.active.append(row)
+    book.active.row_dimensions[3].hidden = True
+    book.active.column_dimensions.group("C", "D", hidden=True)
+    book.save(tmp_path / "t.xlsx")
+    candidates = Candidates.of(tmp_path / "t.xlsx")
+    assert list(candidates.names) == ["a", "b", "c"]
+    assert candidates.report[:2] == (
+        "t.xlsx: 1 hidden row (3) read as if shown.",
+        "t.xlsx: 2 hidden columns (3, 4) read as if shown.",
+    )
+
+
 @pytest.mark.parametrize("source", [None, {"x": [1, 2]}, [{"x": 1}], np.array([["a", 1]], dtype=object), object()])
 def test_what_is_no_table_is_refused(source):
     with pytest.raises(ValueError, match=r"candidates are a file, a DataFrame or an array of numbers, got a .*; write"):

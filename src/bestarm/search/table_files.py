@@ -3,12 +3,14 @@
 import csv
 import io
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import pandas as pd
@@ -278,8 +280,11 @@ def _read_excel(path: Path, notes: list[str]) -> TableFile:
     full = [(line, [*row, *[None] * width][:width]) for line, row in rows]
     _say_above(path.name, [(line, [_cell(v) for v in row]) for line, row in full[:above]], notes)
     empty = {(line, c + 1) for line, row in full[above + 1 :] for c, v in enumerate(row) if v is None}
-    if empty:
-        _refuse_lost_cells(path, load_workbook(path)[title], full[above][0], empty)
+    hides = _has_hidden(path)
+    if empty or hides:
+        sheet, header = load_workbook(path)[title], full[above][0]
+        _refuse_lost_cells(path, sheet, header, empty)
+        _say_hidden(path.name, sheet, header, notes)
     numbers = [
         (line, c)
         for line, row in full
@@ -304,6 +309,23 @@ def _refuse_lost_cells(path: Path, sheet: Any, header: int, empty: set[tuple[int
             f"{path}: the formula in {formulas[0].coordinate} was never computed; save the file in a spreadsheet, "
             "which does so, or give values."
         )
+
+
+def _has_hidden(path: Path) -> bool:
+    """Return whether a sheet may hide rows or columns, which a reader of values alone does not see."""
+    with ZipFile(path) as book:
+        sheets = [name for name in book.namelist() if name.startswith("xl/worksheets/")]
+        return any(re.search(rb'hidden="(1|true)"', book.read(name)) for name in sheets)
+
+
+def _say_hidden(name: str, sheet: Any, header: int, notes: list[str]) -> None:
+    rows = [row for row, shown in sorted(sheet.row_dimensions.items()) if shown.hidden and row > header]
+    groups = [shown for shown in sheet.column_dimensions.values() if shown.hidden]
+    columns = [i for shown in groups for i in range(shown.min, min(shown.max, sheet.max_column) + 1)]
+    for what, hidden in (("row", rows), ("column", columns)):
+        if hidden:
+            some = ", ".join(map(str, hidden[:3])) + (", ..." if len(hidden) > 3 else "")
+            notes.append(f"{name}: {len(hidden)} hidden {what}{'s' * (len(hidden) > 1)} ({some}) read as if shown.")
 
 
 def _cell(value: Any) -> str:
