@@ -99,7 +99,7 @@ def score_figure(
     n = [max((table["study"] == study).sum() for table in (heads, overview)) for study in names]  # bars stand beside
     figure, axes = plt.subplots(
         *(len(names), 2),
-        figsize=(8.0, 0.9 + 0.2 * sum(n) + 0.25 * len(n)),
+        figsize=(8.0, 0.9 + 0.15 * sum(n) + 0.25 * len(n)),
         layout="constrained",
         sharex="col",
         squeeze=False,
