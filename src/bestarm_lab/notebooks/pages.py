@@ -51,8 +51,7 @@ WORDS_OF_SCORE = {  # verdicts in the order of the README's line
 
 def all_verdicts() -> dict[str, pd.DataFrame]:
     """Return the table of verdicts of every study that has one."""
-    found = {name: read_verdicts(name) for name in study_names()}
-    return {name: table for name, table in found.items() if table is not None}
+    return {name: table for name in study_names() if (table := read_verdicts(name)) is not None}
 
 
 def scoreboard_table() -> str:
@@ -83,28 +82,18 @@ def score() -> Figure:
     return score_figure(score_values(verdicts, comparisons, shorts), comparisons, overview, names)
 
 
-def score_line() -> str:
-    """Return the score in a sentence: the papers' claims as their texts state them, by verdict, in percent."""
-    words = _as_written()["verdict"]
-    parts = _percent(words, list(WORDS_OF_SCORE))
-    return f"Of {len(words)} claims, run as the texts state them, {', '.join(parts[:-1])} and {parts[-1]}.\n"
-
-
-def score_details() -> str:
-    """Return what the score does not say: comparisons against what is confirmed, the mean of comparisons, the code."""
-    lines, both = _as_written(), disagreements(all_verdicts())
-    beside = int(((lines["verdict"] == "confirmed") & (lines["against"] > 0)).sum())
-    mean = _percent(by_average(lines), ["confirmed", "refuted", "undecided"])
-    return (
-        f"Of the confirmed claims {beside} have comparisons against them. By the mean of comparisons, not their count "
-        f"({lines['on_average'].notna().sum()} claims), {', '.join(mean[:-1])} and {mean[-1]}. "
-        f"Of {both['claims'].sum()} also run as coded, {both['differ'].sum()} get another verdict."
-    )
-
-
-def _as_written() -> pd.DataFrame:
+def score_lines() -> tuple[str, str]:
+    """Return the score, the papers' claims as their texts state them by verdict in percent, and what it leaves out."""
     tables = [table[table["ours"].fillna("") == ""] for table in all_verdicts().values()]
-    return pd.concat([table[table["convention"] == "as_written"] for table in tables])
+    lines = pd.concat([table[table["convention"] == "as_written"] for table in tables])
+    parts = _percent(lines["verdict"], list(WORDS_OF_SCORE))
+    beside = int(((lines["verdict"] == "confirmed") & (lines["against"] > 0)).sum())
+    averaged, both = lines["on_average"].notna().sum(), disagreements(all_verdicts())
+    mean = _percent(by_average(lines), ["confirmed", "refuted", "undecided"])
+    text = f"Of the confirmed claims {beside} have comparisons against them."
+    text += f" By the mean of comparisons, not their count ({averaged} claims), {', '.join(mean[:-1])} and {mean[-1]}."
+    text += f" Of {both['claims'].sum()} also run as coded, {both['differ'].sum()} get another verdict."
+    return f"Of {len(lines)} claims, run as the texts state them, {', '.join(parts[:-1])} and {parts[-1]}.\n", text
 
 
 def _percent(words: pd.Series, named: list[str]) -> list[str]:
@@ -157,7 +146,7 @@ def scoreboard_page(named: list[str]) -> str:
         "",
         scoreboard_table(),
         "",
-        f"{score_details()} {margin_line()}",
+        f"{score_lines()[1]} {margin_line()}",
         "",
         "![Headline claims of five papers: each comparison by its distance from the margin, all claims by count and on "
         "average](score.png)",
@@ -245,7 +234,7 @@ def rebuilt(page: Path, made: Mapping[str, str]) -> str:
 
 def generated() -> dict[Path, str]:
     """Return the text of the page of the score, and of the pages of which a part is written here."""
-    readme = rebuilt(README, {"score": score_line()})
+    readme = rebuilt(README, {"score": score_lines()[0]})
     reproduce = rebuilt(REPRODUCE, {"hardware": hardware(), "runs": planned_runs()})
     rule = rebuilt(RULE, {"families": family_table()})
     return {README: readme, REPRODUCE: reproduce, RULE: rule, SCOREBOARD: scoreboard_page(named_claims(readme))}
