@@ -29,7 +29,6 @@ ELSEWHERE = {  # tests that run a page's blocks
 }
 NOT_RUN = {  # by how a block begins
     "git clone": "it takes the network",
-    "make repro": "two hours, and the whole suite",
     "make lint": "the suite itself",
     "bestarm new study": "tests/lab has a test for each of these commands",
     "bestarm rows": "tests/lab has a test for each of these commands",

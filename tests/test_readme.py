@@ -46,13 +46,13 @@ def cells(line: pd.Series) -> str:
 
 
 STORIES = [  # a fragment of the README, and what makes its numbers of a verdict
-    ("need **{}** times LinGame's pulls", "TOPM-C8", "as_written", lambda v: f"{v['effect']:.2f}"),
+    ("needs **{}** times LinGame's pulls", "TOPM-C8", "as_written", lambda v: f"{v['effect']:.2f}"),
     ("at most **{}** times", "TOPM-C8.b", "as_written", lambda v: f"{v['effect']:.2f}"),
-    ("**{}** runs do with the constants of GPTree's own analysis", "GPOO-C4", "as_written", runs),
+    ("**{}** runs end off the highest peak with the constants of GPTree's own analysis", "GPOO-C4", "as_written", runs),
     ("**{}** with those of the authors' code", "GPOO-C4", "as_coded", runs),
     ("within 0.02 of the best rival in **{}** settings", "GSE-C1", "as_written", cells),
     ("rewards of its earlier stages, in **{}**", "GSE-C1.e", "as_written", cells),
-    ("faster than random batches in **{}**", "OAE-C2e", "as_written", cells),
+    ("faster than random batches in **{}** settings", "OAE-C2e", "as_written", cells),
     ("than the same search without optimism in **{}**", "OAE-C2f", "as_written", cells),
     ("better in **{}** comparisons", "DPP-C1", "as_written", lambda v: f"{v['for']:.0f} of {v['comparisons']:.0f}"),
     (
@@ -118,7 +118,7 @@ def test_nothing_generated_is_long():
 
 def test_the_readme_is_a_front_door():
     prose = re.sub(r"```.*?```|\|[^\n]*", "", README, flags=re.DOTALL)
-    assert 500 <= len(prose.split()) <= 750
+    assert 500 <= len(prose.split()) <= 600
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)

@@ -44,15 +44,14 @@ WORDS_OF_SCORE = {  # verdicts in the order of the README's line
     "mixed": "hold in part",
     "undecided": "are undecided",
     "at the margin": "lie at the margin",
-    "not informative": "could not have failed",
+    "not informative": "could be contradicted by no run",
     "not run": "could not be run",
 }
 
 
 def all_verdicts() -> dict[str, pd.DataFrame]:
     """Return the table of verdicts of every study that has one."""
-    found = {name: read_verdicts(name) for name in study_names()}
-    return {name: table for name, table in found.items() if table is not None}
+    return {name: table for name in study_names() if (table := read_verdicts(name)) is not None}
 
 
 def scoreboard_table() -> str:
@@ -83,19 +82,18 @@ def score() -> Figure:
     return score_figure(score_values(verdicts, comparisons, shorts), comparisons, overview, names)
 
 
-def score_line() -> str:
-    """Return the score in a sentence: the papers' claims as their texts state them, by verdict, in percent."""
+def score_lines() -> tuple[str, str]:
+    """Return the score, the papers' claims as their texts state them by verdict in percent, and what it leaves out."""
     tables = [table[table["ours"].fillna("") == ""] for table in all_verdicts().values()]
     lines = pd.concat([table[table["convention"] == "as_written"] for table in tables])
-    beside = int(((lines["verdict"] == "confirmed") & (lines["against"] > 0)).sum())
     parts = _percent(lines["verdict"], list(WORDS_OF_SCORE))
-    parts[0] += f" ({beside} with comparisons against them)"
-    both = disagreements(all_verdicts())
-    text = f"Of {len(lines)} claims, run as the texts state them, {', '.join(parts[:-1])} and {parts[-1]}."
+    beside = int(((lines["verdict"] == "confirmed") & (lines["against"] > 0)).sum())
+    averaged, both = lines["on_average"].notna().sum(), disagreements(all_verdicts())
     mean = _percent(by_average(lines), ["confirmed", "refuted", "undecided"])
-    averaged = lines["on_average"].notna().sum()
+    text = f"Of the confirmed claims {beside} have comparisons against them."
     text += f" By the mean of comparisons, not their count ({averaged} claims), {', '.join(mean[:-1])} and {mean[-1]}."
-    return f"{text} Of {both['claims'].sum()} also run as coded, {both['differ'].sum()} get another verdict.\n"
+    text += f" Of {both['claims'].sum()} also run as coded, {both['differ'].sum()} get another verdict."
+    return f"Of {len(lines)} claims, run as the texts state them, {', '.join(parts[:-1])} and {parts[-1]}.\n", text
 
 
 def _percent(words: pd.Series, named: list[str]) -> list[str]:
@@ -111,7 +109,7 @@ def margin_line() -> str:
         [m[m["claim"].isin(t.loc[t["ours"].isna(), "id"]) & m["choice"].isin(MARGINS)] for m, t in tables]
     )
     changed = (moved["word"] != moved["word_then"]).groupby([moved["claim"], moved["convention"]]).any()
-    return f"Half or twice the margin changes {changed.sum()} of {len(changed)} words.\n"
+    return f"Half or twice the margin changes {changed.sum()} of {len(changed)} verdicts."
 
 
 def family_table() -> str:
@@ -147,6 +145,11 @@ def scoreboard_page(named: list[str]) -> str:
         "and what other margins would say; `bestarm verdict GSE-C1` prints the same on a terminal.",
         "",
         scoreboard_table(),
+        "",
+        f"{score_lines()[1]} {margin_line()}",
+        "",
+        "![Headline claims of five papers: each comparison by its distance from the margin, all claims by count and on "
+        "average](score.png)",
         "",
         "*Confirmed*: significant in as many comparisons as the claim speaks of. *Refuted*: significantly fewer.",
         "*Mixed*: refuted as stated, true in some. *At the margin*: a hundred times the runs would not decide. *Not",
@@ -231,7 +234,7 @@ def rebuilt(page: Path, made: Mapping[str, str]) -> str:
 
 def generated() -> dict[Path, str]:
     """Return the text of the page of the score, and of the pages of which a part is written here."""
-    readme = rebuilt(README, {"score": score_line(), "margins": margin_line()})
+    readme = rebuilt(README, {"score": score_lines()[0]})
     reproduce = rebuilt(REPRODUCE, {"hardware": hardware(), "runs": planned_runs()})
     rule = rebuilt(RULE, {"families": family_table()})
     return {README: readme, REPRODUCE: reproduce, RULE: rule, SCOREBOARD: scoreboard_page(named_claims(readme))}

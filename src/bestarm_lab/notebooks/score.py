@@ -1,6 +1,7 @@
 """The score: every headline claim of the papers with all its comparisons, and how all claims of a paper fare."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -99,7 +100,7 @@ def score_figure(
     n = [max((table["study"] == study).sum() for table in (heads, overview)) for study in names]  # bars stand beside
     figure, axes = plt.subplots(
         *(len(names), 2),
-        figsize=(8.0, 0.9 + 0.2 * sum(n) + 0.25 * len(n)),
+        figsize=(8.0, 0.9 + 0.15 * sum(n) + 0.25 * len(n)),
         layout="constrained",
         sharex="col",
         squeeze=False,
@@ -118,16 +119,11 @@ def score_figure(
     axes[-1, 1].set_xlim(0.0, 1.0)
     axes[-1, 1].set_xlabel("all claims, by count\nand on average")
     axes[-1, 1].xaxis.set_major_formatter(lambda x, _: f"{x:.0%}")
-    mean = Line2D(
-        [], [], mfc="black", mec="black", marker="o", ms=4.5, color="black", lw=1.2, label="mean, paper's text"
-    )
-    coded = Line2D(
-        [], [], mfc="white", mec="black", marker="o", ms=4.5, color="black", lw=1.2, label="mean, authors' code"
-    )
+    mean: dict[str, Any] = {"mec": "black", "marker": "o", "ms": 4.5, "color": "black", "lw": 1.2}
     handles = [
         Line2D([], [], color="0.6", marker="|", ls="", ms=7, label="one comparison (* objectives of ours)"),
-        mean,
-        coded,
+        Line2D([], [], mfc="black", label="mean, paper's text", **mean),
+        Line2D([], [], mfc="white", label="mean, authors' code", **mean),
         *(Patch(fc=c, hatch=HATCHES.get(s), ec="white", label=SAID[s]) for s, c in COLOURS.items()),
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, handlelength=1.4)

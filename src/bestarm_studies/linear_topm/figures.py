@@ -75,7 +75,7 @@ def sample_complexity_figure(
     in the paper's order; ``title``, ``setting``: the finding; where and how, written below it; ``close_up``: whether
     the axis of the pulls starts below the smallest value, not at zero."""
     conventions = [c for c in CONVENTIONS if c in set(panels[0].rows["convention"])]
-    heights = [0.27 * len(series) + 0.75 for series in order]
+    heights = [0.22 * len(series) + 0.7 for series in order]
     figure, axes = plt.subplots(
         len(panels),
         len(conventions),
@@ -94,6 +94,7 @@ def sample_complexity_figure(
             stand_in = " · stand-in data" if (rows["data"] == "stand-in").any() else ""
             first = f"({letter}) {heading}{stand_in}" if axis is row_axes[0] else ""
             axis.set_title(f"{first}\n{CONVENTIONS[convention]}")
+            axis.locator_params(axis="x", nbins=5)
     for axis in axes[-1]:
         axis.set_xlabel("sample complexity (pulls)")
     recorded = any("authors' mean" in set(values["statistic"]) for *_, values in panels)

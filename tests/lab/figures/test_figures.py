@@ -1,5 +1,7 @@
 """Figures: styles that can be told apart, lines at their true places, intervals in the possible range, forests."""
 
+import struct
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -10,6 +12,7 @@ from bestarm_lab.figures.figures import WIDTH, draw_lines, headed, line_panels
 from bestarm_lab.figures.forest_plot import forest, forest_lines
 from bestarm_lab.figures.styles import GREYS, OTHER, Style, display_label, register_styles, style_of
 from bestarm_lab.figures.values import as_values
+from bestarm_lab.paths import ROOT
 from bestarm_lab.study import load_study
 from bestarm_lab.study_packages import study_names
 
@@ -226,3 +229,11 @@ def test_a_forest_of_ratios_is_logarithmic_with_numbers_beside_a_single_panel():
     (axis,) = made.axes
     assert axis.get_xscale() == "log"
     assert "0.800 [0.700, 0.900]" in [text.get_text() for text in axis.texts]
+
+
+def test_no_committed_picture_is_taller_than_it_is_wide():
+    """A picture fits on a page, and on a screen beside what is said of it."""
+    pictures = [path for folder in ("figures", "docs", "data") for path in (ROOT / folder).rglob("*.png")]
+    sizes = {path: struct.unpack(">II", path.read_bytes()[16:24]) for path in pictures}  # of a PNG's first block
+    assert len(sizes) > 100
+    assert not [path.relative_to(ROOT).as_posix() for path, (width, height) in sizes.items() if height > width]

@@ -14,7 +14,7 @@ def tree_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figur
     conventions = [c for c in CONVENTIONS if c in set(values["convention"])]
     series = list(dict.fromkeys(values["series"]))
     figure, axes = plt.subplots(
-        2 * len(conventions), len(series), figsize=wide(len(conventions), 4.2), squeeze=False, sharex=True, sharey="row"
+        2 * len(conventions), len(series), figsize=wide(len(conventions), 3.3), squeeze=False, sharex=True, sharey="row"
     )
     for row, convention in enumerate(conventions):
         for column, label in enumerate(series):
@@ -22,7 +22,7 @@ def tree_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figur
             above, below = axes[2 * row, column], axes[2 * row + 1, column]
             draw_tree(above, mine[mine["panel"].str.startswith("tree")])
             draw_posterior(below, mine[mine["panel"].str.startswith("posterior")])
-            above.set_title(f"{label}\n{CONVENTIONS[convention]}")
+            above.set_title(f"{label}, {CONVENTIONS[convention]}")
         depths = values[(values["convention"] == convention) & (values["statistic"] == "depth")]["value"]
         axes[2 * row, 0].set_ylim(depths.max() + 0.5, -0.5)
     for axis in axes.flat:

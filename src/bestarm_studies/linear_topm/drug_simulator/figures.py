@@ -91,8 +91,8 @@ def reward_figure(
     `bestarm_studies.linear_topm.drug_simulator.values.reward_values`; ``gaps``: see
     `bestarm_studies.linear_topm.drug_simulator.values.separation`, of the simulated tables."""
     stand_in = " · stand-in data" if (rows["data"] == "stand-in").any() else ""
-    figure = plt.figure(figsize=wide(1, 8.2))
-    grid = figure.add_gridspec(3, 2, height_ratios=[1, 2.4, 2.2])
+    figure = plt.figure(figsize=wide(1, 6.5))
+    grid = figure.add_gridspec(3, 2, height_ratios=[1, 2.4, 2])
     panels = {"recorded": ("as_coded", RECORDED), "simulated": ("as_written", SIMULATED)}
     titles = {
         "recorded": f"(a) as recorded by the authors{stand_in}",
